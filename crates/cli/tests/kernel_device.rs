@@ -269,11 +269,11 @@ fn devices_are_listed_and_shown() {
 fn a_few_refused_callbacks_are_counted_and_what_was_measured_is_kept() {
     requires!("device in a softirq", "thread woken by a softirq", "real-time priority", "BPF", "BTF");
     let directory = tempfile::tempdir().unwrap();
-    let refusing = |context: &str, wake, refuse_every| {
+    let refusing = |profile: &str, context: &str, wake, refuse_every| {
         let output = directory.path().join(format!("{}-{refuse_every}", context.replace(':', "-")));
         let plan = DeviceRunPlan {
             devices: vec![DevicePart {
-                profile: punctual_device::Catalogue::shipped().parse_spec("modem 4ms").unwrap(),
+                profile: punctual_device::Catalogue::shipped().parse_spec(profile).unwrap(),
                 context: punctual_context::Context::parse(context).unwrap(),
                 wake,
                 drop_stale: false,
@@ -296,7 +296,7 @@ fn a_few_refused_callbacks_are_counted_and_what_was_measured_is_kept() {
         // Where another program takes the CPU at the end, more waits there than a callback's turn.
         let mut seen = Vec::new();
         let (device, path) = loop {
-            let (measured, path) = refusing(context, wake, 7);
+            let (measured, path) = refusing("modem 4ms", context, wake, 7);
             let done = measured.unwrap_or_else(|error| panic!("{context}: {error}"));
             let device = done.activations.devices.into_iter().next().unwrap();
             // What waited for the next callback was worked off with it.
@@ -320,9 +320,20 @@ fn a_few_refused_callbacks_are_counted_and_what_was_measured_is_kept() {
         assert!(said.is_some_and(|line| line.contains("Invalid argument")), "{shown}");
 
         // Not one of them came: nothing was measured, and nothing is left that says otherwise.
-        let (measured, path) = refusing(context, wake, 1);
+        let (measured, path) = refusing("modem 4ms", context, wake, 1);
         let words = measured.expect_err(context).to_string();
         assert!(words.contains("refused to queue") && words.contains("Invalid argument"), "{context}: {words}");
         assert!(!path.exists(), "{context}");
     }
+
+    // A device with two buffers loses both blocks to a refused callback. The next one is marked, and neither is held
+    // against the device.
+    let (measured, path) = refusing("audio 192@48kHz", "softirq", Wake::Timer, 8);
+    let device = measured.unwrap().activations.devices.into_iter().next().unwrap();
+    let (mut marked, refused) = (0, device.callbacks_refused.unwrap());
+    for_each_activation(&path, |row| marked += u64::from(row.unobserved)).unwrap();
+    assert!(refused >= 20 && device.lost >= 2 * refused - 2, "{} lost, {refused} refused", device.lost);
+    assert!(marked + 1 >= refused, "{marked} of {refused}");
+    let own = device.underruns.saturating_sub(device.underruns_outside);
+    assert!(own < refused, "{own} underruns are the device's, {refused} callbacks were refused");
 }

@@ -15,6 +15,11 @@ pub struct Underrun {
     pub end_ns: u64,
     /// How long the device itself worked between arrival and end, as far as is known.
     pub executed_ns: u64,
+    /// What kept the device from the CPU since then may explain it: when it arrived or, for one of several blocks that
+    /// were lost at once, when the first of them did.
+    pub from_ns: u64,
+    /// Being kept from the CPU for this long, whatever the device does, is enough to explain it.
+    pub needs_ns: u64,
 }
 
 /// So many underruns are kept; more are counted.
@@ -74,13 +79,23 @@ impl Judge {
         // its interrupt is held against nobody.
         let missing = if row.unobserved { 0 } else { row.block.saturating_sub(self.next_block) };
         for back in (1..=missing).rev().take(KEPT) {
-            let arrival_ns = row.arrival_ns.saturating_sub(back * self.period_ns);
-            self.miss(row.block - back, arrival_ns, row.start_ns, self.last_executed_ns, summary);
+            self.miss(self.lost(row, missing, back), summary);
         }
         self.next_block = row.block + 1;
-        let late = row.end_ns > row.arrival_ns + self.tolerance_ns;
-        if row.cut || (late && !row.unobserved) {
-            self.miss(row.block, row.arrival_ns, row.end_ns, row.executed_ns, summary);
+        let deadline_ns = row.arrival_ns + self.tolerance_ns;
+        if row.cut || (row.end_ns > deadline_ns && !row.unobserved) {
+            self.miss(
+                Underrun {
+                    block: row.block,
+                    arrival_ns: row.arrival_ns,
+                    deadline_ns,
+                    end_ns: row.end_ns,
+                    executed_ns: row.executed_ns,
+                    from_ns: row.arrival_ns,
+                    needs_ns: row.end_ns.saturating_sub(deadline_ns).max(1),
+                },
+                summary,
+            );
         }
         self.last_executed_ns = row.executed_ns;
         let elapsed = row.end_ns.saturating_sub(row.start_ns);
@@ -106,15 +121,34 @@ impl Judge {
         self.last_interrupt_ns = Some(interrupt);
     }
 
-    fn miss(&mut self, block: u64, arrival_ns: u64, end_ns: u64, executed_ns: u64, summary: &mut DeviceSummary) {
+    /// One of the `missing` blocks before this row, so many blocks back.
+    ///
+    /// They were given up together, at the latest when the row began and at the earliest when the last of them had
+    /// come: what kept the CPU until then kept it long enough for all of them, if it was also enough to fill the
+    /// buffers while the device asked for no more than it had worked for the block before.
+    fn lost(&self, row: &ActivationRow, missing: u64, back: u64) -> Underrun {
+        let arrived = |back: u64| row.arrival_ns.saturating_sub(back * self.period_ns);
+        let first_deadline_ns = arrived(missing) + self.tolerance_ns;
+        let filled_ns = self.tolerance_ns.saturating_sub(self.last_executed_ns);
+        Underrun {
+            block: row.block - back,
+            arrival_ns: arrived(back),
+            deadline_ns: arrived(back) + self.tolerance_ns,
+            end_ns: row.start_ns,
+            executed_ns: self.last_executed_ns,
+            from_ns: arrived(missing),
+            needs_ns: arrived(1).saturating_sub(first_deadline_ns).max(filled_ns).max(1),
+        }
+    }
+
+    fn miss(&mut self, underrun: Underrun, summary: &mut DeviceSummary) {
         summary.underruns += 1;
         // Blocks that arrived while another was held up share its wait: as forecasts count underruns. A storm of waits
         // is as many as it has.
-        summary.stalls += u64::from(self.last_miss_ns.is_none_or(|last| arrival_ns > last));
-        self.last_miss_ns = Some(end_ns.max(self.last_miss_ns.unwrap_or(0)));
+        summary.stalls += u64::from(self.last_miss_ns.is_none_or(|last| underrun.arrival_ns > last));
+        self.last_miss_ns = Some(underrun.end_ns.max(self.last_miss_ns.unwrap_or(0)));
         if self.underruns.len() < KEPT {
-            let deadline_ns = arrival_ns + self.tolerance_ns;
-            self.underruns.push(Underrun { block, arrival_ns, deadline_ns, end_ns, executed_ns });
+            self.underruns.push(underrun);
         }
     }
 
@@ -127,7 +161,7 @@ impl Judge {
 impl Underrun {
     /// Whether being kept from the CPU for this long, whatever the device does, is enough to explain it.
     pub fn is_explained_by(&self, kept_ns: u64) -> bool {
-        kept_ns >= self.end_ns.saturating_sub(self.deadline_ns).max(1)
+        kept_ns >= self.needs_ns
     }
 }
 
@@ -157,6 +191,22 @@ mod tests {
         assert_eq!((summary.underruns, summary.stalls, summary.processed), (3, 1, 5));
         let late = judge.underruns()[0];
         assert!(late.is_explained_by(100) && !late.is_explained_by(99));
+        // Blocks 3 and 4 were lost at once: being kept for the buffers' length, less the work, explains both.
+        for lost in &judge.underruns()[1..] {
+            assert_eq!(lost.from_ns, 1_003_000);
+            assert!(lost.is_explained_by(1_500) && !lost.is_explained_by(1_499));
+        }
+    }
+
+    #[test]
+    fn blocks_that_one_wait_lost_are_explained_by_it() {
+        // The interrupt of block 1 came nine periods late; what waited was lost, and block 10 was served in time.
+        let mut judge = Judge::new(1_000, 2, 0);
+        let mut summary = DeviceSummary::default();
+        judge.take(&row(0, 0, 100), &mut summary);
+        judge.take(&row(10, 0, 100), &mut summary);
+        assert_eq!(summary.underruns, 9);
+        assert!(judge.underruns().iter().all(|lost| lost.is_explained_by(7_000) && !lost.is_explained_by(6_999)));
     }
 
     #[test]

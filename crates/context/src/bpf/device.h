@@ -142,13 +142,15 @@ static int work_block(__u32 index, struct bout *bout)
 	struct line *line = &device.line;
 	struct activation *activation;
 	__u64 start, end, away, arrival;
-	__u64 steal, interrupted;
+	__u64 steal, interrupted, taken = line->taken;
 	__u32 units = device.units;
 
 	start = bpf_ktime_get_ns();
 	line_begin(line, start);
 	if (line->taken >= line->arrived) {
-		device.unobserved_wait = 0;
+		/* Where all that waited was lost, the next block tells that it did so for want of an interrupt. */
+		if (line->taken == taken)
+			device.unobserved_wait = 0;
 		return 1;
 	}
 	arrival = line_oldest(line);

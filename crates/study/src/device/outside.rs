@@ -37,10 +37,10 @@ impl Control {
     pub(super) fn explain(&self, underruns: &[Underrun], outranks: bool) -> (u64, Option<u64>) {
         let (mut outside, mut stolen) = (0, 0);
         for underrun in underruns {
-            let from = self.late.partition_point(|late| late.to <= underrun.arrival_ns);
+            let from = self.late.partition_point(|late| late.to <= underrun.from_ns);
             let (mut kept, mut steal) = (0, 0);
             for late in self.late[from..].iter().take_while(|late| late.from < underrun.end_ns) {
-                let overlap = late.to.min(underrun.end_ns) - late.from.max(underrun.arrival_ns);
+                let overlap = late.to.min(underrun.end_ns) - late.from.max(underrun.from_ns);
                 kept += overlap;
                 steal += late.stolen.unwrap_or(0).min(overlap);
             }
@@ -76,6 +76,8 @@ mod tests {
             deadline_ns: arrival_ns + 2_000_000,
             end_ns: arrival_ns + 2_000_000 + late_ns,
             executed_ns,
+            from_ns: arrival_ns,
+            needs_ns: late_ns,
         };
         // Late by 1 ms while the control was kept for 3; by more than it was kept; and at another time.
         let underruns =
