@@ -65,6 +65,26 @@ fn a_program_that_ends_well_is_no_failure() {
 }
 
 #[test]
+fn a_machine_that_is_busy_with_others_is_not_called_idle() {
+    let directory = tempfile::tempdir().unwrap();
+    let spin = || std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+    let cpus = std::thread::available_parallelism().unwrap().get();
+    let mut spinners: Vec<_> = (0..cpus).map(|_| spin()).collect();
+    let output = run(directory.path(), &["record", "-q", "--json", "-D", "1s", "--no-bpf", "-o", "a.punctual"]);
+    for spinner in &mut spinners {
+        spinner.kill().unwrap();
+        spinner.wait().unwrap();
+    }
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let answer = json(&output);
+    let verdict = answer["verdict"].as_str().unwrap();
+    assert!(verdict.contains("with no load added, while other programs kept the CPUs "), "{verdict}");
+    assert!(!verdict.contains(" idle"), "{verdict}");
+    let (passed, idle) = (&answer["passed_ns"], &answer["idle_ns"]);
+    assert!(passed.as_u64().unwrap() >= cpus as u64 * 1_000_000_000 && idle.as_u64() < passed.as_u64(), "{answer}");
+}
+
+#[test]
 fn a_name_that_nobody_has_is_an_error() {
     requires!("a name that nobody has", "BPF");
     let directory = tempfile::tempdir().unwrap();

@@ -126,6 +126,22 @@ fn a_cut_recording_opens_and_says_so_first() {
 }
 
 #[test]
+fn wakeups_that_are_counted_and_not_there_are_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a");
+    write(&path, "1", "none", 1_000, 1, Some(EndReason::Completed));
+    let whole = run(directory.path(), &["report", "a"]);
+    assert_eq!((code(&whole), stderr(&whole).as_str()), (0, ""));
+    std::fs::remove_dir_all(path.join("wakeups")).unwrap();
+    for html in [&[][..], &["--html", "a.html"]] {
+        let output = run(directory.path(), &[&["report", "a"][..], html].concat());
+        assert_eq!(code(&output), 0);
+        let said = stderr(&output);
+        assert!(said.contains("a: 1,000 wakeups of its figures are not in its tables"), "{said}");
+    }
+}
+
+#[test]
 fn a_segment_cut_in_half_is_left_out_or_refused_never_believed() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a");

@@ -31,6 +31,7 @@ mod bpf_words;
 pub mod callbacks;
 pub mod capabilities;
 pub mod clock;
+pub mod cpu_times;
 pub mod cpus;
 pub mod ending;
 pub mod features;

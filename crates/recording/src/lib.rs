@@ -78,7 +78,7 @@ pub use document::kind::RecordingKind;
 pub use document::kind_of::kind_of;
 pub use document::limit::LimitSpec;
 pub use document::merge::{compatible, merge};
-pub use document::reader::Recording;
+pub use document::reader::{Recording, WakeupRows};
 pub use document::writer::{OTHERS, Totals, Writer};
 pub use episodes::episode::Episode;
 pub use episodes::files::{

@@ -6,8 +6,8 @@ use crate::output::{self, Output, Usage};
 use punctual_device::Profile;
 use punctual_forecast::JudgedDevice;
 use punctual_recording::{
-    BlockMaximum, Document, LimitSpec, Recording, RecordingKind, Stage, compatible, counted, kind_of, merge, printable,
-    printable_path,
+    BlockMaximum, Document, LimitSpec, Recording, RecordingKind, Stage, WakeupRows, compatible, counted, kind_of,
+    merge, printable, printable_path,
 };
 use punctual_report::encode::html::{History, Page};
 use punctual_report::forecast::interarrival::InterarrivalRow;
@@ -197,7 +197,7 @@ fn read(recordings: &[PathBuf], is_drawn: bool) -> anyhow::Result<(Vec<Alike>, V
         if is_drawn {
             recorded.push(read_through(&recording, named(&recording))?);
         } else {
-            check_sums(path, recording.count_not_adding_up()?)?;
+            check_rows(&recording, recording.count_rows()?)?;
         }
         let document = recording.into_document();
         // What was measured in the same way under the same load is one measurement; the rest stands beside it.
@@ -287,13 +287,18 @@ fn interarrival(recordings: &[PathBuf], arguments: &ReportArguments) -> anyhow::
     Ok(rows)
 }
 
-fn check_sums(path: &Path, wrong: u64) -> anyhow::Result<()> {
+fn check_rows(recording: &Recording, rows: WakeupRows) -> anyhow::Result<()> {
+    let path = recording.directory().display();
     anyhow::ensure!(
-        wrong == 0,
-        "{}: the stages of {} do not add up to the total",
-        path.display(),
-        counted(wrong, "wakeup")
+        rows.not_adding_up == 0,
+        "{path}: the stages of {} do not add up to the total",
+        counted(rows.not_adding_up, "wakeup")
     );
+    let missing = recording.document().counters.wakeups.saturating_sub(rows.read);
+    if missing > 0 {
+        let wakeups = counted(missing, "wakeup");
+        output::note(&format!("{path}: {wakeups} of its figures are not in its tables: a file of them is missing"));
+    }
     Ok(())
 }
 
@@ -322,14 +327,14 @@ pub(super) fn read_through(recording: &Recording, name: String) -> anyhow::Resul
     for task in &document.tasks {
         places.entry(task.tid).or_insert_with(|| positions.get(&task.measure).copied());
     }
-    let mut wrong = 0;
+    let mut rows = WakeupRows::default();
     recording.for_each_wakeup(|wakeup| {
-        wrong += u64::from(!wakeup.adds_up());
+        rows.take(wakeup);
         if let Some(&Some(place)) = places.get(&wakeup.tid) {
             histories[place].1.take(wakeup.cpu, wakeup.expected_ns, wakeup.total_ns);
         }
     })?;
-    check_sums(recording.directory(), wrong)?;
+    check_rows(recording, rows)?;
     histories.iter_mut().for_each(|(_, history)| history.close());
     Ok(Recorded { name, histories })
 }

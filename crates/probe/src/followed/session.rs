@@ -15,6 +15,7 @@ use crate::shared::error::RunError;
 use crate::shared::observation::{FLUSH, Observation, Outcome, Step, conclude};
 use crate::shared::plan::Plan;
 use punctual_kernel::bpf::kernel_enumeration_has;
+use punctual_kernel::cpu_times::CpuTimes;
 use punctual_kernel::ending::GettingReady;
 use punctual_kernel::scheduling::kernel_priority;
 use punctual_kernel::{Refused, clock, cpus, host, steal};
@@ -78,7 +79,7 @@ pub(crate) fn run(
         finished: Vec::new(),
         start,
         end: plan.duration_ns.map_or(u64::MAX, |duration| start.saturating_add(duration)),
-        steal_before: steal::steal_ns(&cpus),
+        times_before: CpuTimes::now(&cpus),
         cpus,
         cpu_before: clock::process_cpu_ns(),
         longest_ns: 0,
@@ -131,7 +132,7 @@ struct Session<'a> {
     /// When the measurement ends if nothing else ends it.
     end: u64,
     cpus: Vec<u32>,
-    steal_before: Option<u64>,
+    times_before: Option<CpuTimes>,
     cpu_before: u64,
     /// The largest total so far.
     longest_ns: u64,
@@ -253,8 +254,11 @@ impl Session<'_> {
 
     fn count(&mut self, writer: &mut Writer) {
         self.table.count(self.programs.lost(), writer);
-        let steal = steal::steal_ns(&self.cpus).zip(self.steal_before);
-        writer.set_steal(steal.map(|(now, before)| now.saturating_sub(before)));
+        if let Some((now, before)) = CpuTimes::now(&self.cpus).zip(self.times_before) {
+            let spent = now.since(&before);
+            writer.set_steal(spent.steal_ns);
+            writer.set_cpu_times(spent.passed_ns, spent.idle_ns);
+        }
         writer.followed_mut().cost_ns = clock::process_cpu_ns().saturating_sub(self.cpu_before);
     }
 

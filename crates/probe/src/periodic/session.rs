@@ -10,6 +10,7 @@ use crate::shared::control::Control;
 use crate::shared::error::RunError;
 use crate::shared::observation::{FLUSH, Observation, Outcome, Step, conclude, note};
 use crate::shared::plan::{Plan, Policy, Via};
+use punctual_kernel::cpu_times::CpuTimes;
 use punctual_kernel::ending::GettingReady;
 use punctual_kernel::hold::{self, PowerRequest};
 use punctual_kernel::rests::{Resting, RoomBelow, Times};
@@ -76,7 +77,7 @@ pub(crate) fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> 
     if let Some(watch) = &mut watch {
         watch.begin_measuring();
     }
-    let steal_before = steal::steal_ns(&cpus);
+    let times_before = CpuTimes::now(&cpus);
     // Nothing that takes long comes between this and the start, and it is far enough ahead for the threads to have seen it.
     let start = clock::monotonic_ns() + 5_000_000;
     writer.provenance_mut().started_ns = start;
@@ -88,7 +89,7 @@ pub(crate) fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> 
         start,
         fallbacks: &fallbacks,
         cpus: &cpus,
-        steal_before,
+        times_before,
         steal_known,
         follower,
         watch: watch.as_mut(),
@@ -318,7 +319,7 @@ struct Rounds<'a> {
     start: u64,
     fallbacks: &'a [String],
     cpus: &'a [u32],
-    steal_before: Option<u64>,
+    times_before: Option<CpuTimes>,
     steal_known: bool,
     follower: Option<StageTracer>,
     watch: Option<&'a mut Watch>,
@@ -437,8 +438,11 @@ impl Rounds<'_> {
                 self.follower.as_ref().zip(thread.slot).map(|(follower, slot)| follower.armed_late(slot as usize));
             writer.set_activations(index, armed_late, thread.counts.untold.load(Ordering::Relaxed));
         }
-        let steal = steal::steal_ns(self.cpus).zip(self.steal_before);
-        writer.set_steal(steal.map(|(now, before)| now.saturating_sub(before)));
+        if let Some((now, before)) = CpuTimes::now(self.cpus).zip(self.times_before) {
+            let spent = now.since(&before);
+            writer.set_steal(spent.steal_ns);
+            writer.set_cpu_times(spent.passed_ns, spent.idle_ns);
+        }
     }
 }
 

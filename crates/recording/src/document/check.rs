@@ -44,9 +44,21 @@ fn check_measures(document: &Document) -> Result<(), String> {
 }
 
 fn check_counters(counters: &Counters) -> Result<(), String> {
-    let &Counters { wakeups, missed, unobserved, lost, armed_late, wakeup_steal_ns, steal_ns, cpu_ns } = counters;
+    let &Counters {
+        wakeups,
+        missed,
+        unobserved,
+        lost,
+        armed_late,
+        wakeup_steal_ns,
+        steal_ns,
+        passed_ns,
+        idle_ns,
+        cpu_ns,
+    } = counters;
     let counts = [wakeups, missed.unwrap_or(0), unobserved, lost, armed_late.unwrap_or(0)];
-    let times = [wakeup_steal_ns.unwrap_or(0), steal_ns.unwrap_or(0), cpu_ns];
+    let times =
+        [wakeup_steal_ns.unwrap_or(0), steal_ns.unwrap_or(0), cpu_ns, passed_ns.unwrap_or(0), idle_ns.unwrap_or(0)];
     match counts.iter().find(|count| **count > MAX_COUNT).or(times.iter().find(|time| **time > MAX_TIME_NS)) {
         Some(number) => Err(format!("counts {number}, more than can be")),
         None => Ok(()),

@@ -371,6 +371,12 @@ pub struct Counters {
     pub wakeup_steal_ns: Option<u64>,
     /// Host steal on the measured CPUs over the whole run, ns.
     pub steal_ns: Option<u64>,
+    /// CPU time that passed on the measured CPUs over the whole run, used or not, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passed_ns: Option<u64>,
+    /// How much of that they were idle, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_ns: Option<u64>,
     /// CPU time that the measured threads used, user and kernel, ns.
     pub cpu_ns: u64,
 }
@@ -390,7 +396,17 @@ impl Counters {
         self.armed_late = sum(self.armed_late, other.armed_late);
         self.wakeup_steal_ns = sum(self.wakeup_steal_ns, other.wakeup_steal_ns);
         self.steal_ns = sum(self.steal_ns, other.steal_ns);
+        self.passed_ns = sum(self.passed_ns, other.passed_ns);
+        self.idle_ns = sum(self.idle_ns, other.idle_ns);
         self.cpu_ns = self.cpu_ns.saturating_add(other.cpu_ns);
+    }
+
+    /// The part of the measured CPUs' time that neither was idle, nor the host's, nor the measured threads': what other
+    /// programs and the kernel used. `None` where the kernel did not tell.
+    pub fn others_share(&self) -> Option<f64> {
+        let (passed, idle) = self.passed_ns.zip(self.idle_ns).filter(|(passed, _)| *passed > 0)?;
+        let known = idle.saturating_add(self.steal_ns.unwrap_or(0)).saturating_add(self.cpu_ns);
+        Some(passed.saturating_sub(known) as f64 / passed as f64)
     }
 }
 

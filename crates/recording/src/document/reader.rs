@@ -32,6 +32,24 @@ pub struct Recording {
     damaged: Vec<String>,
 }
 
+/// What the tables of wakeups hold.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WakeupRows {
+    /// Wakeups that were read.
+    pub read: u64,
+    /// Those whose stages do not add up to the total.
+    pub not_adding_up: u64,
+}
+
+impl WakeupRows {
+    /// Takes the next wakeup.
+    #[inline]
+    pub fn take(&mut self, wakeup: &Wakeup) {
+        self.read += 1;
+        self.not_adding_up += u64::from(!wakeup.adds_up());
+    }
+}
+
 impl Recording {
     /// Opens a recording. One that was cut short opens too: see [`Recording::is_cut`].
     ///
@@ -250,9 +268,17 @@ impl Recording {
     /// # Errors
     /// As for [`Recording::for_each_wakeup`].
     pub fn count_not_adding_up(&self) -> Result<u64> {
-        let mut wrong = 0;
-        self.for_each_wakeup(|wakeup| wrong += u64::from(!wakeup.adds_up()))?;
-        Ok(wrong)
+        self.count_rows().map(|rows| rows.not_adding_up)
+    }
+
+    /// Goes through the tables of wakeups.
+    ///
+    /// # Errors
+    /// As for [`Recording::for_each_wakeup`].
+    pub fn count_rows(&self) -> Result<WakeupRows> {
+        let mut rows = WakeupRows::default();
+        self.for_each_wakeup(|wakeup| rows.take(wakeup))?;
+        Ok(rows)
     }
 }
 

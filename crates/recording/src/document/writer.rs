@@ -435,6 +435,12 @@ impl Writer {
         self.document.counters.steal_ns = steal_ns;
     }
 
+    /// Sets what passed on the measured CPUs since the beginning, and how much of that they were idle, ns.
+    pub fn set_cpu_times(&mut self, passed_ns: u64, idle_ns: u64) {
+        self.document.counters.passed_ns = Some(passed_ns);
+        self.document.counters.idle_ns = Some(idle_ns);
+    }
+
     /// The provenance, to add what became known during the run.
     pub fn provenance_mut(&mut self) -> &mut Provenance {
         &mut self.document.provenance
@@ -539,7 +545,8 @@ impl Writer {
     }
 
     fn counters(&self) -> Counters {
-        let mut sum = Counters { steal_ns: self.document.counters.steal_ns, ..Counters::default() };
+        let Counters { steal_ns, passed_ns, idle_ns, .. } = self.document.counters;
+        let mut sum = Counters { steal_ns, passed_ns, idle_ns, ..Counters::default() };
         for task in &self.document.tasks {
             sum.add(&task.counters);
         }

@@ -102,6 +102,9 @@ struct Counted {
     armed_late: Option<u64>,
     steal_ns: Option<u64>,
     wakeup_steal_ns: Option<u64>,
+    /// CPU time that passed on the measured CPUs, and how much of it they were idle.
+    passed_ns: Option<u64>,
+    idle_ns: Option<u64>,
     cost: Cost,
 }
 
@@ -123,6 +126,8 @@ impl Counted {
             armed_late: counters.armed_late,
             steal_ns: counters.steal_ns,
             wakeup_steal_ns: counters.wakeup_steal_ns,
+            passed_ns: counters.passed_ns,
+            idle_ns: counters.idle_ns,
             cost: Cost { cpu_ns_per_wakeup: cost.checked_div(counters.wakeups) },
         }
     }

@@ -106,7 +106,7 @@ fn load_line(document: &Document) -> Option<String> {
 }
 
 fn losses(document: &Document) -> String {
-    let Counters { wakeups, missed, unobserved, lost, armed_late, wakeup_steal_ns, steal_ns, cpu_ns } =
+    let Counters { wakeups, missed, unobserved, lost, armed_late, wakeup_steal_ns, steal_ns, cpu_ns, .. } =
         document.counters;
     let missed = missed.map_or_else(|| "-".to_owned(), grouped);
     let mut line = format!("missed {missed}   unobserved {}   lost {}", grouped(unobserved), grouped(lost));

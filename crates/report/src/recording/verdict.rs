@@ -14,10 +14,7 @@ pub fn recording_verdict(documents: &[&Document]) -> String {
     for document in documents {
         sentences.extend(load_failure_in_words(document));
         let total = total(document);
-        let load = match load_name(document) {
-            NO_LOAD => "idle".to_owned(),
-            name => format!("under load ({name})"),
-        };
+        let load = load_in_words(document);
         let (Some(max), Some(median)) = (total.max(), total.quantile(0.5)) else {
             let unjudged = if document.limits.is_empty() { "" } else { ", so that no limit can be judged" };
             sentences.push(format!("No wakeup was measured {load}{unjudged}."));
@@ -46,6 +43,25 @@ pub fn recording_verdict(documents: &[&Document]) -> String {
         sentences.extend(end_in_words(document));
     }
     sentences.join(" ")
+}
+
+/// Under what it was measured. A machine on which other programs work is not idle because nothing was added.
+fn load_in_words(document: &Document) -> String {
+    match (load_name(document), busy_with_others(document)) {
+        (NO_LOAD, None) => "idle".to_owned(),
+        (NO_LOAD, Some(percent)) => {
+            format!("with no load added, while other programs kept the CPUs {percent:.0} % busy")
+        }
+        (name, _) => format!("under load ({name})"),
+    }
+}
+
+/// How busy other programs kept the measured CPUs, percent, where that is too much to call them idle.
+fn busy_with_others(document: &Document) -> Option<f64> {
+    /// The timers and interrupts of a run at a high rate stay below.
+    const IDLE_PERCENT: f64 = 25.0;
+    let percent = document.counters.others_share()? * 100.0;
+    (load_name(document) == NO_LOAD && percent >= IDLE_PERCENT).then_some(percent)
 }
 
 /// That the threads could not keep up, where so many periods went by without a wakeup that the figures are not those of the
@@ -176,12 +192,20 @@ pub(super) fn conditions(documents: &[&Document]) -> String {
     {
         sentences.push("Only the idle half was measured: it ended before the load was measured.".to_owned());
     }
+    if let Some(percent) = documents.iter().find_map(|document| busy_with_others(document)) {
+        let words = "Other programs kept the CPUs busy even when no load was added";
+        sentences.push(format!("{words}: {percent:.0} % of their time."));
+    }
     sentences.extend(documents.iter().filter_map(|document| load_failure_in_words(document)));
     sentences.iter().map(|sentence| format!("{sentence} ")).collect()
 }
 
 pub(super) fn when(document: &Document) -> &'static str {
-    if load_name(document) == NO_LOAD { "when idle" } else { "under load" }
+    match (load_name(document), busy_with_others(document)) {
+        (NO_LOAD, None) => "when idle",
+        (NO_LOAD, Some(_)) => "with no load added",
+        _ => "under load",
+    }
 }
 
 pub(super) fn times(count: u64) -> String {
