@@ -62,7 +62,18 @@ impl Output {
 /// What the parser of the command line says up to its first empty line, as one line.
 pub(crate) fn one_line(text: &str) -> String {
     let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
-    lines.collect::<Vec<_>>().join(" ").trim_start_matches("error: ").to_owned()
+    in_words(lines.collect::<Vec<_>>().join(" ").trim_start_matches("error: "))
+}
+
+/// The parser's `9 is not in 1..=3` as people say it.
+fn in_words(message: &str) -> String {
+    let range = message.split_once(" is not in ").and_then(|(before, range)| Some((before, range.split_once("..")?)));
+    let Some((before, (first, last))) = range else { return message.to_owned() };
+    match last.strip_prefix('=') {
+        Some(last) => format!("{before} is not from {first} to {last}"),
+        None if last.is_empty() => format!("{before} is below {first}"),
+        None => message.to_owned(),
+    }
 }
 
 /// Words of the system without the numbers that the standard library adds to them.

@@ -7,7 +7,7 @@
 
 use punctual_kernel::bpf::{LoadedObject, SharedMemory, kernel_record_has};
 use punctual_kernel::scheduling::{self, Scheduling};
-use punctual_kernel::{Missing, Refused, clock, cpus, hold};
+use punctual_kernel::{Missing, Refused, clock, cpus, hold, is_older_than};
 use punctual_rialto::{Form, MAX_RESERVATIONS, Plan, Share};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -68,6 +68,9 @@ pub struct Scheduler {
     runs: SharedMemory,
 }
 
+/// The first kernel that can be built with sched_ext.
+const SINCE: &str = "6.12";
+
 /// Whether this machine can be scheduled so, the reason where not.
 ///
 /// # Errors
@@ -75,7 +78,11 @@ pub struct Scheduler {
 pub fn check() -> Result<(), Refused> {
     let doing = "starting Rialto's scheduler";
     if kernel_record_has("sched_ext_ops", "name") != Some(true) {
-        return Err(Refused::lacking(doing, Missing::new("sched_ext", Some("6.12"))));
+        let missing = match is_older_than(SINCE) {
+            true => Missing::new("sched_ext", Some(SINCE)),
+            false => Missing::new("sched_ext: it was built without CONFIG_SCHED_CLASS_EXT", None),
+        };
+        return Err(Refused::lacking(doing, missing));
     }
     let online = cpus::online().len();
     if online != 1 {

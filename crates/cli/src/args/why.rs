@@ -45,6 +45,9 @@ pub(crate) struct WhyArguments {
     /// Show this episode alone, in full
     #[arg(long, value_name = "NUMBER")]
     pub(crate) episode: Option<u64>,
+    /// Only late wakeups of threads of this name, or of the thread with this number
+    #[arg(long, value_name = "NAME|TID", conflicts_with_all = ["explain", "all_handlers"])]
+    pub(crate) thread: Option<String>,
     /// Print stacks below their causes as flame graph tools read them; the weights are ns of lateness
     #[arg(long, conflicts_with = "json")]
     pub(crate) folded: bool,

@@ -6,11 +6,15 @@ use crate::output::{self, Output, Usage};
 use anyhow::Context;
 use punctual_blame::{CallTree, Kind, Room, add_lateness, folded};
 use punctual_recording::bounds::{MAX_DETAIL_BYTES, MAX_TREE_BYTES};
+use punctual_recording::episode::Victim;
 use punctual_recording::{
-    Episode, RecorderSummary, Recording, for_each_episode, read_handler_sums, read_recorder_summary,
+    Episode, RecorderSummary, Recording, for_each_episode, printable, read_handler_sums, read_recorder_summary,
 };
-use punctual_report::why::{EpisodeView, ExplainAnswer, HandlersAnswer, WhyAnswer, WhyReport, episode_text, text};
+use punctual_report::why::{
+    EpisodeView, ExplainAnswer, HandlersAnswer, OnlyThread, WhyAnswer, WhyReport, episode_text, text,
+};
 use punctual_report::why::{cost, handlers};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// A trace of more episodes than this is of no use to a viewer.
@@ -29,11 +33,12 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     if arguments.all_handlers {
         return all_handlers(&path, recorder.as_ref(), recording.is_cut(), output);
     }
-    let Evidence { views, traced, chosen, lateness, functions_left_out, is_cut } = gather(&path, arguments)?;
+    let Evidence { views, others, traced, chosen, lateness, functions_left_out, is_cut } = gather(&path, arguments)?;
     if let Some(only) = arguments.episode.filter(|only| views.iter().all(|view| view.id != *only)) {
         let kept = recorder.as_ref().map_or(0, |recorder| recorder.kept);
         return Err(not_there(&path, only, views.len(), kept));
     }
+    let only = arguments.thread.as_ref().map(|asked| others.only(asked, views.len())).transpose()?;
     if let Some(file) = &arguments.perfetto {
         let trace = punctual_report::why::trace::trace(&traced);
         code = artifacts.write(file, trace);
@@ -50,6 +55,9 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     let unwritten = || Some(format!("It failed: {}.", recorder.as_ref()?.failure.as_ref()?));
     let failure = punctual_report::failure_in_words(document).or_else(unwritten);
     let mut report = WhyReport::new(&path, document.provenance.started_ns, recorder, views, cut, failure, blind);
+    if let Some(only) = only {
+        report = report.of_thread(only);
+    }
     report.functions_left_out = functions_left_out;
     if let Some(file) = &arguments.html {
         let page = punctual_report::why::page::html(&report, &lateness);
@@ -92,6 +100,8 @@ fn one_recording(named: Option<&Path>) -> anyhow::Result<PathBuf> {
 /// What is read of the episodes, within bounds.
 struct Evidence {
     views: Vec<EpisodeView>,
+    /// What is left out because it is another thread's.
+    others: Others,
     /// Those to trace, of so many that were chosen.
     traced: Vec<Episode>,
     chosen: usize,
@@ -103,8 +113,44 @@ struct Evidence {
     is_cut: bool,
 }
 
+/// Episodes of threads that were not asked for.
+#[derive(Default)]
+struct Others {
+    count: u64,
+    void: u64,
+    /// Their names, some of them.
+    names: BTreeSet<String>,
+}
+
+impl Others {
+    /// So many names are told.
+    const MAX_NAMES: usize = 5;
+
+    fn take(&mut self, episode: &Episode) {
+        self.count += 1;
+        self.void += u64::from(episode.void.is_some());
+        if self.names.len() < Self::MAX_NAMES {
+            self.names.insert(printable(&episode.victim.name));
+        }
+    }
+
+    /// What is said of them beside so many episodes of the one that was asked for; nobody of that name is wrong usage.
+    fn only(self, asked: &str, found: usize) -> Result<OnlyThread, Usage> {
+        if found == 0 && self.count > 0 {
+            let names: Vec<String> = self.names.into_iter().collect();
+            return Err(Usage(format!("no thread `{asked}` was late: late were {}", names.join(", "))));
+        }
+        Ok(OnlyThread { asked: asked.to_owned(), others: self.count, others_void: self.void })
+    }
+}
+
 fn gather(path: &Path, arguments: &WhyArguments) -> anyhow::Result<Evidence> {
     let mut views = Vec::new();
+    let mut others = Others::default();
+    let number = arguments.thread.as_ref().and_then(|asked| asked.parse::<u32>().ok());
+    let is_asked = |victim: &Victim| {
+        arguments.thread.as_ref().is_none_or(|asked| *asked == victim.name || number == Some(victim.tid))
+    };
     let mut traced: Vec<Episode> = Vec::new();
     let mut chosen = 0_usize;
     let mut room = Room::of(MAX_TREE_BYTES);
@@ -112,6 +158,9 @@ fn gather(path: &Path, arguments: &WhyArguments) -> anyhow::Result<Evidence> {
     let mut lateness = CallTree::default();
     let is_chosen = |id: u64| arguments.episode.is_none_or(|only| only == id);
     let is_cut = for_each_episode(path, |episode| {
+        if !is_asked(&episode.victim) {
+            return others.take(&episode);
+        }
         let mut view = EpisodeView::new(&episode, &mut room);
         if is_chosen(view.id) && view.void.is_none() {
             add_lateness(&mut lateness, &episode, &view.split, &mut room);
@@ -130,7 +179,7 @@ fn gather(path: &Path, arguments: &WhyArguments) -> anyhow::Result<Evidence> {
         }
         views.push(view);
     })?;
-    Ok(Evidence { views, traced, chosen, lateness, functions_left_out: room.refused(), is_cut })
+    Ok(Evidence { views, others, traced, chosen, lateness, functions_left_out: room.refused(), is_cut })
 }
 
 /// Why there is no episode of this number.

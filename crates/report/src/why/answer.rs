@@ -27,6 +27,9 @@ pub struct WhyAnswer<'a> {
     recording: &'a Path,
     cut: bool,
     missing_episodes: u64,
+    /// The name or number of the thread whose episodes these are, where not everybody's; and how many others there are.
+    thread: Option<&'a str>,
+    other_episodes: u64,
     blind: &'a [String],
     #[cfg_attr(test, schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
     recorder: Option<&'a RecorderSummary>,
@@ -57,6 +60,8 @@ impl<'a> WhyAnswer<'a> {
             recording: report.recording,
             cut: report.cut,
             missing_episodes: report.missing(),
+            thread: report.only.as_ref().map(|only| only.asked.as_str()),
+            other_episodes: report.only.as_ref().map_or(0, |only| only.others),
             blind: report.blind,
             recorder: report.recorder.as_ref(),
             cpu_share: report.recorder.as_ref().and_then(cost::cpu_share),

@@ -17,5 +17,5 @@ mod words;
 
 pub use answer::{HandlersAnswer, WhyAnswer};
 pub use explain::ExplainAnswer;
-pub use model::{EpisodeView, WhyReport};
+pub use model::{EpisodeView, OnlyThread, WhyReport};
 pub use text::{episode_text, text};

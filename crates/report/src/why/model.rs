@@ -94,6 +94,25 @@ impl EpisodeView {
     }
 }
 
+/// That only one thread, or those of one name, were asked for.
+#[derive(Debug, Clone)]
+pub struct OnlyThread {
+    /// The name or number that was asked for.
+    pub asked: String,
+    /// Episodes of other threads, void ones included.
+    pub others: u64,
+    /// Those of them that are void.
+    pub others_void: u64,
+}
+
+impl OnlyThread {
+    /// Whose wakeups these are, to follow *3 wakeups*.
+    pub(super) fn in_words(&self) -> String {
+        let is_number = self.asked.bytes().all(|byte| byte.is_ascii_digit());
+        format!(" of {}{}", if is_number { "thread " } else { "" }, self.asked)
+    }
+}
+
 /// A recording's late wakeups and their causes.
 pub struct WhyReport<'a> {
     /// Where the recording is.
@@ -108,6 +127,8 @@ pub struct WhyReport<'a> {
     pub cut: bool,
     /// How the recording's own end is told where it did not end in order and could say so: a full disk.
     pub failure: Option<String>,
+    /// Whose episodes these are, where not everybody's.
+    pub only: Option<OnlyThread>,
     /// How often a function stands with its caller, for call trees had no room for it.
     pub functions_left_out: u64,
     /// What could not be seen.
@@ -135,7 +156,19 @@ impl<'a> WhyReport<'a> {
         let whole = episodes.iter().filter(|episode| episode.void.is_none());
         let summary = summarize(whole.map(|episode| (episode.id, &episode.split)));
         let functions_left_out = 0;
-        WhyReport { recording, started_ns, recorder, episodes, cut, failure, functions_left_out, blind, summary }
+        let only = None;
+        WhyReport { recording, started_ns, recorder, episodes, cut, failure, only, functions_left_out, blind, summary }
+    }
+
+    /// Says that the episodes are one thread's alone, and how many others there are.
+    #[must_use]
+    pub fn of_thread(mut self, only: OnlyThread) -> WhyReport<'a> {
+        if let Some(recorder) = &mut self.recorder {
+            let void = self.episodes.len() - self.episodes.iter().filter(|episode| episode.void.is_none()).count();
+            recorder.agree_with(self.episodes.len() as u64 + only.others, void as u64 + only.others_void);
+        }
+        self.only = Some(only);
+        self
     }
 
     /// Causes over all episodes that are whole, largest first.
@@ -213,7 +246,8 @@ impl<'a> WhyReport<'a> {
     /// Episodes that the recorder kept and that are not in the recording any more.
     pub(super) fn missing(&self) -> u64 {
         let kept = self.recorder.as_ref().map_or(0, |recorder| recorder.kept);
-        kept.saturating_sub(self.episodes.len() as u64)
+        let others = self.only.as_ref().map_or(0, |only| only.others);
+        kept.saturating_sub(self.episodes.len() as u64).saturating_sub(others)
     }
 }
 

@@ -65,6 +65,14 @@ pub(super) fn notes(text: &mut String, report: &WhyReport<'_>) {
             if report.stage() == Stage::Request { "held or ended" } else { "held" }
         );
     }
+    if let Some(only) = report.only.as_ref().filter(|only| only.others > 0) {
+        let others = counted(only.others, "late wakeup");
+        let _ = writeln!(
+            text,
+            "note: {others} of other threads {} left out, as --thread asks",
+            agreeing(only.others, "is", "are")
+        );
+    }
     if let Some(recorder) = &report.recorder {
         notes_of_recorder(text, report, recorder);
     }

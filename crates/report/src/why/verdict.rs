@@ -1,7 +1,7 @@
 //! The answer of `punctual why` in a sentence or two.
 
 use super::cost::MIN_COUNTED_NS;
-use super::model::WhyReport;
+use super::model::{OnlyThread, WhyReport};
 use super::words::{beside, percent};
 use punctual_blame::{Cause, Kind};
 use punctual_recording::{RecorderSummary, Stage, agreeing, counted, format_ns};
@@ -66,9 +66,10 @@ impl WhyReport<'_> {
         // Many may share a kind, as the threads of a compiler do.
         let is_whole = first.total_ns >= of_kind_ns / 10 * 9;
         let mut verdict = format!(
-            "{}{}, {} {}: {} of the {}{} was {}",
+            "{}{}{}, {} {}: {} of the {}{} was {}",
             self.cut(),
             counted(self.whole() as u64, "wakeup"),
+            self.only.as_ref().map(OnlyThread::in_words).unwrap_or_default(),
             self.later(),
             self.threshold(),
             percent(if is_whole { first.total_ns } else { of_kind_ns }, self.summary.late_ns),
