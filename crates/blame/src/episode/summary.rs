@@ -43,6 +43,27 @@ impl Cause {
     pub fn detail_part_ns(&self) -> Option<u64> {
         self.detail_ns.filter(|ns| !is_most(*ns, self.total_ns))
     }
+
+    /// What happened, as a sentence.
+    pub fn happened(&self) -> String {
+        match (self.turn, self.kind) {
+            (Some(_), Kind::SamePriority) => format!("{} has the same weight and had its turn first.", self.who),
+            (Some(_), Kind::HigherPriority) => format!("{} has the greater weight and ran first.", self.who),
+            _ => self.kind.happened(&self.who),
+        }
+    }
+
+    /// What would change it, in the imperative; `None` where there is nothing to change.
+    pub fn remedy(&self) -> Option<&'static str> {
+        let among_normal = self.turn.is_some() && matches!(self.kind, Kind::SamePriority | Kind::HigherPriority);
+        if among_normal {
+            return Some(
+                "Give the late thread more weight (nice, cpu.weight) or a CPU of its own (taskset), or a real-time priority if \
+                 its work is short (chrt -f 50).",
+            );
+        }
+        self.kind.remedy(&self.who)
+    }
 }
 
 /// The causes of all late time.

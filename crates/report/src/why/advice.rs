@@ -23,7 +23,7 @@ pub(super) struct Advice {
 
 impl Advice {
     pub(super) fn on(cause: &Cause) -> Advice {
-        let mut happened = cause.kind.happened(&cause.who);
+        let mut happened = cause.happened();
         if let Some(ended) = ended(cause) {
             happened.pop();
             happened.push_str(&format!(", {ended}."));
@@ -33,7 +33,7 @@ impl Advice {
             happened.pop();
             happened.push_str(&format!(", and meanwhile {fate}{}.", part_of_wait(cause)));
         }
-        Advice { happened, remedy: cause.kind.remedy(&cause.who), kind: cause.kind }
+        Advice { happened, remedy: cause.remedy(), kind: cause.kind }
     }
 }
 
@@ -67,11 +67,22 @@ mod tests {
     use punctual_blame::{Awaited, Who};
 
     #[test]
-    fn what_kept_the_holder_of_a_lock_is_a_sentence() {
-        let cause = |who: Who, detail: Detail| Cause {
-            kind: Kind::Lock,
+    fn normal_threads_are_told_of_weights_not_of_priorities() {
+        let turn = Some(punctual_blame::Turn { weight: 1_024, waiting_weight: 1_024 });
+        let equal = Cause { turn, ..cause(Kind::SamePriority, "rustc".into(), None) };
+        let advice = Advice::on(&equal);
+        assert_eq!(advice.happened, "rustc has the same weight and had its turn first.");
+        assert!(advice.remedy.unwrap().starts_with("Give the late thread more weight"), "{advice:?}");
+        let real_time = Advice::on(&cause(Kind::SamePriority, "audio".into(), None));
+        assert_eq!(real_time.happened, "audio has the same priority and had its turn first.");
+        assert!(real_time.remedy.unwrap().contains("chrt -f"), "{real_time:?}");
+    }
+
+    fn cause(kind: Kind, who: Who, detail: Option<Detail>) -> Cause {
+        Cause {
+            kind,
             who,
-            detail: Some(detail),
+            detail,
             detail_ns: None,
             cgroup: None,
             turn: None,
@@ -82,7 +93,12 @@ mod tests {
             total_ns: 1,
             unknown_ns: 0,
             example: 1,
-        };
+        }
+    }
+
+    #[test]
+    fn what_kept_the_holder_of_a_lock_is_a_sentence() {
+        let cause = |who: Who, detail: Detail| cause(Kind::Lock, who, Some(detail));
         let told = Advice::on(&cause("reader".into(), Detail::KeptBy(Kind::LowerPriority, "rustc".into()))).happened;
         assert_eq!(
             told,
