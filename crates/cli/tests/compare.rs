@@ -289,6 +289,18 @@ fn several_sides_stand_beside_the_first_and_share_the_error_rate() {
     assert!(text.starts_with("Worse than A: C, its "), "{text}");
     assert!(text.contains("No difference from A that these data can show: B."), "{text}");
     assert!(text.contains("next: `punctual compare plain slow=later`"), "{text}");
+    // Devices that are asked for stand beside each other, and the page says what the text does.
+    let asked = [&words[..], &["--device", "audio64", "--device", "audio", "--html", "sides.html"]].concat();
+    let text = stdout(&run(directory.path(), &asked));
+    for (device, side) in [("Audio, 64 frames", "B"), ("Audio, 64 frames", "C"), ("Audio", "B"), ("Audio", "C")] {
+        let is_of = |line: &str| {
+            line.strip_prefix(device).is_some_and(|rest| rest.trim_start().starts_with(&format!("{side} ")))
+        };
+        assert!(text.lines().any(is_of), "{device} {side}: {text}");
+    }
+    let page = std::fs::read_to_string(directory.path().join("sides.html")).unwrap();
+    assert!(page.contains(text.lines().next().unwrap().split(", its ").next().unwrap()), "{text}");
+    assert!(page.contains("punctual.compare-sides/1") && page.contains("What devices would make of it"));
     // Few runs are no verdict of the systems, of however many sides.
     let few = ["compare", "plain/0.punctual", "same/0.punctual", "later/0.punctual"];
     let text = stdout(&run(directory.path(), &few));

@@ -67,16 +67,19 @@ pub(crate) fn compare_devices(devices: &[Profile], a: &Input, b: &Input) -> Vec<
     compared.collect()
 }
 
-/// The ratio of two Poisson rates (count, how many times as variable as independent ones), exposed `exposure` times as long
-/// on B, with the interval that is exact given the sum of the counts (Przyborowski and Wilenski 1940).
+/// The ratio of two rates (count, how many times as variable as independent ones), exposed `exposure` times as long on B.
+///
+/// Stalls that come together count as clusters of so many as they are times as variable, each side by its own measure and at
+/// least one cluster where there is a stall. Where both sides' clusters are of one stall the interval is the one that is exact
+/// given the sum of the counts (Przyborowski and Wilenski 1940).
 fn rate_ratio(a: (u64, f64), b: (u64, f64), exposure: f64) -> RateRatio {
-    let dispersion = a.1.max(b.1).max(1.0);
-    let (left, right) = (a.0 as f64 / dispersion, b.0 as f64 / dispersion);
-    let odds = |share: f64| share / (1.0 - share) / exposure;
+    let cluster = |(count, dispersion): (u64, f64)| dispersion.clamp(1.0, (count as f64).max(1.0));
+    let (left, right) = (a.0 as f64 / cluster(a), b.0 as f64 / cluster(b));
+    let odds = |share: f64| share / (1.0 - share) * cluster(b) / cluster(a) / exposure;
     RateRatio {
-        low: (b.0 > 0).then(|| odds(beta_quantile(right.max(0.5), left + 1.0, 0.025))),
+        low: (b.0 > 0).then(|| odds(beta_quantile(right, left + 1.0, 0.025))),
         estimate: (a.0 > 0).then(|| b.0 as f64 / a.0 as f64 / exposure),
-        high: (a.0 > 0).then(|| odds(beta_quantile(right + 1.0, left.max(0.5), 0.975))),
+        high: (a.0 > 0).then(|| odds(beta_quantile(right + 1.0, left, 0.975))),
     }
 }
 
@@ -99,6 +102,12 @@ mod tests {
         // None at all says nothing.
         let none = rate_ratio((0, 1.0), (0, 1.0), 1.0);
         assert_eq!((none.low, none.estimate, none.high), (None, None, None));
+        // What comes together on one side alone leaves the other side's count as sure as it was.
+        let burst = rate_ratio((6, 1.0), (295, 59.0), 1.0);
+        assert!((burst.estimate.unwrap() - 49.2).abs() < 0.1, "{burst:?}");
+        assert!(burst.low.unwrap() > 5.0 && burst.high.unwrap() < 250.0, "{burst:?}");
+        // However variable they are, what was seen is one cluster.
+        assert_eq!(rate_ratio((6, 1e9), (9, 1e9), 1.0), rate_ratio((6, 6.0), (9, 9.0), 1.0));
         // Stalls that come in bursts say less.
         assert!(rate_ratio((10, 4.0), (10, 1.0), 1.0).low.unwrap() < even.low.unwrap());
     }

@@ -28,7 +28,7 @@ pub struct Shared {
 ///
 /// # Errors
 /// As [`crate::compare`], of the first pair that cannot be compared.
-pub fn compare_several(first: &Side, others: &[Side], devices: &[Profile]) -> Result<Vec<Shared>, Error> {
+pub fn compare_several(first: &Side, others: &[&Side], devices: &[Profile]) -> Result<Vec<Shared>, Error> {
     let many = others.len();
     // In the order of what they show; a look at how far the data go, no judgement.
     let mut order = Vec::new();
@@ -43,7 +43,7 @@ pub fn compare_several(first: &Side, others: &[Side], devices: &[Profile]) -> Re
             share = many - rank;
         }
         let confidence = 1.0 - (1.0 - CONFIDENCE) / share as f64;
-        let mut comparison = compare_with(first, &others[index], devices, confidence, share)?;
+        let mut comparison = compare_with(first, others[index], devices, confidence, share)?;
         goes_on &= shows_something(&comparison);
         if !goes_on {
             (comparison.outcome, comparison.decided_by) = (Outcome::NoDifference, None);

@@ -10,7 +10,7 @@ use punctual_device::{Catalogue, Profile};
 use punctual_load::{Load, NotRunnable, Source};
 use punctual_probe::Plan;
 use punctual_recording::{Recording, counted, printable, printable_path};
-use punctual_report::compare::{CompareSidesAnswer, comparison_page, several_text};
+use punctual_report::compare::{CompareSidesAnswer, comparison_page, several_page, several_text};
 use punctual_report::recording::{MAX_HISTORIES, Recorded};
 use punctual_report::shell_word;
 use punctual_study::{Alternated, Alternation, SidePlan, StudyError, Turn, open_side};
@@ -21,7 +21,9 @@ pub(crate) fn run(arguments: &CompareArguments, output: Output) -> anyhow::Resul
     super::artifacts::check_page(arguments.html.as_ref())?;
     let devices = devices(&arguments.device)?;
     if arguments.sides.len() > 2 {
-        return several(arguments, output);
+        // Of several sides each device has as many rows: only those that are asked for.
+        let asked = if arguments.device.is_empty() { &[][..] } else { &devices };
+        return several(arguments, asked, output);
     }
     let (opened, clear, trouble) = match arguments.repeat {
         Some(repeats) => {
@@ -98,26 +100,25 @@ fn repeated(mut words: impl Iterator<Item = String>, repeats: usize) -> Vec<Stri
 const MAX_SIDES: usize = 26;
 
 /// Several sides, each beside the first, with the error rate shared.
-fn several(arguments: &CompareArguments, output: Output) -> anyhow::Result<u8> {
+fn several(arguments: &CompareArguments, devices: &[Profile], output: Output) -> anyhow::Result<u8> {
     let named: Vec<String> = arguments.sides.iter().map(|side| printable_path(side)).collect();
     if named.len() > MAX_SIDES {
         return Err(Usage(format!("{} sides: compare takes {MAX_SIDES} at most", named.len())).into());
     }
-    if arguments.html.is_some() || !arguments.device.is_empty() {
-        let what = if arguments.html.is_some() { "--html" } else { "--device" };
-        let pair = format!("punctual compare {} {}", shell_word(&named[0]), shell_word(&named[1]));
-        return Err(Usage(format!("{what} goes with two sides: `{pair}`")).into());
-    }
-    let mut opened = arguments.sides.iter().map(|side| recorded(side)).collect::<Result<Vec<Opened>, _>>()?;
-    let others: Vec<Side> = opened.split_off(1).into_iter().map(|opened| opened.side).collect();
-    let found = punctual_comparison::compare_several(&opened[0].side, &others, &[])?;
+    let opened = arguments.sides.iter().map(|side| recorded(side)).collect::<Result<Vec<Opened>, _>>()?;
+    let sides: Vec<&Side> = opened.iter().map(|opened| &opened.side).collect();
+    let found = punctual_comparison::compare_several(sides[0], &sides[1..], devices)?;
     let next = punctual_report::after_comparisons(&found, &named);
+    let (mut code, mut artifacts) = (0, Artifacts::default());
+    if let Some(path) = &arguments.html {
+        code = artifacts.write(path, several_page(&found, &sides, &next, &over_time(&opened)).html()?);
+    }
     if output.json {
-        output::answer(CompareSidesAnswer::new(&found, next), 0);
+        output::answer_beside(artifacts.failure(), CompareSidesAnswer::new(&found, next, code), 0);
     } else {
         output::print_text(&format!("{}\n{}", several_text(&found), punctual_report::next_text(&next)));
     }
-    Ok(0)
+    Ok(code)
 }
 
 fn devices(specs: &[String]) -> Result<Vec<Profile>, Usage> {
@@ -143,10 +144,10 @@ impl Opened {
 /// What is drawn over time: the runs of both sides in turn, as many as a page holds. One that cannot be drawn costs no verdict.
 fn over_time(opened: &[Opened]) -> Vec<Recorded> {
     let mut runs: Vec<(usize, String, &Path)> = Vec::new();
-    for (side, label) in opened.iter().zip(["A", "B"]) {
+    for (side, label) in opened.iter().zip('A'..) {
         let several = side.paths.len() > 1;
         runs.extend(side.paths.iter().enumerate().map(|(index, path)| {
-            let name = if several { format!("{label}, run {}", index + 1) } else { label.to_owned() };
+            let name = if several { format!("{label}, run {}", index + 1) } else { label.to_string() };
             (index, name, path.as_path())
         }));
     }

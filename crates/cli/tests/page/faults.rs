@@ -5,7 +5,7 @@ use crate::support::{punctual, skip, stderr};
 use std::path::Path;
 
 /// A page, its name and the command that writes it from a golden recording.
-const PAGES: [(&str, &str); 12] = [
+const PAGES: [(&str, &str); 13] = [
     ("record", "report record.punctual"),
     ("followed", "report comm.punctual"),
     ("idle", "report idle.punctual"),
@@ -16,6 +16,10 @@ const PAGES: [(&str, &str); 12] = [
     ("check", "report check"),
     ("why", "why why.punctual"),
     ("compare", "compare check/idle.punctual check/loaded.punctual"),
+    (
+        "compare-sides",
+        "compare check/idle.punctual check/loaded.punctual again=check/loaded.punctual --device audio64 --device modem",
+    ),
     ("forecast", "forecast check --curve"),
     ("modem-study", "modem study --row 3/17 --bytes 100 --attempts 1"),
 ];

@@ -31,7 +31,7 @@ fn measured(process: Process, seed: u64, seconds: u64, sides: usize, rounds: usi
 fn outcomes(sides: &[Side], runs: usize) -> Vec<Outcome> {
     let cut = |side: &Side| Side { runs: side.runs[..runs].to_vec(), ..side.clone() };
     let cut: Vec<Side> = sides.iter().map(cut).collect();
-    let found = compare_several(&cut[0], &cut[1..], &[]).expect("one kind of recording");
+    let found = compare_several(&cut[0], &cut[1..].iter().collect::<Vec<_>>(), &[]).expect("one kind of recording");
     found.iter().map(|shared| shared.comparison.outcome).collect()
 }
 

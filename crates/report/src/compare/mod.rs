@@ -3,9 +3,11 @@
 mod answer;
 mod page;
 mod several;
+mod several_page;
 mod text;
 
 pub use answer::CompareAnswer;
 pub use page::comparison_page;
 pub use several::{CompareSidesAnswer, several_text};
+pub use several_page::several_page;
 pub use text::*;

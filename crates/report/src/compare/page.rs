@@ -9,40 +9,52 @@ use crate::encode::html::{Block, Drawing, Page, Picture, Section};
 use crate::recording::page::{Recorded, marks, over_time, share_pictures, warnings};
 use crate::recording::together::together;
 use crate::{NextStep, load_words};
-use punctual_comparison::{Comparison, FIGURES, Outcome, Ratio, Side, StageComparison, Standing};
+use punctual_comparison::{
+    Comparison, DeviceComparison, FIGURES, Outcome, Ratio, Side, SideSummary, StageComparison, Standing,
+};
 use punctual_recording::{Document, Stage};
 
 /// The page of a comparison of these two sides, with what to run next. `recorded` is what of their runs is drawn over time.
 pub fn comparison_page(comparison: &Comparison, a: &Side, b: &Side, next: &[NextStep], recorded: &[Recorded]) -> Page {
-    let sides: Vec<(String, Document)> = [("A", a), ("B", b)]
-        .into_iter()
-        .filter_map(|(label, side)| Some((label.to_owned(), together(side.runs.iter().map(|run| &run.document))?)))
-        .collect();
+    let sides = documents([("A".to_owned(), a), ("B".to_owned(), b)]);
     let parts: Vec<(String, &Document)> = sides.iter().map(|(label, document)| (label.clone(), document)).collect();
-    let context: Vec<String> = ["punctual compare".to_owned()]
-        .into_iter()
-        .chain(parts.first().and_then(|(_, document)| began(document)))
-        .collect();
-    let mut blind: Vec<String> = Vec::new();
-    for note in parts.iter().flat_map(|(_, document)| &document.provenance.blind) {
-        if !blind.contains(note) {
-            blind.push(note.clone());
-        }
-    }
     let mut sections = vec![ratios(comparison), shares(comparison, &parts), stages(comparison)];
     sections.extend(devices(comparison));
     sections.extend(over_time(recorded));
     sections.push(sides_and_differences(comparison));
     Page {
         title: format!("{} against {}", comparison.b.name, comparison.a.name),
-        context: context.join(" · "),
+        context: context(&parts),
         verdict: verdict(comparison),
         next: next.to_vec(),
         warnings: comparison.notes.iter().cloned().chain(warnings(&parts)).collect(),
-        blind,
+        blind: blind(&parts),
         sections,
         report: value(&CompareAnswer::new(comparison, next.to_vec(), 0)),
     }
+}
+
+/// All runs of each side together, under the side's letter.
+pub(super) fn documents<'a>(sides: impl IntoIterator<Item = (String, &'a Side)>) -> Vec<(String, Document)> {
+    let whole = |side: &Side| together(side.runs.iter().map(|run| &run.document));
+    sides.into_iter().filter_map(|(label, side)| Some((label, whole(side)?))).collect()
+}
+
+/// What was run, and when it began.
+pub(super) fn context(parts: &[(String, &Document)]) -> String {
+    let began = parts.first().and_then(|(_, document)| began(document));
+    ["punctual compare".to_owned()].into_iter().chain(began).collect::<Vec<_>>().join(" · ")
+}
+
+/// What could not be seen on any side, each once.
+pub(super) fn blind(parts: &[(String, &Document)]) -> Vec<String> {
+    let mut blind: Vec<String> = Vec::new();
+    for note in parts.iter().flat_map(|(_, document)| &document.provenance.blind) {
+        if !blind.contains(note) {
+            blind.push(note.clone());
+        }
+    }
+    blind
 }
 
 /// The style of an outcome: what is worse stands out.
@@ -54,7 +66,7 @@ fn style_of(outcome: Outcome) -> usize {
     }
 }
 
-fn row_of(name: String, ratio: &Ratio) -> IntervalRow {
+pub(super) fn row_of(name: String, ratio: &Ratio) -> IntervalRow {
     IntervalRow {
         name,
         interval: Interval { low: Some(ratio.low), estimate: Some(ratio.estimate), high: Some(ratio.high) },
@@ -220,23 +232,13 @@ fn devices(comparison: &Comparison) -> Option<Section> {
     columns.extend(["slack us", "stalls A", "stalls B"].map(Column::numbers));
     columns.push(Column::words("B as often as A (95 %)"));
     let rows = comparison.devices.iter().map(|row| {
-        let ratio = &row.ratio;
-        let words = match (ratio.low, ratio.estimate, ratio.high) {
-            (Some(low), Some(estimate), Some(high)) => {
-                format!("{} times ({} to {})", factor(estimate), factor(low), factor(high))
-            }
-            (Some(low), _, Some(high)) => format!("{} to {} times", factor(low), factor(high)),
-            (Some(low), _, None) => format!("at least {} times", factor(low)),
-            (None, _, Some(high)) => format!("at most {} times", factor(high)),
-            (None, _, None) => "–".to_owned(),
-        };
         let mut cells = vec![Value::text(row.device.name.clone())];
         if several {
             let (a, b) = &row.measure;
             cells.push(Value::text(if a == b { a.clone() } else { format!("{a} → {b}") }));
         }
         cells.extend([Value::Ns(Some(row.slack_ns)), Value::Count(Some(row.over.0)), Value::Count(Some(row.over.1))]);
-        cells.push(Value::text(words));
+        cells.push(Value::text(times_as_often(row)));
         cells
     });
     Some(Section {
@@ -253,8 +255,23 @@ fn devices(comparison: &Comparison) -> Option<Section> {
     })
 }
 
-fn sides_and_differences(comparison: &Comparison) -> Section {
-    let sides = [("A", &comparison.a), ("B", &comparison.b)].map(|(label, side)| {
+/// How many times as often a device's slack was exceeded as on the first side, with an interval.
+pub(super) fn times_as_often(row: &DeviceComparison) -> String {
+    let ratio = &row.ratio;
+    match (ratio.low, ratio.estimate, ratio.high) {
+        (Some(low), Some(estimate), Some(high)) => {
+            format!("{} times ({} to {})", factor(estimate), factor(low), factor(high))
+        }
+        (Some(low), _, Some(high)) => format!("{} to {} times", factor(low), factor(high)),
+        (Some(low), _, None) => format!("at least {} times", factor(low)),
+        (None, _, Some(high)) => format!("at most {} times", factor(high)),
+        (None, _, None) => "–".to_owned(),
+    }
+}
+
+/// The sides of a comparison, each in a row.
+pub(super) fn sides_table<'a>(sides: impl IntoIterator<Item = (String, &'a SideSummary)>) -> Table {
+    let rows = sides.into_iter().map(|(label, side)| {
         vec![
             Value::text(format!("{label}: {}", side.name)),
             Value::text(load_words(&side.load)),
@@ -266,10 +283,15 @@ fn sides_and_differences(comparison: &Comparison) -> Section {
             Value::Count(Some(side.lost)),
         ]
     });
-    let numbers = |names: &[&str]| names.iter().map(|name| Column::numbers(*name)).collect::<Vec<_>>();
-    let mut columns = vec![Column::words("side"), Column::words("load")];
-    columns.extend(numbers(&["runs", "measured", "wakeups", "missed", "unobserved", "lost"]));
-    let mut blocks = vec![Block::Table(Table { caption: "The two sides".into(), columns, rows: sides.into() })];
+    let rows = rows.collect();
+    let numbers = ["runs", "measured", "wakeups", "missed", "unobserved", "lost"].map(Column::numbers);
+    let columns = ["side", "load"].map(Column::words).into_iter().chain(numbers).collect();
+    Table { caption: "The sides".into(), columns, rows }
+}
+
+fn sides_and_differences(comparison: &Comparison) -> Section {
+    let sides = [("A".to_owned(), &comparison.a), ("B".to_owned(), &comparison.b)];
+    let mut blocks = vec![Block::Table(sides_table(sides))];
     if !comparison.throughput.is_empty() {
         let rate = |thousandths: Option<u64>| {
             Value::text(thousandths.map_or_else(|| "–".to_owned(), |rate| format!("{:.3}", rate as f64 / 1_000.0)))
@@ -284,7 +306,7 @@ fn sides_and_differences(comparison: &Comparison) -> Section {
             ]
         });
         let mut columns = vec![Column::words("load"), Column::words("a second")];
-        columns.extend(numbers(&["A", "B", "B to A"]));
+        columns.extend(["A", "B", "B to A"].map(Column::numbers));
         blocks.push(Block::Table(Table { caption: "What the loads got done".into(), columns, rows: rows.collect() }));
     }
     let shown = |value: &Option<String>| {

@@ -1,21 +1,22 @@
 //! Several sides, each beside the first: words, a table, JSON.
 
 use super::answer::{CompareAnswer, SideRow};
-use super::text::{factor, interval, side_line, value_of};
+use super::text::{factor, interval, side_line, times_as_often, value_of};
 use crate::NextStep;
 use crate::answer::Answer;
-use crate::layout::{counted, microseconds, table};
-use punctual_comparison::{Comparison, MIN_RUNS, Outcome, Shared, Standing};
+use crate::layout::{counted, grouped, microseconds, table};
+use punctual_comparison::{Comparison, DeviceComparison, MIN_RUNS, Outcome, Shared, Standing};
+use punctual_recording::format_ns;
 use serde::Serialize;
 use std::fmt::Write;
 
 /// What the sides are called: A, B, C, ...
-fn label(index: usize) -> char {
+pub(super) fn label(index: usize) -> char {
     char::from(b'A' + u8::try_from(index).unwrap_or(0).min(25))
 }
 
 /// The answer in a sentence for each outcome that there is.
-fn several_verdict(found: &[Shared]) -> String {
+pub(super) fn several_verdict(found: &[Shared]) -> String {
     let labelled = || found.iter().enumerate().map(|(index, shared)| (label(index + 1), &shared.comparison));
     let of = |outcome: Outcome, is_verdict: bool| -> Vec<(char, &Comparison)> {
         labelled()
@@ -89,7 +90,57 @@ pub fn several_text(found: &[Shared]) -> String {
         "{}",
         table(&["side", "by", "A us", "its us", "times A's", "interval", "p", "it is"], 2..5, rows)
     );
+    let devices = devices_beside(found, times_as_often).map(|row| {
+        vec![
+            row.device,
+            row.side.to_string(),
+            format_ns(row.slack_ns),
+            grouped(row.over.0),
+            grouped(row.over.1),
+            row.times,
+        ]
+    });
+    let devices: Vec<Vec<String>> = devices.collect();
+    if !devices.is_empty() {
+        let header = ["device", "side", "slack", "A", "its", "times as often"];
+        let _ = writeln!(
+            text,
+            "\nHow often each device's slack is exceeded: stalls, and how many times as often as with A\n\n{}",
+            table(&header, 2..5, devices.into_iter())
+        );
+    }
     text
+}
+
+/// A device on one of several sides.
+pub(super) struct DeviceBeside {
+    pub(super) device: String,
+    pub(super) side: char,
+    pub(super) slack_ns: u64,
+    /// Stalls on the first side, and on this one.
+    pub(super) over: (u64, u64),
+    /// How many times as often, in words.
+    pub(super) times: String,
+}
+
+/// Each device on each side beside the first, the sides of a device together.
+pub(super) fn devices_beside(
+    found: &[Shared],
+    times: fn(&DeviceComparison) -> String,
+) -> impl Iterator<Item = DeviceBeside> {
+    let rows = found.first().map_or(0, |shared| shared.comparison.devices.len());
+    (0..rows).flat_map(move |row| {
+        found.iter().enumerate().filter_map(move |(index, shared)| {
+            let row = shared.comparison.devices.get(row)?;
+            Some(DeviceBeside {
+                device: row.device.name.clone(),
+                side: label(index + 1),
+                slack_ns: row.slack_ns,
+                over: row.over,
+                times: times(row),
+            })
+        })
+    })
 }
 
 fn row(name: char, shared: &Shared) -> Vec<String> {
@@ -150,13 +201,13 @@ struct SharedRow<'a> {
 
 impl<'a> CompareSidesAnswer<'a> {
     /// The answer for programs.
-    pub fn new(found: &'a [Shared], next: Vec<NextStep>) -> CompareSidesAnswer<'a> {
+    pub fn new(found: &'a [Shared], next: Vec<NextStep>, exit_code: u8) -> CompareSidesAnswer<'a> {
         let first = found.first().map(|shared| &shared.comparison.a);
         let sides = first.into_iter().chain(found.iter().map(|shared| &shared.comparison.b));
         CompareSidesAnswer {
             schema: "punctual.compare-sides/1",
             verdict: several_verdict(found),
-            exit_code: 0,
+            exit_code,
             next,
             sides: sides
                 .enumerate()

@@ -1,0 +1,187 @@
+//! The page of `punctual compare --html` of several sides, each beside the first.
+
+use super::several::{CompareSidesAnswer, devices_beside, label, several_verdict};
+use crate::NextStep;
+use crate::answer::value;
+use crate::compare::page::{blind, context, documents, row_of, sides_table, times_as_often};
+use crate::compare::{factor, measure};
+use crate::encode::html::intervals::{IntervalRow, Intervals, Unit};
+use crate::encode::html::table::{Column, Table, Value};
+use crate::encode::html::{Block, Drawing, Page, Picture, Section};
+use crate::recording::page::{Recorded, marks, over_time, share_pictures, warnings};
+use punctual_comparison::{Shared, Side, StageComparison, Standing};
+use punctual_recording::{Document, Stage};
+
+/// The page of these sides, the first beside which the others stand included, with what to run next. `recorded` is what of
+/// their runs is drawn over time.
+pub fn several_page(found: &[Shared], sides: &[&Side], next: &[NextStep], recorded: &[Recorded]) -> Page {
+    let whole = documents(sides.iter().enumerate().map(|(index, side)| (label(index).to_string(), *side)));
+    let parts: Vec<(String, &Document)> = whole.iter().map(|(label, document)| (label.clone(), document)).collect();
+    let notes = found.iter().enumerate().flat_map(|(index, shared)| {
+        shared.comparison.notes.iter().map(move |note| format!("{} beside A: {note}", label(index + 1)))
+    });
+    let first = sides.first().map_or("", |side| side.name.as_str());
+    let mut sections = vec![ratios(found), shares(found, &parts), totals(found)];
+    sections.extend(devices(found));
+    sections.extend(over_time(recorded));
+    sections.push(provenance(found));
+    Page {
+        title: format!("{} sides against {first}", found.len()),
+        context: context(&parts),
+        verdict: several_verdict(found),
+        next: next.to_vec(),
+        warnings: notes.chain(warnings(&parts)).collect(),
+        blind: blind(&parts),
+        sections,
+        report: value(&CompareSidesAnswer::new(found, next.to_vec(), 0)),
+    }
+}
+
+/// The total of each side as so many times the first one's.
+fn ratios(found: &[Shared]) -> Section {
+    let mut rows: Vec<IntervalRow> = Vec::new();
+    for (index, shared) in found.iter().enumerate() {
+        let totals = shared.comparison.stages.iter().filter(|stage| stage.stage == Stage::Total);
+        let several = totals.clone().count() > 1;
+        rows.extend(totals.flat_map(|stage| stage.ratios.iter().map(move |ratio| (stage, ratio))).map(
+            |(stage, ratio)| {
+                let whose = if several { format!(" {}", measure(stage)) } else { String::new() };
+                row_of(format!("{}{whose} {}", label(index + 1), ratio.figure.name), ratio)
+            },
+        ));
+    }
+    let drawing = Drawing::Intervals(Intervals {
+        unit: Unit::Factor,
+        axis: "so many times A".to_owned(),
+        rows,
+        against: Some((1.0, "the same".to_owned())),
+    });
+    let caption = "To the right of 1 a side is later than A. All limits of a side hold at once.";
+    let picture = Picture {
+        id: "ratio-total".to_owned(),
+        title: "The total latency of each side.".to_owned(),
+        caption: caption.to_owned(),
+        drawing,
+    };
+    let is_verdict = found.iter().all(|shared| shared.comparison.standing == Standing::Systems);
+    Section {
+        id: "ratio".into(),
+        title: "How many times as late as A".into(),
+        lead: if is_verdict {
+            "An interval that does not reach 1 shows a difference; one that does leaves it open.".into()
+        } else {
+            "Where a side has too few runs, of these runs only: no verdict of the systems.".into()
+        },
+        blocks: vec![Block::Picture(picture)],
+    }
+}
+
+fn shares(found: &[Shared], parts: &[(String, &Document)]) -> Section {
+    let totals = found.iter().map(|shared| shared.comparison.total().map(|total| &total.measure));
+    let first = totals.clone().flatten().next().map(|(a, _)| a.as_str());
+    let measures = std::iter::once(first).chain(totals.map(|of| of.map(|(_, b)| b.as_str())));
+    let beside: Vec<(&str, &str, &Document)> = parts
+        .iter()
+        .zip(measures)
+        .filter_map(|((label, document), measure)| Some((label.as_str(), measure?, *document)))
+        .collect();
+    let slacks = found.first().into_iter().flat_map(|shared| &shared.comparison.devices);
+    let slacks = slacks.map(|row| (row.device.name.as_str(), i64::try_from(row.slack_ns).unwrap_or(i64::MAX)));
+    Section {
+        id: "share".into(),
+        title: "How many were how late".into(),
+        lead: "All runs of a side together. To the right, latency; upwards, the share of wakeups that took at least so long; \
+               both axes are logarithmic."
+            .into(),
+        blocks: share_pictures("share", &beside, marks(slacks)),
+    }
+}
+
+fn totals(found: &[Shared]) -> Section {
+    let rows = found.iter().enumerate().map(|(index, shared)| {
+        let comparison = &shared.comparison;
+        let shown = comparison.total().and_then(StageComparison::shown);
+        let times = shown.map_or_else(
+            || "–".to_owned(),
+            |ratio| {
+                let (low, high) = (factor(ratio.low), factor(ratio.high));
+                format!("{}: {} ({low} to {high})", ratio.figure.name, factor(ratio.estimate))
+            },
+        );
+        let standing = match comparison.standing {
+            Standing::Systems => comparison.outcome.name(),
+            _ => "no verdict",
+        };
+        vec![
+            Value::text(format!("{}: {}", label(index + 1), comparison.b.name)),
+            Value::text(times),
+            Value::text(if shared.p < 0.001 { "< 0.001".to_owned() } else { format!("{:.3}", shared.p) }),
+            Value::text(standing),
+        ]
+    });
+    let columns = ["side", "times A\u{2019}s", "p", "it is"].map(Column::words).into();
+    Section {
+        id: "totals".into(),
+        title: "Each side beside A".into(),
+        lead: "Over all comparisons at most 5 times in 100 any of them is wrong (Holm): p allows for all of them, and the limits of a \
+               side that shows more hold with more certainty."
+            .into(),
+        blocks: vec![Block::Table(Table { caption: "The total latency".into(), columns, rows: rows.collect() })],
+    }
+}
+
+fn devices(found: &[Shared]) -> Option<Section> {
+    let rows = devices_beside(found, times_as_often).map(|row| {
+        let mut cells = vec![Value::text(row.device), Value::text(row.side.to_string()), Value::Ns(Some(row.slack_ns))];
+        cells.extend([Value::Count(Some(row.over.0)), Value::Count(Some(row.over.1)), Value::text(row.times)]);
+        cells
+    });
+    let rows: Vec<Vec<Value>> = rows.collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let mut columns = Vec::from(["device", "side"].map(Column::words));
+    columns.extend(["slack us", "stalls A", "its stalls"].map(Column::numbers));
+    columns.push(Column::words("as often as A"));
+    Some(Section {
+        id: "devices".into(),
+        title: "What devices would make of it".into(),
+        lead:
+            "How often each device's slack was exceeded: stalls, those of several threads with one cause counted once."
+                .into(),
+        blocks: vec![Block::Table(Table { caption: "Stalls beyond each device's slack".into(), columns, rows })],
+    })
+}
+
+fn provenance(found: &[Shared]) -> Section {
+    let first = found.first().map(|shared| &shared.comparison.a);
+    let sides = first.into_iter().chain(found.iter().map(|shared| &shared.comparison.b)).enumerate();
+    let table = sides_table(sides.map(|(index, side)| (label(index).to_string(), side)));
+    let shown = |value: &Option<String>| {
+        Value::text(value.clone().filter(|value| !value.is_empty()).unwrap_or_else(|| "–".to_owned()))
+    };
+    let mut rows: Vec<Vec<Value>> = Vec::new();
+    for (index, shared) in found.iter().enumerate() {
+        rows.extend(shared.comparison.differences.iter().map(|row| {
+            let side = label(index + 1).to_string();
+            vec![Value::text(row.what.clone()), Value::text(side), shown(&row.a), shown(&row.b)]
+        }));
+    }
+    let differences = if rows.is_empty() {
+        Block::Text("Nothing else differs that is put down with a recording.".to_owned())
+    } else {
+        let columns = ["what", "side", "A", "the side"].map(Column::words).into();
+        Block::Table(Table { caption: "What else differs".into(), columns, rows })
+    };
+    let is_paired = found.iter().all(|shared| shared.comparison.is_paired);
+    Section {
+        id: "provenance".into(),
+        title: "Provenance".into(),
+        lead: if is_paired {
+            "The runs were made in turn, so that what drifts slowly weighs on all sides alike.".into()
+        } else {
+            "The sides were measured at different times: what changed meanwhile weighs on one of them.".into()
+        },
+        blocks: vec![Block::Table(table), differences],
+    }
+}
