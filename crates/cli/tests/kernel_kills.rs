@@ -18,8 +18,8 @@ const MARK: &str = "PUNCTUAL_KILL_TEST";
 /// The commands, each long enough to be killed anywhere. Those that the machine does not allow end with an error at
 /// once, which is as good a moment as another.
 ///
-/// `WINDOW` is a program of the tests with a window.
-const COMMANDS: [&[&str]; 29] = [
+/// `WINDOW` and `SURFACE` are programs of the tests with a window.
+const COMMANDS: [&[&str]; 30] = [
     &["record", "-q", "-D", "60s", "-o", "a.punctual"],
     &["record", "-q", "-D", "60s", "-o", "a.punctual", "--load", "cpu"],
     &["record", "-q", "-D", "60s", "-o", "a.punctual", "--load-command", "setsid sleep 1000 & exec sleep 1000"],
@@ -38,6 +38,7 @@ const COMMANDS: [&[&str]; 29] = [
     &["load", "run", "mixed", "-q", "-D", "20s"],
     &["interact", "-q", "-o", "a.punctual", "--", "sh", "-c", "setsid sleep 1000 & exec cat"],
     &["interact", "-q", "-o", "a.punctual", "--via", "x11", "--", "WINDOW", "window.log"],
+    &["interact", "-q", "-o", "a.punctual", "--via", "wayland", "--", "SURFACE", "surface.log"],
     &["reserve", "-q", "-o", "r", "--load", "cpu", "--", "sh", "-c", "while :; do sleep 0.01; done"],
     &["reserve", "-q", "-o", "r", "--measure", "700ms", "v90", "--competitor", "spin:normal"],
     &["reserve", "run", "-q", "1ms/50ms", "--", "sleep", "1000"],
@@ -173,7 +174,8 @@ fn a_kill_at_a_random_moment_leaves_nothing_but_recordings_that_open() {
     let own = own_names();
     assert!(own.len() > 20, "the programs' names are not found: {own:?}");
     let (programs, traces, displays, served) = (bpf_programs(&own), instances(), stale_displays(), scheduler());
-    let window = support::interact::example("interact_window");
+    let (window, surface) =
+        (support::interact::example("interact_window"), support::interact::example("interact_surface"));
     let count = kills();
     // Every command once before any comes twice.
     let mut order: Vec<usize> = (0..count).map(|index| index % COMMANDS.len()).collect();
@@ -190,7 +192,11 @@ fn a_kill_at_a_random_moment_leaves_nothing_but_recordings_that_open() {
         std::fs::write(directory.path().join("file"), [b'x'; 3_000]).unwrap();
         let mark = format!("{}-{number}", std::process::id());
         let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
-        let word = |word: &&str| if *word == "WINDOW" { window.clone() } else { word.into() };
+        let word = |word: &&str| match *word {
+            "WINDOW" => window.clone(),
+            "SURFACE" => surface.clone(),
+            word => word.into(),
+        };
         command.args(words.iter().map(word)).current_dir(directory.path()).env("TMPDIR", &scratch).env(MARK, &mark);
         // Where the lab has no kernel it ends at once.
         command.env("PUNCTUAL_DEBIAN_MIRROR", "http://127.0.0.1:9");

@@ -1,6 +1,6 @@
 //! What looks into the kernel while a program is used.
 
-use crate::place::Place;
+use crate::place::{Place, Via};
 use punctual_probe::terminal::stretches::Stretches;
 use punctual_probe::terminal::{Seen, TerminalWatch};
 use punctual_recording::Provenance;
@@ -15,6 +15,10 @@ const OF_WINDOW: [&str; 2] = [
      that has drawn into memory",
     "what a program on the session's bus would answer: it has no such bus",
 ];
+const OF_COMPOSITOR: [&str; 2] = [
+    "keyboard, graphics processor and display: an input begins at the compositor, and ends when that has drawn into memory",
+    "what a program on the session's bus would answer: it has no such bus",
+];
 
 /// What looks into the kernel.
 pub(crate) struct Eyes {
@@ -27,8 +31,12 @@ pub(crate) struct Eyes {
 
 impl Eyes {
     /// Looks into the kernel, where `wanted` and allowed; what is not seen otherwise goes into `provenance`.
-    pub(crate) fn open(wanted: bool, place: &Place, provenance: &mut Provenance) -> Option<Eyes> {
-        let ends = if place.server().is_some() { OF_WINDOW } else { OF_TERMINAL };
+    pub(crate) fn open(wanted: bool, via: Via, place: &Place, provenance: &mut Provenance) -> Option<Eyes> {
+        let ends = match via {
+            Via::Terminal => OF_TERMINAL,
+            Via::Window => OF_WINDOW,
+            Via::Wayland => OF_COMPOSITOR,
+        };
         let mut blind = ends.map(str::to_owned).to_vec();
         let without = "what the program was waiting for: inputs have a beginning, an end by the output alone, CPU time and \
                        time kept from a CPU";

@@ -1,7 +1,8 @@
 //! Uses a program as a person does, and finds out how long each input took and what was waited for.
 //!
 //! * [`script`]: what is typed, and at which pace.
-//! * `place`: where a program is used: `terminal`, a pseudo-terminal and a program at it; `display`, an X server of its own.
+//! * `place`: where a program is used: `terminal`, a pseudo-terminal and a program at it; `display`, an X server of its own;
+//!   `compositor`, a Wayland compositor of its own; what the last two have in common is a `screen`.
 //! * [`track`]: pure: what was put in, what threads did and what came out; inputs and their ends out of that.
 //! * [`machine`]: pure: the machine of 1996 that tells thinking from waiting.
 //! * `eyes`: what looks into the kernel meanwhile.
@@ -10,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+mod compositor;
 mod display;
 mod eyes;
 pub mod machine;
@@ -17,6 +19,7 @@ mod place;
 mod plan;
 mod processes;
 mod run;
+mod screen;
 pub mod script;
 mod split;
 mod terminal;

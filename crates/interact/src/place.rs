@@ -1,9 +1,11 @@
 //! Where a program is used: at a terminal, or in a window; one of a window has a terminal too, which knows its threads.
 
+use crate::compositor::Compositor;
 use crate::display::Display;
+use crate::screen::Screen;
 use crate::script::{Act, Press, Script};
 use crate::terminal::{Arrival, Terminal};
-use crate::track::Input;
+use crate::track::{Input, Tracker};
 use punctual_kernel::Refused;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
@@ -14,8 +16,10 @@ use std::time::Duration;
 pub enum Via {
     /// At a terminal.
     Terminal,
-    /// In a window on a display of its own.
+    /// In a window on a display of its own, an X server.
     Window,
+    /// In a window of a Wayland compositor of its own.
+    Wayland,
 }
 
 impl Via {
@@ -24,16 +28,25 @@ impl Via {
         match self {
             Via::Terminal => "pty",
             Via::Window => "x11",
+            Via::Wayland => "wayland",
+        }
+    }
+
+    /// What follows inputs to a program that is used in this way.
+    pub(crate) fn tracker(self, followed: bool) -> Tracker {
+        match self {
+            Via::Terminal => Tracker::new(followed),
+            Via::Window => Tracker::of_display(followed),
+            Via::Wayland => Tracker::of_compositor(followed),
         }
     }
 }
 
 pub(crate) struct Place {
     terminal: Terminal,
-    display: Option<Display>,
-    /// What is still to be put in.
+    display: Option<Box<dyn Screen>>,
+    /// What is still to be put in at a terminal.
     bytes: Vec<u8>,
-    pretences: Vec<(u8, u8, (i16, i16))>,
     /// What the program in a window has last said at its terminal.
     last_words: Vec<u8>,
 }
@@ -44,8 +57,12 @@ const MAX_WORDS: usize = 4_096;
 impl Place {
     pub(crate) fn make(via: Via, script: &Script) -> Result<Place, Refused> {
         let terminal = Terminal::make(script.size)?;
-        let display = if via == Via::Window { Some(Display::start(script)?) } else { None };
-        Ok(Place { terminal, display, bytes: Vec::new(), pretences: Vec::new(), last_words: Vec::new() })
+        let display: Option<Box<dyn Screen>> = match via {
+            Via::Terminal => None,
+            Via::Window => Some(Box::new(Display::start(script)?)),
+            Via::Wayland => Some(Box::new(Compositor::start(script)?)),
+        };
+        Ok(Place { terminal, display, bytes: Vec::new(), last_words: Vec::new() })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -59,17 +76,22 @@ impl Place {
 
     /// The process of the display's server, where there is one.
     pub(crate) fn server(&self) -> Option<u32> {
-        self.display.as_ref().map(Display::server)
+        self.display.as_ref().map(|display| display.server())
+    }
+
+    /// What that is called.
+    pub(crate) fn server_name(&self) -> Option<&'static str> {
+        self.display.as_ref().map(|display| display.server_name())
     }
 
     /// What is different in the program's environment.
     pub(crate) fn environment(&self) -> Vec<(String, String)> {
-        self.display.as_ref().map(Display::environment).unwrap_or_default()
+        self.display.as_ref().map(|display| display.environment()).unwrap_or_default()
     }
 
     /// Whether there is something to type into.
     pub(crate) fn is_there(&self) -> bool {
-        self.display.as_ref().is_none_or(Display::has_window)
+        self.display.as_ref().is_none_or(|display| display.has_window())
     }
 
     /// What the program last said, where it has a window, or should have.
@@ -82,11 +104,8 @@ impl Place {
     /// Waits so long for output, and takes it; `None` where none came.
     pub(crate) fn listen(&mut self, patience: Duration) -> Result<Option<Arrival>, Refused> {
         let Some(display) = &mut self.display else { return Ok(self.terminal.listen(patience)) };
-        let arrival = match display.listen(self.terminal.near(), patience) {
-            Ok(arrival) => arrival,
-            Err(_) if display.is_gone() => return Err(Refused::because("using the display", "its server has ended")),
-            Err(refused) => return Err(refused),
-        };
+        let listened = display.listen(self.terminal.near(), patience);
+        let arrival = unless_gone(display.as_mut(), listened)?;
         if self.terminal.listen(Duration::ZERO).is_some() {
             self.last_words.extend_from_slice(self.terminal.heard());
             let too_many = self.last_words.len().saturating_sub(MAX_WORDS);
@@ -100,7 +119,7 @@ impl Place {
         let mut input =
             Input { kind: press.kind.clone(), label: press.act.label(), task: task.to_owned(), ..Input::default() };
         if let Some(display) = &mut self.display {
-            self.pretences = display.pretences(&press.act);
+            display.begin(&press.act);
         } else if let Act::Key(key) = &press.act {
             self.bytes.clone_from(&key.bytes);
             input.bytes = key.bytes.len() as u64;
@@ -113,12 +132,20 @@ impl Place {
 
     /// Puts in what waits; whether all of it is in. `input` learns how much that was.
     pub(crate) fn put_in(&mut self, input: &mut Input) -> Result<bool, Refused> {
-        if let Some(display) = &self.display {
-            input.bytes = display.put_in(&self.pretences)?;
+        if let Some(display) = &mut self.display {
+            let put_in = display.put_in();
+            input.bytes = unless_gone(display.as_mut(), put_in)?;
             return Ok(true);
         }
         let taken = self.terminal.put_in(&self.bytes);
         self.bytes.drain(..taken);
         Ok(self.bytes.is_empty())
     }
+}
+
+/// What came of using a display; where its server has ended, that is the reason.
+fn unless_gone<T>(display: &mut dyn Screen, result: Result<T, Refused>) -> Result<T, Refused> {
+    result.map_err(|refused| {
+        if display.is_gone() { Refused::because("using the display", "its server has ended") } else { refused }
+    })
 }

@@ -52,7 +52,7 @@ pub fn interact(
     }
     if let (Via::Terminal, Some(place)) = (plan.via, &plan.script.wants_window) {
         return Err(InteractError::Setting(format!(
-            "{place}: a terminal has no mouse: --via x11 gives the program a window"
+            "{place}: a terminal has no mouse: --via x11 or wayland gives the program a window"
         )));
     }
     let name = plan.program.first().map_or("", String::as_str);
@@ -62,7 +62,7 @@ pub fn interact(
     let place = Place::make(plan.via, &plan.script)?;
     let mut provenance = host::provenance(&plan.command_line);
     provenance.configuration = Configuration { via: plan.via.name().to_owned(), ..Configuration::default() };
-    let eyes = Eyes::open(plan.bpf, &place, &mut provenance);
+    let eyes = Eyes::open(plan.bpf, plan.via, &place, &mut provenance);
     provenance.configuration.bpf = eyes.is_some();
     provenance.started_ns = clock::monotonic_ns();
     provenance.monotonic_to_unix_ns = clock::monotonic_to_unix_ns();
@@ -83,7 +83,7 @@ pub fn interact(
         program,
         place,
         eyes,
-        tracker: if plan.via == Via::Window { Tracker::of_display(followed) } else { Tracker::new(followed) },
+        tracker: plan.via.tracker(followed),
         random: Random(plan.seed),
         writer,
         rows,
@@ -293,6 +293,11 @@ impl Driver<'_> {
         let mut made = Vec::new();
         if let Some(eyes) = &mut self.eyes {
             let settled_ns = eyes.watch.take(&mut eyes.seen);
+            // What was shown up to then is told by now.
+            while let Some(arrival) = self.place.listen(Duration::ZERO)? {
+                self.quiet_since_ns = arrival.at_ns;
+                self.tracker.arrived(arrival.at_ns, arrival.bytes);
+            }
             eyes.seen.drain(..).for_each(|seen| self.tracker.seen(&seen));
             let done = self.tracker.take_done(settled_ns);
             self.keep(done);
@@ -327,7 +332,8 @@ impl Driver<'_> {
                 match stretches.filter(|_| self.unsplit.len() < MAX_UNSPLIT) {
                     Some(stretches) => {
                         let (id, begin_ns) = (u64::from(row.number), row.begin_ns);
-                        let server = self.place.server().zip(handed_ns);
+                        let server = self.place.server().zip(self.place.server_name()).zip(handed_ns);
+                        let server = server.map(|((pid, name), handed_ns)| (pid, name, handed_ns));
                         self.unsplit.insert(row.number, Awaited { begin_ns, end_ns, server });
                         stretches.ask(Stretch { id, tid, name, begin_ns, end_ns });
                     }

@@ -1,6 +1,5 @@
 //! What the time from an input to its being seen was spent on, as `punctual-blame` splits it.
 
-use crate::display::SERVER;
 use punctual_blame::{Inside, Kind, Part, Who, split_awaited};
 use punctual_recording::episode::Victim;
 use punctual_recording::{Episode, InteractionPart, MAX_PARTS};
@@ -15,23 +14,23 @@ const MAX_INSIDE: usize = 4;
 pub(crate) struct Awaited {
     pub(crate) begin_ns: u64,
     pub(crate) end_ns: u64,
-    /// The thread of the display's server, and when the program last handed it something to draw.
-    pub(crate) server: Option<(u32, u64)>,
+    /// The thread of the display's server and its name, and when the program last handed it something to draw.
+    pub(crate) server: Option<(u32, &'static str, u64)>,
 }
 
 /// The parts of an input's time; they add up to `end_ns - begin_ns` exactly. The episode is of the thread that put the output
 /// out. What comes after it has handed that to a display's server is a wait for the server.
 pub(crate) fn parts(number: u32, awaited: Awaited, mut episode: Episode) -> Vec<InteractionPart> {
     let Awaited { begin_ns, end_ns, server } = awaited;
-    let handed_ns = server.map_or(end_ns, |(_, at)| at.clamp(begin_ns, end_ns));
+    let handed_ns = server.map_or(end_ns, |(.., at)| at.clamp(begin_ns, end_ns));
     // The investigator fits ends to wakings and switches that are near: here they are stamps of their own.
     (episode.expected_ns, episode.end_ns) = (begin_ns, handed_ns);
     let program = episode.victim.name.clone();
     let mut parts = split_awaited(&episode).parts;
-    if let Some((tid, _)) = server.filter(|_| handed_ns < end_ns) {
+    if let Some((tid, name, _)) = server.filter(|_| handed_ns < end_ns) {
         (episode.expected_ns, episode.end_ns) = (handed_ns, end_ns);
-        episode.victim = Victim { tid, name: SERVER.to_owned(), ..episode.victim };
-        add_server(&mut parts, split_awaited(&episode).parts, &program);
+        episode.victim = Victim { tid, name: name.to_owned(), ..episode.victim };
+        add_server(&mut parts, split_awaited(&episode).parts, &program, name);
     }
     of(number, parts)
 }
@@ -54,10 +53,10 @@ fn join_inside(all: &mut Vec<Inside>) {
 }
 
 /// Adds what the server's time was spent on to the program's wait for it; the program's own part of it stays its own.
-fn add_server(parts: &mut Vec<Part>, of_server: Vec<Part>, program: &str) {
+fn add_server(parts: &mut Vec<Part>, of_server: Vec<Part>, program: &str, server: &str) {
     for part in of_server {
         let is_programs = part.kind == Kind::Wait && part.who == Who::from(program);
-        let (kind, who) = if is_programs { (Kind::Own, program) } else { (Kind::Wait, SERVER) };
+        let (kind, who) = if is_programs { (Kind::Own, program) } else { (Kind::Wait, server) };
         let did = Inside { kind: part.kind, who: part.who.clone(), ns: part.ns, inside: part.inside.clone() };
         let inside = if is_programs { Vec::new() } else { vec![did] };
         let added = Part { kind, who: Who::from(who), detail: None, inside, ..part };
@@ -129,6 +128,8 @@ mod tests {
     use proptest::prelude::*;
     use punctual_recording::Stage;
     use punctual_recording::episode::{Event, EventKind};
+
+    const SERVER: &str = "Xvfb";
 
     fn part(ns: u64, name: &str) -> Part {
         Part {
@@ -229,7 +230,7 @@ mod tests {
         ];
         let mut episode = episode(events, 0, 0);
         episode.names[1] = SERVER.to_owned();
-        let awaited = Awaited { begin_ns: 1_000_000, end_ns: 6_000_000, server: Some((200, 3_000_000)) };
+        let awaited = Awaited { begin_ns: 1_000_000, end_ns: 6_000_000, server: Some((200, SERVER, 3_000_000)) };
         let told = parts(9, awaited, episode);
         let of = |kind: &str, name: &str| {
             told.iter().filter(|part| part.kind == kind && part.name == name).map(|part| part.ns).sum::<u64>()
@@ -264,7 +265,7 @@ mod tests {
                 .collect();
             events.sort_by_key(|event| event.at_ns);
             let (begin, end) = (begin * 1_000, (begin + length) * 1_000);
-            let server = handed.map(|after| (200, begin + after * 1_000));
+            let server = handed.map(|after| (200, SERVER, begin + after * 1_000));
             let told = parts(0, Awaited { begin_ns: begin, end_ns: end, server }, episode(events, 0, 0));
             prop_assert_eq!(told.iter().map(|part| part.ns).sum::<u64>(), end - begin);
             prop_assert!(told.iter().all(|part| part.unknown_ns <= part.ns));

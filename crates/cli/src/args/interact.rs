@@ -49,6 +49,8 @@ pub(crate) enum PlaceName {
     Pty,
     /// In a window on a display of its own (Xvfb)
     X11,
+    /// In a window of a Wayland compositor of its own (sway)
+    Wayland,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

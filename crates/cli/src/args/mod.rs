@@ -106,7 +106,7 @@ pub(crate) enum Command {
     ///
     /// At a terminal or in a window: how long each key takes, and what one waits for.
     #[command(
-        after_help = "Examples:\n  sudo punctual interact -- vim -u NONE            a shipped script for vim, at a person's pace\n  punctual interact -- bash                        without privilege: latency, CPU and run delay\n  sudo punctual interact --script edit.toml --html e.html -- nano notes.txt\n  sudo punctual interact --via x11 -- mousepad     in a window on a display of its own\n  sudo punctual interact --pace full -- less /etc/services   as fast as the terminal takes it\n  sudo punctual interact --limit key:p99=16ms,page:max=100ms -- vim -u NONE\n\nA bare number is microseconds."
+        after_help = "Examples:\n  sudo punctual interact -- vim -u NONE            a shipped script for vim, at a person's pace\n  punctual interact -- bash                        without privilege: latency, CPU and run delay\n  sudo punctual interact --script edit.toml --html e.html -- nano notes.txt\n  sudo punctual interact --via x11 -- mousepad     in a window on a display of its own\n  sudo punctual interact --via wayland -- foot     in a Wayland compositor of its own\n  sudo punctual interact --pace full -- less /etc/services   as fast as the terminal takes it\n  sudo punctual interact --limit key:p99=16ms,page:max=100ms -- vim -u NONE\n\nA bare number is microseconds."
     )]
     Interact(InteractArguments),
     /// Say how often work will be too late, and devices run dry

@@ -27,13 +27,14 @@ pub(crate) fn run(arguments: &InteractArguments, output: Output) -> anyhow::Resu
         return Err(Usage(what.to_owned()).into());
     }
     if let (PlaceName::Pty, Some(place)) = (arguments.via, &script.wants_window) {
-        let what = format!("{place}: a terminal has no mouse: --via x11 gives the program a window");
+        let what = format!("{place}: a terminal has no mouse: --via x11 or wayland gives the program a window");
         return Err(Usage(what).into());
     }
     let plan = InteractPlan {
         via: match arguments.via {
             PlaceName::Pty => Via::Terminal,
             PlaceName::X11 => Via::Window,
+            PlaceName::Wayland => Via::Wayland,
         },
         script,
         pace: match arguments.pace {

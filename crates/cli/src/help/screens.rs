@@ -129,7 +129,7 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
     (
         "interact",
         &[
-            ("via", "At a terminal, pty, or in a window, x11"),
+            ("via", "At a terminal, pty, or in a window: x11, wayland"),
             ("script", "What is typed: bash, editor, less, vim, ..."),
             ("pace", "human, full or recorded [default: human]"),
             ("limit", "Exit with 2 beyond these: key:p99=16ms"),

@@ -10,7 +10,7 @@ const ALT: u32 = 0xffe9;
 
 /// Keys by what they stand for.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Keyboard {
+pub(crate) struct Keyboard {
     /// The key and whether Shift is held with it, by symbol.
     keys: BTreeMap<u32, (u8, bool)>,
     /// Keys that stand for nothing.
@@ -19,7 +19,7 @@ pub(super) struct Keyboard {
 
 impl Keyboard {
     /// Out of what the server says of its keyboard: symbols of all keys from the first on, so many each.
-    pub(super) fn new(first: u8, symbols_each: usize, symbols: &[u32]) -> Keyboard {
+    pub(crate) fn new(first: u8, symbols_each: usize, symbols: &[u32]) -> Keyboard {
         let mut keyboard = Keyboard::default();
         for (key, symbols) in (first..=u8::MAX).zip(symbols.chunks(symbols_each.max(1))) {
             if symbols.iter().all(|symbol| *symbol == 0) {
@@ -33,7 +33,7 @@ impl Keyboard {
     }
 
     /// Gives a key to each symbol that has none: the keys and their symbols; `None` where there are too few.
-    pub(super) fn give_keys(&mut self, wanted: impl Iterator<Item = u32>) -> Option<Vec<(u8, u32)>> {
+    pub(crate) fn give_keys(&mut self, wanted: impl Iterator<Item = u32>) -> Option<Vec<(u8, u32)>> {
         let mut given = Vec::new();
         for symbol in wanted {
             if !self.keys.contains_key(&symbol) {
@@ -46,7 +46,7 @@ impl Keyboard {
     }
 
     /// The keys to press, in order; they are let go the other way round. Empty where one is not there.
-    pub(super) fn keys(&self, stroke: Stroke) -> Vec<u8> {
+    pub(crate) fn keys(&self, stroke: Stroke) -> Vec<u8> {
         let Some(&(key, shifted)) = self.keys.get(&stroke.symbol) else { return Vec::new() };
         let held = [(stroke.control, CONTROL), (stroke.alt, ALT), (stroke.shift || shifted, SHIFT)];
         let held = held.into_iter().filter(|(is_held, _)| *is_held);

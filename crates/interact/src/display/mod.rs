@@ -3,18 +3,18 @@
 //! There is no window manager. The window that was shown last and takes keys is the one that is typed into; a window that
 //! comes has the pointer in its middle where it is the first.
 
-mod keyboard;
+pub(crate) mod keyboard;
 mod server;
 mod socket;
 mod windows;
 
+use crate::screen::Screen;
 use crate::script::{Act, MIDDLE, Script};
 use crate::terminal::Arrival;
 use keyboard::Keyboard;
 use punctual_kernel::{Refused, clock};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-pub(crate) use server::PROGRAM as SERVER;
-use server::{PROTOCOL, Server};
+use server::{PROGRAM, PROTOCOL, Server};
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 use windows::Windows;
@@ -44,6 +44,8 @@ pub(crate) struct Display {
     /// Which window has the keys now.
     focus: u32,
     pointer: (i16, i16),
+    /// What is still to be put in.
+    ready: Vec<Pretence>,
     server: Server,
 }
 
@@ -68,52 +70,8 @@ impl Display {
         let root = connection.setup().roots.first().ok_or_else(|| refused("it has no screen"))?.root;
         let keyboard = prepare(&connection, root, script).map_err(|error| refused(&error))?;
         let keyboard = keyboard.ok_or_else(|| refused("the script types more symbols than a keyboard has keys"))?;
-        Ok(Display { connection, root, windows: Windows::default(), keyboard, focus: 0, pointer: (0, 0), server })
-    }
-
-    /// The process of its server.
-    pub(crate) fn server(&self) -> u32 {
-        self.server.pid
-    }
-
-    /// What a program must have in its environment to find it, and nothing else of the user's that it would rather talk to:
-    /// another display, or an instance of itself that runs there.
-    pub(crate) fn environment(&self) -> Vec<(String, String)> {
-        let authority = self.server.authority.to_string_lossy().into_owned();
-        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        vec![
-            pair("DISPLAY", &format!(":{}", self.server.number)),
-            ("XAUTHORITY".to_owned(), authority),
-            pair("WAYLAND_DISPLAY", ""),
-            pair("XDG_SESSION_TYPE", "x11"),
-            pair("GDK_BACKEND", "x11"),
-            pair("QT_QPA_PLATFORM", "xcb"),
-            pair("DBUS_SESSION_BUS_ADDRESS", "disabled:"),
-        ]
-    }
-
-    /// Whether there is a window to type into.
-    pub(crate) fn has_window(&self) -> bool {
-        self.windows.current().is_some()
-    }
-
-    /// Whether its server has ended.
-    pub(crate) fn is_gone(&mut self) -> bool {
-        self.server.is_gone()
-    }
-
-    /// Waits so long for something to be drawn, and for `other` to have something to read; `None` where nothing was.
-    pub(crate) fn listen(&mut self, other: BorrowedFd<'_>, patience: Duration) -> Result<Option<Arrival>, Refused> {
-        let mut arrival = self.take()?;
-        if arrival.is_none() {
-            let timeout = Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: i64::from(patience.subsec_nanos()) };
-            let mut waited =
-                [PollFd::new(self.connection.stream(), PollFlags::IN), PollFd::from_borrowed_fd(other, PollFlags::IN)];
-            if poll(&mut waited, Some(&timeout)).unwrap_or(0) > 0 {
-                arrival = self.take()?;
-            }
-        }
-        Ok(arrival)
+        let (windows, pointer, ready) = (Windows::default(), (0, 0), Vec::new());
+        Ok(Display { connection, root, windows, keyboard, focus: 0, pointer, ready, server })
     }
 
     /// Takes what the server has told.
@@ -157,7 +115,7 @@ impl Display {
     }
 
     /// What is to be pretended for an input; nothing where the keyboard has no such key.
-    pub(crate) fn pretences(&mut self, act: &Act) -> Vec<Pretence> {
+    fn pretences(&mut self, act: &Act) -> Vec<Pretence> {
         let twice = |(down, up): (u8, u8), keys: &[u8], at: (i16, i16)| {
             let pressed = keys.iter().map(|&key| (down, key, at));
             pressed.chain(keys.iter().rev().map(|&key| (up, key, at))).collect()
@@ -176,17 +134,66 @@ impl Display {
         }
     }
 
-    /// Puts it in: all of it in one message. How many bytes that were.
-    pub(crate) fn put_in(&self, pretences: &[Pretence]) -> Result<u64, Refused> {
-        self.pretend(pretences).and_then(|()| self.connection.flush()).map_err(refused)?;
-        Ok(pretences.len() as u64 * REQUEST_BYTES)
-    }
-
     fn pretend(&self, pretences: &[Pretence]) -> Result<(), ConnectionError> {
         for &(kind, detail, (x, y)) in pretences {
             self.connection.xtest_fake_input(kind, detail, 0, self.root, x, y, 0)?.ignore_error();
         }
         Ok(())
+    }
+}
+
+impl Screen for Display {
+    fn server(&self) -> u32 {
+        self.server.pid
+    }
+
+    fn server_name(&self) -> &'static str {
+        PROGRAM
+    }
+
+    fn environment(&self) -> Vec<(String, String)> {
+        let authority = self.server.authority.to_string_lossy().into_owned();
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        vec![
+            pair("DISPLAY", &format!(":{}", self.server.number)),
+            ("XAUTHORITY".to_owned(), authority),
+            pair("WAYLAND_DISPLAY", ""),
+            pair("XDG_SESSION_TYPE", "x11"),
+            pair("GDK_BACKEND", "x11"),
+            pair("QT_QPA_PLATFORM", "xcb"),
+            pair("DBUS_SESSION_BUS_ADDRESS", "disabled:"),
+        ]
+    }
+
+    fn has_window(&self) -> bool {
+        self.windows.current().is_some()
+    }
+
+    fn is_gone(&mut self) -> bool {
+        self.server.is_gone()
+    }
+
+    fn listen(&mut self, other: BorrowedFd<'_>, patience: Duration) -> Result<Option<Arrival>, Refused> {
+        let mut arrival = self.take()?;
+        if arrival.is_none() {
+            let timeout = Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: i64::from(patience.subsec_nanos()) };
+            let mut waited =
+                [PollFd::new(self.connection.stream(), PollFlags::IN), PollFd::from_borrowed_fd(other, PollFlags::IN)];
+            if poll(&mut waited, Some(&timeout)).unwrap_or(0) > 0 {
+                arrival = self.take()?;
+            }
+        }
+        Ok(arrival)
+    }
+
+    fn begin(&mut self, act: &Act) {
+        self.ready = self.pretences(act);
+    }
+
+    fn put_in(&mut self) -> Result<u64, Refused> {
+        let ready = std::mem::take(&mut self.ready);
+        self.pretend(&ready).and_then(|()| self.connection.flush()).map_err(refused)?;
+        Ok(ready.len() as u64 * REQUEST_BYTES)
     }
 }
 

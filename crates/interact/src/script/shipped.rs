@@ -26,7 +26,8 @@ pub fn default_for(program: &str) -> (&'static str, &'static str) {
     let file = program.rsplit('/').next().unwrap_or(program);
     let file = match file {
         // A terminal emulator runs a shell.
-        "sh" | "dash" | "zsh" | "fish" | "xterm" | "xfce4-terminal" | "gnome-terminal" | "konsole" | "urxvt" => "bash",
+        "sh" | "dash" | "zsh" | "fish" | "xterm" | "xfce4-terminal" | "gnome-terminal" | "konsole" | "urxvt"
+        | "foot" | "alacritty" | "kitty" => "bash",
         "mousepad" | "featherpad" | "gedit" | "kate" | "leafpad" | "l3afpad" | "xed" | "pluma" => "editor",
         "vi" | "nvim" | "view" => "vim",
         "more" | "man" => "less",
@@ -59,6 +60,7 @@ mod tests {
         }
         assert_eq!(default_for("/usr/bin/vim").0, "vim");
         assert_eq!((default_for("/usr/bin/mousepad").0, default_for("xterm").0), ("editor", "bash"));
+        assert_eq!(default_for("foot").0, "bash");
         assert_eq!((default_for("dash").0, default_for("mc").0), ("bash", "typing"));
     }
 }

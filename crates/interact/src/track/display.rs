@@ -4,7 +4,7 @@
 use super::{Tracker, open::MAX_THREADS};
 use punctual_probe::terminal::Seen;
 use punctual_recording::Moment;
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 
 /// What the server tells the program so soon after an input comes of that: that the key was let go, that the pointer came, ns.
 const TOLD_NS: u64 = 100_000_000;
@@ -16,6 +16,8 @@ const DRAWN_NS: u64 = 1_000_000_000;
 const ON_ITS_WAY_NS: u64 = 200_000;
 /// What two inputs hand over within so long may be drawn as one, ns.
 const TOGETHER_NS: u64 = 5_000_000;
+/// What was handed to a compositor it shows, if at all, within so long: some refreshes of 17 ms, ns.
+const COMPOSED_NS: u64 = 100_000_000;
 /// What was handed to the server last.
 #[derive(Debug, Clone, Copy)]
 struct Handed {
@@ -34,9 +36,36 @@ pub(super) struct Shown {
     was_at_work: bool,
     /// Threads that sleep until somebody wakes them, as one does that waits for more work.
     asleep: HashSet<u32>,
+    /// Whether the server is a compositor, which collects what it is handed until its next refresh; the typist tells when it
+    /// has shown it.
+    composes: bool,
+    /// When it has shown something that is not assigned yet.
+    composed: VecDeque<u64>,
 }
 
 impl Shown {
+    /// Of a compositor.
+    pub(super) fn composed() -> Shown {
+        Shown { composes: true, ..Shown::default() }
+    }
+
+    /// The compositor has shown something, as the typist was told.
+    pub(super) fn was_composed(&mut self, at_ns: u64) {
+        if self.composes && self.composed.len() < MAX_THREADS {
+            self.composed.push_back(at_ns);
+        }
+    }
+
+    /// Within which time whatever was handed over is drawn, ns.
+    fn drawn_ns(&self) -> u64 {
+        if self.composes { COMPOSED_NS } else { DRAWN_NS }
+    }
+
+    /// Within which time what two inputs hand over is drawn as one, ns.
+    fn together_ns(&self) -> u64 {
+        if self.composes { COMPOSED_NS } else { TOGETHER_NS }
+    }
+
     /// Whether the program was still at work because of an input, and has handed nothing over, as the next one came.
     pub(super) fn was_at_work(&self, number: Option<u32>) -> bool {
         self.was_at_work && self.handed.is_none_or(|handed| handed.number != number)
@@ -44,6 +73,10 @@ impl Shown {
 
     /// The server has nothing more to do: what it had been handed before it began, and it drew nothing for, shows nothing.
     fn is_idle(&mut self, seen: &Seen) {
+        if self.composes {
+            // It waits for the next refresh.
+            return;
+        }
         let is_through = |handed: &mut Handed| {
             !handed.is_drawn && (seen.begin_ns >= handed.at_ns || seen.at_ns > handed.at_ns + ON_ITS_WAY_NS)
         };
@@ -57,8 +90,9 @@ impl Shown {
 
     /// Whether what the program handed over because of an input may still be drawn.
     pub(super) fn is_still_drawn(&self, number: u32, now_ns: u64) -> bool {
-        self.handed
-            .is_some_and(|handed| handed.number == Some(number) && !handed.is_drawn && now_ns < handed.at_ns + DRAWN_NS)
+        self.handed.is_some_and(|handed| {
+            handed.number == Some(number) && !handed.is_drawn && now_ns < handed.at_ns + self.drawn_ns()
+        })
     }
 }
 
@@ -68,7 +102,12 @@ impl Tracker {
         match seen.kind {
             Moment::Got if seen.by_server() => self.delivered(seen),
             Moment::Wrote if seen.tells_others() => self.sent(seen.at_ns),
-            Moment::Wrote if seen.by_server() => self.drawn(seen.at_ns),
+            Moment::Wrote if seen.by_server() => {
+                // A compositor tells the typist of more than what it has shown.
+                if self.shown.as_ref().is_some_and(|shown| !shown.composes) {
+                    self.drawn(seen.at_ns);
+                }
+            }
             Moment::Ran if seen.by_server() => {
                 self.note_busy(seen, if seen.begin_ns == 0 { seen.at_ns } else { seen.begin_ns });
                 if let Some(shown) = self.shown.as_mut().filter(|_| seen.slept() && !seen.sleeps_for_io()) {
@@ -86,6 +125,7 @@ impl Tracker {
                 if let Some(shown) = &mut self.shown {
                     shown.asleep.remove(&(seen.value as u32));
                 }
+                self.note_timer(seen);
                 return false;
             }
             Moment::Ran => {
@@ -107,10 +147,12 @@ impl Tracker {
         let was_at_work = self.cause.is_anybody_at_work_but(&shown.asleep) && !self.cause.is_everybody();
         shown.server = Some(seen.tid);
         shown.was_at_work = was_at_work;
+        // The typist asks a compositor for more than to take what is typed.
+        let tells_unwanted = !shown.composes;
         for open in self.open.iter_mut().filter(|open| open.row.begin_ns <= seen.at_ns && !open.is_start) {
             if open.delivered_ns.is_none() {
                 open.delivered_ns = Some(seen.at_ns);
-            } else if open.sent_ns.is_none() {
+            } else if tells_unwanted && open.sent_ns.is_none() {
                 // It has told nobody of the one before: the window does not want to know of such inputs.
                 open.was_thrown_away = true;
             }
@@ -155,12 +197,13 @@ impl Tracker {
         self.note_going_on(seen.at_ns);
         let number = self.active.filter(|_| self.cause.is_at_work(seen.tid));
         let before = self.shown.as_ref().and_then(|shown| shown.handed);
+        let together_ns = self.shown.as_ref().map_or(TOGETHER_NS, Shown::together_ns);
         if let Some(number) = number {
             if let Some(open) = self.open_mut(Some(number)) {
                 open.writer = Some((seen.tid, seen.name.clone()));
             }
             let is_together = |before: &Handed| {
-                !before.is_drawn && before.number != Some(number) && seen.at_ns < before.at_ns + TOGETHER_NS
+                !before.is_drawn && before.number != Some(number) && seen.at_ns < before.at_ns + together_ns
             };
             if let Some(open) = self.open_mut(before.filter(is_together).and_then(|before| before.number))
                 && open.row.seen_ns.is_none()
@@ -177,6 +220,27 @@ impl Tracker {
         }
         if let Some(server) = shown.server.filter(|_| number.is_some()) {
             self.cause.ask(server, seen.at_ns + REPLIED_NS);
+        }
+    }
+
+    /// Programs with a compositor have their timers among their descriptors, and no limit tells of them.
+    fn note_timer(&mut self, seen: &Seen) {
+        let composes = self.shown.as_ref().is_some_and(|shown| shown.composes);
+        if composes
+            && self.cause.was_timed(seen)
+            && let Some(open) = self.open_mut(self.active)
+        {
+            open.had_timer = true;
+        }
+    }
+
+    /// Assigns what a compositor has shown by then.
+    pub(super) fn note_composed(&mut self, upto_ns: u64) {
+        while let Some(shown) = self.shown.as_mut()
+            && let Some(at_ns) = shown.composed.front().copied().filter(|at_ns| *at_ns <= upto_ns)
+        {
+            shown.composed.pop_front();
+            self.drawn(at_ns);
         }
     }
 

@@ -30,6 +30,10 @@ enum Then {
     KernelWakes(u64, u32),
     /// Writes to a terminal.
     Tells(u64, u32),
+    /// A timer wakes it.
+    TimerWakes(u64, u32),
+    /// The typist is told, some time later, that a compositor has shown something.
+    Shown(u64),
 }
 
 fn moment(at: u64, kind: Moment, tid: u32) -> Seen {
@@ -45,7 +49,10 @@ fn woke(at: u64, waker: u32, woken: u32) -> Seen {
 }
 
 fn play(events: &[Then]) -> (Vec<Taken>, u64) {
-    let mut tracker = Tracker::of_display(true);
+    play_with(Tracker::of_display(true), events)
+}
+
+fn play_with(mut tracker: Tracker, events: &[Then]) -> (Vec<Taken>, u64) {
     let mut done = Vec::new();
     for event in events {
         let seen = match *event {
@@ -60,6 +67,11 @@ fn play(events: &[Then]) -> (Vec<Taken>, u64) {
                 });
                 continue;
             }
+            Then::Shown(at) => {
+                tracker.arrived(at * MS, 4);
+                continue;
+            }
+            Then::TimerWakes(at, tid) => woke(at, 0, tid).among(false, true, true),
             Then::Delivered(at) => moment(at, Moment::Got, SERVER).of_servers(),
             Then::Drawn(at) => moment(at, Moment::Wrote, SERVER).of_servers(),
             Then::Served(from, at) => {
@@ -94,7 +106,10 @@ fn told(taken: &Taken) -> (Option<Outcome>, Option<u64>, Option<u64>) {
     (taken.row.outcome, taken.row.seen_ns.map(|at| at / MS), taken.handed_ns.map(|at| at / MS))
 }
 
-use Then::{Delivered, Drawn, Got, Handed, KernelWakes, Served, ServerWakes, Sleeps, Tells, Typed, Waits, Wakes};
+use Then::{
+    Delivered, Drawn, Got, Handed, KernelWakes, Served, ServerWakes, Shown, Sleeps, Tells, TimerWakes, Typed, Waits,
+    Wakes,
+};
 
 #[test]
 fn a_key_is_seen_when_the_server_has_drawn_it() {
@@ -371,4 +386,82 @@ fn what_a_window_does_not_want_to_know_of_is_unread_and_what_it_does_nothing_abo
     ]);
     let outcomes: Vec<Option<Outcome>> = taken.iter().map(|taken| taken.row.outcome).collect();
     assert_eq!(outcomes, [Outcome::Unread, Outcome::Unanswered, Outcome::Seen].map(Some));
+}
+
+#[test]
+fn a_key_is_seen_when_a_compositor_has_shown_it_and_not_when_it_tells_of_something_else() {
+    let (taken, background) = play_with(
+        Tracker::of_compositor(true),
+        &[
+            Waits(50, PROGRAM, None),
+            Typed(100),
+            Delivered(101),
+            ServerWakes(102, PROGRAM),
+            Got(103, PROGRAM),
+            // Told before the kernel's records are taken.
+            Shown(120),
+            Handed(104, PROGRAM),
+            Waits(105, PROGRAM, None),
+            // It waits for its next refresh, and answers the typist.
+            Served(101, 106),
+            Drawn(107),
+            Served(119, 121),
+            // Its cursor blinks.
+            Shown(617),
+            Handed(600, PROGRAM),
+            Waits(618, PROGRAM, None),
+        ],
+    );
+    assert_eq!(told(&taken[0]), (Some(Outcome::Seen), Some(120), Some(104)));
+    assert_eq!(background, 1);
+}
+
+#[test]
+fn a_timer_among_the_descriptors_of_a_program_goes_on_with_the_key() {
+    let events = |wakes_at: u64| {
+        [
+            Waits(50, PROGRAM, None),
+            Typed(100),
+            Delivered(101),
+            ServerWakes(102, PROGRAM),
+            Got(103, PROGRAM),
+            Waits(104, PROGRAM, None),
+            TimerWakes(wakes_at, PROGRAM),
+            Shown(wakes_at + 3),
+            Handed(wakes_at + 1, PROGRAM),
+            Waits(wakes_at + 4, PROGRAM, None),
+        ]
+    };
+    let (taken, background) = play_with(Tracker::of_compositor(true), &events(112));
+    assert_eq!((told(&taken[0]), background), ((Some(Outcome::Seen), Some(115), Some(113)), 0));
+    assert_eq!(taken[0].row.blocked_ns, Some(104 * MS), "not after the timer");
+    // One that is due long after is the cursor's.
+    let (taken, background) = play_with(Tracker::of_compositor(true), &events(160));
+    assert_eq!((told(&taken[0]), background), ((Some(Outcome::Unanswered), None, None), 1));
+}
+
+#[test]
+fn two_keys_before_one_refresh_are_seen_as_one() {
+    let (taken, _) = play_with(
+        Tracker::of_compositor(true),
+        &[
+            Waits(50, PROGRAM, None),
+            Typed(100),
+            Delivered(101),
+            ServerWakes(102, PROGRAM),
+            Got(103, PROGRAM),
+            Handed(104, PROGRAM),
+            Waits(105, PROGRAM, None),
+            Served(101, 105),
+            Typed(108),
+            Delivered(109),
+            ServerWakes(110, PROGRAM),
+            Got(111, PROGRAM),
+            Shown(116),
+            Handed(112, PROGRAM),
+            Waits(117, PROGRAM, None),
+        ],
+    );
+    assert_eq!((taken[0].row.outcome, taken[0].row.merged_into), (Some(Outcome::Merged), Some(1)));
+    assert_eq!(told(&taken[1]), (Some(Outcome::Seen), Some(116), Some(112)));
 }

@@ -101,6 +101,11 @@ impl Tracker {
         Tracker { followed, shown: Some(Shown::default()), ..Tracker::default() }
     }
 
+    /// The same with a Wayland compositor, of which [`Tracker::arrived`] is to be told what it has shown.
+    pub fn of_compositor(followed: bool) -> Tracker {
+        Tracker { followed, shown: Some(Shown::composed()), ..Tracker::default() }
+    }
+
     /// Something was put in. Call it in order of time, and before what threads did after that.
     pub fn put_in(&mut self, input: Input) -> u32 {
         if let Some(last) = self.open.back_mut().filter(|last| last.row.end_ns == 0) {
@@ -139,6 +144,9 @@ impl Tracker {
 
     /// Output arrived at the typist.
     pub fn arrived(&mut self, at_ns: u64, bytes: u64) {
+        if let Some(shown) = self.shown.as_mut().filter(|_| self.followed) {
+            shown.was_composed(at_ns);
+        }
         // It belongs to the time after the last input that was begun before it; whose doing it is, threads tell.
         if let Some(open) = self.open.iter_mut().rev().find(|open| open.row.begin_ns <= at_ns) {
             open.arrive(at_ns, bytes);
@@ -170,6 +178,7 @@ impl Tracker {
     /// A thread did something. Call it in order of time.
     pub fn seen(&mut self, seen: &Seen) {
         self.reached_ns = self.reached_ns.max(seen.at_ns);
+        self.note_composed(seen.at_ns);
         if self.shown.is_some() && self.seen_with_display(seen) {
             return;
         }
@@ -391,7 +400,7 @@ impl Tracker {
             // What it waits for may be an answer of the terminal's: whether it has started shows by how long it waits.
             self.start_waits = Some(seen.at_ns);
         } else if !sets_timer {
-            self.cause.rests(tid);
+            self.cause.rests(tid, seen.at_ns);
         }
     }
 
@@ -421,6 +430,7 @@ impl Tracker {
     /// Inputs that nothing can be added to any more, in order, with all that was seen up to `settled_ns`.
     pub fn take_done(&mut self, settled_ns: u64) -> Vec<Taken> {
         let mut done = Vec::new();
+        self.note_composed(settled_ns);
         if !self.followed {
             if self.open.len() > MAX_UNSEEN {
                 merge_silent(&mut self.open);
@@ -479,6 +489,7 @@ impl Tracker {
             last.row.end_ns = end_ns;
         }
         if self.followed {
+            self.note_composed(u64::MAX);
             self.note_end_of_work();
             for (_, since) in std::mem::take(&mut self.io) {
                 self.note_interval(Interval::Io, since, end_ns);

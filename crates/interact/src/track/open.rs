@@ -11,6 +11,8 @@ pub(super) const MAX_THREADS: usize = 4_096;
 pub(super) const ANSWERED_NS: u64 = 2_000_000_000;
 /// What is written to a terminal of a terminal emulator's the kernel's own threads hand on within so long, ns.
 const HANDED_ON_NS: u64 = 300_000_000;
+/// With a compositor, a thread that waits without a limit and is woken by an interrupt within so long had set a timer, ns.
+const TIMED_NS: u64 = 20_000_000;
 /// Once nobody is at work because of an input any more, this much later it is done with.
 pub(super) const DONE_NS: u64 = 100_000_000;
 /// Silence that ends what an input put out, where threads are not seen, ns.
@@ -213,6 +215,8 @@ pub(super) struct Cause {
     handed_on_until_ns: u64,
     /// Whether that has reached nobody yet.
     is_handed_on: bool,
+    /// When threads began to wait that had been at work until then.
+    rested: HashMap<u32, u64>,
 }
 
 impl Cause {
@@ -228,6 +232,7 @@ impl Cause {
         self.everybody = false;
         self.threads.clear();
         self.asked.clear();
+        self.rested.clear();
         (self.handed_on_until_ns, self.is_handed_on) = (0, false);
     }
 
@@ -276,8 +281,21 @@ impl Cause {
         self.asked.values().any(|until| self.now_ns < *until)
     }
 
-    pub(super) fn rests(&mut self, tid: u32) {
-        self.threads.remove(&tid);
+    pub(super) fn rests(&mut self, tid: u32, at_ns: u64) {
+        if self.threads.remove(&tid) {
+            self.rested.insert(tid, at_ns);
+        }
+    }
+
+    /// A thread was woken by a timer that has a descriptor, if it was: whether it had set that because of the input.
+    pub(super) fn was_timed(&mut self, seen: &Seen) -> bool {
+        let woken = seen.value as u32;
+        let waits_since = self.rested.get(&woken).filter(|_| seen.by_interrupt() && seen.woken_is_there());
+        let is_timed = waits_since.is_some_and(|since| seen.at_ns < since + TIMED_NS);
+        if is_timed {
+            self.threads.insert(woken);
+        }
+        is_timed
     }
 
     pub(super) fn woke(&mut self, seen: &Seen) {

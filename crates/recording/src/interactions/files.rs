@@ -138,7 +138,7 @@ pub struct InteractionPart {
 pub struct InteractionDocument {
     /// [`INTERACTIONS_SCHEMA`].
     pub schema: String,
-    /// How it was used: `pty` or `x11`.
+    /// How it was used: `pty`, `x11` or `wayland`.
     pub via: String,
     /// `human`, `full` or `recorded`.
     pub pace: String,

@@ -1,0 +1,362 @@
+//! `punctual interact --via wayland`: on a program that does a known thing for each key, draws, and logs when the compositor has
+//! said that it has shown that (`examples/interact_surface.rs`), and on a real terminal.
+
+mod support;
+
+use punctual_recording::{
+    Interaction, InteractionPart, Outcome, for_each_interaction_part, read_interaction_document, read_interactions,
+};
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use support::interact::{Done, disturbed_ns, done, example, named, script};
+use support::{code, json, run, stderr, stdout};
+
+/// Keys, and the kind and name of the part that is theirs; `None`: nothing but the way there and back.
+const KEYS: [(char, Option<(&str, &str)>); 6] = [
+    ('c', Some(("own", "surface"))),
+    ('t', Some(("sleep", ""))),
+    ('r', Some(("sleep", ""))),
+    ('a', Some(("wait", "surface-server"))),
+    ('l', Some(("lock", "holder"))),
+    ('n', None),
+];
+/// Each key comes so often.
+const ROUNDS: usize = 22;
+/// So many are judged at least.
+const MIN_MET: usize = 60;
+/// An input of which others had more than this is set apart: whoever had a CPU meanwhile.
+const DISTURBED_NS: u64 = 100_000;
+/// And one of which the way to the program and to the screen took more than this.
+const DISTURBED_WAY_NS: u64 = 2_000_000;
+
+/// Returns from the test, loudly, unless these programs are there.
+macro_rules! needs {
+    ($test:literal, $($program:expr),+) => {
+        $(if !is_installed($program) {
+            support::skip($test, &format!("{} is not installed (scripts/setup --test)", $program));
+            return;
+        })+
+    };
+}
+
+fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
+}
+
+#[derive(Debug, Default)]
+struct Tally {
+    /// Keys that draw, and of those how many were seen, no earlier than the program drew and no later than it was told of that.
+    drawing: usize,
+    seen: usize,
+    /// Keys after which nothing is drawn, and of those how many were unanswered.
+    silent: usize,
+    unanswered: usize,
+    right: usize,
+    disturbed: usize,
+    wrong: Vec<String>,
+}
+
+/// Whether what is seen lies between the program's drawing and the compositor's word that it has shown it.
+fn is_seen_in_time(input: &Interaction, done: Done) -> bool {
+    let shown_ns = done.drawn_ns.expect("it draws");
+    input.seen_ns.is_some_and(|seen| seen + 1_000 >= done.begin_ns + done.part_ns && seen <= shown_ns)
+}
+
+fn judge(tally: &mut Tally, input: &Interaction, parts: &[InteractionPart], done: Done) {
+    let latency = input.latency_ns().expect("it was seen");
+    assert_eq!(parts.iter().map(|part| part.ns).sum::<u64>(), latency, "parts add up: {input:?} {parts:?}");
+    let (_, expected) = KEYS.iter().find(|(key, _)| *key == done.key).expect("a known key");
+    let Some((kind, name)) = expected else { return };
+    let unknown_ns = parts.iter().map(|part| part.unknown_ns).sum::<u64>();
+    let of = |kind: &str, name: &str| named(parts, kind, name);
+    // So may the way there be, where others kept the compositor or the typist from a CPU.
+    let on_the_way = if *kind == "wait" { of("wait", "") - of(kind, name) } else { of("wait", "") };
+    if disturbed_ns(parts) > DISTURBED_NS || unknown_ns * 10 > latency || on_the_way > DISTURBED_WAY_NS {
+        tally.disturbed += 1;
+        return;
+    }
+    let largest = parts.iter().map(|part| of(&part.kind, &part.name)).max();
+    if largest == Some(of(kind, name)) {
+        tally.right += 1;
+    } else {
+        tally.wrong.push(format!("{done:?} {latency} {parts:?}"));
+    }
+}
+
+/// Once through the keys, into the tally.
+fn measure(tally: &mut Tally) {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let (log, script_file) = (directory.path().join("log"), directory.path().join("truth.toml"));
+    std::fs::write(&script_file, script(KEYS.iter().map(|(key, _)| *key), KEYS.len() * ROUNDS)).unwrap();
+    let (program, log_word) = (example("interact_surface").display().to_string(), log.display().to_string());
+    let words = ["interact", "-q", "--json", "--via", "wayland", "-o", "a.punctual", "--script", "truth.toml", "--"];
+    let output = run(directory.path(), &[&words[..], &[&program, &log_word]].concat());
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert_eq!(json(&output)["followed"], true, "{}", stderr(&output));
+    let recording = directory.path().join("a.punctual");
+    let summary = read_interaction_document(&recording).unwrap().unwrap();
+    assert_eq!((summary.records_lost, summary.inputs as usize), (0, KEYS.len() * ROUNDS));
+    assert!(summary.background_outputs > 0, "the cursor blinks: {summary:?}");
+    let mut parts: BTreeMap<u32, Vec<InteractionPart>> = BTreeMap::new();
+    for_each_interaction_part(&recording, |part| parts.entry(part.number).or_default().push(part)).unwrap();
+    let inputs = read_interactions(&recording).unwrap();
+    let typed: Vec<&Interaction> = inputs.iter().filter(|input| input.kind != "start").collect();
+    let done = done(&log);
+    assert_eq!(typed.len(), done.len(), "the compositor loses no keys");
+    let mut reached_ns = 0;
+    for (input, done) in typed.iter().zip(&done) {
+        let ended_ns = done.drawn_ns.expect("a whole line");
+        let overlaps = reached_ns > input.begin_ns || ended_ns > input.end_ns;
+        reached_ns = ended_ns;
+        if done.key == '-' || overlaps || input.outcome == Some(Outcome::Merged) {
+            // On a machine that stands still for a while the next key comes before this one is worked on.
+            tally.disturbed += 1;
+            continue;
+        }
+        assert_eq!(input.label.chars().next(), Some(done.key));
+        if done.key == 'n' {
+            tally.silent += 1;
+            tally.unanswered += usize::from(input.outcome == Some(Outcome::Unanswered));
+            continue;
+        }
+        tally.drawing += 1;
+        if is_seen_in_time(input, *done) {
+            tally.seen += 1;
+        } else {
+            eprintln!("not seen in time: {input:?} {done:?}");
+        }
+        match parts.get(&input.number) {
+            Some(parts) => judge(tally, input, parts, *done),
+            None => assert!(summary.not_split > 0 || input.seen_ns.is_none(), "{input:?}"),
+        }
+    }
+}
+
+#[test]
+fn each_input_is_seen_when_the_compositor_has_shown_it_and_was_waited_for_because_of_what_the_program_did() {
+    requires!("interact wayland truth", "terminal", "flight recorder", "kernel's thread ids", "unshifted clock");
+    needs!("interact wayland truth", "sway");
+    let mut tally = Tally::default();
+    for _ in 0..support::MAX_ATTEMPTS {
+        measure(&mut tally);
+        eprintln!(
+            "{} of {} seen in time, {} of {} unanswered, {} right, {} wrong, {} set apart",
+            tally.seen,
+            tally.drawing,
+            tally.unanswered,
+            tally.silent,
+            tally.right,
+            tally.wrong.len(),
+            tally.disturbed
+        );
+        if tally.drawing >= 100 && tally.right + tally.wrong.len() >= MIN_MET {
+            break;
+        }
+    }
+    assert!(tally.drawing >= 100 && tally.silent >= 20, "too few: {tally:?}");
+    // Whoever types asks late for the next picture where it has no CPU for longer than a refresh.
+    assert!(tally.seen * 100 >= tally.drawing * 95, "{tally:?}");
+    // On a machine that stands still for a while the cursor's timer may look like a new one.
+    assert!(tally.unanswered * 100 >= tally.silent * 90, "{tally:?}");
+    let met = tally.right + tally.wrong.len();
+    assert!(met >= MIN_MET, "too few: {tally:?}");
+    assert!(tally.wrong.len() * 100 <= met, "{} of {met} wrong: {:#?}", tally.wrong.len(), tally.wrong);
+}
+
+/// Of other terminals half of the keys wait 25 ms for a repaint timer.
+#[test]
+fn keys_to_a_terminal_are_seen_and_wait_for_no_repaint_timer_of_25_ms() {
+    requires!("interact wayland foot", "terminal", "flight recorder", "kernel's thread ids", "unshifted clock");
+    needs!("interact wayland foot", "sway", "foot", "bash");
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let text = "the quick brown fox jumps over the lazy dog ".repeat(2);
+    let script = format!("name = \"foot\"\n[pace]\nmedian = \"120ms\"\nspread = 0.1\n[[step]]\ntype = \"{text}\"\n");
+    std::fs::write(directory.path().join("foot.toml"), script).unwrap();
+    let words = ["interact", "-q", "--via", "wayland", "-o", "a.punctual", "--script", "foot.toml", "--"];
+    let output = run(directory.path(), &[&words[..], &["foot", "bash", "--norc"]].concat());
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let recording = directory.path().join("a.punctual");
+    let keys: Vec<Interaction> =
+        read_interactions(&recording).unwrap().into_iter().filter(|input| input.kind == "key").collect();
+    let met = keys.iter().filter(|input| input.outcome != Some(Outcome::Merged)).count();
+    let seen = keys.iter().filter(|input| input.outcome == Some(Outcome::Seen)).count();
+    // On a machine that stands still for a while several keys are taken together.
+    assert!(met >= 60 && seen * 100 >= met * 95, "{seen} of {met} seen: {}", stdout(&output));
+    let mut sleeps = vec![0u64; keys.iter().map(|input| input.number as usize + 1).max().unwrap_or(0)];
+    let mut for_compositor = Vec::new();
+    for_each_interaction_part(&recording, |part| {
+        if let Some(ns) = sleeps.get_mut(part.number as usize).filter(|_| part.kind == "sleep") {
+            *ns += part.ns;
+        }
+        if (part.kind.as_str(), part.name.as_str()) == ("wait", "sway") {
+            for_compositor.push(part.ns);
+        }
+    })
+    .unwrap();
+    for_compositor.sort_unstable();
+    let mut own: Vec<u64> = keys.iter().map(|input| sleeps[input.number as usize]).collect();
+    own.sort_unstable();
+    let median = own[own.len() / 2];
+    let waits = for_compositor.get(for_compositor.len() / 2);
+    eprintln!("{seen} of {met} keys seen; medians: {median} ns on a timer of its own, {waits:?} ns for the compositor");
+    assert!(median < 10_000_000, "{own:?}");
+}
+
+/// Compositors and programs whose command lines have this word.
+fn processes_with(word: &str) -> usize {
+    let lines = std::fs::read_dir("/proc").expect("a list of processes").flatten();
+    let lines = lines.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    lines.filter(|line| String::from_utf8_lossy(line).contains(word)).count()
+}
+
+/// Runs a program that hides from signals, until it has told where the compositor's directory is.
+fn start_hidden(directory: &Path) -> (std::process::Child, PathBuf) {
+    let script = "name = \"x\"\n[ready]\nat_most = \"60s\"\n[[step]]\ntype = \"a\"\n";
+    std::fs::write(directory.join("x.toml"), script).unwrap();
+    let hides = "env > part; mv part environment; trap '' HUP TERM; sleep 1000";
+    let words = ["interact", "-q", "--no-bpf", "--via", "wayland", "--script", "x.toml", "-o", "a.punctual", "--"];
+    let child = support::start(directory, &[&words[..], &["sh", "-c", hides]].concat());
+    let environment = || std::fs::read_to_string(directory.join("environment")).unwrap_or_default();
+    assert!(support::wait_until(|| !environment().is_empty()), "it did not start");
+    let text = environment();
+    let place = text.lines().find_map(|line| line.strip_prefix("XDG_RUNTIME_DIR=")).expect("it has a directory");
+    (child, place.into())
+}
+
+#[test]
+fn no_compositor_is_left_whatever_ends_the_run() {
+    needs!("interact wayland ends", "sway", "setsid");
+    for signal in [libc::SIGKILL, libc::SIGINT, libc::SIGTERM] {
+        let directory = tempfile::tempdir().unwrap();
+        let (mut child, place) = start_hidden(directory.path());
+        let word = place.display().to_string();
+        assert!(processes_with(&word) >= 1 && place.join("wayland-1").exists());
+        support::signal(&child, signal);
+        let _ = child.wait();
+        assert!(support::wait_until(|| processes_with(&word) == 0), "{signal}");
+        assert!(support::wait_until(|| !place.exists()), "{signal}: {word}");
+        let report = run(directory.path(), &["report", "a.punctual"]);
+        assert!(code(&report) <= 1, "{}", stderr(&report));
+    }
+}
+
+#[test]
+fn a_compositor_that_ends_ends_the_run() {
+    needs!("interact wayland gone", "sway");
+    let directory = tempfile::tempdir().unwrap();
+    let (child, place) = start_hidden(directory.path());
+    let word = place.display().to_string();
+    let lines = std::fs::read_dir("/proc").expect("a list of processes").flatten();
+    let compositor = lines
+        .filter(|entry| {
+            std::fs::read(entry.path().join("cmdline"))
+                .is_ok_and(|line| line.starts_with(b"sway\0") && String::from_utf8_lossy(&line).contains(&word))
+        })
+        .find_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())
+        .expect("the compositor runs");
+    // SAFETY: a signal to a process that this test's child has started.
+    unsafe { libc::kill(compositor, libc::SIGKILL) };
+    let output = child.wait_with_output().unwrap();
+    let said = stderr(&output);
+    assert!(code(&output) == 1 && said.contains("its server has ended"), "{said}");
+    assert!(support::wait_until(|| !place.exists()), "{word}");
+    let report = run(directory.path(), &["report", "a.punctual"]);
+    assert!(code(&report) <= 1, "{}", stderr(&report));
+}
+
+#[test]
+fn without_privilege_and_without_windows_it_says_so() {
+    needs!("interact wayland words", "sway");
+    let directory = tempfile::tempdir().unwrap();
+    let at = |words: &[&str]| run(directory.path(), words);
+    let write = |name: &str, text: &str| std::fs::write(directory.path().join(name), text).unwrap();
+    let clicks = "name = \"x\"\n[pace]\nmedian = \"60ms\"\n[[step]]\ntype = \"ccccc\"\n[[step]]\nclick = \"left\"\nat = \"45% 45%\"\n";
+    write("x.toml", clicks);
+    write("soon.toml", "name = \"x\"\n[ready]\nat_most = \"1s\"\n[[step]]\ntype = \"a\"\n");
+    // No window comes, and the program says why.
+    let words = ["interact", "-q", "--no-bpf", "--via", "wayland", "--script", "soon.toml", "-o", "n.punctual", "--"];
+    let hung = at(&[&words[..], &["sh", "-c", "echo no toolkit here; sleep 100"]].concat());
+    let said = stdout(&hung);
+    assert!(code(&hung) == 1 && said.contains("sh showed no window within 1 s; it said: no toolkit here"), "{said}");
+    // The compositor is not there.
+    let mut without = support::punctual();
+    let path = directory.path().join("none");
+    let words = [
+        "interact",
+        "-q",
+        "--no-bpf",
+        "--via",
+        "wayland",
+        "--script",
+        "soon.toml",
+        "-o",
+        "m.punctual",
+        "--",
+        "/bin/sh",
+    ];
+    let missing = without.current_dir(directory.path()).env("PATH", path).args(words).output().unwrap();
+    let said = stderr(&missing);
+    assert!(code(&missing) == 1 && said.contains("its package is called sway"), "{said}");
+    // What can be had without privilege.
+    let (program, log) =
+        (example("interact_surface").display().to_string(), directory.path().join("log").display().to_string());
+    let words =
+        ["interact", "-q", "--json", "--no-bpf", "--via", "wayland", "--script", "x.toml", "-o", "w.punctual", "--"];
+    let answered = at(&[&words[..], &[&program, &log]].concat());
+    assert_eq!(code(&answered), 0, "{}", stderr(&answered));
+    let answer = json(&answered);
+    assert_eq!((&answer["followed"], &answer["via"]), (&false.into(), &"wayland".into()));
+    let inputs = answer["inputs"].as_array().unwrap();
+    // Its start, five letters, the pointer, a click.
+    assert_eq!(inputs.len(), 8);
+    assert!(
+        inputs
+            .iter()
+            .filter(|input| input["kind"] == "key")
+            .all(|input| { (input["seen_ns"].is_u64() || input["outcome"] == "merged") && input["got_ns"].is_null() }),
+        "{inputs:?}"
+    );
+    assert!(done(Path::new(&log)).iter().any(|done| done.key == '1' || done.key == '-'), "the click comes");
+}
+
+/// The compositor refuses root, which it is not here either way.
+#[test]
+fn an_ordinary_user_needs_nothing_but_the_compositor() {
+    needs!("interact wayland user", "sway", "foot", "setpriv");
+    if !support::is_root() {
+        support::skip("interact wayland user", "the other tests are an ordinary user's then");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    let program = directory.path().join("punctual");
+    std::fs::copy(env!("CARGO_BIN_EXE_punctual"), &program).unwrap();
+    std::fs::write(directory.path().join("x.toml"), "name = \"x\"\n[[step]]\ntype = \"echo here\"\n").unwrap();
+    let mut command = std::process::Command::new("setpriv");
+    command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(&program);
+    command.args([
+        "interact",
+        "-q",
+        "--json",
+        "--via",
+        "wayland",
+        "--script",
+        "x.toml",
+        "-o",
+        "a.punctual",
+        "--",
+        "foot",
+    ]);
+    command.arg("sh").current_dir(directory.path());
+    let done =
+        command.env("TMPDIR", directory.path()).env("HOME", directory.path()).env_remove("XDG_RUNTIME_DIR").output();
+    let done = done.unwrap();
+    assert_eq!(code(&done), 0, "{}", stderr(&done));
+    let inputs = json(&done)["inputs"].as_array().unwrap().clone();
+    let seen = inputs.iter().filter(|input| input["kind"] == "key" && input["seen_ns"].is_u64()).count();
+    assert!(seen >= 7, "{inputs:?}");
+    let word = directory.path().display().to_string();
+    assert!(support::wait_until(|| processes_with(&word) == 0), "a compositor is left");
+}

@@ -1,0 +1,35 @@
+//! What a program with a window is shown on, and used by.
+
+use crate::script::Act;
+use crate::terminal::Arrival;
+use punctual_kernel::Refused;
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+/// A display of this run's own.
+pub(crate) trait Screen {
+    /// The process that shows what programs draw.
+    fn server(&self) -> u32;
+
+    /// What that is called.
+    fn server_name(&self) -> &'static str;
+
+    /// What a program must have in its environment to find it, and nothing else of the user's that it would rather talk to:
+    /// another display, or an instance of itself that runs there.
+    fn environment(&self) -> Vec<(String, String)>;
+
+    /// Whether there is a window to type into.
+    fn has_window(&self) -> bool;
+
+    /// Whether its server has ended.
+    fn is_gone(&mut self) -> bool;
+
+    /// Waits so long for something to be drawn, and for `other` to have something to read; `None` where nothing was.
+    fn listen(&mut self, other: BorrowedFd<'_>, patience: Duration) -> Result<Option<Arrival>, Refused>;
+
+    /// Gets an input ready to be put in.
+    fn begin(&mut self, act: &Act);
+
+    /// Puts in what is ready, all of it in one message. How many bytes that were.
+    fn put_in(&mut self) -> Result<u64, Refused>;
+}
