@@ -26,6 +26,8 @@ const ROUND: Duration = Duration::from_millis(20);
 const UNDISTURBED_NS: u64 = 40_000_000;
 /// ... but at least this often.
 const SERVICE_NS: u64 = 200_000_000;
+/// What the recorder's rings hold is copied this often: on a busy machine they are full in a tenth of a second.
+const KEEP_NS: u64 = 40_000_000;
 /// A segment is closed this often.
 const FLUSH: Duration = Duration::from_secs(1);
 /// A terminal that takes nothing for so long belongs to a program that hangs.
@@ -96,6 +98,7 @@ pub fn interact(
         last_input: None,
         quiet_since_ns: clock::monotonic_ns(),
         serviced_ns: clock::monotonic_ns(),
+        kept_ns: 0,
         flushed: Instant::now(),
         began: Instant::now(),
         cpu_before_ns: clock::thread_cpu_ns(),
@@ -130,6 +133,7 @@ struct Driver<'a> {
     /// When something was last put in or out, ns.
     quiet_since_ns: u64,
     serviced_ns: u64,
+    kept_ns: u64,
     flushed: Instant,
     began: Instant,
     cpu_before_ns: u64,
@@ -261,6 +265,7 @@ impl Driver<'_> {
         }
         let now = clock::monotonic_ns();
         let is_undisturbed = now.saturating_sub(self.quiet_since_ns) > UNDISTURBED_NS;
+        self.keep_evidence(now);
         let since = now.saturating_sub(self.serviced_ns);
         if since < SERVICE_NS && !(is_undisturbed && since > ROUND.as_nanos() as u64) {
             return Ok(None);
@@ -285,6 +290,17 @@ impl Driver<'_> {
         match (self.observe)(&progress) {
             Step::Stop(reason, detail) => Ok(Some((reason, detail))),
             _ => Ok(None),
+        }
+    }
+
+    /// Copies what happened since, for the inputs that are not done with.
+    fn keep_evidence(&mut self, now: u64) {
+        let oldest_ns = self.tracker.oldest_ns();
+        if now.saturating_sub(self.kept_ns) >= KEEP_NS
+            && let Some(stretches) = self.eyes.as_mut().and_then(|eyes| eyes.stretches.as_mut())
+        {
+            self.kept_ns = now;
+            stretches.keep_since(oldest_ns);
         }
     }
 

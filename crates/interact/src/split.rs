@@ -32,7 +32,19 @@ pub(crate) fn parts(number: u32, awaited: Awaited, mut episode: Episode) -> Vec<
         episode.victim = Victim { tid, name: name.to_owned(), ..episode.victim };
         add_server(&mut parts, split_awaited(&episode).parts, &program, name);
     }
+    tell_why_unknown(&mut parts, episode.void.as_deref());
     of(number, parts)
+}
+
+/// What the split says of a time in which nothing was seen at all.
+const NO_EVENT: &str = "no event of this CPU";
+
+/// Nothing was seen because the evidence has a hole: that is said instead.
+fn tell_why_unknown(parts: &mut [Part], void: Option<&str>) {
+    let Some(why) = void else { return };
+    for part in parts.iter_mut().filter(|part| part.kind == Kind::Unknown && part.who.name() == NO_EVENT) {
+        part.who = Who::from(why);
+    }
 }
 
 /// Each once, largest first.
@@ -214,6 +226,16 @@ mod tests {
         let of = |kind: &str| told.iter().filter(|part| part.kind == kind).map(|part| part.ns).sum::<u64>();
         assert_eq!((told[0].kind.as_str(), told[0].ns), ("sleep", 24_995_000), "{told:?}");
         assert_eq!(of("own"), 2_000_000 + 900_000, "{told:?}");
+    }
+
+    #[test]
+    fn a_hole_in_the_evidence_is_said() {
+        let void = Some("CPU 1: the ring was overwritten".to_owned());
+        let awaited = Awaited { begin_ns: 1_000_000, end_ns: 2_000_000, server: None };
+        let told = parts(9, awaited, Episode { void: void.clone(), ..episode(Vec::new(), 0, 0) });
+        assert_eq!((told[0].kind.as_str(), Some(&told[0].name)), ("unknown", void.as_ref()), "{told:?}");
+        let told = parts(9, awaited, episode(Vec::new(), 0, 0));
+        assert_eq!(told[0].name, NO_EVENT, "the split still says so");
     }
 
     #[test]

@@ -165,6 +165,11 @@ impl Tracker {
         self.cpu_ns
     }
 
+    /// When the first input began that is not done with, ns.
+    pub fn oldest_ns(&self) -> Option<u64> {
+        self.open.front().map(|open| open.row.begin_ns)
+    }
+
     /// Outputs without an input's doing.
     pub fn background_outputs(&self) -> u64 {
         self.background
@@ -332,6 +337,11 @@ impl Tracker {
             self.note_interval(Interval::Io, since, from);
         }
         self.note_interval(Interval::Cpu, from, seen.at_ns);
+        if self.cause.is_at_work(seen.tid)
+            && let Some(open) = self.open_mut(self.active)
+        {
+            open.add_caused_cpu(from, seen.at_ns);
+        }
         for open in self.open.iter_mut().rev() {
             open.add_cpu(from, seen.at_ns);
             if open.row.begin_ns <= from {

@@ -125,6 +125,11 @@ impl Open {
         *self.row.cpu_ns.get_or_insert(0) += ns;
     }
 
+    /// A thread ran that was at work because of it.
+    pub(super) fn add_caused_cpu(&mut self, from: u64, to: u64) {
+        *self.row.caused_cpu_ns.get_or_insert(0) += to.saturating_sub(from.max(self.row.begin_ns));
+    }
+
     pub(super) fn note_interval(&mut self, kind: Interval, from: u64, to: u64) {
         if to <= self.row.begin_ns || from >= to {
             return;

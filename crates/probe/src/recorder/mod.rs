@@ -15,6 +15,7 @@ mod faulted;
 mod groups;
 mod handlers;
 pub(crate) mod hooks;
+pub(crate) mod kept;
 mod kernel_code;
 mod late;
 mod maps;

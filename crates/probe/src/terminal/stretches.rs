@@ -3,6 +3,7 @@
 use crate::recorder::disk_limits::DiskLimits;
 use crate::recorder::evidence::{Evidence, Investigator};
 use crate::recorder::hooks::HookWatch;
+use crate::recorder::kept::Kept;
 use crate::recorder::missed::MissedRuns;
 use crate::recorder::{FlightRecorder, LateWakeup};
 use punctual_kernel::{Refused, clock, scheduling};
@@ -10,7 +11,7 @@ use punctual_recording::episode::HookedProgram;
 use punctual_recording::{Episode, Stage};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -18,8 +19,12 @@ use std::time::{Duration, Instant};
 /// The evidence reaches this far before and after the stretch, ns.
 const BEFORE_NS: u64 = 5_000_000;
 const AFTER_NS: u64 = 300_000;
+/// A record may be finished this much later than the time that stands in it, ns.
+const SETTLE_NS: u64 = 1_000_000;
 /// So many wait for their names before further ones are refused; each holds what all CPUs did in the stretch.
 const MAX_WAITING: usize = 64;
+/// Nor may they hold more than this, bytes.
+const MAX_WAITING_BYTES: u64 = 256 << 20;
 /// The thread that finds names gives way to whoever works.
 const NICE: i32 = 10;
 
@@ -43,9 +48,11 @@ pub struct Stretches {
     recorder: FlightRecorder,
     hooks: HookWatch,
     missed: MissedRuns,
+    kept: Kept,
     asked: VecDeque<Stretch>,
     sender: Option<Sender<(u64, Box<Evidence>)>>,
     waiting: Arc<AtomicUsize>,
+    waiting_bytes: Arc<AtomicU64>,
     made: Receiver<(u64, Episode)>,
     thread: Option<JoinHandle<()>>,
     refused: u64,
@@ -67,6 +74,8 @@ impl Stretches {
         let (hand_on, made) = channel();
         let waiting = Arc::new(AtomicUsize::new(0));
         let their_waiting = Arc::clone(&waiting);
+        let waiting_bytes = Arc::new(AtomicU64::new(0));
+        let their_bytes = Arc::clone(&waiting_bytes);
         let (tell, ready) = channel();
         let body = move || {
             // Reading the kernel's symbols takes a tenth of a second: not while anything is measured.
@@ -75,6 +84,7 @@ impl Stretches {
             let _ = tell.send(());
             for (id, evidence) in receiver {
                 let episode = investigator.investigate(id, &evidence);
+                their_bytes.fetch_sub(evidence.bytes(), Ordering::Relaxed);
                 drop(evidence);
                 their_waiting.fetch_sub(1, Ordering::Relaxed);
                 if hand_on.send((id, episode)).is_err() {
@@ -90,9 +100,11 @@ impl Stretches {
             recorder,
             hooks,
             missed: MissedRuns::default(),
+            kept: Kept::default(),
             asked,
             sender: Some(sender),
             waiting,
+            waiting_bytes,
             made,
             thread: Some(thread),
             refused: 0,
@@ -109,6 +121,16 @@ impl Stretches {
         self.recorder.program_ids()
     }
 
+    /// Keeps what happened from then on up to now, for longer than the recorder's rings hold it; `None`: nothing of what was
+    /// is asked for any more. Call it often.
+    pub fn keep_since(&mut self, since_ns: Option<u64>) {
+        let asked = self.asked.iter().map(|asked| asked.begin_ns);
+        if let Some(since_ns) = since_ns.into_iter().chain(asked).min() {
+            let until_ns = clock::monotonic_ns().saturating_sub(SETTLE_NS);
+            self.kept.go_on(&self.recorder, since_ns.saturating_sub(BEFORE_NS), until_ns);
+        }
+    }
+
     /// Wants an episode of a stretch.
     pub fn ask(&mut self, stretch: Stretch) {
         self.asked.push_back(stretch);
@@ -120,7 +142,10 @@ impl Stretches {
         let now = clock::monotonic_ns();
         self.hooks.read(now);
         self.missed.read(now, &self.recorder);
-        while self.asked.front().is_some_and(|asked| asked.end_ns + AFTER_NS < now) {
+        if !self.asked.is_empty() {
+            self.keep_since(None);
+        }
+        while self.asked.front().is_some_and(|asked| asked.end_ns + AFTER_NS + SETTLE_NS < now) {
             let Some(asked) = self.asked.pop_front() else { break };
             self.copy(&asked);
         }
@@ -134,6 +159,7 @@ impl Stretches {
             self.refused += 1;
             return;
         };
+        let (from, to) = (asked.begin_ns.saturating_sub(BEFORE_NS), asked.end_ns + AFTER_NS);
         let programs: Vec<HookedProgram> = self.hooks.between(asked.begin_ns, asked.end_ns);
         let late = LateWakeup {
             tid: asked.tid,
@@ -145,7 +171,7 @@ impl Stretches {
             stage: Stage::Request,
         };
         let evidence = Evidence {
-            copied: self.recorder.copy(asked.begin_ns.saturating_sub(BEFORE_NS), asked.end_ns + AFTER_NS),
+            copied: self.kept.between(from, to).unwrap_or_else(|| self.recorder.copy(from, to)),
             programs,
             threshold_ns: 0,
             usual_delivery_ns: 0,
@@ -156,6 +182,12 @@ impl Stretches {
             disk_limit: DiskLimits::default().of(asked.tid, clock::monotonic_ns()),
             late,
         };
+        let bytes = evidence.bytes();
+        if self.waiting_bytes.load(Ordering::Relaxed) + bytes > MAX_WAITING_BYTES {
+            self.refused += 1;
+            return;
+        }
+        self.waiting_bytes.fetch_add(bytes, Ordering::Relaxed);
         self.waiting.fetch_add(1, Ordering::Relaxed);
         if sender.send((asked.id, Box::new(evidence))).is_err() {
             self.refused += 1;
@@ -172,7 +204,7 @@ impl Stretches {
         let until = Instant::now() + patience;
         if let Some(last) = self.asked.back() {
             let now = clock::monotonic_ns();
-            let left = (last.end_ns + AFTER_NS + 100_000).saturating_sub(now);
+            let left = (last.end_ns + AFTER_NS + SETTLE_NS + 100_000).saturating_sub(now);
             std::thread::sleep(Duration::from_nanos(left).min(patience));
         }
         self.round(&mut take);

@@ -15,6 +15,8 @@ use std::path::Path;
 
 /// The name and version of `interactions.json`.
 pub const INTERACTIONS_SCHEMA: &str = "punctual.interactions/1";
+/// The pace of somebody's own use, which was only watched.
+pub const OWN_PACE: &str = "own";
 /// The most inputs of a recording.
 pub const MAX_INTERACTIONS: u32 = 100_000;
 /// The most parts that one input's time is split into; what is smaller than the largest of them is one.
@@ -38,7 +40,7 @@ static INTERACTIONS: Schema = Schema {
         optional("blocked_ns").about("When the thread that took it waited for input again"),
         optional("seen_ns").about("When the last output because of it had been put out"),
         optional("arrived_ns").about("When that arrived at the typist"),
-        optional("cpu_ns").about("CPU time of the program until its end, ns"),
+        optional("cpu_ns").about("CPU time of all threads of the program from its beginning to the next one's, ns"),
         optional("run_delay_ns").about("How long the program's threads were kept from a CPU, ns"),
         optional("think_1996_ns").about("How much of the time the machine of 1996 calls thinking, ns"),
         optional("merged_into").about("The later one that it was taken together with"),
@@ -46,6 +48,7 @@ static INTERACTIONS: Schema = Schema {
         text("label").about("What was typed"),
         text("task").about("The task that it belongs to"),
         text("outcome").about("What became of it"),
+        optional("caused_cpu_ns").about("CPU time of threads that were at work because of it, ns"),
     ],
 };
 
@@ -91,8 +94,10 @@ pub struct Interaction {
     pub seen_ns: Option<u64>,
     /// When that arrived at the typist.
     pub arrived_ns: Option<u64>,
-    /// CPU time of the program from its beginning to its end.
+    /// CPU time of all threads of the program from its beginning to its end, so also what they did in the background.
     pub cpu_ns: Option<u64>,
+    /// CPU time of threads while they were at work because of it, and up to when they slept after that.
+    pub caused_cpu_ns: Option<u64>,
     /// How long the program's threads were kept from a CPU meanwhile, by the kernel's own account.
     pub run_delay_ns: Option<u64>,
     /// How much of the time until it was seen the machine of 1996 calls thinking.
@@ -140,7 +145,7 @@ pub struct InteractionDocument {
     pub schema: String,
     /// How it was used: `pty`, `x11` or `wayland`.
     pub via: String,
-    /// `human`, `full` or `recorded`.
+    /// `human`, `full` or `recorded`; [`OWN_PACE`] of what somebody else put in.
     pub pace: String,
     /// The program and its arguments.
     pub program: Vec<String>,
@@ -222,6 +227,7 @@ impl InteractionWriter {
             label,
             task,
             outcome,
+            maybe(row.caused_cpu_ns),
         ]);
     }
 
@@ -308,6 +314,7 @@ pub fn read_interactions(recording: &Path) -> Result<Vec<Interaction>> {
                     cpu_ns: maybe(12),
                     run_delay_ns: maybe(13),
                     think_1996_ns: maybe(14),
+                    caused_cpu_ns: maybe(20),
                     merged_into: maybe(15).and_then(|number| u32::try_from(number).ok()),
                     kind: words(16),
                     label: words(17),
@@ -335,7 +342,7 @@ pub fn read_interactions(recording: &Path) -> Result<Vec<Interaction>> {
 fn is_possible(input: &Interaction) -> bool {
     let moments = [input.got_ns, input.busy_ns, input.blocked_ns, input.seen_ns, input.arrived_ns];
     let moments = moments.into_iter().flatten().chain([input.injected_ns, input.end_ns]);
-    let times = [input.cpu_ns, input.run_delay_ns, input.think_1996_ns].into_iter().flatten();
+    let times = [input.cpu_ns, input.caused_cpu_ns, input.run_delay_ns, input.think_1996_ns].into_iter().flatten();
     moments.map(|at| at.saturating_sub(input.begin_ns)).chain(times).all(|ns| ns <= MAX_INPUT_NS)
 }
 

@@ -40,6 +40,8 @@ pub struct InteractAnswer<'a> {
     responsiveness: Vec<ResponsivenessRow>,
     causes: Vec<CauseRow<'a>>,
     limits: Vec<LimitRow<'a>>,
+    /// The program's start, which is not among the causes.
+    start: Option<LongRow<'a>>,
     longest: Vec<LongRow<'a>>,
     inputs: Vec<InputRow<'a>>,
     /// How long inputs follow one another, where that was asked for.
@@ -79,6 +81,7 @@ impl<'a> InteractAnswer<'a> {
             responsiveness: responsiveness.collect(),
             causes: report.causes.iter().map(CauseRow::new).collect(),
             limits: report.limits.iter().map(LimitRow::new).collect(),
+            start: report.start.as_ref().map(|(at, parts)| LongRow::new(&report.inputs[*at], parts)),
             longest: report.longest.iter().map(|(at, parts)| LongRow::new(&report.inputs[*at], parts)).collect(),
             inputs: report.inputs.iter().map(|input| InputRow::new(report, input)).collect(),
             interarrival: InterarrivalEntry::all(interarrival),
@@ -347,7 +350,11 @@ struct InputRow<'a> {
     blocked_ns: Option<u64>,
     seen_ns: Option<u64>,
     arrived_ns: Option<u64>,
+    /// CPU time of all threads of the program until the next input, so also what they did in the background.
     cpu_ns: Option<u64>,
+    /// CPU time of the threads that were at work because of this input; not of a display's server.
+    caused_cpu_ns: Option<u64>,
+    /// How long all threads of the program were kept from a CPU until the next input.
     run_delay_ns: Option<u64>,
     think_1996_ns: Option<u64>,
     bytes: u64,
@@ -374,6 +381,7 @@ impl<'a> InputRow<'a> {
             seen_ns: after(input.seen_ns),
             arrived_ns: after(input.arrived_ns),
             cpu_ns: input.cpu_ns,
+            caused_cpu_ns: input.caused_cpu_ns,
             run_delay_ns: input.run_delay_ns,
             think_1996_ns: input.think_1996_ns,
             bytes: input.bytes,

@@ -3,8 +3,8 @@
 use crate::layout::shortened;
 use punctual_blame::{Kind, Who};
 use punctual_recording::{
-    Distribution, Document, EndReason, Interaction, InteractionDocument, InteractionPart, Limit, LimitSpec, Outcome,
-    agreeing, counted, for_each_interaction_part, read_interactions,
+    Distribution, Document, EndReason, Interaction, InteractionDocument, InteractionPart, Limit, LimitSpec, OWN_PACE,
+    Outcome, agreeing, counted, for_each_interaction_part, read_interactions,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -131,6 +131,8 @@ pub struct InteractReport<'a> {
     pub(super) causes: Vec<Cause>,
     /// Of the longest inputs, longest first.
     pub(super) longest: Vec<(usize, Vec<Part>)>,
+    /// The start, and its parts.
+    pub(super) start: Option<(usize, Vec<Part>)>,
     pub(super) limits: Vec<(String, Limit)>,
     /// Inputs whose parts do not add up to their latency.
     pub(super) wrong_sums: u64,
@@ -157,39 +159,21 @@ impl<'a> InteractReport<'a> {
     ) -> punctual_recording::Result<InteractReport<'a>> {
         let mut inputs = read_interactions(recording)?;
         inputs.sort_by_key(|input| input.number);
-        let mut by_latency: Vec<usize> = (0..inputs.len()).filter(|&at| inputs[at].latency_ns().is_some()).collect();
+        let start = inputs.iter().position(|input| input.kind == START && input.latency_ns().is_some());
+        let is_typed = |input: &Interaction| input.latency_ns().is_some() && input.kind != START;
+        let mut by_latency: Vec<usize> = (0..inputs.len()).filter(|&at| is_typed(&inputs[at])).collect();
         by_latency.sort_by_key(|&at| (std::cmp::Reverse(inputs[at].latency_ns()), at));
         by_latency.truncate(MAX_LONGEST);
-        let mut longest: BTreeMap<u32, Vec<Part>> =
-            by_latency.iter().map(|&at| (inputs[at].number, Vec::new())).collect();
-        let latencies: BTreeMap<u32, u64> =
-            inputs.iter().filter_map(|input| Some((input.number, input.latency_ns()?))).collect();
-        let mut causes: BTreeMap<Spent, Cause> = BTreeMap::new();
-        let mut sums: BTreeMap<u32, u64> = BTreeMap::new();
-        for_each_interaction_part(recording, |part| {
-            let sum = sums.entry(part.number).or_default();
-            *sum = sum.saturating_add(part.ns);
-            let on = Spent::of(&part);
-            let is_full = causes.len() >= MAX_CAUSES && !causes.contains_key(&on);
-            let counted = if is_full { on.clone().of_others() } else { on.clone() };
-            let cause = causes.entry(counted.clone());
-            let cause = cause.or_insert(Cause { on: counted, ns: 0, unknown_ns: 0, inputs: 0 });
-            cause.ns = cause.ns.saturating_add(part.ns);
-            cause.unknown_ns = cause.unknown_ns.saturating_add(part.unknown_ns);
-            cause.inputs += 1;
-            if let Some(parts) = longest.get_mut(&part.number) {
-                parts.push(Part { on, detail: part.detail, ns: part.ns, unknown_ns: part.unknown_ns });
-            }
-        })?;
-        let wrong_sums = sums.iter().filter(|(number, sum)| latencies.get(number) != Some(sum)).count() as u64;
-        let mut causes: Vec<Cause> = causes.into_values().collect();
-        causes.sort_by(|one, other| other.ns.cmp(&one.ns).then_with(|| one.on.who.cmp(&other.on.who)));
-        let longest = by_latency.into_iter().map(|at| {
-            let mut parts = longest.remove(&inputs[at].number).unwrap_or_default();
+        let told: BTreeMap<u32, Vec<Part>> =
+            by_latency.iter().copied().chain(start).map(|at| (inputs[at].number, Vec::new())).collect();
+        let Gathered { causes, mut told, wrong_sums } = gather(recording, &inputs, told)?;
+        let mut with_parts = |at: usize| {
+            let mut parts = told.remove(&inputs[at].number).unwrap_or_default();
             parts.sort_by_key(|part| std::cmp::Reverse(part.ns));
             (at, parts)
-        });
-        let longest = longest.collect();
+        };
+        let longest = by_latency.into_iter().map(&mut with_parts).collect();
+        let start = start.map(&mut with_parts);
         let kinds = kinds(&inputs, patience);
         let tasks = tasks(&inputs);
         let count = |outcome: Outcome| inputs.iter().filter(|input| input.outcome == Some(outcome)).count() as u64;
@@ -205,6 +189,7 @@ impl<'a> InteractReport<'a> {
             outcomes,
             causes,
             longest,
+            start,
             limits,
             wrong_sums,
         })
@@ -217,8 +202,27 @@ impl<'a> InteractReport<'a> {
         if limits().any(|limit| limit.exceeded) {
             2
         } else {
-            u8::from(failed || self.wrong_sums > 0 || limits().any(|limit| limit.found_ns.is_none()))
+            u8::from(
+                failed || self.failed_early() || self.wrong_sums > 0 || limits().any(|limit| limit.found_ns.is_none()),
+            )
         }
+    }
+
+    /// Whether the program ended before anything was put in, or before the script was through and with a failure.
+    fn failed_early(&self) -> bool {
+        let summary = self.summary;
+        let is_cut = summary.inputs == 0 || summary.not_put_in > 0 && summary.exit_code != Some(0);
+        summary.ended_early && is_cut
+    }
+
+    /// Whether somebody else used the program, and it was only watched.
+    pub(super) fn is_own_use(&self) -> bool {
+        self.summary.pace == OWN_PACE
+    }
+
+    /// How the program ended: `with code 1`.
+    fn end_in_words(&self) -> String {
+        self.summary.exit_code.map_or_else(|| "by a signal".to_owned(), |code| format!("with code {code}"))
     }
 
     /// Inputs that are no start.
@@ -289,10 +293,10 @@ impl<'a> InteractReport<'a> {
             ));
         }
         let summary = self.summary;
-        if summary.ended_early {
-            let code = summary.exit_code.map_or_else(|| "by a signal".to_owned(), |code| format!("with code {code}"));
+        if summary.ended_early && summary.not_put_in > 0 {
             lines.push(format!(
-                "the program ended {code} before the script did: {} {} not put in",
+                "the program ended {} before the script did: {} {} not put in",
+                self.end_in_words(),
                 counted(summary.not_put_in, "input"),
                 agreeing(summary.not_put_in, "was", "were")
             ));
@@ -336,6 +340,13 @@ impl<'a> InteractReport<'a> {
             None if ended.is_some_and(|ended| ended.reason == EndReason::Interrupted) => "Interrupted. ".to_owned(),
             None => String::new(),
         };
+        if self.failed_early() && self.summary.inputs == 0 {
+            let end = self.end_in_words();
+            return format!("{before}{program} ended {end} before anything was typed: there is nothing to measure.");
+        }
+        if self.is_own_use() && self.inputs.is_empty() {
+            return format!("{before}Nobody put anything into {program} that was seen: there is nothing to measure.");
+        }
         let all = self.latencies();
         let (Some(median), Some(longest)) = (all.quantile(0.5), all.max()) else {
             return format!("{before}{program} answered none of {}.", counted(self.typed().count(), "input"));
@@ -356,6 +367,10 @@ impl<'a> InteractReport<'a> {
             verdict.push_str(&format!("; {part} of the waiting was {on} ({share:.0} %)"));
         }
         verdict.push('.');
+        verdict.push_str(&self.start_in_words());
+        if self.failed_early() {
+            verdict.push_str(&format!(" It ended {} before the script was through.", self.end_in_words()));
+        }
         for (kind, limit) in self.limits.iter().filter(|(_, limit)| limit.exceeded || limit.found_ns.is_none()) {
             match limit.found_ns {
                 Some(found) => verdict.push_str(&format!(
@@ -372,10 +387,63 @@ impl<'a> InteractReport<'a> {
         verdict
     }
 
+    /// How long the start took, and what most of it was.
+    fn start_in_words(&self) -> String {
+        let Some((at, parts)) = &self.start else { return String::new() };
+        let (latency, show) = (self.inputs[*at].latency_ns().unwrap_or(0), punctual_recording::format_ns);
+        let mut words = format!(" Its start took {}", show(latency));
+        if let Some(largest) = parts.first().filter(|_| self.summary.followed) {
+            let on = shortened(&largest.on.words(), MAX_SHOWN);
+            words.push_str(&format!(", {} of that {on}", show(largest.ns)));
+        }
+        words + "."
+    }
+
     /// When a time was, from the beginning, ns.
     pub(super) fn since_start(&self, ns: u64) -> u64 {
         ns.saturating_sub(self.document.provenance.started_ns)
     }
+}
+
+/// What the parts of all inputs add up to.
+struct Gathered {
+    causes: Vec<Cause>,
+    told: BTreeMap<u32, Vec<Part>>,
+    wrong_sums: u64,
+}
+
+/// Reads the parts of all inputs. Those in `told` are kept; those of the start, which nobody has put in, are no causes.
+fn gather(
+    recording: &Path,
+    inputs: &[Interaction],
+    mut told: BTreeMap<u32, Vec<Part>>,
+) -> punctual_recording::Result<Gathered> {
+    let starts: BTreeSet<u32> = inputs.iter().filter(|input| input.kind == START).map(|input| input.number).collect();
+    let latencies: BTreeMap<u32, u64> =
+        inputs.iter().filter_map(|input| Some((input.number, input.latency_ns()?))).collect();
+    let mut causes: BTreeMap<Spent, Cause> = BTreeMap::new();
+    let mut sums: BTreeMap<u32, u64> = BTreeMap::new();
+    for_each_interaction_part(recording, |part| {
+        let sum = sums.entry(part.number).or_default();
+        *sum = sum.saturating_add(part.ns);
+        let on = Spent::of(&part);
+        if !starts.contains(&part.number) {
+            let is_full = causes.len() >= MAX_CAUSES && !causes.contains_key(&on);
+            let counted = if is_full { on.clone().of_others() } else { on.clone() };
+            let cause = causes.entry(counted.clone());
+            let cause = cause.or_insert(Cause { on: counted, ns: 0, unknown_ns: 0, inputs: 0 });
+            cause.ns = cause.ns.saturating_add(part.ns);
+            cause.unknown_ns = cause.unknown_ns.saturating_add(part.unknown_ns);
+            cause.inputs += 1;
+        }
+        if let Some(parts) = told.get_mut(&part.number) {
+            parts.push(Part { on, detail: part.detail, ns: part.ns, unknown_ns: part.unknown_ns });
+        }
+    })?;
+    let wrong_sums = sums.iter().filter(|(number, sum)| latencies.get(number) != Some(sum)).count() as u64;
+    let mut causes: Vec<Cause> = causes.into_values().collect();
+    causes.sort_by(|one, other| other.ns.cmp(&one.ns).then_with(|| one.on.who.cmp(&other.on.who)));
+    Ok(Gathered { causes, told, wrong_sums })
 }
 
 /// The kind of the program's own start.

@@ -223,7 +223,7 @@ fn causes(report: &InteractReport<'_>) -> Option<Section> {
 }
 
 fn longest(report: &InteractReport<'_>) -> Section {
-    let rows = report.longest.iter().flat_map(|(at, parts)| {
+    let rows = report.start.iter().chain(&report.longest).flat_map(|(at, parts)| {
         let input = &report.inputs[*at];
         let first = vec![
             Value::text(format!("{:.3}", report.since_start(input.begin_ns) as f64 / 1e9)),
@@ -264,7 +264,7 @@ fn longest(report: &InteractReport<'_>) -> Section {
         Column::words("waited for"),
         Column::numbers("us"),
     ];
-    let table = Table { caption: "The longest inputs".into(), columns, rows: rows.collect() };
+    let table = Table { caption: "The start, and the longest inputs".into(), columns, rows: rows.collect() };
     Section {
         id: "longest".into(),
         title: "The longest inputs".into(),

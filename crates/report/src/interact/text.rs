@@ -1,8 +1,8 @@
 //! Inputs and what came of them: text for people.
 
-use super::model::{InteractReport, KindSum, START};
+use super::model::{InteractReport, KindSum, Part, START};
 use crate::idle::percent;
-use crate::layout::{indented, microseconds, shortened, table};
+use crate::layout::{fitting, indented, microseconds, table};
 use punctual_recording::{Distribution, Interaction, counted, format_ns, printable_path};
 use std::fmt::Write as _;
 
@@ -26,15 +26,12 @@ pub fn text(report: &InteractReport<'_>) -> String {
         let _ = writeln!(text, "note: {note}");
     }
     let summary = report.summary;
-    let _ = writeln!(
-        text,
-        "\n{} by {}, script {}, pace {}, seed {}",
-        shortened(&summary.program.join(" "), 60),
-        summary.via,
-        summary.script,
-        summary.pace,
-        summary.seed
-    );
+    let program = fitting(&summary.program.join(" "), 60);
+    if report.is_own_use() {
+        let _ = writeln!(text, "\n{program}, watched while somebody used it");
+    } else {
+        told_settings(&mut text, report, &program);
+    }
     latencies(&mut text, report);
     ends(&mut text, report);
     waiting(&mut text, report);
@@ -53,6 +50,15 @@ pub fn text(report: &InteractReport<'_>) -> String {
     text
 }
 
+fn told_settings(text: &mut String, report: &InteractReport<'_>, program: &str) {
+    let summary = report.summary;
+    let _ = writeln!(
+        text,
+        "\n{program} by {}, script {}, pace {}, seed {}",
+        summary.via, summary.script, summary.pace, summary.seed
+    );
+}
+
 fn latencies(text: &mut String, report: &InteractReport<'_>) {
     let row = |name: String, inputs: u64, all: &Distribution| {
         vec![
@@ -68,7 +74,7 @@ fn latencies(text: &mut String, report: &InteractReport<'_>) {
     };
     let header = ["ms from input to seen", "inputs", "seen", "min", "p50", "p90", "p99", "max"];
     let rows = report.kinds.iter().map(|kind| row(kind.kind.clone(), kind.inputs, &kind.latencies));
-    let tasks = report.tasks.iter().map(|(task, all)| row(format!("task {}", shortened(task, 40)), all.count(), all));
+    let tasks = report.tasks.iter().map(|(task, all)| row(format!("task {}", fitting(task, 40)), all.count(), all));
     let _ = writeln!(text, "\n{}", table(&header, 1..8, rows.chain(tasks)));
     let warm = |kind: &&KindSum| kind.kind != START && kind.cold.count() > 0 && kind.warm.count() > 0;
     let rows: Vec<Vec<String>> = report
@@ -148,7 +154,7 @@ fn causes(text: &mut String, report: &InteractReport<'_>) {
     }
     let rows = report.causes.iter().take(SHOWN).map(|cause| {
         vec![
-            shortened(&cause.on.words(), 60),
+            fitting(&cause.on.words(), 60),
             percent(cause.ns, all),
             milliseconds(Some(cause.ns)),
             cause.inputs.to_string(),
@@ -160,31 +166,31 @@ fn causes(text: &mut String, report: &InteractReport<'_>) {
 }
 
 fn longest(text: &mut String, report: &InteractReport<'_>) {
-    if report.longest.is_empty() {
-        return;
+    for (head, shown) in [("start", report.start.as_slice()), ("longest", &report.longest)] {
+        if shown.is_empty() {
+            continue;
+        }
+        let _ = writeln!(text, "\n{head}");
+        let rows = shown.iter().take(SHOWN).flat_map(|(at, parts)| split_rows(report, &report.inputs[*at], parts));
+        indented(text, &[], 2..3, rows.collect::<Vec<_>>());
     }
-    let _ = writeln!(text, "\nlongest");
-    let mut rows = Vec::new();
-    for (at, parts) in report.longest.iter().take(SHOWN) {
-        let input = &report.inputs[*at];
-        let told: Vec<String> = parts
-            .iter()
-            .take(PARTS)
-            .map(|part| {
-                let detail =
-                    if part.detail.is_empty() { String::new() } else { format!(" [{}]", shortened(&part.detail, 60)) };
-                format!("{} {}{detail}", format_ns(part.ns), shortened(&part.on.words(), 48))
-            })
-            .collect();
-        rows.push(vec![
-            format!("{:.3} s", report.since_start(input.begin_ns) as f64 / 1e9),
-            format!("{} {}", input.kind, shortened(&input.label, 20)),
-            format!("{} ms", milliseconds(input.latency_ns())),
-            told.first().cloned().unwrap_or_default(),
-        ]);
-        rows.extend(told.into_iter().skip(1).map(|part| vec![String::new(), String::new(), String::new(), part]));
-    }
-    indented(text, &[], 2..3, rows);
+}
+
+/// An input and its largest parts.
+fn split_rows(report: &InteractReport<'_>, input: &Interaction, parts: &[Part]) -> Vec<Vec<String>> {
+    let told = |part: &Part| {
+        let detail = if part.detail.is_empty() { String::new() } else { format!(" [{}]", fitting(&part.detail, 60)) };
+        format!("{} {}{detail}", format_ns(part.ns), fitting(&part.on.words(), 48))
+    };
+    let mut told = parts.iter().take(PARTS).map(told);
+    let first = vec![
+        format!("{:.3} s", report.since_start(input.begin_ns) as f64 / 1e9),
+        format!("{} {}", input.kind, fitting(&input.label, 20)),
+        format!("{} ms", milliseconds(input.latency_ns())),
+        told.next().unwrap_or_default(),
+    ];
+    let others = told.map(|part| vec![String::new(), String::new(), String::new(), part]);
+    [first].into_iter().chain(others).collect()
 }
 
 fn responsiveness(text: &mut String, report: &InteractReport<'_>) {

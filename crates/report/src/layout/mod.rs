@@ -11,5 +11,5 @@ pub(crate) use punctual_recording::{agreeing, counted, grouped};
 pub(crate) use table::indented;
 pub use table::table;
 pub use width::{fit_to, fitted};
+pub(crate) use words::{fitting, shortened, thousandths};
 pub use words::{microseconds, shell_word};
-pub(crate) use words::{shortened, thousandths};

@@ -1,5 +1,7 @@
 //! Figures and names as words.
 
+use super::width::width;
+
 /// Nanoseconds as microseconds, rounded to the tenth.
 pub fn microseconds(nanoseconds: Option<u64>) -> String {
     nanoseconds.map_or_else(
@@ -20,6 +22,14 @@ pub(crate) fn shortened(name: &str, max_chars: usize) -> String {
     let begin: String = name.chars().take(max_chars / 2).collect();
     let end: String = name.chars().skip(count - (max_chars - max_chars / 2 - 1)).collect();
     format!("{begin}…{end}")
+}
+
+/// Where lines may be as long as they are, names are whole up to this, characters: a recording that was forged has any.
+const MAX_WHOLE: usize = 1_000;
+
+/// The same for a reader with so many columns; what goes into a file or a pipe is not shortened.
+pub(crate) fn fitting(name: &str, max_chars: usize) -> String {
+    shortened(name, if width().is_some() { max_chars } else { MAX_WHOLE })
 }
 
 /// A number in thousandths, without needless zeros.
