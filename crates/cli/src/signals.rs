@@ -40,6 +40,11 @@ impl Interrupted {
         asked
     }
 
+    /// The same for whoever has something to put back before the program ends: a second signal does not end it at once.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
+    }
+
     /// Whether a measurement goes on.
     pub(crate) fn step(&self) -> Step {
         if !self.is_set() {

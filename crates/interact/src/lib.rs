@@ -7,6 +7,7 @@
 //! * [`machine`]: pure: the machine of 1996 that tells thinking from waiting.
 //! * `eyes`: what looks into the kernel meanwhile.
 //! * `split`: what the time was spent on, by `punctual-blame`.
+//! * [`learn()`]: a script out of what somebody types at a program.
 //! * [`interact()`]: all of it, into a recording.
 
 #![forbid(unsafe_code)]
@@ -14,6 +15,7 @@
 mod compositor;
 mod display;
 mod eyes;
+mod learn;
 pub mod machine;
 mod place;
 mod plan;
@@ -25,6 +27,7 @@ mod split;
 mod terminal;
 pub mod track;
 
+pub use learn::{LearnEnd, Learned, learn};
 pub use place::Via;
 pub use plan::{InteractError, InteractPlan, InteractProgress, PaceMode};
 pub use run::interact;

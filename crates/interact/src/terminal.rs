@@ -64,6 +64,20 @@ impl Terminal {
         tcgetattr(&self.keyboard.near).is_ok_and(|settings| settings.local_modes.contains(LocalModes::ICANON))
     }
 
+    /// Whether the terminal edits lines and does not show them: somebody is asked for a password.
+    pub(crate) fn hides_input(&self) -> bool {
+        tcgetattr(&self.keyboard.near).is_ok_and(|settings| {
+            let modes = settings.local_modes;
+            modes.contains(LocalModes::ICANON) && !modes.contains(LocalModes::ECHO)
+        })
+    }
+
+    /// Makes it as large as that: columns and rows. Its program is told by the kernel.
+    pub(crate) fn resize(&self, (columns, rows): (u16, u16)) {
+        let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        let _ = tcsetwinsize(&self.own, size);
+    }
+
     /// Whether the terminal makes a signal of this byte now.
     pub(crate) fn makes_signal_of(&self, byte: u8) -> bool {
         let signals = [SpecialCodeIndex::VINTR, SpecialCodeIndex::VQUIT, SpecialCodeIndex::VSUSP];

@@ -63,6 +63,7 @@ macro_rules! every_answer {
             "load-installed": "punctual.load/1" = crate::LoadInstalledAnswer<'_>,
             "load-list": "punctual.load/1" = crate::LoadListAnswer<'_>,
             "load-run": "punctual.load/1" = crate::LoadRunAnswer<'_>,
+            "learn": "punctual.learn/1" = crate::interact::LearnAnswer<'_>,
             "log": "punctual.log/1" = crate::log::LogAnswer<'_>,
             "log-header": "punctual.log-header/1" = crate::log::HeaderAnswer<'_>,
             "man": "punctual.man/1" = crate::answer::Done<'_>,

@@ -1,12 +1,15 @@
 //! The arguments of `punctual interact`.
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use punctual_recording::{BareUnit, LimitSpec, parse_duration};
 use punctual_report::interact::KindLimit;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct InteractArguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<InteractCommand>,
     /// How the program is used
     #[arg(long, value_enum, default_value = "pty")]
     pub(crate) via: PlaceName,
@@ -38,6 +41,27 @@ pub(crate) struct InteractArguments {
     /// Show no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    pub(crate) program: Vec<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum InteractCommand {
+    /// Make a script of what you type at a program
+    ///
+    /// Your terminal is passed on to it; keys and pauses are kept.
+    #[command(
+        after_help = "Examples:\n  punctual interact learn -o edit.toml -- vim notes.txt\n  punctual interact learn -- bash --norc\n  sudo punctual interact --script edit.toml --pace recorded -- vim notes.txt\n\nIt ends with the program, which gets Ctrl-C too. What is typed while the terminal's echo is off, as for a password,\nis not kept: the answer says how many keys that were. A program that takes single keys, as an editor does, and\nshows stars for a password switches the echo off as editors do: do not type such a password."
+    )]
+    Learn(LearnArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LearnArguments {
+    /// The script to write [default: learned-DATE-TIME.toml in the current directory]
+    #[arg(short, long, value_name = "FILE.toml")]
+    pub(crate) output: Option<PathBuf>,
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "PROGRAM")]
     pub(crate) program: Vec<String>,

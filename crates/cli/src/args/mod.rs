@@ -24,7 +24,7 @@ pub(crate) use compare::{CompareArguments, MeasuringArguments, SideOptions, Side
 pub(crate) use export::ExportArguments;
 pub(crate) use follow::FollowArguments;
 pub(crate) use idle::{IdleArguments, IdlePolicy};
-pub(crate) use interact::{InteractArguments, PaceName, PlaceName};
+pub(crate) use interact::{InteractArguments, InteractCommand, LearnArguments, PaceName, PlaceName};
 pub(crate) use load::{LoadArguments, LoadCommand, LoadRunArguments};
 pub(crate) use sim::{SimArguments, SimCommand, SimRunArguments, SimTimelineArguments, SimWhatifArguments};
 pub(crate) use threads::{PolicyName, ThreadArguments, ViaName};
@@ -106,7 +106,7 @@ pub(crate) enum Command {
     ///
     /// At a terminal or in a window: how long each key takes, and what one waits for.
     #[command(
-        after_help = "Examples:\n  sudo punctual interact -- vim -u NONE            a shipped script for vim, at a person's pace\n  punctual interact -- bash                        without privilege: latency, CPU and run delay\n  sudo punctual interact --script edit.toml --html e.html -- nano notes.txt\n  sudo punctual interact --via x11 -- mousepad     in a window on a display of its own\n  sudo punctual interact --via wayland -- foot     in a Wayland compositor of its own\n  sudo punctual interact --pace full -- less /etc/services   as fast as the terminal takes it\n  sudo punctual interact --limit key:p99=16ms,page:max=100ms -- vim -u NONE\n\nA bare number is microseconds."
+        after_help = "Examples:\n  sudo punctual interact -- vim -u NONE            a shipped script for vim, at a person's pace\n  punctual interact -- bash                        without privilege: latency, CPU and run delay\n  sudo punctual interact --script edit.toml --html e.html -- nano notes.txt\n  sudo punctual interact --via x11 -- mousepad     in a window on a display of its own\n  sudo punctual interact --via wayland -- foot     in a Wayland compositor of its own\n  sudo punctual interact --pace full -- less /etc/services   as fast as the terminal takes it\n  sudo punctual interact --limit key:p99=16ms,page:max=100ms -- vim -u NONE\n  punctual interact learn -o edit.toml -- vim notes.txt      a script of what you type\n\nA bare number is microseconds."
     )]
     Interact(InteractArguments),
     /// Say how often work will be too late, and devices run dry

@@ -133,11 +133,9 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
             ("script", "What is typed: bash, editor, less, vim, ..."),
             ("pace", "human, full or recorded [default: human]"),
             ("limit", "Exit with 2 beyond these: key:p99=16ms"),
-            ("patience", "What may take longer: key=50ms,save=1s"),
             ("no_bpf", "Without causes"),
             OUTPUT,
             HTML,
-            QUIET,
         ],
     ),
     (

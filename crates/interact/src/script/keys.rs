@@ -44,7 +44,7 @@ impl Stroke {
 }
 
 /// Named keys: name, what is sent, kind, the symbol on a keyboard.
-const NAMED: [(&str, &str, &str, u32); 31] = [
+const NAMED: [(&str, &str, &str, u32); 33] = [
     ("enter", "\r", "enter", 0xff0d),
     ("tab", "\t", "control", 0xff09),
     ("space", " ", "key", 0x20),
@@ -76,6 +76,8 @@ const NAMED: [(&str, &str, &str, u32); 31] = [
     ("ctrl-space", "\0", "control", CONTROL | 0x20),
     ("ctrl-backslash", "\x1c", "control", CONTROL | 0x5c),
     ("ctrl-]", "\x1d", "control", CONTROL | 0x5d),
+    ("ctrl-^", "\x1e", "control", CONTROL | 0x5e),
+    ("ctrl-_", "\x1f", "control", CONTROL | 0x5f),
 ];
 
 /// The key of this name.
@@ -96,6 +98,9 @@ pub fn key(name: &str) -> Result<Key, String> {
         let stroke = Stroke::of(CONTROL | u32::from(*letter));
         return Ok(Key { label, bytes: vec![letter - b'a' + 1], kind: "control", stroke });
     }
+    if let Some(key) = held_with(name) {
+        return Ok(key);
+    }
     if let Some(rest) = name.strip_prefix("alt-")
         && let Ok(mut key) = key(rest)
         && !rest.starts_with("alt-")
@@ -111,9 +116,22 @@ pub fn key(name: &str) -> Result<Key, String> {
         return Ok(typed(letter));
     }
     Err(format!(
-        "`{name}` is no key: write a character, ctrl- and a letter, alt- and a key, or one of {}",
+        "`{name}` is no key: write a character, ctrl- and a letter, alt- and a key, ctrl- or shift- and an arrow, for instance, or one of {}",
         NAMED.map(|(name, ..)| name).join(", ")
     ))
+}
+
+/// Control, or Shift, held with a key that has no character, as xterm sends it.
+fn held_with(name: &str) -> Option<Key> {
+    let held = [("shift-", '2'), ("ctrl-", '5')];
+    let (rest, number) = held.iter().find_map(|(prefix, number)| Some((name.strip_prefix(prefix)?, *number)))?;
+    let (_, sent, kind, symbol) = NAMED.iter().find(|(label, ..)| *label == rest && rest != "back-tab")?;
+    let parameters = sent.strip_prefix("\x1b[").or_else(|| sent.strip_prefix("\x1bO"))?;
+    let last = parameters.chars().last()?;
+    let first = parameters.strip_suffix(last).filter(|first| !first.is_empty()).unwrap_or("1");
+    let bytes = format!("\x1b[{first};{number}{last}").into_bytes();
+    let (shift, control) = (number == '2', number == '5');
+    Some(Key { label: name.to_owned(), bytes, kind, stroke: Stroke { shift, control, ..Stroke::of(*symbol) } })
 }
 
 /// The key of a character of a text; a new line is the Enter key.
@@ -144,6 +162,9 @@ mod tests {
             ("alt-x", b"\x1bx", "control"),
             ("alt-enter", b"\x1b\r", "control"),
             ("page-down", b"\x1b[6~", "page"),
+            ("ctrl-page-down", b"\x1b[6;5~", "page"),
+            ("shift-left", b"\x1b[1;2D", "move"),
+            ("ctrl-f1", b"\x1b[1;5P", "control"),
         ] {
             let key = key(name).unwrap();
             assert_eq!((key.bytes.as_slice(), key.kind, key.label.as_str()), (bytes, kind, name));

@@ -1,11 +1,13 @@
 //! What somebody who uses a program waits for.
 
 mod answer;
+mod learned;
 mod model;
 mod page;
 mod text;
 
 pub use answer::InteractAnswer;
+pub use learned::{LearnAnswer, Session};
 pub use model::{InteractReport, KindLimit, Patience, USUAL_PATIENCE_NS};
 pub use page::interact_page;
 pub use text::text;

@@ -1,7 +1,9 @@
 //! `punctual interact`.
 
+mod learn;
+
 use super::artifacts::{self, Artifacts};
-use crate::args::{InteractArguments, PaceName, PlaceName, ReportArguments};
+use crate::args::{InteractArguments, InteractCommand, PaceName, PlaceName, ReportArguments};
 use crate::output::{self, Output, Usage};
 use crate::progress::StepProgress;
 use crate::signals::Interrupted;
@@ -17,6 +19,9 @@ use std::time::Duration;
 const MAX_SCRIPT_BYTES: u64 = 1 << 20;
 
 pub(crate) fn run(arguments: &InteractArguments, output: Output) -> anyhow::Result<u8> {
+    if let Some(InteractCommand::Learn(learn)) = &arguments.command {
+        return learn::run(learn, output);
+    }
     if arguments.html.is_some() {
         punctual_report::encode::html::can_draw()?;
         artifacts::check(arguments.html.as_ref())?;
@@ -59,12 +64,23 @@ pub(crate) fn run(arguments: &InteractArguments, output: Output) -> anyhow::Resu
     });
     progress.done();
     let (document, summary) = result?;
+    show_measured(arguments, &plan.output, &document, &summary, output)
+}
+
+/// Shows what was just measured, as was asked for.
+fn show_measured(
+    arguments: &InteractArguments,
+    path: &Path,
+    document: &Document,
+    summary: &InteractionDocument,
+    output: Output,
+) -> anyhow::Result<u8> {
     let limits = arguments.limit.as_ref().map_or(&[][..], |limits| &limits.0);
     let patience = arguments.patience.as_ref().map_or_else(Vec::new, |times| times.0.clone());
     show(&Shown {
-        path: &plan.output,
-        document: &document,
-        summary: &summary,
+        path,
+        document,
+        summary,
         patience: Patience::new(patience),
         limits,
         interarrival: &[],
