@@ -7,107 +7,14 @@ use punctual_recording::{
     Interaction, InteractionPart, Outcome, for_each_interaction_part, read_interaction_document, read_interactions,
 };
 use std::collections::BTreeMap;
-use support::interact::{Done, disturbed_ns, done, example, named, script};
+use support::interact::{done, example, script};
+use support::interact_truth::{KEYS, Tally, judge};
 use support::{code, json, run, stderr, stdout};
 
-/// Keys, and the kind and name of the part that is theirs; `None`: nothing but the way there and back.
-const KEYS: [(char, Option<(&str, &str)>); 8] = [
-    ('c', Some(("own", "truth"))),
-    ('t', Some(("sleep", ""))),
-    ('r', Some(("sleep", ""))),
-    ('f', Some(("io", ""))),
-    ('m', Some(("fault", "truth"))),
-    ('a', Some(("wait", "truth-server"))),
-    ('l', Some(("lock", "truth-holder"))),
-    ('s', None),
-];
 /// Each key comes so often.
 const ROUNDS: usize = 11;
-/// An input of which others had more than this is set apart: the host, threads and interrupts that had a CPU meanwhile.
-const DISTURBED_NS: u64 = 100_000;
 /// So many are judged at least.
 const MIN_MET: usize = 50;
-
-/// Some sandboxes' kernels hide threads of theirs from programs: who has the CPU after one of them is not known for a while.
-fn somebody_hidden_ran(parts: &[InteractionPart]) -> bool {
-    const SAID: &str = "a switch was not seen";
-    parts.iter().any(|part| part.unknown_ns > 0 && (part.name.contains(SAID) || part.detail.contains(SAID)))
-}
-
-#[derive(Debug, Default)]
-struct Tally {
-    right: usize,
-    disturbed: usize,
-    unknown_ns: u64,
-    all_ns: u64,
-    /// Said to be unknown, nearly all of it: no name, so none that is wrong. A busy machine does not let the evidence be
-    /// copied in time.
-    unknown: Vec<String>,
-    wrong: Vec<String>,
-}
-
-impl Tally {
-    fn met(&self) -> usize {
-        self.right + self.wrong.len()
-    }
-
-    fn told(&self) -> String {
-        format!(
-            "{} met, {} right, {} wrong, {} more unknown, {} set apart; unknown {} of {} ns in what is right",
-            self.met(),
-            self.right,
-            self.wrong.len(),
-            self.unknown.len(),
-            self.disturbed,
-            self.unknown_ns,
-            self.all_ns
-        )
-    }
-}
-
-fn judge(tally: &mut Tally, input: &Interaction, parts: &[InteractionPart], done: Done) {
-    let latency = input.latency_ns().expect("it was seen");
-    assert_eq!(parts.iter().map(|part| part.ns).sum::<u64>(), latency, "parts add up: {input:?} {parts:?}");
-    assert!(done.begin_ns >= input.begin_ns, "{input:?} {done:?}");
-    if disturbed_ns(parts) > DISTURBED_NS || somebody_hidden_ran(parts) {
-        tally.disturbed += 1;
-        return;
-    }
-    let (_, expected) = KEYS.iter().find(|(key, _)| *key == done.key).expect("a known key");
-    let tolerance = (done.part_ns / 20).max(200_000);
-    let is_right = match expected {
-        // The spelling is checked for 20 ms afterwards; nobody waits for that, but the CPU is busy.
-        None => {
-            latency < 10_000_000 && input.busy_ns.is_some_and(|busy| busy.saturating_sub(input.begin_ns) > 19_000_000)
-        }
-        Some((kind, name)) => {
-            // A disk's requests, for one, are ended by several.
-            let of = |kind: &str| parts.iter().filter(|part| part.kind == kind).map(|part| part.ns).sum::<u64>();
-            let largest = parts.iter().map(|part| of(&part.kind)).max();
-            let length = named(parts, kind, name);
-            // What the program says is from before the call to after it: the way there and back, and who came over it, are in it.
-            let on_the_way = ["kernel_wake", "idle_exit", "wait"].into_iter().filter(|other| other != kind);
-            let on_the_way = on_the_way.map(of).sum::<u64>() + disturbed_ns(parts);
-            let is_whole = length <= done.part_ns + tolerance && length + on_the_way + tolerance >= done.part_ns;
-            largest == Some(of(kind)) && is_whole
-        }
-    };
-    if is_right {
-        tally.right += 1;
-        // One that is wholly unknown is counted apart.
-        tally.all_ns += latency;
-        for part in parts.iter().filter(|part| part.unknown_ns > 0) {
-            tally.unknown_ns += part.unknown_ns;
-            if part.unknown_ns > 500_000 {
-                eprintln!("unknown in input {} of {latency} ns: {part:?}", input.number);
-            }
-        }
-    } else if parts.iter().map(|part| part.unknown_ns).sum::<u64>() * 10 >= latency * 9 {
-        tally.unknown.push(format!("{done:?} {latency} {parts:?}"));
-    } else {
-        tally.wrong.push(format!("{done:?} {latency} {parts:?}"));
-    }
-}
 
 #[test]
 fn each_input_was_waited_for_because_of_what_the_program_did() {

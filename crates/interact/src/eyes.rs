@@ -56,6 +56,11 @@ impl Eyes {
         };
         blind.push("processes that left the terminal's session, but as those whom the program waits for".to_owned());
         blind.push("input that a program takes by io_uring".to_owned());
+        Some(Eyes::of(watch, blind, provenance))
+    }
+
+    /// With programs that are there; the recorder's beside them. What is not seen goes into `provenance`.
+    pub(crate) fn of(watch: TerminalWatch, mut blind: Vec<String>, provenance: &mut Provenance) -> Eyes {
         let stretches = match Stretches::start(&watch.program_ids()) {
             Ok(stretches) => {
                 blind.extend(stretches.blind());
@@ -68,6 +73,6 @@ impl Eyes {
         };
         provenance.blind = blind;
         let cost = watch.cost();
-        Some(Eyes { watch, stretches, seen: Vec::new(), own_runs_before: (cost.runs, cost.ns) })
+        Eyes { watch, stretches, seen: Vec::new(), own_runs_before: (cost.runs, cost.ns) }
     }
 }

@@ -8,14 +8,18 @@
 //! * `eyes`: what looks into the kernel meanwhile.
 //! * `split`: what the time was spent on, by `punctual-blame`.
 //! * [`learn()`]: a script out of what somebody types at a program.
+//! * [`attach()`]: a person's own use of a program that runs already.
+//! * `ledger`: what came of inputs, written down as they are done with.
 //! * [`interact()`]: all of it, into a recording.
 
 #![forbid(unsafe_code)]
 
+mod attach;
 mod compositor;
 mod display;
 mod eyes;
 mod learn;
+mod ledger;
 pub mod machine;
 mod place;
 mod plan;
@@ -27,6 +31,7 @@ mod split;
 mod terminal;
 pub mod track;
 
+pub use attach::{AttachPlan, Target, attach};
 pub use learn::{LearnEnd, Learned, learn};
 pub use place::Via;
 pub use plan::{InteractError, InteractPlan, InteractProgress, PaceMode};

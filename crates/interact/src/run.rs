@@ -1,23 +1,21 @@
 //! Types at a program, follows it, and writes down what came of each input.
 
 use crate::eyes::Eyes;
+use crate::ledger::Ledger;
 use crate::place::{Place, Via};
 use crate::plan::{InteractError, InteractPlan, InteractProgress, PaceMode};
 use crate::processes::{Spent, spent_by};
 use crate::script::{Press, Quiet, Step as ScriptStep};
-use crate::split::{Awaited, parts};
 use crate::terminal::Program;
-use crate::track::{Input, Taken, Tracker};
+use crate::track::{Input, Tracker};
 use punctual_kernel::capabilities::find_program;
 use punctual_kernel::{Refused, clock, host};
 use punctual_probe::Step;
-use punctual_probe::terminal::stretches::Stretch;
 use punctual_random::Random;
 use punctual_recording::{
-    Configuration, Document, EndReason, Ended, INTERACTIONS_SCHEMA, InteractionDocument, InteractionWriter, Outcome,
+    Configuration, Document, EndReason, Ended, INTERACTIONS_SCHEMA, InteractionDocument, InteractionWriter,
     RecordingKind, Writer,
 };
-use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 /// Whoever types looks after all else this often.
@@ -26,16 +24,8 @@ const ROUND: Duration = Duration::from_millis(20);
 const UNDISTURBED_NS: u64 = 40_000_000;
 /// ... but at least this often.
 const SERVICE_NS: u64 = 200_000_000;
-/// What the recorder's rings hold is copied this often: on a busy machine they are full in a tenth of a second.
-const KEEP_NS: u64 = 40_000_000;
-/// A segment is closed this often.
-const FLUSH: Duration = Duration::from_secs(1);
 /// A terminal that takes nothing for so long belongs to a program that hangs.
 const STUCK: Duration = Duration::from_secs(10);
-/// What waits to be named at the end may take so long.
-const NAMING: Duration = Duration::from_secs(20);
-/// Rows that wait for their parts.
-const MAX_UNSPLIT: usize = 4_096;
 
 /// Why it is over.
 type Over = (EndReason, Option<String>);
@@ -80,29 +70,21 @@ pub fn interact(
         }
     };
     let followed = eyes.is_some();
+    let server = place.server().zip(place.server_name());
+    let ledger = Ledger::new(eyes, plan.via.tracker(followed), server, writer, rows);
     let mut driver = Driver {
         plan,
         program,
         place,
-        eyes,
-        tracker: plan.via.tracker(followed),
+        ledger,
         random: Random(plan.seed),
-        writer,
-        rows,
-        unsplit: HashMap::new(),
-        spent: HashMap::new(),
         before: None,
         task: String::new(),
         inputs: 0,
-        not_split: 0,
         last_input: None,
         quiet_since_ns: clock::monotonic_ns(),
         serviced_ns: clock::monotonic_ns(),
-        kept_ns: 0,
-        flushed: Instant::now(),
         began: Instant::now(),
-        cpu_before_ns: clock::thread_cpu_ns(),
-        process_before_ns: clock::process_cpu_ns(),
         fallbacks,
         observe,
     };
@@ -115,29 +97,17 @@ struct Driver<'a> {
     // Ended before its display is.
     program: Program,
     place: Place,
-    eyes: Option<Eyes>,
-    tracker: Tracker,
+    ledger: Ledger,
     random: Random,
-    writer: Writer,
-    rows: InteractionWriter,
-    /// Inputs of which an episode was asked for.
-    unsplit: HashMap<u32, Awaited>,
-    /// What the kernel's account says of each input's time.
-    spent: HashMap<u32, Spent>,
     /// The last input, and what had been spent as it was put in.
     before: Option<(u32, Spent)>,
     task: String,
     inputs: u64,
-    not_split: u64,
     last_input: Option<u64>,
     /// When something was last put in or out, ns.
     quiet_since_ns: u64,
     serviced_ns: u64,
-    kept_ns: u64,
-    flushed: Instant,
     began: Instant,
-    cpu_before_ns: u64,
-    process_before_ns: u64,
     fallbacks: Vec<String>,
     observe: &'a mut dyn FnMut(&InteractProgress<'_>) -> Step,
 }
@@ -147,7 +117,7 @@ impl Driver<'_> {
     fn type_all(&mut self) -> Result<Over, InteractError> {
         let plan = self.plan;
         let name = plan.program.first().map_or("", String::as_str);
-        self.tracker.put_in(Input {
+        self.ledger.tracker.put_in(Input {
             kind: "start".to_owned(),
             label: name.rsplit('/').next().unwrap_or(name).to_owned(),
             begin_ns: self.program.started_ns,
@@ -203,7 +173,7 @@ impl Driver<'_> {
         let is_counted = self.plan.pace != PaceMode::Full;
         let spent = if is_counted { spent_by(self.program.pid) } else { None };
         if let (Some((number, before)), Some(now)) = (self.before.take(), spent) {
-            self.spent.insert(number, now.since(before));
+            self.ledger.spent.insert(number, now.since(before));
         }
         let mut input = self.place.begin(press, &self.task);
         input.begin_ns = clock::monotonic_ns();
@@ -220,7 +190,7 @@ impl Driver<'_> {
         input.injected_ns = clock::monotonic_ns();
         self.quiet_since_ns = input.injected_ns;
         self.last_input = Some(input.begin_ns);
-        let number = self.tracker.put_in(input);
+        let number = self.ledger.tracker.put_in(input);
         self.before = spent.map(|spent| (number, spent));
         self.inputs += 1;
         Ok(None)
@@ -261,11 +231,11 @@ impl Driver<'_> {
     fn round(&mut self, patience: Duration) -> Result<Option<Over>, InteractError> {
         if let Some(arrival) = self.place.listen(patience)? {
             self.quiet_since_ns = arrival.at_ns;
-            self.tracker.arrived(arrival.at_ns, arrival.bytes);
+            self.ledger.tracker.arrived(arrival.at_ns, arrival.bytes);
         }
         let now = clock::monotonic_ns();
         let is_undisturbed = now.saturating_sub(self.quiet_since_ns) > UNDISTURBED_NS;
-        self.keep_evidence(now);
+        self.ledger.keep_evidence(now);
         let since = now.saturating_sub(self.serviced_ns);
         if since < SERVICE_NS && !(is_undisturbed && since > ROUND.as_nanos() as u64) {
             return Ok(None);
@@ -275,9 +245,9 @@ impl Driver<'_> {
         if self.program.has_ended().is_some() {
             // What it wrote last is still to be taken.
             while let Some(arrival) = self.place.listen(Duration::from_millis(1))? {
-                self.tracker.arrived(arrival.at_ns, arrival.bytes);
+                self.ledger.tracker.arrived(arrival.at_ns, arrival.bytes);
             }
-            self.tracker.program_ended();
+            self.ledger.tracker.program_ended();
             return Ok(Some((EndReason::CommandEnded, None)));
         }
         let progress = InteractProgress {
@@ -293,88 +263,27 @@ impl Driver<'_> {
         }
     }
 
-    /// Copies what happened since, for the inputs that are not done with.
-    fn keep_evidence(&mut self, now: u64) {
-        let oldest_ns = self.tracker.oldest_ns();
-        if now.saturating_sub(self.kept_ns) >= KEEP_NS
-            && let Some(stretches) = self.eyes.as_mut().and_then(|eyes| eyes.stretches.as_mut())
-        {
-            self.kept_ns = now;
-            stretches.keep_since(oldest_ns);
-        }
-    }
-
     /// Takes what the kernel's programs saw, and what is done with.
     fn service(&mut self) -> Result<(), InteractError> {
-        let mut made = Vec::new();
-        if let Some(eyes) = &mut self.eyes {
-            let settled_ns = eyes.watch.take(&mut eyes.seen);
-            // What was shown up to then is told by now.
-            while let Some(arrival) = self.place.listen(Duration::ZERO)? {
-                self.quiet_since_ns = arrival.at_ns;
-                self.tracker.arrived(arrival.at_ns, arrival.bytes);
-            }
-            eyes.seen.drain(..).for_each(|seen| self.tracker.seen(&seen));
-            let done = self.tracker.take_done(settled_ns);
-            self.keep(done);
-        } else {
-            let done = self.tracker.take_done(0);
-            self.keep(done);
+        self.ledger.look();
+        // What was shown up to then is told by now.
+        while self.ledger.eyes.is_some()
+            && let Some(arrival) = self.place.listen(Duration::ZERO)?
+        {
+            self.quiet_since_ns = arrival.at_ns;
+            self.ledger.tracker.arrived(arrival.at_ns, arrival.bytes);
         }
-        if let Some(stretches) = self.eyes.as_mut().and_then(|eyes| eyes.stretches.as_mut()) {
-            stretches.round(|number, episode| made.push((number, episode)));
-        }
-        for (number, episode) in made {
-            self.split(number, episode);
-        }
-        if self.flushed.elapsed() >= FLUSH {
-            self.flushed = Instant::now();
+        self.ledger.service(|_, _| {});
+        if self.ledger.is_due() {
             let document = self.document(None, false);
-            self.rows.flush(&document)?;
-            self.writer.flush()?;
+            self.ledger.flush(&document)?;
         }
         Ok(())
     }
 
-    /// Writes down inputs that are done with, and asks who had their time.
-    fn keep(&mut self, done: Vec<Taken>) {
-        for Taken { mut row, writer, handed_ns } in done {
-            if let Some(spent) = self.spent.remove(&row.number) {
-                row.run_delay_ns = Some(spent.delayed_ns);
-                row.cpu_ns = row.cpu_ns.or(Some(spent.cpu_ns));
-            }
-            if let (Some(Outcome::Seen), Some(end_ns), Some((tid, name))) = (row.outcome, row.seen_ns, writer) {
-                let stretches = self.eyes.as_mut().and_then(|eyes| eyes.stretches.as_mut());
-                match stretches.filter(|_| self.unsplit.len() < MAX_UNSPLIT) {
-                    Some(stretches) => {
-                        let (id, begin_ns) = (u64::from(row.number), row.begin_ns);
-                        let server = self.place.server().zip(self.place.server_name()).zip(handed_ns);
-                        let server = server.map(|((pid, name), handed_ns)| (pid, name, handed_ns));
-                        self.unsplit.insert(row.number, Awaited { begin_ns, end_ns, server });
-                        stretches.ask(Stretch { id, tid, name, begin_ns, end_ns });
-                    }
-                    None => self.not_split += u64::from(self.eyes.is_some()),
-                }
-            }
-            self.rows.push(&row);
-        }
-    }
-
-    fn split(&mut self, number: u64, episode: punctual_recording::Episode) {
-        let number = number as u32;
-        if let Some(awaited) = self.unsplit.remove(&number) {
-            parts(number, awaited, episode).iter().for_each(|part| self.rows.push_part(part));
-        }
-    }
-
     fn document(&self, exit_code: Option<i32>, ended_early: bool) -> InteractionDocument {
         let script = &self.plan.script;
-        let watch = self.eyes.as_ref().map(|eyes| (&eyes.watch, eyes.own_runs_before));
-        let cost = watch.map(|(watch, before)| {
-            let cost = watch.cost();
-            (cost.runs.saturating_sub(before.0), cost.ns.saturating_sub(before.1))
-        });
-        InteractionDocument {
+        self.ledger.counted(InteractionDocument {
             schema: INTERACTIONS_SCHEMA.to_owned(),
             via: self.plan.via.name().to_owned(),
             pace: self.plan.pace.name().to_owned(),
@@ -382,20 +291,12 @@ impl Driver<'_> {
             script: script.name.clone(),
             script_digest: script.digest.clone(),
             seed: self.plan.seed,
-            followed: self.eyes.is_some(),
             inputs: self.inputs,
             not_put_in: script.inputs().saturating_sub(self.inputs),
-            background_outputs: self.tracker.background_outputs(),
-            records_lost: watch.map_or(0, |(watch, _)| watch.lost()),
-            not_split: self.not_split,
-            driver_cpu_ns: clock::thread_cpu_ns().saturating_sub(self.cpu_before_ns),
-            process_cpu_ns: clock::process_cpu_ns().saturating_sub(self.process_before_ns),
-            program_cpu_ns: watch.map(|_| self.tracker.cpu_ns()),
-            programs_ran_ns: cost.map(|(_, ns)| ns),
-            programs_runs: cost.map(|(runs, _)| runs),
             exit_code,
             ended_early,
-        }
+            ..InteractionDocument::default()
+        })
     }
 
     fn finish(mut self, over: Result<Over, InteractError>) -> Result<(Document, InteractionDocument), InteractError> {
@@ -407,30 +308,15 @@ impl Driver<'_> {
         if let Some((number, before)) = self.before.take()
             && let Some(now) = spent_by(self.program.pid)
         {
-            self.spent.insert(number, now.since(before));
+            self.ledger.spent.insert(number, now.since(before));
         }
-        if let Some(eyes) = &mut self.eyes {
-            eyes.watch.take_all(&mut eyes.seen);
-            eyes.seen.drain(..).for_each(|seen| self.tracker.seen(&seen));
-        }
-        let done = self.tracker.finish(at_ns);
-        self.keep(done);
-        let mut made = Vec::new();
-        let patience = if punctual_kernel::ending::is_asked() { Duration::from_millis(700) } else { NAMING };
-        if let Some(stretches) = self.eyes.as_mut().and_then(|eyes| eyes.stretches.take()) {
-            stretches.finish(patience, |number, episode| made.push((number, episode)));
-        }
-        for (number, episode) in made {
-            self.split(number, episode);
-        }
-        self.not_split += self.unsplit.len() as u64;
+        self.ledger.take_all(at_ns, |_, _| {});
         let document = self.document(None, over.0 == EndReason::CommandEnded);
         let ended = self.program.end();
         let was_ended = over.0 == EndReason::CommandEnded;
         let document = InteractionDocument { exit_code: ended.flatten().filter(|_| was_ended), ..document };
-        self.rows.finish(&document)?;
         let ended = Ended { reason: over.0, detail: over.1, at_ns };
-        let whole = self.writer.finish(ended, Vec::new())?;
+        let whole = self.ledger.finish(&document, ended)?;
         match failed {
             Some(error) => Err(error),
             None => Ok((whole, document)),

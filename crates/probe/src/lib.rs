@@ -26,7 +26,7 @@ mod shared;
 pub mod terminal;
 pub mod timers;
 
-pub use followed::{Programs, Selection, name_expression};
+pub use followed::{Programs, Selection, name_expression, nearest_name};
 pub use periodic::{StageTracer, object_bytes, recording_cost_ns};
 pub use run::run;
 pub use shared::error::{PlanError, RunError};

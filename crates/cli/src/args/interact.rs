@@ -1,5 +1,6 @@
 //! The arguments of `punctual interact`.
 
+use super::values::duration;
 use clap::{Args, Subcommand, ValueEnum};
 use punctual_recording::{BareUnit, LimitSpec, parse_duration};
 use punctual_report::interact::KindLimit;
@@ -29,6 +30,12 @@ pub(crate) struct InteractArguments {
     /// What a kind of input may take before it counts as waiting: key=50ms,save=1s [default: 100ms each]
     #[arg(long, value_name = "TIMES", value_parser = patience)]
     pub(crate) patience: Option<Patiences>,
+    /// Watch somebody's own use of a program that runs at a terminal, by its process or name; nothing is put in
+    #[arg(long, value_name = "PID|COMM", conflicts_with_all = ["program", "script", "pace", "seed", "via", "no_bpf"])]
+    pub(crate) attach: Option<String>,
+    /// How long to watch with --attach [default: until the program ends, or Ctrl-C]
+    #[arg(short = 'D', long, value_name = "TIME", value_parser = duration)]
+    pub(crate) duration: Option<u64>,
     /// Do not look into the kernel: latency, CPU time and run delay, without causes
     #[arg(long)]
     pub(crate) no_bpf: bool,
@@ -42,7 +49,7 @@ pub(crate) struct InteractArguments {
     #[arg(short, long)]
     pub(crate) quiet: bool,
     /// The program and its arguments
-    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    #[arg(last = true, required_unless_present = "attach", value_name = "PROGRAM")]
     pub(crate) program: Vec<String>,
 }
 

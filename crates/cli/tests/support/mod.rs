@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 pub(crate) mod interact;
+pub(crate) mod interact_truth;
 pub(crate) mod measured;
 
 use serde_json::Value;

@@ -17,6 +17,7 @@ mod session;
 mod table;
 
 pub(crate) use memory::shown;
+pub use nearest::nearest_name;
 pub use programs::Programs;
 pub(crate) use selection::mark;
 pub use selection::{Selection, name_expression};

@@ -12,7 +12,7 @@ const ALIKE: f64 = 0.6;
 pub(super) fn nearest_names(selection: &Selection) -> Vec<String> {
     let literals = selection.expressions().filter_map(literal);
     let mut names: Option<BTreeSet<String>> = None;
-    literals.filter_map(|literal| nearest(&literal, names.get_or_insert_with(all_names))).collect()
+    literals.filter_map(|literal| nearest_name(&literal, names.get_or_insert_with(all_names))).collect()
 }
 
 fn all_names() -> BTreeSet<String> {
@@ -26,7 +26,8 @@ fn literal(expression: &str) -> Option<String> {
     name.chars().all(stands_for_itself).then(|| name.to_owned())
 }
 
-fn nearest(wanted: &str, names: &BTreeSet<String>) -> Option<String> {
+/// That a name is longer than the kernel keeps, or the one of these that it is most like: `did you mean ffmpeg?`.
+pub fn nearest_name(wanted: &str, names: &BTreeSet<String>) -> Option<String> {
     if let Some(kept) = wanted.get(..NAME_BYTES).filter(|kept| *kept != wanted) {
         return Some(format!("the kernel keeps {NAME_BYTES} bytes of a name: write {kept}"));
     }
@@ -44,12 +45,12 @@ fn nearest(wanted: &str, names: &BTreeSet<String>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{literal, nearest};
+    use super::{literal, nearest_name};
 
     #[test]
     fn the_name_that_was_meant() {
         let names = ["ffmpeg", "pipewire", "GUI Thread", "kworker/0:1-events"].map(str::to_owned).into();
-        let told = |wanted: &str| nearest(&literal(wanted)?, &names);
+        let told = |wanted: &str| nearest_name(&literal(wanted)?, &names);
         assert_eq!(told("^ffmpg$").as_deref(), Some("did you mean ffmpeg?"));
         assert_eq!(told("gui thread").as_deref(), Some("did you mean GUI Thread?"));
         assert_eq!(told("kworkr").as_deref(), Some("did you mean kworker/0:1-events?"));

@@ -1,5 +1,6 @@
 //! `punctual interact`.
 
+mod attach;
 mod learn;
 
 use super::artifacts::{self, Artifacts};
@@ -25,6 +26,13 @@ pub(crate) fn run(arguments: &InteractArguments, output: Output) -> anyhow::Resu
     if arguments.html.is_some() {
         punctual_report::encode::html::can_draw()?;
         artifacts::check(arguments.html.as_ref())?;
+    }
+    if let Some(wanted) = &arguments.attach {
+        return attach::run(wanted, arguments, output);
+    }
+    if arguments.duration.is_some() {
+        let what = "-D goes with --attach: a script has its own length";
+        return Err(Usage(what.to_owned()).into());
     }
     let script = script(arguments)?;
     if arguments.pace == PaceName::Recorded && !script.has_recorded_pauses() {

@@ -1,0 +1,36 @@
+//! `punctual interact --attach`.
+
+use crate::args::InteractArguments;
+use crate::output::{Output, Usage};
+use crate::progress::StepProgress;
+use crate::signals::Interrupted;
+use punctual_interact::{AttachPlan, InteractError, Target, attach};
+use punctual_recording::counted;
+use std::time::Duration;
+
+/// Without a duration the progress shows so much more to come.
+const OPEN_END: Duration = Duration::from_secs(3_600);
+
+pub(super) fn run(wanted: &str, arguments: &InteractArguments, output: Output) -> anyhow::Result<u8> {
+    let target = Target::find(wanted).map_err(|error| match error {
+        InteractError::Setting(what) => anyhow::Error::from(Usage(what)),
+        other => other.into(),
+    })?;
+    let plan = AttachPlan {
+        target,
+        duration: arguments.duration.map(Duration::from_nanos),
+        output: arguments.output.clone().unwrap_or_else(|| super::super::fresh_name("interact-", ".punctual")),
+        command_line: super::super::command_line(),
+    };
+    let interrupted = Interrupted::watch();
+    let mut progress = StepProgress::new(arguments.quiet, "interact");
+    let end = plan.duration.unwrap_or(OPEN_END);
+    let result = attach(&plan, &mut |now| {
+        let step = format!("{} to {}", counted(now.inputs, "input"), plan.target.name);
+        progress.show(&step, now.elapsed, end.max(now.elapsed));
+        interrupted.step()
+    });
+    progress.done();
+    let (document, summary) = result?;
+    super::show_measured(arguments, &plan.output, &document, &summary, output)
+}

@@ -1,0 +1,164 @@
+//! `punctual interact --attach`: a program at somebody's terminal, used by a typist in another process, is watched.
+
+mod support;
+
+use punctual_kernel::pseudo_terminal::PseudoTerminal;
+use punctual_recording::{
+    Interaction, InteractionPart, Outcome, for_each_interaction_part, read_interaction_document, read_interactions,
+};
+use std::collections::BTreeMap;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use support::interact::{done, example};
+use support::interact_truth::{KEYS, Tally, judge};
+use support::{code, json, run, start, stderr, stdout, wait_until};
+
+/// Keys that are typed, each of those there are in turn.
+const TYPED: usize = 64;
+/// The pauses between them, ms, over and over: the program is done with each before the next.
+const PAUSES: [u64; 5] = [70, 105, 83, 140, 92];
+/// So many are judged at least.
+const MIN_MET: usize = 40;
+
+/// A program that leads a session at a terminal.
+fn at_terminal(terminal: &PseudoTerminal, words: &[&str]) -> Child {
+    let far = terminal.open_far().unwrap();
+    let end = || Stdio::from(far.try_clone().unwrap());
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]).stdin(end()).stdout(end()).stderr(end());
+    // SAFETY: two system calls on plain numbers.
+    unsafe {
+        command.pre_exec(|| match libc::setsid() < 0 || libc::ioctl(0, libc::TIOCSCTTY, 0) < 0 {
+            true => Err(std::io::Error::last_os_error()),
+            false => Ok(()),
+        });
+    }
+    command.spawn().unwrap()
+}
+
+fn wait_for(terminal: &PseudoTerminal, words: &str) {
+    let mut shown = String::new();
+    let mut buffer = [0; 4_096];
+    let is_there = wait_until(|| {
+        let (count, _) = terminal.read(&mut buffer);
+        shown.push_str(&String::from_utf8_lossy(&buffer[..count]));
+        shown.contains(words)
+    });
+    assert!(is_there, "`{words}` never came: {shown}");
+}
+
+/// Types at a program that is watched, and ends it; what was found out of its inputs.
+fn used(directory: &Path) -> (Vec<Interaction>, BTreeMap<u32, Vec<InteractionPart>>) {
+    let terminal = PseudoTerminal::make().unwrap();
+    let log = directory.join("log");
+    let words = [&example("interact_truth"), &log, directory].map(|path| path.display().to_string());
+    let mut program = at_terminal(&terminal, &words.each_ref().map(String::as_str));
+    wait_for(&terminal, "ready");
+    let pid = program.id().to_string();
+    let child = start(directory, &["interact", "-q", "--json", "-o", "a.punctual", "--attach", &pid]);
+    let recording = directory.join("a.punctual");
+    assert!(wait_until(|| recording.join("recording.json").exists()), "it does not watch");
+    std::thread::sleep(Duration::from_millis(300));
+    let keys = KEYS.iter().map(|(key, _)| *key as u8).cycle().take(TYPED).chain([4]);
+    let mut buffer = [0; 4_096];
+    for (key, pause) in keys.zip(PAUSES.into_iter().cycle()) {
+        std::thread::sleep(Duration::from_millis(pause));
+        assert_eq!(terminal.write(&[key]), 1);
+        let _ = terminal.read(&mut buffer);
+    }
+    assert!(wait_until(|| program.try_wait().unwrap().is_some()), "the program did not end");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let answer = json(&output);
+    assert_eq!((&answer["pace"], &answer["followed"]), (&"own".into(), &true.into()));
+    assert!(answer["blind"].to_string().contains("which keys they were"), "{}", answer["blind"]);
+    let summary = read_interaction_document(&recording).unwrap().unwrap();
+    assert_eq!(summary.records_lost, 0);
+    assert!(summary.background_outputs > 0, "the cursor blinks: {summary:?}");
+    let mut parts: BTreeMap<u32, Vec<InteractionPart>> = BTreeMap::new();
+    for_each_interaction_part(&recording, |part| parts.entry(part.number).or_default().push(part)).unwrap();
+    (read_interactions(&recording).unwrap(), parts)
+}
+
+#[test]
+fn what_somebody_types_is_seen_and_what_they_waited_for_is_named() {
+    requires!("interact attach", "terminal", "flight recorder", "kernel's thread ids", "unshifted clock");
+    let mut tally = Tally::default();
+    for _ in 0..support::MAX_ATTEMPTS {
+        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let (inputs, parts) = used(directory.path());
+        // The last one ends the program.
+        let typed: u64 = inputs.iter().map(|input| input.bytes).sum();
+        assert_eq!(typed, TYPED as u64 + 1, "as many bytes were seen as were typed: {inputs:?}");
+        let done = done(&directory.path().join("log"));
+        let inputs = &inputs[..inputs.len().saturating_sub(1)];
+        if inputs.len() != done.len() {
+            eprintln!("two keys were taken at once, on a machine that stood still: set apart");
+            continue;
+        }
+        for (input, done) in inputs.iter().zip(&done) {
+            let parts = parts.get(&input.number);
+            match (done.key, input.outcome, parts) {
+                ('-', ..) | (_, Some(Outcome::Merged), _) => tally.disturbed += 1,
+                (_, Some(Outcome::Seen), Some(parts)) => judge(&mut tally, input, parts, *done),
+                (_, Some(Outcome::Seen), None) => tally.unknown.push(format!("{input:?}")),
+                _ => tally.wrong.push(format!("{input:?} {done:?}")),
+            }
+        }
+        eprintln!("{}", tally.told());
+        let met = tally.met();
+        if met >= MIN_MET && tally.wrong.len() * 50 <= met && tally.unknown.len() * 20 <= met {
+            break;
+        }
+    }
+    let met = tally.met();
+    assert!(met >= MIN_MET, "too few: {tally:?}");
+    assert!(tally.wrong.len() <= 1 + met / 50, "{} of {met} wrong: {:#?}", tally.wrong.len(), tally.wrong);
+    assert!(tally.unknown.len() * 10 <= met, "{} unknown beside {met}: {:#?}", tally.unknown.len(), tally.unknown);
+}
+
+#[test]
+fn it_ends_after_a_time_and_with_nobody_typing_says_so() {
+    requires!("interact attach", "terminal", "flight recorder", "kernel's thread ids", "unshifted clock");
+    let directory = tempfile::tempdir().unwrap();
+    let terminal = PseudoTerminal::make().unwrap();
+    let mut program = at_terminal(&terminal, &["cat"]);
+    let pid = program.id().to_string();
+    let words = ["interact", "-q", "-o", "a.punctual", "-D", "500ms", "--attach", &pid];
+    let output = run(directory.path(), &words);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(stdout(&output).starts_with("Nobody put anything into cat that was seen"), "{}", stdout(&output));
+    assert!(program.try_wait().unwrap().is_none(), "the program goes on");
+    // Its name is not the only one: both are told.
+    let another = PseudoTerminal::make().unwrap();
+    let mut other = at_terminal(&another, &["cat"]);
+    let several = run(directory.path(), &["interact", "--attach", "cat"]);
+    assert!(code(&several) == 129 && stderr(&several).contains(&pid), "{}", stderr(&several));
+    assert!(stderr(&several).contains(&other.id().to_string()), "{}", stderr(&several));
+    for child in [&mut program, &mut other] {
+        let _ = child.kill().and_then(|()| child.wait());
+    }
+}
+
+#[test]
+fn what_cannot_be_watched_is_said_in_one_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let cases: [(&[&str], &str); 6] = [
+        (&["--attach", "no-such-program-at-all"], "no process is called no-such-program-at-all"),
+        (&["--attach", "4194400"], "no process has the number 4194400"),
+        (&["--attach", "1"], "is at no terminal"),
+        (&["--attach", "1", "--no-bpf"], "cannot be used with"),
+        (&["--attach", "1", "--", "vim"], "cannot be used with"),
+        (&["-D", "1s", "--", "true"], "--attach"),
+    ];
+    for (words, said) in cases {
+        let output = run(directory.path(), &[&["interact"], words].concat());
+        // Beside it the parser says where to read on.
+        let lines = stderr(&output).lines().filter(|line| !line.starts_with("hint:")).count();
+        assert_eq!((code(&output), lines), (129, 1), "{}", stderr(&output));
+        assert!(stderr(&output).contains(said), "{}", stderr(&output));
+    }
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is written");
+}

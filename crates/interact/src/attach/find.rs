@@ -1,0 +1,171 @@
+//! The running program that somebody means, and its terminal.
+
+use crate::plan::InteractError;
+use punctual_kernel::Refused;
+use punctual_probe::nearest_name;
+use rustix::fs::{Mode, OFlags, fstat, major, minor, open};
+use std::collections::BTreeSet;
+use std::os::fd::OwnedFd;
+
+/// So many of those that have the name are listed.
+const MAX_LISTED: usize = 8;
+/// Words of a command line that are kept, and characters of each.
+const MAX_WORDS: usize = 64;
+const MAX_WORD: usize = 1_000;
+
+/// A program at a terminal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// Its process.
+    pub pid: u32,
+    /// Its name.
+    pub name: String,
+    /// Its words.
+    pub words: Vec<String>,
+    /// Where its terminal is, as it sees that.
+    pub terminal: String,
+    /// The number of the terminal, as the kernel has it.
+    device: u32,
+    /// When it was started, in the kernel's ticks: another one may get its number.
+    started: u64,
+}
+
+impl Target {
+    /// The program with this number or name.
+    ///
+    /// # Errors
+    /// In one line, why there is none, which one may be meant, or which ones have that name.
+    pub fn find(wanted: &str) -> Result<Target, InteractError> {
+        let wrong = |what: String| Err(InteractError::Setting(what));
+        if let Ok(pid) = wanted.parse::<u32>() {
+            return match Target::of(pid) {
+                Some(target) => target.at_a_terminal(),
+                None => wrong(format!("no process has the number {pid}")),
+            };
+        }
+        let own = std::process::id();
+        let all: Vec<Target> = processes().filter(|pid| *pid != own).filter_map(Target::of).collect();
+        let mut found: Vec<&Target> = all.iter().filter(|target| target.name == wanted).collect();
+        if found.iter().any(|target| target.device != 0) {
+            found.retain(|target| target.device != 0);
+        }
+        match found[..] {
+            [one] => one.clone().at_a_terminal(),
+            [] => {
+                let names: BTreeSet<String> =
+                    all.iter().filter(|target| target.device != 0).map(|target| target.name.clone()).collect();
+                let meant = nearest_name(wanted, &names).map_or_else(String::new, |meant| format!(": {meant}"));
+                wrong(format!("no process is called {wanted}{meant}"))
+            }
+            _ => {
+                let told: Vec<String> = found.iter().take(MAX_LISTED).map(|target| target.told()).collect();
+                let more = found.len().saturating_sub(MAX_LISTED);
+                let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+                wrong(format!("{} are called {wanted}: give the number of one: {}{more}", found.len(), told.join(", ")))
+            }
+        }
+    }
+
+    fn of(pid: u32) -> Option<Target> {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let (name, device, started) = parsed(&stat)?;
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty()).take(MAX_WORDS);
+        let mut words: Vec<String> =
+            words.map(|word| String::from_utf8_lossy(word).chars().take(MAX_WORD).collect()).collect();
+        if words.is_empty() {
+            words.push(name.clone());
+        }
+        let (major, minor) = (device >> 8 & 0xfff, device & 0xff | device >> 12 & 0xfff00);
+        let terminal = match major {
+            136..=143 => format!("/dev/pts/{}", minor + (major - 136) * 256),
+            _ => format!("/dev/tty{minor}"),
+        };
+        Some(Target { pid, name, words, terminal, device, started })
+    }
+
+    fn at_a_terminal(self) -> Result<Target, InteractError> {
+        let Target { pid, name, .. } = &self;
+        if self.device == 0 {
+            let what = format!("{name} ({pid}) is at no terminal: only programs at one can be watched");
+            return Err(InteractError::Setting(what));
+        }
+        if Target::of(std::process::id()).is_some_and(|own| own.device == self.device) {
+            let what = format!("{name} ({pid}) is at this terminal: run punctual in another one");
+            return Err(InteractError::Setting(what));
+        }
+        Ok(self)
+    }
+
+    fn told(&self) -> String {
+        let words: String = self.words.join(" ").chars().filter(|letter| !letter.is_control()).take(40).collect();
+        let place = if self.device == 0 { "no terminal" } else { &self.terminal };
+        format!("{} ({words}, {place})", self.pid)
+    }
+
+    /// Whether it is still there.
+    pub(super) fn is_there(&self) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
+        let is_dead = stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with(['Z', 'X']));
+        !is_dead && parsed(&stat).is_some_and(|(_, _, started)| started == self.started)
+    }
+
+    /// Opens its terminal, without becoming anything there.
+    pub(super) fn open_terminal(&self) -> Result<OwnedFd, Refused> {
+        let doing = format!("opening the terminal of {} ({})", self.name, self.pid);
+        let refused = |error: rustix::io::Errno| {
+            let remedy = if matches!(error, rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) {
+                ": run it with sudo"
+            } else {
+                ""
+            };
+            Refused::because(&doing, format!("{}{remedy}", std::io::Error::from(error)))
+        };
+        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        // As the program sees it: in a container another one has that name.
+        let path = format!("/proc/{}/root{}", self.pid, self.terminal);
+        let opened = open(path, flags, Mode::empty()).map_err(refused)?;
+        let device = fstat(&opened).map_err(refused)?.st_rdev;
+        let (major, minor) = (major(device), minor(device));
+        let is_it = major == self.device >> 8 & 0xfff && minor == (self.device & 0xff | self.device >> 12 & 0xfff00);
+        if is_it { Ok(opened) } else { Err(Refused::because(&doing, "another one has its name")) }
+    }
+}
+
+fn processes() -> impl Iterator<Item = u32> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// Of `/proc/PID/stat` the name, the terminal's number and when it was started.
+fn parsed(stat: &str) -> Option<(String, u32, u64)> {
+    let (before, rest) = stat.rsplit_once(") ")?;
+    let (_, name) = before.split_once('(')?;
+    let mut words = rest.split(' ');
+    let device = words.nth(4)?.parse::<i32>().ok()?;
+    let started = words.nth(14)?.parse().ok()?;
+    Some((name.to_owned(), device as u32, started))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_words_are_read() {
+        let stat = "42 (a) b) S 1 42 42 34817 42 4194304 1 0 0 0 1 2 0 0 20 0 1 0 98765 1 2 3";
+        assert_eq!(parsed(stat), Some(("a) b".to_owned(), 34_817, 98_765)));
+        assert_eq!(parsed("42 (a"), None);
+        let own = Target::of(std::process::id()).unwrap();
+        assert!(own.is_there());
+        assert!(!Target { started: own.started + 1, ..own }.is_there());
+    }
+
+    #[test]
+    fn who_is_not_there_is_said_in_one_line() {
+        let said = |wanted: &str| Target::find(wanted).unwrap_err().to_string();
+        assert_eq!(said("4194400"), "no process has the number 4194400");
+        assert!(said("no-such-program-at-all").starts_with("no process is called no-such-program-at-all"));
+        assert!(said("1").contains("is at no terminal"), "{}", said("1"));
+    }
+}

@@ -1,0 +1,197 @@
+//! Follows inputs through the kernel and writes down what came of each: the same whoever puts them in.
+
+use crate::eyes::Eyes;
+use crate::processes::Spent;
+use crate::split::{Awaited, parts};
+use crate::track::{Taken, Tracker};
+use punctual_kernel::clock;
+use punctual_probe::terminal::Seen;
+use punctual_probe::terminal::stretches::Stretch;
+use punctual_recording::{Document, Ended, Episode, InteractionDocument, InteractionWriter, Outcome, Result, Writer};
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+/// What the recorder's rings hold is copied this often: on a busy machine they are full in a tenth of a second.
+const KEEP_NS: u64 = 40_000_000;
+/// A segment is closed this often.
+const FLUSH: Duration = Duration::from_secs(1);
+/// What waits to be named at the end may take so long.
+const NAMING: Duration = Duration::from_secs(20);
+/// The same once the program was asked to end.
+const NAMING_IN_HASTE: Duration = Duration::from_millis(700);
+/// Rows that wait for their parts.
+const MAX_UNSPLIT: usize = 4_096;
+
+pub(crate) struct Ledger {
+    pub(crate) eyes: Option<Eyes>,
+    pub(crate) tracker: Tracker,
+    /// What the kernel's account says of each input's time.
+    pub(crate) spent: HashMap<u32, Spent>,
+    /// The process of a display's server, and its name.
+    server: Option<(u32, &'static str)>,
+    writer: Writer,
+    rows: InteractionWriter,
+    /// Inputs of which an episode was asked for.
+    unsplit: HashMap<u32, Awaited>,
+    not_split: u64,
+    /// Up to when all that was seen has been taken, ns.
+    settled_ns: u64,
+    kept_ns: u64,
+    flushed: Instant,
+    process_before_ns: u64,
+    driver_before_ns: u64,
+}
+
+impl Ledger {
+    pub(crate) fn new(
+        eyes: Option<Eyes>,
+        tracker: Tracker,
+        server: Option<(u32, &'static str)>,
+        writer: Writer,
+        rows: InteractionWriter,
+    ) -> Ledger {
+        Ledger {
+            eyes,
+            tracker,
+            spent: HashMap::new(),
+            server,
+            writer,
+            rows,
+            unsplit: HashMap::new(),
+            not_split: 0,
+            settled_ns: 0,
+            kept_ns: 0,
+            flushed: Instant::now(),
+            process_before_ns: clock::process_cpu_ns(),
+            driver_before_ns: clock::thread_cpu_ns(),
+        }
+    }
+
+    /// Copies what happened since, for the inputs that are not done with.
+    pub(crate) fn keep_evidence(&mut self, now: u64) {
+        let oldest_ns = self.tracker.oldest_ns();
+        if now.saturating_sub(self.kept_ns) >= KEEP_NS
+            && let Some(stretches) = self.eyes.as_mut().and_then(|eyes| eyes.stretches.as_mut())
+        {
+            self.kept_ns = now;
+            stretches.keep_since(oldest_ns);
+        }
+    }
+
+    /// Takes what the kernel's programs saw up to now. What others tell of that time comes before [`Ledger::service`].
+    pub(crate) fn look(&mut self) {
+        if let Some(eyes) = &mut self.eyes {
+            self.settled_ns = eyes.watch.take(&mut eyes.seen);
+        }
+    }
+
+    /// Goes through what was seen, and takes what is done with. `before` is told of each thing first.
+    pub(crate) fn service(&mut self, mut before: impl FnMut(&mut Tracker, &Seen)) {
+        if let Some(eyes) = &mut self.eyes {
+            for seen in eyes.seen.drain(..) {
+                before(&mut self.tracker, &seen);
+                self.tracker.seen(&seen);
+            }
+        }
+        let done = self.tracker.take_done(self.settled_ns);
+        self.keep(done);
+        let mut made = Vec::new();
+        if let Some(stretches) = self.eyes.as_mut().and_then(|eyes| eyes.stretches.as_mut()) {
+            stretches.round(|number, episode| made.push((number, episode)));
+        }
+        for (number, episode) in made {
+            self.split(number, episode);
+        }
+    }
+
+    /// Writes down inputs that are done with, and asks who had their time.
+    fn keep(&mut self, done: Vec<Taken>) {
+        for Taken { mut row, writer, handed_ns } in done {
+            if let Some(spent) = self.spent.remove(&row.number) {
+                row.run_delay_ns = Some(spent.delayed_ns);
+                row.cpu_ns = row.cpu_ns.or(Some(spent.cpu_ns));
+            }
+            if let (Some(Outcome::Seen), Some(end_ns), Some((tid, name))) = (row.outcome, row.seen_ns, writer) {
+                let stretches = self.eyes.as_mut().and_then(|eyes| eyes.stretches.as_mut());
+                match stretches.filter(|_| self.unsplit.len() < MAX_UNSPLIT) {
+                    Some(stretches) => {
+                        let (id, begin_ns) = (u64::from(row.number), row.begin_ns);
+                        let server = self.server.zip(handed_ns).map(|((pid, name), handed_ns)| (pid, name, handed_ns));
+                        self.unsplit.insert(row.number, Awaited { begin_ns, end_ns, server });
+                        stretches.ask(Stretch { id, tid, name, begin_ns, end_ns });
+                    }
+                    None => self.not_split += u64::from(self.eyes.is_some()),
+                }
+            }
+            self.rows.push(&row);
+        }
+    }
+
+    fn split(&mut self, number: u64, episode: Episode) {
+        let number = number as u32;
+        if let Some(awaited) = self.unsplit.remove(&number) {
+            parts(number, awaited, episode).iter().for_each(|part| self.rows.push_part(part));
+        }
+    }
+
+    /// Whether it is time to close segments.
+    pub(crate) fn is_due(&self) -> bool {
+        self.flushed.elapsed() >= FLUSH
+    }
+
+    /// Closes segments.
+    pub(crate) fn flush(&mut self, document: &InteractionDocument) -> Result<()> {
+        self.flushed = Instant::now();
+        self.rows.flush(document)?;
+        self.writer.flush()
+    }
+
+    /// With what was counted here.
+    pub(crate) fn counted(&self, document: InteractionDocument) -> InteractionDocument {
+        let watch = self.eyes.as_ref().map(|eyes| (&eyes.watch, eyes.own_runs_before));
+        let cost = watch.map(|(watch, before)| {
+            let cost = watch.cost();
+            (cost.runs.saturating_sub(before.0), cost.ns.saturating_sub(before.1))
+        });
+        InteractionDocument {
+            followed: self.eyes.is_some(),
+            background_outputs: self.tracker.background_outputs(),
+            records_lost: watch.map_or(0, |(watch, _)| watch.lost()),
+            not_split: self.not_split,
+            driver_cpu_ns: clock::thread_cpu_ns().saturating_sub(self.driver_before_ns),
+            process_cpu_ns: clock::process_cpu_ns().saturating_sub(self.process_before_ns),
+            program_cpu_ns: watch.map(|_| self.tracker.cpu_ns()),
+            programs_ran_ns: cost.map(|(_, ns)| ns),
+            programs_runs: cost.map(|(runs, _)| runs),
+            ..document
+        }
+    }
+
+    /// Takes all that is left: nothing more comes after `at_ns`.
+    pub(crate) fn take_all(&mut self, at_ns: u64, mut before: impl FnMut(&mut Tracker, &Seen)) {
+        if let Some(eyes) = &mut self.eyes {
+            eyes.watch.take_all(&mut eyes.seen);
+            for seen in eyes.seen.drain(..) {
+                before(&mut self.tracker, &seen);
+                self.tracker.seen(&seen);
+            }
+        }
+        let done = self.tracker.finish(at_ns);
+        self.keep(done);
+        let mut made = Vec::new();
+        let patience = if punctual_kernel::ending::is_asked() { NAMING_IN_HASTE } else { NAMING };
+        if let Some(stretches) = self.eyes.as_mut().and_then(|eyes| eyes.stretches.take()) {
+            stretches.finish(patience, |number, episode| made.push((number, episode)));
+        }
+        for (number, episode) in made {
+            self.split(number, episode);
+        }
+        self.not_split += self.unsplit.len() as u64;
+    }
+
+    /// Closes the recording.
+    pub(crate) fn finish(self, document: &InteractionDocument, ended: Ended) -> Result<Document> {
+        self.rows.finish(document)?;
+        self.writer.finish(ended, Vec::new())
+    }
+}
