@@ -92,30 +92,33 @@ fn read(directory: &Path, name: &str) -> Vec<u8> {
     std::fs::read(directory.join(name)).unwrap_or_default()
 }
 
+/// What keys send, and their names in scripts.
+const KEYS: [(&[u8], &str); 16] = [
+    (b"h", "h"),
+    (b"i", "i"),
+    (b" ", "space"),
+    ("ä".as_bytes(), "ä"),
+    (b"\r", "enter"),
+    (b"\x1b[A", "up"),
+    (b"\x1b[6~", "page-down"),
+    (b"\x03", "ctrl-c"),
+    (b"\x1b[1;5C", "ctrl-right"),
+    (b"\x1bx", "alt-x"),
+    (b"\"", "\""),
+    (b"\\", "\\"),
+    (b"\x7f", "backspace"),
+    (b"\t", "tab"),
+    (b"#", "#"),
+    (b"\x1a", "ctrl-z"),
+];
+
 #[test]
 fn what_somebody_types_is_played_again_key_by_key() {
     let directory = tempfile::tempdir().unwrap();
     let at = directory.path();
     let mut typist = Typist::new();
     let before = typist.modes();
-    let keys: [&[u8]; 16] = [
-        b"h",
-        b"i",
-        b" ",
-        "ä".as_bytes(),
-        b"\r",
-        b"\x1b[A",
-        b"\x1b[6~",
-        b"\x03",
-        b"\x1b[1;5C",
-        b"\x1bx",
-        b"\"",
-        b"\\",
-        b"\x7f",
-        b"\t",
-        b"#",
-        b"\x1a",
-    ];
+    let keys = KEYS.map(|(sent, _)| sent);
     let typed: Vec<u8> = keys.concat();
     let mut child =
         typist.start(at, &["interact", "learn", "-o", "s.toml", "--", "sh", "-c", &takes(typed.len(), "typed")]);
@@ -129,25 +132,7 @@ fn what_somebody_types_is_played_again_key_by_key() {
     let text = String::from_utf8(read(at, "s.toml")).unwrap();
     let script = Script::parse("s.toml", &text).unwrap();
     let labels: Vec<String> = script.presses().map(|press| press.act.label()).collect();
-    let expected = [
-        "h",
-        "i",
-        "space",
-        "ä",
-        "enter",
-        "up",
-        "page-down",
-        "ctrl-c",
-        "ctrl-right",
-        "alt-x",
-        "\"",
-        "\\",
-        "backspace",
-        "tab",
-        "#",
-        "ctrl-z",
-    ];
-    assert_eq!(labels, expected);
+    assert_eq!(labels, KEYS.map(|(_, name)| name));
     assert!(script.presses().all(|press| matches!(press.act, Act::Key(_)) && press.after.is_some()));
     let pauses: Vec<u128> = script.presses().filter_map(|press| Some(press.after?.as_millis())).skip(1).collect();
     assert!(pauses.iter().all(|ms| *ms >= 15), "the typist's pauses are 20 ms or more: {pauses:?}");

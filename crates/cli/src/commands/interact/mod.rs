@@ -34,6 +34,23 @@ pub(crate) fn run(arguments: &InteractArguments, output: Output) -> anyhow::Resu
         let what = "-D goes with --attach: a script has its own length";
         return Err(Usage(what.to_owned()).into());
     }
+    let plan = plan(arguments)?;
+    let interrupted = Interrupted::watch();
+    let mut progress = StepProgress::new(arguments.quiet, "interact");
+    let median = Duration::from_nanos(plan.script.pace.median_ns);
+    let result = interact(&plan, &mut |now| {
+        let left = median * u32::try_from(now.all.saturating_sub(now.inputs)).unwrap_or(u32::MAX);
+        let step = format!("{} of {} inputs {}", now.inputs, now.all, now.task);
+        progress.show(&step, now.elapsed, now.elapsed + left);
+        interrupted.step()
+    });
+    progress.done();
+    let (document, summary) = result?;
+    show_measured(arguments, &plan.output, &document, &summary, output)
+}
+
+/// What is to be done with a script.
+fn plan(arguments: &InteractArguments) -> anyhow::Result<InteractPlan> {
     let script = script(arguments)?;
     if arguments.pace == PaceName::Recorded && !script.has_recorded_pauses() {
         let what = "--pace recorded takes a script in which every key has its pause: pauses = [\"150ms\", ...]";
@@ -43,7 +60,7 @@ pub(crate) fn run(arguments: &InteractArguments, output: Output) -> anyhow::Resu
         let what = format!("{place}: a terminal has no mouse: --via x11 or wayland gives the program a window");
         return Err(Usage(what).into());
     }
-    let plan = InteractPlan {
+    Ok(InteractPlan {
         via: match arguments.via {
             PlaceName::Pty => Via::Terminal,
             PlaceName::X11 => Via::Window,
@@ -60,19 +77,7 @@ pub(crate) fn run(arguments: &InteractArguments, output: Output) -> anyhow::Resu
         bpf: !arguments.no_bpf,
         output: arguments.output.clone().unwrap_or_else(|| super::fresh_name("interact-", ".punctual")),
         command_line: super::command_line(),
-    };
-    let interrupted = Interrupted::watch();
-    let mut progress = StepProgress::new(arguments.quiet, "interact");
-    let median = Duration::from_nanos(plan.script.pace.median_ns);
-    let result = interact(&plan, &mut |now| {
-        let left = median * u32::try_from(now.all.saturating_sub(now.inputs)).unwrap_or(u32::MAX);
-        let step = format!("{} of {} inputs {}", now.inputs, now.all, now.task);
-        progress.show(&step, now.elapsed, now.elapsed + left);
-        interrupted.step()
-    });
-    progress.done();
-    let (document, summary) = result?;
-    show_measured(arguments, &plan.output, &document, &summary, output)
+    })
 }
 
 /// Shows what was just measured, as was asked for.
