@@ -7,7 +7,7 @@ use crate::plan::{InteractError, InteractPlan, InteractProgress, PaceMode};
 use crate::processes::{Spent, spent_by};
 use crate::script::{Press, Quiet, Step as ScriptStep};
 use crate::terminal::Program;
-use crate::track::{Input, Tracker};
+use crate::track::Input;
 use punctual_kernel::capabilities::find_program;
 use punctual_kernel::{Refused, clock, host};
 use punctual_probe::Step;
