@@ -7,6 +7,7 @@ fn main() {
     cc::Build::new()
         .file(directory.join("native.c"))
         .file(directory.join("qam_native.c"))
+        .file(directory.join("dmt_native.c"))
         .opt_level(2)
         .flag_if_supported("-ffreestanding")
         .std("gnu11")

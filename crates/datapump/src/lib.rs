@@ -5,13 +5,18 @@
 //! * [`Line`]: blocks of samples that arrive at a steady rate, whoever takes them or not (`c/line.h`).
 //! * [`Qam`]: the datapump of a modem, for real (`c/qam.h` and its parts): samples of a telephone line to bits and back,
 //!   with start-up, equalizer, echo canceller, carrier and timing recovery, retraining and fallback.
+//! * [`Dmt`]: the datapump of a DSL modem, for real (`c/dmt.h` and its parts): transforms, tones that bear as many bits as
+//!   the line lets them, an equalizer of one tap a tone, echo canceller, superframes with a check, retraining.
 //!
 //! All have a fixed layout, so that a BPF program and the process that loaded it can share them.
 
+mod bits;
+mod dmt;
 mod line;
 mod pump;
 mod qam;
 
+pub use dmt::{Dmt, DmtOptions, DmtSize, DmtState, DmtStatus, End, MAX_DMT_BANKS};
 pub use line::Line;
 pub use pump::{PUMP_RING, Pump, TAPS};
 pub use qam::{

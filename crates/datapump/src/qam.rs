@@ -1,5 +1,7 @@
 //! A modem's datapump.
 
+use crate::bits::{bit_at, set_bit};
+
 /// Samples a second, received as well as sent.
 pub const SAMPLE_RATE: u32 = 7_200;
 /// Symbols a second: one is three samples.
@@ -328,15 +330,6 @@ impl QamState {
             state.bits_taken += 1;
         }
     }
-}
-
-fn set_bit(ring: &mut [u32; BITS_WORDS], index: u64, bit: bool) {
-    let word = &mut ring[(index % BITS / 32) as usize];
-    *word = *word & !(1 << (index % 32)) | u32::from(bit) << (index % 32);
-}
-
-fn bit_at(ring: &[u32; BITS_WORDS], index: u64) -> bool {
-    ring[(index % BITS / 32) as usize] >> (index % 32) & 1 == 1
 }
 
 #[cfg(test)]

@@ -14,6 +14,12 @@ const HYBRID: [i32; 44] = [
     -144, -244, -270, -247, -194, -132, -74, -26, 7, 27, 35, 35, 29, 21, 13, 6, 1, -2, -4, -5, -4, -3, -2, -1, 0,
 ];
 
+/// What a pair of wires of some length lets through at a DSL's rate: three low-passes of first order, the highest tone
+/// 28 dB below the lowest; 1 is 2^15.
+const CABLE: [i32; 24] = [
+    4_096, 6_144, 6_144, 5_120, 3_840, 2_688, 1_792, 1_152, 720, 440, 264, 156, 91, 52, 30, 17, 10, 5, 3, 2, 1, 0, 0, 0,
+];
+
 /// A filter and the samples that it still remembers.
 #[derive(Debug, Clone)]
 pub(crate) struct Filter {
@@ -30,6 +36,10 @@ impl Filter {
 
     pub(crate) fn hybrid() -> Filter {
         Filter::new(&HYBRID)
+    }
+
+    pub(crate) fn cable() -> Filter {
+        Filter::new(&CABLE)
     }
 
     fn new(taps: &'static [i32]) -> Filter {

@@ -38,6 +38,8 @@ pub struct LineOptions {
     pub loss: f64,
     /// Whether it passes only the band from 300 to 3,400 Hz.
     pub band_pass: bool,
+    /// Whether high frequencies arrive weaker, as over a cable at the rate of a DSL: 28 dB at half the sampling rate.
+    pub cable: bool,
     /// White noise: how far below the signal that arrives, dB, over the whole band of 3,600 Hz; `None`: none. The
     /// signal is taken to have the nominal level.
     pub signal_to_noise: Option<f64>,
@@ -61,12 +63,24 @@ impl LineOptions {
             delay: 72,
             loss: 0.0,
             band_pass: true,
+            cable: false,
             signal_to_noise: None,
             echo: None,
             far_echo: None,
             companding: None,
             frequency_offset: 0.0,
         }
+    }
+
+    /// Wires that lead from one end to the other, a delay of 40 samples, nothing else: for the tones of a DSL, which
+    /// go far above a telephone's band.
+    pub fn wires() -> LineOptions {
+        LineOptions { delay: 40, band_pass: false, ..LineOptions::clean() }
+    }
+
+    /// A DSL over two wires: a cable, an echo 12 dB below what is sent, noise 60 dB below the nominal level.
+    pub fn loop_of_wires() -> LineOptions {
+        LineOptions { cable: true, echo: Some(12.0), signal_to_noise: Some(60.0), ..LineOptions::wires() }
     }
 
     /// What a call over two wires meets: an echo 12 dB below what is sent, A-law, noise 35 dB below the signal.
@@ -85,6 +99,7 @@ impl Default for LineOptions {
 #[derive(Debug, Clone)]
 struct Direction {
     band: Option<Filter>,
+    cable: Option<Filter>,
     shift: Option<Shift>,
     on_the_way: VecDeque<f64>,
     gain: f64,
@@ -101,6 +116,7 @@ impl Direction {
         let offset = options.frequency_offset;
         Direction {
             band: options.band_pass.then(Filter::band),
+            cable: options.cable.then(Filter::cable),
             shift: (offset != 0.0).then(|| Shift::new(offset.clamp(-20.0, 20.0))),
             on_the_way: VecDeque::from(vec![0.0; delay]),
             gain,
@@ -117,6 +133,9 @@ impl Direction {
         let (mut sample, own) = (companded(sent), companded(own));
         if let Some(band) = &mut self.band {
             sample = band.pass(sample);
+        }
+        if let Some(cable) = &mut self.cable {
+            sample = cable.pass(sample);
         }
         if let Some(shift) = &mut self.shift {
             sample = shift.pass(sample);

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test and example uses its part")]
 
+pub mod pair;
+
 use punctual_datapump::{Phase, Qam, QamOptions, Role, Status};
 use punctual_line::{Line, LineOptions};
 use punctual_random::Random;
@@ -31,7 +33,7 @@ pub struct Way {
 }
 
 impl Way {
-    fn new(seed: u64) -> Way {
+    pub fn new(seed: u64) -> Way {
         Way {
             random: Random(seed),
             marker: 64,
@@ -46,7 +48,7 @@ impl Way {
         }
     }
 
-    fn send(&mut self) -> bool {
+    pub fn send(&mut self) -> bool {
         if self.marker > 0 {
             self.marker -= 1;
             return MARKER >> self.marker & 1 == 1;
@@ -56,7 +58,7 @@ impl Way {
         bit
     }
 
-    fn receive(&mut self, bit: bool, now: u64) {
+    pub fn receive(&mut self, bit: bool, now: u64) {
         self.came += 1;
         if !bit {
             self.zeros += 1;
