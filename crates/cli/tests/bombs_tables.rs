@@ -66,7 +66,7 @@ fn log() -> Columns {
 
 fn inputs() -> Columns {
     let moments = ["begin_ns", "injected_ns", "end_ns", "got_ns", "busy_ns", "blocked_ns", "seen_ns", "arrived_ns"];
-    let numbers = ["bytes", "output_bytes", "repeat", "cpu_ns", "run_delay_ns", "think_1996_ns"];
+    let numbers = ["bytes", "output_bytes", "repeat", "cpu_ns", "caused_cpu_ns", "run_delay_ns", "think_1996_ns"];
     let texts = [("kind", "key"), ("label", "name"), ("task", ""), ("outcome", "outcome")];
     let first = [("number", Number(|row| row as i64))].into_iter().chain(moments.map(|name| (name, Number(at))));
     first.chain(numbers.map(|name| (name, Same(5)))).chain(texts.map(|(name, words)| (name, text(words)))).collect()

@@ -5,9 +5,10 @@ mod support;
 use punctual_context::device::Wake;
 use punctual_probe::Step;
 use punctual_recording::{for_each_activation, read_activation_document};
-use punctual_study::device::{DevicePart, DeviceRunPlan};
+use punctual_study::StudyError;
+use punctual_study::device::{DevicePart, DeviceRun, DeviceRunPlan};
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use support::{code, json, run, start, stderr, stdout, wait_until};
 
@@ -265,38 +266,45 @@ fn devices_are_listed_and_shown() {
     assert_eq!(shown["devices"][0]["tolerance_ns"], 2 * 1_333_333);
 }
 
+/// Runs a device, the kernel refusing each so many-th of its callbacks, and says where the recording is.
+fn refusing(
+    directory: &Path,
+    profile: &str,
+    (context, wake): (&str, Wake),
+    refuse_every: u64,
+) -> (Result<DeviceRun, StudyError>, PathBuf) {
+    let output = directory.join(format!("{}-{refuse_every}", context.replace(':', "-")));
+    let plan = DeviceRunPlan {
+        devices: vec![DevicePart {
+            profile: punctual_device::Catalogue::shipped().parse_spec(profile).unwrap(),
+            context: punctual_context::Context::parse(context).unwrap(),
+            wake,
+            drop_stale: false,
+            reclaim: false,
+            compete: false,
+            phases: Vec::new(),
+        }],
+        competitors: Vec::new(),
+        load: punctual_load::Load::none(),
+        cpu: *punctual_kernel::scheduling::allowed_cpus().last().unwrap(),
+        // A busy host left 57 of 250 interrupts of a second.
+        duration_ns: 3_000_000_000,
+        output: output.clone(),
+        command_line: Vec::new(),
+        refuse_every,
+    };
+    (punctual_study::device::run(&plan, &mut |_| Step::Go), output)
+}
+
 #[test]
 fn a_few_refused_callbacks_are_counted_and_what_was_measured_is_kept() {
     requires!("device in a softirq", "thread woken by a softirq", "real-time priority", "BPF", "BTF");
     let directory = tempfile::tempdir().unwrap();
-    let refusing = |profile: &str, context: &str, wake, refuse_every| {
-        let output = directory.path().join(format!("{}-{refuse_every}", context.replace(':', "-")));
-        let plan = DeviceRunPlan {
-            devices: vec![DevicePart {
-                profile: punctual_device::Catalogue::shipped().parse_spec(profile).unwrap(),
-                context: punctual_context::Context::parse(context).unwrap(),
-                wake,
-                drop_stale: false,
-                reclaim: false,
-                compete: false,
-                phases: Vec::new(),
-            }],
-            competitors: Vec::new(),
-            load: punctual_load::Load::none(),
-            cpu: *punctual_kernel::scheduling::allowed_cpus().last().unwrap(),
-            // A busy host left 57 of 250 interrupts of a second.
-            duration_ns: 3_000_000_000,
-            output: output.clone(),
-            command_line: Vec::new(),
-            refuse_every,
-        };
-        (punctual_study::device::run(&plan, &mut |_| Step::Go), output)
-    };
     for (context, wake) in [("softirq", Wake::Timer), ("thread:80", Wake::Softirq)] {
         // Where another program takes the CPU at the end, more waits there than a callback's turn.
         let mut seen = Vec::new();
         let (device, path) = loop {
-            let (measured, path) = refusing("modem 4ms", context, wake, 7);
+            let (measured, path) = refusing(directory.path(), "modem 4ms", (context, wake), 7);
             let done = measured.unwrap_or_else(|error| panic!("{context}: {error}"));
             let device = done.activations.devices.into_iter().next().unwrap();
             // What waited for the next callback was worked off with it.
@@ -320,15 +328,19 @@ fn a_few_refused_callbacks_are_counted_and_what_was_measured_is_kept() {
         assert!(said.is_some_and(|line| line.contains("Invalid argument")), "{shown}");
 
         // Not one of them came: nothing was measured, and nothing is left that says otherwise.
-        let (measured, path) = refusing("modem 4ms", context, wake, 1);
+        let (measured, path) = refusing(directory.path(), "modem 4ms", (context, wake), 1);
         let words = measured.expect_err(context).to_string();
         assert!(words.contains("refused to queue") && words.contains("Invalid argument"), "{context}: {words}");
         assert!(!path.exists(), "{context}");
     }
+}
 
-    // A device with two buffers loses both blocks to a refused callback. The next one is marked, and neither is held
-    // against the device.
-    let (measured, path) = refusing("audio 192@48kHz", "softirq", Wake::Timer, 8);
+#[test]
+fn both_blocks_that_a_refused_callback_loses_are_held_against_nobody() {
+    requires!("device in a softirq", "real-time priority", "BPF", "BTF");
+    let directory = tempfile::tempdir().unwrap();
+    // It has two buffers; the next block is marked.
+    let (measured, path) = refusing(directory.path(), "audio 192@48kHz", ("softirq", Wake::Timer), 8);
     let device = measured.unwrap().activations.devices.into_iter().next().unwrap();
     let (mut marked, refused) = (0, device.callbacks_refused.unwrap());
     for_each_activation(&path, |row| marked += u64::from(row.unobserved)).unwrap();
