@@ -386,9 +386,19 @@ fn keystrokes_are_seen_by_loop_program_and_kernel() {
     requires!("idle validation", "BPF", "BTF");
     let before = programs_in_the_kernel();
     let directory = tempfile::tempdir().unwrap();
-    let output = run(directory.path(), &[&VALIDATE[..], &["-o", "a.punctual"]].concat());
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
-    let answer = support::json(&output);
+    // A loop of the lowest priority may not run at all beside compilers.
+    let mut attempts = 0;
+    let answer = loop {
+        attempts += 1;
+        let output = run(directory.path(), &[&VALIDATE[..], &["-o", "a.punctual"]].concat());
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        let answer = support::json(&output);
+        let ran = answer["validation"]["seen"].as_array().is_some_and(|seen| !seen.is_empty());
+        if ran || attempts == support::MAX_ATTEMPTS {
+            break answer;
+        }
+        std::fs::remove_dir_all(directory.path().join("a.punctual")).unwrap();
+    };
     assert_eq!(keystrokes_add_up(&answer), 20);
     assert!(answer["validation"]["seen"].as_array().is_some_and(|seen| seen.len() >= 10), "{answer}");
     assert!(answer["causes"].to_string().contains("echo-program"));

@@ -259,7 +259,7 @@ fn four_capabilities_do_for_measuring_in_full() {
 
     std::fs::write(directory.path().join("file"), [b'x'; 300]).unwrap();
     let others: [&[&str]; 14] = [
-        &["interact", "-q", "--json", "-o", "h.punctual", "--", "true"],
+        &["interact", "-q", "--json", "--pace", "full", "-o", "h.punctual", "--", "cat"],
         &["reserve", "-q", "--json", "--measure", "700ms", "--attempts", "1", "--rounds", "0", "-o", "r", "v90"],
         &["reserve", "run", "--json", "1ms/50ms", "--", "true"],
         &["modem", "transfer", "file", "-q", "--json", "--attempts", "1", "--context", "thread:24"],

@@ -137,7 +137,7 @@ fn wakeups_that_are_counted_and_not_there_are_told() {
         let output = run(directory.path(), &[&["report", "a"][..], html].concat());
         assert_eq!(code(&output), 0);
         let said = stderr(&output);
-        assert!(said.contains("a: 1,000 wakeups of its figures are not in its tables"), "{said}");
+        assert!(said.contains("a: 1,000 wakeups of the figures are in no table"), "{said}");
     }
 }
 

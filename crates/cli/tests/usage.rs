@@ -47,7 +47,7 @@ const WRONG: &[&[&str]] = &[
     &["compare", "--repeat", "1", "--a", "-i 2ms"],
     &["compare", "--repeat", "1", "--b", "-p high"],
     &["compare", "--repeat", "1", "--a", "true", "--a", "false"],
-    &["compare", "a", "b", "c", "--device", "modem"],
+    &["compare", "a", "b", "c", "--device", "modm"],
     &["record", "--period", "1ms"],
     &["record", "--comm", "x", "--period", "1"],
     &["record", "--limit", "response:max=1ms"],

@@ -155,7 +155,9 @@ fn over_time(opened: &[Opened]) -> Vec<Recorded> {
     let drawn = runs.into_iter().take(MAX_HISTORIES).filter_map(|(_, name, path)| {
         let read = Recording::open(path).map_err(Into::into);
         let read = read.and_then(|recording| super::report::read_through(&recording, name));
-        read.map_err(|error| output::note(&format!("not drawn over time: {error:#}"))).ok()
+        read.map(|(recorded, _)| recorded)
+            .map_err(|error| output::note(&format!("not drawn over time: {error:#}")))
+            .ok()
     });
     drawn.collect()
 }

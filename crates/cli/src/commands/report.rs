@@ -50,7 +50,11 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
         let page = measured.page(&punctual_study::usual_devices()).html()?;
         measured.measurement.exit_code = measured.measurement.exit_code.max(artifacts.write(path, page));
     }
+    let missing = measured.missing_rows();
     let measurement = measured.measurement;
+    if let Some(missing) = missing {
+        output::note(&missing);
+    }
     if output.json {
         output::answer_beside(artifacts.failure(), ReportAnswer::new(&measurement, &interarrival), 0);
         return Ok(measurement.exit_code);
@@ -131,9 +135,24 @@ struct Measured {
     /// Where the recordings of each part lie.
     paths: Vec<Vec<PathBuf>>,
     recorded: Vec<Recorded>,
+    /// Wakeups that were read from tables.
+    rows: u64,
 }
 
 impl Measured {
+    /// That wakeups are counted in figures and are in no table, where that is so: as where a file was deleted.
+    fn missing_rows(&self) -> Option<String> {
+        let counted_in = self.measurement.parts.iter().map(|(_, document)| document.counters.wakeups);
+        let missing = counted_in.fold(0, u64::saturating_add).saturating_sub(self.rows);
+        let paths: Vec<&PathBuf> = self.paths.iter().flatten().collect();
+        let whose = match paths[..] {
+            [one] => printable_path(one),
+            _ => format!("{} recordings", paths.len()),
+        };
+        let wakeups = counted(missing, "wakeup");
+        (missing > 0).then(|| format!("{whose}: {wakeups} of the figures are in no table: a file is missing"))
+    }
+
     /// Judges each part by these limits in place of its own.
     fn judge(&mut self, limits: &[LimitSpec]) {
         for (_, document) in &mut self.measurement.parts {
@@ -155,7 +174,7 @@ impl Measured {
 }
 
 fn measured(recordings: &[PathBuf], is_drawn: bool) -> anyhow::Result<Measured> {
-    let (parts, recorded) = read(recordings, is_drawn)?;
+    let (parts, recorded, rows) = read(recordings, is_drawn)?;
     let paths: Vec<Vec<PathBuf>> =
         parts.iter().map(|same| same.iter().map(|(path, _)| path.clone()).collect()).collect();
     let merged = parts.into_iter().zip(&paths).map(|(same, paths)| {
@@ -174,7 +193,7 @@ fn measured(recordings: &[PathBuf], is_drawn: bool) -> anyhow::Result<Measured> 
     };
     measurement.verdict = verdict(&measurement);
     measurement.next = punctual_report::after_measurement(&measurement, &punctual_load::names());
-    Ok(Measured { measurement, paths, recorded })
+    Ok(Measured { measurement, paths, recorded, rows })
 }
 
 fn verdict(measurement: &Measurement) -> String {
@@ -185,19 +204,24 @@ fn verdict(measurement: &Measurement) -> String {
 /// The recordings of one part, each with where it lies.
 type Alike = Vec<(PathBuf, Document)>;
 
-/// The recordings by measurement, and what is drawn of each where a page is made.
-fn read(recordings: &[PathBuf], is_drawn: bool) -> anyhow::Result<(Vec<Alike>, Vec<Recorded>)> {
+/// The recordings by measurement, what is drawn of each where a page is made, and how many wakeups their tables hold.
+fn read(recordings: &[PathBuf], is_drawn: bool) -> anyhow::Result<(Vec<Alike>, Vec<Recorded>, u64)> {
     let mut parts: Vec<Alike> = Vec::new();
     let mut recorded: Vec<Recorded> = Vec::new();
+    let mut all_rows = 0_u64;
     for path in recordings {
         let recording = Recording::open(path)?;
         for damaged in recording.damaged() {
             output::note(&format!("left out: {damaged}"));
         }
         if is_drawn {
-            recorded.push(read_through(&recording, named(&recording))?);
+            let (drawn, rows) = read_through(&recording, named(&recording))?;
+            recorded.push(drawn);
+            all_rows = all_rows.saturating_add(rows);
         } else {
-            check_rows(&recording, recording.count_rows()?)?;
+            let rows = recording.count_rows()?;
+            check_sums(path, rows)?;
+            all_rows = all_rows.saturating_add(rows.read);
         }
         let document = recording.into_document();
         // What was measured in the same way under the same load is one measurement; the rest stands beside it.
@@ -206,7 +230,7 @@ fn read(recordings: &[PathBuf], is_drawn: bool) -> anyhow::Result<(Vec<Alike>, V
             None => parts.push(vec![(path.clone(), document)]),
         }
     }
-    Ok((parts, recorded))
+    Ok((parts, recorded, all_rows))
 }
 
 /// Reports on a recording of something else than wakeups; `None` where its wakeups are to be reported on after all.
@@ -287,18 +311,13 @@ fn interarrival(recordings: &[PathBuf], arguments: &ReportArguments) -> anyhow::
     Ok(rows)
 }
 
-fn check_rows(recording: &Recording, rows: WakeupRows) -> anyhow::Result<()> {
-    let path = recording.directory().display();
+fn check_sums(path: &Path, rows: WakeupRows) -> anyhow::Result<()> {
     anyhow::ensure!(
         rows.not_adding_up == 0,
-        "{path}: the stages of {} do not add up to the total",
+        "{}: the stages of {} do not add up to the total",
+        path.display(),
         counted(rows.not_adding_up, "wakeup")
     );
-    let missing = recording.document().counters.wakeups.saturating_sub(rows.read);
-    if missing > 0 {
-        let wakeups = counted(missing, "wakeup");
-        output::note(&format!("{path}: {wakeups} of its figures are not in its tables: a file of them is missing"));
-    }
     Ok(())
 }
 
@@ -310,7 +329,7 @@ fn named(recording: &Recording) -> String {
 }
 
 /// Every wakeup of a recording once: whether its stages add up, and when it was how late.
-pub(super) fn read_through(recording: &Recording, name: String) -> anyhow::Result<Recorded> {
+pub(super) fn read_through(recording: &Recording, name: String) -> anyhow::Result<(Recorded, u64)> {
     let document = recording.document();
     let mut histories: Vec<(String, History)> = Vec::new();
     let mut positions: HashMap<String, usize> = HashMap::new();
@@ -334,9 +353,9 @@ pub(super) fn read_through(recording: &Recording, name: String) -> anyhow::Resul
             histories[place].1.take(wakeup.cpu, wakeup.expected_ns, wakeup.total_ns);
         }
     })?;
-    check_rows(recording, rows)?;
+    check_sums(recording.directory(), rows)?;
     histories.iter_mut().for_each(|(_, history)| history.close());
-    Ok(Recorded { name, histories })
+    Ok((Recorded { name, histories }, rows.read))
 }
 
 /// The longest period of each measure's tasks, ns, and the first and last seconds of each in which it was seen. Each task
