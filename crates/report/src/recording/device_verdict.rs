@@ -1,6 +1,6 @@
 //! The verdict of a check that was asked about devices: whether each holds on this machine.
 
-use super::verdict::{conditions, end_in_words, recording_verdict, times, total, when};
+use super::verdict::{conditions, end_in_words, not_idle, recording_verdict, times, total, when};
 use crate::Measurement;
 use crate::forecast::so_much_more;
 use crate::forecast::units::is_loop;
@@ -26,7 +26,7 @@ pub fn devices_verdict(measurement: &Measurement) -> String {
         .collect();
     sentences.push(format!("The worst wakeup ran {}.", worst.join(" and ")));
     sentences.extend(documents.iter().filter_map(|document| end_in_words(document)));
-    format!("{}{}", conditions(&documents), sentences.join(" "))
+    format!("{}{}{}", conditions(&documents), sentences.join(" "), not_idle(&documents))
 }
 
 /// The devices that were judged, each once, in the order in which they were asked about.

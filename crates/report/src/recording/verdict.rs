@@ -178,7 +178,15 @@ pub fn check_verdict(measurement: &Measurement) -> String {
     verdict += &format!(" The worst wakeup ran {}.", worst.join(" and "));
     let ends = documents.iter().filter_map(|document| end_in_words(document));
     verdict += &ends.map(|end| format!(" {end}")).collect::<String>();
-    format!("{}{verdict}", conditions(&documents))
+    format!("{}{verdict}{}", conditions(&documents), not_idle(&documents))
+}
+
+/// That the half without a load was no idle machine, to end a check's verdict.
+pub(super) fn not_idle(documents: &[&Document]) -> String {
+    let percent = documents.iter().find_map(|document| busy_with_others(document));
+    percent.map_or_else(String::new, |percent| {
+        format!(" Other programs kept the CPUs busy even when no load was added: {percent:.0} % of their time.")
+    })
 }
 
 /// What has to be known before a check's verdict is read: that it rests on less than it should.
@@ -191,10 +199,6 @@ pub(super) fn conditions(documents: &[&Document]) -> String {
         && load_name(only) == NO_LOAD
     {
         sentences.push("Only the idle half was measured: it ended before the load was measured.".to_owned());
-    }
-    if let Some(percent) = documents.iter().find_map(|document| busy_with_others(document)) {
-        let words = "Other programs kept the CPUs busy even when no load was added";
-        sentences.push(format!("{words}: {percent:.0} % of their time."));
     }
     sentences.extend(documents.iter().filter_map(|document| load_failure_in_words(document)));
     sentences.iter().map(|sentence| format!("{sentence} ")).collect()
