@@ -67,9 +67,23 @@ fn log() -> Columns {
 fn inputs() -> Columns {
     let moments = ["begin_ns", "injected_ns", "end_ns", "got_ns", "busy_ns", "blocked_ns", "seen_ns", "arrived_ns"];
     let numbers = ["bytes", "output_bytes", "repeat", "cpu_ns", "caused_cpu_ns", "run_delay_ns", "think_1996_ns"];
+    let counters = [
+        "minor_faults",
+        "major_faults",
+        "waits",
+        "preemptions",
+        "migrations",
+        "reads",
+        "writes",
+        "read_bytes",
+        "written_bytes",
+        "disk_read_bytes",
+        "disk_written_bytes",
+    ];
+    let numbers = numbers.into_iter().chain(counters).map(|name| (name, Same(5)));
     let texts = [("kind", "key"), ("label", "name"), ("task", ""), ("outcome", "outcome")];
     let first = [("number", Number(|row| row as i64))].into_iter().chain(moments.map(|name| (name, Number(at))));
-    first.chain(numbers.map(|name| (name, Same(5)))).chain(texts.map(|(name, words)| (name, text(words)))).collect()
+    first.chain(numbers).chain(texts.map(|(name, words)| (name, text(words)))).collect()
 }
 
 fn parts() -> Columns {

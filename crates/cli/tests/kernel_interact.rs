@@ -7,6 +7,7 @@ use punctual_recording::{
     Interaction, InteractionPart, Outcome, for_each_interaction_part, read_interaction_document, read_interactions,
 };
 use std::collections::BTreeMap;
+use std::path::Path;
 use support::interact::{done, example, script};
 use support::interact_truth::{KEYS, Tally, judge};
 use support::{code, json, run, stderr, stdout};
@@ -90,12 +91,20 @@ fn without_privilege_there_are_latencies_and_what_is_missing_is_said() {
     assert_eq!(answer["followed"], false);
     assert!(answer["blind"].to_string().contains("what the program was waiting for"), "{}", answer["blind"]);
     let inputs = answer["inputs"].as_array().unwrap();
+    let is_told = ["io", "children"].iter().all(|name| Path::new("/proc/thread-self").join(name).is_file());
     // Its start, eight letters, Enter.
     assert_eq!(inputs.len(), 10);
     for input in inputs.iter().filter(|input| input["kind"] == "key") {
         assert!(input["seen_ns"].as_u64().is_some() || input["outcome"] == "merged", "{input}");
         assert!(input["got_ns"].is_null() && input["think_1996_ns"].is_null(), "{input}");
+        // Counters need no privilege either: the letter is read and echoed.
+        let counters = &input["counters"];
+        if is_told && input["outcome"] == "seen" && input["label"] != "enter" {
+            assert!(counters["reads"].as_u64() >= Some(1) && counters["written_bytes"].as_u64() >= Some(1), "{input}");
+            assert!(counters["waits"].as_u64() >= Some(1) && counters["minor_faults"].is_u64(), "{input}");
+        }
     }
+    assert!(inputs[0]["kind"] == "start" && inputs[0]["counters"].is_null(), "{}", inputs[0]);
     // And again, out of the recording.
     let again = run(directory.path(), &["report", "a.punctual"]);
     assert!(

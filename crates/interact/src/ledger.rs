@@ -108,8 +108,9 @@ impl Ledger {
     fn keep(&mut self, done: Vec<Taken>) {
         for Taken { mut row, writer, handed_ns } in done {
             if let Some(spent) = self.spent.remove(&row.number) {
-                row.run_delay_ns = Some(spent.delayed_ns);
-                row.cpu_ns = row.cpu_ns.or(Some(spent.cpu_ns));
+                row.run_delay_ns = spent.delayed_ns;
+                row.cpu_ns = row.cpu_ns.or(spent.cpu_ns);
+                row.counters = Some(spent.counters);
             }
             if let (Some(Outcome::Seen), Some(end_ns), Some((tid, name))) = (row.outcome, row.seen_ns, writer) {
                 let stretches = self.eyes.as_mut().and_then(|eyes| eyes.stretches.as_mut());

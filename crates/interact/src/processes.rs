@@ -1,75 +1,285 @@
 //! What the kernel says without any privilege of a process and those that it started.
 
-use std::collections::HashSet;
+use punctual_recording::InputCounters;
+use std::collections::HashMap;
+use std::path::Path;
 
 /// Threads that are looked at; a program with more is not looked at in all.
 const MAX_THREADS: usize = 256;
 /// Processes likewise.
 const MAX_PROCESSES: usize = 64;
 
-/// CPU time and time kept from a CPU, ns.
+/// What was spent between two looks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Spent {
-    pub(crate) cpu_ns: u64,
-    pub(crate) delayed_ns: u64,
+    /// CPU time of the threads that are there at the end, ns.
+    pub(crate) cpu_ns: Option<u64>,
+    /// Time that they were kept from a CPU, ns.
+    pub(crate) delayed_ns: Option<u64>,
+    pub(crate) counters: InputCounters,
 }
 
-impl Spent {
-    /// What was added since; where a thread has ended meanwhile it is less than it was.
-    pub(crate) fn since(self, before: Spent) -> Spent {
-        Spent {
-            cpu_ns: self.cpu_ns.saturating_sub(before.cpu_ns),
-            delayed_ns: self.delayed_ns.saturating_sub(before.delayed_ns),
+/// What a thread has spent so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct OfThread {
+    /// CPU time and time kept from a CPU, ns.
+    times: Option<[u64; 2]>,
+    /// Sleeps, preemptions, changes of CPU.
+    counts: [Option<u64>; 3],
+}
+
+/// What a process has spent so far, ended threads and children that it has waited for included.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct OfProcess {
+    /// Page faults, without a disk and with one.
+    faults: [Option<u64>; 2],
+    /// Of the former those of children that it has waited for.
+    of_ended: Option<u64>,
+    /// Reads, writes, the bytes of both, and those of disks.
+    io: [Option<u64>; 6],
+}
+
+/// A look at a process and those below it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Account {
+    threads: HashMap<u32, OfThread>,
+    processes: HashMap<u32, OfProcess>,
+    /// Whether there were more, or some that ended meanwhile.
+    is_partial: bool,
+}
+
+impl Account {
+    /// What was spent since an earlier look. Counts are those of everybody, or absent.
+    pub(crate) fn since(&self, before: &Account) -> Spent {
+        let is_partial = self.is_partial || before.is_partial || self.lost_since(before);
+        let of_all = |value: &dyn Fn(&OfProcess) -> Option<u64>| {
+            let sum = |account: &Account| account.processes.values().map(value).sum::<Option<u64>>();
+            sum(self)?.checked_sub(sum(before)?).filter(|_| !is_partial)
+        };
+        // Nobody tells how often a thread that has ended slept.
+        let has_ended = before.threads.keys().any(|thread| !self.threads.contains_key(thread))
+            || self.of_ended() != before.of_ended();
+        let of_threads = |at: usize| {
+            let since = self.threads.iter().map(|(thread, now)| {
+                let before = before.threads.get(thread).map_or(Some(0), |before| before.counts[at]);
+                now.counts[at]?.checked_sub(before?)
+            });
+            since.sum::<Option<u64>>().filter(|_| !is_partial && !has_ended)
+        };
+        let [reads, writes, read_bytes, written_bytes, disk_read_bytes, disk_written_bytes] =
+            std::array::from_fn(|at| of_all(&|process| process.io[at]));
+        let counters = InputCounters {
+            minor_faults: of_all(&|process| process.faults[0]),
+            major_faults: of_all(&|process| process.faults[1]),
+            waits: of_threads(0),
+            preemptions: of_threads(1),
+            migrations: of_threads(2),
+            reads,
+            writes,
+            read_bytes,
+            written_bytes,
+            disk_read_bytes,
+            disk_written_bytes,
+        };
+        Spent { cpu_ns: self.time_since(before, 0), delayed_ns: self.time_since(before, 1), counters }
+    }
+
+    fn time_since(&self, before: &Account, at: usize) -> Option<u64> {
+        let times = self.threads.iter().filter_map(|(thread, now)| {
+            let before = before.threads.get(thread).and_then(|before| before.times);
+            Some(now.times?[at].saturating_sub(before.map_or(0, |times| times[at])))
+        });
+        times.reduce(u64::saturating_add)
+    }
+
+    /// Page faults of children that were waited for.
+    fn of_ended(&self) -> Option<u64> {
+        self.processes.values().map(|process| process.of_ended).sum()
+    }
+
+    /// Whether a process of then is gone, and nobody of the program has waited for it: what it spent is nowhere.
+    fn lost_since(&self, before: &Account) -> bool {
+        let gone = before.processes.iter().filter(|(process, _)| !self.processes.contains_key(process));
+        let gone: Vec<&OfProcess> = gone.map(|(_, of)| of).collect();
+        if gone.is_empty() {
+            return false;
         }
+        // What is gone had these, and those of whom it had waited for among them were counted then.
+        let spent: Option<u64> = gone.iter().map(|of| of.faults[0]?.checked_sub(of.of_ended?)).sum();
+        let taken_over = self.of_ended().zip(before.of_ended()).and_then(|(now, before)| now.checked_sub(before));
+        spent.zip(taken_over).is_none_or(|(spent, taken_over)| taken_over < spent)
+    }
+
+    /// Adds a process and its threads, and tells of its children; `false` where it has ended, or not all is told of it.
+    fn add(&mut self, process: u32, children: &mut Vec<u32>) -> bool {
+        let directory = format!("/proc/{process}");
+        let (Some(stat), Ok(tasks)) =
+            (words(&format!("{directory}/stat")), Path::new(&directory).join("task").read_dir())
+        else {
+            return false;
+        };
+        self.processes.insert(process, OfProcess::of(&stat, &words(&format!("{directory}/io")).unwrap_or_default()));
+        let mut is_whole = true;
+        for task in tasks.flatten() {
+            if self.threads.len() >= MAX_THREADS {
+                return false;
+            }
+            let of = |name: &str| words(&format!("{}/{name}", task.path().display()));
+            let thread = task.file_name().to_str().and_then(|name| name.parse().ok());
+            let (Some(thread), Some(status)) = (thread, of("status")) else {
+                is_whole = false;
+                continue;
+            };
+            let [times, moves] = ["schedstat", "sched"].map(|name| of(name).unwrap_or_default());
+            self.threads.insert(thread, OfThread::of(&times, &status, &moves));
+            match of("children") {
+                Some(list) => children.extend(list.split_whitespace().filter_map(|pid| pid.parse::<u32>().ok())),
+                None => is_whole = false,
+            }
+        }
+        is_whole
     }
 }
 
-/// What a process and those below it have spent so far; `None` where this kernel does not say.
-pub(crate) fn spent_by(process: u32) -> Option<Spent> {
-    let mut sum = None;
-    let (mut waiting, mut seen, mut threads) = (vec![process], HashSet::new(), 0);
+/// What a process and those below it have spent so far; `None` where it is not there.
+pub(crate) fn spent_by(process: u32) -> Option<Account> {
+    let mut account = Account::default();
+    let mut waiting = vec![process];
     while let Some(process) = waiting.pop() {
-        if seen.len() >= MAX_PROCESSES || threads >= MAX_THREADS {
-            break;
-        }
-        if !seen.insert(process) {
+        if account.processes.contains_key(&process) {
             continue;
         }
-        let tasks = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
-        for task in tasks {
-            threads += 1;
-            if threads > MAX_THREADS {
-                break;
-            }
-            let words = std::fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();
-            if let Some(spent) = parse(&words) {
-                let sum = sum.get_or_insert(Spent::default());
-                sum.cpu_ns += spent.cpu_ns;
-                sum.delayed_ns += spent.delayed_ns;
-            }
-            let children = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
-            waiting.extend(children.split_whitespace().take(MAX_PROCESSES).filter_map(|pid| pid.parse::<u32>().ok()));
+        if account.processes.len() >= MAX_PROCESSES || account.threads.len() >= MAX_THREADS {
+            account.is_partial = true;
+            break;
         }
+        account.is_partial |= !account.add(process, &mut waiting);
     }
-    sum
+    (!account.processes.is_empty()).then_some(account)
+}
+
+impl OfThread {
+    fn of(schedstat: &str, status: &str, sched: &str) -> OfThread {
+        let counts = [
+            named_number(status, "voluntary_ctxt_switches"),
+            named_number(status, "nonvoluntary_ctxt_switches"),
+            named_number(sched, "se.nr_migrations"),
+        ];
+        OfThread { times: times(schedstat), counts }
+    }
+}
+
+impl OfProcess {
+    fn of(stat: &str, io: &str) -> OfProcess {
+        // Behind the name, which may hold anything: state, parent, group, session, terminal, its group, flags, faults.
+        let faults = stat.rsplit(") ").next().unwrap_or_default().split(' ').skip(7).take(4);
+        let faults: Vec<Option<u64>> = faults.map(|word| word.parse().ok()).collect();
+        let fault = |at: usize| faults.get(at).copied().flatten();
+        let both = |at: usize| fault(at)?.checked_add(fault(at + 1)?);
+        let names = ["syscr", "syscw", "rchar", "wchar", "read_bytes", "write_bytes"];
+        OfProcess { faults: [both(0), both(2)], of_ended: fault(1), io: names.map(|name| named_number(io, name)) }
+    }
 }
 
 /// From `139000 1700 4`.
-fn parse(words: &str) -> Option<Spent> {
+fn times(words: &str) -> Option<[u64; 2]> {
     let mut words = words.split_whitespace();
-    Some(Spent { cpu_ns: words.next()?.parse().ok()?, delayed_ns: words.next()?.parse().ok()? })
+    Some([words.next()?.parse().ok()?, words.next()?.parse().ok()?])
+}
+
+/// A file of the kernel's; a process is called what it likes, in no encoding.
+fn words(path: &str) -> Option<String> {
+    std::fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The number behind a name at the beginning of a line.
+fn named_number(text: &str, name: &str) -> Option<u64> {
+    let mut lines = text.lines().filter_map(|line| line.split_once(':'));
+    let (_, number) = lines.find(|(before, _)| before.trim_end() == name)?;
+    number.trim().parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn thread(count: u64) -> OfThread {
+        OfThread { times: Some([count * 10, count]), counts: [Some(count); 3] }
+    }
+
+    fn process(own: u64, of_ended: u64) -> OfProcess {
+        let all = Some(own + of_ended);
+        OfProcess { faults: [all, Some(0)], of_ended: Some(of_ended), io: [all; 6] }
+    }
+
+    fn account(threads: &[(u32, OfThread)], processes: &[(u32, OfProcess)]) -> Account {
+        let (threads, processes) = (threads.iter().copied().collect(), processes.iter().copied().collect());
+        Account { threads, processes, is_partial: false }
+    }
+
     #[test]
     fn the_kernels_words_are_read() {
-        assert_eq!(parse("139000 1700 4\n"), Some(Spent { cpu_ns: 139_000, delayed_ns: 1_700 }));
-        assert_eq!(parse(""), None);
-        let (early, late) = (Spent { cpu_ns: 5, delayed_ns: 9 }, Spent { cpu_ns: 8, delayed_ns: 4 });
-        assert_eq!(late.since(early), Spent { cpu_ns: 3, delayed_ns: 0 });
+        assert_eq!(times("139000 1700 4\n"), Some([139_000, 1_700]));
+        assert_eq!(times(""), None);
+        let stat = "7 (a) b) S 1 7 7 34817 7 4194304 123 20 5 3 1 2";
+        let io = "rchar: 11\nwchar: 12\nsyscr: 13\nsyscw: 14\nread_bytes: 15\nwrite_bytes: 16\n";
+        let read = OfProcess::of(stat, io);
+        assert_eq!((read.faults, read.of_ended), ([Some(143), Some(8)], Some(20)));
+        assert_eq!(read.io, [13, 14, 11, 12, 15, 16].map(Some));
+        assert_eq!(OfProcess::of("", ""), OfProcess::default());
+        let status = "voluntary_ctxt_switches:\t9\nnonvoluntary_ctxt_switches:\t3\n";
+        let sched = "se.nr_migrations                             :                    2\n";
+        assert_eq!(OfThread::of("5 6 7", status, sched).counts, [Some(9), Some(3), Some(2)]);
+        assert_eq!(OfThread::of("5 6 7", status, "").counts, [Some(9), Some(3), None]);
+    }
+
+    #[test]
+    fn what_is_there_all_the_time_is_counted() {
+        let before = account(&[(7, thread(5))], &[(7, process(100, 40))]);
+        let now = account(&[(7, thread(8)), (8, thread(2))], &[(7, process(130, 40))]);
+        let Spent { cpu_ns, delayed_ns, counters } = now.since(&before);
+        assert_eq!((cpu_ns, delayed_ns), (Some(50), Some(5)));
+        assert_eq!((counters.waits, counters.minor_faults, counters.major_faults), (Some(5), Some(30), Some(0)));
+        // What one process does not tell is not told of all.
+        let mut other = now.clone();
+        other.processes.insert(9, OfProcess { io: [None; 6], ..process(1, 0) });
+        let counters = other.since(&before).counters;
+        assert_eq!((counters.reads, counters.minor_faults), (None, Some(31)));
+        let partial = Account { is_partial: true, ..now };
+        assert_eq!(partial.since(&before).counters, InputCounters::default());
+    }
+
+    #[test]
+    fn whoever_ends_takes_its_sleeps_along_and_leaves_its_faults_to_who_waited_for_it() {
+        let before = account(&[(7, thread(5)), (9, thread(5))], &[(7, process(100, 40)), (9, process(50, 0))]);
+        let reaped = account(&[(7, thread(6))], &[(7, process(100, 95))]);
+        let counters = reaped.since(&before).counters;
+        assert_eq!((counters.waits, counters.minor_faults, counters.reads), (None, Some(5), Some(5)));
+        // It has found somebody else to wait for it.
+        let lost = account(&[(7, thread(6))], &[(7, process(200, 40))]);
+        assert_eq!(lost.since(&before).counters, InputCounters::default());
+        // One that came and went.
+        let early = account(&[(7, thread(5))], &[(7, process(100, 40))]);
+        let counters = reaped.since(&early).counters;
+        assert_eq!((counters.waits, counters.minor_faults), (None, Some(55)));
+        // A thread that ended.
+        let two = account(&[(7, thread(5)), (8, thread(5))], &[(7, process(100, 40))]);
+        let one = account(&[(7, thread(6))], &[(7, process(110, 40))]);
+        assert_eq!((one.since(&two).counters.waits, one.since(&two).counters.writes), (None, Some(10)));
+    }
+
+    #[test]
+    fn what_this_process_does_is_counted() {
+        let before = spent_by(std::process::id()).expect("this process");
+        let bytes = std::fs::read("/proc/self/exe").expect("this program").len();
+        let after = spent_by(std::process::id()).expect("this process");
         assert_eq!(spent_by(u32::MAX), None);
+        let spent = after.since(&before);
+        assert!(spent.cpu_ns > Some(0), "{spent:?}");
+        // Where others of these tests start threads meanwhile a look may be partial.
+        if !before.is_partial && !after.is_partial {
+            let counters = spent.counters;
+            assert!(counters.minor_faults > Some(0) && counters.read_bytes >= Some(bytes as u64), "{counters:?}");
+        }
     }
 }

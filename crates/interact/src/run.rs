@@ -4,7 +4,7 @@ use crate::eyes::Eyes;
 use crate::ledger::Ledger;
 use crate::place::{Place, Via};
 use crate::plan::{InteractError, InteractPlan, InteractProgress, PaceMode};
-use crate::processes::{Spent, spent_by};
+use crate::processes::{Account, spent_by};
 use crate::script::{Press, Quiet, Step as ScriptStep};
 use crate::terminal::Program;
 use crate::track::Input;
@@ -100,7 +100,7 @@ struct Driver<'a> {
     ledger: Ledger,
     random: Random,
     /// The last input, and what had been spent as it was put in.
-    before: Option<(u32, Spent)>,
+    before: Option<(u32, Account)>,
     task: String,
     inputs: u64,
     last_input: Option<u64>,
@@ -172,8 +172,8 @@ impl Driver<'_> {
     fn put_in(&mut self, press: &Press) -> Result<Option<Over>, InteractError> {
         let is_counted = self.plan.pace != PaceMode::Full;
         let spent = if is_counted { spent_by(self.program.pid) } else { None };
-        if let (Some((number, before)), Some(now)) = (self.before.take(), spent) {
-            self.ledger.spent.insert(number, now.since(before));
+        if let (Some((number, before)), Some(now)) = (self.before.take(), &spent) {
+            self.ledger.spent.insert(number, now.since(&before));
         }
         let mut input = self.place.begin(press, &self.task);
         input.begin_ns = clock::monotonic_ns();
@@ -308,7 +308,7 @@ impl Driver<'_> {
         if let Some((number, before)) = self.before.take()
             && let Some(now) = spent_by(self.program.pid)
         {
-            self.ledger.spent.insert(number, now.since(before));
+            self.ledger.spent.insert(number, now.since(&before));
         }
         self.ledger.take_all(at_ns, |_, _| {});
         let document = self.document(None, over.0 == EndReason::CommandEnded);

@@ -103,6 +103,7 @@ pub use gaps::validation::{
     Keystroke, KeystrokeParts, SeenKeystroke, VALIDATION_SCHEMA, ValidationDocument, read_validation, write_validation,
 };
 pub use hint::{CHOOSE_ANOTHER_PLACE, Hint};
+pub use interactions::counters::InputCounters;
 pub use interactions::files::{
     INTERACTIONS_SCHEMA, Interaction, InteractionDocument, InteractionPart, InteractionWriter, MAX_INTERACTIONS,
     MAX_PARTS, OWN_PACE, for_each_interaction_part, read_interaction_document, read_interactions,

@@ -8,6 +8,7 @@ use crate::format::json_file::read_document;
 use crate::format::segments::{self, SegmentWriter};
 use crate::format::summarized::SummarizedWriter;
 use crate::format::table::{self, Schema, optional, required, signed, text};
+use crate::interactions::counters::{COUNTERS, InputCounters};
 use crate::interactions::outcome::Outcome;
 use punctual_codes::Awaited;
 use serde::{Deserialize, Serialize};
@@ -49,6 +50,17 @@ static INTERACTIONS: Schema = Schema {
         text("task").about("The task that it belongs to"),
         text("outcome").about("What became of it"),
         optional("caused_cpu_ns").about("CPU time of threads that were at work because of it, ns"),
+        optional("minor_faults").about("Page faults of the program without a disk, up to the next input"),
+        optional("major_faults").about("Page faults of the program that had to wait for a disk, up to the next input"),
+        optional("waits").about("Times that threads of the program went to sleep, up to the next input"),
+        optional("preemptions").about("Times that they left their CPU though they could have gone on"),
+        optional("migrations").about("Times that they changed CPU, up to the next input"),
+        optional("reads").about("System calls of the family of read, up to the next input"),
+        optional("writes").about("System calls of the family of write, up to the next input"),
+        optional("read_bytes").about("Bytes that those read, of files, pipes and terminals"),
+        optional("written_bytes").about("Bytes that those wrote"),
+        optional("disk_read_bytes").about("Bytes that the program asked of disks, up to the next input"),
+        optional("disk_written_bytes").about("Bytes that it left for disks to write, up to the next input"),
     ],
 };
 
@@ -98,6 +110,8 @@ pub struct Interaction {
     pub cpu_ns: Option<u64>,
     /// CPU time of threads while they were at work because of it, and up to when they slept after that.
     pub caused_cpu_ns: Option<u64>,
+    /// What the kernel counted of the program meanwhile; `None` where it said nothing.
+    pub counters: Option<InputCounters>,
     /// How long the program's threads were kept from a CPU meanwhile, by the kernel's own account.
     pub run_delay_ns: Option<u64>,
     /// How much of the time until it was seen the machine of 1996 calls thinking.
@@ -206,6 +220,9 @@ impl InteractionWriter {
         let outcome = Some(rows.text(row.outcome.map_or("", Outcome::name)));
         let maybe = |value: Option<u64>| value.and_then(signed);
         let [kind, label, task] = texts;
+        let counters = row.counters.unwrap_or_default().values().map(maybe);
+        let [minor_faults, major_faults, waits, preemptions, migrations, reads, writes, ..] = counters;
+        let [.., read_bytes, written_bytes, disk_read_bytes, disk_written_bytes] = counters;
         rows.push([
             Some(i64::from(row.number)),
             signed(row.begin_ns),
@@ -228,6 +245,17 @@ impl InteractionWriter {
             task,
             outcome,
             maybe(row.caused_cpu_ns),
+            minor_faults,
+            major_faults,
+            waits,
+            preemptions,
+            migrations,
+            reads,
+            writes,
+            read_bytes,
+            written_bytes,
+            disk_read_bytes,
+            disk_written_bytes,
         ]);
     }
 
@@ -315,16 +343,15 @@ pub fn read_interactions(recording: &Path) -> Result<Vec<Interaction>> {
                     run_delay_ns: maybe(13),
                     think_1996_ns: maybe(14),
                     caused_cpu_ns: maybe(20),
+                    counters: counters(|at| maybe(FIRST_COUNTER + at)),
                     merged_into: maybe(15).and_then(|number| u32::try_from(number).ok()),
                     kind: words(16),
                     label: words(17),
                     task: words(18),
                     outcome,
                 };
-                if !is_possible(&interaction) {
-                    return Err(invalid(format!(
-                        "holds an input that took longer than {MAX_INPUT_NS} ns, which no measurement writes"
-                    )));
+                if let Some(what) = impossible(&interaction) {
+                    return Err(invalid(what));
                 }
                 if outcome.is_none() {
                     let unknown: String = rows.get_text(19, row).chars().take(MAX_SHOWN).collect();
@@ -338,12 +365,26 @@ pub fn read_interactions(recording: &Path) -> Result<Vec<Interaction>> {
     Ok(read)
 }
 
-/// Whether nothing of an input came longer after it than can be added for all inputs.
-fn is_possible(input: &Interaction) -> bool {
+/// The column of the first counter.
+const FIRST_COUNTER: usize = 21;
+
+/// The counters, where any of them is there: recordings of before have no such columns.
+fn counters(of: impl Fn(usize) -> Option<u64>) -> Option<InputCounters> {
+    let values: [Option<u64>; COUNTERS] = std::array::from_fn(of);
+    values.iter().any(Option::is_some).then(|| InputCounters::of(values))
+}
+
+/// What of an input came longer after it, or was counted more often, than can be added for all inputs.
+fn impossible(input: &Interaction) -> Option<String> {
     let moments = [input.got_ns, input.busy_ns, input.blocked_ns, input.seen_ns, input.arrived_ns];
     let moments = moments.into_iter().flatten().chain([input.injected_ns, input.end_ns]);
     let times = [input.cpu_ns, input.caused_cpu_ns, input.run_delay_ns, input.think_1996_ns].into_iter().flatten();
-    moments.map(|at| at.saturating_sub(input.begin_ns)).chain(times).all(|ns| ns <= MAX_INPUT_NS)
+    if moments.map(|at| at.saturating_sub(input.begin_ns)).chain(times).any(|ns| ns > MAX_INPUT_NS) {
+        return Some(format!("holds an input that took longer than {MAX_INPUT_NS} ns, which no measurement writes"));
+    }
+    let counts = input.counters.unwrap_or_default().values();
+    let is_too_many = counts.into_iter().flatten().any(|count| count > MAX_COUNT);
+    is_too_many.then(|| format!("holds an input with a count beyond {MAX_COUNT}, which no measurement writes"))
 }
 
 /// Hands on every part of every input, those of one input together.
@@ -413,6 +454,9 @@ mod tests {
             merged_into: number.is_multiple_of(3).then_some(number + 1),
             bytes: 1,
             outcome: Some(Outcome::ALL[number as usize % 6]),
+            counters: counters(|at| {
+                number.is_multiple_of(4).then_some(at as u64 * 7).filter(|_| at as u32 != number % 9)
+            }),
             ..Interaction::default()
         }
     }
@@ -458,6 +502,19 @@ mod tests {
 
         std::fs::write(directory.path().join("interactions.json"), "{}").unwrap();
         assert_eq!(read_interaction_document(directory.path()).unwrap_err().kind(), ErrorKind::Invalid);
+    }
+
+    #[test]
+    fn counts_that_no_measurement_writes_are_refused() {
+        for (count, is_read) in [(MAX_COUNT, true), (MAX_COUNT + 1, false)] {
+            let directory = tempfile::tempdir().unwrap();
+            let mut writer = InteractionWriter::create(&Directory::make(directory.path()).unwrap()).unwrap();
+            let document = InteractionDocument { schema: INTERACTIONS_SCHEMA.to_owned(), ..Default::default() };
+            let counters = InputCounters { reads: Some(count), ..InputCounters::default() };
+            writer.push(&Interaction { counters: Some(counters), ..row(7) });
+            writer.finish(&document).unwrap();
+            assert_eq!(read_interactions(directory.path()).is_ok(), is_read, "{count}");
+        }
     }
 
     #[test]

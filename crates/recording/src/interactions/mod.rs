@@ -1,4 +1,5 @@
 //! What somebody who uses a program waits for.
 
+pub(crate) mod counters;
 pub(crate) mod files;
 pub(crate) mod outcome;

@@ -1,5 +1,6 @@
 //! The answer of `punctual interact`.
 
+use super::counters::CountersRow;
 use super::model::{Cause, InteractReport, KindSum, Part};
 use crate::answer::Answer;
 use crate::forecast::InterarrivalEntry;
@@ -357,6 +358,8 @@ struct InputRow<'a> {
     /// How long all threads of the program were kept from a CPU until the next input.
     run_delay_ns: Option<u64>,
     think_1996_ns: Option<u64>,
+    /// What the kernel counted of the program until the next input; `null` where it was not asked.
+    counters: Option<CountersRow>,
     bytes: u64,
     output_bytes: u64,
 }
@@ -384,6 +387,7 @@ impl<'a> InputRow<'a> {
             caused_cpu_ns: input.caused_cpu_ns,
             run_delay_ns: input.run_delay_ns,
             think_1996_ns: input.think_1996_ns,
+            counters: input.counters.as_ref().map(CountersRow::new),
             bytes: input.bytes,
             output_bytes: input.output_bytes,
         }

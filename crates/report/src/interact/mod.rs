@@ -1,6 +1,7 @@
 //! What somebody who uses a program waits for.
 
 mod answer;
+mod counters;
 mod learned;
 mod model;
 mod page;

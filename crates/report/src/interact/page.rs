@@ -1,6 +1,7 @@
 //! The page of a recording of `punctual interact`.
 
 use super::answer::InteractAnswer;
+use super::counters::counters_block;
 use super::model::{InteractReport, START};
 use crate::answer::value;
 use crate::encode::html::curve::{Curve, CurveLine, Mark, survival};
@@ -31,6 +32,12 @@ pub fn interact_page(report: &InteractReport<'_>) -> Page {
     sections.extend(over_time(report));
     sections.extend(causes(report));
     sections.push(longest(report));
+    sections.extend(counters_block(report).map(|blocks| Section {
+        id: "counters".into(),
+        title: "What was counted".into(),
+        lead: "From the kernel's account in /proc: what it does not tell has a dash.".into(),
+        blocks,
+    }));
     sections.push(waiting(report));
     let (table, _) = provenance(&[("inputs".to_owned(), document)]);
     sections.push(Section {

@@ -1,5 +1,6 @@
 //! Inputs and what came of them: text for people.
 
+use super::counters::counters;
 use super::model::{InteractReport, KindSum, Part, START};
 use crate::idle::percent;
 use crate::layout::{fitting, indented, microseconds, table};
@@ -37,6 +38,7 @@ pub fn text(report: &InteractReport<'_>) -> String {
     waiting(&mut text, report);
     causes(&mut text, report);
     longest(&mut text, report);
+    counters(&mut text, report);
     responsiveness(&mut text, report);
     limits(&mut text, report);
     cost(&mut text, report);
