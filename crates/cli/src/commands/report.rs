@@ -147,7 +147,7 @@ impl Measured {
         let paths: Vec<&PathBuf> = self.paths.iter().flatten().collect();
         let whose = match paths[..] {
             [one] => printable_path(one),
-            _ => format!("{} recordings", paths.len()),
+            _ => counted(paths.len() as u64, "recording"),
         };
         let wakeups = counted(missing, "wakeup");
         (missing > 0).then(|| format!("{whose}: {wakeups} of the figures are in no table: a file is missing"))
