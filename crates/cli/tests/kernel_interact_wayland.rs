@@ -3,60 +3,12 @@
 
 mod support;
 
-use punctual_recording::{
-    Interaction, InteractionPart, Outcome, for_each_interaction_part, read_interaction_document, read_interactions,
-};
-use std::collections::BTreeMap;
+use punctual_recording::{Interaction, Outcome, for_each_interaction_part, read_interactions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use support::interact::{Done, disturbed_ns, done, example, named, script};
+use support::interact::{Done, done, example};
+use support::interact_window::{Truth, needs};
 use support::{code, json, run, stderr, stdout};
-
-/// Keys, and the kind and name of the part that is theirs; `None`: nothing but the way there and back.
-const KEYS: [(char, Option<(&str, &str)>); 6] = [
-    ('c', Some(("own", "surface"))),
-    ('t', Some(("sleep", ""))),
-    ('r', Some(("sleep", ""))),
-    ('a', Some(("wait", "surface-server"))),
-    ('l', Some(("lock", "holder"))),
-    ('n', None),
-];
-/// Each key comes so often.
-const ROUNDS: usize = 22;
-/// So many are judged at least.
-const MIN_MET: usize = 60;
-/// An input of which others had more than this is set apart: whoever had a CPU meanwhile.
-const DISTURBED_NS: u64 = 100_000;
-/// And one of which the way to the program and to the screen took more than this.
-const DISTURBED_WAY_NS: u64 = 2_000_000;
-
-/// Returns from the test, loudly, unless these programs are there.
-macro_rules! needs {
-    ($test:literal, $($program:expr),+) => {
-        $(if !is_installed($program) {
-            support::skip($test, &format!("{} is not installed (scripts/setup --test)", $program));
-            return;
-        })+
-    };
-}
-
-fn is_installed(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
-}
-
-#[derive(Debug, Default)]
-struct Tally {
-    /// Keys that draw, and of those how many were seen, no earlier than the program drew and no later than it was told of that.
-    drawing: usize,
-    seen: usize,
-    /// Keys after which nothing is drawn, and of those how many were unanswered.
-    silent: usize,
-    unanswered: usize,
-    right: usize,
-    disturbed: usize,
-    wrong: Vec<String>,
-}
 
 /// Whether what is seen lies between the program's drawing and the compositor's word that it has shown it.
 fn is_seen_in_time(input: &Interaction, done: Done) -> bool {
@@ -64,105 +16,28 @@ fn is_seen_in_time(input: &Interaction, done: Done) -> bool {
     input.seen_ns.is_some_and(|seen| seen + 1_000 >= done.begin_ns + done.part_ns && seen <= shown_ns)
 }
 
-fn judge(tally: &mut Tally, input: &Interaction, parts: &[InteractionPart], done: Done) {
-    let latency = input.latency_ns().expect("it was seen");
-    assert_eq!(parts.iter().map(|part| part.ns).sum::<u64>(), latency, "parts add up: {input:?} {parts:?}");
-    let (_, expected) = KEYS.iter().find(|(key, _)| *key == done.key).expect("a known key");
-    let Some((kind, name)) = expected else { return };
-    let unknown_ns = parts.iter().map(|part| part.unknown_ns).sum::<u64>();
-    let of = |kind: &str, name: &str| named(parts, kind, name);
-    // So may the way there be, where others kept the compositor or the typist from a CPU.
-    let on_the_way = if *kind == "wait" { of("wait", "") - of(kind, name) } else { of("wait", "") };
-    if disturbed_ns(parts) > DISTURBED_NS || unknown_ns * 10 > latency || on_the_way > DISTURBED_WAY_NS {
-        tally.disturbed += 1;
-        return;
-    }
-    let largest = parts.iter().map(|part| of(&part.kind, &part.name)).max();
-    if largest == Some(of(kind, name)) {
-        tally.right += 1;
-    } else {
-        tally.wrong.push(format!("{done:?} {latency} {parts:?}"));
-    }
-}
-
-/// Once through the keys, into the tally.
-fn measure(tally: &mut Tally) {
-    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let (log, script_file) = (directory.path().join("log"), directory.path().join("truth.toml"));
-    std::fs::write(&script_file, script(KEYS.iter().map(|(key, _)| *key), KEYS.len() * ROUNDS)).unwrap();
-    let (program, log_word) = (example("interact_surface").display().to_string(), log.display().to_string());
-    let words = ["interact", "-q", "--json", "--via", "wayland", "-o", "a.punctual", "--script", "truth.toml", "--"];
-    let output = run(directory.path(), &[&words[..], &[&program, &log_word]].concat());
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
-    assert_eq!(json(&output)["followed"], true, "{}", stderr(&output));
-    let recording = directory.path().join("a.punctual");
-    let summary = read_interaction_document(&recording).unwrap().unwrap();
-    assert_eq!((summary.records_lost, summary.inputs as usize), (0, KEYS.len() * ROUNDS));
-    assert!(summary.background_outputs > 0, "the cursor blinks: {summary:?}");
-    let mut parts: BTreeMap<u32, Vec<InteractionPart>> = BTreeMap::new();
-    for_each_interaction_part(&recording, |part| parts.entry(part.number).or_default().push(part)).unwrap();
-    let inputs = read_interactions(&recording).unwrap();
-    let typed: Vec<&Interaction> = inputs.iter().filter(|input| input.kind != "start").collect();
-    let done = done(&log);
-    assert_eq!(typed.len(), done.len(), "the compositor loses no keys");
-    let mut reached_ns = 0;
-    for (input, done) in typed.iter().zip(&done) {
-        let ended_ns = done.drawn_ns.expect("a whole line");
-        let overlaps = reached_ns > input.begin_ns || ended_ns > input.end_ns;
-        reached_ns = ended_ns;
-        if done.key == '-' || overlaps || input.outcome == Some(Outcome::Merged) {
-            // On a machine that stands still for a while the next key comes before this one is worked on.
-            tally.disturbed += 1;
-            continue;
-        }
-        assert_eq!(input.label.chars().next(), Some(done.key));
-        if done.key == 'n' {
-            tally.silent += 1;
-            tally.unanswered += usize::from(input.outcome == Some(Outcome::Unanswered));
-            continue;
-        }
-        tally.drawing += 1;
-        if is_seen_in_time(input, *done) {
-            tally.seen += 1;
-        } else {
-            eprintln!("not seen in time: {input:?} {done:?}");
-        }
-        match parts.get(&input.number) {
-            Some(parts) => judge(tally, input, parts, *done),
-            None => assert!(summary.not_split > 0 || input.seen_ns.is_none(), "{input:?}"),
-        }
-    }
-}
-
 #[test]
 fn each_input_is_seen_when_the_compositor_has_shown_it_and_was_waited_for_because_of_what_the_program_did() {
     requires!("interact wayland truth", "terminal", "flight recorder", "kernel's thread ids", "unshifted clock");
     needs!("interact wayland truth", "sway");
-    let mut tally = Tally::default();
-    for _ in 0..support::MAX_ATTEMPTS {
-        measure(&mut tally);
-        eprintln!(
-            "{} of {} seen in time, {} of {} unanswered, {} right, {} wrong, {} set apart",
-            tally.seen,
-            tally.drawing,
-            tally.unanswered,
-            tally.silent,
-            tally.right,
-            tally.wrong.len(),
-            tally.disturbed
-        );
-        if tally.drawing >= 100 && tally.right + tally.wrong.len() >= MIN_MET {
-            break;
-        }
+    Truth {
+        via: "wayland",
+        program: "interact_surface",
+        keys: &[
+            ('c', Some(("own", "surface"))),
+            ('t', Some(("sleep", ""))),
+            ('r', Some(("sleep", ""))),
+            ('a', Some(("wait", "surface-server"))),
+            ('l', Some(("lock", "holder"))),
+            ('n', None),
+        ],
+        rounds: 22,
+        is_seen_in_time,
+        sets_overlaps_apart: true,
+        // Whoever types asks late for the next picture where it has no CPU for longer than a refresh.
+        seen_percent: 95,
     }
-    assert!(tally.drawing >= 100 && tally.silent >= 20, "too few: {tally:?}");
-    // Whoever types asks late for the next picture where it has no CPU for longer than a refresh.
-    assert!(tally.seen * 100 >= tally.drawing * 95, "{tally:?}");
-    // On a machine that stands still for a while the cursor's timer may look like a new one.
-    assert!(tally.unanswered * 100 >= tally.silent * 90, "{tally:?}");
-    let met = tally.right + tally.wrong.len();
-    assert!(met >= MIN_MET, "too few: {tally:?}");
-    assert!(tally.wrong.len() * 100 <= met, "{} of {met} wrong: {:#?}", tally.wrong.len(), tally.wrong);
+    .holds();
 }
 
 /// Of other terminals half of the keys wait 25 ms for a repaint timer.

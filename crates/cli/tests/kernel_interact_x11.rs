@@ -3,64 +3,17 @@
 
 mod support;
 
-use punctual_recording::{
-    Interaction, InteractionPart, Outcome, for_each_interaction_part, read_interaction_document, read_interactions,
-};
-use std::collections::BTreeMap;
+use punctual_recording::{Interaction, Outcome, read_interactions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use std::time::{Duration, Instant};
-use support::interact::{Done, disturbed_ns, done, example, named, script};
+use support::interact::{Done, example};
+use support::interact_window::{Truth, needs};
 use support::{code, json, run, stderr, stdout};
 use x11rb::connection::Connection;
 use x11rb::protocol::xproto::{ConnectionExt as _, ImageFormat};
 use x11rb::rust_connection::{DefaultStream, RustConnection};
-
-/// Keys, and the kind and name of the part that is theirs; `None`: nothing but the way there and back.
-const KEYS: [(char, Option<(&str, &str)>); 5] = [
-    ('c', Some(("own", "window"))),
-    ('t', Some(("sleep", ""))),
-    ('r', Some(("sleep", ""))),
-    ('a', Some(("wait", "window-server"))),
-    ('n', None),
-];
-/// Each key comes so often.
-const ROUNDS: usize = 26;
-/// So many are judged at least.
-const MIN_MET: usize = 60;
-/// An input of which others had more than this is set apart: whoever had a CPU meanwhile.
-const DISTURBED_NS: u64 = 100_000;
-/// And one of which the way to the program and to the screen took more than this.
-const DISTURBED_WAY_NS: u64 = 2_000_000;
-
-fn is_installed(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
-}
-
-/// Returns from the test, loudly, unless these programs are there.
-macro_rules! needs {
-    ($test:literal, $($program:expr),+) => {
-        $(if !is_installed($program) {
-            support::skip($test, &format!("{} is not installed (scripts/setup --test)", $program));
-            return;
-        })+
-    };
-}
-
-#[derive(Debug, Default)]
-struct Tally {
-    /// Keys that draw, and of those how many were seen, no earlier than the program drew and no later than the server had.
-    drawing: usize,
-    seen: usize,
-    /// Keys after which nothing is drawn, and of those how many were unanswered.
-    silent: usize,
-    unanswered: usize,
-    right: usize,
-    disturbed: usize,
-    wrong: Vec<String>,
-}
 
 /// Whether what is seen lies between the program's drawing and the server's answer that it was done.
 fn is_seen_in_time(input: &Interaction, done: Done) -> bool {
@@ -72,108 +25,26 @@ fn is_seen_in_time(input: &Interaction, done: Done) -> bool {
     })
 }
 
-fn judge(tally: &mut Tally, input: &Interaction, parts: &[InteractionPart], done: Done) {
-    let latency = input.latency_ns().expect("it was seen");
-    assert_eq!(parts.iter().map(|part| part.ns).sum::<u64>(), latency, "parts add up: {input:?} {parts:?}");
-    let (_, expected) = KEYS.iter().find(|(key, _)| *key == done.key).expect("a known key");
-    let Some((kind, name)) = expected else { return };
-    let unknown_ns = parts.iter().map(|part| part.unknown_ns).sum::<u64>();
-    if disturbed_ns(parts) > DISTURBED_NS || unknown_ns * 10 > latency {
-        tally.disturbed += 1;
-        return;
-    }
-    let of = |kind: &str, name: &str| named(parts, kind, name);
-    // So may the way there be, where others kept the server or the typist from a CPU.
-    let on_the_way = if *kind == "wait" { of("wait", "") - of(kind, name) } else { of("wait", "") };
-    if on_the_way > DISTURBED_WAY_NS {
-        tally.disturbed += 1;
-        return;
-    }
-    let largest = parts.iter().map(|part| of(&part.kind, &part.name)).max();
-    if largest == Some(of(kind, name)) {
-        tally.right += 1;
-    } else {
-        tally.wrong.push(format!("{done:?} {latency} {parts:?}"));
-    }
-}
-
-/// Once through the keys, into the tally.
-fn measure(tally: &mut Tally) {
-    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let (log, script_file) = (directory.path().join("log"), directory.path().join("truth.toml"));
-    let text = script(KEYS.iter().map(|(key, _)| *key), KEYS.len() * ROUNDS);
-    std::fs::write(&script_file, text).unwrap();
-    let (program, log_word) = (example("interact_window").display().to_string(), log.display().to_string());
-    let words = ["interact", "-q", "--json", "--via", "x11", "-o", "a.punctual", "--script", "truth.toml", "--"];
-    let output = run(directory.path(), &[&words[..], &[&program, &log_word]].concat());
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
-    assert_eq!(json(&output)["followed"], true, "{}", stderr(&output));
-    let recording = directory.path().join("a.punctual");
-    let summary = read_interaction_document(&recording).unwrap().unwrap();
-    assert_eq!((summary.records_lost, summary.inputs as usize), (0, KEYS.len() * ROUNDS));
-    assert!(summary.background_outputs > 0, "the cursor blinks: {summary:?}");
-    let mut parts: BTreeMap<u32, Vec<InteractionPart>> = BTreeMap::new();
-    for_each_interaction_part(&recording, |part| parts.entry(part.number).or_default().push(part)).unwrap();
-    let inputs = read_interactions(&recording).unwrap();
-    let typed: Vec<&Interaction> = inputs.iter().filter(|input| input.kind != "start").collect();
-    let done = done(&log);
-    assert_eq!(typed.len(), done.len(), "the server loses no keys");
-    for (input, done) in typed.iter().zip(&done) {
-        if done.key == '-' {
-            tally.disturbed += 1;
-            continue;
-        }
-        assert_eq!(input.label.chars().next(), Some(done.key));
-        if done.key == 'n' {
-            tally.silent += 1;
-            tally.unanswered += usize::from(input.outcome == Some(Outcome::Unanswered));
-            continue;
-        }
-        if input.outcome == Some(Outcome::Merged) {
-            // On a machine that stands still for a while the next key comes before this one is worked on.
-            tally.disturbed += 1;
-            continue;
-        }
-        tally.drawing += 1;
-        if is_seen_in_time(input, *done) {
-            tally.seen += 1;
-        } else {
-            eprintln!("not seen in time: {input:?} {done:?}");
-        }
-        match parts.get(&input.number) {
-            Some(parts) => judge(tally, input, parts, *done),
-            None => assert!(summary.not_split > 0 || input.seen_ns.is_none(), "{input:?}"),
-        }
-    }
-}
-
 #[test]
 fn each_input_is_seen_when_its_picture_is_drawn_and_was_waited_for_because_of_what_the_program_did() {
     requires!("interact x11 truth", "terminal", "flight recorder", "kernel's thread ids", "unshifted clock");
     needs!("interact x11 truth", "Xvfb");
-    let mut tally = Tally::default();
-    for _ in 0..support::MAX_ATTEMPTS {
-        measure(&mut tally);
-        let (seen, drawing) = (tally.seen, tally.drawing);
-        eprintln!(
-            "{seen} of {drawing} seen in time, {} of {} unanswered, {} right, {} wrong, {} set apart",
-            tally.unanswered,
-            tally.silent,
-            tally.right,
-            tally.wrong.len(),
-            tally.disturbed
-        );
-        if drawing >= 100 && tally.right + tally.wrong.len() >= MIN_MET {
-            break;
-        }
+    Truth {
+        via: "x11",
+        program: "interact_window",
+        keys: &[
+            ('c', Some(("own", "window"))),
+            ('t', Some(("sleep", ""))),
+            ('r', Some(("sleep", ""))),
+            ('a', Some(("wait", "window-server"))),
+            ('n', None),
+        ],
+        rounds: 26,
+        is_seen_in_time,
+        sets_overlaps_apart: false,
+        seen_percent: 99,
     }
-    assert!(tally.drawing >= 100 && tally.silent >= 20, "too few: {tally:?}");
-    assert!(tally.seen * 100 >= tally.drawing * 99, "{tally:?}");
-    // On a machine that stands still for a while the cursor's timer may look like a new one.
-    assert!(tally.unanswered * 100 >= tally.silent * 90, "{tally:?}");
-    let met = tally.right + tally.wrong.len();
-    assert!(met >= MIN_MET, "too few: {tally:?}");
-    assert!(tally.wrong.len() * 100 <= met, "{} of {met} wrong: {:#?}", tally.wrong.len(), tally.wrong);
+    .holds();
 }
 
 /// A picture of the display: when it was asked for, when it was there, and what it was.

@@ -1,7 +1,7 @@
 //! A DSL modem's datapump.
 
 use crate::Phase;
-use crate::bits::{bit_at, set_bit};
+use crate::bits;
 
 /// Banks of 64 taps that the echo canceller may have.
 pub const MAX_DMT_BANKS: u32 = 8;
@@ -11,7 +11,6 @@ const TONES: usize = SIZE / 2;
 const SAMPLES: usize = 1_024;
 const WINDOW: usize = 2_048;
 const BITS_WORDS: usize = 2_048;
-const BITS: u64 = 32 * BITS_WORDS as u64;
 const ECHO: usize = 8_192;
 const BANK: u32 = 64;
 /// `enum dmt_stage` and `enum dmt_sending` of `c/dmt.h`.
@@ -345,11 +344,7 @@ impl DmtState {
             return;
         }
         let needed = symbols as u64 * u64::from(self.send_loaded);
-        while self.bits_given - self.bits_sent < needed.min(BITS) {
-            let Some(bit) = bit_to_send() else { break };
-            set_bit(&mut self.send_ring, self.bits_given, bit);
-            self.bits_given += 1;
-        }
+        bits::give_bits(&mut self.send_ring, &mut self.bits_given, self.bits_sent, needed, bit_to_send);
     }
 
     /// Puts the samples of a symbol where the pump takes them; as many as there is room for.
@@ -366,10 +361,7 @@ impl DmtState {
 
     /// Takes the bits that were received out of their ring.
     pub fn take_bits(&mut self, received_bit: &mut impl FnMut(bool)) {
-        while self.bits_taken < self.bits_received {
-            received_bit(bit_at(&self.receive_ring, self.bits_taken));
-            self.bits_taken += 1;
-        }
+        bits::take_bits(&self.receive_ring, &mut self.bits_taken, self.bits_received, received_bit);
     }
 }
 

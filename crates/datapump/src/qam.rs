@@ -1,6 +1,6 @@
 //! A modem's datapump.
 
-use crate::bits::{bit_at, set_bit};
+use crate::bits;
 
 /// Samples a second, received as well as sent.
 pub const SAMPLE_RATE: u32 = 7_200;
@@ -19,7 +19,6 @@ const SYNC: usize = 64;
 const TRAINING: usize = 64;
 const WINDOW: usize = 256;
 const BITS_WORDS: usize = 64;
-const BITS: u64 = 32 * BITS_WORDS as u64;
 /// `enum qam_stage` of `c/qam.h`.
 const CONNECTED: u32 = 5;
 const ECHO: usize = (ECHO_BANK * MAX_ECHO_BANKS) as usize;
@@ -310,25 +309,16 @@ impl QamState {
     /// Puts the bits of the next so many samples into the ring, while connected. More than 1,000 samples at 6 bits a
     /// symbol do not fit.
     pub fn give_bits(&mut self, samples: usize, bit_to_send: &mut impl FnMut() -> Option<bool>) {
-        let state = self;
-        if state.stage != CONNECTED {
+        if self.stage != CONNECTED {
             return;
         }
-        let needed = (samples as u64 / 3 + 1) * u64::from(state.bits);
-        while state.bits_given - state.bits_sent < needed.min(BITS) {
-            let Some(bit) = bit_to_send() else { break };
-            set_bit(&mut state.send_bits, state.bits_given, bit);
-            state.bits_given += 1;
-        }
+        let needed = (samples as u64 / 3 + 1) * u64::from(self.bits);
+        bits::give_bits(&mut self.send_bits, &mut self.bits_given, self.bits_sent, needed, bit_to_send);
     }
 
     /// Takes the bits that were received out of their ring.
     pub fn take_bits(&mut self, received_bit: &mut impl FnMut(bool)) {
-        let state = self;
-        while state.bits_taken < state.bits_received {
-            received_bit(bit_at(&state.receive_bits, state.bits_taken));
-            state.bits_taken += 1;
-        }
+        bits::take_bits(&self.receive_bits, &mut self.bits_taken, self.bits_received, received_bit);
     }
 }
 

@@ -4,6 +4,7 @@
 
 pub(crate) mod interact;
 pub(crate) mod interact_truth;
+pub(crate) mod interact_window;
 pub(crate) mod measured;
 
 use serde_json::Value;

@@ -1,0 +1,176 @@
+//! Programs that do a known thing for each key, draw, and log it: whether each input is seen when that is shown, and its largest
+//! part is what the program did. By X11 `examples/interact_window.rs`, by Wayland `examples/interact_surface.rs`.
+
+use super::interact::{Done, disturbed_ns, done, example, named, script};
+use super::{MAX_ATTEMPTS, code, json, run, stderr};
+use punctual_recording::{
+    Interaction, InteractionPart, Outcome, for_each_interaction_part, read_interaction_document, read_interactions,
+};
+use std::collections::BTreeMap;
+
+/// So many are judged at least.
+const MIN_MET: usize = 60;
+/// An input of which others had more than this is set apart: whoever had a CPU meanwhile.
+const DISTURBED_NS: u64 = 100_000;
+/// And one of which the way to the program and to the screen took more than this.
+const DISTURBED_WAY_NS: u64 = 2_000_000;
+
+pub(crate) fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
+}
+
+/// Returns from the test, loudly, unless these programs are there.
+#[allow(unused_macros, reason = "each test binary uses a part of this")]
+macro_rules! needs {
+    ($test:literal, $($program:expr),+) => {
+        $(if !$crate::support::interact_window::is_installed($program) {
+            $crate::support::skip($test, &format!("{} is not installed (scripts/setup --test)", $program));
+            return;
+        })+
+    };
+}
+#[allow(unused_imports, reason = "each test binary uses a part of this")]
+pub(crate) use needs;
+
+/// A program, how it is used, and what is expected.
+pub(crate) struct Truth {
+    /// As `--via` takes it.
+    pub(crate) via: &'static str,
+    /// Among the examples.
+    pub(crate) program: &'static str,
+    /// Keys, and the kind and name of the part that is theirs; `None`: nothing is drawn after it.
+    pub(crate) keys: &'static [(char, Option<(&'static str, &'static str)>)],
+    /// Each key comes so often.
+    pub(crate) rounds: usize,
+    /// Whether what is seen lies between the program's drawing and the word that it is shown.
+    pub(crate) is_seen_in_time: fn(&Interaction, Done) -> bool,
+    /// Whether a key that comes before the last one is shown says nothing.
+    pub(crate) sets_overlaps_apart: bool,
+    /// Of a hundred keys that draw so many are seen in time at least.
+    pub(crate) seen_percent: usize,
+}
+
+#[derive(Debug, Default)]
+struct Tally {
+    /// Keys that draw, and of those how many were seen, no earlier than the program drew and no later than it was shown.
+    drawing: usize,
+    seen: usize,
+    /// Keys after which nothing is drawn, and of those how many were unanswered.
+    silent: usize,
+    unanswered: usize,
+    right: usize,
+    disturbed: usize,
+    wrong: Vec<String>,
+}
+
+impl Truth {
+    /// Uses the program until enough was judged, and holds that to what is expected.
+    pub(crate) fn holds(&self) {
+        let mut tally = Tally::default();
+        for _ in 0..MAX_ATTEMPTS {
+            self.measure(&mut tally);
+            let (seen, drawing) = (tally.seen, tally.drawing);
+            eprintln!(
+                "{seen} of {drawing} seen in time, {} of {} unanswered, {} right, {} wrong, {} set apart",
+                tally.unanswered,
+                tally.silent,
+                tally.right,
+                tally.wrong.len(),
+                tally.disturbed
+            );
+            if drawing >= 100 && tally.right + tally.wrong.len() >= MIN_MET {
+                break;
+            }
+        }
+        assert!(tally.drawing >= 100 && tally.silent >= 20, "too few: {tally:?}");
+        assert!(tally.seen * 100 >= tally.drawing * self.seen_percent, "{tally:?}");
+        // On a machine that stands still for a while the cursor's timer may look like a new one.
+        assert!(tally.unanswered * 100 >= tally.silent * 90, "{tally:?}");
+        let met = tally.right + tally.wrong.len();
+        assert!(met >= MIN_MET, "too few: {tally:?}");
+        assert!(tally.wrong.len() * 100 <= met, "{} of {met} wrong: {:#?}", tally.wrong.len(), tally.wrong);
+    }
+
+    /// Once through the keys, into the tally.
+    fn measure(&self, tally: &mut Tally) {
+        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let (log, script_file) = (directory.path().join("log"), directory.path().join("truth.toml"));
+        let count = self.keys.len() * self.rounds;
+        std::fs::write(&script_file, script(self.keys.iter().map(|(key, _)| *key), count)).unwrap();
+        let (program, log_word) = (example(self.program).display().to_string(), log.display().to_string());
+        let words = ["interact", "-q", "--json", "--via", self.via, "-o", "a.punctual", "--script", "truth.toml", "--"];
+        let output = run(directory.path(), &[&words[..], &[&program, &log_word]].concat());
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        assert_eq!(json(&output)["followed"], true, "{}", stderr(&output));
+        let recording = directory.path().join("a.punctual");
+        let summary = read_interaction_document(&recording).unwrap().unwrap();
+        assert_eq!((summary.records_lost, summary.inputs as usize), (0, count));
+        assert!(summary.background_outputs > 0, "the cursor blinks: {summary:?}");
+        let mut parts: BTreeMap<u32, Vec<InteractionPart>> = BTreeMap::new();
+        for_each_interaction_part(&recording, |part| parts.entry(part.number).or_default().push(part)).unwrap();
+        let inputs = read_interactions(&recording).unwrap();
+        let typed: Vec<&Interaction> = inputs.iter().filter(|input| input.kind != "start").collect();
+        let done = done(&log);
+        assert_eq!(typed.len(), done.len(), "no keys are lost");
+        let mut reached_ns = 0;
+        for (input, done) in typed.iter().zip(&done) {
+            let overlaps = self.sets_overlaps_apart && is_overlapping(input, *done, &mut reached_ns);
+            if done.key == '-' || overlaps {
+                tally.disturbed += 1;
+                continue;
+            }
+            assert_eq!(input.label.chars().next(), Some(done.key));
+            if done.key == 'n' {
+                tally.silent += 1;
+                tally.unanswered += usize::from(input.outcome == Some(Outcome::Unanswered));
+                continue;
+            }
+            if input.outcome == Some(Outcome::Merged) {
+                // On a machine that stands still for a while the next key comes before this one is worked on.
+                tally.disturbed += 1;
+                continue;
+            }
+            tally.drawing += 1;
+            if (self.is_seen_in_time)(input, *done) {
+                tally.seen += 1;
+            } else {
+                eprintln!("not seen in time: {input:?} {done:?}");
+            }
+            match parts.get(&input.number) {
+                Some(parts) => self.judge(tally, input, parts, *done),
+                None => assert!(summary.not_split > 0 || input.seen_ns.is_none(), "{input:?}"),
+            }
+        }
+    }
+
+    fn judge(&self, tally: &mut Tally, input: &Interaction, parts: &[InteractionPart], done: Done) {
+        let latency = input.latency_ns().expect("it was seen");
+        assert_eq!(parts.iter().map(|part| part.ns).sum::<u64>(), latency, "parts add up: {input:?} {parts:?}");
+        let (_, expected) = self.keys.iter().find(|(key, _)| *key == done.key).expect("a known key");
+        let Some((kind, name)) = expected else { return };
+        let unknown_ns = parts.iter().map(|part| part.unknown_ns).sum::<u64>();
+        let of = |kind: &str, name: &str| named(parts, kind, name);
+        // So may the way there be, where others kept the display's server or the typist from a CPU.
+        let on_the_way = if *kind == "wait" { of("wait", "") - of(kind, name) } else { of("wait", "") };
+        if disturbed_ns(parts) > DISTURBED_NS || unknown_ns * 10 > latency || on_the_way > DISTURBED_WAY_NS {
+            tally.disturbed += 1;
+            return;
+        }
+        let largest = parts.iter().map(|part| of(&part.kind, &part.name)).max();
+        if largest == Some(of(kind, name)) {
+            tally.right += 1;
+        } else {
+            tally.wrong.push(format!("{done:?} {latency} {parts:?}"));
+        }
+    }
+}
+
+/// Whether a key came before the last one was shown, or was not done with before the next one. `reached_ns` is when the last
+/// one was shown.
+fn is_overlapping(input: &Interaction, done: Done, reached_ns: &mut u64) -> bool {
+    let ended_ns = done.drawn_ns.expect("a whole line");
+    let overlaps = *reached_ns > input.begin_ns || ended_ns > input.end_ns;
+    *reached_ns = ended_ns;
+    overlaps || input.outcome == Some(Outcome::Merged)
+}
