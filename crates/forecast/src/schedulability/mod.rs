@@ -15,6 +15,7 @@ mod server;
 mod simulate;
 mod supply;
 mod tasks;
+mod words;
 
 pub use admission::{Admission, AdmissionLimits, DeadlineParameters, admission};
 pub use analysis::{Analysis, CpuAnalysis, ReservationAnalysis, Standing, TaskAnalysis, analyse, standing};

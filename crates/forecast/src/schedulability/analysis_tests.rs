@@ -1,0 +1,196 @@
+//! Whole answers about task sets.
+
+use super::*;
+use crate::schedulability::Analysed;
+use crate::testing::{Random, input};
+
+fn set(text: &str) -> TaskSet {
+    TaskSet::parse_toml(text).unwrap()
+}
+
+const MODEM_AND_AUDIO: &str = r#"
+    [[task]]
+    name = "modem"
+    period = "11.25ms"
+    compute = "3.3ms"
+    priority = 90
+    [[task]]
+    name = "audio"
+    period = "16ms"
+    compute = "2ms"
+    priority = 80
+"#;
+
+#[test]
+fn a_modem_above_audio() {
+    let found = analyse(&set(MODEM_AND_AUDIO), None).unwrap();
+    assert_eq!(found.standing, Standing::Schedulable);
+    let responses: Vec<_> = found.tasks.iter().map(|task| task.plain.response_ns).collect();
+    assert_eq!(responses, [Some(3_300_000), Some(5_300_000)]);
+    // Nothing ties their releases to each other.
+    assert!(found.tasks.iter().all(|task| task.plain.analysed == Analysed::ResponseTime));
+    // Blocked for 11.25 - 3.3 ms the modem is just in time; audio bears 16 - 2 - 2 * 3.3.
+    let bears: Vec<_> = found.tasks.iter().map(|task| task.bears_ns.unwrap() / 10_000).collect();
+    assert_eq!(bears, [794, 739]);
+    let cpu = &found.cpus[0];
+    assert!(cpu.utilization < cpu.liu_layland.unwrap() && cpu.hyperbolic.unwrap() < 2.0);
+    // Neither a deadline task nor a reservation: nothing to ask of EDF.
+    assert_eq!(cpu.edf, None);
+}
+
+#[test]
+fn the_task_that_breaks_and_what_fixes_it() {
+    let broken =
+        MODEM_AND_AUDIO.replace("priority = 90", "priority = 70").replace("compute = \"2ms\"", "compute = \"9ms\"");
+    let found = analyse(&set(&broken), None).unwrap();
+    assert_eq!((found.standing, found.breaks.as_deref()), (Standing::NotSchedulable, Some("modem")));
+    assert!(
+        found.verdict.contains("`modem` may take 12.3 ms") && found.verdict.contains("11.2 ms"),
+        "{}",
+        found.verdict
+    );
+    let text = found.fixes.join("\n");
+    assert!(text.contains("most urgent first: modem, audio"), "{text}");
+    assert!(text.contains("`audio` computing for 7.95 ms") && text.contains("`modem` computing for 2.25 ms"), "{text}");
+    assert!(text.contains("a deadline of 12.3 ms for `modem`"), "{text}");
+}
+
+#[test]
+fn where_no_order_does_edf_may() {
+    // 94 % of the CPU; whichever comes second takes 4.2 or 6.2 ms.
+    let text = "[[task]]\nname=\"a\"\nperiod=\"4ms\"\ncompute=\"2ms\"\npriority=2\n\
+                [[task]]\nname=\"b\"\nperiod=\"5ms\"\ncompute=\"2.2ms\"\npriority=1\n";
+    let found = analyse(&set(text), None).unwrap();
+    assert_eq!(found.breaks.as_deref(), Some("b"));
+    assert_eq!(found.fixes[0], "EDF (SCHED_DEADLINE) in place of fixed priorities");
+}
+
+#[test]
+fn standings_have_names_in_json() {
+    let all = [Standing::Schedulable, Standing::OnAverage, Standing::NotSchedulable, Standing::Unknown];
+    assert_eq!(all.map(Standing::name), ["schedulable", "on-average", "not-schedulable", "unknown"]);
+}
+
+#[test]
+fn deadline_tasks_that_the_kernel_admits_wrongly() {
+    let text = "cpus = 1\n[[task]]\nname=\"a\"\nperiod=\"100ms\"\ncompute=\"5ms\"\ndeadline=\"5ms\"\npolicy=\"deadline\"\n\
+                [[task]]\nname=\"b\"\nperiod=\"100ms\"\ncompute=\"5ms\"\ndeadline=\"5ms\"\npolicy=\"deadline\"\n";
+    let found = analyse(&set(text), None).unwrap();
+    assert_eq!(found.standing, Standing::NotSchedulable);
+    assert_eq!(found.admission.unwrap().refused, None);
+    assert!(found.notes.iter().any(|note| note.contains("wrongly")), "{:?}", found.notes);
+}
+
+#[test]
+fn a_lone_deadline_task_costs_what_it_computes() {
+    let text = "[[task]]\nname=\"d\"\nperiod=\"10ms\"\ncompute=\"3ms\"\npolicy=\"deadline\"\n\
+                [[task]]\nname=\"f\"\nperiod=\"20ms\"\ncompute=\"4ms\"\ndeadline=\"7ms\"\n";
+    let found = analyse(&set(text), None).unwrap();
+    assert_eq!((found.standing, found.tasks[1].plain.response_ns), (Standing::Schedulable, Some(7_000_000)));
+}
+
+#[test]
+fn deadline_tasks_share_the_cpus_unless_each_is_a_root_domain() {
+    let task = |name: &str, cpu: u32, compute: u32| {
+        format!("[[task]]\nname=\"{name}\"\ncpu={cpu}\nperiod=\"10ms\"\ncompute=\"{compute}ms\"\npolicy=\"deadline\"\n")
+    };
+    // Both on one CPU are too much for it; on two they have one each.
+    let pair = task("a", 0, 6) + &task("b", 0, 6);
+    let shared = analyse(&set(&format!("cpus = 2\n{pair}")), None).unwrap();
+    assert_eq!(shared.standing, Standing::Schedulable);
+    assert!(shared.global.as_ref().is_some_and(|global| global.response && global.cpus == 2), "{shared:?}");
+    let apart = analyse(&set(&format!("cpus = 2\npartitioned = true\n{pair}")), None).unwrap();
+    assert_eq!((apart.standing, apart.global), (Standing::NotSchedulable, None));
+    // Three of them no test lets pass, although a CPU each and a third of each other might do.
+    let three = format!("cpus = 2\n{}{}", pair, task("c", 1, 6));
+    let found = analyse(&set(&three), None).unwrap();
+    assert_eq!(found.standing, Standing::Unknown);
+    assert!(found.verdict.contains("no test shows that global EDF on 2 CPUs"), "{}", found.verdict);
+}
+
+#[test]
+fn more_than_all_cpus_is_too_much_whoever_is_late() {
+    let task = |name: &str, cpu: u32, rest: &str| {
+        format!("[[task]]\nname=\"{name}\"\ncpu={cpu}\nperiod=\"10ms\"\ncompute=\"7ms\"\n{rest}\n")
+    };
+    let text = task("d", 0, "policy=\"deadline\"") + &task("a", 0, "") + &task("b", 1, "");
+    let found = analyse(&set(&text), None).unwrap();
+    assert_eq!(found.verdict, "not schedulable: all tasks together ask for 2.10 CPUs, and there are 2");
+    assert_eq!((found.standing, found.breaks), (Standing::NotSchedulable, None));
+    assert_eq!(standing(&set(&text)).0, Standing::NotSchedulable);
+}
+
+#[test]
+fn jitter_counts_from_the_wakeup() {
+    let text = "[[task]]\nname=\"a\"\nperiod=\"10ms\"\ncompute=\"3ms\"\ndeadline=\"8ms\"\npolicy=\"deadline\"\njitter=\"2ms\"\n\
+                [[task]]\nname=\"b\"\nperiod=\"10ms\"\ncompute=\"3ms\"\ndeadline=\"8ms\"\npolicy=\"deadline\"\n";
+    // Woken 2 late it may wait 3 for the other and compute 3: done at 8.
+    assert_eq!(analyse(&set(text), None).unwrap().standing, Standing::Schedulable);
+    let later = analyse(&set(&text.replace("jitter=\"2ms\"", "jitter=\"2.1ms\"")), None).unwrap();
+    assert_eq!((later.standing, later.breaks.as_deref()), (Standing::NotSchedulable, Some("a")));
+}
+
+#[test]
+fn reservations_under_both_supplies() {
+    let text = "[[reservation]]\nname=\"r\"\nbudget=\"1ms\"\nperiod=\"6ms\"\n\
+                [[task]]\nname=\"modem\"\nperiod=\"12.5ms\"\ncompute=\"1.84ms\"\nreservation=\"r\"\n";
+    let found = analyse(&set(text), None).unwrap();
+    let modem = found.tasks[0].plain;
+    // Fixed: 5 + 6 + 0.84; floating: 5 more.
+    assert_eq!((modem.fixed_slot_ns, modem.response_ns), (Some(11_840_000), Some(16_840_000)));
+    assert_eq!(found.standing, Standing::NotSchedulable);
+    // All of its work in one budget: after 2 * (6 - 1.84) ms of nothing it is done in time; with two it is not.
+    let fix = "reservation `r` of 1.84 ms in every 6.00 ms (it has 1.00 ms)";
+    assert!(found.fixes.iter().any(|found| found == fix), "{:?}", found.fixes);
+    assert_eq!(
+        (found.reservations[0].fixed_blackout_ns, found.reservations[0].floating_blackout_ns),
+        (5_000_000, 10_000_000)
+    );
+}
+
+#[test]
+fn offsets_keep_tasks_apart() {
+    let text = "[[task]]\nname=\"a\"\nperiod=\"10ms\"\ncompute=\"4ms\"\ndeadline=\"5ms\"\npriority=2\n\
+                [[task]]\nname=\"b\"\nperiod=\"10ms\"\ncompute=\"4ms\"\ndeadline=\"5ms\"\npriority=1\noffset=\"5ms\"\n";
+    assert_eq!(analyse(&set(text), None).unwrap().standing, Standing::Schedulable);
+    // Deadline tasks of other CPUs would come between; there are none.
+    assert_eq!(analyse(&set(&format!("cpus = 2\n{text}")), None).unwrap().standing, Standing::Schedulable);
+    let together = analyse(&set(&text.replace("offset=\"5ms\"", "")), None).unwrap();
+    assert_eq!(together.breaks.as_deref(), Some("b"));
+}
+
+#[test]
+fn offsets_that_are_left_out_leave_open_what_only_they_could_mend() {
+    let task = |name: &str, compute: u32, deadline: u32, offset: u32| {
+        format!(
+            "[[task]]\nname=\"{name}\"\nperiod=\"6ms\"\ncompute=\"{compute}ms\"\ndeadline=\"{deadline}ms\"\npriority=2\noffset=\"{offset}ms\"\n"
+        )
+    };
+    // Played through by hand both are in time: `a` runs from 1 to 5, `b` from 5 to 6.
+    let found = analyse(&set(&format!("{}{}", task("a", 4, 4, 1), task("b", 1, 2, 5))), None).unwrap();
+    assert_eq!(found.standing, Standing::Unknown, "{}", found.verdict);
+    assert!(found.notes.iter().any(|note| note.starts_with("offsets count only")), "{:?}", found.notes);
+    // Late by itself, and more than a CPU can do, no offset mends.
+    for hopeless in [[task("a", 4, 3, 1), task("b", 1, 2, 5)], [task("a", 4, 6, 1), task("b", 3, 6, 5)]] {
+        let found = analyse(&set(&hopeless.concat()), None).unwrap();
+        assert_eq!(found.standing, Standing::NotSchedulable, "{}", found.verdict);
+    }
+}
+
+#[test]
+fn a_latency_once_an_hour_is_borne_on_average_only() {
+    // Ten hours; stalls of 12 ms twenty times an hour, which the modem's deadline cannot bear.
+    let mut random = Random(3);
+    let mut late: Vec<(u64, u64)> = (0..200)
+        .map(|_| ((random.uniform() * 3.6e13) as u64, 12_000_000 + (random.exponential() * 1e5) as u64))
+        .collect();
+    late.sort_unstable();
+    let input = input(1_000_000, &late, 36_000_000, Some(0));
+    let found = analyse(&set(MODEM_AND_AUDIO), Some((&input, Stage::Total))).unwrap();
+    assert_eq!((found.standing, found.breaks.as_deref()), (Standing::OnAverage, Some("modem")));
+    let figure = found.tasks[0].latency.as_ref().unwrap();
+    // An hour in periods of 11.25 ms.
+    assert_eq!(figure.activations, 320_000.0);
+    assert!(!figure.is_longest_seen && figure.charged_ns > 12_000_000 && figure.pseudo_ns < 50_000);
+    assert!(found.tasks[0].with_pseudo.unwrap().response_ns < found.tasks[0].with_blocking.unwrap().response_ns);
+}

@@ -1,0 +1,87 @@
+//! How an answer about a task set is put into sentences.
+
+use super::admission::Admission;
+use super::edf::Edf;
+use super::global::GlobalEdf;
+use super::outcome::{Analysed, Outcome, leaves_out_offsets};
+use super::pseudo::LatencyFigure;
+use super::tasks::TaskSet;
+use punctual_recording::format_ns;
+
+/// A usual tick of the kernel's clock, ns.
+const TICK_NS: u64 = 4_000_000;
+
+/// What must be known of how offsets and short budgets are taken.
+pub(super) fn assumptions(set: &TaskSet) -> impl Iterator<Item = String> {
+    let offsets = leaves_out_offsets(set).then_some(
+        "offsets count only on CPUs where all tasks have fixed priorities, no two the same, deadlines within their periods, and neither \
+         jitter nor blocking: elsewhere tasks are taken to start together",
+    );
+    let is_short = set.reservations.iter().any(|reservation| reservation.budget_ns < TICK_NS);
+    let budgets = is_short.then_some(
+        "a kernel that enforces budgets at its tick (4 ms at 250 Hz) may serve a budget shorter than that up to a tick later than a \
+         floating budget allows for",
+    );
+    offsets.into_iter().chain(budgets).map(str::to_owned)
+}
+
+/// Which task is late, and by what analysis.
+pub(super) fn late_in_words(set: &TaskSet, global: Option<&GlobalEdf>, index: usize, outcome: &Outcome) -> String {
+    let name = &set.tasks[index].name;
+    match outcome.analysed {
+        Analysed::Demand if global.is_some() => {
+            format!("not schedulable: the CPUs that `{name}` shares cannot do all that their deadline tasks ask for")
+        }
+        Analysed::Demand => format!("not schedulable: EDF cannot meet the deadlines of `{name}`'s CPU"),
+        _ => {
+            let response = outcome.response_ns;
+            let response = response.map_or("has no bound".to_owned(), |ns| format!("may take {}", format_ns(ns)));
+            let deadline = format_ns(set.tasks[index].deadline_ns);
+            format!("not schedulable: `{name}` {response} and must be done in {deadline}")
+        }
+    }
+}
+
+/// Why it is not known whether the set is schedulable.
+pub(super) fn unknown_in_words(global: Option<&GlobalEdf>, leaves_out_offsets: bool) -> String {
+    match global {
+        Some(tests) => format!(
+            "unknown: no test shows that global EDF on {} CPUs meets every deadline (nor that it misses one); with a CPU each \
+             (exclusive cpusets, `partitioned = true`) it may be known",
+            tests.cpus
+        ),
+        None if leaves_out_offsets => {
+            "unknown: a deadline could be missed if the offsets were not there, and they are not taken into account"
+                .to_owned()
+        }
+        None => "unknown: the set is too intricate to be analysed".to_owned(),
+    }
+}
+
+/// That every deadline is met, and what was charged.
+pub(super) fn schedulable_in_words(is_measured: bool, figures: &[Option<LatencyFigure>]) -> String {
+    let too_short = figures.iter().flatten().any(|figure| figure.is_longest_seen);
+    let with = match is_measured {
+        false => "",
+        true if too_short => {
+            ", with the longest latency seen charged to every activation; the recording is too short to know the permitted one"
+        }
+        true => ", with the latency of the permitted rate charged to every activation",
+    };
+    format!("schedulable: every deadline is met{with}")
+}
+
+/// Where the kernel's admission is not what it should be, or refuses.
+pub(super) fn admission_note(set: &TaskSet, admission: &Admission) -> Option<String> {
+    if let Some((index, reason)) = &admission.refused {
+        return Some(format!("the kernel refuses deadline task or reservation {}: {reason}", index + 1));
+    }
+    match admission.should {
+        Edf::Overrun { window_ns, demand_ns } if set.limits.cpus == 1 => Some(format!(
+            "the kernel admits the deadline tasks, wrongly: within {}, {} must be done",
+            format_ns(window_ns),
+            format_ns(demand_ns)
+        )),
+        _ => None,
+    }
+}
