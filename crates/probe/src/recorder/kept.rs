@@ -5,9 +5,10 @@ use super::rings::Copied;
 use crate::shared::event_ring::{Record, Stack};
 use std::collections::VecDeque;
 
-/// Records, and stacks, that are kept of all CPUs together; 64 bytes, and less than 1 KiB each.
-const MAX_RECORDS: usize = 1 << 20;
-const MAX_STACKS: usize = 1 << 14;
+/// Records, and stacks, that are kept of all CPUs together; 64 bytes, and less than 1 KiB each. A stretch that is taken out is
+/// a copy of them, and several wait for their names: what is kept is a small part of what a follower may take.
+const MAX_RECORDS: usize = 1 << 18;
+const MAX_STACKS: usize = 1 << 12;
 
 /// What was copied so far of a CPU.
 #[derive(Debug, Default)]

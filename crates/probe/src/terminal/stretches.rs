@@ -24,7 +24,7 @@ const SETTLE_NS: u64 = 1_000_000;
 /// So many wait for their names before further ones are refused; each holds what all CPUs did in the stretch.
 const MAX_WAITING: usize = 64;
 /// Nor may they hold more than this, bytes.
-const MAX_WAITING_BYTES: u64 = 256 << 20;
+const MAX_WAITING_BYTES: u64 = 64 << 20;
 /// The thread that finds names gives way to whoever works.
 const NICE: i32 = 10;
 
