@@ -64,6 +64,38 @@ fn sides_may_have_options_of_their_own() {
 }
 
 #[test]
+fn three_sides_are_measured_in_turn_and_each_stands_beside_the_first() {
+    requires!("compare", "real-time priority");
+    let directory = tempfile::tempdir().unwrap();
+    let words = ["compare", "--repeat", "2", "-D", "400ms", "-q", "-o", "all", "--json"];
+    let settings = ["--a", "echo a >> order", "--b", "echo b >> order", "--c", "-p 60", "--c", "echo c >> order"];
+    let output = run(directory.path(), &[&words[..], &settings[..]].concat());
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let answer = json(&output);
+    let order = std::fs::read_to_string(directory.path().join("order")).unwrap();
+    for round in [&order[..6], &order[6..]] {
+        let mut sides: Vec<&str> = round.lines().collect();
+        sides.sort_unstable();
+        assert_eq!(sides, ["a", "b", "c"], "{order}");
+    }
+    let labels: Vec<&str> =
+        (answer["comparisons"].as_array().unwrap().iter()).map(|beside| beside["label"].as_str().unwrap()).collect();
+    assert_eq!(labels, ["B", "C"]);
+    assert_eq!(answer["comparisons"][1]["comparison"]["b"]["runs"], 2);
+    // What it says next is what was run, with repeats enough.
+    let next = answer["next"][0]["command"].as_str().unwrap();
+    assert!(next.starts_with("sudo punctual compare --repeat 4 ") && next.contains(" --c '-p 60'"), "{next}");
+    // The same from disk.
+    let again = json(&run(directory.path(), &["compare", "all/a", "all/b", "all/c", "--json"]));
+    let stages = |answer: &serde_json::Value| answer["comparisons"][1]["comparison"]["stages"].clone();
+    assert_eq!(stages(&again), stages(&answer));
+
+    let left_out = run(directory.path(), &["compare", "--repeat", "1", "-D", "400ms", "--d", "-p 60"]);
+    assert_eq!((code(&left_out), stderr(&left_out).lines().count()), (129, 1), "{}", stderr(&left_out));
+    assert!(stderr(&left_out).contains("no --c"), "{}", stderr(&left_out));
+}
+
+#[test]
 fn a_command_that_fails_is_one_line_and_what_was_measured_stays() {
     requires!("compare", "real-time priority");
     let directory = tempfile::tempdir().unwrap();

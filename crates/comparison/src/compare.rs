@@ -45,6 +45,8 @@ pub struct SideSummary {
     pub lost: u64,
     /// Host steal on the measured CPUs, ns.
     pub steal_ns: Option<u64>,
+    /// The part of the measured CPUs' time that other programs took; `None` where the kernel did not tell.
+    pub others_share: Option<f64>,
     /// Whether a run was cut short.
     pub cut: bool,
 }
@@ -430,6 +432,7 @@ fn summary(side: &Side) -> SideSummary {
         unobserved: counters.unobserved,
         lost: counters.lost,
         steal_ns: counters.steal_ns,
+        others_share: counters.others_share(),
         cut: side.runs.iter().any(|run| run.document.ended.is_none()),
     }
 }

@@ -5,9 +5,10 @@
 //! time less, and so on up to the first that shows nothing; from there on none does. Where runs spread so much that their order
 //! has a say, the order is held to the same share, for which it takes more runs.
 
-use crate::compare::{Comparison, Side, compare_with};
+use crate::compare::{Comparison, INTERIM_CONFIDENCE, MIN_INTERIM_RUNS, Side, compare_with, is_clear};
 use crate::error::Error;
 use crate::ratio::CONFIDENCE;
+use crate::standing::Standing;
 use crate::verdict::Outcome;
 use punctual_device::Profile;
 use punctual_recording::Stage;
@@ -54,6 +55,31 @@ pub fn compare_several(first: &Side, others: &[&Side], devices: &[Profile]) -> R
     }
     found.sort_by_key(|(index, _)| *index);
     Ok(found.into_iter().map(|(_, shared)| shared).collect())
+}
+
+/// Whether what was measured so far, in turn, is so clear of every other side that the rest of the repeats can be left out: as
+/// [`crate::is_clear`], whose probability all of them share.
+///
+/// # Errors
+/// As [`compare_several`].
+pub fn are_clear(first: &Side, others: &[&Side]) -> Result<bool, Error> {
+    if let [other] = others {
+        return is_clear(first, other);
+    }
+    let runs = others.iter().map(|other| other.runs.len()).fold(first.runs.len(), usize::min);
+    if runs < MIN_INTERIM_RUNS || others.is_empty() {
+        return Ok(false);
+    }
+    let confidence = 1.0 - (1.0 - INTERIM_CONFIDENCE) / others.len() as f64;
+    let found = compare_several(first, others, &[])?;
+    for (shared, other) in found.iter().zip(others) {
+        let strict = compare_with(first, other, &[], confidence, others.len())?;
+        let differs = strict.standing == Standing::Systems && strict.outcome != Outcome::NoDifference;
+        if !differs || strict.outcome != shared.comparison.outcome {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Whether any figure of the totals shows a difference, whatever they say together.

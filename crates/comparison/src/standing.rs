@@ -59,5 +59,24 @@ pub(crate) fn began(run: &Run) -> i128 {
 
 /// Whether B is measured before A in this pair, counted from 1, of a measurement with this seed: the coins of `--repeat`.
 pub fn comes_first(seed: u64, pair: usize) -> bool {
-    Random(seed ^ (pair as u64).wrapping_mul(0xa076_1d64_78bd_642f)).bits() >> 63 == 1
+    coin(seed, pair).bits() >> 63 == 1
+}
+
+fn coin(seed: u64, round: usize) -> Random {
+    Random(seed ^ (round as u64).wrapping_mul(0xa076_1d64_78bd_642f))
+}
+
+/// The order in which so many sides are measured in a round, counted from 1, of a measurement with this seed; of two sides it is
+/// that of [`comes_first`].
+pub fn order_of_round(seed: u64, round: usize, sides: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..sides).collect();
+    if sides == 2 {
+        order.rotate_left(usize::from(comes_first(seed, round)));
+        return order;
+    }
+    let mut random = coin(seed, round);
+    for last in (1..sides).rev() {
+        order.swap(last, random.below(last as u64 + 1) as usize);
+    }
+    order
 }

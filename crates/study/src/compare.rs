@@ -1,7 +1,7 @@
-//! Two sides measured in turn, and recordings taken up to be compared.
+//! Sides measured in turn, and recordings taken up to be compared.
 
 use crate::{StudyError, record_under_watched};
-use punctual_comparison::{Gather, Side, is_clear};
+use punctual_comparison::{Gather, Side, are_clear, order_of_round};
 use punctual_forecast::Input;
 use punctual_kernel::guard::{Guard, GuardEvent, GuardedRun};
 use punctual_load::Load;
@@ -21,15 +21,15 @@ pub struct SidePlan {
     pub load: Load,
 }
 
-/// Two sides, to be measured several times in turn.
+/// Two sides or more, to be measured several times in turn.
 #[derive(Debug, Clone)]
 pub struct Alternation {
     /// How many times each side is measured.
     pub repeats: usize,
     /// Whether that is the most, and it ends as soon as the verdict is clear.
     pub ends_when_clear: bool,
-    /// A and B.
-    pub sides: [SidePlan; 2],
+    /// A, B and so on.
+    pub sides: Vec<SidePlan>,
     /// Whether a load of which a command failed is as good as another.
     pub ignore_failure: bool,
     /// Where the recordings go: `a/01.punctual`, `b/01.punctual`, ...
@@ -39,38 +39,38 @@ pub struct Alternation {
 /// What is being measured now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
-    /// 0 for A, 1 for B.
+    /// 0 for A, 1 for B, and so on.
     pub side: usize,
     /// Which of its measurements, from 1.
     pub number: usize,
 }
 
 impl Turn {
-    /// Pair by pair, each in an order that is drawn: whatever drifts weighs on both sides alike, and no rhythm of the machine's can be that of
-    /// the order, as it could be that of A B B A.
-    pub fn all(repeats: usize, seed: u64) -> impl Iterator<Item = Turn> {
-        (1..=repeats).flat_map(move |number| {
-            let first = usize::from(punctual_comparison::comes_first(seed, number));
-            [first, 1 - first].map(|side| Turn { side, number })
-        })
+    /// Round by round, each in an order that is drawn: whatever drifts weighs on all sides alike, and no rhythm of the machine's can be
+    /// that of the order, as it could be that of A B B A.
+    pub fn all(repeats: usize, sides: usize, seed: u64) -> impl Iterator<Item = Turn> {
+        let round = move |number| order_of_round(seed, number, sides);
+        (1..=repeats).flat_map(move |number| round(number).into_iter().map(move |side| Turn { side, number }))
     }
 }
 
-/// The directory of a side's recordings.
-const SIDES: [&str; 2] = ["a", "b"];
+/// The directory of a side's recordings below that of all: `a`, `b` and so on.
+pub fn side_directory(side: usize) -> String {
+    char::from(b'a' + u8::try_from(side).unwrap_or(0).min(25)).to_string()
+}
 
 /// What came of an [`Alternation`].
 #[derive(Debug)]
 pub struct Alternated {
     /// The recordings of each side.
-    pub made: [Vec<PathBuf>; 2],
-    /// What ended it early, where it failed when both sides already had recordings.
+    pub made: Vec<Vec<PathBuf>>,
+    /// What ended it early, where it failed when all sides already had recordings.
     pub trouble: Option<StudyError>,
     /// After how many repeats it was clear, where that ended it.
     pub clear_after: Option<usize>,
 }
 
-/// Measures both sides in turn. When it was told to stop or when something fails, it gives the recordings there are
+/// Measures all sides in turn. When it was told to stop or when something fails, it gives the recordings there are
 /// until then, and one that was cut off only where its side has no other.
 ///
 /// # Errors
@@ -81,14 +81,15 @@ pub fn alternate(
     observe: &mut dyn FnMut(Turn, &mut Observation<'_>) -> Step,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Alternated, StudyError> {
-    for side in SIDES {
-        let directory = alternation.directory.join(side);
-        Directory::make(&directory)?;
+    let sides = alternation.sides.len();
+    for side in 0..sides {
+        Directory::make(&alternation.directory.join(side_directory(side)))?;
     }
-    let mut made = [Vec::new(), Vec::new()];
-    let mut looked_at = SIDES.map(|name| Side { name: name.to_owned(), runs: Vec::new(), inputs: Vec::new() });
+    let mut made = vec![Vec::new(); sides];
+    let mut looked_at: Vec<Side> =
+        (0..sides).map(|side| Side { name: side_directory(side), runs: Vec::new(), inputs: Vec::new() }).collect();
     let seed = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0);
-    for turn in Turn::all(alternation.repeats, seed) {
+    for turn in Turn::all(alternation.repeats, sides, seed) {
         if interrupted() {
             break;
         }
@@ -98,12 +99,13 @@ pub fn alternate(
                 if !goes_on {
                     break;
                 }
-                let is_whole_pair = made.iter().all(|side| side.len() == turn.number);
-                if alternation.ends_when_clear && is_whole_pair && turn.number < alternation.repeats {
+                let is_whole_round = made.iter().all(|side| side.len() == turn.number);
+                if alternation.ends_when_clear && is_whole_round && turn.number < alternation.repeats {
                     for (side, paths) in looked_at.iter_mut().zip(&made) {
                         side.runs.push(open_run(&paths[turn.number - 1])?.0);
                     }
-                    if is_clear(&looked_at[0], &looked_at[1]).is_ok_and(|is_clear| is_clear) {
+                    let others: Vec<&Side> = looked_at[1..].iter().collect();
+                    if are_clear(&looked_at[0], &others).is_ok_and(|are_clear| are_clear) {
                         return Ok(Alternated { made, trouble: None, clear_after: Some(turn.number) });
                     }
                 }
@@ -135,7 +137,7 @@ fn measure(
         set_up(command, interrupted)?;
     }
     let mut plan = side.plan.clone();
-    plan.output = alternation.directory.join(SIDES[turn.side]).join(format!("{:02}.punctual", turn.number));
+    plan.output = alternation.directory.join(side_directory(turn.side)).join(format!("{:02}.punctual", turn.number));
     let output = plan.output.clone();
     let outcome =
         record_under_watched(plan, &side.load, &mut |_| !interrupted(), &mut |observation| observe(turn, observation))?;
@@ -227,7 +229,7 @@ mod tests {
     fn turns_take_turns() {
         let (mut first, mut pairs) = (0, 0);
         for seed in 0..200 {
-            let turns: Vec<Turn> = Turn::all(4, seed).collect();
+            let turns: Vec<Turn> = Turn::all(4, 2, seed).collect();
             for (index, pair) in turns.chunks(2).enumerate() {
                 assert_eq!((pair[0].number, pair[1].number), (index + 1, index + 1));
                 assert_eq!(pair[0].side + pair[1].side, 1);
@@ -236,5 +238,20 @@ mod tests {
         }
         // B begins in about half of them.
         assert!(pairs == 800 && (330..470).contains(&first), "{first} of {pairs}");
+    }
+
+    #[test]
+    fn every_order_of_three_sides_comes_as_often() {
+        let mut orders = std::collections::BTreeMap::new();
+        for seed in 0..300 {
+            let turns: Vec<Turn> = Turn::all(4, 3, seed).collect();
+            for (index, round) in turns.chunks(3).enumerate() {
+                assert!(round.iter().all(|turn| turn.number == index + 1));
+                let order: Vec<usize> = round.iter().map(|turn| turn.side).collect();
+                *orders.entry(order).or_insert(0) += 1;
+            }
+        }
+        // Six orders, each in about 200 of 1,200 rounds.
+        assert!(orders.len() == 6 && orders.values().all(|often| (140..260).contains(often)), "{orders:?}");
     }
 }

@@ -33,7 +33,7 @@ pub mod sweep;
 pub mod timers;
 
 pub use check::{Check, CheckPlan, Part, check, judge, usual_devices};
-pub use compare::{Alternated, Alternation, SidePlan, Turn, alternate, open_side};
+pub use compare::{Alternated, Alternation, SidePlan, Turn, alternate, open_side, side_directory};
 pub use error::StudyError;
 pub use late_events::{LateEvents, late_events};
 pub use load_run::{LoadRun, run_load};

@@ -22,7 +22,7 @@ pub(crate) struct CompareArguments {
     /// Write a page with pictures, one file that needs nothing else
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
-    /// Measure both sides so many times at most, in turn, and compare: a verdict takes 3, and from 4 on it ends
+    /// Measure all sides so many times at most, in turn, and compare: a verdict takes 3, and from 4 on it ends
     /// as soon as it is clear
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=99))]
     pub(crate) repeat: Option<u32>,
@@ -46,10 +46,12 @@ pub(crate) struct MeasuringArguments {
     /// The same for side B
     #[arg(long, value_name = "COMMAND", conflicts_with = "sides")]
     pub(crate) while_b: Vec<String>,
-    /// Keep the machine busy on both sides: a name from `punctual load list` or a load file; several with commas
+    #[command(flatten)]
+    pub(crate) further: FurtherSides,
+    /// Keep the machine busy on all sides: a name from `punctual load list` or a load file; several with commas
     #[arg(long, value_name = "LOAD", value_delimiter = ',', conflicts_with = "sides")]
     pub(crate) load: Vec<Source>,
-    /// Keep the machine busy on both sides with this shell command, ended with each measurement
+    /// Keep the machine busy on all sides with this shell command, ended with each measurement
     #[arg(long, value_name = "COMMAND", conflicts_with = "sides")]
     pub(crate) load_command: Vec<String>,
     /// Measure all repeats, however clear it is before
@@ -74,7 +76,56 @@ pub(crate) struct MeasuringArguments {
     pub(crate) threads: ThreadArguments,
 }
 
-/// What makes one side different from the other.
+/// Sides beyond A and B.
+#[derive(Debug, Args)]
+pub(crate) struct FurtherSides {
+    /// The same for a third side; --d, --e and --f make further ones, and --while-c to --while-f run beside them. Each is compared
+    /// with A
+    #[arg(long, value_name = "COMMAND|OPTIONS", conflicts_with = "sides", allow_hyphen_values = true, value_parser = SideSetting::parse)]
+    pub(crate) c: Vec<SideSetting>,
+    #[arg(long, hide = true, value_name = "COMMAND|OPTIONS", conflicts_with = "sides", allow_hyphen_values = true, value_parser = SideSetting::parse)]
+    pub(crate) d: Vec<SideSetting>,
+    #[arg(long, hide = true, value_name = "COMMAND|OPTIONS", conflicts_with = "sides", allow_hyphen_values = true, value_parser = SideSetting::parse)]
+    pub(crate) e: Vec<SideSetting>,
+    #[arg(long, hide = true, value_name = "COMMAND|OPTIONS", conflicts_with = "sides", allow_hyphen_values = true, value_parser = SideSetting::parse)]
+    pub(crate) f: Vec<SideSetting>,
+    #[arg(long, hide = true, value_name = "COMMAND", conflicts_with = "sides")]
+    pub(crate) while_c: Vec<String>,
+    #[arg(long, hide = true, value_name = "COMMAND", conflicts_with = "sides")]
+    pub(crate) while_d: Vec<String>,
+    #[arg(long, hide = true, value_name = "COMMAND", conflicts_with = "sides")]
+    pub(crate) while_e: Vec<String>,
+    #[arg(long, hide = true, value_name = "COMMAND", conflicts_with = "sides")]
+    pub(crate) while_f: Vec<String>,
+}
+
+impl MeasuringArguments {
+    /// What makes each side, and what runs during its measurements: A, B, and those after them that anything is said of.
+    ///
+    /// # Errors
+    /// The letter of a side of which nothing is said while of a later one something is.
+    pub(crate) fn settings(&self) -> Result<Vec<(&[SideSetting], &[String])>, char> {
+        let FurtherSides { c, d, e, f, while_c, while_d, while_e, while_f } = &self.further;
+        let mut all: Vec<(&[SideSetting], &[String])> = vec![
+            (&self.a, &self.while_a),
+            (&self.b, &self.while_b),
+            (c, while_c),
+            (d, while_d),
+            (e, while_e),
+            (f, while_f),
+        ];
+        let is_said =
+            |(settings, meanwhile): &(&[SideSetting], &[String])| !settings.is_empty() || !meanwhile.is_empty();
+        let last = all.iter().rposition(is_said).map_or(2, |last| (last + 1).max(2));
+        all.truncate(last);
+        match ('a'..).zip(&all).skip(2).find(|(_, side)| !is_said(side)) {
+            Some((letter, _)) => Err(letter),
+            None => Ok(all),
+        }
+    }
+}
+
+/// What makes one side different from the others.
 #[derive(Debug, Clone)]
 pub(crate) enum SideSetting {
     /// A shell command that runs before.

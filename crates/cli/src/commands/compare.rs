@@ -13,49 +13,75 @@ use punctual_recording::{Recording, counted, printable, printable_path};
 use punctual_report::compare::{CompareSidesAnswer, comparison_page, several_page, several_text};
 use punctual_report::recording::{MAX_HISTORIES, Recorded};
 use punctual_report::shell_word;
-use punctual_study::{Alternated, Alternation, SidePlan, StudyError, Turn, open_side};
+use punctual_study::{Alternated, Alternation, SidePlan, StudyError, Turn, open_side, side_directory};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub(crate) fn run(arguments: &CompareArguments, output: Output) -> anyhow::Result<u8> {
     super::artifacts::check_page(arguments.html.as_ref())?;
-    let devices = devices(&arguments.device)?;
-    if arguments.sides.len() > 2 {
-        // Of several sides each device has as many rows: only those that are asked for.
-        let asked = if arguments.device.is_empty() { &[][..] } else { &devices };
-        return several(arguments, asked, output);
+    if arguments.sides.len() > MAX_SIDES {
+        return Err(Usage(format!("{} sides: compare takes {MAX_SIDES} at most", arguments.sides.len())).into());
     }
-    let (opened, clear, trouble) = match arguments.repeat {
-        Some(repeats) => {
-            let (opened, clear_after, trouble) = measure(&arguments.measuring, repeats as usize)?;
-            (opened, clear_after.map(|after| (after, repeats)), trouble)
-        }
+    let devices = devices(&arguments.device)?;
+    let taken = match arguments.repeat {
+        Some(repeats) => measure(&arguments.measuring, repeats as usize)?,
         None => {
-            let sides = [0, 1].map(|index| recorded(&arguments.sides[index]));
-            (sides.into_iter().collect::<Result<Vec<Opened>, _>>()?, None, None)
+            let opened = arguments.sides.iter().map(|side| recorded(side)).collect::<Result<_, _>>()?;
+            Taken { opened, clear: None, trouble: None }
         }
     };
-    let (a, b) = (&opened[0].side, &opened[1].side);
-    let mut comparison: Comparison = punctual_comparison::compare(a, b, &devices)?;
-    let (mut code, mut artifacts) = (u8::from(trouble.is_some()), Artifacts::default());
-    comparison.notes.splice(
-        0..0,
-        trouble
-            .map(|error| format!("{error}: what was measured until then is compared, and not all that was asked for")),
-    );
-    if let Some((after, repeats)) = clear {
-        comparison.notes.push(format!(
-            "ended after {after} of {}: the intervals held together with {} % and showed a difference",
-            counted(repeats, "repeat"),
-            100.0 * punctual_comparison::INTERIM_CONFIDENCE
-        ));
+    if taken.opened.len() > 2 {
+        // Of several sides each device has as many rows: only those that are asked for.
+        let asked = if arguments.device.is_empty() { &[][..] } else { &devices };
+        return several(arguments, asked, &taken, output);
     }
+    pair(arguments, &devices, &taken, output)
+}
+
+/// The sides, and how their measurements ended.
+struct Taken {
+    opened: Vec<Opened>,
+    /// After how many of how many repeats it was clear.
+    clear: Option<(usize, usize)>,
+    trouble: Option<StudyError>,
+}
+
+impl Taken {
+    /// What is said of how it ended: before what is said of the sides, and after it.
+    fn notes(&self) -> (Option<String>, Option<String>) {
+        let before = self
+            .trouble
+            .as_ref()
+            .map(|error| format!("{error}: what was measured until then is compared, and not all that was asked for"));
+        let after = self.clear.map(|(after, repeats)| {
+            format!(
+                "ended after {after} of {}: the intervals held together with {} % and showed a difference",
+                counted(repeats as u64, "repeat"),
+                100.0 * punctual_comparison::INTERIM_CONFIDENCE
+            )
+        });
+        (before, after)
+    }
+
+    fn code(&self) -> u8 {
+        u8::from(self.trouble.is_some())
+    }
+}
+
+/// One side beside another.
+fn pair(arguments: &CompareArguments, devices: &[Profile], taken: &Taken, output: Output) -> anyhow::Result<u8> {
+    let (a, b) = (&taken.opened[0].side, &taken.opened[1].side);
+    let mut comparison: Comparison = punctual_comparison::compare(a, b, devices)?;
+    let (before, after) = taken.notes();
+    comparison.notes.splice(0..0, before);
+    comparison.notes.extend(after);
     let next = arguments.repeat.map_or_else(
         || punctual_report::after_comparison(&comparison, None),
         |_| punctual_report::after_comparison(&comparison, Some(&again)),
     );
+    let (mut code, mut artifacts) = (taken.code(), Artifacts::default());
     if let Some(path) = &arguments.html {
-        let page = comparison_page(&comparison, a, b, &next, &over_time(&opened));
+        let page = comparison_page(&comparison, a, b, &next, &over_time(&taken.opened));
         code = code.max(artifacts.write(path, page.html()?));
     }
     if output.json {
@@ -100,18 +126,25 @@ fn repeated(mut words: impl Iterator<Item = String>, repeats: usize) -> Vec<Stri
 const MAX_SIDES: usize = 26;
 
 /// Several sides, each beside the first, with the error rate shared.
-fn several(arguments: &CompareArguments, devices: &[Profile], output: Output) -> anyhow::Result<u8> {
-    let named: Vec<String> = arguments.sides.iter().map(|side| printable_path(side)).collect();
-    if named.len() > MAX_SIDES {
-        return Err(Usage(format!("{} sides: compare takes {MAX_SIDES} at most", named.len())).into());
+fn several(arguments: &CompareArguments, devices: &[Profile], taken: &Taken, output: Output) -> anyhow::Result<u8> {
+    let sides: Vec<&Side> = taken.opened.iter().map(|opened| &opened.side).collect();
+    let mut found = punctual_comparison::compare_several(sides[0], &sides[1..], devices)?;
+    if let Some(first) = found.first_mut() {
+        // They are of all sides; notes stand at the pair that they were found with.
+        let (before, after) = taken.notes();
+        first.comparison.notes.splice(0..0, before);
+        first.comparison.notes.extend(after);
     }
-    let opened = arguments.sides.iter().map(|side| recorded(side)).collect::<Result<Vec<Opened>, _>>()?;
-    let sides: Vec<&Side> = opened.iter().map(|opened| &opened.side).collect();
-    let found = punctual_comparison::compare_several(sides[0], &sides[1..], devices)?;
-    let next = punctual_report::after_comparisons(&found, &named);
-    let (mut code, mut artifacts) = (0, Artifacts::default());
+    let next = if arguments.repeat.is_some() {
+        let made: Vec<String> = taken.opened.iter().filter_map(Opened::place).collect();
+        punctual_report::after_comparisons(&found, &made, Some(&again))
+    } else {
+        let named: Vec<String> = arguments.sides.iter().map(|side| printable_path(side)).collect();
+        punctual_report::after_comparisons(&found, &named, None)
+    };
+    let (mut code, mut artifacts) = (taken.code(), Artifacts::default());
     if let Some(path) = &arguments.html {
-        code = artifacts.write(path, several_page(&found, &sides, &next, &over_time(&opened)).html()?);
+        code = code.max(artifacts.write(path, several_page(&found, &sides, &next, &over_time(&taken.opened)).html()?));
     }
     if output.json {
         output::answer_beside(artifacts.failure(), CompareSidesAnswer::new(&found, next, code), 0);
@@ -138,6 +171,11 @@ struct Opened {
 impl Opened {
     fn open(name: &str, paths: Vec<PathBuf>) -> Result<Opened, StudyError> {
         Ok(Opened { side: open_side(name, &paths)?, paths })
+    }
+
+    /// The directory of a side that was measured here.
+    fn place(&self) -> Option<String> {
+        Some(printable_path(self.paths.first()?.parent()?))
     }
 }
 
@@ -179,11 +217,8 @@ fn recorded(written: &Path) -> anyhow::Result<Opened> {
     Ok(Opened::open(&name, super::expand(&paths))?)
 }
 
-/// Measures both sides in turn. After how many repeats it was clear comes along, and what failed after both had recordings.
-fn measure(
-    arguments: &MeasuringArguments,
-    repeats: usize,
-) -> anyhow::Result<(Vec<Opened>, Option<usize>, Option<StudyError>)> {
+/// Measures all sides in turn.
+fn measure(arguments: &MeasuringArguments, repeats: usize) -> anyhow::Result<Taken> {
     let sides = sides(arguments)?;
     let directory = arguments.output.clone().unwrap_or_else(|| super::fresh_name("compare-", ""));
     let alternation = Alternation {
@@ -195,7 +230,7 @@ fn measure(
     };
     let interrupted = Interrupted::watch();
     let mut progress: Option<(Turn, Progress)> = None;
-    let total = 2 * repeats;
+    let total = alternation.sides.len() * repeats;
     let mut turns = 0;
     let result = punctual_study::alternate(
         &alternation,
@@ -205,7 +240,7 @@ fn measure(
                     before.done();
                 }
                 turns += 1;
-                let what = format!("{turns}/{total} {}", ["A", "B"][turn.side]);
+                let what = format!("{turns}/{total} {}", side_directory(turn.side).to_uppercase());
                 progress = Some((turn, Progress::new(arguments.threads.quiet, &what)));
             }
             if let Some((_, progress)) = &mut progress {
@@ -221,15 +256,22 @@ fn measure(
     let Alternated { made, trouble, clear_after } = result?;
     anyhow::ensure!(
         made.iter().all(|side| !side.is_empty()),
-        "interrupted before both sides were measured: what there is stands in {}",
+        "interrupted before {} were measured: what there is stands in {}",
+        if made.len() == 2 { "both sides" } else { "all sides" },
         directory.display()
     );
-    Ok((open(arguments, &directory, made)?, clear_after, trouble))
+    let clear = clear_after.map(|after| (after, repeats));
+    Ok(Taken { opened: open(arguments, &directory, made)?, clear, trouble })
+}
+
+/// What makes each side, and runs beside it.
+fn settings(arguments: &MeasuringArguments) -> Result<Vec<(&[SideSetting], &[String])>, Usage> {
+    arguments.settings().map_err(|letter| Usage(format!("no --{letter}: sides are A, B, C and so on, none left out")))
 }
 
 /// What is measured, before and beside the runs of each side.
-fn sides(arguments: &MeasuringArguments) -> anyhow::Result<[SidePlan; 2]> {
-    let side = |label: &str, settings: &[SideSetting], meanwhile: &[String]| -> anyhow::Result<SidePlan> {
+fn sides(arguments: &MeasuringArguments) -> anyhow::Result<Vec<SidePlan>> {
+    let side = |label: String, settings: &[SideSetting], meanwhile: &[String]| -> anyhow::Result<SidePlan> {
         let before: Vec<&str> = settings
             .iter()
             .filter(|setting| matches!(setting, SideSetting::Command(_)))
@@ -245,7 +287,11 @@ fn sides(arguments: &MeasuringArguments) -> anyhow::Result<[SidePlan; 2]> {
         let load = load(arguments, &own, meanwhile)?;
         Ok(SidePlan { plan: plan(arguments, &own)?, before: before.first().map(|&command| command.to_owned()), load })
     };
-    Ok([side("a", &arguments.a, &arguments.while_a)?, side("b", &arguments.b, &arguments.while_b)?])
+    let said = settings(arguments)?;
+    said.into_iter()
+        .enumerate()
+        .map(|(number, (before, meanwhile))| side(side_directory(number), before, meanwhile))
+        .collect()
 }
 
 /// What is measured of a side with options of its own, which go before those of both.
@@ -278,12 +324,11 @@ fn load(arguments: &MeasuringArguments, own: &[&SideOptions], meanwhile: &[Strin
 }
 
 /// Opens what was recorded, each side under a name that says what was set there.
-fn open(arguments: &MeasuringArguments, directory: &Path, made: [Vec<PathBuf>; 2]) -> anyhow::Result<Vec<Opened>> {
-    let settings = [(&arguments.a, &arguments.while_a), (&arguments.b, &arguments.while_b)];
-    let sides = made.into_iter().zip(settings).zip(["a", "b"]).map(|((paths, (before, meanwhile)), label)| {
+fn open(arguments: &MeasuringArguments, directory: &Path, made: Vec<Vec<PathBuf>>) -> anyhow::Result<Vec<Opened>> {
+    let sides = made.into_iter().zip(settings(arguments)?).enumerate().map(|(number, (paths, (before, meanwhile)))| {
         let words: Vec<&str> =
             before.iter().map(SideSetting::words).chain(meanwhile.iter().map(String::as_str)).collect();
-        let place = printable_path(&directory.join(label));
+        let place = printable_path(&directory.join(side_directory(number)));
         let name = if words.is_empty() { place } else { format!("{place} ({})", words.join("; ")) };
         Opened::open(&name, paths)
     });

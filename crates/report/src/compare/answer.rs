@@ -116,6 +116,8 @@ pub(super) struct SideRow<'a> {
     unobserved: u64,
     lost: u64,
     steal_ns: Option<u64>,
+    /// The part of the measured CPUs' time that other programs took; null where the kernel did not tell.
+    others_share: Option<f64>,
     cut: bool,
 }
 
@@ -131,6 +133,7 @@ impl<'a> SideRow<'a> {
             unobserved: side.unobserved,
             lost: side.lost,
             steal_ns: side.steal_ns,
+            others_share: side.others_share,
             cut: side.cut,
         }
     }

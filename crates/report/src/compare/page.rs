@@ -1,14 +1,15 @@
 //! The page of `punctual compare --html`: A beside B.
 
+use crate::NextStep;
 use crate::answer::value;
 use crate::compare::{CompareAnswer, factor, measure, verdict};
 use crate::encode::html::intervals::{Interval, IntervalRow, Intervals, Unit};
 use crate::encode::html::setting::began;
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section};
+use crate::layout::load_beside_others;
 use crate::recording::page::{Recorded, marks, over_time, share_pictures, warnings};
 use crate::recording::together::together;
-use crate::{NextStep, load_words};
 use punctual_comparison::{
     Comparison, DeviceComparison, FIGURES, Outcome, Ratio, Side, SideSummary, StageComparison, Standing,
 };
@@ -274,7 +275,7 @@ pub(super) fn sides_table<'a>(sides: impl IntoIterator<Item = (String, &'a SideS
     let rows = sides.into_iter().map(|(label, side)| {
         vec![
             Value::text(format!("{label}: {}", side.name)),
-            Value::text(load_words(&side.load)),
+            Value::text(load_beside_others(&side.load, side.others_share)),
             Value::Count(Some(side.runs as u64)),
             Value::text(punctual_recording::format_ns(side.measured_ns)),
             Value::Count(Some(side.wakeups)),

@@ -1,6 +1,6 @@
 //! What a comparison found.
 
-use crate::layout::{counted, grouped, load_words, microseconds, table};
+use crate::layout::{counted, grouped, load_beside_others, microseconds, table};
 use punctual_comparison::ratio::MAX_RUNS_NEEDED;
 use punctual_comparison::{
     Comparison, DeviceComparison, Difference, FIGURES, MIN_RUNS, Outcome, Quantiles, Ratio, SideSummary,
@@ -203,7 +203,7 @@ pub fn text(comparison: &Comparison) -> String {
 
 pub(super) fn side_line(side: &SideSummary) -> String {
     let runs = counted(side.runs, "run");
-    let load = load_words(&side.load);
+    let load = load_beside_others(&side.load, side.others_share);
     let missed = side.missed.map_or("-".to_owned(), grouped);
     format!(
         "{}: {load}, {runs}, {}, {}, missed {missed}, unobserved {}, lost {}",

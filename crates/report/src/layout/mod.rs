@@ -6,6 +6,7 @@ mod width;
 mod words;
 
 pub(crate) use document::spoken_duration;
+pub(crate) use document::{busy_with_others, load_beside_others};
 pub use document::{load_name, load_words};
 pub(crate) use punctual_recording::{agreeing, counted, grouped};
 pub(crate) use table::indented;

@@ -41,10 +41,17 @@ pub fn after_comparison(comparison: &Comparison, again: Option<&dyn Fn(usize) ->
 }
 
 /// After several sides beside the first: the stages of the one that differs most, or directories with runs enough. `named` is what
-/// the sides were called on the command line, the first of them the one that all stand beside.
-pub fn after_comparisons(found: &[Shared], named: &[String]) -> Vec<NextStep> {
+/// the sides were called on the command line, the first of them the one that all stand beside; `again` is the command that measured
+/// them, with another number of repeats.
+pub fn after_comparisons(found: &[Shared], named: &[String], again: Option<&dyn Fn(usize) -> String>) -> Vec<NextStep> {
     let mut steps = Vec::new();
-    if found.iter().any(|shared| shared.comparison.standing != Standing::Systems) {
+    let unjudged: Vec<&Comparison> =
+        (found.iter().map(|shared| &shared.comparison)).filter(|one| one.standing != Standing::Systems).collect();
+    if let (Some(again), false) = (again, unjudged.is_empty()) {
+        // The order of the runs has a say: with five sides and more it takes one run more.
+        let enough = MIN_RUNS + 1 + usize::from(found.len() > 3);
+        steps.push(NextStep::new("measures all sides in turn, often enough for a verdict", again(enough)));
+    } else if !unjudged.is_empty() {
         let purpose = format!("takes directories: record all sides in turn, at least {MIN_RUNS} recordings in each");
         let example: Vec<String> = (1..=named.len()).map(|number| format!("side{number}")).collect();
         steps.push(NextStep::new(&purpose, format!("punctual compare {}", example.join(" "))));

@@ -56,12 +56,8 @@ fn load_in_words(document: &Document) -> String {
     }
 }
 
-/// How busy other programs kept the measured CPUs, percent, where that is too much to call them idle.
 fn busy_with_others(document: &Document) -> Option<f64> {
-    /// The timers and interrupts of a run at a high rate stay below.
-    const IDLE_PERCENT: f64 = 25.0;
-    let percent = document.counters.others_share()? * 100.0;
-    (load_name(document) == NO_LOAD && percent >= IDLE_PERCENT).then_some(percent)
+    crate::layout::busy_with_others(load_name(document), document.counters.others_share())
 }
 
 /// That the threads could not keep up, where so many periods went by without a wakeup that the figures are not those of the
