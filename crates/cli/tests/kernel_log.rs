@@ -232,6 +232,15 @@ fn a_commands_life_is_in_the_log_in_order() {
     let last = position(&all, cat, "the end of cat", |row| of(row, "exit"));
     assert_eq!((number(&all[last]["value"]), number(&all[last]["extra"])), (0, 1));
 
+    // Of this test's own thread is known of which process it is.
+    let summary = std::fs::read(directory.path().join("a.punctual/events/log.json")).unwrap();
+    let summary: Value = serde_json::from_slice(&summary).unwrap();
+    // SAFETY: asks for the calling thread's number.
+    let own = u64::from(unsafe { libc::gettid() }.cast_unsigned());
+    let threads = summary["threads"].as_array().unwrap();
+    let found = threads.iter().find(|thread| number(&thread["tid"]) == own).expect("it was there as the log began");
+    assert_eq!(number(&found["process"]), u64::from(std::process::id()));
+
     // The same by filters, as a table, as a trace, and counted.
     let tid = tid.to_string();
     let own = rows(directory.path(), &["--tid", &tid, "--events", "process"]);

@@ -110,8 +110,8 @@ pub use interactions::files::{
 };
 pub use interactions::outcome::Outcome;
 pub use log::files::{
-    BrokenMarks, CpuDrops, LOG_SCHEMA, LogCost, LogCount, LogDocument, LogRow, LogWriter, MarkCounts, count_log_rows,
-    for_each_log_row, is_log, read_log_document,
+    BrokenMarks, CpuDrops, LOG_SCHEMA, LogCost, LogCount, LogDocument, LogRow, LogWriter, LoggedThread,
+    MAX_LOGGED_THREADS, MarkCounts, count_log_rows, for_each_log_row, is_log, read_log_document,
 };
 pub use punctual_codes::{Awaited, Call, CauseKind, EventClass, EventKind, Moment, Softirq, Stage, Vector};
 pub use wakeups::cycles::{CycleCount, Cycles};

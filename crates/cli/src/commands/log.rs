@@ -258,7 +258,7 @@ fn check_cpus(arguments: &LogShowArguments, path: &Path, logged: &[u32]) -> anyh
 
 /// Writes the rows that are wanted for Perfetto.
 fn show_as_trace(report: &LogReport<'_>, filter: &Filter<'_>, file: &Path, output: Output) -> anyhow::Result<u8> {
-    let mut trace = LogTrace::default();
+    let mut trace = LogTrace::new(&report.log.threads);
     let shown = each_wanted(report.recording, filter, |row| {
         trace.take(row);
         true

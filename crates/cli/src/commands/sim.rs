@@ -277,7 +277,7 @@ fn timeline(arguments: &SimTimelineArguments, output: Output) -> anyhow::Result<
         code = written.write(path, punctual_report::sim::timeline::html(&timeline, title.trim()));
     }
     if let Some(path) = &arguments.perfetto {
-        code = code.max(written.write(path, punctual_report::encode::perfetto::trace(&timeline)));
+        code = code.max(written.write(path, punctual_report::sim::trace::trace(&timeline)));
     }
     let verdict = format!(
         "{} stretches and {} finished activations between {} and {}.",

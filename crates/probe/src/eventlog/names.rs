@@ -4,8 +4,8 @@ use super::merge::Noted;
 use crate::followed::shown;
 use crate::recorder::symbols::KernelSymbols;
 use crate::shared::names::before_zero;
-use punctual_recording::printable;
-use punctual_recording::{EventKind, Softirq, Vector};
+use punctual_kernel::clock;
+use punctual_recording::{EventKind, LoggedThread, MAX_LOGGED_THREADS, Softirq, Vector, printable};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,6 +29,14 @@ pub(super) struct Names {
 impl Names {
     /// With the names of the threads that are there now.
     pub(super) fn new() -> Names {
+        Names::with_threads().0
+    }
+
+    /// With the names of the threads that are there now, and of which process each is.
+    pub(super) fn with_threads() -> (Names, Vec<LoggedThread>) {
+        let mut threads = Vec::new();
+        // In a PID namespace the kernel's programs know them by other numbers.
+        let are_numbered_alike = !clock::in_pid_namespace();
         let mut names = Names {
             texts: HashMap::new(),
             threads: HashMap::from([(0, Arc::from("idle"))]),
@@ -38,15 +46,19 @@ impl Names {
             fixed: HashMap::new(),
         };
         for process in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
-            let is_process = process.file_name().to_string_lossy().bytes().all(|byte| byte.is_ascii_digit());
-            let tasks = is_process.then(|| std::fs::read_dir(process.path().join("task")).ok()).flatten();
+            let number: Option<u32> = process.file_name().to_str().and_then(|name| name.parse().ok());
+            let tasks = number.and_then(|_| std::fs::read_dir(process.path().join("task")).ok());
             for task in tasks.into_iter().flatten().flatten() {
-                if let Some(tid) = task.file_name().to_str().and_then(|name| name.parse().ok()) {
-                    names.look_up(tid);
+                let Some(tid) = task.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+                let name = names.look_up(tid);
+                if let (Some(name), Some(process), true) = (name, number, are_numbered_alike)
+                    && threads.len() < MAX_LOGGED_THREADS
+                {
+                    threads.push(LoggedThread { tid, process, name: name.to_string() });
                 }
             }
         }
-        names
+        (names, threads)
     }
 
     /// Asks the kernel for a thread's name; `None` where it is gone.

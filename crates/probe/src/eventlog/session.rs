@@ -136,7 +136,7 @@ impl EventLog {
         if classes.contains(&EventClass::Mark) {
             take_marks(&cpus, &mut sources, &mut notes, &mut ways);
         }
-        let names = Names::new();
+        let (names, threads) = Names::with_threads();
         if let Some(programs) = &programs {
             sources.rings = Some(LogRings::new(programs.object.shared_array("rings")?, programs.possible, &cpus));
         }
@@ -151,6 +151,7 @@ impl EventLog {
             classes: classes.to_vec(),
             cpus: cpus.clone(),
             started_ns: clock::monotonic_ns(),
+            threads,
             ..LogDocument::default()
         };
         if let Some(duration_ns) = duration_ns {

@@ -66,8 +66,32 @@ pub struct LogDocument {
     pub started_ns: u64,
     /// Up to here the table is whole, but for what was dropped.
     pub reached_ns: u64,
+    /// The threads that were there as it began; empty where this process numbers threads otherwise than the kernel's programs do.
+    #[serde(default)]
+    pub threads: Vec<LoggedThread>,
     /// What it cost.
     pub cost: LogCost,
+}
+
+/// Threads that are told of as a log begins.
+pub const MAX_LOGGED_THREADS: usize = 1 << 16;
+
+/// A thread that was there as the log began. Those that were made later stand in rows of the kind `fork`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoggedThread {
+    /// The thread.
+    pub tid: u32,
+    /// The process that it is of, by its number.
+    pub process: u32,
+    /// What the thread was called.
+    pub name: String,
+}
+
+impl LoggedThread {
+    /// Whether its process is called as it is.
+    pub fn is_first(&self) -> bool {
+        self.tid == self.process
+    }
 }
 
 /// Rows of one kind on one CPU.

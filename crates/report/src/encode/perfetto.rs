@@ -1,16 +1,14 @@
-//! Perfetto traces: how they are written, and a simulated timeline as one, for its viewer and its query engine.
+//! Perfetto traces, for its viewer and its query engine: how they are written.
 //!
 //! The trace format is protobuf, of which it takes two kinds of field: whole numbers of variable length, and things
 //! with a length before them. So it is written by hand here: one track for each level and thread below a track for
-//! each CPU, a slice as a pair of begin and end. Times are nanoseconds of the simulated machine's clock.
+//! each CPU, a slice as a pair of begin and end.
 
-use punctual_sim::observe::Level;
-use punctual_sim::recorded::{Timeline, TimelineSlice};
-use punctual_sim::time::NANOSECOND;
 use std::collections::BTreeMap;
 
 // Field numbers of the public trace format.
 const TRACE_PACKET: u32 = 1;
+const PACKET_PROCESSES: u32 = 2;
 const PACKET_TIMESTAMP: u32 = 8;
 const PACKET_SEQUENCE: u32 = 10;
 const PACKET_EVENT: u32 = 11;
@@ -18,17 +16,29 @@ const PACKET_FLAGS: u32 = 13;
 const PACKET_TRACK: u32 = 60;
 const TRACK_UUID: u32 = 1;
 const TRACK_NAME: u32 = 2;
+const TRACK_THREAD: u32 = 4;
 const TRACK_PARENT: u32 = 5;
 const TRACK_ORDERING: u32 = 11;
 const TRACK_RANK: u32 = 12;
-const EVENT_ANNOTATION: u32 = 4;
+pub(crate) const EVENT_ANNOTATION: u32 = 4;
 const EVENT_TYPE: u32 = 9;
 const EVENT_TRACK: u32 = 11;
 const EVENT_CATEGORY: u32 = 22;
 const EVENT_NAME: u32 = 23;
-const ANNOTATION_UNSIGNED: u32 = 3;
+pub(crate) const ANNOTATION_UNSIGNED: u32 = 3;
 const ANNOTATION_STRING: u32 = 6;
-const ANNOTATION_NAME: u32 = 10;
+pub(crate) const ANNOTATION_NAME: u32 = 10;
+
+// Of a track that is a thread's own, and of the lists of processes and threads.
+const THREAD_PROCESS: u32 = 1;
+const THREAD_NUMBER: u32 = 2;
+const THREAD_NAME: u32 = 5;
+const LISTED_PROCESS: u32 = 1;
+const LISTED_THREAD: u32 = 2;
+const LISTED_NUMBER: u32 = 1;
+const LISTED_COMMAND: u32 = 3;
+const LISTED_NAME: u32 = 2;
+const LISTED_OF_PROCESS: u32 = 3;
 
 const PACKET_FTRACE: u32 = 1;
 const FTRACE_CPU: u32 = 1;
@@ -38,7 +48,7 @@ const FTRACE_THREAD: u32 = 2;
 const FTRACE_SWITCH: u32 = 4;
 const FTRACE_WAKING: u32 = 20;
 
-const SLICE_BEGIN: u64 = 1;
+pub(crate) const SLICE_BEGIN: u64 = 1;
 const SLICE_END: u64 = 2;
 const INSTANT: u64 = 3;
 const ORDER_EXPLICIT: u64 = 3;
@@ -52,19 +62,19 @@ fn varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-fn whole(out: &mut Vec<u8>, field: u32, value: u64) {
+pub(crate) fn whole(out: &mut Vec<u8>, field: u32, value: u64) {
     varint(out, u64::from(field) << 3);
     varint(out, value);
 }
 
-fn bytes(out: &mut Vec<u8>, field: u32, value: &[u8]) {
+pub(crate) fn bytes(out: &mut Vec<u8>, field: u32, value: &[u8]) {
     varint(out, u64::from(field) << 3 | 2);
     varint(out, value.len() as u64);
     out.extend_from_slice(value);
 }
 
 /// A message within a message.
-fn message(out: &mut Vec<u8>, field: u32, write: impl FnOnce(&mut Vec<u8>)) {
+pub(crate) fn message(out: &mut Vec<u8>, field: u32, write: impl FnOnce(&mut Vec<u8>)) {
     let mut inner = Vec::new();
     write(&mut inner);
     bytes(out, field, &inner);
@@ -92,6 +102,16 @@ pub(crate) struct Tracks {
     known: BTreeMap<(Option<u32>, Lane), (u64, String)>,
 }
 
+/// A thread and the process that it is of, by their numbers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OfProcess<'a> {
+    pub(crate) tid: u32,
+    pub(crate) process: u32,
+    pub(crate) name: &'a str,
+    /// What the process is called.
+    pub(crate) command: &'a str,
+}
+
 impl Tracks {
     /// The track's identity.
     pub(crate) fn of(&mut self, cpu: Option<u32>, lane: Lane, name: &str) -> u64 {
@@ -100,11 +120,18 @@ impl Tracks {
         self.known.entry((cpu, lane)).or_insert_with(|| (parent + next, name.to_owned())).0
     }
 
-    /// The packets that describe them; they stand before all others.
-    pub(crate) fn describe_all(&self) -> Vec<u8> {
+    /// The packets that describe them; they stand before all others. Marks of a thread whose process is known stand on the
+    /// thread's own track.
+    pub(crate) fn describe_all(&self, threads: &BTreeMap<u32, OfProcess<'_>>) -> Vec<u8> {
         let mut out = Vec::new();
         let mut last_cpu = None;
-        for (rank, ((cpu, _), (uuid, name))) in self.known.iter().enumerate() {
+        for (rank, ((cpu, lane), (uuid, name))) in self.known.iter().enumerate() {
+            if let Lane::Marks(tid) = lane
+                && let Some(thread) = threads.get(tid)
+            {
+                describe_thread(&mut out, *uuid, thread);
+                continue;
+            }
             let parent = cpu.map(parent_uuid);
             if let (Some(cpu), Some(parent), true) = (cpu, parent, last_cpu != *cpu) {
                 describe(&mut out, parent, &format!("CPU {cpu}"), None, u64::from(*cpu) + 1);
@@ -125,7 +152,7 @@ fn on_track(event: &mut Vec<u8>, kind: u64, track: u64) {
     whole(event, EVENT_TRACK, track);
 }
 
-fn named(event: &mut Vec<u8>, kind: u64, track: u64, category: &str, name: &str) {
+pub(crate) fn named(event: &mut Vec<u8>, kind: u64, track: u64, category: &str, name: &str) {
     on_track(event, kind, track);
     bytes(event, EVENT_CATEGORY, category.as_bytes());
     bytes(event, EVENT_NAME, name.as_bytes());
@@ -232,16 +259,45 @@ fn kernel_event(out: &mut Vec<u8>, cpu: u32, at_ns: u64, tid: u32, kind: u32, wr
     });
 }
 
-fn lane(shown: &TimelineSlice) -> Option<Lane> {
-    match shown.slice.level {
-        Level::Irq => Some(Lane::Interrupts),
-        Level::Dpc => Some(Lane::Deferred),
-        Level::Thread => Some(Lane::Thread(shown.slice.index)),
-        Level::Idle => None,
-    }
+fn describe_thread(out: &mut Vec<u8>, uuid: u64, thread: &OfProcess<'_>) {
+    message(out, TRACE_PACKET, |packet| {
+        whole(packet, PACKET_SEQUENCE, SEQUENCE);
+        message(packet, PACKET_TRACK, |track| {
+            whole(track, TRACK_UUID, uuid);
+            message(track, TRACK_THREAD, |own| {
+                whole(own, THREAD_PROCESS, u64::from(thread.process));
+                whole(own, THREAD_NUMBER, u64::from(thread.tid));
+                bytes(own, THREAD_NAME, thread.name.as_bytes());
+            });
+        });
+    });
 }
 
-fn describe(out: &mut Vec<u8>, uuid: u64, name: &str, parent: Option<u64>, rank: u64) {
+/// Of which processes threads are: the viewer groups them by these.
+pub(crate) fn processes(threads: &BTreeMap<u32, OfProcess<'_>>) -> Vec<u8> {
+    let mut out = Vec::new();
+    let commands: BTreeMap<u32, &str> = threads.values().map(|thread| (thread.process, thread.command)).collect();
+    message(&mut out, TRACE_PACKET, |packet| {
+        message(packet, PACKET_PROCESSES, |list| {
+            for (process, command) in &commands {
+                message(list, LISTED_PROCESS, |listed| {
+                    whole(listed, LISTED_NUMBER, u64::from(*process));
+                    bytes(listed, LISTED_COMMAND, command.as_bytes());
+                });
+            }
+            for thread in threads.values() {
+                message(list, LISTED_THREAD, |listed| {
+                    whole(listed, LISTED_NUMBER, u64::from(thread.tid));
+                    bytes(listed, LISTED_NAME, thread.name.as_bytes());
+                    whole(listed, LISTED_OF_PROCESS, u64::from(thread.process));
+                });
+            }
+        });
+    });
+    out
+}
+
+pub(crate) fn describe(out: &mut Vec<u8>, uuid: u64, name: &str, parent: Option<u64>, rank: u64) {
     message(out, TRACE_PACKET, |packet| {
         whole(packet, PACKET_SEQUENCE, SEQUENCE);
         message(packet, PACKET_TRACK, |track| {
@@ -256,7 +312,7 @@ fn describe(out: &mut Vec<u8>, uuid: u64, name: &str, parent: Option<u64>, rank:
     });
 }
 
-fn event(out: &mut Vec<u8>, first: &mut bool, time: u64, write: impl FnOnce(&mut Vec<u8>)) {
+pub(crate) fn event(out: &mut Vec<u8>, first: &mut bool, time: u64, write: impl FnOnce(&mut Vec<u8>)) {
     message(out, TRACE_PACKET, |packet| {
         whole(packet, PACKET_TIMESTAMP, time);
         whole(packet, PACKET_SEQUENCE, SEQUENCE);
@@ -267,59 +323,12 @@ fn event(out: &mut Vec<u8>, first: &mut bool, time: u64, write: impl FnOnce(&mut
     });
 }
 
-/// The trace: what a file for Perfetto holds.
-pub fn trace(timeline: &Timeline) -> Vec<u8> {
-    let mut tracks: BTreeMap<(u32, Lane), (u64, &str)> = BTreeMap::new();
-    for shown in &timeline.slices {
-        let Some(lane) = lane(shown) else { continue };
-        let name = match lane {
-            Lane::Interrupts => "interrupts",
-            Lane::Deferred => "deferred procedures",
-            _ => &shown.name,
-        };
-        tracks.entry((shown.slice.cpu, lane)).or_insert((0, name));
-    }
-    let mut out = Vec::new();
-    let mut last_cpu = None;
-    for (rank, ((cpu, _), (uuid, name))) in tracks.iter_mut().enumerate() {
-        let parent = (u64::from(*cpu) + 1) << 32;
-        if last_cpu != Some(*cpu) {
-            describe(&mut out, parent, &format!("CPU {cpu}"), None, u64::from(*cpu));
-            last_cpu = Some(*cpu);
-        }
-        *uuid = parent + 1 + rank as u64;
-        describe(&mut out, *uuid, name, Some(parent), rank as u64);
-    }
-    let mut first = true;
-    // Begin and end stand together: equal times keep their order in a reader, and slices of a track never overlap.
-    for shown in &timeline.slices {
-        let Some(lane) = lane(shown) else { continue };
-        let uuid = tracks[&(shown.slice.cpu, lane.clone())].0;
-        let (category, rank) = match lane {
-            Lane::Interrupts => ("interrupt", "interrupt level"),
-            Lane::Deferred => ("deferred procedure", "interrupt level"),
-            _ => ("thread", "priority"),
-        };
-        event(&mut out, &mut first, shown.slice.start / NANOSECOND, |event| {
-            message(event, EVENT_ANNOTATION, |annotation| {
-                whole(annotation, ANNOTATION_UNSIGNED, u64::from(shown.slice.rank));
-                bytes(annotation, ANNOTATION_NAME, rank.as_bytes());
-            });
-            named(event, SLICE_BEGIN, uuid, category, &shown.name);
-        });
-        end_slice(&mut out, &mut first, shown.slice.end / NANOSECOND, uuid);
-    }
-    out
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use punctual_sim::ledger::builtin;
-    use punctual_sim::time::{MILLISECOND, SECOND};
 
     /// A reader of its own, from the format's description: field number, and whole number or bytes.
-    enum Field<'a> {
+    pub(crate) enum Field<'a> {
         Whole(u64),
         Bytes(&'a [u8]),
     }
@@ -337,7 +346,7 @@ pub(crate) mod tests {
         panic!("a number of more than 64 bits")
     }
 
-    fn fields(mut data: &[u8]) -> BTreeMap<u64, Vec<Field<'_>>> {
+    pub(crate) fn fields(mut data: &[u8]) -> BTreeMap<u64, Vec<Field<'_>>> {
         let mut found: BTreeMap<u64, Vec<Field>> = BTreeMap::new();
         while !data.is_empty() {
             let key = read_varint(&mut data);
@@ -356,14 +365,14 @@ pub(crate) mod tests {
         found
     }
 
-    fn number(of: &BTreeMap<u64, Vec<Field>>, field: u64) -> Option<u64> {
+    pub(crate) fn number(of: &BTreeMap<u64, Vec<Field>>, field: u64) -> Option<u64> {
         of.get(&field).map(|values| match values[0] {
             Field::Whole(value) => value,
             Field::Bytes(_) => panic!("field {field} is no number"),
         })
     }
 
-    fn part<'a>(of: &BTreeMap<u64, Vec<Field<'a>>>, field: u64) -> Option<&'a [u8]> {
+    pub(crate) fn part<'a>(of: &BTreeMap<u64, Vec<Field<'a>>>, field: u64) -> Option<&'a [u8]> {
         of.get(&field).map(|values| match values[0] {
             Field::Bytes(value) => value,
             Field::Whole(_) => panic!("field {field} is a number"),
@@ -379,12 +388,15 @@ pub(crate) mod tests {
         for packet in &fields(data)[&1] {
             let Field::Bytes(packet) = packet else { panic!("a packet is a message") };
             let packet = fields(packet);
-            if packet.contains_key(&1) {
+            if packet.contains_key(&1) || packet.contains_key(&2) {
                 continue;
             }
             if let Some(track) = part(&packet, 60) {
                 let track = fields(track);
-                tracks.insert(number(&track, 1).unwrap(), text(part(&track, 2).unwrap()));
+                // A thread's own track is called as the thread is.
+                let own = part(&track, 4).map(fields);
+                let name = own.as_ref().map_or_else(|| part(&track, 2), |own| part(own, 5));
+                tracks.insert(number(&track, 1).unwrap(), text(name.unwrap()));
                 continue;
             }
             let time = number(&packet, 8).unwrap();
@@ -401,6 +413,33 @@ pub(crate) mod tests {
         }
         assert!(open.values().all(Vec::is_empty));
         slices
+    }
+
+    /// Of which processes threads are: thread, its name, its process, and what that is called.
+    pub(crate) fn processes_of(data: &[u8]) -> Vec<(u64, String, u64, String)> {
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        let (mut commands, mut threads) = (BTreeMap::new(), Vec::new());
+        for packet in &fields(data)[&1] {
+            let Field::Bytes(packet) = packet else { panic!("a packet is a message") };
+            let packet = fields(packet);
+            let Some(list) = part(&packet, 2) else { continue };
+            let list = fields(list);
+            for (field, listed) in
+                [1, 2].iter().flat_map(|field| list.get(field).into_iter().flatten().map(move |one| (field, one)))
+            {
+                let Field::Bytes(listed) = listed else { panic!("what is listed is a message") };
+                let listed = fields(listed);
+                let own = number(&listed, 1).unwrap();
+                match field {
+                    1 => commands.insert(own, text(part(&listed, 3).unwrap())),
+                    _ => {
+                        threads.push((own, text(part(&listed, 2).unwrap()), number(&listed, 3).unwrap()));
+                        None
+                    }
+                };
+            }
+        }
+        threads.into_iter().map(|(tid, name, process)| (tid, name, process, commands[&process].clone())).collect()
     }
 
     /// What the scheduler did: CPU, time, who ran, and whom it switched to or, after `true`, woke.
@@ -421,56 +460,6 @@ pub(crate) mod tests {
             found.push((cpu, time, number(&event, 2).unwrap(), is_waking, other, name));
         }
         found
-    }
-
-    #[test]
-    fn a_trace_reads_back_as_the_slices_it_was_made_from() {
-        let experiment = builtin("soft-modem-dialup").unwrap().unwrap();
-        let timeline = experiment.timeline(Some("THR 24"), 24 * SECOND, 24 * SECOND + 50 * MILLISECOND).unwrap();
-        let data = trace(&timeline);
-        let mut tracks = BTreeMap::new();
-        let mut begun: BTreeMap<u64, (u64, String)> = BTreeMap::new();
-        let mut slices = Vec::new();
-        let whole = fields(&data);
-        assert_eq!(whole.keys().copied().collect::<Vec<_>>(), [1]);
-        for packet in &whole[&1] {
-            let Field::Bytes(packet) = packet else { panic!("a packet is a message") };
-            let packet = fields(packet);
-            if let Some(track) = part(&packet, 60) {
-                let track = fields(track);
-                let name = String::from_utf8(part(&track, 2).unwrap().to_vec()).unwrap();
-                assert!(tracks.insert(number(&track, 1).unwrap(), (name, number(&track, 5))).is_none());
-                continue;
-            }
-            let time = number(&packet, 8).unwrap();
-            let event = fields(part(&packet, 11).unwrap());
-            let track = number(&event, 11).unwrap();
-            assert!(tracks.contains_key(&track), "a track that was never described");
-            match number(&event, 9) {
-                Some(1) => {
-                    let name = String::from_utf8(part(&event, 23).unwrap().to_vec()).unwrap();
-                    assert!(begun.insert(track, (time, name)).is_none(), "two slices at once on one track");
-                }
-                Some(2) => {
-                    let (start, name) = begun.remove(&track).expect("an end has its begin");
-                    slices.push((start, time, name));
-                }
-                other => panic!("{other:?}"),
-            }
-        }
-        assert!(begun.is_empty());
-        let expected: Vec<(u64, u64, String)> = timeline
-            .slices
-            .iter()
-            .filter(|shown| shown.slice.level != Level::Idle)
-            .map(|shown| (shown.slice.start / NANOSECOND, shown.slice.end / NANOSECOND, shown.name.clone()))
-            .collect();
-        assert_eq!(slices, expected);
-        let names: Vec<&str> = tracks.values().map(|track| track.0.as_str()).collect();
-        for name in ["CPU 0", "interrupts", "deferred procedures", "modem", "spin"] {
-            assert_eq!(names.iter().filter(|known| **known == name).count(), 1, "{name} in {names:?}");
-        }
-        assert!(tracks.values().all(|(_, parent)| parent.is_none_or(|parent| tracks.contains_key(&parent))));
     }
 
     #[test]

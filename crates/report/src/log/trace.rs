@@ -1,10 +1,10 @@
 //! An event log as a Perfetto trace: each CPU's threads, interrupts and softirqs, programs' marks, and what else happened.
 
-use crate::encode::perfetto::{Lane, Scheduled, Tracks, instant, switch, waking};
+use crate::encode::perfetto::{Lane, OfProcess, Scheduled, Tracks, instant, processes, switch, waking};
 use crate::why::trace::{nested, thread_names, threads};
 use punctual_blame::replay_events;
 use punctual_recording::episode::{Event, EventKind};
-use punctual_recording::{EventClass, LogRow, counted};
+use punctual_recording::{EventClass, LogRow, LoggedThread, counted};
 use std::collections::{BTreeMap, HashMap};
 
 /// So many events of a CPU are played back at once.
@@ -17,7 +17,16 @@ pub struct LogTrace {
     body: Vec<u8>,
     begun: bool,
     parts: BTreeMap<u32, Part>,
+    /// Of which process a thread is, where that is known.
+    processes: HashMap<u32, u32>,
+    /// What the threads that did anything were called last.
+    names: HashMap<u32, String>,
+    /// What processes were called as the log began, by their first threads.
+    commands: HashMap<u32, String>,
 }
+
+/// Threads whose names are kept: those of a machine on which programs start others without end are not.
+const MAX_THREADS: usize = 1 << 16;
 
 /// Events of one CPU that were not played back yet.
 #[derive(Default)]
@@ -55,8 +64,47 @@ fn schedule(body: &mut Vec<u8>, row: &LogRow<'_>) {
 }
 
 impl LogTrace {
+    /// With what was known of the machine's threads as the log began.
+    pub fn new(threads: &[LoggedThread]) -> LogTrace {
+        let first = threads.iter().filter(|thread| thread.is_first());
+        LogTrace {
+            processes: threads.iter().map(|thread| (thread.tid, thread.process)).collect(),
+            commands: first.map(|thread| (thread.tid, thread.name.clone())).collect(),
+            ..LogTrace::default()
+        }
+    }
+
+    fn learn(&mut self, row: &LogRow<'_>) {
+        let (event, other) = (&row.event, u32::try_from(row.event.value).unwrap_or(0));
+        if event.kind == EventKind::ProcessFork && self.processes.len() < MAX_THREADS {
+            self.processes.insert(other, event.extra as u32);
+        }
+        let other_named =
+            matches!(event.kind, EventKind::Switch | EventKind::Waking | EventKind::ProcessFork | EventKind::Rename);
+        let other_named = other_named.then_some((other, row.name));
+        for (tid, name) in [(event.tid, row.thread)].into_iter().chain(other_named) {
+            let is_known = self.names.get(&tid).is_some_and(|known| known == name);
+            let has_room = self.names.len() < MAX_THREADS || self.names.contains_key(&tid);
+            if tid != 0 && !name.is_empty() && !is_known && has_room {
+                self.names.insert(tid, name.to_owned());
+            }
+        }
+    }
+
+    /// The threads that did anything and whose process is known.
+    fn of_processes(&self) -> BTreeMap<u32, OfProcess<'_>> {
+        let named = |tid: &u32| self.names.get(tid).or_else(|| self.commands.get(tid)).map(String::as_str);
+        let known = self.names.iter().filter_map(|(&tid, name)| {
+            let process = *self.processes.get(&tid)?;
+            // Whose first thread was never heard of is called as this one is.
+            Some((tid, OfProcess { tid, process, name, command: named(&process).unwrap_or(name) }))
+        });
+        known.collect()
+    }
+
     /// Takes a row.
     pub fn take(&mut self, row: &LogRow<'_>) {
+        self.learn(row);
         let mut event = row.event;
         match event.kind {
             EventKind::Dropped => {
@@ -142,7 +190,9 @@ impl LogTrace {
         for cpu in cpus {
             self.play(cpu, false);
         }
-        let mut out = self.tracks.describe_all();
+        let threads = self.of_processes();
+        let mut out = processes(&threads);
+        out.extend(self.tracks.describe_all(&threads));
         out.extend(self.body);
         out
     }
@@ -151,7 +201,7 @@ impl LogTrace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::encode::perfetto::tests::{scheduling_of, slices_of};
+    use crate::encode::perfetto::tests::{processes_of, scheduling_of, slices_of};
     use punctual_recording::episode::IN_INTERRUPT;
 
     #[test]
@@ -196,5 +246,27 @@ mod tests {
         assert_eq!(on("threads", "other"), 1);
         let longest = slices.iter().map(|(.., start, end)| end - start).max().unwrap();
         assert_eq!(longest, 4_000, "nothing reaches over a hole or a part");
+    }
+
+    #[test]
+    fn threads_stand_below_their_processes_as_far_as_these_are_known() {
+        let thread = |tid, process, name: &str| LoggedThread { tid, process, name: name.to_owned() };
+        let mut trace = LogTrace::new(&[thread(7, 7, "audio"), thread(8, 7, "worker"), thread(90, 90, "silent")]);
+        let mut at = 0;
+        let mut put = |kind, tid, value, extra, thread: &str, name: &str| {
+            at += 1_000;
+            let event =
+                Event { at_ns: at, cpu: 0, kind, tid, priority: 120, context: 0, steal_ns: 0, value, extra, name: 0 };
+            trace.take(&LogRow { event, thread, name });
+        };
+        put(EventKind::Switch, 0, 8, 0, "idle", "worker");
+        put(EventKind::Mark, 8, 1, 0, "worker", "half");
+        put(EventKind::ProcessFork, 8, 9, 7, "worker", "worker");
+        put(EventKind::Switch, 8, 9, 0, "worker", "helper");
+        put(EventKind::Switch, 9, 33, 0, "helper", "stranger");
+        put(EventKind::Switch, 33, 0, 0, "stranger", "idle");
+        let data = trace.finish();
+        let named = |tid, name: &str| (tid, name.to_owned(), 7, "audio".to_owned());
+        assert_eq!(processes_of(&data), [named(8, "worker"), named(9, "helper")]);
     }
 }

@@ -8,6 +8,7 @@ mod rows;
 pub mod sweep;
 mod text;
 pub mod timeline;
+pub mod trace;
 
 pub use answer::{
     ExperimentAnswer, ExperimentSweepAnswer, ExperimentsAnswer, PapersAnswer, WhatifAnswer, WhatifSweepAnswer,

@@ -49,7 +49,7 @@ pub fn trace(episodes: &[Episode]) -> Vec<u8> {
             *reached = event.at_ns.max(*reached);
         }
     }
-    let mut out = tracks.describe_all();
+    let mut out = tracks.describe_all(&BTreeMap::new());
     out.extend(body);
     out
 }
