@@ -255,11 +255,19 @@ impl Input {
 }
 
 fn nothing_periodic(document: &Document) -> Error {
-    if document.followed.is_some() {
-        let message = "it is of other programs' threads, and nobody knows when those should have run: \
-                       without a period there is no forecast (`punctual record` without --pid, --tid, --comm and \
-                       --follow measures periodic threads)";
-        return Error::Recording(message.to_owned());
+    if let Some(followed) = &document.followed {
+        let why = match followed.period_ns {
+            None => "nobody knows when those should have run: without a period there is no forecast".to_owned(),
+            Some(period_ns) => format!(
+                "which cycles took longer than {} `punctual report` says, but how late each began on a grid of its own is not \
+                 known: there is no forecast of it",
+                format_ns(period_ns)
+            ),
+        };
+        return Error::Recording(format!(
+            "it is of other programs' threads, and {why} (`punctual record` without --pid, --tid, --comm and --follow measures \
+             periodic threads)"
+        ));
     }
     Error::Recording("it holds no wakeup of a periodic task".to_owned())
 }

@@ -269,7 +269,10 @@ impl WhatIf {
             ("compute", _) => question.compute = number * MICROSECOND,
             ("device-period", _) => question.period = number * MICROSECOND,
             ("runtime" | "period" | "priority", _) => return refuse("the context has no such value"),
-            _ => return refuse("runtime, period, priority, buffers, compute and device-period can be swept"),
+            _ => {
+                let values = "runtime, period, priority, buffers, compute and device-period";
+                return Err(Error::Sweep(format!("--sweep {name}: only {values} can be swept")));
+            }
         }
         Ok(question)
     }
