@@ -34,7 +34,8 @@ codes! {
         CallbackBegin = 11, "callback_begin";
         /// It ends.
         CallbackEnd = 12, "callback_end";
-        /// A kernel worker begins a work item; `name` is the function.
+        /// A kernel worker begins a work item; `name` is the function. In an episode `value` tells which item it is, as
+        /// [`EventKind::WorkQueued`] has it.
         WorkBegin = 13, "work_begin";
         /// It ends.
         WorkEnd = 14, "work_end";
@@ -98,6 +99,8 @@ codes! {
         /// The current thread, `name`, interrupts CPU `value`; `extra` is the class of the interrupt (see
         /// [`Vector`](crate::Vector)).
         InterruptSent = 41, "interrupt_sent";
+        /// A work item, `value`, is handed to the kernel's workers in the name of the current thread, `name`.
+        WorkQueued = 42, "work_queued";
     }
 }
 
@@ -144,9 +147,11 @@ impl EventKind {
             EventKind::TimerBegin | EventKind::TimerEnd | EventKind::CallbackBegin | EventKind::CallbackEnd => {
                 EventClass::Timer
             }
-            EventKind::WorkBegin | EventKind::WorkEnd | EventKind::RequestBegin | EventKind::RequestEnd => {
-                EventClass::Work
-            }
+            EventKind::WorkBegin
+            | EventKind::WorkEnd
+            | EventKind::WorkQueued
+            | EventKind::RequestBegin
+            | EventKind::RequestEnd => EventClass::Work,
             EventKind::FaultUser | EventKind::FaultKernel | EventKind::FaultEnd => EventClass::Fault,
             EventKind::LockBegin | EventKind::LockEnd => EventClass::Lock,
             EventKind::ProcessFork | EventKind::ProcessExec | EventKind::ProcessExit | EventKind::Rename => {

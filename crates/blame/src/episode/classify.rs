@@ -5,6 +5,7 @@ mod asked;
 mod classifier;
 mod holder;
 mod inside;
+mod queued;
 mod sampled;
 mod spinning;
 mod stopped;

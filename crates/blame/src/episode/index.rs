@@ -28,6 +28,10 @@ pub(crate) struct Index<'a> {
     stops: BTreeMap<u64, ByTime<'a>>,
     /// Wakings that tell of a lock of a program, by where that lies: positions in the episode.
     locks: BTreeMap<u32, Vec<(u64, usize)>>,
+    /// Beginnings and ends of work items, by the worker.
+    works: BTreeMap<u32, ByTime<'a>>,
+    /// Work items that were handed to the kernel's workers, by which: when, and positions in the episode.
+    queued: BTreeMap<u64, Vec<(u64, usize)>>,
     /// Whether the word at a place was seen to be let go, and every time stood as in a held lock.
     never_free: BTreeMap<u32, bool>,
     groups: BTreeMap<u32, &'a Group>,
@@ -51,14 +55,23 @@ impl<'a> Index<'a> {
                 None => index.groups.remove(tid),
             };
         }
-        let by_number = [&mut index.vectors, &mut index.timers, &mut index.wakers, &mut index.leaves, &mut index.waits];
+        let by_number = [
+            &mut index.vectors,
+            &mut index.timers,
+            &mut index.wakers,
+            &mut index.leaves,
+            &mut index.waits,
+            &mut index.works,
+        ];
         let by_value = [&mut index.woken, &mut index.turns, &mut index.stops, &mut index.asked, &mut index.sent];
         let by_value = by_value.into_iter().flat_map(BTreeMap::values_mut);
         for list in by_number.into_iter().flat_map(BTreeMap::values_mut).chain(by_value) {
             list.sort_by_key(|event| event.at_ns);
         }
         index.comes.values_mut().for_each(|times| times.sort_unstable());
-        index.locks.values_mut().for_each(|list| list.sort_by_key(|(at_ns, _)| *at_ns));
+        for list in index.locks.values_mut().chain(index.queued.values_mut()) {
+            list.sort_by_key(|(at_ns, _)| *at_ns);
+        }
         index
     }
 
@@ -77,6 +90,8 @@ impl<'a> Index<'a> {
             EventKind::Waking => self.add_waking(event, position),
             EventKind::StopAsked => self.stops.entry(event.value).or_default().push(event),
             EventKind::FunctionAsked => self.asked.entry(event.value).or_default().push(event),
+            EventKind::WorkBegin | EventKind::WorkEnd => self.works.entry(event.tid).or_default().push(event),
+            EventKind::WorkQueued => self.queued.entry(event.value).or_default().push((event.at_ns, position)),
             EventKind::InterruptSent => self.sent.entry(event.value).or_default().push(event),
             EventKind::LockBegin if event.extra & LOCK_OF_PROGRAM != 0 => {}
             EventKind::LockBegin
@@ -137,6 +152,23 @@ impl<'a> Index<'a> {
     /// Who asked last for a thread to be stopped, up to a time.
     pub(crate) fn last_stop(&self, tid: u32, until_ns: u64) -> Option<&'a Event> {
         last(self.stops.get(&u64::from(tid)), until_ns)
+    }
+
+    /// The beginning of the work item that a worker is at, at a time; it may have changed its CPU since.
+    pub(crate) fn work_at(&self, tid: u32, at_ns: u64) -> Option<&'a Event> {
+        last(self.works.get(&tid), at_ns).filter(|event| event.kind == EventKind::WorkBegin)
+    }
+
+    /// Position of the event by which a work item was handed to the kernel's workers last, up to a time.
+    pub(crate) fn last_queued(&self, item: u64, until_ns: u64) -> Option<usize> {
+        let list = self.queued.get(&item)?;
+        let before = list.partition_point(|(at_ns, _)| *at_ns <= until_ns);
+        list.get(before.checked_sub(1)?).map(|(_, position)| *position)
+    }
+
+    /// The next waking of a thread from a time on.
+    pub(crate) fn next_woken(&self, tid: u32, from_ns: u64) -> Option<&'a Event> {
+        within(self.woken.get(&u64::from(tid)), from_ns, u64::MAX).first().copied()
     }
 
     /// Who asked last for a function to be called, up to a time.

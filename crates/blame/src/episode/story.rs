@@ -202,9 +202,9 @@ fn timer_allowed(index: &Index<'_>, waking: &Event) -> Option<u64> {
     timer_due(index, waking).filter(|due| *due < waking.at_ns.saturating_add(MAX_SLACK_NS))
 }
 
-/// When the timer was due whose function woke somebody.
+/// When the timer was due whose function woke somebody, or gave a worker of the kernel's something to do.
 pub(crate) fn timer_due(index: &Index<'_>, waking: &Event) -> Option<u64> {
-    if waking.kind != EventKind::Waking || waking.context & IN_INTERRUPT == 0 {
+    if !matches!(waking.kind, EventKind::Waking | EventKind::WorkQueued) || waking.context & IN_INTERRUPT == 0 {
         return None;
     }
     // One whose function is over woke nobody any more: a device did.

@@ -32,8 +32,11 @@
 #endif
 #ifdef WITHOUT_ASKERS
 #define ARMER_OF(timer) 0
+#define ITEM_OF(work) 0
 #else
 #define ARMER_OF(timer) armer_of(timer)
+/* Which work item it is, to find who queued it. */
+#define ITEM_OF(work) ((__u64)(work))
 #endif
 /* Timers of one interrupt expire within this; its interrupted stack is taken once. */
 #define ONE_INTERRUPT_NS 20000
@@ -372,8 +375,17 @@ int BPF_PROG(callback_ends, struct timer_list *timer)
 SEC("?tp_btf/workqueue_execute_start")
 int BPF_PROG(work_begins, struct work_struct *work)
 {
-	return note_named(WORK_BEGIN, (__u64)work->func, 0);
+	return note_named(WORK_BEGIN, (__u64)work->func, ITEM_OF(work));
 }
+
+#ifndef WITHOUT_ASKERS
+/* A work item is handed to the kernel's workers; one that waits there already is not handed to them again. */
+SEC("?tp_btf/workqueue_queue_work")
+int BPF_PROG(work_queued, int cpu, void *queue, struct work_struct *work)
+{
+	return note_named(WORK_QUEUED, (__u64)work, 0);
+}
+#endif
 
 SEC("?tp_btf/workqueue_execute_end")
 int BPF_PROG(work_ends, struct work_struct *work)

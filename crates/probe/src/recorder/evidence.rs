@@ -219,6 +219,8 @@ impl Investigator {
             EventKind::StopAsked => extra &= !u64::from(u32::MAX),
             EventKind::TimerBegin | EventKind::CallbackBegin => value = armer(&record.name),
             EventKind::FunctionBegin | EventKind::FunctionEnd => extra = 0,
+            // The function has its name.
+            EventKind::WorkBegin => (value, extra) = (extra, 0),
             _ => {}
         }
         let softirq = || Softirq::words(record.value).into_owned();
@@ -234,7 +236,8 @@ impl Investigator {
             | EventKind::StopAsked
             | EventKind::RequestBegin
             | EventKind::FunctionAsked
-            | EventKind::InterruptSent => self.thread_name(record.tid(), &record.name),
+            | EventKind::InterruptSent
+            | EventKind::WorkQueued => self.thread_name(record.tid(), &record.name),
             EventKind::OutOfQuota => self.group_name(record.extra),
             EventKind::QuotaRefill => self.group_name(record.value),
             EventKind::HandlerBegin | EventKind::RequestEnd => shown(&record.name),

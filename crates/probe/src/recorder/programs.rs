@@ -59,7 +59,7 @@ pub struct ProgramCost {
 }
 
 /// Programs that only evidence of whole requests needs.
-const FOR_REQUESTS: &[&str] = &["packet_queued", "packet_delivered"];
+const FOR_REQUESTS: &[&str] = &["packet_queued", "packet_delivered", "work_queued"];
 
 /// The program that takes samples, as the kernel names it.
 pub(super) const SAMPLER: &str = "take_sample";

@@ -125,6 +125,7 @@ fn what(row: &LogRow<'_>) -> String {
         EventKind::TimerEnd => "timer ends".to_owned(),
         EventKind::CallbackBegin => format!("timer callback {name} begins"),
         EventKind::CallbackEnd => "timer callback ends".to_owned(),
+        EventKind::WorkQueued => "hands the kernel's workers a work item".to_owned(),
         EventKind::WorkBegin => format!("work {name} begins"),
         EventKind::WorkEnd => "work ends".to_owned(),
         EventKind::FaultUser => format!("page fault at {value:#x}"),

@@ -28,7 +28,7 @@ const MAX_IN_VAIN: usize = 64;
 const SOFTIRQS_OFF: u32 = 0xff << 8;
 
 /// How a wait ended.
-enum End {
+pub(super) enum End {
     /// A thread did what it was waited for, or sent it.
     By(u32),
     /// A timer.
@@ -64,7 +64,8 @@ impl Classifier<'_> {
         !self.subject.is_due && woken_by.is_some_and(|waking| matches!(self.end(waking), End::Timer))
     }
 
-    fn end(&self, woken_by: &Event) -> End {
+    /// How the wait ended; of one that a worker of the kernel's ended, `woken_by` may be the event by which it was given the work.
+    pub(super) fn end(&self, woken_by: &Event) -> End {
         let slice = slice_before(self.episode, woken_by, self.timelines);
         if woken_by.context & IN_INTERRUPT != 0 {
             return if timer_due(self.index, woken_by).is_some() { End::Timer } else { End::Device };
@@ -82,6 +83,9 @@ impl Classifier<'_> {
         let by = self.thread(woken_by.tid);
         if woken_by.tid == 0 {
             return End::NotBy("woken out of the idle loop".to_owned());
+        }
+        if woken_by.kind == EventKind::WorkQueued {
+            return End::By(woken_by.tid);
         }
         let told = woken_by.lock_waking();
         let for_signal = waits_for_signal(woken_by);
@@ -217,16 +221,17 @@ impl Classifier<'_> {
             return not_seen(Awaited::Ender, "nobody ended it before the evidence ends".to_owned());
         };
         let is_sleep = woken_by.wait_end().is_some_and(|end| end.sleeper == Call::Sleep);
+        let is_queued = woken_by.kind == EventKind::WorkQueued;
         match self.end(woken_by) {
             // Those who wait in a circle, one without a name, or one too many.
             End::By(tid) => {
                 let name = self.thread(tid);
                 let inside = Some((Kind::Unknown, format!("what {name} did").into()));
-                let call = sleepers_call(woken_by);
+                let call = sleepers_call(self.waking_after(woken_by));
                 let has_ended = woken_by.tid == tid && waker_ends(woken_by);
                 Blamed { inside, call, has_ended, tid: Some(tid), ..Blamed::new(Kind::Wait, name) }
             }
-            End::Timer if is_sleep || !self.subject.is_due => Blamed::new(Kind::Sleep, by),
+            End::Timer if is_sleep || is_queued || !self.subject.is_due => Blamed::new(Kind::Sleep, by),
             End::Timer => not_seen(Awaited::Ender, "the wait ended by its time limit".to_owned()),
             End::Device => self.own_request(span, woken_by).unwrap_or_else(|| Blamed::new(Kind::Io, by)),
             End::Network => not_seen(NETWORK, format!("who sent it: it came by softirq {by}")),

@@ -89,7 +89,8 @@ impl<'a> Classifier<'a> {
         let events = &self.episode.events;
         let told = events[woken_by].lock_waking();
         if left_state & LEFT_FOR_LOCK == 0 {
-            return self.handed_on(span, left_state, woken_by);
+            let handed_on = self.handed_on(span, left_state, woken_by);
+            return handed_on.into_iter().flat_map(|span| self.cut_by_queue(span)).collect();
         }
         if told.act == WakingAct::NotTold {
             return vec![span];
@@ -241,7 +242,7 @@ impl<'a> Classifier<'a> {
         let known = self.threads.get(&tid).copied();
         Some(Holder {
             kind,
-            call: waker.filter(|_| kind == Kind::Wait).and_then(sleepers_call),
+            call: waker.filter(|_| kind == Kind::Wait).and_then(|waker| sleepers_call(self.waking_after(waker))),
             has_ended: by_waker.is_some_and(|waker| kind == Kind::Wait && waker_ends(waker)),
             subject: Subject {
                 tid,
