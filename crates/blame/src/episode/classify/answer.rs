@@ -23,7 +23,7 @@ const AFTER_INTERRUPT_NS: u64 = 5_000;
 /// Whoever looks whether what it waits for has come, and waits on, takes less time for that, ns.
 pub(super) const LOOK_NS: u64 = 100_000;
 /// So many times in a row may a wait be ended in vain.
-const MAX_IN_VAIN: usize = 64;
+const MAX_IN_VAIN: usize = 256;
 /// In a count of nesting: softirqs are kept off, or one is being served.
 const SOFTIRQS_OFF: u32 = 0xff << 8;
 
@@ -68,7 +68,11 @@ impl Classifier<'_> {
     pub(super) fn end(&self, woken_by: &Event) -> End {
         let slice = slice_before(self.episode, woken_by, self.timelines);
         if woken_by.context & IN_INTERRUPT != 0 {
-            return if timer_due(self.index, woken_by).is_some() { End::Timer } else { End::Device };
+            return match (timer_due(self.index, woken_by), self.after_time_limits(woken_by)) {
+                (Some(_), Some(tid)) => End::By(tid),
+                (Some(_), None) => End::Timer,
+                (None, _) => End::Device,
+            };
         }
         if woken_by.context & IN_SOFTIRQ != 0 {
             let Some((inner, outer)) = slice.and_then(|slice| slice.softirq()) else { return End::Device };
@@ -128,6 +132,19 @@ impl Classifier<'_> {
         leaves.is_some_and(|switch| switch.left_state() & LEFT_DEAD != 0)
     }
 
+    /// Of one that waited for a word in memory up to a time limit and then waited on there, who ended that: as whoever waits for Python's
+    /// lock looks every 5 ms whether that is free.
+    fn after_time_limits(&self, woken_by: &Event) -> Option<u32> {
+        let last = self.ended_at_last(woken_by)?;
+        if last.context & (IN_INTERRUPT | IN_SOFTIRQ) != 0 {
+            return None;
+        }
+        match self.end(last) {
+            End::By(tid) => Some(tid),
+            _ => None,
+        }
+    }
+
     /// Of one that was woken in vain, the waking after which it did not wait on at once.
     fn ended_at_last(&self, woken_by: &Event) -> Option<&Event> {
         let mut last = None;
@@ -144,8 +161,11 @@ impl Classifier<'_> {
     /// waited for had not come. Then that waking.
     fn next_if_in_vain(&self, woken_by: &Event) -> Option<&Event> {
         let told = woken_by.lock_waking().act;
-        let wakes_word = matches!(told, WakingAct::WakesWord | WakingAct::UnlocksWord | WakingAct::Requeues);
-        if !(wakes_word && woken_by.wait_end().is_none() || waits_for_signal(woken_by)) {
+        // What an interrupt comes over has nothing to do with whom it wakes.
+        let by_timer = woken_by.context & IN_INTERRUPT != 0 && timer_due(self.index, woken_by).is_some();
+        let wakes_word = matches!(told, WakingAct::WakesWord | WakingAct::UnlocksWord | WakingAct::Requeues)
+            || by_timer && told != WakingAct::NotTold;
+        if !(wakes_word && woken_by.wait_end().is_none() || waits_for_signal(woken_by) && !by_timer) {
             return None;
         }
         let tid = woken_by.value;
@@ -166,7 +186,8 @@ impl Classifier<'_> {
                 break;
             }
         }
-        let next: &Event = goes_on.copied().filter(|next| ran_ns < LOOK_NS && next.tid != woken_by.tid)?;
+        let next: &Event =
+            goes_on.copied().filter(|next| ran_ns < LOOK_NS && (by_timer || next.tid != woken_by.tid))?;
         // A condition of the C library has two words, which stand side by side.
         let place = |event: &Event| event.lock_waking().place;
         let on_there = match waits_for_signal(woken_by) {
