@@ -42,7 +42,8 @@ impl Output {
     /// Says what failed, in one line, and gives the exit code.
     pub(crate) fn fail(self, error: &anyhow::Error) -> u8 {
         let plan_refused = matches!(error.downcast_ref::<StudyError>(), Some(StudyError::Run(RunError::Plan(_))));
-        let usage = plan_refused || error.downcast_ref::<Usage>().is_some();
+        let nobody = matches!(error.downcast_ref::<InteractError>(), Some(InteractError::Target(_)));
+        let usage = plan_refused || nobody || error.downcast_ref::<Usage>().is_some();
         let code = if usage { USAGE } else { 1 };
         let hint = hint(error);
         self.failure(&Failure::new(&without_numbers(&format!("{error:#}")), hint, code));

@@ -17,5 +17,7 @@ codes! {
         Woke = 5, "woke";
         /// It became another program.
         Became = 6, "became";
+        /// The kernel's worker begins to hand on, or has handed on, what was put into the terminal.
+        Came = 7, "came";
     }
 }

@@ -37,6 +37,8 @@ pub(crate) struct Ledger {
     /// Up to when all that was seen has been taken, ns.
     settled_ns: u64,
     kept_ns: u64,
+    /// So far back all is kept, whatever is known of by then, ns.
+    looks_back_ns: Option<u64>,
     flushed: Instant,
     process_before_ns: u64,
     driver_before_ns: u64,
@@ -61,15 +63,22 @@ impl Ledger {
             not_split: 0,
             settled_ns: 0,
             kept_ns: 0,
+            looks_back_ns: None,
             flushed: Instant::now(),
             process_before_ns: clock::process_cpu_ns(),
             driver_before_ns: clock::thread_cpu_ns(),
         }
     }
 
+    /// The same for inputs that are known of only once they were taken, so long after they began.
+    pub(crate) fn looking_back(self, looks_back: Duration) -> Ledger {
+        Ledger { looks_back_ns: Some(looks_back.as_nanos() as u64), ..self }
+    }
+
     /// Copies what happened since, for the inputs that are not done with.
     pub(crate) fn keep_evidence(&mut self, now: u64) {
-        let oldest_ns = self.tracker.oldest_ns();
+        let back_ns = self.looks_back_ns.map(|ns| now.saturating_sub(ns));
+        let oldest_ns = self.tracker.oldest_ns().into_iter().chain(back_ns).min();
         if now.saturating_sub(self.kept_ns) >= KEEP_NS
             && let Some(stretches) = self.eyes.as_mut().and_then(|eyes| eyes.stretches.as_mut())
         {

@@ -61,6 +61,9 @@ pub enum InteractError {
     /// What was asked for cannot be.
     #[error("{0}")]
     Setting(String),
+    /// There is no such program to watch.
+    #[error("{0}")]
+    Target(String),
 }
 
 impl punctual_recording::Hint for InteractError {
@@ -69,6 +72,7 @@ impl punctual_recording::Hint for InteractError {
             InteractError::Refused(error) => error.hint(),
             InteractError::Recording(error) => error.hint(),
             InteractError::Setting(_) => None,
+            InteractError::Target(_) => Some("ps -e -o pid,tty,comm shows which programs are at a terminal"),
         }
     }
 }

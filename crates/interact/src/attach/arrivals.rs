@@ -2,27 +2,42 @@
 
 use crate::track::Input;
 use punctual_probe::terminal::Seen;
-use punctual_recording::{Moment, counted};
-use std::collections::HashMap;
+use punctual_recording::{BEGAN_BEFORE, Moment, counted};
+use std::collections::{HashMap, VecDeque};
 
 /// No key sends more bytes than this; what is longer was pasted.
 const MAX_KEY: u64 = 8;
 /// Threads that are kept in mind.
 const MAX_THREADS: usize = 4_096;
+/// What came and was not taken yet: a terminal holds no more bytes.
+const MAX_WAITING: usize = 4_096;
 
-/// When input came, as far as that is seen.
+/// When input came.
 #[derive(Debug, Default)]
 pub(super) struct Arrivals {
     /// When the kernel's worker that hands input on has woken each thread, since that slept.
     woken: HashMap<u32, u64>,
-    /// Since when there has been something to take.
-    queued_ns: Option<u64>,
+    /// What came and was not taken yet: up to where in the terminal's input, and when the worker was told of it.
+    waiting: VecDeque<(u32, u64)>,
+    /// When the worker was told of what it hands on now.
+    coming_ns: Option<u64>,
+    /// Up to where input was taken.
+    taken: Option<u32>,
+}
+
+/// Whether a place in the terminal's input lies behind another one; they are counted modulo 2^32.
+fn is_behind(place: u32, other: u32) -> bool {
+    (place.wrapping_sub(other) as i32) > 0
 }
 
 impl Arrivals {
     /// Looks at what threads did, in order of time. What a thread has taken is an input, which began before.
     pub(super) fn look(&mut self, seen: &Seen) -> Option<Input> {
         match seen.kind {
+            Moment::Came => {
+                self.came(seen);
+                None
+            }
             Moment::Woke => {
                 let is_handed_on = seen.waker_is_kernels() && !seen.by_interrupt() && seen.woken_is_there();
                 if is_handed_on && self.woken.len() < MAX_THREADS {
@@ -33,13 +48,6 @@ impl Arrivals {
             Moment::Ran if seen.slept() && seen.queued == 0 => {
                 // What it is woken for comes later.
                 self.woken.remove(&seen.tid);
-                self.queued_ns = None;
-                None
-            }
-            Moment::Ran | Moment::Asks => {
-                if seen.queued > 0 {
-                    self.queued_ns.get_or_insert(seen.at_ns);
-                }
                 None
             }
             Moment::Got if seen.value > 0 => Some(self.taken(seen)),
@@ -47,16 +55,47 @@ impl Arrivals {
         }
     }
 
+    fn came(&mut self, seen: &Seen) {
+        if !seen.has_come() {
+            self.coming_ns = Some(seen.begin_ns).filter(|ns| *ns > 0);
+            return;
+        }
+        let Some(told_ns) = self.coming_ns.take() else { return };
+        let last = self.waiting.back().map(|(place, _)| *place).or(self.taken);
+        if last.is_some_and(|last| is_behind(last, seen.position)) {
+            // What was there was thrown away, and the places are counted anew.
+            self.waiting.clear();
+            self.taken = None;
+        } else if last == Some(seen.position) {
+            // Taken already, or part of a line that is not complete.
+            return;
+        }
+        if self.waiting.len() < MAX_WAITING {
+            self.waiting.push_back((seen.position, told_ns));
+        }
+    }
+
+    /// When the first byte of what was taken came, where that was seen.
+    fn came_ns(&mut self, seen: &Seen) -> Option<u64> {
+        let first = seen.position.wrapping_sub(seen.value as u32);
+        if self.taken.is_some_and(|taken| is_behind(taken, first)) {
+            self.waiting.clear();
+        }
+        self.waiting.retain(|(place, _)| is_behind(*place, first));
+        let came_ns = self.waiting.front().map(|(_, ns)| *ns);
+        self.waiting.retain(|(place, _)| is_behind(*place, seen.position));
+        self.taken = Some(seen.position);
+        came_ns.or(self.coming_ns).filter(|ns| *ns <= seen.at_ns)
+    }
+
     fn taken(&mut self, seen: &Seen) -> Input {
         let woken = self.woken.remove(&seen.tid);
-        let was_queued = self.queued_ns.take();
-        // Neither was seen: it was there when it was asked for.
+        let known = self.came_ns(seen).or(woken).map(|ns| ns.min(seen.at_ns));
+        // It was there before it was asked for, and nobody saw it come.
         let asked = if seen.begin_ns > 0 { seen.begin_ns } else { seen.at_ns };
-        let begin_ns = woken.into_iter().chain(was_queued).min().unwrap_or(asked).min(seen.at_ns);
-        if seen.queued > 0 {
-            self.queued_ns = Some(seen.at_ns);
-        }
+        let begin_ns = known.unwrap_or(asked);
         let kind = match seen.value {
+            _ if known.is_none() => BEGAN_BEFORE,
             _ if seen.takes_lines() => "line",
             0..=MAX_KEY => "key",
             _ => "paste",
@@ -83,9 +122,10 @@ mod tests {
         seen
     }
 
-    fn got(at: u64, bytes: u64) -> Seen {
+    /// Up to there it is taken, so many bytes.
+    fn got(at: u64, bytes: u64, position: u32) -> Seen {
         let mut seen = Seen::invented(at, Moment::Got, 1);
-        (seen.value, seen.begin_ns) = (bytes, at - 5);
+        (seen.value, seen.begin_ns, seen.position) = (bytes, at - 5, position);
         seen
     }
 
@@ -93,31 +133,65 @@ mod tests {
         Seen::invented(at, Moment::Ran, 1).sleeping(true, false)
     }
 
+    /// The kernel's worker hands on what it was told of before, up to there.
+    fn came(told: u64, at: u64, position: u32) -> [Seen; 2] {
+        let mut begins = Seen::invented(at, Moment::Came, 9);
+        begins.begin_ns = told;
+        [begins, Seen::invented(at + 10, Moment::Came, 9).handed_on(told, position)]
+    }
+
+    fn inputs(arrivals: &mut Arrivals, all: impl IntoIterator<Item = Seen>) -> Vec<(u64, String)> {
+        all.into_iter().filter_map(|seen| arrivals.look(&seen)).map(|input| (input.begin_ns, input.kind)).collect()
+    }
+
+    fn key(begin_ns: u64) -> (u64, String) {
+        (begin_ns, "key".to_owned())
+    }
+
     #[test]
-    fn an_input_begins_as_its_taker_is_woken() {
+    fn an_input_begins_as_the_kernel_is_told_of_it_whatever_the_program_does() {
         let mut arrivals = Arrivals::default();
-        let all = [slept(100), woke(200, 1), got(250, 1)];
-        let inputs: Vec<Input> = all.iter().filter_map(|seen| arrivals.look(seen)).collect();
-        assert_eq!((inputs.len(), inputs[0].begin_ns, inputs[0].kind.as_str()), (1, 200, "key"));
-        // Another one is taken that nobody saw arrive: it began as it was asked for.
-        assert_eq!(arrivals.look(&got(300, 1)).unwrap().begin_ns, 295);
-        // What is queued while the program is at work is seen as it leaves its CPU.
-        let mut at_work = Seen::invented(400, Moment::Ran, 1);
-        at_work.queued = 2;
-        assert!(arrivals.look(&at_work).is_none());
-        let pasted = arrivals.look(&got(900, 40)).unwrap();
-        assert_eq!((pasted.begin_ns, pasted.kind.as_str(), pasted.label.as_str()), (400, "paste", "40 bytes"));
+        // One for which the program sleeps, and two that come while it is at work.
+        let [begins, over] = came(200, 220, 1);
+        let first = [slept(100), begins, woke(225, 1), got(228, 1, 1), over];
+        assert_eq!(inputs(&mut arrivals, first), [key(200)], "the program is faster than the worker");
+        let all = came(300, 310, 2).into_iter().chain(came(400, 410, 3)).chain([got(900, 1, 2), got(1_500, 1, 3)]);
+        assert_eq!(inputs(&mut arrivals, all), [key(300), key(400)]);
+        // Both at once: the first waited longer.
+        let all = came(2_000, 2_010, 4).into_iter().chain(came(2_100, 2_110, 5)).chain([got(2_500, 2, 5)]);
+        assert_eq!(inputs(&mut arrivals, all), [key(2_000)]);
+        // What one read leaves, the next one takes.
+        let all = came(3_000, 3_010, 45).into_iter().chain([got(3_500, 30, 35), got(3_600, 10, 45)]);
+        assert_eq!(inputs(&mut arrivals, all), [(3_000, "paste".to_owned()), (3_000, "paste".to_owned())]);
+    }
+
+    #[test]
+    fn what_nobody_saw_come_is_counted_apart() {
+        let mut arrivals = Arrivals::default();
+        assert_eq!(inputs(&mut arrivals, [got(300, 1, 7)]), [(295, BEGAN_BEFORE.to_owned())]);
+        // Where kernels do not tell of it, one for which the program was woken is known, and no other one.
+        let all = [slept(400), woke(500, 1), got(550, 1, 8), got(900, 1, 9)];
+        assert_eq!(inputs(&mut arrivals, all), [key(500), (895, BEGAN_BEFORE.to_owned())]);
+        let timer = woke(6_000, 1).among(false, true, true);
+        assert_eq!(inputs(&mut arrivals, [timer, got(6_100, 1, 10)]), [(6_095, BEGAN_BEFORE.to_owned())]);
     }
 
     #[test]
     fn a_waking_before_its_last_sleep_says_nothing() {
         let mut arrivals = Arrivals::default();
-        for seen in [woke(100, 1), slept(150), woke(5_000, 1)] {
-            assert!(arrivals.look(&seen).is_none());
-        }
-        assert_eq!(arrivals.look(&got(5_100, 3)).unwrap().begin_ns, 5_000);
-        let timer = woke(6_000, 1).among(false, true, true);
-        assert!(arrivals.look(&timer).is_none());
-        assert_eq!(arrivals.look(&got(6_100, 1)).unwrap().begin_ns, 6_095, "a timer brings no input");
+        assert_eq!(inputs(&mut arrivals, [woke(100, 1), slept(150), woke(5_000, 1), got(5_100, 3, 3)]), [key(5_000)]);
+    }
+
+    #[test]
+    fn what_was_thrown_away_begins_nothing() {
+        let mut arrivals = Arrivals::default();
+        let first = came(200, 210, u32::MAX).into_iter().chain([got(300, 1, u32::MAX)]);
+        assert_eq!(inputs(&mut arrivals, first), [key(200)]);
+        // Places go on behind the largest.
+        let all = came(400, 410, 2).into_iter().chain([got(500, 3, 2)]);
+        assert_eq!(inputs(&mut arrivals, all), [key(400)]);
+        // The terminal is emptied, and counted anew.
+        let all = came(600, 610, 40).into_iter().chain(came(700, 710, 1)).chain([got(800, 1, 1)]);
+        assert_eq!(inputs(&mut arrivals, all), [key(700)]);
     }
 }

@@ -36,7 +36,7 @@ impl Target {
     /// # Errors
     /// In one line, why there is none, which one may be meant, or which ones have that name.
     pub fn find(wanted: &str) -> Result<Target, InteractError> {
-        let wrong = |what: String| Err(InteractError::Setting(what));
+        let wrong = |what: String| Err(InteractError::Target(what));
         if let Ok(pid) = wanted.parse::<u32>() {
             return match Target::of(pid) {
                 Some(target) => target.at_a_terminal(),
@@ -88,11 +88,11 @@ impl Target {
         let Target { pid, name, .. } = &self;
         if self.device == 0 {
             let what = format!("{name} ({pid}) is at no terminal: only programs at one can be watched");
-            return Err(InteractError::Setting(what));
+            return Err(InteractError::Target(what));
         }
         if Target::of(std::process::id()).is_some_and(|own| own.device == self.device) {
             let what = format!("{name} ({pid}) is at this terminal: run punctual in another one");
-            return Err(InteractError::Setting(what));
+            return Err(InteractError::Target(what));
         }
         Ok(self)
     }

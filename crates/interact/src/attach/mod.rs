@@ -24,10 +24,11 @@ use std::time::{Duration, Instant};
 const ROUND: Duration = Duration::from_millis(20);
 /// What was seen is taken this often.
 const SERVICE: Duration = Duration::from_millis(100);
+/// An input is known of only once it was taken and that was seen: so long what happened before is kept.
+const LOOKS_BACK: Duration = Duration::from_millis(400);
 /// What is not seen of somebody's own use.
-const NOT_SEEN: [&str; 6] = [
-    "keyboard, display and terminal emulator: an input begins as the kernel wakes the program for it, and ends at the terminal",
-    "when input arrives while the program is at work: it begins as the program next leaves its CPU or asks for input",
+const NOT_SEEN: [&str; 5] = [
+    "keyboard, display and terminal emulator: an input begins as it is put into the terminal, and ends there",
     "an input that the program was waiting for in read() before this began",
     "which keys they were: only how many bytes came",
     "processes that left the terminal's session, but as those whom the program waits for",
@@ -59,14 +60,17 @@ pub fn attach(
     provenance.configuration = Configuration { via: "pty".to_owned(), bpf: true, ..Configuration::default() };
     let terminal = plan.target.open_terminal()?;
     let watch = TerminalWatch::start(terminal.as_fd(), None)?;
-    let blind = NOT_SEEN.map(str::to_owned).to_vec();
+    let mut blind = NOT_SEEN.map(str::to_owned).to_vec();
+    if !watch.tells_of_input() {
+        blind.push("when input comes while the program is at work: such inputs are counted apart".to_owned());
+    }
     let eyes = Eyes::of(watch, blind, &mut provenance);
     provenance.started_ns = clock::monotonic_ns();
     provenance.monotonic_to_unix_ns = clock::monotonic_to_unix_ns();
     let fallbacks = provenance.fallbacks.clone();
     let writer = Writer::create_of(RecordingKind::Interaction, &plan.output, provenance, Vec::new())?;
     let rows = InteractionWriter::create(writer.directory())?;
-    let ledger = Ledger::new(Some(eyes), Tracker::new(true), None, writer, rows);
+    let ledger = Ledger::new(Some(eyes), Tracker::new(true), None, writer, rows).looking_back(LOOKS_BACK);
     let mut watched = Watched { plan, ledger, arrivals: Arrivals::default(), inputs: 0, fallbacks };
     let over = watched.watch(observe);
     watched.finish(over)

@@ -193,7 +193,7 @@ impl Tracker {
             Moment::Woke => self.cause.woke(seen),
             Moment::Ran => self.ran(seen),
             Moment::Became => self.became(seen),
-            Moment::Asks => {}
+            Moment::Asks | Moment::Came => {}
         }
     }
 

@@ -295,7 +295,9 @@ int BPF_PROG(call_ends, struct pt_regs *registers, long result)
 	if (ring) {
 		record = begin_moment(ring, task, call->kind == CALL_READ ? MOMENT_GOT : MOMENT_WROTE, &position);
 		record->begin = call->begin;
-		record->value = result;
+		record->value = (__u32)result;
+		if (call->kind == CALL_READ)
+			record->value |= (__u64)tail_of_input() << 32;
 		record->flags = serves ? OF_SERVER : 0;
 		record->queued = queued(&record->flags, call->socket);
 		end_moment(record, position);
@@ -436,6 +438,55 @@ int BPF_PROG(thread_becomes, struct task_struct *task, int old)
 	record = begin_moment(ring, task, MOMENT_BECAME, &position);
 	end_moment(record, position);
 	return 0;
+}
+
+/*
+ * What is put into the terminal is handed on by a worker of the kernel's, which wakes whoever waits for it then. So when it came is known
+ * from these, also while the program is at work. Plain words for arguments: kernels let nobody compute with an address that has a type.
+ */
+SEC("?raw_tp/workqueue_queue_work")
+int BPF_PROG(input_is_told, __u64 cpu, __u64 queue, __u64 work)
+{
+	if (hands_on_input(work))
+		terminal_state.told = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* With `is_over`, up to where there is input then. */
+static __always_inline int note_input(__u64 work, bool is_over)
+{
+	struct tty_struct *terminal = (void *)terminal_state.terminal;
+	struct moment_record *record;
+	struct moment_ring *ring;
+	struct n_tty_data *data;
+	__u64 position;
+
+	if (!hands_on_input(work))
+		return 0;
+	ring = own_ring();
+	data = BPF_CORE_READ(terminal, disc_data);
+	if (!ring || !data)
+		return 0;
+	record = begin_moment(ring, bpf_get_current_task_btf(), MOMENT_CAME, &position);
+	record->begin = terminal_state.told;
+	if (is_over) {
+		record->flags = INPUT_IS_THERE;
+		record->value = (__u64)(__u32)head_of_input(terminal, data, &record->flags) << 32;
+	}
+	end_moment(record, position);
+	return 0;
+}
+
+SEC("?raw_tp/workqueue_execute_start")
+int BPF_PROG(input_begins_to_come, __u64 work)
+{
+	return note_input(work, false);
+}
+
+SEC("?raw_tp/workqueue_execute_end")
+int BPF_PROG(input_has_come, __u64 work)
+{
+	return note_input(work, true);
 }
 
 char LICENSE[] SEC("license") = "GPL";

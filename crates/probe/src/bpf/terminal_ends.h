@@ -27,9 +27,22 @@ struct ktermios___lines {
 	__u32 c_lflag;
 };
 
+struct work_struct___at {
+	void *func;
+};
+
+struct tty_bufhead___at {
+	struct work_struct___at work;
+};
+
+struct tty_port___at {
+	struct tty_bufhead___at buf;
+};
+
 struct tty_struct {
 	void *disc_data;
 	struct tty_struct *link;
+	struct tty_port___at *port;
 	struct ktermios___lines termios;
 };
 
@@ -191,6 +204,38 @@ static __always_inline bool is_ours(__u64 descriptor, __u64 *socket)
 	return *socket;
 }
 
+/* Up to where there is input that can be got from the terminal, in bytes since it was opened or emptied: whole lines where it hands on
+ * lines. */
+static __always_inline unsigned long head_of_input(struct tty_struct *terminal, struct n_tty_data *data, __u16 *flags)
+{
+	if (BPF_CORE_READ(terminal, termios.c_lflag) & ICANON) {
+		*flags |= TAKES_LINES;
+		return BPF_CORE_READ(data, canon_head);
+	}
+	return BPF_CORE_READ(data, commit_head);
+}
+
+/* Up to where the terminal's input was got; 0 with a display. */
+static __always_inline __u32 tail_of_input(void)
+{
+	struct tty_struct *terminal = (void *)terminal_state.terminal;
+	struct n_tty_data *data;
+
+	if (terminal_configuration.server)
+		return 0;
+	data = BPF_CORE_READ(terminal, disc_data);
+	return data ? BPF_CORE_READ(data, read_tail) : 0;
+}
+
+/* Whether a work item is that by which the kernel's worker hands on the terminal's input. */
+static __always_inline bool hands_on_input(__u64 work)
+{
+	struct tty_struct *terminal = (void *)terminal_state.terminal;
+	__u64 port = terminal && !terminal_configuration.server ? (__u64)BPF_CORE_READ(terminal, port) : 0;
+
+	return port && work == port + bpf_core_field_offset(struct tty_port___at, buf.work);
+}
+
 /* Bytes that can be got from the terminal: whole lines where it hands on lines. Of a display, messages. */
 static __always_inline __u32 queued(__u16 *flags, __u64 socket)
 {
@@ -205,12 +250,7 @@ static __always_inline __u32 queued(__u16 *flags, __u64 socket)
 	data = BPF_CORE_READ(terminal, disc_data);
 	if (!data)
 		return 0;
-	if (BPF_CORE_READ(terminal, termios.c_lflag) & ICANON) {
-		*flags |= TAKES_LINES;
-		head = BPF_CORE_READ(data, canon_head);
-	} else {
-		head = BPF_CORE_READ(data, commit_head);
-	}
+	head = head_of_input(terminal, data, flags);
 	tail = BPF_CORE_READ(data, read_tail);
 	return head - tail > QUEUE_MASK + 1 ? 0 : head - tail;
 }

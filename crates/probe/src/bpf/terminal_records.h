@@ -27,13 +27,14 @@
 #define TO_TERMINAL 1024	/* with a display: it writes to a terminal, which the kernel's own threads hand on */
 #define WAKER_IS_KERNELS 2048	/* the waker is the kernel's own */
 #define TO_OTHERS 4096		/* the display server tells others than the typist */
+#define INPUT_IS_THERE 8192	/* the kernel's worker has handed input on, and does not only begin to */
 
 /* One cache line. Times are ns of CLOCK_MONOTONIC. */
 struct moment_record {
 	__u64 sequence;		/* its position in the ring + 1, written last */
 	__u64 at;
 	__u64 begin;		/* of what took time */
-	__u64 value;		/* bytes; the thread that was woken; the time limit of a call; bytes in the queue */
+	__u64 value;		/* bytes, and up to where in the terminal's input; the thread that was woken; the time limit of a call */
 	__u32 tid;
 	__u32 process;
 	__u16 kind;
@@ -81,6 +82,8 @@ struct terminal_state {
 	__u64 count;
 	/* The socket that input came by last. */
 	__u64 socket;
+	/* When the kernel's worker was last told that there is input. */
+	__u64 told;
 };
 
 struct terminal_configuration {

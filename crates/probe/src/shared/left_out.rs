@@ -25,6 +25,9 @@ fn missing_without(program: &str) -> Option<Missing> {
         "softirq_raised" => ("softirq_raise", "how long softirqs ran that were raised together: only each by itself"),
         "callback_begins" | "callback_ends" => ("timer_expire_entry", "which ordinary timer ran in a softirq"),
         "work_begins" | "work_ends" => ("workqueue_execute_start", "which work a kernel worker did"),
+        "input_is_told" | "input_begins_to_come" | "input_has_come" => {
+            ("workqueue_queue_work", "when input comes to a terminal while its program is at work")
+        }
         "work_queued" => ("workqueue_queue_work", "which thread handed a kernel worker its work: the worker is named"),
         "lock_begins" | "lock_ends" => ("contention_begin", "waiting for the kernel's own locks"),
         "priority_is_lent" => (

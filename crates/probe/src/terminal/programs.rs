@@ -33,6 +33,7 @@ const OF_SERVER: u16 = 512;
 const TO_TERMINAL: u16 = 1_024;
 const WAKER_IS_KERNELS: u16 = 2_048;
 const TO_OTHERS: u16 = 4_096;
+const INPUT_IS_THERE: u16 = 8_192;
 /// A time limit of a call that has none.
 const NO_LIMIT: u64 = u64::MAX;
 
@@ -84,6 +85,9 @@ pub struct Seen {
     pub name: String,
     /// Of [`Moment::Got`] and [`Moment::Wrote`], bytes; of [`Moment::Woke`], the woken thread.
     pub value: u64,
+    /// Of [`Moment::Got`] up to where the terminal's input was got, of [`Moment::Came`] up to where there was some, where the
+    /// kernel's worker had handed it on: bytes since the terminal was opened or emptied, modulo 2^32.
+    pub position: u32,
     /// Of [`Moment::Asks`] and of a sleep, when it ends by itself; `None`: never.
     pub limit_ns: Option<u64>,
     /// Bytes that can be got from the terminal then; not of [`Moment::Woke`] and [`Moment::Became`].
@@ -95,6 +99,11 @@ impl Seen {
     fn new(record: &MomentRecord) -> Option<Seen> {
         let kind = Moment::from_code(record.kind)?;
         let has_limit = kind == Moment::Asks || kind == Moment::Ran && record.flags & RAN_AND_SLEPT != 0;
+        let has_position = matches!(kind, Moment::Got | Moment::Came);
+        let (value, position) = match has_position {
+            true => (record.value & u64::from(u32::MAX), (record.value >> 32) as u32),
+            false => (record.value, 0),
+        };
         Some(Seen {
             at_ns: record.at,
             begin_ns: record.begin,
@@ -102,7 +111,8 @@ impl Seen {
             tid: record.tid,
             process: record.process,
             name: shown(&record.name),
-            value: record.value,
+            value,
+            position,
             limit_ns: (has_limit && record.value != NO_LIMIT && record.value != 0).then_some(record.value),
             queued: record.queued,
             flags: record.flags,
@@ -112,7 +122,19 @@ impl Seen {
     /// One that a test makes up.
     pub fn invented(at_ns: u64, kind: Moment, tid: u32) -> Seen {
         let name = format!("thread-{tid}");
-        Seen { at_ns, begin_ns: 0, kind, tid, process: tid, name, value: 0, limit_ns: None, queued: 0, flags: 0 }
+        Seen {
+            at_ns,
+            begin_ns: 0,
+            kind,
+            tid,
+            process: tid,
+            name,
+            value: 0,
+            position: 0,
+            limit_ns: None,
+            queued: 0,
+            flags: 0,
+        }
     }
 
     fn with(mut self, flag: u16, is_set: bool) -> Seen {
@@ -218,6 +240,16 @@ impl Seen {
     /// The same of a sleep of which it is not known whether input ends it.
     pub fn sleeping_for_several(self) -> Seen {
         self.with(RAN_AND_SLEPT, true).with(SLEEPS_FOR_SEVERAL, true)
+    }
+
+    /// Of [`Moment::Came`]: the kernel's worker has handed the input on; otherwise it begins to.
+    pub fn has_come(&self) -> bool {
+        self.flags & INPUT_IS_THERE != 0
+    }
+
+    /// The same of input that the kernel's worker has handed on up to there; it was told of it at that time.
+    pub fn handed_on(self, told_ns: u64, position: u32) -> Seen {
+        Seen { begin_ns: told_ns, position, ..self }.with(INPUT_IS_THERE, true)
     }
 
     /// Whether the terminal hands on whole lines then.
@@ -331,6 +363,11 @@ impl TerminalWatch {
         into.extend(self.waiting.drain(..ready).filter_map(|record| Seen::new(&record)));
     }
 
+    /// Whether it is seen when input comes while the program is at work.
+    pub fn tells_of_input(&self) -> bool {
+        !self.object.left_out().iter().any(|program| program.starts_with("input_"))
+    }
+
     /// Records that were overwritten before they could be read.
     pub fn lost(&self) -> u64 {
         self.lost
@@ -374,6 +411,7 @@ mod tests {
             ("TO_TERMINAL", TO_TERMINAL),
             ("WAKER_IS_KERNELS", WAKER_IS_KERNELS),
             ("TO_OTHERS", TO_OTHERS),
+            ("INPUT_IS_THERE", INPUT_IS_THERE),
             ("RECORDS", RECORDS as u16),
             ("NAME_SIZE", NAME_SIZE as u16),
         ];

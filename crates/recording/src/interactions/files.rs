@@ -18,6 +18,8 @@ use std::path::Path;
 pub const INTERACTIONS_SCHEMA: &str = "punctual.interactions/1";
 /// The pace of somebody's own use, which was only watched.
 pub const OWN_PACE: &str = "own";
+/// The kind of an input that was there before anybody saw it come: how long it was waited for is not known.
+pub const BEGAN_BEFORE: &str = "began_before";
 /// The most inputs of a recording.
 pub const MAX_INTERACTIONS: u32 = 100_000;
 /// The most parts that one input's time is split into; what is smaller than the largest of them is one.

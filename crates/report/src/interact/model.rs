@@ -3,8 +3,8 @@
 use crate::layout::shortened;
 use punctual_blame::{Kind, Who};
 use punctual_recording::{
-    Distribution, Document, EndReason, Interaction, InteractionDocument, InteractionPart, Limit, LimitSpec, OWN_PACE,
-    Outcome, agreeing, counted, for_each_interaction_part, read_interactions,
+    BEGAN_BEFORE, Distribution, Document, EndReason, Interaction, InteractionDocument, InteractionPart, Limit,
+    LimitSpec, OWN_PACE, Outcome, agreeing, counted, for_each_interaction_part, read_interactions,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -15,6 +15,8 @@ pub const USUAL_PATIENCE_NS: u64 = 100_000_000;
 const CURVE_MS: [u64; 13] = [0, 1, 2, 5, 10, 16, 33, 50, 100, 200, 500, 1_000, 2_000];
 /// The longest inputs, of which the parts are shown.
 pub(super) const MAX_LONGEST: usize = 20;
+/// The longest inputs, of which the parts are kept.
+const MAX_TOLD: usize = 10_000;
 /// Causes by name; later ones count together.
 const MAX_CAUSES: usize = 4_096;
 /// The verdict shows a cause's words up to this length, characters: a recording that was forged has names of any.
@@ -104,6 +106,7 @@ impl Spent {
 }
 
 /// A part of an input's time.
+#[derive(Clone)]
 pub(super) struct Part {
     pub(super) on: Spent,
     pub(super) detail: String,
@@ -131,6 +134,8 @@ pub struct InteractReport<'a> {
     pub(super) causes: Vec<Cause>,
     /// Of the longest inputs, longest first.
     pub(super) longest: Vec<(usize, Vec<Part>)>,
+    /// Of the longest [`MAX_TOLD`] inputs and the start, by their number, largest first.
+    pub(super) parts: BTreeMap<u32, Vec<Part>>,
     /// The start, and its parts.
     pub(super) start: Option<(usize, Vec<Part>)>,
     pub(super) limits: Vec<(String, Limit)>,
@@ -160,23 +165,21 @@ impl<'a> InteractReport<'a> {
         let mut inputs = read_interactions(recording)?;
         inputs.sort_by_key(|input| input.number);
         let start = inputs.iter().position(|input| input.kind == START && input.latency_ns().is_some());
-        let is_typed = |input: &Interaction| input.latency_ns().is_some() && input.kind != START;
+        let is_typed = |input: &Interaction| input.latency_ns().is_some() && is_measured(input);
         let mut by_latency: Vec<usize> = (0..inputs.len()).filter(|&at| is_typed(&inputs[at])).collect();
         by_latency.sort_by_key(|&at| (std::cmp::Reverse(inputs[at].latency_ns()), at));
-        by_latency.truncate(MAX_LONGEST);
+        by_latency.truncate(MAX_TOLD);
         let told: BTreeMap<u32, Vec<Part>> =
             by_latency.iter().copied().chain(start).map(|at| (inputs[at].number, Vec::new())).collect();
-        let Gathered { causes, mut told, wrong_sums } = gather(recording, &inputs, told)?;
-        let mut with_parts = |at: usize| {
-            let mut parts = told.remove(&inputs[at].number).unwrap_or_default();
-            parts.sort_by_key(|part| std::cmp::Reverse(part.ns));
-            (at, parts)
-        };
-        let longest = by_latency.into_iter().map(&mut with_parts).collect();
-        let start = start.map(&mut with_parts);
+        let Gathered { causes, told: mut parts, wrong_sums } = gather(recording, &inputs, told)?;
+        parts.values_mut().for_each(|parts| parts.sort_by_key(|part| std::cmp::Reverse(part.ns)));
+        let with_parts = |at: usize| (at, parts.get(&inputs[at].number).cloned().unwrap_or_default());
+        let longest = by_latency.into_iter().take(MAX_LONGEST).map(with_parts).collect();
+        let start = start.map(with_parts);
         let kinds = kinds(&inputs, patience);
         let tasks = tasks(&inputs);
-        let count = |outcome: Outcome| inputs.iter().filter(|input| input.outcome == Some(outcome)).count() as u64;
+        let typed = || inputs.iter().filter(|input| input.kind != START);
+        let count = |outcome: Outcome| typed().filter(|input| input.outcome == Some(outcome)).count() as u64;
         let outcomes = Outcome::ALL.map(|outcome| (outcome, count(outcome))).to_vec();
         let limits = limits.iter().map(|limit| judge(limit, &inputs)).collect();
         Ok(InteractReport {
@@ -189,6 +192,7 @@ impl<'a> InteractReport<'a> {
             outcomes,
             causes,
             longest,
+            parts,
             start,
             limits,
             wrong_sums,
@@ -203,7 +207,12 @@ impl<'a> InteractReport<'a> {
             2
         } else {
             u8::from(
-                failed || self.failed_early() || self.wrong_sums > 0 || limits().any(|limit| limit.found_ns.is_none()),
+                failed
+                    || self.failed_early()
+                    || self.is_own_use() && self.typed().next().is_none()
+                    || self.began_before() > 0 && !self.limits.is_empty()
+                    || self.wrong_sums > 0
+                    || limits().any(|limit| limit.found_ns.is_none()),
             )
         }
     }
@@ -225,9 +234,14 @@ impl<'a> InteractReport<'a> {
         self.summary.exit_code.map_or_else(|| "by a signal".to_owned(), |code| format!("with code {code}"))
     }
 
-    /// Inputs that are no start.
+    /// Inputs that are no start, and of which it is known when they began.
     pub(super) fn typed(&self) -> impl Iterator<Item = &Interaction> {
-        self.inputs.iter().filter(|input| input.kind != START)
+        self.inputs.iter().filter(|input| is_measured(input))
+    }
+
+    /// Inputs whose beginnings are not known.
+    pub(super) fn began_before(&self) -> u64 {
+        self.inputs.iter().filter(|input| input.kind == BEGAN_BEFORE).count() as u64
     }
 
     /// How long all of them were waited for, ns.
@@ -309,6 +323,15 @@ impl<'a> InteractReport<'a> {
                 "{lost} of the kernel's records were overwritten before they could be read: ends may be wrong"
             ));
         }
+        if self.began_before() > 0 {
+            let count = self.began_before();
+            lines.push(format!(
+                "{} {} there before anybody saw {} come: in no sum and no limit",
+                counted(count, "input"),
+                agreeing(count, "was", "were"),
+                agreeing(count, "it", "them")
+            ));
+        }
         if summary.not_split > 0 {
             lines.push(format!(
                 "the time of {} could not be split: too many came at once",
@@ -344,7 +367,7 @@ impl<'a> InteractReport<'a> {
             let end = self.end_in_words();
             return format!("{before}{program} ended {end} before anything was typed: there is nothing to measure.");
         }
-        if self.is_own_use() && self.inputs.is_empty() {
+        if self.is_own_use() && self.typed().next().is_none() {
             return format!("{before}Nobody put anything into {program} that was seen: there is nothing to measure.");
         }
         let all = self.latencies();
@@ -370,6 +393,10 @@ impl<'a> InteractReport<'a> {
         verdict.push_str(&self.start_in_words());
         if self.failed_early() {
             verdict.push_str(&format!(" It ended {} before the script was through.", self.end_in_words()));
+        }
+        if self.began_before() > 0 && !self.limits.is_empty() {
+            let count = counted(self.began_before(), "input");
+            verdict.push_str(&format!(" When {count} began is not known: no limit counts as kept."));
         }
         for (kind, limit) in self.limits.iter().filter(|(_, limit)| limit.exceeded || limit.found_ns.is_none()) {
             match limit.found_ns {
@@ -418,7 +445,7 @@ fn gather(
     inputs: &[Interaction],
     mut told: BTreeMap<u32, Vec<Part>>,
 ) -> punctual_recording::Result<Gathered> {
-    let starts: BTreeSet<u32> = inputs.iter().filter(|input| input.kind == START).map(|input| input.number).collect();
+    let starts: BTreeSet<u32> = inputs.iter().filter(|input| !is_measured(input)).map(|input| input.number).collect();
     let latencies: BTreeMap<u32, u64> =
         inputs.iter().filter_map(|input| Some((input.number, input.latency_ns()?))).collect();
     let mut causes: BTreeMap<Spent, Cause> = BTreeMap::new();
@@ -448,6 +475,11 @@ fn gather(
 
 /// The kind of the program's own start.
 pub(super) const START: &str = "start";
+
+/// Whether somebody put it in, and when is known.
+fn is_measured(input: &Interaction) -> bool {
+    input.kind != START && input.kind != BEGAN_BEFORE
+}
 
 fn kinds(inputs: &[Interaction], patience: &Patience) -> Vec<KindSum> {
     let names: BTreeSet<&str> = inputs.iter().map(|input| input.kind.as_str()).collect();
@@ -495,7 +527,7 @@ fn tasks(inputs: &[Interaction]) -> Vec<(String, Distribution)> {
 fn judge(limit: &KindLimit, inputs: &[Interaction]) -> (String, Limit) {
     let mut distribution = Distribution::new();
     let is_it = |input: &&Interaction| match limit.kind.as_str() {
-        ALL => input.kind != START,
+        ALL => is_measured(input),
         kind => input.kind == kind,
     };
     inputs.iter().filter(is_it).filter_map(Interaction::latency_ns).for_each(|latency| distribution.record(latency));

@@ -116,7 +116,11 @@ fn ends(text: &mut String, report: &InteractReport<'_>) {
         ("seen: the last output it caused", median(&|input| input.seen_ns)),
         ("reached the user", median(&|input| input.arrived_ns)),
     ];
-    let rows = rows.into_iter().map(|(name, cells)| [name.to_owned()].into_iter().chain(cells).collect());
+    // Of somebody else's own use nobody tells what reached them.
+    let rows = rows
+        .into_iter()
+        .filter(|(_, cells)| cells[0] != "0")
+        .map(|(name, cells)| [name.to_owned()].into_iter().chain(cells).collect());
     let _ = writeln!(text, "\n{}", table(&["us from input to", "inputs", "p50", "p90"], 1..4, rows));
 }
 
@@ -228,6 +232,7 @@ fn limits(text: &mut String, report: &InteractReport<'_>) {
         let judged = match limit.found_ns {
             None => "NOT JUDGED",
             Some(_) if limit.exceeded => "EXCEEDED",
+            Some(_) if report.began_before() > 0 => "kept by those whose beginning is known",
             Some(_) => "kept",
         };
         let _ = writeln!(text, "limit {kind}:{} {}: {found}, {judged}", limit.what, format_ns(limit.limit_ns));
@@ -237,9 +242,10 @@ fn limits(text: &mut String, report: &InteractReport<'_>) {
 fn cost(text: &mut String, report: &InteractReport<'_>) {
     let summary = report.summary;
     let program = summary.program_cpu_ns.map_or_else(String::new, |ns| format!("; the program {}", format_ns(ns)));
+    let doing = if report.is_own_use() { "watching" } else { "typing" };
     let _ = write!(
         text,
-        "\nCPU time: typing {}, punctual in all {}{program}",
+        "\nCPU time: {doing} {}, punctual in all {}{program}",
         format_ns(summary.driver_cpu_ns),
         format_ns(summary.process_cpu_ns)
     );

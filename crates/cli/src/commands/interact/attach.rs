@@ -1,10 +1,10 @@
 //! `punctual interact --attach`.
 
 use crate::args::InteractArguments;
-use crate::output::{Output, Usage};
+use crate::output::Output;
 use crate::progress::StepProgress;
 use crate::signals::Interrupted;
-use punctual_interact::{AttachPlan, InteractError, Target, attach};
+use punctual_interact::{AttachPlan, Target, attach};
 use punctual_recording::counted;
 use std::time::Duration;
 
@@ -12,10 +12,7 @@ use std::time::Duration;
 const OPEN_END: Duration = Duration::from_secs(3_600);
 
 pub(super) fn run(wanted: &str, arguments: &InteractArguments, output: Output) -> anyhow::Result<u8> {
-    let target = Target::find(wanted).map_err(|error| match error {
-        InteractError::Setting(what) => anyhow::Error::from(Usage(what)),
-        other => other.into(),
-    })?;
+    let target = Target::find(wanted)?;
     let plan = AttachPlan {
         target,
         duration: arguments.duration.map(Duration::from_nanos),
