@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The modem's datapump in the kernel: a block of samples at a call. `qam.rs` declares the same memory. */
+/* The modem's datapump in the kernel: a block of samples at a call. `modem.rs` declares the same memory. */
 #include "kernel.h"
-#include "qam_echo.h"
+#include "qam.h"
 
 #define QAM_BLOCK 512
 
@@ -13,21 +13,29 @@ struct modem {
 
 struct modem modem;
 
-static long filter_bank(__u32 bank, void *context)
-{
-	qam_echo_filter(&modem.pump, bank);
-	return 0;
-}
+#define QAM_EACH(q, count, work) bpf_loop((count) & (2 * QAM_MAX_BANKS - 1), EACH_##work, NULL, 0)
+#define QAM_PART(name) __attribute__((noinline)) int name(void)
+#define QAM_BEGIN struct qam *q = &modem.pump;
+#define QAM_END return 0;
+#define QAM_CALL(name) name()
 
-static long learn_bank(__u32 bank, void *context)
-{
-	qam_echo_learn(&modem.pump, bank);
-	return 0;
-}
+/* What a loop calls. */
+#define CALLED(work)                                          \
+	static long EACH_##work(__u32 index, void *context)   \
+	{                                                     \
+		work(&modem.pump, index);                     \
+		return 0;                                     \
+	}
 
-#define EACH_qam_echo_filter filter_bank
-#define EACH_qam_echo_learn learn_bank
-#define QAM_EACH_BANK(q, work) bpf_loop((q)->banks & (2 * QAM_MAX_BANKS - 1), EACH_##work, NULL, 0)
+QAM_INLINE void qam_collect_bit(struct qam *q, __u32 index);
+QAM_INLINE void qam_hand_out_bit(struct qam *q, __u32 index);
+QAM_INLINE void qam_echo_filter(struct qam *q, __u32 bank);
+QAM_INLINE void qam_echo_learn(struct qam *q, __u32 bank);
+
+CALLED(qam_collect_bit)
+CALLED(qam_hand_out_bit)
+CALLED(qam_echo_filter)
+CALLED(qam_echo_learn)
 
 #include "qam_step.h"
 
@@ -35,7 +43,9 @@ static long one_sample(__u32 index, void *context)
 {
 	__u32 place = index & (QAM_BLOCK - 1);
 
-	modem.sent[place] = (__s16)qam_step(&modem.pump, modem.received[place]);
+	modem.pump.received = modem.received[place];
+	qam_step();
+	modem.sent[place] = (__s16)modem.pump.sent;
 	return 0;
 }
 

@@ -133,6 +133,17 @@ struct qam {
 	__s32 point_i;
 	__s32 point_q;
 
+	/* What one part finds for the next. */
+	__u32 decided_quadrant;	/* of the newest decision */
+	__u32 decided_inner;	/* the bits of its place within the quadrant */
+	__u32 send_value;	/* the bits of a symbol, while they are collected */
+	__u32 value;		/* the bits of a decision, while they are handed out, the first on top */
+	__u32 carrier_pace;	/* by what errors are shifted, of which carrier, frequency and taps learn; taps: 0: not */
+	__u32 drift_pace;
+	__u32 learn_pace;
+	__u32 bits_of_decision;	/* in a symbol of what is being received */
+	__s32 received;		/* the newest sample, before anything was done to it */
+
 	/* Tables, filled when the pump is made. */
 	__s32 sine[QAM_SINES];
 	__s32 shape[QAM_SHAPE];

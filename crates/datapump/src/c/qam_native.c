@@ -3,17 +3,23 @@
 #include "qam.h"
 #include "qam_tables.h"
 
-#define QAM_EACH_BANK(q, work)                                       \
-	for (__u32 bank = 0; bank < (q)->banks; bank++)              \
-		work(q, bank)
+#define QAM_EACH(q, count, work)                                       \
+	do {                                                           \
+		for (__u32 each = 0, all = (count); each < all; each++) \
+			work(q, each);                                 \
+	} while (0)
+#define QAM_PART(name) static void name(struct qam *q)
+#define QAM_BEGIN
+#define QAM_END return;
+#define QAM_CALL(name) name(q)
 
 #include "qam_step.h"
 
 _Static_assert(__builtin_offsetof(struct qam, role) == 64, "as in Rust");
 _Static_assert(__builtin_offsetof(struct qam, receive) == 180, "as in Rust");
 _Static_assert(__builtin_offsetof(struct qam, mean_square_error) == 252, "as in Rust");
-_Static_assert(__builtin_offsetof(struct qam, sine) == 276, "as in Rust");
-_Static_assert(__builtin_offsetof(struct qam, echo_line) == 9428, "as in Rust");
+_Static_assert(__builtin_offsetof(struct qam, sine) == 312, "as in Rust");
+_Static_assert(__builtin_offsetof(struct qam, echo_line) == 9464, "as in Rust");
 
 #define CALLING_SEED 0x122015
 #define ANSWERING_SEED 0x4b674
@@ -78,6 +84,9 @@ void punctual_qam_init(struct qam *q)
 
 void punctual_qam_run(struct qam *q, const __s16 *received, __s16 *sent, __u64 samples)
 {
-	for (__u64 sample = 0; sample < samples; sample++)
-		sent[sample] = (__s16)qam_step(q, received[sample]);
+	for (__u64 sample = 0; sample < samples; sample++) {
+		q->received = received[sample];
+		qam_step(q);
+		sent[sample] = (__s16)q->sent;
+	}
 }

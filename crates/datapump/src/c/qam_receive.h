@@ -29,8 +29,9 @@ QAM_INLINE void qam_set_gain(struct qam *q)
 }
 
 /* Takes a sample from which the echo was taken away. */
-QAM_INLINE void qam_receive_sample(struct qam *q)
+QAM_PART(qam_receive_sample)
 {
+	QAM_BEGIN
 	__u32 position = (q->window_position - 1) & (QAM_WINDOW - 1);
 	__s32 sample, square = q->residual * q->residual;
 
@@ -43,21 +44,23 @@ QAM_INLINE void qam_receive_sample(struct qam *q)
 	q->quiet = q->level < QAM_LOST_LEVEL ? q->quiet + 1 : 0;
 	q->window_position = position;
 	q->window[position] = q->window[position + QAM_WINDOW] = sample;
+	QAM_END
 }
 
 /*
  * The training sequence was found, its last symbol that was looked for 6 samples ago. The short sequence comes to an
  * end that has heard the long one: taps, frequency, symbol clock and the carrier's phase, which ran on, still hold.
  */
-QAM_INLINE void qam_begin_training(struct qam *q)
+QAM_PART(qam_begin_training)
 {
+	QAM_BEGIN
 	q->receive = QAM_TRAIN;
 	q->symbol = QAM_FIRST;
 	q->error_sum = 0;
 	q->window_symbols = 0;
 	q->bad_windows = 0;
 	if (q->train_long == QAM_SHORT)
-		return;
+		QAM_END
 	q->wait = 2;
 	/* The middle of the quadrant, at the first symbol. */
 	q->phase = (2 * q->sync_quadrant + 1) << 29;
@@ -70,11 +73,13 @@ QAM_INLINE void qam_begin_training(struct qam *q)
 		q->taps_i[tap] = tap & 1 ? 0 : tap & 2 ? -weight : weight;
 		q->taps_q[tap] = tap & 1 ? (tap & 2 ? -weight : weight) : 0;
 	}
+	QAM_END
 }
 
 /* Looks for the beginning of the training sequence: its correlation with the newest symbols' samples. */
-QAM_INLINE void qam_hunt(struct qam *q)
+QAM_PART(qam_hunt)
 {
+	QAM_BEGIN
 	const __s32 *window = &q->window[q->window_position & (QAM_WINDOW - 1)];
 	__s64 sum_i = 0, sum_q = 0, energy = 0;
 	__u64 found;
@@ -93,7 +98,7 @@ QAM_INLINE void qam_hunt(struct qam *q)
 		 * well by chance: nothing is looked for while a part of the window is silent.
 		 */
 		if (q->power < QAM_MIN_POWER || energy < (__s64)QAM_POWER * (QAM_SYNC / 4) || found < 25 * (__u64)energy)
-			return;
+			QAM_END
 		q->receive = QAM_PEAK;
 		q->sync_best = 0;
 	}
@@ -103,14 +108,15 @@ QAM_INLINE void qam_hunt(struct qam *q)
 		q->since_best = 0;
 		q->sync_quadrant = sum_q >= 0 ? (sum_i >= 0 ? 0 : 1) : (sum_i < 0 ? 2 : 3);
 	}
-	if (q->since_best < 6)
-		return;
-	qam_begin_training(q);
+	if (q->since_best >= 6)
+		QAM_CALL(qam_begin_training);
+	QAM_END
 }
 
 /* The point that a symbol's samples come to: equalized, and turned back by the carrier's phase. */
-QAM_INLINE void qam_equalize(struct qam *q)
+QAM_PART(qam_equalize)
 {
+	QAM_BEGIN
 	const __s32 *window = &q->window[q->window_position & (QAM_WINDOW - 1)];
 	__u32 angle = q->phase >> 22;
 	__s64 sine = q->sine[angle & (QAM_SINES - 1)];
@@ -125,6 +131,7 @@ QAM_INLINE void qam_equalize(struct qam *q)
 	k = qam_clip((k + (1 << 23)) >> 24);
 	q->point_i = (__s32)((i * cosine + k * sine + 8192) >> 14);
 	q->point_q = (__s32)((k * cosine - i * sine + 8192) >> 14);
+	QAM_END
 }
 
 /* Which of the points along an axis a positive coordinate is nearest to. */
@@ -141,24 +148,36 @@ QAM_INLINE __u32 qam_slice(__u32 bits, __s32 unit, __s32 value)
 	return level;
 }
 
-/* The nearest point of the constellation; returns the bits of its place within the quadrant. */
-QAM_INLINE __u32 qam_decide(struct qam *q, __u32 bits, __u32 *quadrant)
+/* The nearest point of the constellation, and the bits of its place within the quadrant. */
+QAM_PART(qam_decide)
 {
+	QAM_BEGIN
+	__u32 bits = q->bits_of_decision, quadrant, column, row;
 	__s32 i = q->point_i, k = q->point_q, x, y, unit = qam_unit(bits);
-	__u32 column, row;
 
-	*quadrant = k >= 0 ? (i >= 0 ? 0 : 1) : (i < 0 ? 2 : 3);
-	qam_turn(4 - *quadrant, i, k, &x, &y);
+	quadrant = k >= 0 ? (i >= 0 ? 0 : 1) : (i < 0 ? 2 : 3);
+	qam_turn(4 - quadrant, i, k, &x, &y);
 	column = qam_slice(bits, unit, x);
 	row = qam_slice(bits, unit, y);
-	qam_turn(*quadrant, (__s32)(2 * column + 1) * unit, (__s32)(2 * row + 1) * unit, &q->decided_i, &q->decided_q);
-	return bits == 6 ? qam_gray(column) << 2 | qam_gray(row) : bits == 4 ? column << 1 | row : 0;
+	qam_turn(quadrant, (__s32)(2 * column + 1) * unit, (__s32)(2 * row + 1) * unit, &q->decided_i, &q->decided_q);
+	q->decided_quadrant = quadrant;
+	q->decided_inner = bits == 6 ? qam_gray(column) << 2 | qam_gray(row) : bits == 4 ? column << 1 | row : 0;
+	QAM_END
 }
 
-/* Carrier and taps follow the error of the newest symbol, by shifts that say how little. */
-QAM_INLINE void qam_follow(struct qam *q, __u32 carrier, __u32 drift, __u32 learn)
+QAM_INLINE void qam_set_paces(struct qam *q, __u32 carrier, __u32 drift, __u32 learn)
 {
+	q->carrier_pace = carrier;
+	q->drift_pace = drift;
+	q->learn_pace = learn;
+}
+
+/* Carrier and taps follow the error of the newest symbol, at the paces that were set. */
+QAM_PART(qam_follow)
+{
+	QAM_BEGIN
 	const __s32 *window = &q->window[q->window_position & (QAM_WINDOW - 1)];
+	__u32 learn = q->learn_pace & 31;
 	__s64 error_i = q->decided_i - q->point_i, error_q = q->decided_q - q->point_q;
 	__s64 turned = (__s64)q->point_q * q->decided_i - (__s64)q->point_i * q->decided_q;
 	__u32 angle = q->phase >> 22;
@@ -166,7 +185,7 @@ QAM_INLINE void qam_follow(struct qam *q, __u32 carrier, __u32 drift, __u32 lear
 	__s64 cosine = q->sine[(angle + QAM_SINES / 4) & (QAM_SINES - 1)];
 	__s64 i = qam_clip((error_i * cosine - error_q * sine + 8192) >> 14);
 	__s64 k = qam_clip((error_i * sine + error_q * cosine + 8192) >> 14);
-	__s64 frequency = q->frequency + ((turned * 8) >> (drift & 31));
+	__s64 frequency = q->frequency + ((turned * 8) >> (q->drift_pace & 31));
 
 	q->error_sum += error_i * error_i + error_q * error_q;
 	q->window_symbols++;
@@ -174,8 +193,8 @@ QAM_INLINE void qam_follow(struct qam *q, __u32 carrier, __u32 drift, __u32 lear
 		__s64 half = 1 << ((learn - 1) & 31);
 
 		for (__u32 tap = 0; tap < QAM_TAPS; tap++) {
-			q->taps_i[tap] = (__s32)((__u32)q->taps_i[tap] + (__u32)((i * window[tap] + half) >> (learn & 31)));
-			q->taps_q[tap] = (__s32)((__u32)q->taps_q[tap] + (__u32)((k * window[tap] + half) >> (learn & 31)));
+			q->taps_i[tap] = (__s32)((__u32)q->taps_i[tap] + (__u32)((i * window[tap] + half) >> learn));
+			q->taps_q[tap] = (__s32)((__u32)q->taps_q[tap] + (__u32)((k * window[tap] + half) >> learn));
 		}
 	}
 	/* 20 Hz either way. */
@@ -184,7 +203,8 @@ QAM_INLINE void qam_follow(struct qam *q, __u32 carrier, __u32 drift, __u32 lear
 	if (frequency < -35791394)
 		frequency = -35791394;
 	q->frequency = (__s32)frequency;
-	q->phase += (3u << 30) + (__u32)q->frequency + (__u32)((turned * 8) >> (carrier & 31));
+	q->phase += (3u << 30) + (__u32)q->frequency + (__u32)((turned * 8) >> (q->carrier_pace & 31));
+	QAM_END
 }
 
 QAM_INLINE void qam_receive_bit(struct qam *q, __u32 bit)
@@ -209,23 +229,29 @@ QAM_INLINE __u32 qam_rate_word(__u32 burst, __u32 bits)
 	return content << 8 | ((content * 5 ^ 0x3c) & 0xff);
 }
 
-/* The bits of the newest decision. */
-QAM_INLINE void qam_take_bits(struct qam *q, __u32 bits, __u32 quadrant, __u32 inner)
+QAM_INLINE void qam_hand_out_bit(struct qam *q, __u32 index)
 {
-	__u32 value = qam_gray(quadrant - q->receive_quadrant) << ((bits - 2) & 7) | inner;
+	__u32 plain = qam_descramble(&q->descrambler, q->role != QAM_CALLING, q->value >> 31);
 
-	q->receive_quadrant = quadrant;
-	for (__u32 bit = 0; bit < 6; bit++) {
-		__u32 plain;
+	(void)index;
+	q->value <<= 1;
+	if (q->receive == QAM_READ_RATE)
+		q->word = (q->word << 1 | plain) & 0xffff;
+	else
+		qam_receive_bit(q, plain);
+}
 
-		if (bit >= bits)
-			continue;
-		plain = qam_descramble(&q->descrambler, q->role != QAM_CALLING, value >> ((bits - 1 - bit) & 7));
-		if (q->receive == QAM_READ_RATE)
-			q->word = (q->word << 1 | plain) & 0xffff;
-		else
-			qam_receive_bit(q, plain);
-	}
+/* The bits of the newest decision. */
+QAM_PART(qam_take_bits)
+{
+	QAM_BEGIN
+	__u32 bits = q->bits_of_decision;
+	__u32 value = qam_gray(q->decided_quadrant - q->receive_quadrant) << ((bits - 2) & 7) | q->decided_inner;
+
+	q->receive_quadrant = q->decided_quadrant;
+	q->value = value << ((32 - bits) & 31);
+	QAM_EACH(q, bits, qam_hand_out_bit);
+	QAM_END
 }
 
 #endif

@@ -22,15 +22,22 @@ QAM_INLINE __u32 qam_next_bit(struct qam *q)
 	return qam_scramble(&q->scrambler, q->role == QAM_CALLING, bit);
 }
 
+/* Collects a bit of a symbol. */
+QAM_INLINE void qam_collect_bit(struct qam *q, __u32 index)
+{
+	(void)index;
+	q->send_value = q->send_value << 1 | qam_next_bit(q);
+}
+
 /* A symbol of scrambled bits: the first two turn the quadrant, the others choose the point within it. */
 QAM_INLINE void qam_modulate(struct qam *q, __s32 *i, __s32 *k)
 {
-	__u32 bits = q->send == QAM_SEND_RATE ? 2 : q->bits, value = 0, column = 0, row = 0;
+	__u32 bits = q->send == QAM_SEND_RATE ? 2 : q->bits, value, column = 0, row = 0;
 	__s32 unit = qam_unit(bits);
 
-	for (__u32 bit = 0; bit < 6; bit++)
-		if (bit < bits)
-			value = value << 1 | qam_next_bit(q);
+	q->send_value = 0;
+	QAM_EACH(q, bits, qam_collect_bit);
+	value = q->send_value;
 	if (bits == 6) {
 		column = qam_gray(value >> 2);
 		row = qam_gray(value);
@@ -78,22 +85,30 @@ QAM_INLINE void qam_send_symbol(struct qam *q, __s32 *i, __s32 *k)
 		qam_send_next_part(q);
 }
 
-/* The next sample. The carrier is a quarter of the sampling rate, so that one coordinate makes a sample. */
-QAM_INLINE __s32 qam_send_sample(struct qam *q)
+/* Puts the next symbol where samples are made of it. */
+QAM_PART(qam_next_symbol)
 {
+	QAM_BEGIN
+	__u32 position = (q->symbol_position - 1) & (QAM_SYMBOLS - 1);
+	__s32 i, k;
+
+	qam_send_symbol(q, &i, &k);
+	q->symbol_position = position;
+	q->symbols_i[position] = q->symbols_i[position + QAM_SYMBOLS] = i;
+	q->symbols_q[position] = q->symbols_q[position + QAM_SYMBOLS] = k;
+	QAM_END
+}
+
+/* The next sample. The carrier is a quarter of the sampling rate, so that one coordinate makes a sample. */
+QAM_PART(qam_send_sample)
+{
+	QAM_BEGIN
 	const __s32 *symbols, *shape;
 	__s64 sum = 0;
 	__s32 sample;
 
-	if (!q->third) {
-		__u32 position = (q->symbol_position - 1) & (QAM_SYMBOLS - 1);
-		__s32 i, k;
-
-		qam_send_symbol(q, &i, &k);
-		q->symbol_position = position;
-		q->symbols_i[position] = q->symbols_i[position + QAM_SYMBOLS] = i;
-		q->symbols_q[position] = q->symbols_q[position + QAM_SYMBOLS] = k;
-	}
+	if (!q->third)
+		QAM_CALL(qam_next_symbol);
 	symbols = q->quarter & 1 ? q->symbols_q : q->symbols_i;
 	symbols += q->symbol_position & (QAM_SYMBOLS - 1);
 	/* The shape is stored by thirds, 16 places each. */
@@ -107,7 +122,7 @@ QAM_INLINE __s32 qam_send_sample(struct qam *q)
 	q->third = q->third == 2 ? 0 : q->third + 1;
 	q->quarter = (q->quarter + 1) & 3;
 	q->sent = sample;
-	return sample;
+	QAM_END
 }
 
 #endif

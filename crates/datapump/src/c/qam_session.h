@@ -14,6 +14,7 @@
 #define PUNCTUAL_QAM_SESSION_H
 
 #include "qam_receive.h"
+#include "qam_send.h"
 
 /* Samples: silence before the first burst (300 ms), and for which an end waits for a burst (1.2 s). */
 #define QAM_SILENCE 2160
@@ -131,17 +132,19 @@ QAM_INLINE __u32 qam_mean_square(struct qam *q)
 }
 
 /* The training sequence: known symbols. First the carrier is caught, then the taps learn, ever finer. */
-QAM_INLINE void qam_train(struct qam *q)
+QAM_PART(qam_train)
 {
+	QAM_BEGIN
 	__u32 quadrant = qam_training(q->far_training, q->symbol);
 
 	qam_turn(quadrant, QAM_UNIT_2, QAM_UNIT_2, &q->decided_i, &q->decided_q);
 	if (q->symbol < QAM_FIRST + QAM_CATCH)
-		qam_follow(q, 1, 6, 0);
+		qam_set_paces(q, 1, 6, 0);
 	else if (q->symbol < q->train_long - (q->train_long >> 1))
-		qam_follow(q, 3, 10, 7);
+		qam_set_paces(q, 3, 10, 7);
 	else
-		qam_follow(q, 3, 10, 9);
+		qam_set_paces(q, 3, 10, 9);
+	QAM_CALL(qam_follow);
 	q->symbol++;
 	if (q->symbol == q->train_long - QAM_ERROR_WINDOW) {
 		q->error_sum = 0;
@@ -155,20 +158,32 @@ QAM_INLINE void qam_train(struct qam *q)
 		if (q->mean_square_error > QAM_POWER >> 4)
 			qam_fail(q);
 	}
+	QAM_END
 }
 
-QAM_INLINE void qam_read_rate(struct qam *q)
+/* Decides about the newest symbol, learns of its error, and takes its bits. */
+QAM_PART(qam_take_symbol)
 {
-	__u32 quadrant, inner = qam_decide(q, 2, &quadrant);
+	QAM_BEGIN
+	qam_set_paces(q, 3, 10, 11);
+	QAM_CALL(qam_decide);
+	QAM_CALL(qam_follow);
+	QAM_CALL(qam_take_bits);
+	QAM_END
+}
 
-	qam_follow(q, 3, 10, 11);
-	qam_take_bits(q, 2, quadrant, inner);
+QAM_PART(qam_read_rate)
+{
+	QAM_BEGIN
+	q->bits_of_decision = 2;
+	QAM_CALL(qam_take_symbol);
 	q->symbol++;
 	/* The word repeats every 8 symbols. */
 	if (!((q->symbol - q->train_long) & 7) && q->word == qam_rate_word(q->word >> 10 & 3, (q->word >> 8 & 3) * 2))
 		q->rate_word = q->word;
 	if (q->symbol >= q->train_long + QAM_RATE)
 		qam_rate_read(q);
+	QAM_END
 }
 
 /* Above this error decisions are no longer worth much: 9, 15 and 21 dB. */
@@ -177,12 +192,11 @@ QAM_INLINE __u32 qam_bad_error(__u32 bits)
 	return bits == 6 ? QAM_POWER / 126 : bits == 4 ? QAM_POWER / 32 : QAM_POWER / 8;
 }
 
-QAM_INLINE void qam_receive_data(struct qam *q)
+QAM_PART(qam_receive_data)
 {
-	__u32 quadrant, inner = qam_decide(q, q->bits, &quadrant);
-
-	qam_follow(q, 3, 10, 11);
-	qam_take_bits(q, q->bits, quadrant, inner);
+	QAM_BEGIN
+	q->bits_of_decision = q->bits;
+	QAM_CALL(qam_take_symbol);
 	q->calm += q->calm < QAM_LONG_CALM;
 	if (q->calm == QAM_LONG_CALM)
 		q->cap = q->max_bits;
@@ -192,11 +206,13 @@ QAM_INLINE void qam_receive_data(struct qam *q)
 		if (q->may_retrain && q->bad_windows >= QAM_BAD_WINDOWS)
 			qam_retrain(q);
 	}
+	QAM_END
 }
 
 /* A sample of the receiver: hunts, or works on a symbol when one is due. */
-QAM_INLINE void qam_receive(struct qam *q)
+QAM_PART(qam_receive)
 {
+	QAM_BEGIN
 	if (q->wait)
 		q->wait--;
 	if (!q->wait) {
@@ -205,23 +221,25 @@ QAM_INLINE void qam_receive(struct qam *q)
 			q->phase += (3u << 30) + (__u32)q->frequency;
 	}
 	if (q->receive == QAM_HUNT || q->receive == QAM_PEAK) {
-		qam_hunt(q);
-		return;
+		QAM_CALL(qam_hunt);
+		QAM_END
 	}
 	if (q->receive == QAM_IGNORE || q->wait != 3)
-		return;
-	qam_equalize(q);
+		QAM_END
+	QAM_CALL(qam_equalize);
 	if (q->receive == QAM_TRAIN)
-		qam_train(q);
+		QAM_CALL(qam_train);
 	else if (q->receive == QAM_READ_RATE)
-		qam_read_rate(q);
+		QAM_CALL(qam_read_rate);
 	else
-		qam_receive_data(q);
+		QAM_CALL(qam_receive_data);
+	QAM_END
 }
 
 /* What time and the end of a burst bring. */
-QAM_INLINE void qam_session(struct qam *q)
+QAM_PART(qam_session)
 {
+	QAM_BEGIN
 	if (q->stage == QAM_SILENT) {
 		if (!--q->timer) {
 			q->stage = QAM_OFFER;
@@ -241,6 +259,7 @@ QAM_INLINE void qam_session(struct qam *q)
 		q->retrains++;
 		qam_begin_again(q);
 	}
+	QAM_END
 }
 
 #endif

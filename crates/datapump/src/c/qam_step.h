@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * One sample, in the parts that lie between the loops over the echo canceller's banks: whoever runs it brings the loops
- * (QAM_EACH_BANK(q, work) calls work(q, bank) for each bank of q).
+ * One sample. Whoever runs it brings the loops, QAM_EACH(q, count, work) calls work(q, index) for each index, and says
+ * what a part is (QAM_PART, QAM_BEGIN, QAM_END, QAM_CALL): a function here, one that is verified by itself in BPF. What
+ * one part finds lies in the state for the next, so that the verifier need not follow it from one into the other.
  */
 #ifndef PUNCTUAL_QAM_STEP_H
 #define PUNCTUAL_QAM_STEP_H
@@ -10,21 +11,29 @@
 #include "qam_send.h"
 #include "qam_session.h"
 
-/* Takes a received sample and returns the one to send. */
-QAM_INLINE __s32 qam_step(struct qam *q, __s32 received)
+/* Takes the echo of the newest sample sent out of a received one. */
+QAM_PART(qam_cancel_echo)
 {
-	__s32 sent = qam_send_sample(q);
-
-	qam_echo_push(q, sent);
-	QAM_EACH_BANK(q, qam_echo_filter);
-	qam_echo_cancel(q, received);
+	QAM_BEGIN
+	qam_echo_push(q, q->sent);
+	QAM_EACH(q, q->banks, qam_echo_filter);
+	qam_echo_cancel(q, q->received);
 	qam_echo_pace(q);
-	QAM_EACH_BANK(q, qam_echo_learn);
-	qam_receive_sample(q);
-	qam_receive(q);
-	qam_session(q);
+	QAM_EACH(q, q->banks, qam_echo_learn);
+	QAM_END
+}
+
+/* Takes a received sample (`received`) and makes the one to send (`sent`). */
+QAM_PART(qam_step)
+{
+	QAM_BEGIN
+	QAM_CALL(qam_send_sample);
+	QAM_CALL(qam_cancel_echo);
+	QAM_CALL(qam_receive_sample);
+	QAM_CALL(qam_receive);
+	QAM_CALL(qam_session);
 	q->samples++;
-	return sent;
+	QAM_END
 }
 
 #endif
