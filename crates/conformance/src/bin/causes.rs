@@ -29,9 +29,12 @@ struct Arguments {
     /// Only this list [default: all]
     #[arg(long, value_enum)]
     set: Option<Chosen>,
-    /// Injections of each
+    /// Injections of each, in one recording
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=2000))]
     count: u32,
+    /// Record each again until so many were met, twelve times at most: one recording's evidence has a budget
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    met: u64,
     /// Keep the machine busy meanwhile (punctual load list)
     #[arg(long, value_name = "NAME")]
     load: Option<String>,
@@ -135,6 +138,7 @@ fn examine(arguments: &Arguments) -> Result<ExitCode> {
     let examiner = Examiner {
         program,
         count: arguments.count as usize,
+        met: arguments.met,
         load: arguments.load.clone(),
         keep: arguments.keep.clone(),
         is_ending,

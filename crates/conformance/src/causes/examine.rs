@@ -13,12 +13,19 @@ use std::time::{Duration, Instant};
 /// The hidden command that plays one scene.
 pub const SCENE: &str = "scene";
 
+/// A cause is not recorded more often than this.
+const MAX_RUNS: u64 = 12;
+/// A scene that keeps nobody is given up after so many of its recordings.
+const MAX_IDLE_RUNS: u64 = 3;
+
 /// How to examine.
 pub struct Examiner {
     /// The program under examination.
     pub program: PathBuf,
-    /// Injections of each cause.
+    /// Injections of each cause, in one recording.
     pub count: usize,
+    /// Make further recordings until so many were met, [`MAX_RUNS`] at most; 0: one recording.
+    pub met: u64,
     /// What keeps the machine busy meanwhile (`record --load`).
     pub load: Option<String>,
     /// Where recordings, answers and logs stay.
@@ -56,9 +63,26 @@ impl Examiner {
     /// Examines one cause.
     #[must_use]
     pub fn examine(&self, cause: &Cause) -> Examined {
-        let examined = self.try_to(cause).unwrap_or_else(|error| Examined::Failed(error.to_string()));
-        group::sweep(system::pid());
-        examined
+        let mut tally = Tally::default();
+        let mut idle_runs = 0;
+        loop {
+            let run = tally.runs + 1;
+            let examined = self.try_to(cause, run).unwrap_or_else(|error| Examined::Failed(error.to_string()));
+            group::sweep(system::pid());
+            let more = match examined {
+                Examined::Told(more) => more,
+                Examined::Failed(reason) if tally.runs > 0 => {
+                    eprintln!("causes: {}: run {run} failed, those before it count: {reason}", cause.name);
+                    return Examined::Told(tally);
+                }
+                examined => return examined,
+            };
+            idle_runs = if more.met == 0 { idle_runs + 1 } else { 0 };
+            tally.add(more);
+            if tally.met >= self.met || tally.runs >= MAX_RUNS || idle_runs >= MAX_IDLE_RUNS || (self.is_ending)() {
+                return Examined::Told(tally);
+            }
+        }
     }
 
     fn knows_requests(&self) -> bool {
@@ -71,7 +95,7 @@ impl Examiner {
         help.is_ok_and(|help| String::from_utf8_lossy(&help.stdout).lines().any(is_value))
     }
 
-    fn try_to(&self, cause: &Cause) -> std::io::Result<Examined> {
+    fn try_to(&self, cause: &Cause, run: u64) -> std::io::Result<Examined> {
         let directory = tempfile::Builder::new().prefix("causes-").tempdir()?;
         let mut scene = Command::new(std::env::current_exe()?);
         scene.arg(SCENE).arg(cause.name).arg(self.count.to_string()).arg(directory.path()).arg(&self.program);
@@ -105,7 +129,7 @@ impl Examiner {
         }
         let answer = Command::new(&self.program).arg("why").arg(&recording).arg("--json").output()?;
         let truth = std::fs::read_to_string(directory.path().join("truth.jsonl"))?;
-        self.keep(cause, &recording, &answer.stdout, truth.as_bytes())?;
+        self.keep((cause, run), &recording, &answer.stdout, truth.as_bytes())?;
         let Ok(value) = serde_json::from_slice::<Value>(&answer.stdout) else {
             return Ok(Examined::Failed(format!("why: {}", first_line(&String::from_utf8_lossy(&answer.stderr)))));
         };
@@ -130,9 +154,9 @@ impl Examiner {
     }
 
     /// Keeps what was recorded, said and true, where that is wanted.
-    fn keep(&self, cause: &Cause, recording: &Path, answer: &[u8], truth: &[u8]) -> std::io::Result<()> {
+    fn keep(&self, (cause, run): (&Cause, u64), recording: &Path, answer: &[u8], truth: &[u8]) -> std::io::Result<()> {
         let Some(keep) = &self.keep else { return Ok(()) };
-        let place = keep.join(cause.name);
+        let place = keep.join(if run == 1 { cause.name.to_owned() } else { format!("{}-{run}", cause.name) });
         std::fs::create_dir_all(&place)?;
         for (name, bytes) in [("why.json", answer), ("truth.jsonl", truth)] {
             std::fs::write(place.join(name), bytes)?;

@@ -69,7 +69,31 @@ pub struct Tally {
     /// What was said, and how often.
     pub said: BTreeMap<String, u64>,
     /// One episode for each thing said.
-    pub example: BTreeMap<String, u64>,
+    pub example: BTreeMap<String, Place>,
+    /// Each wrong name, to be looked at.
+    pub wrong_names: Vec<WrongName>,
+    /// How often the scene was played.
+    pub runs: u64,
+}
+
+/// Where an episode stands.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
+pub struct Place {
+    /// Which run of the scene recorded it, from 1.
+    pub run: u64,
+    /// Its number there.
+    pub episode: u64,
+}
+
+/// An answer that accuses an innocent.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct WrongName {
+    /// Where it was said.
+    pub place: Place,
+    /// How long the culprit of the log kept the victim, ns.
+    pub kept_ns: u64,
+    /// What was said of the most of that.
+    pub said: String,
 }
 
 /// A span of the log.
@@ -197,7 +221,7 @@ fn shared(one: (u64, u64), other: (u64, u64)) -> u64 {
 /// Judges one recording of a cause.
 pub(super) fn judge(cause: &Cause, truth: &Truth, answer: &Value) -> Tally {
     let episodes = episodes(answer);
-    let mut tally = Tally { injected: truth.injections.len() as u64, ..Tally::default() };
+    let mut tally = Tally { injected: truth.injections.len() as u64, runs: 1, ..Tally::default() };
     for injection in &truth.injections {
         match cause.sense {
             Sense::Culprit => {
@@ -283,9 +307,11 @@ fn one(tally: &mut Tally, cause: &Cause, episodes: &[Late], kept: &Span) {
     let detail = if most.detail.is_empty() { String::new() } else { format!(" ({})", most.detail) };
     let words = format!("{} {}{detail}", most.kind, most.name);
     *tally.said.entry(words.clone()).or_default() += 1;
-    tally.example.entry(words.clone()).or_insert(late.id);
+    let place = Place { run: 1, episode: late.id };
+    let wrong = WrongName { place, kept_ns: kept.end - kept.start, said: words.clone() };
+    tally.example.entry(words.clone()).or_insert(place);
     if cause.never.is_some_and(|never| of_table(never).is_match(&words)) {
-        tally.wrong += 1;
+        tally.accused(wrong);
     } else if is_right {
         tally.right += 1;
         let whole = (kept.end - kept.start).saturating_sub(steal + above);
@@ -296,12 +322,12 @@ fn one(tally: &mut Tally, cause: &Cause, episodes: &[Late], kept: &Span) {
         let is_silent = cause.tells.is_some_and(|tells| !of_table(tells).is_match(&words));
         tally.false_reason += u64::from(is_false) + u64::from(is_silent);
     } else {
-        not_right(tally, cause, kept, most);
+        not_right(tally, cause, wrong, (kept, most));
     }
 }
 
 /// What is said is not the right one: nothing, the right kind of nobody, or somebody else.
-fn not_right(tally: &mut Tally, cause: &Cause, kept: &Span, most: &Piece) {
+fn not_right(tally: &mut Tally, cause: &Cause, wrong: WrongName, (kept, most): (&Span, &Piece)) {
     let is_nameless = cause.nameless.iter().any(|rule| Rule::new(rule, &kept.name).fits(most));
     if ["unknown", "blind"].contains(&most.kind.as_str()) {
         tally.unknown += 1;
@@ -316,7 +342,7 @@ fn not_right(tally: &mut Tally, cause: &Cause, kept: &Span, most: &Piece) {
             tally.unknown += 1;
         }
     } else {
-        tally.wrong += 1;
+        tally.accused(wrong);
     }
 }
 
@@ -345,11 +371,12 @@ fn nothing(tally: &mut Tally, episodes: &[Late], idle: &Span) {
         Some((ns, piece, id)) if ns * 5 > idle.end - idle.start => {
             let words = format!("{} {}", piece.kind, piece.name);
             *tally.said.entry(words.clone()).or_default() += 1;
-            tally.example.entry(words).or_insert(id);
+            let place = Place { run: 1, episode: id };
+            tally.example.entry(words.clone()).or_insert(place);
             if ["unknown", "blind"].contains(&piece.kind.as_str()) {
                 tally.unknown += 1;
             } else {
-                tally.wrong += 1;
+                tally.accused(WrongName { place, kept_ns: idle.end - idle.start, said: words });
             }
         }
         _ => {
@@ -366,8 +393,21 @@ impl Tally {
         self.met == 0 || self.wrong * 100 > self.met
     }
 
-    /// Adds another recording of the same cause.
+    fn accused(&mut self, wrong: WrongName) {
+        self.wrong += 1;
+        self.wrong_names.push(wrong);
+    }
+
+    /// Adds later runs of the same cause.
     pub fn add(&mut self, other: Tally) {
+        let later = |place: Place| Place { run: self.runs + place.run, ..place };
+        for (words, place) in other.example {
+            self.example.entry(words).or_insert(later(place));
+        }
+        for wrong in other.wrong_names {
+            self.wrong_names.push(WrongName { place: later(wrong.place), ..wrong });
+        }
+        self.runs += other.runs;
         for (sum, more) in [
             (&mut self.injected, other.injected),
             (&mut self.kept, other.kept),

@@ -131,3 +131,19 @@ fn the_rules_of_every_cause_are_regular_expressions() {
         judge(cause, &truth(), &answer(&[(10, 14, "lock", "nobody of them", "")]));
     }
 }
+
+#[test]
+fn later_runs_add_up_and_each_wrong_name_keeps_its_place() {
+    let wrong = answer(&[(10, 14, "lock", "c-bystander", "")]);
+    let right = answer(&[(10, 14, "lock", "c-holder", "kept by c-bully")]);
+    let mut sum = Tally::default();
+    for answer in [&right, &wrong, &right, &wrong] {
+        sum.add(tally("preempted-holder", answer));
+    }
+    assert_eq!((sum.runs, sum.kept, sum.met, sum.right, sum.wrong), (4, 4, 4, 2, 2));
+    let places: Vec<(u64, u64, u64)> =
+        sum.wrong_names.iter().map(|wrong| (wrong.place.run, wrong.place.episode, wrong.kept_ns)).collect();
+    assert_eq!(places, [(2, 1, 4_000_000), (4, 1, 4_000_000)]);
+    let runs: Vec<u64> = sum.example.values().map(|place| place.run).collect();
+    assert_eq!((runs.len(), runs.iter().sum::<u64>()), (2, 3), "the first run of each");
+}

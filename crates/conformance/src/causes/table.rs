@@ -2,7 +2,7 @@
 
 use super::cause::Cause;
 use super::examine::Examined;
-use super::judge::Tally;
+use super::judge::{Tally, WrongName};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -48,6 +48,10 @@ pub fn text(cause: &Cause, examined: &Examined) -> String {
                 let _ = write!(line, " {number:>9}");
             }
             let _ = write!(line, "  {}", tally.most());
+            for WrongName { place, kept_ns, said } in &tally.wrong_names {
+                let (run, episode, us) = (place.run, place.episode, kept_ns / 1_000);
+                let _ = write!(line, "\n  wrong, of {us} us, in run {run}, episode {episode}: {said}");
+            }
         }
         Examined::Skipped(reason) => {
             let _ = write!(line, " SKIPPED: {reason}");
