@@ -117,6 +117,27 @@ fn an_interrupt_is_told_with_those_who_sent_it_since_the_one_before() {
 }
 
 #[test]
+fn what_goes_to_several_processors_at_once_is_told_with_who_sent_it() {
+    const CALL_FUNCTION: u64 = 3;
+    let told = |kind: EventKind, value: u64, extra: u64| {
+        let parts = parts_of(|story| {
+            elsewhere(story, 1_990, kind, 0, value, extra);
+            story.event(2_000, EventKind::VectorBegin, INTERRUPT, CALL_FUNCTION, 0, 1);
+            story.event(2_100, EventKind::VectorEnd, INTERRUPT, CALL_FUNCTION, 0, 0);
+        });
+        irq(&parts, "call_function").1
+    };
+    let sent = Some("sent by sender (thread 9)".to_owned());
+    assert_eq!(told(EventKind::InterruptsSent, 0b1101, CALL_FUNCTION), sent);
+    // To others, from CPU 64 on, and of another class.
+    assert_eq!(told(EventKind::InterruptsSent, 0b1100, CALL_FUNCTION), None);
+    assert_eq!(told(EventKind::InterruptsSent, 0b1101, 64 << 32 | CALL_FUNCTION), None);
+    assert_eq!(told(EventKind::InterruptsSent, 0b1101, RESCHEDULE), None);
+    // What goes to this CPU alone is another interrupt.
+    assert_eq!(told(EventKind::InterruptSent, 0, SINGLE), None);
+}
+
+#[test]
 fn a_timer_is_told_with_who_armed_it() {
     let armed_by_sender = u64::from(SENDER) << 32 | 9;
     let timers = |story: &mut Story, function: u32, armed: u64| {

@@ -25,7 +25,7 @@ fn event() -> impl Strategy<Value = Event> {
     (
         0..10_000u64,
         0..2u32,
-        prop_oneof![1..23u8, 24..27u8, 38..42u8],
+        prop::sample::select(EventKind::ALL.map(EventKind::code).to_vec()),
         0..4u32,
         -1..140i16,
         context,

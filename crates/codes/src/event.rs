@@ -101,6 +101,9 @@ codes! {
         InterruptSent = 41, "interrupt_sent";
         /// A work item, `value`, is handed to the kernel's workers in the name of the current thread, `name`.
         WorkQueued = 42, "work_queued";
+        /// The current thread, `name`, interrupts several CPUs at once: `value` has a bit for each, the lowest is that of the CPU
+        /// in the high half of `extra`; the low half is the class of the interrupt.
+        InterruptsSent = 43, "interrupts_sent";
     }
 }
 
@@ -140,7 +143,8 @@ impl EventKind {
             | EventKind::FunctionAsked
             | EventKind::FunctionBegin
             | EventKind::FunctionEnd
-            | EventKind::InterruptSent => EventClass::Irq,
+            | EventKind::InterruptSent
+            | EventKind::InterruptsSent => EventClass::Irq,
             EventKind::SoftirqBegin | EventKind::SoftirqEnd | EventKind::TaskletBegin | EventKind::TaskletEnd => {
                 EventClass::Softirq
             }

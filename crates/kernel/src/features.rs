@@ -69,7 +69,7 @@ pub const INTERRUPTS_OFF: Feature = function("bpf_local_irq_save", "6.14");
 pub const CURRENT_THREAD: Feature = helper(158, "bpf_get_current_task_btf", "5.11");
 
 /// All that is known to have come with some version: the only place that says which.
-const ALL: [Feature; 21] = [
+const ALL: [Feature; 22] = [
     CALLED_PROGRAMS,
     TIMERS,
     LOOPS,
@@ -89,6 +89,7 @@ const ALL: [Feature; 21] = [
     tracepoint("contention_begin", "5.19"),
     tracepoint("tasklet_entry", "6.2"),
     tracepoint("ipi_send_cpu", "6.4"),
+    tracepoint("ipi_send_cpumask", "6.4"),
     tracepoint("csd_queue_cpu", "6.5"),
     tracepoint("csd_function_entry", "6.5"),
 ];

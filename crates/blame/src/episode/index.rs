@@ -93,6 +93,12 @@ impl<'a> Index<'a> {
             EventKind::WorkBegin | EventKind::WorkEnd => self.works.entry(event.tid).or_default().push(event),
             EventKind::WorkQueued => self.queued.entry(event.value).or_default().push((event.at_ns, position)),
             EventKind::InterruptSent => self.sent.entry(event.value).or_default().push(event),
+            EventKind::InterruptsSent => {
+                let first = event.extra >> 32;
+                for bit in (0..64).filter(|bit| event.value >> bit & 1 != 0) {
+                    self.sent.entry(first + bit).or_default().push(event);
+                }
+            }
             EventKind::LockBegin if event.extra & LOCK_OF_PROGRAM != 0 => {}
             EventKind::LockBegin
             | EventKind::LockEnd

@@ -109,7 +109,7 @@ struct recorder_configuration {
 	__u64 exit_tells_last;
 	/* Whether threads' groups are those of a CPU controller that has a hierarchy of its own. */
 	__u64 groups_of_controller;
-	/* One more than the highest CPU that there may be, 64 at most. */
+	/* One more than the highest CPU that there may be. */
 	__u64 cpus;
 	/* Whether the tracepoints of requests to disks begin with the queue, as before 5.11. */
 	__u64 requests_tell_queue;

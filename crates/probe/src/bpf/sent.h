@@ -54,4 +54,24 @@ int BPF_PROG(interrupt_sent, __u64 cpu, __u64 site, __u64 callback)
 	return 0;
 }
 
+/* Of so many times 64 CPUs it is told which of them are interrupted. */
+#define MAX_MASK_WORDS 16
+
+/* One call for several CPUs: a record for each 64 of which any is among them. */
+SEC("?raw_tp/ipi_send_cpumask")
+int BPF_PROG(interrupts_sent, const __u64 *mask, __u64 site, __u64 callback)
+{
+	for (__u32 word = 0; word < MAX_MASK_WORDS; word++) {
+		__u64 bits = 0;
+
+		if (word * 64 >= recorder_configuration.cpus)
+			break;
+		/* Longs: on every architecture that this runs on they have 64 bits. */
+		bpf_probe_read_kernel(&bits, sizeof(bits), mask + word);
+		if (bits)
+			note_named(INTERRUPTS_SENT, bits, (__u64)(word * 64) << 32 | CALL_FUNCTION);
+	}
+	return 0;
+}
+
 #endif

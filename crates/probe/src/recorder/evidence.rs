@@ -237,7 +237,8 @@ impl Investigator {
             | EventKind::RequestBegin
             | EventKind::FunctionAsked
             | EventKind::InterruptSent
-            | EventKind::WorkQueued => self.thread_name(record.tid(), &record.name),
+            | EventKind::WorkQueued
+            | EventKind::InterruptsSent => self.thread_name(record.tid(), &record.name),
             EventKind::OutOfQuota => self.group_name(record.extra),
             EventKind::QuotaRefill => self.group_name(record.value),
             EventKind::HandlerBegin | EventKind::RequestEnd => shown(&record.name),

@@ -273,7 +273,7 @@ pub(crate) fn configuration(doing: &str, late_ns: u64, waits: bool) -> Result<(V
     let switch_tells_state = switch_tells_state();
     let exit_tells_last = tracepoint_arguments("sched_process_exit").is_some_and(|count| count > 1);
     let groups_of_controller = u64::from(Hierarchy::find().is_some_and(|hierarchy| hierarchy.is_of_controller));
-    let cpus = cpus::possible().min(64) as u64;
+    let cpus = cpus::possible() as u64;
     let requests_tell_queue = u64::from(tracepoint_arguments("block_rq_issue").is_some_and(|count| count > 1));
     let told = [switch_tells_state, exit_tells_last].map(u64::from);
     let waits = u64::from(waits);

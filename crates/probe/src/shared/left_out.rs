@@ -45,6 +45,7 @@ fn missing_without(program: &str) -> Option<Missing> {
             "which function another CPU has called here, and who asked for it: only that it interrupts",
         ),
         "interrupt_sent" => ("ipi_send_cpu", "who sent an interrupt from another CPU"),
+        "interrupts_sent" => ("ipi_send_cpumask", "who sent an interrupt to several CPUs at once"),
         "hrtimer_armed" => ("hrtimer_start", "which thread armed a high-resolution timer"),
         "callback_armed" => ("timer_start", "which thread armed an ordinary timer of the kernel's"),
         "thread_ends" => ("sched_process_exit", "the name of a thread that armed a timer and has ended"),

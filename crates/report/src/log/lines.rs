@@ -110,6 +110,7 @@ fn what(row: &LogRow<'_>) -> String {
         EventKind::FunctionBegin => format!("function {name} begins, which was asked for"),
         EventKind::FunctionEnd => format!("function {name} ends"),
         EventKind::InterruptSent => format!("interrupts CPU {value}"),
+        EventKind::InterruptsSent => format!("interrupts {}", counted(value.count_ones(), "CPU")),
         EventKind::TaskletBegin => format!("tasklet {name} begins"),
         EventKind::TaskletEnd => "tasklet ends".to_owned(),
         EventKind::TimerBegin => {

@@ -48,13 +48,9 @@ impl Classifier<'_> {
     /// Whoever sent an interrupt of this class since the one before it.
     fn senders(&self, cpu: u32, running: &Running) -> Option<Asked> {
         let class = Vector::from_code(running.value)?;
-        let is_it = |event: &Event| match class {
-            Vector::Reschedule => event.extra == u64::from(Vector::Reschedule.code()),
-            Vector::CallFunction | Vector::CallFunctionSingle => {
-                event.extra == u64::from(Vector::CallFunctionSingle.code())
-            }
-            _ => false,
-        };
+        let is_sent = matches!(class, Vector::Reschedule | Vector::CallFunction | Vector::CallFunctionSingle);
+        // What goes to several CPUs at once has a class of its own. In the upper half is the CPU from which on they are counted.
+        let is_it = |event: &Event| is_sent && event.extra & u64::from(u32::MAX) == u64::from(class.code());
         let began_ns = running.began_ns?;
         let earliest_ns = began_ns.saturating_sub(ON_ITS_WAY_NS);
         let before = self.index.vectors_within(cpu, earliest_ns, began_ns);
