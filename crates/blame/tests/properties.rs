@@ -1,24 +1,14 @@
 //! Whatever the events, the parts are disjoint and add up to the total.
 
+mod support;
+
 use proptest::prelude::*;
-use punctual_blame::{Detail, Inside, Kind, chain, is_nesting_known, replay, split};
+use punctual_blame::{Detail, Kind, chain, is_nesting_known, replay, split};
 use punctual_recording::episode::{Event, EventKind, Group, HookedProgram, StackSample, Victim};
 use punctual_recording::{Episode, Stage};
+use support::sums::adds_up;
 
 const STAGES: &[Stage] = &[Stage::Total, Stage::Response, Stage::Request, Stage::Request];
-
-/// Whether each that has some inside is their sum; and what of it ends in the unknown.
-fn unknown_at_the_ends(inside: &Inside) -> Result<u64, TestCaseError> {
-    if inside.inside.is_empty() {
-        return Ok(if inside.kind == Kind::Unknown { inside.ns } else { 0 });
-    }
-    prop_assert_eq!(inside.inside.iter().map(|inside| inside.ns).sum::<u64>(), inside.ns);
-    inside.inside.iter().map(unknown_at_the_ends).sum()
-}
-
-fn depth(inside: &Inside) -> usize {
-    1 + inside.inside.iter().map(depth).max().unwrap_or(0)
-}
 
 fn event() -> impl Strategy<Value = Event> {
     let context = prop_oneof![Just(0u32), Just(1 << 16), Just(1 << 8), Just((1 << 16) | (1 << 8))];
@@ -102,32 +92,7 @@ proptest! {
         if in_order {
             episode.events.sort_by_key(|event| event.at_ns);
         }
-        let split = split(&episode);
-        prop_assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
-        prop_assert_eq!(split.pieces.iter().map(|piece| piece.ns).sum::<u64>(), episode.total_ns());
-        prop_assert!(split.parts.iter().all(|part| part.ns > 0));
-        // Parts within parts add up too, and what is unknown stands in the sums wherever it is.
-        let unknown_within = |part: &punctual_blame::Part| -> Result<u64, TestCaseError> {
-            let inside: Result<u64, TestCaseError> = part.inside.iter().map(unknown_at_the_ends).sum();
-            if part.kind == Kind::Unknown { Ok(part.ns) } else { inside }
-        };
-        let mut unknown = 0;
-        for part in &split.parts {
-            let inside: u64 = part.inside.iter().map(|inside| inside.ns).sum();
-            prop_assert!(part.inside.is_empty() || inside == part.ns, "{:?}", part);
-            prop_assert_eq!(part.unknown_ns, unknown_within(part)?);
-            unknown += unknown_within(part)?;
-            // Those who wait for one another are followed to a depth, and nobody twice.
-            prop_assert!(part.inside.iter().all(|inside| depth(inside) <= 9), "{:?}", part);
-        }
-        let summary = punctual_blame::summarize([(1, &split)]);
-        prop_assert_eq!(summary.unknown_ns, unknown);
-        let mut reached = episode.expected_ns;
-        for piece in &split.pieces {
-            prop_assert_eq!(piece.start_ns, reached);
-            reached += piece.ns;
-        }
-        prop_assert_eq!(reached, episode.end_ns.max(episode.expected_ns));
+        adds_up(&episode)?;
         chain(&episode);
     }
 

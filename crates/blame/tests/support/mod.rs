@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+pub(crate) mod sums;
+
 use punctual_blame::{Awaited, Detail, Part, Who, split};
 use punctual_recording::episode::{Event, EventKind, IN_SOFTIRQ, LockWaking, Victim, WakingAct, WordState};
 use punctual_recording::{Episode, Stage};
