@@ -6,6 +6,7 @@
 
 mod armers;
 mod bounded_channel;
+mod budget;
 mod counter;
 pub(crate) mod disk_limits;
 mod ended;

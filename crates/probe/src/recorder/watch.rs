@@ -1,5 +1,6 @@
 //! Looks at each measured wakeup, and keeps the evidence of late ones.
 
+use super::budget::{Budget, Spent};
 use super::disk_limits::DiskLimits;
 use super::evidence::Evidence;
 use super::hooks::HookWatch;
@@ -8,7 +9,8 @@ use super::missed::MissedRuns;
 use super::naming::name_places;
 use super::programs::{FlightRecorder, SAMPLER};
 use super::requests::{EndedBy, Pause, Requests, Stretch};
-use super::writing::WritingThread;
+use super::writing::{MAX_BYTES, WritingThread};
+use punctual_kernel::scheduling::Eager;
 use punctual_kernel::{clock, ending, hold};
 use punctual_recording::{
     Directory, Distribution, EpisodeWriter, RecorderSummary, Stage, Wakeup, format_ns, write_handler_sums,
@@ -51,12 +53,11 @@ pub struct WhySettings {
 
 /// Before this many wakeups a quantile says nothing.
 const MIN_WAKEUPS: u64 = 1_000;
-/// Episodes that may be kept at once, and every second after that: 240 a minute.
-const BURST: u64 = 240;
-const A_SECOND: u64 = 4;
 /// The evidence reaches this far before and after the wakeup, ns.
 const BEFORE_NS: u64 = 5_000_000;
 const AFTER_NS: u64 = 300_000;
+/// Evidence that waited so long, ns, is about to be overwritten: whoever fills the CPUs shall not keep it from being copied.
+const WAITS_LONG_NS: u64 = 100_000_000;
 /// The kernel measures the recorder's programs for so long, ns; after that the number of records says what they cost.
 const MEASURED_NS: u64 = 900_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
@@ -77,8 +78,8 @@ pub struct Watch {
     threshold_ns: Option<u64>,
     begun_ns: u64,
     second_ns: u64,
-    budget: u64,
-    accepted: u64,
+    budget: Budget,
+    spent: Spent,
     pending: VecDeque<(LateWakeup, u64, u64)>,
     hooks: HookWatch,
     missed: MissedRuns,
@@ -136,8 +137,8 @@ impl Watch {
             },
             begun_ns: clock::monotonic_ns(),
             second_ns: 0,
-            budget: BURST,
-            accepted: 0,
+            budget: Budget::new(settings.max_episodes, MAX_BYTES),
+            spent: Spent::default(),
             pending: VecDeque::new(),
             hooks,
             missed,
@@ -209,12 +210,10 @@ impl Watch {
             return;
         };
         self.summary.late += 1;
-        if self.budget == 0 || self.accepted >= self.settings.max_episodes {
+        if !self.budget.take() {
             self.summary.over_budget += 1;
             return;
         }
-        self.budget -= 1;
-        self.accepted += 1;
         let late = LateWakeup {
             tid: wakeup.tid,
             name: name.to_owned(),
@@ -236,16 +235,24 @@ impl Watch {
         self.hooks.read(now);
         self.missed.read(now, &self.recorder);
         self.writing.keep_up();
+        let mut eager = None;
         // Each copies out of all rings: not once the program was asked to end.
         while !ending::is_asked() && self.pending.front().is_some_and(|(late, ..)| late.end_ns + AFTER_NS < now) {
             let Some((late, threshold_ns, noticed_ns)) = self.pending.pop_front() else { break };
+            if eager.is_none() && clock::monotonic_ns().saturating_sub(late.end_ns) > WAITS_LONG_NS {
+                eager = Eager::begin();
+            }
+            let before_ns = clock::thread_cpu_ns();
             self.take(late, threshold_ns);
+            self.spent.taken += 1;
+            self.spent.taking_ns += clock::thread_cpu_ns().saturating_sub(before_ns);
             let since = clock::monotonic_ns().saturating_sub(noticed_ns);
             self.summary.longest_collection_ns = self.summary.longest_collection_ns.max(since);
         }
+        self.look_at_budget(now);
         if now - self.second_ns >= SECOND_NS {
             self.second_ns = now;
-            self.budget = (self.budget + A_SECOND).min(BURST);
+            self.budget.another_second();
             if let Threshold::Quantile(quantile) = self.settings.threshold
                 && self.values.count() >= MIN_WAKEUPS
             {
@@ -255,6 +262,14 @@ impl Watch {
             write_recorder_summary(&self.recording, &self.summary())?;
         }
         self.writing.failure().map_or(Ok(()), Err)
+    }
+
+    fn look_at_budget(&mut self, now_ns: u64) {
+        let Some(written) = self.writing.written() else { return };
+        self.spent.elapsed_ns = now_ns.saturating_sub(self.begun_ns);
+        (self.spent.written, self.spent.writing_ns) = (written.kept, written.cpu_ns);
+        self.spent.bytes = written.bytes;
+        self.budget.spent(&self.spent);
     }
 
     fn take(&mut self, late: LateWakeup, threshold_ns: u64) {

@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// The evidence of one recording takes no more than this, bytes.
-const MAX_BYTES: u64 = 256 << 20;
+pub(super) const MAX_BYTES: u64 = 256 << 20;
 /// The writing thread has fallen behind when so many wait for it, and has caught up when fewer than these do.
 const BEHIND: u64 = 32;
 const CAUGHT_UP: u64 = 8;
@@ -34,6 +34,8 @@ type Episodes = Mutex<Option<EpisodeWriter>>;
 pub(super) struct Written {
     pub(super) kept: u64,
     pub(super) void: u64,
+    /// What those that were kept take of the disk.
+    pub(super) bytes: u64,
     pub(super) over_budget: u64,
     /// Episodes that came after one that could not be written, and that one.
     pub(super) unwritten: u64,
@@ -211,7 +213,7 @@ fn write_episodes(
                 (kept, bytes) = (kept + 1, writer.bytes());
                 let cpu_ns = clock::thread_cpu_ns().saturating_sub(starting_ns);
                 count(&mut |written| {
-                    (written.kept, written.cpu_ns) = (kept, cpu_ns);
+                    (written.kept, written.cpu_ns, written.bytes) = (kept, cpu_ns, bytes);
                     written.void += u64::from(episode.void.is_some());
                 });
             }
