@@ -6,7 +6,7 @@ use punctual_context::device::Wake;
 use punctual_probe::Step;
 use punctual_recording::{for_each_activation, read_activation_document};
 use punctual_study::StudyError;
-use punctual_study::device::{DevicePart, DeviceRun, DeviceRunPlan};
+use punctual_study::device::{DevicePart, DeviceRun, DeviceRunPlan, DeviceWork};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -283,6 +283,7 @@ fn refusing(
             reclaim: false,
             compete: false,
             phases: Vec::new(),
+            work: DeviceWork::Filter,
         }],
         competitors: Vec::new(),
         load: punctual_load::Load::none(),
@@ -292,6 +293,7 @@ fn refusing(
         output: output.clone(),
         command_line: Vec::new(),
         refuse_every,
+        without_taps: false,
     };
     (punctual_study::device::run(&plan, &mut |_| Step::Go), output)
 }
@@ -348,4 +350,66 @@ fn both_blocks_that_a_refused_callback_loses_are_held_against_nobody() {
     assert!(marked + 1 >= refused, "{marked} of {refused}");
     let own = device.underruns.saturating_sub(device.underruns_outside);
     assert!(own < refused, "{own} underruns are the device's, {refused} callbacks were refused");
+}
+
+/// Decodes G.lite in a context for a second and a half, with as many buffers as keep a block through stalls of 0.2 s.
+fn decoding(directory: &Path, (context, wake): (&str, Wake), without_taps: bool) -> Result<DeviceRun, StudyError> {
+    let plan = DeviceRunPlan {
+        devices: vec![DevicePart {
+            profile: punctual_device::Catalogue::shipped().parse_spec("adsl 4ms x50 compute=1ms").unwrap(),
+            context: punctual_context::Context::parse(context).unwrap(),
+            wake,
+            drop_stale: false,
+            reclaim: false,
+            compete: false,
+            phases: Vec::new(),
+            work: DeviceWork::Decode(punctual_device::Signal::GLite),
+        }],
+        competitors: Vec::new(),
+        load: punctual_load::Load::none(),
+        cpu: *punctual_kernel::scheduling::allowed_cpus().last().unwrap(),
+        duration_ns: 1_500_000_000,
+        output: directory.join(format!("{}-{wake:?}-{without_taps}", context.replace([':', '/'], "-"))),
+        command_line: Vec::new(),
+        refuse_every: 0,
+        without_taps,
+    };
+    punctual_study::device::run(&plan, &mut |_| Step::Go)
+}
+
+#[test]
+fn a_dsl_is_decoded_to_known_bits_in_every_context_and_not_without_its_taps() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut bits, mut left_out) = (0, 0);
+    for place in [
+        ("irq", Wake::Timer),
+        ("softirq", Wake::Timer),
+        ("thread:80", Wake::Timer),
+        ("thread:80", Wake::Softirq),
+        ("reservation:2ms/4ms", Wake::Timer),
+    ] {
+        let (with, without) = (decoding(directory.path(), place, false), decoding(directory.path(), place, true));
+        let (with, without) = match (with, without) {
+            (Ok(with), Ok(without)) => (with, without),
+            (Err(refused), _) | (_, Err(refused)) => {
+                punctual_testing::skip(&format!("a DSL in {place:?}"), refused);
+                left_out += 1;
+                continue;
+            }
+        };
+        let device = &with.activations.devices[0];
+        let decoded = device.decoded.as_ref().unwrap();
+        assert!(decoded.symbols > 0 && decoded.bits > 0, "{place:?}: {decoded:?}");
+        // Every block that was processed is whole, but for those that were given up.
+        assert!(decoded.symbols + decoded.skipped >= 16 * (device.processed - device.cut), "{place:?}: {decoded:?}");
+        // Where nothing was dropped, lost or given up every bit is right, however late it came.
+        if decoded.skipped + device.cut == 0 {
+            assert_eq!((decoded.wrong, decoded.missing, decoded.connections_lost), (0, 0, 0), "{place:?}: {decoded:?}");
+            assert_eq!(decoded.connected, decoded.symbols);
+        }
+        bits += decoded.bits;
+        let decoded = without.activations.devices[0].decoded.as_ref().unwrap();
+        assert!(decoded.wrong + decoded.missing > decoded.bits / 3, "{place:?}: {decoded:?}");
+    }
+    assert!(bits > 100_000 || left_out == 5, "{bits} bits, {left_out} of 5 left out");
 }

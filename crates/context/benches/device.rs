@@ -4,7 +4,7 @@
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
 use punctual_context::Context;
-use punctual_context::device::{DeviceSetup, Rig, Wake};
+use punctual_context::device::{DeviceSetup, Job, Rig, Wake};
 use punctual_kernel::scheduling;
 use std::time::{Duration, Instant};
 
@@ -38,6 +38,8 @@ fn measure(context: &str, wake: Wake, cpu: u32) -> Result<String, Box<dyn std::e
         wake,
         reclaim: false,
         compete: false,
+        decodes: None,
+        without_taps: false,
         refuse_every: 0,
     };
     let mut rig = Rig::prepare(&[setup], cpu)?;
@@ -52,7 +54,7 @@ fn measure(context: &str, wake: Wake, cpu: u32) -> Result<String, Box<dyn std::e
         std::thread::sleep(Duration::from_millis(50));
     }
     rig.stop(&mut take);
-    let (speed, _) = rig.calibration(0);
+    let Job::Filter { speed, .. } = rig.job(0) else { return Err("it does not filter".into()) };
     dispatched.sort_unstable();
     let at = |share: f64| dispatched[(dispatched.len() as f64 * share) as usize] as f64 / 1e3;
     let counts = rig.counts(0);

@@ -359,6 +359,24 @@ impl DmtState {
         &self.sent[..self.length as usize]
     }
 
+    /// How many bits were received so far.
+    pub(crate) fn received_bits(&self) -> u64 {
+        self.bits_received
+    }
+
+    /// The received bit with this number, one of the newest 65,536.
+    pub(crate) fn received_bit(&self, index: u64) -> bool {
+        bits::bit_at(&self.receive_ring, index)
+    }
+
+    pub(crate) fn set_echo_banks(&mut self, banks: u32) {
+        self.banks = banks.min(MAX_DMT_BANKS);
+    }
+
+    pub(crate) fn clear_taps(&mut self) {
+        (self.taps_re, self.taps_im, self.learns) = ([0; TONES], [0; TONES], 0);
+    }
+
     /// Takes the bits that were received out of their ring.
     pub fn take_bits(&mut self, received_bit: &mut impl FnMut(bool)) {
         bits::take_bits(&self.receive_ring, &mut self.bits_taken, self.bits_received, received_bit);

@@ -7,15 +7,19 @@
 //!   with start-up, equalizer, echo canceller, carrier and timing recovery, retraining and fallback.
 //! * [`Dmt`]: the datapump of a DSL modem, for real (`c/dmt.h` and its parts): transforms, tones that bear as many bits as
 //!   the line lets them, an equalizer of one tap a tone, echo canceller, superframes with a check, retraining.
+//! * [`DmtDecoder`]: a device whose work is that datapump at a signal that was made beforehand, whose bits are known
+//!   (`c/decode.h`, `c/dmt_decode.h`).
 //!
 //! All have a fixed layout, so that a BPF program and the process that loaded it can share them.
 
 mod bits;
+mod decode;
 mod dmt;
 mod line;
 mod pump;
 mod qam;
 
+pub use decode::{DecodingCounts, DmtDecoder, DmtDecoderState, Signal, SignalUnit};
 pub use dmt::{Dmt, DmtOptions, DmtSize, DmtState, DmtStatus, End, MAX_DMT_BANKS};
 pub use line::Line;
 pub use pump::{PUMP_RING, Pump, TAPS};

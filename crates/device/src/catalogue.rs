@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::notation::{parse_period, parse_want, written_rate};
-use crate::profile::{DEFAULT_WANT_S, OnMiss, Printed, Profile, Source, Sources, Unit};
+use crate::profile::{DEFAULT_WANT_S, OnMiss, Printed, Profile, Signal, Source, Sources, Unit};
 use punctual_recording::{BareUnit, parse_duration};
 use serde::Deserialize;
 use std::sync::LazyLock;
@@ -141,6 +141,7 @@ struct Stored {
     on_miss: OnMiss,
     unit: Option<Unit>,
     rate: Option<String>,
+    signal: Option<Signal>,
     #[serde(default)]
     source: Words,
     #[serde(default)]
@@ -202,6 +203,7 @@ impl Stored {
             on_miss: self.on_miss,
             unit: self.unit.or(rate_millihertz.map(|_| Unit::Frame)),
             rate_millihertz,
+            signal: self.signal,
             sources,
             printed: self.printed.map(printed).transpose().map_err(in_device)?,
             id: self.id,

@@ -44,5 +44,5 @@ pub use error::Error;
 pub use judge::{Judge, Underrun};
 pub use notation::{parse_period, parse_want};
 pub use pc99::{Pc99, pc99};
-pub use profile::{DEFAULT_WANT_S, OnMiss, Printed, Profile, Source, Sources, Unit};
+pub use profile::{DEFAULT_WANT_S, OnMiss, Printed, Profile, Signal, Source, Sources, Unit};
 pub use sampling::Sampling;

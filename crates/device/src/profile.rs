@@ -116,6 +116,34 @@ impl Unit {
     }
 }
 
+/// What a device decodes, where that is known here and not only how long it takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Signal {
+    /// The downstream of a DSL in the shape of G.lite: 128 tones, 272 samples a symbol.
+    GLite,
+    /// The same in the shape of full-rate DSL: 256 tones, 544 samples a symbol.
+    FullRateDsl,
+}
+
+impl Signal {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Signal::GLite => "G.lite",
+            Signal::FullRateDsl => "full-rate DSL",
+        }
+    }
+
+    /// Samples of a symbol, 246.4 us.
+    pub fn symbol_samples(self) -> u32 {
+        match self {
+            Signal::GLite => 272,
+            Signal::FullRateDsl => 544,
+        }
+    }
+}
+
 /// A device: a periodic job with buffers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profile {
@@ -140,6 +168,8 @@ pub struct Profile {
     pub unit: Option<Unit>,
     /// How many of those pass, in thousandths a second; `None` where one is a period.
     pub rate_millihertz: Option<u64>,
+    /// What it decodes.
+    pub signal: Option<Signal>,
     /// Where the numbers come from.
     pub sources: Sources,
     /// The range a publication prints, if the profile is one value out of it.
@@ -294,6 +324,7 @@ mod tests {
             on_miss: OnMiss::Drop,
             unit: None,
             rate_millihertz: None,
+            signal: None,
             sources,
             printed: None,
         }

@@ -17,9 +17,18 @@ const MODEM_RING: u32 = 512;
 const NOMINAL: u32 = 16;
 
 impl Sampling {
-    /// That of a profile: what the field's papers and practice say of the known ones, 16 samples in a block and as many
-    /// blocks as there are buffers for all others.
+    /// As a profile is run unless it is asked otherwise: whole symbols where it decodes a signal.
     pub fn of(profile: &Profile) -> Sampling {
+        let Some(signal) = profile.signal else { return Sampling::filtered(profile) };
+        // 4,058.8 symbols a second: 17 ms are 69 of them.
+        let symbols = (u128::from(profile.period_ns) * 69 + 8_500_000) / 17_000_000;
+        let samples = u32::try_from(symbols.max(1)).unwrap_or(u32::MAX).saturating_mul(signal.symbol_samples());
+        Sampling { samples, ring: samples.saturating_mul(profile.buffers) }
+    }
+
+    /// That of a profile whose samples are filtered: what the field's papers and practice say of the known ones, 16 samples in a block and as many
+    /// blocks as there are buffers for all others.
+    pub fn filtered(profile: &Profile) -> Sampling {
         let per_period = |rate: u64| {
             let samples = (u128::from(profile.period_ns) * u128::from(rate) + 500_000_000) / 1_000_000_000;
             u32::try_from(samples).unwrap_or(u32::MAX).clamp(1, 1 << 16)
@@ -46,6 +55,8 @@ mod tests {
         assert_eq!(of("v90"), Sampling { samples: 90, ring: 512 });
         assert_eq!(of("v90 2.5ms compute=100us"), Sampling { samples: 18, ring: 512 });
         assert_eq!(of("modem"), Sampling { samples: 64, ring: 512 });
+        assert_eq!(of("adsl"), Sampling { samples: 16 * 272, ring: 48 * 272 });
+        assert_eq!(of("dsl 1ms"), Sampling { samples: 4 * 544, ring: 12 * 544 });
         assert_eq!(of("audio64"), Sampling { samples: 64, ring: 128 });
         for profile in Catalogue::shipped().profiles() {
             let sampling = Sampling::of(profile);

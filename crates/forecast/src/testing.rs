@@ -20,6 +20,7 @@ pub(crate) fn device(period_ns: u64, buffers: u32, compute_ns: u64) -> Profile {
         on_miss: OnMiss::Drop,
         unit: None,
         rate_millihertz: None,
+        signal: None,
         sources: Sources { period: source(), buffers: source(), compute: source(), want: source() },
         printed: None,
     }

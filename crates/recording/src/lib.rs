@@ -66,8 +66,8 @@ pub mod episode {
 }
 
 pub use activations::files::{
-    ACTIVATIONS_SCHEMA, ActivationDocument, ActivationRow, ActivationWriter, DeviceSummary, for_each_activation,
-    read_activation_document,
+    ACTIVATIONS_SCHEMA, ActivationDocument, ActivationRow, ActivationWriter, DecodedSummary, DeviceSummary,
+    for_each_activation, read_activation_document,
 };
 pub use document::asked::Asked;
 pub use document::contents::{

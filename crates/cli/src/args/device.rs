@@ -133,6 +133,9 @@ pub(crate) struct HowArguments {
     /// How the line's rate changes during the run, as samples@rate:time: 18@7200Hz:2s,90@7200Hz:9s,90@8kHz
     #[arg(long, value_name = "PHASES", value_delimiter = ',', value_parser = phase)]
     pub(crate) phases: Vec<Phase>,
+    /// What it does [default: decode where `punctual device show` names a signal, else filter]
+    #[arg(long, value_enum, value_name = "WORK")]
+    pub(crate) work: Option<WorkName>,
     /// What becomes of blocks that wait behind a newer one
     #[arg(long, value_enum, default_value = "work-off")]
     pub(crate) late: LateName,
@@ -171,6 +174,14 @@ pub(crate) enum WakeName {
     Timer,
     /// The device's interrupt queues a softirq callback, which wakes the thread as a semaphore would
     Softirq,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WorkName {
+    /// Its own signal is decoded, and what lateness costs the connection is counted bit by bit
+    Decode,
+    /// Samples are filtered for as long as the profile computes
+    Filter,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -2,7 +2,7 @@
 
 use super::artifacts::Artifacts;
 use crate::args::device::{
-    DeviceCommand, DeviceStudyArguments, DeviceVerifyArguments, HowArguments, LateName, WakeName,
+    DeviceCommand, DeviceStudyArguments, DeviceVerifyArguments, HowArguments, LateName, WakeName, WorkName,
 };
 use crate::output::{self, Output, Usage};
 use crate::progress::{Progress, StepProgress};
@@ -10,14 +10,14 @@ use crate::signals::Interrupted;
 use anyhow::Context as _;
 use punctual_context::Context;
 use punctual_context::device::Wake;
-use punctual_device::Catalogue;
+use punctual_device::{Catalogue, Profile};
 use punctual_kernel::scheduling;
 use punctual_load::Load;
 use punctual_recording::{Directory, EndReason, Recording, format_ns, read_activation_document};
 use punctual_report::NextStep;
 use punctual_report::device::study::{self as study_report, Row, StudyReport, VerifiedRow};
 use punctual_report::device::{self, DeviceAnswer, ProfilesAnswer, Run, StudyAnswer, VerifyAnswer};
-use punctual_study::device::{DevicePart, DeviceRun, DeviceRunPlan, Study, StudyPlan, VerifyPlan};
+use punctual_study::device::{DevicePart, DeviceRun, DeviceRunPlan, DeviceWork, Study, StudyPlan, VerifyPlan};
 use std::path::Path;
 use std::time::Duration;
 
@@ -120,6 +120,7 @@ fn plan(specs: &[String], how: &HowArguments) -> anyhow::Result<DeviceRunPlan> {
         output: how.output.clone().unwrap_or_else(|| super::fresh_name("device-", ".punctual")),
         command_line: super::command_line(),
         refuse_every: 0,
+        without_taps: false,
     })
 }
 
@@ -144,8 +145,10 @@ fn part(catalogue: &Catalogue, spec: &str, how: &HowArguments) -> Result<DeviceP
         return Err(Usage("every phase but the last needs its time, such as 90@8kHz:5s".to_owned()));
     }
     let profile = catalogue.parse_spec(spec).map_err(|error| Usage(error.to_string()))?;
+    let work = work(&profile, catalogue, how)?;
     Ok(DevicePart {
         profile,
+        work,
         context,
         wake: if how.wake == WakeName::Softirq { Wake::Softirq } else { Wake::Timer },
         drop_stale: how.late == LateName::DropStale,
@@ -153,6 +156,29 @@ fn part(catalogue: &Catalogue, spec: &str, how: &HowArguments) -> Result<DeviceP
         compete: how.compete,
         phases: how.phases.clone(),
     })
+}
+
+/// What a device does: decodes where its profile has a signal, unless the other is asked for.
+fn work(profile: &Profile, catalogue: &Catalogue, how: &HowArguments) -> Result<DeviceWork, Usage> {
+    let work = match (how.work, profile.signal) {
+        (Some(WorkName::Filter), _) | (None, None) => return Ok(DeviceWork::Filter),
+        (Some(WorkName::Decode), None) => {
+            let with = catalogue.profiles().iter().filter(|profile| profile.signal.is_some());
+            let with: Vec<&str> = with.map(|profile| profile.id.as_str()).collect();
+            let id = &profile.id;
+            return Err(Usage(format!(
+                "the device `{id}` has no signal to decode; those that have: {}",
+                with.join(", ")
+            )));
+        }
+        (Some(WorkName::Decode) | None, Some(signal)) => DeviceWork::Decode(signal),
+    };
+    if !how.phases.is_empty() {
+        return Err(Usage(
+            "--phases goes with the filter, whose blocks may be of any size: give --work filter".to_owned(),
+        ));
+    }
+    Ok(work)
 }
 
 fn shown(run: &DeviceRun) -> Run<'_> {

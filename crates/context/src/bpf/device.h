@@ -19,8 +19,16 @@
 #define WINDOW_NS 100000000ULL
 /* User space says this often at least that it is alive. */
 #define HEARTBEAT_NS 800000000ULL
-/* The clock is read once for so many units of work. */
+/*
+ * The work: a unit of it, and what comes before a block's. It is the filter, but where a program says otherwise before it
+ * includes this.
+ */
+#ifndef DEVICE_UNIT
+#define DEVICE_UNIT() pump_unit(&device.pump)
+#define DEVICE_BLOCK(number) ((void)(number))
+/* The clock is read once for so many units. */
 #define UNITS_A_LOOK 16
+#endif
 /* No more blocks than this are worked off in one activation. */
 #define BLOCKS_A_BOUT 64
 
@@ -122,7 +130,7 @@ static int work_unit(__u32 index, struct bout *bout)
 		bout->cut = 1;
 		return 1;
 	}
-	pump_unit(&device.pump);
+	DEVICE_UNIT();
 	return 0;
 }
 
@@ -166,6 +174,7 @@ static int work_block(__u32 index, struct bout *bout)
 	activation->queued = line->arrived - line->taken;
 	steal = stolen_so_far();
 	interrupted = device.interrupted;
+	DEVICE_BLOCK(line->taken);
 	bpf_loop(units, work_unit, bout, 0);
 	end = bpf_ktime_get_ns();
 	away = stolen_so_far() - steal + device.interrupted - interrupted;

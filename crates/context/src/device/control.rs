@@ -1,6 +1,7 @@
 //! What a device's thread and the rest of the program tell each other: atomics, nothing that blocks.
 
-use punctual_datapump::Line;
+use super::signal::{numbers, of_numbers};
+use punctual_datapump::{DecodingCounts, Line};
 use punctual_kernel::watchdog;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
@@ -35,6 +36,7 @@ pub(super) struct Control {
     pub(super) not_admitted: AtomicU64,
     /// Records for which the queue had no room.
     pub(super) lost_records: AtomicU64,
+    decoding: [AtomicU64; 7],
     arrived: AtomicU64,
     taken: AtomicU64,
     coalesced: AtomicU64,
@@ -83,6 +85,19 @@ impl Control {
         self.dropped.store(line.dropped, Relaxed);
         self.lost.store(line.lost, Relaxed);
         self.overruns.store(line.overruns, Relaxed);
+    }
+
+    /// Tells the others how far the decoding has come.
+    #[inline]
+    pub(super) fn publish_decoding(&self, decoding: &DecodingCounts) {
+        for (place, number) in self.decoding.iter().zip(numbers(decoding)) {
+            place.store(number, Relaxed);
+        }
+    }
+
+    /// How far it had come when that was last told.
+    pub(super) fn decoding(&self) -> DecodingCounts {
+        of_numbers(std::array::from_fn(|index| self.decoding[index].load(Relaxed)))
     }
 
     /// How the line stood when it was last told.

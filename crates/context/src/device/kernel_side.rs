@@ -1,10 +1,13 @@
 //! A device's BPF programs: its interrupt, and its work where that runs in the kernel.
 
 use super::arrivals::ring_bytes;
+use super::decoder_memory::DecoderMemory;
+use super::job::Work;
 use super::memory::{Activation, Configuration, DeviceMemory, DeviceRecord, field};
 use super::phase::Phase;
+use super::signal::Received;
 use crate::interrupt::{InterruptSource, SourceTable};
-use punctual_datapump::{Line, Pump};
+use punctual_datapump::{DecodingCounts, DmtDecoderState, Line, Pump};
 use punctual_kernel::bpf::LoadedObject;
 use punctual_kernel::callbacks::CallbackCounts;
 use punctual_kernel::features::{ATOMICS, CALLED_PROGRAMS, Feature, LOOPS, TIMERS, explain};
@@ -39,6 +42,14 @@ impl Mode {
         match self {
             Mode::Work => include_bytes!(concat!(env!("OUT_DIR"), "/device_irq.bpf.o")),
             Mode::Softirq | Mode::Wake => include_bytes!(concat!(env!("OUT_DIR"), "/device_softirq.bpf.o")),
+        }
+    }
+
+    /// The same, where the work is to decode.
+    fn decoding_object(self) -> &'static [u8] {
+        match self {
+            Mode::Work => include_bytes!(concat!(env!("OUT_DIR"), "/device_irq_dmt.bpf.o")),
+            Mode::Softirq | Mode::Wake => include_bytes!(concat!(env!("OUT_DIR"), "/device_softirq_dmt.bpf.o")),
         }
     }
 }
@@ -89,6 +100,7 @@ pub(crate) struct KernelSide {
     // Dropped first: no interrupt comes while the programs go.
     source: Option<InterruptSource>,
     memory: DeviceMemory,
+    decoder: Option<DecoderMemory>,
     object: LoadedObject,
     read: u64,
 }
@@ -96,11 +108,12 @@ pub(crate) struct KernelSide {
 impl KernelSide {
     /// Loads the programs, without attaching them yet.
     pub(crate) fn load(mode: Mode) -> Result<KernelSide, Refused> {
-        KernelSide::load_refusing(mode, 0)
+        KernelSide::load_with(mode, None, 0)
     }
 
-    /// As [`KernelSide::load`], and each so many-th softirq callback is one that the kernel refuses; 0: none.
-    pub(crate) fn load_refusing(mode: Mode, refuse_every: u64) -> Result<KernelSide, Refused> {
+    /// As [`KernelSide::load`], for work that is to decode a signal; each so many-th softirq callback is one that the kernel
+    /// refuses, 0: none.
+    pub(super) fn load_with(mode: Mode, received: Option<&Received>, refuse_every: u64) -> Result<KernelSide, Refused> {
         let doing = "running work in the kernel";
         if clock::in_shifted_time_namespace() {
             return Err(Refused::because(doing, "a time namespace shifts this process's clock"));
@@ -117,14 +130,19 @@ impl KernelSide {
             wakes: u64::from(mode == Mode::Wake),
             refuse_every,
         };
-        let object =
-            LoadedObject::load_sized("device", mode.object(), Some(&configuration.bytes()), &[("wakes", ring_bytes())])
-                .map_err(|refused| explain(refused, mode.needed()))?;
+        let (elf, units) = received.map_or_else(
+            || (mode.object(), 1),
+            |received| (mode.decoding_object(), received.signal.units().len() as u32),
+        );
+        let sizes = [("wakes", ring_bytes()), ("signal", units)];
+        let object = LoadedObject::load_sized("device", elf, Some(&configuration.bytes()), &sizes)
+            .map_err(|refused| explain(refused, mode.needed()))?;
         let memory = DeviceMemory::new(object.shared_globals()?);
+        let decoder = received.map(|received| DecoderMemory::new(&object, &received.signal)).transpose()?;
         if mode != Mode::Work {
             object.call("prepare", &mut [0; 8])?;
         }
-        let side = KernelSide { source: None, memory, object, read: 0 };
+        let side = KernelSide { source: None, memory, decoder, object, read: 0 };
         side.leave_others(MAX_SHARE);
         Ok(side)
     }
@@ -136,6 +154,20 @@ impl KernelSide {
         Ok(self.memory.read(|record| field!(record, calibrated)))
     }
 
+    /// How long so many symbols take to decode here, ns.
+    pub(super) fn time_decoding(&self, state: &DmtDecoderState, symbols: u32) -> Result<u64, Refused> {
+        if let Some(decoder) = &self.decoder {
+            decoder.set(state);
+        }
+        self.object.call("calibrate", &mut symbols.to_ne_bytes())?;
+        Ok(self.memory.read(|record| field!(record, calibrated)))
+    }
+
+    /// How far the programs have come with the signal; torn only where an interrupt comes in between.
+    pub(super) fn decoding(&self) -> DecodingCounts {
+        self.decoder.as_ref().map(DecoderMemory::decoding).unwrap_or_default()
+    }
+
     /// Of each window the programs work no more than this part, of which half is the most.
     pub(crate) fn leave_others(&self, share: f64) {
         let max_worked = share.clamp(0.0, MAX_SHARE) * WINDOW_NS as f64;
@@ -143,8 +175,16 @@ impl KernelSide {
     }
 
     /// Sets up the work and attaches the programs.
-    pub(crate) fn prepare(&mut self, line: &Line, pump: &Pump, units: u32) -> Result<(), Refused> {
-        self.memory.set_work(line, pump, units);
+    pub(super) fn prepare(&mut self, line: &Line, work: &Work, units: u32) -> Result<(), Refused> {
+        match work {
+            Work::Filter(pump) => self.memory.set_work(line, pump, units),
+            Work::Decode(decoder) => {
+                self.memory.set_work(line, &Pump::new(1), units);
+                if let Some(memory) = &self.decoder {
+                    memory.set(decoder.state());
+                }
+            }
+        }
         self.object.attach()
     }
 
@@ -202,7 +242,9 @@ impl KernelSide {
 
 #[cfg(test)]
 mod tests {
+    use super::super::signal::Decodes;
     use super::*;
+    use punctual_datapump::DmtSize;
     use std::time::{Duration, Instant};
 
     const SAMPLES: u64 = 1_000_000;
@@ -224,7 +266,8 @@ mod tests {
     fn filtered(mode: Mode) -> Result<(Pump, u64), Refused> {
         let mut side = KernelSide::load(mode)?;
         // 4,000 samples every 2 ms, each filtered once: about an eighth of the CPU.
-        side.prepare(&Line::new(2_000_000, 4_000, 0, false), &Pump::new(1), 4_000)?;
+        let work = Work::Filter(Box::new(Pump::new(1)));
+        side.prepare(&Line::new(2_000_000, 4_000, 0, false), &work, 4_000)?;
         let cpu = *punctual_kernel::scheduling::allowed_cpus().last().expect("a CPU");
         side.start(cpu, 2_000_000)?;
         let began = Instant::now();
@@ -235,6 +278,51 @@ mod tests {
         side.stop();
         std::thread::sleep(Duration::from_millis(20));
         Ok((side.memory.pump(), side.counts().levels))
+    }
+
+    /// Decodes in this mode until so many blocks of four symbols were processed.
+    fn decoded(mode: Mode, received: &Received, blocks: u64) -> Result<(Box<DmtDecoderState>, KernelCounts), Refused> {
+        let mut side = KernelSide::load_with(mode, Some(received), 0)?;
+        // In the emulator of a test a symbol takes a millisecond.
+        let work = Work::Decode(received.native(1, 4, false));
+        side.prepare(&Line::new(12_000_000, 4 * 272, 0, false), &work, 4)?;
+        let cpu = *punctual_kernel::scheduling::allowed_cpus().last().expect("a CPU");
+        side.start(cpu, 12_000_000)?;
+        let began = Instant::now();
+        while side.decoding().units < 4 * blocks && began.elapsed() < Duration::from_secs(20) {
+            side.beat();
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        side.stop();
+        std::thread::sleep(Duration::from_millis(20));
+        Ok((side.decoder.as_ref().expect("it decodes").state(), side.counts()))
+    }
+
+    #[test]
+    fn machine_a_dsl_is_decoded_to_the_same_bits_in_every_context() {
+        let received = Received::make(Decodes::Dmt(DmtSize::Lite)).unwrap();
+        for (mode, level) in [(Mode::Work, 4), (Mode::Softirq, 2)] {
+            let (state, counts) = match decoded(mode, &received, 200) {
+                Ok(decoded) => decoded,
+                Err(refused) => {
+                    punctual_testing::skip(&format!("a DSL in {mode:?}"), refused);
+                    continue;
+                }
+            };
+            let counted = state.counts();
+            assert!(counted.units >= 800 && counted.bits > 200_000, "{mode:?}: {counted:?}");
+            assert!(counts.levels == level || counts.levels == 0, "{mode:?}: {:#b}", counts.levels);
+            // Where the machine kept it from its time, blocks may have been given up: then bits are missing.
+            if counts.cut + counts.refused == 0 {
+                assert_eq!((counted.wrong, counted.missing, counted.restarts), (0, 0, 0), "{mode:?}: {counted:?}");
+                let mut native = received.native(1, 4, false);
+                for block in 0..counted.units / 4 {
+                    native.begin_block(block);
+                    native.run(4);
+                }
+                assert!(*native.state() == *state, "{mode:?}: it differs after {} symbols", counted.units);
+            }
+        }
     }
 
     #[test]

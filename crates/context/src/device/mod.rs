@@ -6,19 +6,26 @@
 
 mod arrivals;
 mod calibrate;
+mod check;
 mod competitor;
 mod control;
+mod decoder_memory;
+mod job;
 mod kernel_side;
 mod memory;
 mod phase;
 mod rig;
+mod signal;
 mod worker;
 
 pub use calibrate::Speed;
 pub use competitor::{Competing, Competitor};
+pub use job::Job;
 pub use kernel_side::KernelCounts;
 pub(crate) use kernel_side::{Mode, try_out};
 pub use memory::{Activation, CUT, UNOBSERVED};
 pub use phase::Phase;
+pub use punctual_datapump::{DecodingCounts, DmtSize};
 pub use rig::{DeviceCounts, DeviceSetup, MAX_KERNEL_WORK_NS, MIN_PERIOD_NS, Rig, Wake};
+pub use signal::Decodes;
 pub use worker::enter;

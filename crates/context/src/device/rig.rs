@@ -2,17 +2,20 @@
 
 use super::arrivals::{Arrivals, WakeRing};
 use super::calibrate::Speed;
+use super::check::{check, share_of};
 use super::control::Control;
+use super::job::{Job, Work};
 use super::kernel_side::{KernelCounts, KernelSide, Mode};
 use super::memory::Activation;
 use super::phase::Phase;
+use super::signal::{Decodes, Received};
 use super::worker::{Worker, WorkerSetup, scheduling_of};
 use crate::claim::{Claim, Sharing};
 use crate::context::Context;
-use punctual_datapump::{Line, Pump};
+use punctual_datapump::{DecodingCounts, Line};
 use punctual_kernel::rests::{Resting, RoomBelow, Times};
 use punctual_kernel::{Refused, clock};
-use rtrb::{Consumer, RingBuffer};
+use rtrb::{Consumer, Producer, RingBuffer};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -51,6 +54,10 @@ pub struct DeviceSetup {
     pub reclaim: bool,
     /// After its budget the thread goes on at normal priority until the next period.
     pub compete: bool,
+    /// The signal that it decodes; otherwise it filters for the time that it is to compute.
+    pub decodes: Option<Decodes>,
+    /// As a control: it decodes with all taps of its equalizer left at zero.
+    pub without_taps: bool,
     /// For tests: each so many-th softirq callback is one that the kernel refuses; 0: none.
     pub refuse_every: u64,
 }
@@ -72,7 +79,7 @@ pub const MIN_PERIOD_NS: u64 = 100_000;
 /// The longest work of one block in interrupt or softirq context.
 pub const MAX_KERNEL_WORK_NS: u64 = 5_000_000;
 /// Work in interrupt and softirq context may take this much of a CPU: that of all devices of all runs together, as planned.
-const KERNEL_SHARE: f64 = 0.5;
+pub(super) const KERNEL_SHARE: f64 = 0.5;
 /// A machine that computes more slowly than when it was asked may make it this many times as much, and no more.
 const SLOWER: f64 = 1.8;
 
@@ -99,19 +106,20 @@ pub struct DeviceCounts {
     pub demotions: Option<u64>,
     /// Periods in which its reservation was not admitted again.
     pub not_admitted: u64,
+    /// What came of the signal, where it decodes one.
+    pub decoding: Option<DecodingCounts>,
 }
 
-enum Work {
+enum Place {
     Kernel,
     Thread { worker: Option<Worker>, setup: Option<Box<WorkerSetup>>, queue: Consumer<Activation> },
 }
 
 struct Running {
     setup: DeviceSetup,
-    speed: Speed,
-    passes: u32,
+    job: Job,
     kernel: Option<KernelSide>,
-    work: Work,
+    place: Place,
     control: Arc<Control>,
     records_lost: u64,
     phase: usize,
@@ -151,7 +159,7 @@ impl Rig {
             self.devices.iter().filter_map(|device| scheduling_of(device.setup.context, device.setup.compete));
         let below = RoomBelow::start(self.cpu, threads.map(|(scheduling, _)| scheduling));
         for device in &mut self.devices {
-            if let Work::Thread { worker, setup, .. } = &mut device.work
+            if let Place::Thread { worker, setup, .. } = &mut device.place
                 && let Some(mut setup) = setup.take()
             {
                 if setup.scheduling.is_real_time() {
@@ -185,13 +193,13 @@ impl Rig {
             if let Some(kernel) = &mut device.kernel {
                 kernel.beat();
             }
-            match &mut device.work {
-                Work::Thread { queue, .. } => {
+            match &mut device.place {
+                Place::Thread { queue, .. } => {
                     while let Ok(activation) = queue.pop() {
                         take(index, &activation);
                     }
                 }
-                Work::Kernel => {
+                Place::Kernel => {
                     let kernel = device.kernel.as_mut().expect("work in the kernel has its programs");
                     device.records_lost += kernel.take(&mut |activation| take(index, activation));
                 }
@@ -213,7 +221,7 @@ impl Rig {
             device.phase = due;
             let phase = device.setup.phases[due];
             if let Some(kernel) = &device.kernel {
-                let units = u64::from(device.passes) * u64::from(phase.samples);
+                let units = u64::from(device.job.passes()) * u64::from(phase.samples);
                 kernel.set_phase(phase, u32::try_from(units).unwrap_or(u32::MAX))?;
             }
             device.control.set_phase(phase.period_ns, phase.samples);
@@ -236,8 +244,8 @@ impl Rig {
             }
         }
         let asked = Instant::now();
-        let running = |device: &Running| match &device.work {
-            Work::Thread { worker: Some(worker), .. } => !worker.is_finished(),
+        let running = |device: &Running| match &device.place {
+            Place::Thread { worker: Some(worker), .. } => !worker.is_finished(),
             _ => false,
         };
         while asked.elapsed() < Duration::from_millis(300) && self.devices.iter().any(running) {
@@ -253,7 +261,7 @@ impl Rig {
     /// What was counted of a device so far.
     pub fn counts(&self, index: usize) -> DeviceCounts {
         let device = &self.devices[index];
-        let in_kernel = matches!(device.work, Work::Kernel);
+        let in_kernel = matches!(device.place, Place::Kernel);
         let line = match &device.kernel {
             Some(kernel) if in_kernel => kernel.memory().line(),
             _ => device.control.line(),
@@ -269,6 +277,10 @@ impl Rig {
             kernel: device.kernel.as_ref().map(KernelSide::counts),
             demotions: device.setup.compete.then(|| device.control.demotions.load(Relaxed)),
             not_admitted: device.control.not_admitted.load(Relaxed),
+            decoding: device.job.decodes().then(|| match &device.kernel {
+                Some(kernel) if in_kernel => kernel.decoding(),
+                _ => device.control.decoding(),
+            }),
         }
     }
 
@@ -278,9 +290,9 @@ impl Rig {
         self.devices[index].kernel.as_ref().and_then(|kernel| kernel.counts().trouble())
     }
 
-    /// The speed that a device's work was calibrated with, and how often each sample is filtered.
-    pub fn calibration(&self, index: usize) -> (Speed, u32) {
-        (self.devices[index].speed, self.devices[index].passes)
+    /// What a device's work was found to be.
+    pub fn job(&self, index: usize) -> Job {
+        self.devices[index].job
     }
 
     /// The thread id of a device's worker, once it runs.
@@ -295,97 +307,6 @@ impl Drop for Rig {
     }
 }
 
-/// Says what cannot be, before anything is started. Returns the part of the CPU that is planned in interrupts and softirqs.
-fn check(setups: &[DeviceSetup]) -> Result<f64, Refused> {
-    let mut share = 0.0;
-    for setup in setups {
-        check_times(setup).map_err(|reason| refuse(setup, reason))?;
-        if setup.context.is_in_kernel() {
-            share += share_of(setup);
-            check_in_kernel(setup, share).map_err(|reason| refuse(setup, reason))?;
-        }
-    }
-    Ok(share)
-}
-
-/// The part of the CPU that a device computes for, in that of its phases in which it is most.
-fn share_of(setup: &DeviceSetup) -> f64 {
-    let of = |compute: f64, period: u64| compute / period.max(1) as f64;
-    let phases = setup.phases.iter().map(|phase| of(compute_of(setup, phase) as f64, phase.period_ns));
-    phases.fold(of(setup.compute_ns as f64, setup.period_ns), f64::max)
-}
-
-fn refuse(setup: &DeviceSetup, reason: String) -> Refused {
-    Refused::because(format!("running the device `{}`", setup.name), reason)
-}
-
-/// The work of a phase, ns: a sample is the same work in every one.
-fn compute_of(setup: &DeviceSetup, phase: &Phase) -> u128 {
-    u128::from(setup.compute_ns) * u128::from(phase.samples) / u128::from(setup.samples.max(1))
-}
-
-/// Why a device can never keep up, or is none; in any context.
-fn check_times(setup: &DeviceSetup) -> Result<(), String> {
-    let show = punctual_recording::format_ns;
-    let shortest = setup.phases.iter().map(|phase| phase.period_ns).fold(setup.period_ns, u64::min);
-    if shortest < MIN_PERIOD_NS {
-        return Err(format!(
-            "its period is {}, and the shortest is {}: give a longer one, such as `{} 1ms`",
-            show(shortest),
-            show(MIN_PERIOD_NS),
-            setup.name
-        ));
-    }
-    if setup.compute_ns > setup.period_ns {
-        return Err(format!(
-            "it computes for {} of every {}: it can never keep up",
-            show(setup.compute_ns),
-            show(setup.period_ns)
-        ));
-    }
-    if setup.compete && !matches!(setup.context, Context::Reservation(_)) {
-        return Err("--compete goes with a reservation, such as --context reservation:2ms/8ms".to_owned());
-    }
-    if setup.phases.iter().any(|phase| compute_of(setup, phase) > u128::from(phase.period_ns)) {
-        return Err("it computes for more than a period in one of its phases: it can never keep up".to_owned());
-    }
-    Ok(())
-}
-
-/// Why a device would keep everything else from a CPU, which runs in interrupt or softirq context together with others:
-/// all of them take this share of it.
-fn check_in_kernel(setup: &DeviceSetup, share: f64) -> Result<(), String> {
-    let show = punctual_recording::format_ns;
-    let is_too_much = |phase: &Phase| {
-        let compute = compute_of(setup, phase);
-        compute > MAX_KERNEL_WORK_NS.into() || compute * 2 > phase.period_ns.into()
-    };
-    if setup.phases.iter().any(is_too_much) {
-        return Err(format!(
-            "one of its phases would take more than {} at a time or half of the CPU in {} context: --context thread:80",
-            show(MAX_KERNEL_WORK_NS),
-            setup.context
-        ));
-    }
-    if setup.compute_ns > MAX_KERNEL_WORK_NS {
-        return Err(format!(
-            "{} of work in {} context would keep everything else from the CPU: at most {} there, or --context thread:80",
-            show(setup.compute_ns),
-            setup.context,
-            show(MAX_KERNEL_WORK_NS)
-        ));
-    }
-    if share > KERNEL_SHARE {
-        return Err(format!(
-            "{:.0} % of the CPU in interrupt and softirq context is more than the {:.0} % that are allowed there: use fewer \
-             devices, less compute, or --context thread:80",
-            share * 100.0,
-            KERNEL_SHARE * 100.0
-        ));
-    }
-    Ok(())
-}
-
 fn prepare(setup: &DeviceSetup, cpu: u32, native: Speed) -> Result<Running, Refused> {
     let control = Arc::new(Control::default());
     let mode = match (setup.context, setup.wake) {
@@ -394,34 +315,30 @@ fn prepare(setup: &DeviceSetup, cpu: u32, native: Speed) -> Result<Running, Refu
         (_, Wake::Softirq) => Some(Mode::Wake),
         (_, Wake::Timer) => None,
     };
-    let mut kernel = mode.map(|mode| KernelSide::load_refusing(mode, setup.refuse_every)).transpose()?;
+    let received = setup.decodes.map(Received::make).transpose()?;
+    let in_kernel = received.as_ref().filter(|_| setup.context.is_in_kernel());
+    let mut kernel = mode.map(|mode| KernelSide::load_with(mode, in_kernel, setup.refuse_every)).transpose()?;
     let line = Line::new(setup.period_ns, setup.samples, setup.ring, setup.drop_stale);
-    let speed = match &kernel {
-        Some(kernel) if setup.context.is_in_kernel() => Speed::in_kernel(kernel)?,
-        _ => native,
+    let job = match (&kernel, &received) {
+        (_, Some(received)) => Job::of_decoding(setup, received, kernel.as_ref())?,
+        (Some(kernel), None) if setup.context.is_in_kernel() => Job::of_filter(setup, Speed::in_kernel(kernel)?),
+        _ => Job::of_filter(setup, native),
     };
-    let passes = speed.passes(setup.compute_ns, setup.samples);
-    let units = u64::from(passes) * u64::from(setup.samples);
-    let pump = Pump::new(passes);
+    let work = Work::of(setup, &job, received.as_ref());
     if let Some(kernel) = &mut kernel {
         if setup.context.is_in_kernel() {
             kernel.leave_others(share_of(setup) * SLOWER);
         }
-        kernel.prepare(&line, &pump, u32::try_from(units).unwrap_or(u32::MAX))?;
+        kernel.prepare(&line, &work, u32::try_from(job.units()).unwrap_or(u32::MAX))?;
     }
-    let work = match scheduling_of(setup.context, setup.compete) {
-        None => Work::Kernel,
+    let place = match scheduling_of(setup.context, setup.compete) {
+        None => Place::Kernel,
         Some((scheduling, reservation)) => {
             let arrivals = match &kernel {
                 Some(kernel) => Arrivals::Interrupt(WakeRing::new(kernel.wakes()?, kernel.memory().clone())?),
                 None => Arrivals::Clock { next: 0 },
             };
-            // As many as come in ten seconds.
-            let capacity = (10_000_000_000 / setup.period_ns.max(1)).clamp(1 << 10, 1 << 17) as usize;
-            let (mut producer, mut queue) = RingBuffer::<Activation>::new(capacity);
-            // Touch every page of the queue now, not while working.
-            while producer.push(Activation::default()).is_ok() {}
-            while queue.pop().is_ok() {}
+            let (producer, queue) = queue(setup.period_ns);
             let worker = WorkerSetup {
                 name: setup.name.clone(),
                 cpu,
@@ -430,16 +347,26 @@ fn prepare(setup: &DeviceSetup, cpu: u32, native: Speed) -> Result<Running, Refu
                 reclaim: setup.reclaim,
                 compete: setup.compete,
                 line,
-                pump,
-                units,
-                unit_ns: speed.unit_ns,
+                work,
+                units: job.units(),
+                unit_ns: job.unit_ns(),
                 arrivals,
                 queue: producer,
                 control: Arc::clone(&control),
                 resting: None,
             };
-            Work::Thread { worker: None, setup: Some(Box::new(worker)), queue }
+            Place::Thread { worker: None, setup: Some(Box::new(worker)), queue }
         }
     };
-    Ok(Running { setup: setup.clone(), speed, passes, kernel, work, control, records_lost: 0, phase: 0 })
+    Ok(Running { setup: setup.clone(), job, kernel, place, control, records_lost: 0, phase: 0 })
+}
+
+/// A queue for as many activations as come in ten seconds.
+fn queue(period_ns: u64) -> (Producer<Activation>, Consumer<Activation>) {
+    let capacity = (10_000_000_000 / period_ns.max(1)).clamp(1 << 10, 1 << 17) as usize;
+    let (mut producer, mut queue) = RingBuffer::<Activation>::new(capacity);
+    // Touch every page of the queue now, not while working.
+    while producer.push(Activation::default()).is_ok() {}
+    while queue.pop().is_ok() {}
+    (producer, queue)
 }

@@ -2,9 +2,10 @@
 
 use super::arrivals::Arrivals;
 use super::control::{Control, Watchdog};
+use super::job::Work;
 use super::memory::{Activation, CUT, UNOBSERVED};
 use crate::context::{Context, Form, Reservation};
-use punctual_datapump::{Line, Pump};
+use punctual_datapump::Line;
 use punctual_kernel::rests::Resting;
 use punctual_kernel::scheduling::{self, Scheduling};
 use punctual_kernel::{Refused, capabilities, clock, hold};
@@ -29,7 +30,7 @@ pub(super) struct WorkerSetup {
     pub(super) reclaim: bool,
     pub(super) compete: bool,
     pub(super) line: Line,
-    pub(super) pump: Pump,
+    pub(super) work: Work,
     /// In a block.
     pub(super) units: u64,
     pub(super) unit_ns: f64,
@@ -175,7 +176,9 @@ fn work(mut setup: WorkerSetup) {
             // What has arrived until now came in blocks of the old size.
             setup.arrivals.poll(&mut setup.line, now);
             setup.arrivals.set_phase(&mut setup.line, now, period_ns, samples);
-            setup.units = u64::from(setup.pump.passes()) * u64::from(samples);
+            if let Work::Filter(pump) = &setup.work {
+                setup.units = u64::from(pump.passes()) * u64::from(samples);
+            }
         }
         let seen = setup.line.arrived;
         setup.arrivals.poll(&mut setup.line, now);
@@ -192,6 +195,9 @@ fn work(mut setup: WorkerSetup) {
                     activation.flags |= UNOBSERVED;
                 }
                 control.publish(&setup.line);
+                if let Work::Decode(decoder) = &setup.work {
+                    control.publish_decoding(&decoder.state().counts());
+                }
                 if setup.queue.push(activation).is_err() {
                     control.lost_records.fetch_add(1, Relaxed);
                 }
@@ -233,10 +239,11 @@ fn process(setup: &mut WorkerSetup, budget: &mut Budget, arrival: u64) -> Activa
     // The time executed is read within the time elapsed, so that it cannot be the longer of the two.
     activation.start = clock::monotonic_ns();
     let cpu_before = clock::thread_cpu_ns();
+    setup.work.begin_block(activation.block);
     let mut left = setup.units;
     while left > 0 {
         let step = left.min(budget.units);
-        setup.pump.run(step);
+        setup.work.run(step);
         left -= step;
         budget.look(&setup.control);
         let now = clock::monotonic_ns();

@@ -15,6 +15,17 @@
 
 #include "dmt_step.h"
 
+#define DMT_DECODE_EACH(w, count, work)                                \
+	do {                                                           \
+		for (__u32 each = 0, all = (count); each < all; each++) \
+			work(w, each);                                 \
+	} while (0)
+
+#include "dmt_decode.h"
+
+_Static_assert(sizeof(struct signal_unit) == 1224, "as in Rust");
+_Static_assert(__builtin_offsetof(struct dmt_decoder, pump) == 120, "as in Rust");
+
 _Static_assert(__builtin_offsetof(struct dmt, role) == 64, "as in Rust");
 _Static_assert(__builtin_offsetof(struct dmt, size) == 136, "as in Rust");
 _Static_assert(__builtin_offsetof(struct dmt, receive) == 228, "as in Rust");
@@ -37,6 +48,9 @@ static const __s32 units[6] = { 0, 2896, 1295, 632, 314, 157 };
 __u64 punctual_dmt_size(void);
 void punctual_dmt_init(struct dmt *dmt);
 void punctual_dmt_run(struct dmt *dmt, const __s16 *received, __s16 *sent);
+
+void punctual_dmt_decode(struct dmt_decoder *decoder, const struct signal_unit *signal, __u64 units);
+void punctual_dmt_begin_block(struct dmt_decoder *decoder, const struct signal_unit *signal, __u64 block);
 
 __u64 punctual_dmt_size(void)
 {
@@ -95,4 +109,24 @@ void punctual_dmt_run(struct dmt *d, const __s16 *received, __s16 *sent)
 	dmt_symbol(d);
 	for (__u32 sample = 0; sample < d->length; sample++)
 		sent[sample] = d->sent[sample];
+}
+
+void punctual_dmt_decode(struct dmt_decoder *decoder, const struct signal_unit *signal, __u64 units)
+{
+	while (units--) {
+		struct dmt_decoding work = { decoder, &signal[decoder->decoding.place] };
+
+		dmt_decode_symbol(&work);
+	}
+}
+
+void punctual_dmt_begin_block(struct dmt_decoder *decoder, const struct signal_unit *signal, __u64 block)
+{
+	struct decoding *d = &decoder->decoding;
+	__u64 units = decoding_gone(d, block), before = signal[d->place].before, rounds;
+
+	if (!units)
+		return;
+	rounds = decoding_pass_over(d, units);
+	d->missing += rounds * d->known_bits + signal[d->place].before - before;
 }

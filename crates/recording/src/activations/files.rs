@@ -175,6 +175,36 @@ pub struct DeviceSummary {
     pub response: Distribution,
     /// Executed in each second of the run, ns.
     pub executed_by_second: Vec<u64>,
+    /// What came of the signal, where it decoded one; `None` where it filtered samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decoded: Option<DecodedSummary>,
+}
+
+/// What came of the signal that a device decoded, bit by bit.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DecodedSummary {
+    /// What it was.
+    pub signal: String,
+    /// Taps of its echo canceller, as many as come closest to the compute time asked for.
+    pub taps: u32,
+    /// Symbols in a block.
+    pub symbols_a_block: u32,
+    /// One symbol in calibration, ns.
+    pub symbol_ns: u64,
+    /// Symbols that were worked on.
+    pub symbols: u64,
+    /// Those of them during which it was connected.
+    pub connected: u64,
+    /// Symbols that came and that nobody worked on, because their blocks were dropped, lost, refused or cut.
+    pub skipped: u64,
+    /// Bits that the symbols worked on were known to bring.
+    pub bits: u64,
+    /// Bits received that were not as they should be.
+    pub wrong: u64,
+    /// Bits that were not received, those of symbols that nobody worked on included.
+    pub missing: u64,
+    /// Connections that were lost; each takes a start-up of about a second to come back.
+    pub connections_lost: u64,
 }
 
 /// Writes `activations/` and `activations.json` into the directory of a recording.

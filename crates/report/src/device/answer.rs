@@ -6,7 +6,7 @@ use crate::answer::Answer;
 use crate::forecast::SourcesRow;
 use crate::{NextStep, StageRow, load_name};
 use punctual_device::{Profile, Sampling, pc99};
-use punctual_recording::{DeviceSummary, Distribution, Provenance, counted};
+use punctual_recording::{DecodedSummary, DeviceSummary, Distribution, Provenance, counted};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -94,6 +94,44 @@ struct DeviceRow<'a> {
     bystander_intervals: Intervals,
     bystander_missed: Option<u64>,
     steal_ns: Option<u64>,
+    /// What came of its signal, where it decoded one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decoded: Option<DecodedRow<'a>>,
+}
+
+/// What came of the signal that a device decoded.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct DecodedRow<'a> {
+    signal: &'a str,
+    taps: u32,
+    symbols_a_block: u32,
+    symbol_ns: u64,
+    symbols: u64,
+    connected: u64,
+    skipped: u64,
+    bits: u64,
+    wrong: u64,
+    missing: u64,
+    connections_lost: u64,
+}
+
+impl<'a> DecodedRow<'a> {
+    fn new(decoded: &'a DecodedSummary) -> DecodedRow<'a> {
+        DecodedRow {
+            signal: &decoded.signal,
+            taps: decoded.taps,
+            symbols_a_block: decoded.symbols_a_block,
+            symbol_ns: decoded.symbol_ns,
+            symbols: decoded.symbols,
+            connected: decoded.connected,
+            skipped: decoded.skipped,
+            bits: decoded.bits,
+            wrong: decoded.wrong,
+            missing: decoded.missing,
+            connections_lost: decoded.connections_lost,
+        }
+    }
 }
 
 /// What became of the blocks that arrived.
@@ -274,6 +312,7 @@ impl<'a> DeviceRow<'a> {
             bystander_intervals,
             bystander_missed: run.document.counters.missed,
             steal_ns: run.document.counters.steal_ns,
+            decoded: device.decoded.as_ref().map(DecodedRow::new),
         }
     }
 }
@@ -504,6 +543,9 @@ struct ProfileRow<'a> {
     slack_ns: i64,
     samples: u32,
     ring: u32,
+    /// What it decodes, where it does not filter samples instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signal: Option<&'static str>,
     on_miss: &'static str,
     sources: SourcesRow,
 }
@@ -542,6 +584,7 @@ impl<'a> ProfileRow<'a> {
             slack_ns: profile.slack_ns(),
             samples,
             ring,
+            signal: profile.signal.map(punctual_device::Signal::name),
             on_miss: profile.on_miss.name(),
             sources: SourcesRow::new(profile),
         }

@@ -4,7 +4,8 @@ use crate::layout::{counted, grouped, table};
 use crate::{StageRow, microseconds, stage_rows};
 use punctual_device::{Profile, Sampling, pc99};
 use punctual_recording::{
-    ActivationDocument, DeviceSummary, Distribution, Document, EndReason, Stage, format_ns, printable_path,
+    ActivationDocument, DecodedSummary, DeviceSummary, Distribution, Document, EndReason, Stage, format_ns,
+    printable_path,
 };
 use std::fmt::Write as _;
 use std::path::Path;
@@ -45,7 +46,10 @@ pub fn verdict(run: &Run<'_>) -> String {
     let mut sentences: Vec<String> =
         crate::recording::verdict::load_failure_in_words(run.document).into_iter().collect();
     sentences.extend(run.activations.not_reached.iter().map(|phases| format!("{phases}.")));
-    sentences.extend(run.activations.devices.iter().map(|device| sentence(run, device)));
+    for device in &run.activations.devices {
+        sentences.push(sentence(run, device));
+        sentences.extend(device.decoded.as_ref().map(decoded_sentence));
+    }
     if run.activations.devices.is_empty() {
         sentences.push("No device ran: this is what the bystander meets alone.".to_owned());
     }
@@ -84,6 +88,27 @@ fn sentence(run: &Run<'_>, device: &DeviceSummary) -> String {
             grouped(device.underruns_outside)
         ),
     }
+}
+
+/// What came of the signal.
+fn decoded_sentence(decoded: &DecodedSummary) -> String {
+    let DecodedSummary { symbols, connected, bits, wrong, missing, connections_lost, .. } = *decoded;
+    if symbols == 0 {
+        return "Nothing of its signal was decoded.".to_owned();
+    }
+    if wrong + missing + connections_lost == 0 && connected == symbols {
+        return format!("All {} that it decoded are right.", counted(bits, "bit"));
+    }
+    let came = symbols + decoded.skipped;
+    let lost = match connections_lost {
+        0 => "it stayed connected".to_owned(),
+        lost => format!(
+            "it lost {}, and was connected for {:.1} % of the time",
+            counted(lost, "connection"),
+            connected as f64 * 100.0 / came as f64
+        ),
+    };
+    format!("Of its signal {} came out wrong and {} not at all; {lost}.", counted(wrong, "bit"), grouped(missing))
 }
 
 fn underruns(device: &DeviceSummary) -> String {
@@ -170,6 +195,17 @@ pub(super) fn how(device: &DeviceSummary) -> String {
         [] => String::new(),
         levels => format!(", by the kernel's own count in {} context", levels.join(" and ")),
     };
+    if let Some(decoded) = &device.decoded {
+        return format!(
+            "Work: {} asked for every {}, {} of {} decoded with {} of the echo canceller, {} a symbol{proven}",
+            format_ns(device.compute_ns),
+            format_ns(device.period_ns),
+            counted(decoded.symbols_a_block, "symbol"),
+            decoded.signal,
+            counted(decoded.taps, "tap"),
+            format_ns(decoded.symbol_ns),
+        );
+    }
     format!(
         "Work: {} asked for every {}, {} filtered {}, {:.2} ns a multiply-accumulate{proven}",
         format_ns(device.compute_ns),
@@ -314,6 +350,11 @@ pub fn show_text(profile: &Profile) -> String {
             "(n-1)·t - c".to_owned(),
         ),
         ("samples", format!("{samples} in a block, {ring} in the ring"), "as `punctual device` runs it".to_owned()),
+        (
+            "signal",
+            profile.signal.map_or_else(|| "none: samples are filtered".to_owned(), |signal| signal.name().to_owned()),
+            if profile.signal.is_some() { "decoded, bit by bit (--work)".to_owned() } else { String::new() },
+        ),
         ("on a miss", profile.on_miss.name().replace('_', " "), String::new()),
     ];
     let rows = rows.into_iter().map(|(name, value, source)| vec![name.to_owned(), value, source]);

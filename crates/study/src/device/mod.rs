@@ -13,6 +13,6 @@ mod turns;
 mod verify;
 
 pub use predict::predict;
-pub use run::{BYSTANDER_PERIOD_NS, DevicePart, DeviceRun, DeviceRunPlan, run};
+pub use run::{BYSTANDER_PERIOD_NS, DevicePart, DeviceRun, DeviceRunPlan, DeviceWork, run};
 pub use study::{Group, Point, Study, StudyPlan, Subject, holds, least, off_share, points, study};
 pub use verify::{Verification, Verified, VerifyPlan, verify};

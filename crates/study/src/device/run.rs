@@ -5,17 +5,18 @@ use crate::StudyError;
 use crate::companion::Companion;
 use crate::loaded::record_with;
 use punctual_context::device::{
-    Activation, CUT, Competing, Competitor, DeviceCounts, DeviceSetup, Phase, Rig, UNOBSERVED, Wake,
+    Activation, CUT, Competing, Competitor, Decodes, DecodingCounts, DeviceCounts, DeviceSetup, DmtSize, Job, Phase,
+    Rig, UNOBSERVED, Wake,
 };
 use punctual_context::{Context, Reservation};
-use punctual_device::{Judge, Profile, Sampling};
+use punctual_device::{Judge, Profile, Sampling, Signal};
 use punctual_kernel::ending::GettingReady;
 use punctual_kernel::{Refused, clock, scheduling};
 use punctual_load::Load;
 use punctual_probe::{Observation, Plan, RunError, Step};
 use punctual_recording::{
-    ACTIVATIONS_SCHEMA, ActivationDocument, ActivationRow, ActivationWriter, DeviceSummary, Directory, Distribution,
-    Document, EndReason, Recording, RecordingKind, Wakeup, counted, format_ns,
+    ACTIVATIONS_SCHEMA, ActivationDocument, ActivationRow, ActivationWriter, DecodedSummary, DeviceSummary, Directory,
+    Distribution, Document, EndReason, Recording, RecordingKind, Wakeup, counted, format_ns,
 };
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -48,6 +49,17 @@ pub struct DevicePart {
     pub compete: bool,
     /// How the line's rate changes during the run; empty: not at all.
     pub phases: Vec<Phase>,
+    /// What it does.
+    pub work: DeviceWork,
+}
+
+/// What a device does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeviceWork {
+    /// Filters samples for as long as its profile computes.
+    Filter,
+    /// Decodes this signal.
+    Decode(Signal),
 }
 
 /// What to run.
@@ -69,6 +81,8 @@ pub struct DeviceRunPlan {
     pub command_line: Vec<String>,
     /// For tests: each so many-th softirq callback is one that the kernel refuses; 0: none.
     pub refuse_every: u64,
+    /// For tests: what decodes has its equalizer's taps left at zero.
+    pub without_taps: bool,
 }
 
 /// What came of a run.
@@ -297,7 +311,10 @@ fn phases_not_reached(plan: &DeviceRunPlan, ran_ns: u64) -> Option<String> {
 }
 
 fn setup(part: &DevicePart, plan: &DeviceRunPlan) -> DeviceSetup {
-    let Sampling { samples, ring } = Sampling::of(&part.profile);
+    let Sampling { samples, ring } = match part.work {
+        DeviceWork::Filter => Sampling::filtered(&part.profile),
+        DeviceWork::Decode(_) => Sampling::of(&part.profile),
+    };
     let first = part.phases.first();
     // A sample is the same work in every phase.
     let compute_ns = first.map_or(part.profile.compute_ns, |phase| {
@@ -315,12 +332,32 @@ fn setup(part: &DevicePart, plan: &DeviceRunPlan) -> DeviceSetup {
         wake: part.wake,
         reclaim: part.reclaim,
         compete: part.compete,
+        decodes: match part.work {
+            DeviceWork::Filter => None,
+            DeviceWork::Decode(Signal::GLite) => Some(Decodes::Dmt(DmtSize::Lite)),
+            DeviceWork::Decode(Signal::FullRateDsl) => Some(Decodes::Dmt(DmtSize::Full)),
+        },
+        without_taps: plan.without_taps,
         refuse_every: plan.refuse_every,
     }
 }
 
 fn describe(part: &DevicePart, setup: &DeviceSetup, rig: &Rig, index: usize) -> DeviceSummary {
-    let (speed, passes) = rig.calibration(index);
+    let (passes, mac_ns, decoded) = match (rig.job(index), part.work) {
+        (Job::Filter { speed, passes, .. }, _) => (passes, speed.multiply_accumulate_ns(), None),
+        (Job::Decode { taps, symbol_ns, symbols }, work) => {
+            let signal = if let DeviceWork::Decode(signal) = work { signal.name() } else { "" };
+            let symbol_ns = symbol_ns.round() as u64;
+            let decoded = DecodedSummary {
+                signal: signal.to_owned(),
+                taps,
+                symbols_a_block: symbols,
+                symbol_ns,
+                ..Default::default()
+            };
+            (0, 0.0, Some(decoded))
+        }
+    };
     let wake = match part.wake {
         _ if part.context.is_in_kernel() => None,
         Wake::Timer => Some("timer".to_owned()),
@@ -339,7 +376,8 @@ fn describe(part: &DevicePart, setup: &DeviceSetup, rig: &Rig, index: usize) -> 
         samples: setup.samples,
         ring: setup.ring,
         passes,
-        mac_thousandths_ns: (speed.multiply_accumulate_ns() * 1e3).round() as u64,
+        mac_thousandths_ns: (mac_ns * 1e3).round() as u64,
+        decoded,
         ..DeviceSummary::default()
     }
 }
@@ -372,6 +410,12 @@ fn count(summary: &mut DeviceSummary, counts: &DeviceCounts, ran_ns: u64) {
     summary.demotions = counts.demotions;
     let executed = summary.executed.mean().unwrap_or(0) as f64 * summary.processed as f64;
     summary.share_millionths = (executed * 1e6 / ran_ns.max(1) as f64).round() as u64;
+    if let (Some(decoded), Some(counted)) = (&mut summary.decoded, counts.decoding) {
+        let DecodingCounts { units, connected, bits, wrong, missing, skipped, restarts } = counted;
+        (decoded.symbols, decoded.connected, decoded.skipped) = (units, connected, skipped);
+        (decoded.bits, decoded.wrong, decoded.missing) = (bits, wrong, missing);
+        decoded.connections_lost = restarts;
+    }
     let Some(kernel) = &counts.kernel else { return };
     summary.refused = kernel.refused;
     summary.unobserved = kernel.unobserved;

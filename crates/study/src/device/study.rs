@@ -1,6 +1,6 @@
 //! The study of a soft modem: Jones and Saroiu, MSR-TR-2000-88, section 6, with Linux's contexts, on this machine.
 
-use super::run::{BYSTANDER_PERIOD_NS, DevicePart, DeviceRun, DeviceRunPlan, run};
+use super::run::{BYSTANDER_PERIOD_NS, DevicePart, DeviceRun, DeviceRunPlan, DeviceWork, run};
 use crate::StudyError;
 use punctual_context::device::{Competitor, Wake};
 use punctual_context::{Context, Form, Reservation};
@@ -156,6 +156,7 @@ pub fn points(profile: &Profile, wake: Wake) -> Vec<Point> {
         reclaim: false,
         compete: false,
         phases: Vec::new(),
+        work: DeviceWork::Filter,
     };
     let reservation = |runtime: u64, period: u64, form: Form| {
         Context::Reservation(Reservation { runtime_ns: runtime * 1_000_000, period_ns: period * 1_000_000, form })
@@ -234,6 +235,7 @@ pub fn study(
             output: plan.directory.join(name),
             command_line: plan.command_line.clone(),
             refuse_every: 0,
+            without_taps: false,
         };
         let outcome = run(&run_plan, &mut |observation| {
             let step = observe(number, count, &point, observation);

@@ -169,6 +169,7 @@ impl Verifying<'_> {
             output: directory.join(format!("{round}.punctual")),
             command_line: plan.command_line.clone(),
             refuse_every: 0,
+            without_taps: false,
         };
         self.runs[device].push(run(&run_plan, &mut |observation| observe(&part.profile.id, observation))?);
         Ok(())

@@ -3,7 +3,7 @@
 use super::subject::{AttemptPlan, Made, Tried};
 use super::{Chosen, Doing, ReservePlan, ReserveProgress, StudyEnd, end_of, step};
 use crate::StudyError;
-use crate::device::{DevicePart, DeviceRun, DeviceRunPlan};
+use crate::device::{DevicePart, DeviceRun, DeviceRunPlan, DeviceWork};
 use crate::running::{GettingReady, Running};
 use punctual_context::device::{Competitor, Wake};
 use punctual_context::{Context, Form, Reservation as Reserved};
@@ -120,6 +120,7 @@ impl<'a> DeviceRuns<'a> {
                 reclaim: false,
                 compete: false,
                 phases: Vec::new(),
+                work: DeviceWork::Filter,
             }],
             competitors: self.subject.competitors.clone(),
             load: Load::none(),
@@ -128,6 +129,7 @@ impl<'a> DeviceRuns<'a> {
             output,
             command_line: self.command_line.to_vec(),
             refuse_every: 0,
+            without_taps: false,
         };
         let mut failure = None;
         let load = &mut self.load;

@@ -1,0 +1,169 @@
+//! What the work of a device is, and how much of it there is in a block.
+
+use super::calibrate::Speed;
+use super::check::refuse;
+use super::kernel_side::KernelSide;
+use super::rig::{DeviceSetup, KERNEL_SHARE};
+use super::signal::Received;
+use punctual_datapump::{DmtDecoder, DmtDecoderState, MAX_DMT_BANKS, Pump};
+use punctual_kernel::{Refused, clock};
+
+/// Taps of a bank of the echo canceller.
+const BANK: u32 = 64;
+/// How often symbols are timed; the shortest time is taken.
+const TRIALS: usize = 9;
+/// Symbols that are timed together; in the kernel as many as fit into this time, ns: it gives a bout of work up after 5 ms.
+const SYMBOLS: u32 = 8;
+const MAX_TRIAL_NS: u64 = 1_500_000;
+/// Decoding may take this many times as long as was asked for in interrupt and softirq context, and no more.
+const MAX_EXCESS: f64 = 1.5;
+
+/// How much work a block is, as it was calibrated for the place where it runs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Job {
+    /// Each sample is filtered so often that a block takes the time asked for.
+    Filter {
+        /// Of a unit of work.
+        speed: Speed,
+        /// How often each sample is filtered.
+        passes: u32,
+        /// Samples in a block.
+        samples: u32,
+    },
+    /// Symbols of a signal are decoded, with as many taps of the echo canceller as come closest to the time asked for.
+    Decode {
+        /// Taps, 64 in a bank.
+        taps: u32,
+        /// Of a symbol, ns.
+        symbol_ns: f64,
+        /// Symbols in a block.
+        symbols: u32,
+    },
+}
+
+impl Job {
+    pub(super) fn of_filter(setup: &DeviceSetup, speed: Speed) -> Job {
+        Job::Filter { speed, passes: speed.passes(setup.compute_ns, setup.samples), samples: setup.samples }
+    }
+
+    /// Finds the taps; in the kernel where its programs are given and the work is theirs.
+    pub(super) fn of_decoding(
+        setup: &DeviceSetup,
+        received: &Received,
+        kernel: Option<&KernelSide>,
+    ) -> Result<Job, Refused> {
+        let kernel = kernel.filter(|_| setup.context.is_in_kernel());
+        let symbols = setup.decodes.map_or(1, |decodes| decodes.units_in(setup.period_ns));
+        let time = |banks: u32| match kernel {
+            Some(kernel) => in_kernel(kernel, &received.device(banks, symbols, false)),
+            None => Ok(natively(received.native(banks, symbols, false))),
+        };
+        // The time grows by as much with each bank.
+        let (one, three) = (time(1)?, time(3)?);
+        let symbol_ns = |banks: u32| (one + (f64::from(banks) - 1.0) * (three - one).max(0.0) / 2.0).max(1.0);
+        let block_ns = |banks: u32| symbol_ns(banks) * f64::from(symbols);
+        let asked = setup.compute_ns as f64;
+        let most = setup.period_ns as f64 * if kernel.is_some() { KERNEL_SHARE } else { 1.0 };
+        let fitting = (0..=MAX_DMT_BANKS).filter(|banks| block_ns(*banks) <= most);
+        let closest =
+            fitting.min_by(|one, other| (block_ns(*one) - asked).abs().total_cmp(&(block_ns(*other) - asked).abs()));
+        let takes = || {
+            let show = |time: f64| punctual_recording::format_ns(time as u64);
+            format!(
+                "to decode {symbols} of its symbols takes {} here in {} context, {} of every {} were asked for",
+                show(block_ns(0)),
+                setup.context,
+                show(asked),
+                show(setup.period_ns as f64)
+            )
+        };
+        let Some(banks) = closest.filter(|banks| kernel.is_none() || block_ns(*banks) <= asked * MAX_EXCESS) else {
+            return Err(refuse(setup, takes() + ": give more with compute=, a longer period, or --work filter"));
+        };
+        Ok(Job::Decode { taps: banks * BANK, symbol_ns: symbol_ns(banks), symbols })
+    }
+
+    /// In a block.
+    pub(super) fn units(&self) -> u64 {
+        match *self {
+            Job::Filter { passes, samples, .. } => u64::from(passes) * u64::from(samples),
+            Job::Decode { symbols, .. } => symbols.into(),
+        }
+    }
+
+    /// How long a unit takes, ns.
+    pub(super) fn unit_ns(&self) -> f64 {
+        match *self {
+            Job::Filter { speed, .. } => speed.unit_ns,
+            Job::Decode { symbol_ns, .. } => symbol_ns,
+        }
+    }
+
+    /// How often each sample is filtered.
+    pub(super) fn passes(&self) -> u32 {
+        match *self {
+            Job::Filter { passes, .. } => passes,
+            Job::Decode { .. } => 0,
+        }
+    }
+
+    pub(super) fn decodes(&self) -> bool {
+        matches!(self, Job::Decode { .. })
+    }
+}
+
+fn natively(mut decoder: DmtDecoder) -> f64 {
+    let times = (0..TRIALS).map(|_| {
+        let began = clock::monotonic_ns();
+        decoder.run(SYMBOLS.into());
+        clock::monotonic_ns() - began
+    });
+    times.min().unwrap_or(0) as f64 / f64::from(SYMBOLS)
+}
+
+fn in_kernel(kernel: &KernelSide, decoder: &DmtDecoderState) -> Result<f64, Refused> {
+    let first = (0..3).filter_map(|_| kernel.time_decoding(decoder, 1).ok()).min();
+    let Some(first) = first else {
+        let reason = "a symbol was not decoded within 5 ms: this processor is too slow for that in the kernel";
+        return Err(Refused::because("calibrating the work", reason));
+    };
+    let symbols = (MAX_TRIAL_NS / first.max(1)).clamp(1, SYMBOLS.into()) as u32;
+    // One that the host or an interrupt made too long is given up by the program, and says nothing.
+    let times = (0..TRIALS).filter_map(|_| kernel.time_decoding(decoder, symbols).ok());
+    Ok(times.min().map_or(first as f64, |time| time as f64 / f64::from(symbols)))
+}
+
+/// The work itself, in the processor's own code or to be handed to the kernel.
+pub(super) enum Work {
+    Filter(Box<Pump>),
+    Decode(DmtDecoder),
+}
+
+impl Work {
+    /// The work of a block of this device.
+    pub(super) fn of(setup: &DeviceSetup, job: &Job, received: Option<&Received>) -> Work {
+        match (job, received) {
+            (Job::Decode { taps, symbols, .. }, Some(received)) => {
+                Work::Decode(received.native(taps / BANK, *symbols, setup.without_taps))
+            }
+            _ => Work::Filter(Box::new(Pump::new(job.passes()))),
+        }
+    }
+
+    /// Works off so many units.
+    #[inline]
+    pub(super) fn run(&mut self, units: u64) {
+        match self {
+            Work::Filter(pump) => pump.run(units),
+            Work::Decode(decoder) => decoder.run(units),
+        }
+    }
+
+    /// The block with this number comes next.
+    #[inline]
+    pub(super) fn begin_block(&mut self, block: u64) {
+        if let Work::Decode(decoder) = self {
+            decoder.begin_block(block);
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! The signal that a device decodes: a call made beforehand in virtual time, over a line with noise, of which is kept what
+//! the far end's signal was when it arrived.
+
+use punctual_datapump::{
+    DecodingCounts, Dmt, DmtDecoder, DmtDecoderState, DmtOptions, DmtSize, End, Signal, SignalUnit,
+};
+use punctual_kernel::Refused;
+use punctual_line::{Line, LineOptions};
+use punctual_random::Random;
+use std::sync::Arc;
+
+/// Bits of each tone: 95 tones come to 1,519,000 bits a second, which are G.lite's, and 223 to 3,567,000.
+const BITS_OF_A_TONE: u32 = 4;
+/// Superframes, of 69 symbols each: by chance, before the part that is repeated, and in it.
+const WARM_UP: usize = 2;
+const REPEATED: usize = 4;
+const SYMBOLS: usize = 69;
+/// Symbols within which both ends are connected, and more than enough.
+const PATIENCE: usize = 8_000;
+/// The noise of the line and the bits.
+const SEED: u64 = 2_000;
+
+/// What a device decodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decodes {
+    /// The downstream of a DSL of this size, a symbol of 246.4 us at a time.
+    Dmt(DmtSize),
+}
+
+impl Decodes {
+    /// Samples of a unit.
+    pub fn unit_samples(self) -> u32 {
+        match self {
+            Decodes::Dmt(size) => size.symbol_samples() as u32,
+        }
+    }
+
+    /// How many units arrive in this time, ns: as many as come closest to it, at least one.
+    pub fn units_in(self, period_ns: u64) -> u32 {
+        let Decodes::Dmt(size) = self;
+        let samples = u128::from(period_ns) * u128::from(size.sample_rate()) / 1_000_000_000;
+        let unit = u128::from(self.unit_samples());
+        u32::try_from((samples + unit / 2) / unit).unwrap_or(u32::MAX).max(1)
+    }
+}
+
+/// A signal, and a device that stands at the beginning of its repeated part: connected.
+#[derive(Clone)]
+pub(super) struct Received {
+    pub(super) signal: Arc<Signal>,
+    pub(super) decoder: Box<DmtDecoderState>,
+}
+
+impl Received {
+    /// Makes the signal of such a device; the same one each time.
+    ///
+    /// # Errors
+    /// Where the two ends did not come to an understanding without an error: a fault of this program.
+    pub(super) fn make(decodes: Decodes) -> Result<Received, Refused> {
+        let Decodes::Dmt(size) = decodes;
+        call(size).map_err(|reason| Refused::because("making the signal that the device decodes", reason))
+    }
+
+    /// The device with so many banks of 64 taps, at the beginning, for blocks of so many units; without its equalizer's taps
+    /// as a control.
+    pub(super) fn device(&self, banks: u32, units_a_block: u32, without_taps: bool) -> Box<DmtDecoderState> {
+        let mut decoder = self.decoder.clone();
+        decoder.expect(&self.signal, units_a_block);
+        decoder.set_echo_banks(banks);
+        if without_taps {
+            decoder.clear_taps();
+        }
+        decoder
+    }
+
+    /// The same, in the processor's own code.
+    pub(super) fn native(&self, banks: u32, units_a_block: u32, without_taps: bool) -> DmtDecoder {
+        DmtDecoder::new(self.device(banks, units_a_block, without_taps), Arc::clone(&self.signal))
+    }
+}
+
+fn call(size: DmtSize) -> Result<Received, String> {
+    let samples = size.symbol_samples();
+    let options =
+        DmtOptions { size, fixed_bits: Some(BITS_OF_A_TONE), echo_delay: samples as u32, ..DmtOptions::default() };
+    let mut office = Dmt::new(End::Office, options);
+    let mut decoder = Box::new(DmtDecoderState::new(Dmt::new(End::Remote, options).state(), true));
+    // Its echo is made while the device runs, of what it sends then.
+    let mut line = Line::new(SEED, LineOptions { echo: None, ..LineOptions::loop_of_wires() });
+    let data = (SYMBOLS - 1) * tones(size) * BITS_OF_A_TONE as usize - CHECK;
+    let sent = bits_to_send(data, ones(size));
+    let (mut given, mut received, mut data_begins) = (ones(size) * data, 0, None);
+    let (mut units, mut brought, mut snapshot, mut start) = (Vec::new(), Vec::new(), None, usize::MAX);
+    let mut heard = [vec![0; samples], vec![0; samples]];
+    while units.len() < start.saturating_add(SYMBOLS * REPEATED) {
+        let unit = SignalUnit::new(&heard[1]);
+        if units.len() == start {
+            snapshot = Some(decoder.clone());
+        }
+        let (before, mut wrong) = (received, 0);
+        decoder.hear(&unit, &mut |bit| {
+            wrong += usize::from(sent.get(received) != Some(&bit));
+            received += 1;
+        });
+        if wrong > 0 || units.len() > PATIENCE {
+            return Err(format!("{wrong} wrong bits in symbol {}, {:?}", units.len(), decoder.pump().status()));
+        }
+        // What is repeated has come once: from the symbol after next on it comes the second time.
+        if start == usize::MAX && received >= data * (ones(size) + WARM_UP) {
+            start = units.len() + SYMBOLS * REPEATED + 2;
+        }
+        brought.push((before, received));
+        units.push(unit);
+        let (mut down, mut up) = (vec![0; samples], decoder.pump().sent().to_vec());
+        // A sender that is given no bits sends ones: so it does until it has heard the last burst of the other end, at the
+        // beginning of a superframe.
+        let mut next = || {
+            let symbol = units.len() - *data_begins.get_or_insert(units.len());
+            if given == ones(size) * data && symbol != ones(size) * SYMBOLS {
+                return None;
+            }
+            given += 1;
+            sent.get(given - 1).copied()
+        };
+        office.process(&heard[0], &mut down, &mut next, &mut |_| ());
+        line.pass_blocks(&mut down, &mut up);
+        heard = [down, up];
+    }
+    let bits: Vec<Vec<bool>> = brought[start..].iter().map(|(from, to)| sent[*from..*to].to_vec()).collect();
+    let decoder = snapshot.ok_or("the call was too short")?;
+    Ok(Received { signal: Arc::new(Signal::new(units, start, &bits)), decoder })
+}
+
+/// Tones downstream.
+fn tones(size: DmtSize) -> usize {
+    match size {
+        DmtSize::Lite => 95,
+        DmtSize::Full => 223,
+    }
+}
+
+/// Superframes of ones at the beginning, until the other direction is connected too: its last burst has a message of four bits
+/// a tone, one in a symbol.
+fn ones(size: DmtSize) -> usize {
+    match size {
+        DmtSize::Lite => 14,
+        DmtSize::Full => 22,
+    }
+}
+
+/// Bits of a superframe's check.
+const CHECK: usize = 16;
+/// Bits that the scrambler remembers.
+const MEMORY: usize = 23;
+/// Bits that are tried until the check of the last superframe comes out as it must.
+const TRIED: usize = 40;
+
+/// What the office's sender knows of the bits it has sent.
+#[derive(Clone, Copy)]
+struct Sender {
+    scrambler: u32,
+    check: u32,
+}
+
+impl Sender {
+    /// The bit that the scrambler makes of this one, which is given to the check too.
+    fn data(&mut self, bit: bool) {
+        let out = (self.check >> 15 ^ u32::from(bit)) & 1;
+        self.check = (self.check << 1 & 0xffff) ^ (out * 0x1021);
+        self.scramble(bit);
+    }
+
+    fn scramble(&mut self, bit: bool) {
+        self.scrambler = self.scrambler << 1 | u32::from(bit) ^ self.turned();
+    }
+
+    /// What the scrambler adds to the next bit.
+    fn turned(&self) -> u32 {
+        (self.scrambler >> 17 ^ self.scrambler >> 22) & 1
+    }
+
+    fn begin_superframe(&mut self) {
+        for place in (0..CHECK).rev() {
+            self.scramble(self.check >> place & 1 == 1);
+        }
+        self.check = 0xffff;
+    }
+
+    fn remembered(&self) -> (u32, u32) {
+        (self.scrambler & ((1 << MEMORY) - 1), self.check)
+    }
+}
+
+/// The bits of the superframes before the repeated part, and of three rounds of it. Behind the ones they are by chance but for
+/// the last of a round, which leave scrambler and check as they were at its beginning: what is sent then repeats to the sample.
+fn bits_to_send(data: usize, ones: usize) -> Vec<bool> {
+    let mut random = Random(SEED);
+    let mut chance = move || random.bits() & 1 == 1;
+    let mut sender = Sender { scrambler: 0x2a_aaaa, check: 0xffff };
+    let mut bits = Vec::new();
+    let mut superframe = |sender: &mut Sender, bits: &mut Vec<bool>, length: usize| {
+        sender.begin_superframe();
+        for _ in 0..length {
+            let bit = chance();
+            sender.data(bit);
+            bits.push(bit);
+        }
+    };
+    for _ in 0..ones {
+        sender.begin_superframe();
+        for _ in 0..data {
+            sender.data(true);
+        }
+    }
+    bits.resize(ones * data, true);
+    for _ in 0..WARM_UP {
+        superframe(&mut sender, &mut bits, data);
+    }
+    let (begin, wanted) = (bits.len(), sender.remembered());
+    for _ in 1..REPEATED {
+        superframe(&mut sender, &mut bits, data);
+    }
+    superframe(&mut sender, &mut bits, data - MEMORY - TRIED);
+    bits.extend(last_bits(sender, wanted));
+    let round = bits[begin..].to_vec();
+    bits.extend_from_slice(&round);
+    bits.extend_from_slice(&round);
+    bits
+}
+
+/// The last bits of a superframe, after which the sender remembers what is wanted: one in 65,536 by chance does.
+fn last_bits(sender: Sender, wanted: (u32, u32)) -> Vec<bool> {
+    let mut random = Random(!SEED);
+    loop {
+        let (mut trial, tried) = (sender, random.bits());
+        let mut bits = Vec::with_capacity(TRIED + MEMORY);
+        for index in 0..TRIED + MEMORY {
+            let bit = match index.checked_sub(TRIED) {
+                None => tried >> index & 1 == 1,
+                Some(index) => (wanted.0 >> (MEMORY - 1 - index) & 1) ^ trial.turned() == 1,
+            };
+            trial.data(bit);
+            bits.push(bit);
+        }
+        if trial.remembered() == wanted {
+            return bits;
+        }
+    }
+}
+
+/// The numbers that a device's thread tells the rest of the program.
+pub(super) fn numbers(counts: &DecodingCounts) -> [u64; 7] {
+    let DecodingCounts { units, connected, bits, wrong, missing, skipped, restarts } = *counts;
+    [units, connected, bits, wrong, missing, skipped, restarts]
+}
+
+/// And back.
+pub(super) fn of_numbers(numbers: [u64; 7]) -> DecodingCounts {
+    let [units, connected, bits, wrong, missing, skipped, restarts] = numbers;
+    DecodingCounts { units, connected, bits, wrong, missing, skipped, restarts }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn round(size: DmtSize) -> u64 {
+        (REPEATED * ((SYMBOLS - 1) * tones(size) * 4 - CHECK)) as u64
+    }
+
+    #[test]
+    fn what_is_repeated_brings_its_bits_again_and_again() {
+        let mut bits = 0;
+        for size in DmtSize::ALL {
+            let received = Received::make(Decodes::Dmt(size)).unwrap();
+            assert_eq!(received.signal.known_bits(), round(size));
+            for banks in [0, 1, 3] {
+                let mut device = received.native(banks, 16, false);
+                for block in 0..69 {
+                    device.begin_block(block);
+                    device.run(16);
+                }
+                let counted = device.state().counts();
+                let [units, connected, known, wrong, missing, skipped, restarts] = numbers(&counted);
+                assert_eq!((units, connected), (69 * 16, 69 * 16), "{size:?}, {banks}: {counted:?}");
+                assert_eq!((wrong, missing, skipped, restarts), (0, 0, 0, 0), "{size:?}, {banks}: {counted:?}");
+                assert_eq!(known, 4 * round(size));
+                let status = device.state().pump().status();
+                assert_eq!(status.bad_superframes, 0, "{status:?}");
+                bits += known;
+            }
+        }
+        assert!(bits > 3_000_000, "{bits}");
+    }
+
+    #[test]
+    fn without_its_taps_half_of_the_bits_are_wrong_and_the_connection_is_lost() {
+        let received = Received::make(Decodes::Dmt(DmtSize::Lite)).unwrap();
+        let mut device = received.native(1, 16, true);
+        for block in 0..200 {
+            device.begin_block(block);
+            device.run(16);
+        }
+        let counted = device.state().counts();
+        assert!(counted.restarts >= 1 && counted.connected < counted.units, "{counted:?}");
+        assert!(counted.wrong + counted.missing > counted.bits / 3, "{counted:?}");
+    }
+
+    /// Blocks that nobody worked on cost their bits and superframes; many of them cost the connection, which comes back.
+    #[test]
+    fn lost_blocks_cost_their_bits_and_then_the_connection() {
+        let received = Received::make(Decodes::Dmt(DmtSize::Lite)).unwrap();
+        let mut device = received.native(1, 16, false);
+        let mut block = 0;
+        let mut run = |device: &mut DmtDecoder, blocks: u64, gone: u64| {
+            block += gone;
+            for _ in 0..blocks {
+                device.begin_block(block);
+                device.run(16);
+                block += 1;
+            }
+            device.state().counts()
+        };
+        run(&mut device, 50, 0);
+        let one = run(&mut device, 50, 1);
+        assert_eq!((one.skipped, one.restarts), (16, 0));
+        // 16 symbols of 380 bits, less a known symbol and a check, and what is not at its place until the next known symbol.
+        assert!(one.missing > 5_000 && one.wrong + one.missing < 40_000, "{one:?}");
+        let again = run(&mut device, 100, 0);
+        assert_eq!((again.wrong, again.missing), (one.wrong, one.missing), "not a bit more");
+        // Every second block: superframe after superframe is wrong.
+        for _ in 0..60 {
+            run(&mut device, 1, 1);
+        }
+        let bad = run(&mut device, 1, 0);
+        assert!(bad.restarts >= 1, "{bad:?}");
+        // A start-up takes 0.76 s, about 193 blocks.
+        let before = run(&mut device, 400, 0);
+        let after = run(&mut device, 100, 0);
+        assert_eq!(after.connected - before.connected, 1_600, "connected again, {after:?}");
+        assert_eq!((after.wrong, after.missing), (before.wrong, before.missing), "{after:?}");
+    }
+
+    #[test]
+    fn a_period_is_so_many_symbols() {
+        for size in DmtSize::ALL {
+            assert_eq!(Decodes::Dmt(size).units_in(4_000_000), 16);
+            assert_eq!(Decodes::Dmt(size).units_in(100_000), 1);
+        }
+    }
+}
