@@ -8,6 +8,7 @@ fn main() {
         .file(directory.join("native.c"))
         .file(directory.join("qam_native.c"))
         .file(directory.join("dmt_native.c"))
+        .file(directory.join("gfsk_native.c"))
         .opt_level(2)
         .flag_if_supported("-ffreestanding")
         .std("gnu11")

@@ -3,7 +3,7 @@
 //! * [`interrupt`]: the interrupt: a timer that expires on one CPU, in hard interrupt context, where a BPF program runs.
 //! * [`drill`]: known causes of lateness, injected for a bounded time, with a log of the truth.
 //! * [`Context`]: where a device's work runs, as people write it.
-//! * [`modem`], [`dsl`]: datapumps of modems as BPF programs.
+//! * [`modem`], [`dsl`], [`radio`]: datapumps of modems and the baseband of a radio as BPF programs.
 //! * [`rialto`]: a scheduler that serves reservations by slots.
 //! * [`device`]: soft devices: their line, their datapump, in each context, beside competitors.
 
@@ -14,6 +14,7 @@ pub mod drill;
 pub mod dsl;
 pub mod interrupt;
 pub mod modem;
+pub mod radio;
 pub mod rialto;
 mod trials;
 

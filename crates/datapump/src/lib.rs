@@ -7,6 +7,7 @@
 //!   with start-up, equalizer, echo canceller, carrier and timing recovery, retraining and fallback.
 //! * [`Dmt`]: the datapump of a DSL modem, for real (`c/dmt.h` and its parts): transforms, tones that bear as many bits as
 //!   the line lets them, an equalizer of one tap a tone, echo canceller, superframes with a check, retraining.
+//! * [`Gfsk`]: the baseband of a Bluetooth receiver, for real (`c/gfsk.h`): filter, access code, header, payload, checks.
 //! * [`DmtDecoder`]: a device whose work is that datapump at a signal that was made beforehand, whose bits are known
 //!   (`c/decode.h`, `c/dmt_decode.h`).
 //!
@@ -15,12 +16,14 @@
 mod bits;
 mod decode;
 mod dmt;
+mod gfsk;
 mod line;
 mod pump;
 mod qam;
 
 pub use decode::{DecodingCounts, DmtDecoder, DmtDecoderState, Signal, SignalUnit};
 pub use dmt::{Dmt, DmtOptions, DmtSize, DmtState, DmtStatus, End, MAX_DMT_BANKS};
+pub use gfsk::{GFSK_PAYLOAD, GFSK_SAMPLES_A_BIT, GFSK_UNIT, Gfsk, GfskState, GfskStatus, gfsk_packet, gfsk_payload};
 pub use line::Line;
 pub use pump::{PUMP_RING, Pump, TAPS};
 pub use qam::{
