@@ -21,6 +21,7 @@ mod primitives;
 mod scene;
 mod second;
 mod servers;
+mod sleep;
 mod stops;
 mod storage;
 mod system;

@@ -1,6 +1,7 @@
 //! A scene: its roles as processes, on which CPU each, and how often.
 
 use super::board::Board;
+use super::sleep::Sleep;
 use super::system::{self, Pid, now, sleep_until, spin};
 use punctual_random::Random;
 use std::io::{BufRead, Write};
@@ -194,16 +195,28 @@ impl Board {
     }
 
     /// Wakes about every `period` and does its work, until the end.
-    pub(crate) fn cycle(&self, period: Duration, mut work: impl FnMut()) {
+    pub(crate) fn cycle(&self, period: Duration, work: impl FnMut()) {
+        self.cycle_where(period, false, work);
+    }
+
+    /// The same; but only where it slept for the larger part of it was it kept from its work.
+    pub(crate) fn cycle_of_sleeps(&self, period: Duration, work: impl FnMut()) {
+        self.cycle_where(period, true, work);
+    }
+
+    fn cycle_where(&self, period: Duration, of_sleeps: bool, mut work: impl FnMut()) {
         let period = period.as_nanos() as u64;
         let mut random = Random(u64::from(system::tid()));
         self.prepared();
         let mut due = now();
         while !self.is_ending() {
             due = (due + period).max(now() + period / 2) + random.between(0, period / 8);
+            let sleep = of_sleeps.then(|| Sleep::from(due));
             sleep_until(due);
             work();
-            self.waited(due);
+            if sleep.is_none_or(|sleep| sleep.was_most()) {
+                self.waited(due);
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 use super::locks::{holder, works_long};
 use super::memory::{disk, file};
 use super::scene::{MS, Made, Refused, Scene, real_time};
+use super::sleep::Sleep;
 use super::system::{self, Memory, PAGE, now};
 use std::io::Write;
 use std::os::fd::AsRawFd;
@@ -32,7 +33,8 @@ pub(super) fn writer(scene: &mut Scene) -> Made {
     Ok(())
 }
 
-/// The victim does something that waits for the disk; all of it is the injection.
+/// The victim does something that waits for the disk; all of it is the injection, where it slept for the larger part: else
+/// it was its own work, or who had its CPU meanwhile, that kept it.
 fn waiting(scene: &mut Scene, act: impl Fn(u64) -> std::io::Result<()>) -> Made {
     let (board, here, count) = (scene.board, scene.here, scene.count);
     scene.culprit("c-victim", || {
@@ -44,9 +46,11 @@ fn waiting(scene: &mut Scene, act: impl Fn(u64) -> std::io::Result<()>) -> Made 
             }
             let due = now() + 12 * MS;
             system::sleep_until(due);
-            let start = now();
+            let (start, sleep) = (now(), Sleep::begin());
             act(number as u64)?;
-            board.injected("disk", start, now());
+            if sleep.was_most() {
+                board.injected("disk", start, now());
+            }
             board.waited(due);
         }
         Ok(())

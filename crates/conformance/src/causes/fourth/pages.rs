@@ -3,6 +3,7 @@
 use super::super::group::Group;
 use super::super::memory::{disk, file};
 use super::super::scene::{MS, Made, Refused, Scene, real_time};
+use super::super::sleep::Sleep;
 use super::super::storage::writer;
 use super::super::system::{self, Memory, PAGE, now};
 use super::calls::{self, Queue};
@@ -16,11 +17,17 @@ use std::path::Path;
 const MIB: usize = 1 << 20;
 
 /// A victim that gets ready, sleeps, and then does what all of the injection is.
-fn own(
+fn own(scene: &mut Scene, prepare: impl FnOnce() -> Made, ready: impl FnMut() -> Made, act: impl FnMut(u64)) -> Made {
+    own_where(scene, prepare, ready, act, |_| true)
+}
+
+/// The same, of what the victim does so that it counts.
+fn own_where(
     scene: &mut Scene,
     prepare: impl FnOnce() -> Made,
     mut ready: impl FnMut() -> Made,
     mut act: impl FnMut(u64),
+    counts: impl Fn(&Sleep) -> bool,
 ) -> Made {
     let (board, here, count) = (scene.board, scene.here, scene.count);
     scene.culprit("c-victim", || {
@@ -34,9 +41,11 @@ fn own(
             ready()?;
             let due = now() + 12 * MS;
             system::sleep_until(due);
-            let start = now();
+            let (start, sleep) = (now(), Sleep::begin());
             act(number as u64);
-            board.injected("c-victim", start, now());
+            if counts(&sleep) {
+                board.injected("c-victim", start, now());
+            }
             board.waited(due);
         }
         Ok(())
@@ -198,7 +207,7 @@ pub(super) fn queued(scene: &mut Scene) -> Made {
             let _ = queue.read(file.as_raw_fd(), &buffer, number % 16 * 2 * MIB as u64);
         }
     };
-    own(scene, prepare, || Ok(()), act)
+    own_where(scene, prepare, || Ok(()), act, Sleep::was_most)
 }
 
 /// One journal for all: what the victim has written to the disk waits for what another one has.

@@ -178,7 +178,7 @@ pub(super) fn group_move(scene: &mut Scene) -> Made {
     scene.role("c-victim", || {
         calls::forget_children();
         real_time_here(here)?;
-        board.cycle(Duration::from_millis(4), || {
+        board.cycle_of_sleeps(Duration::from_millis(4), || {
             if let Ok(0) = system::fork() {
                 system::leave(0);
             }

@@ -1,6 +1,6 @@
 //! The system calls that the third list is made of.
 
-use super::super::system::Memory;
+use super::super::system::{Memory, PAGE};
 use std::ffi::CStr;
 use std::io;
 use std::sync::atomic::AtomicU32;
@@ -113,9 +113,26 @@ pub(super) fn lock_range(descriptor: i32, lock: bool) {
     }
 }
 
+/// Makes all pages of a private memory, in one call where the kernel has that (5.14): a fault for each would take the place of what is
+/// looked for in the recorder's rings.
+pub(super) fn make_pages(memory: &Memory) {
+    // SAFETY: the whole of the mapping, whose contents stay.
+    let made = unsafe { libc::madvise(memory.start.cast(), memory.length, libc::MADV_POPULATE_WRITE) };
+    if made != 0 {
+        (0..memory.length / PAGE - 1).for_each(|page| memory.touch(page));
+    }
+}
+
 /// Takes the pages of a private memory away; the next touch finds zeroes.
 pub(super) fn give_back(memory: &Memory) {
     memory.advise(libc::MADV_DONTNEED);
+}
+
+/// Changes what may be done with the last page of a memory.
+pub(super) fn protect_last_page(memory: &Memory, access: i32) {
+    let last = memory.length - PAGE;
+    // SAFETY: within the mapping, whose last page nobody looks into.
+    unsafe { libc::mprotect(memory.start.add(last).cast(), PAGE, access) };
 }
 
 /// Gives the blocks of a file back.

@@ -79,14 +79,14 @@ pub(super) static CAUSES: &[Cause] = &[
     Cause {
         name: "unmapping",
         what: "a sibling unmaps 96 MiB of pages while the victim maps",
-        right: &[("lock", "c-unmapper")],
+        right: &[("wait", "c-unmapper")],
         make: shares::unmapping,
         ..THIRD
     },
     Cause {
         name: "dropping",
-        what: "a sibling gives back the pages of 96 MiB (MADV_DONTNEED) while the victim maps",
-        right: &[("lock", "c-dropper")],
+        what: "a sibling gives back the pages of 96 MiB (MADV_DONTNEED) while the victim protects one of them",
+        right: &[("wait", "c-dropper")],
         make: shares::dropping,
         ..THIRD
     },

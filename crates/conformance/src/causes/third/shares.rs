@@ -11,6 +11,7 @@ use super::calls;
 use punctual_random::Random;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 use std::time::Duration;
 
 const MIB: usize = 1 << 20;
@@ -36,20 +37,27 @@ pub(super) fn unmapping(scene: &mut Scene) -> Made {
     beside(scene, "c-unmapper", 3 * MS / 2, map_and_unmap, move |_| {
         let Ok(memory) = Memory::private(96 * MIB) else { return };
         memory.advise(libc::MADV_NOHUGEPAGE);
-        (0..96 * MIB / PAGE).for_each(|page| memory.touch(page));
+        calls::make_pages(&memory);
         let start = now();
         drop(memory);
         board.injected("c-unmapper", start, now());
     })
 }
 
+/// From Linux 6.17 on the kernel has only the area locked meanwhile, and no longer the whole map: who maps elsewhere is not
+/// kept. So the victim changes the protection of that area's last page.
 pub(super) fn dropping(scene: &mut Scene) -> Made {
     let board = scene.board;
-    let memory = Memory::private(96 * MIB)?;
+    let memory = Arc::new(Memory::private(96 * MIB)?);
     memory.advise(libc::MADV_NOHUGEPAGE);
-    let map_and_unmap = || drop(Memory::private(PAGE));
-    beside(scene, "c-dropper", 3 * MS / 2, map_and_unmap, move |_| {
-        (0..96 * MIB / PAGE).for_each(|page| memory.touch(page));
+    let same = Arc::clone(&memory);
+    let protect = move || {
+        for access in [libc::PROT_READ, libc::PROT_READ | libc::PROT_WRITE] {
+            calls::protect_last_page(&same, access);
+        }
+    };
+    beside(scene, "c-dropper", 3 * MS / 2, protect, move |_| {
+        calls::make_pages(&memory);
         let start = now();
         calls::give_back(&memory);
         board.injected("c-dropper", start, now());
