@@ -37,9 +37,11 @@ fn key_until(until: Instant) -> Option<u8> {
     if unsafe { libc::poll(&raw mut poll, 1, left) } <= 0 {
         return None;
     }
+    // Not by the library, which reads ahead: a key that came meanwhile would wait there for the next one.
     let mut key = [0u8; 1];
-    match std::io::stdin().lock().read(&mut key) {
-        Ok(1) => Some(key[0]),
+    // SAFETY: a byte, which lives through the call.
+    match unsafe { libc::read(0, key.as_mut_ptr().cast(), 1) } {
+        1 => Some(key[0]),
         _ => std::process::exit(0),
     }
 }

@@ -58,8 +58,8 @@ fn wait_for_one(terminal: &PseudoTerminal) {
     assert!(wait_until(|| terminal.read(&mut one).0 == 1 && one[0] == b'x'), "no answer");
 }
 
-/// Types at a program that is watched, and ends it; what was found out of its inputs. `None` where keys came together.
-fn used(directory: &Path) -> Option<Found> {
+/// Types at a program that is watched, and ends it; what was found out of its inputs.
+fn used(directory: &Path) -> Found {
     let terminal = PseudoTerminal::make().unwrap();
     let log = directory.join("log");
     let words = [&example("interact_truth"), &log, directory].map(|path| path.display().to_string());
@@ -77,11 +77,12 @@ fn used(directory: &Path) -> Option<Found> {
         assert_eq!(terminal.write(&[key]), 1);
         let _ = terminal.read(&mut buffer);
     }
-    // On a machine that stands still two keys are taken at once, and the program looks at the second after the next one.
     let mut ends = 0;
     let is_over = wait_until(|| {
-        ends += u64::from(terminal.write(&[4]) == 1);
-        std::thread::sleep(Duration::from_millis(500));
+        // A busy machine has it at work because of keys before for a while.
+        if ends == 0 {
+            ends += u64::from(terminal.write(&[4]) == 1);
+        }
         let _ = terminal.read(&mut buffer);
         program.try_wait().unwrap().is_some()
     });
@@ -96,7 +97,7 @@ fn used(directory: &Path) -> Option<Found> {
     assert!(summary.background_outputs > 0, "the cursor blinks: {summary:?}");
     let mut parts: BTreeMap<u32, Vec<InteractionPart>> = BTreeMap::new();
     for_each_interaction_part(&recording, |part| parts.entry(part.number).or_default().push(part)).unwrap();
-    (ends == 1).then(|| (read_interactions(&recording).unwrap(), parts))
+    (read_interactions(&recording).unwrap(), parts)
 }
 
 #[test]
@@ -106,7 +107,7 @@ fn what_somebody_types_is_seen_and_what_they_waited_for_is_named() {
     // Beside a build most are disturbed.
     for _ in 0..2 * support::MAX_ATTEMPTS {
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let Some((inputs, parts)) = used(directory.path()) else { continue };
+        let (inputs, parts) = used(directory.path());
         // The last one ends the program.
         let typed: u64 = inputs.iter().map(|input| input.bytes).sum();
         assert_eq!(typed, TYPED as u64 + 1, "as many bytes were seen as were typed: {inputs:?}");

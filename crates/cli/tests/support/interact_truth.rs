@@ -2,6 +2,7 @@
 
 use super::interact::{Done, disturbed_ns, named};
 use punctual_recording::{Interaction, InteractionPart};
+use std::collections::BTreeMap;
 
 /// Keys, and the kind and name of the part that is theirs; `None`: nothing but the way there and back.
 pub(crate) const KEYS: [(char, Option<(&str, &str)>); 8] = [
@@ -23,8 +24,20 @@ fn somebody_hidden_ran(parts: &[InteractionPart]) -> bool {
     parts.iter().any(|part| part.unknown_ns > 0 && (part.name.contains(SAID) || part.detail.contains(SAID)))
 }
 
+/// What came of the inputs of one key.
+#[derive(Debug, Default, Clone, Copy)]
+struct Row {
+    right: usize,
+    /// Of those, the ones of which the largest part, by kind and name, is a single one of it: of a disk's requests each has a name.
+    single: usize,
+    wrong: usize,
+    unknown: usize,
+    apart: usize,
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
+    by_key: BTreeMap<char, Row>,
     pub(crate) right: usize,
     pub(crate) disturbed: usize,
     pub(crate) unknown_ns: u64,
@@ -41,6 +54,20 @@ impl Tally {
     }
 
     pub(crate) fn told(&self) -> String {
+        let rows = self.by_key.iter().map(|(key, row)| {
+            let Row { right, single, wrong, unknown, apart } = row;
+            let expected = KEYS.iter().find(|(known, _)| known == key).and_then(|(_, expected)| *expected);
+            let (kind, name) = expected.unwrap_or(("nothing", ""));
+            format!(
+                "| `{key}` | {kind} {name} | {} | {right} | {single} | {wrong} | {unknown} | {apart} |\n",
+                right + wrong
+            )
+        });
+        let head = "| key | is | judged | right | as one part | wrong | unknown | set apart |\n|---|---|--:|--:|--:|--:|--:|--:|\n";
+        head.to_owned() + &rows.collect::<String>() + &self.in_all()
+    }
+
+    fn in_all(&self) -> String {
         format!(
             "{} met, {} right, {} wrong, {} more unknown, {} set apart; unknown {} of {} ns in what is right",
             self.met(),
@@ -59,8 +86,10 @@ pub(crate) fn judge(tally: &mut Tally, input: &Interaction, parts: &[Interaction
     let latency = input.latency_ns().expect("it was seen");
     assert_eq!(parts.iter().map(|part| part.ns).sum::<u64>(), latency, "parts add up: {input:?} {parts:?}");
     assert!(done.begin_ns >= input.begin_ns, "{input:?} {done:?}");
+    let row = tally.by_key.entry(done.key).or_default();
     if disturbed_ns(parts) > DISTURBED_NS || somebody_hidden_ran(parts) {
         tally.disturbed += 1;
+        row.apart += 1;
         return;
     }
     let (_, expected) = KEYS.iter().find(|(key, _)| *key == done.key).expect("a known key");
@@ -84,6 +113,11 @@ pub(crate) fn judge(tally: &mut Tally, input: &Interaction, parts: &[Interaction
     };
     if is_right {
         tally.right += 1;
+        row.right += 1;
+        let largest = parts.iter().max_by_key(|part| part.ns);
+        let is_it =
+            |part: &InteractionPart| expected.is_none_or(|(kind, name)| part.kind == kind && part.name.contains(name));
+        row.single += usize::from(largest.is_some_and(is_it));
         // One that is wholly unknown is counted apart.
         tally.all_ns += latency;
         for part in parts.iter().filter(|part| part.unknown_ns > 0) {
@@ -93,8 +127,10 @@ pub(crate) fn judge(tally: &mut Tally, input: &Interaction, parts: &[Interaction
             }
         }
     } else if parts.iter().map(|part| part.unknown_ns).sum::<u64>() * 10 >= latency * 9 {
+        row.unknown += 1;
         tally.unknown.push(format!("{done:?} {latency} {parts:?}"));
     } else {
+        row.wrong += 1;
         tally.wrong.push(format!("{done:?} {latency} {parts:?}"));
     }
 }
