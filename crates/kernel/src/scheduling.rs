@@ -201,6 +201,37 @@ impl Drop for Eager {
     }
 }
 
+/// While this lives, a thread that gives way to everybody goes before ordinary threads instead: it holds what others wait for.
+#[derive(Debug)]
+pub struct InHaste(Option<(i32, i32)>);
+
+impl InHaste {
+    /// Of the calling thread; one of real time, or whose scheduling the kernel does not let change, stays as it is.
+    pub fn begin() -> InHaste {
+        let before = ordinary_now();
+        let is_ordinary = [libc::SCHED_OTHER, libc::SCHED_BATCH, libc::SCHED_IDLE].contains(&before.0);
+        InHaste((is_ordinary && set_ordinary(EAGER_NICE, 0)).then_some(before))
+    }
+}
+
+impl Drop for InHaste {
+    fn drop(&mut self) {
+        // Where another thread has changed it meanwhile, that stays.
+        let Some((policy, nice)) = self.0.filter(|_| ordinary_now() == (libc::SCHED_OTHER, EAGER_NICE)) else { return };
+        // The kernel keeps the niceness of whoever becomes idle.
+        set_ordinary(nice, 0);
+        if policy == libc::SCHED_IDLE {
+            let _ = set_scheduling(Scheduling::Idle);
+        }
+    }
+}
+
+/// The calling thread's policy and niceness.
+fn ordinary_now() -> (i32, i32) {
+    // SAFETY: takes plain numbers; 0 is the calling thread.
+    unsafe { (libc::sched_getscheduler(0) & !libc::SCHED_RESET_ON_FORK, libc::getpriority(libc::PRIO_PROCESS, 0)) }
+}
+
 /// Sets the calling thread to `SCHED_OTHER` with this niceness and these flags; whether it was taken.
 fn set_ordinary(nice: i32, flags: u64) -> bool {
     let attributes = libc::sched_attr { sched_nice: nice, sched_flags: flags, ..attributes(Scheduling::Other, false) };
@@ -306,6 +337,24 @@ mod tests {
         .join()
         .unwrap();
         assert!(pin_to(60_000).is_err());
+    }
+
+    #[test]
+    fn who_holds_what_others_wait_for_is_in_haste_and_gives_way_again() {
+        let seen = std::thread::spawn(|| {
+            set_scheduling(Scheduling::Idle).ok()?;
+            let haste = InHaste::begin();
+            let during = ordinary_now();
+            drop(haste);
+            Some((during, ordinary_now().0))
+        });
+        let Some((during, after)) = seen.join().unwrap() else {
+            return punctual_testing::skip("haste", "the kernel lets this user not give way");
+        };
+        // Without privilege it cannot go before others, and stays as it was.
+        let is_allowed = during == (libc::SCHED_OTHER, EAGER_NICE);
+        assert!(is_allowed || during.0 == libc::SCHED_IDLE, "{during:?}");
+        assert_eq!(after, libc::SCHED_IDLE);
     }
 
     #[test]

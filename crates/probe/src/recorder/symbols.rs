@@ -2,6 +2,7 @@
 
 use blazesym::symbolize::source::{Elf, Source};
 use blazesym::symbolize::{Input, Symbolized, Symbolizer};
+use punctual_kernel::scheduling::InHaste;
 use punctual_recording::episode::Frame;
 use rustix::fs::{Mode, OFlags};
 use std::collections::{BTreeMap, HashMap};
@@ -136,12 +137,19 @@ impl Mapping {
 
 /// The code that a process has mapped now; empty when it is gone.
 pub(super) fn mappings(process: u32) -> Vec<Mapping> {
+    parse_mappings(&mapped(process))
+}
+
+/// What a process or thread has mapped now, as the kernel lists it; empty when it is gone, and of one that ends meanwhile what
+/// was read until then.
+pub(super) fn mapped(process: u32) -> String {
     let mut text = Vec::new();
     if let Ok(file) = std::fs::File::open(format!("/proc/{process}/maps")) {
-        // A process that ends meanwhile has those that were read.
+        // The kernel holds the lock of its memory for each part that is read, and the process may be waiting for it.
+        let _in_haste = InHaste::begin();
         let _ = file.take(MAX_MAPS_BYTES).read_to_end(&mut text);
     }
-    parse_mappings(&String::from_utf8_lossy(&text))
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 fn parse_mappings(text: &str) -> Vec<Mapping> {
