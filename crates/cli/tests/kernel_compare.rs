@@ -125,6 +125,31 @@ fn what_was_measured_before_a_command_failed_is_compared() {
     assert!(answer["notes"][0].as_str().unwrap().contains("ended with code 1"), "{}", answer["notes"]);
 }
 
+/// A run that was cut is not counted when the directories are compared again.
+#[test]
+fn a_run_that_was_cut_is_left_out_of_later_comparisons() {
+    requires!("compare", "real-time priority");
+    let directory = tempfile::tempdir().unwrap();
+    let words = ["compare", "--repeat", "3", "-D", "1s", "-q", "-o", "all", "--json", "--c", "-p 60"];
+    let child = start(directory.path(), &words);
+    // The second round has begun.
+    let is_there = |side: &str| directory.path().join("all").join(side).join("02.punctual/recording.json").exists();
+    assert!(wait_until(|| ["a", "b", "c"].into_iter().any(is_there)));
+    // SAFETY: sends a signal to a child that has not been waited for.
+    unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
+    let output = child.wait_with_output().unwrap();
+    let answer = json(&output);
+    let left_out = std::fs::read_dir(directory.path().join("all/left-out")).unwrap().count();
+    assert_eq!(left_out, 1, "{answer}");
+    let again = json(&run(directory.path(), &["compare", "all/a", "all/b", "all/c", "--json"]));
+    for pair in 0..2 {
+        let runs = |answer: &serde_json::Value| {
+            ["a", "b"].map(|side| answer["comparisons"][pair]["comparison"][side]["runs"].as_u64().unwrap())
+        };
+        assert_eq!((runs(&answer), runs(&again)), ([1, 1], [1, 1]), "{answer}");
+    }
+}
+
 /// A command for `--a` that starts something and waits for it, and what it noted of itself.
 const WAITS: &str = "echo $PPID > guard; echo $$ > shell; sleep 1000 & echo $! > inner; wait";
 

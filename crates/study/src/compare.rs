@@ -142,15 +142,29 @@ fn measure(
     let outcome =
         record_under_watched(plan, &side.load, &mut |_| !interrupted(), &mut |observation| observe(turn, observation))?;
     if let Some(failure) = outcome.document.provenance.load.failure.filter(|_| !alternation.ignore_failure) {
+        leave_out(alternation, turn, &output);
         return Err(StudyError::LoadFailed(failure));
     }
     let ended = outcome.document.ended.as_ref().map(|ended| ended.reason);
     let is_whole = ended != Some(EndReason::Interrupted);
     let is_wanted = is_whole || (is_first && outcome.document.counters.wakeups > 0);
+    if !is_wanted {
+        leave_out(alternation, turn, &output);
+    }
     Ok(Measured {
         recording: is_wanted.then_some(output),
         goes_on: matches!(ended, Some(EndReason::Completed | EndReason::CommandEnded)),
     })
+}
+
+/// Puts a recording that is not compared where a later comparison of the directories does not find it either.
+fn leave_out(alternation: &Alternation, turn: Turn, output: &Path) {
+    let aside = alternation.directory.join("left-out");
+    let named = format!("{}-{:02}.punctual", side_directory(turn.side), turn.number);
+    // Where that fails it stays where it is, and nothing is lost.
+    if Directory::make(&aside).is_ok() {
+        let _ = std::fs::rename(output, aside.join(named));
+    }
 }
 
 /// How often somebody looks whether a command has ended.

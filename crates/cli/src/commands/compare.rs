@@ -129,11 +129,11 @@ const MAX_SIDES: usize = 26;
 fn several(arguments: &CompareArguments, devices: &[Profile], taken: &Taken, output: Output) -> anyhow::Result<u8> {
     let sides: Vec<&Side> = taken.opened.iter().map(|opened| &opened.side).collect();
     let mut found = punctual_comparison::compare_several(sides[0], &sides[1..], devices)?;
-    if let Some(first) = found.first_mut() {
-        // They are of all sides; notes stand at the pair that they were found with.
-        let (before, after) = taken.notes();
-        first.comparison.notes.splice(0..0, before);
-        first.comparison.notes.extend(after);
+    // They are of all sides, and so of each pair.
+    let (before, after) = taken.notes();
+    for shared in &mut found {
+        shared.comparison.notes.splice(0..0, before.clone());
+        shared.comparison.notes.extend(after.clone());
     }
     let next = if arguments.repeat.is_some() {
         let made: Vec<String> = taken.opened.iter().filter_map(Opened::place).collect();

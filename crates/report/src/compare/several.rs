@@ -65,14 +65,36 @@ fn by_how_much(comparison: &Comparison) -> String {
     })
 }
 
+/// The notes of all pairs, each once. A note on one side alone, which a pair calls A or B, goes by that side's own letter; any
+/// other by those of the pairs that it is of.
+pub(super) fn several_notes(found: &[Shared]) -> Vec<String> {
+    let mut notes: Vec<(String, Vec<String>)> = Vec::new();
+    for (index, shared) in found.iter().enumerate() {
+        let own = label(index + 1);
+        for note in &shared.comparison.notes {
+            let (note, pair) = match note.strip_prefix("B: ") {
+                Some(of_side) => (format!("{own}: {of_side}"), None),
+                None if note.starts_with("A: ") => (note.clone(), None),
+                None => (note.clone(), Some(own.to_string())),
+            };
+            match notes.iter_mut().find(|(known, _)| *known == note) {
+                Some((_, pairs)) => pairs.extend(pair),
+                None => notes.push((note, pair.into_iter().collect())),
+            }
+        }
+    }
+    let named = |(note, pairs): (String, Vec<String>)| {
+        if pairs.is_empty() { note } else { format!("{} beside A: {note}", pairs.join(", ")) }
+    };
+    notes.into_iter().map(named).collect()
+}
+
 /// The whole answer as text.
 pub fn several_text(found: &[Shared]) -> String {
     let mut text = format!("{}\n", several_verdict(found));
     let Some(first) = found.first() else { return text };
-    for (index, shared) in found.iter().enumerate() {
-        for note in &shared.comparison.notes {
-            let _ = writeln!(text, "note: {} beside A: {note}", label(index + 1));
-        }
+    for note in several_notes(found) {
+        let _ = writeln!(text, "note: {note}");
     }
     let sides = std::iter::once(&first.comparison.a).chain(found.iter().map(|shared| &shared.comparison.b));
     text.push('\n');

@@ -1,6 +1,6 @@
 //! The page of `punctual compare --html` of several sides, each beside the first.
 
-use super::several::{CompareSidesAnswer, devices_beside, label, several_verdict};
+use super::several::{CompareSidesAnswer, devices_beside, label, several_notes, several_verdict};
 use crate::NextStep;
 use crate::answer::value;
 use crate::compare::page::{blind, context, documents, row_of, sides_table, times_as_often};
@@ -17,9 +17,7 @@ use punctual_recording::{Document, Stage};
 pub fn several_page(found: &[Shared], sides: &[&Side], next: &[NextStep], recorded: &[Recorded]) -> Page {
     let whole = documents(sides.iter().enumerate().map(|(index, side)| (label(index).to_string(), *side)));
     let parts: Vec<(String, &Document)> = whole.iter().map(|(label, document)| (label.clone(), document)).collect();
-    let notes = found.iter().enumerate().flat_map(|(index, shared)| {
-        shared.comparison.notes.iter().map(move |note| format!("{} beside A: {note}", label(index + 1)))
-    });
+    let notes = several_notes(found).into_iter();
     let first = sides.first().map_or("", |side| side.name.as_str());
     let mut sections = vec![ratios(found), shares(found, &parts), totals(found)];
     sections.extend(devices(found));
