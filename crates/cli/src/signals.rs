@@ -4,7 +4,7 @@
 use punctual_kernel::signals::is_ignored;
 use punctual_probe::Step;
 use punctual_recording::EndReason;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 
@@ -24,6 +24,7 @@ impl Interrupted {
         if !is_ignored(SIGHUP) {
             let _ = signal_hook::flag::register(SIGHUP, Arc::clone(&HUNG_UP));
         }
+        let _ = signal_hook::flag::register(SIGCONT, Arc::clone(punctual_kernel::ending::continued()));
         for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| !is_ignored(signal)) {
             let _ = signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(&interrupted.seen));
             let _ = signal_hook::flag::register(signal, Arc::clone(&interrupted.asked));

@@ -56,15 +56,20 @@ impl Line {
         unsafe { punctual_line_pending(self, now) }
     }
 
+    /// When the oldest block that waits was complete; `None` where none does.
+    #[inline]
+    pub fn oldest(&self) -> Option<u64> {
+        // SAFETY: as in `arrive`.
+        (self.arrived > self.taken).then(|| unsafe { punctual_line_oldest(self) })
+    }
+
     /// Gives up what cannot or need not be processed any more and returns when the oldest block left was complete,
     /// or `None` where none is left. [`Line::take`] it when it is processed.
     #[inline]
     pub fn begin(&mut self, now: u64) -> Option<u64> {
         // SAFETY: as in `arrive`.
-        unsafe {
-            punctual_line_begin(self, now);
-            (self.arrived > self.taken).then(|| punctual_line_oldest(self))
-        }
+        unsafe { punctual_line_begin(self, now) };
+        self.oldest()
     }
 
     /// The oldest block was processed.
@@ -82,6 +87,18 @@ mod tests {
     #[test]
     fn the_layout_is_that_of_the_c_source() {
         assert_eq!(size_of::<Line>(), 80);
+    }
+
+    #[test]
+    fn a_ring_that_wrapped_before_an_interrupt_does_not_wrap_again_with_it() {
+        let mut line = Line::new(1_000, 64, 128, false);
+        line.arrive(1_000);
+        // The interrupt of the first block came when the second was complete and the third on its way.
+        assert_eq!(line.begin(2_820), None);
+        assert_eq!((line.arrived, line.lost, line.overruns), (2, 2, 1));
+        line.arrive(3_000);
+        assert_eq!(line.begin(3_010), Some(3_000));
+        assert_eq!((line.arrived, line.lost, line.overruns, line.coalesced), (3, 2, 1, 1));
     }
 
     #[test]

@@ -76,14 +76,20 @@ impl Judge {
             self.tolerance_ns = u64::from(buffers.saturating_sub(1)).saturating_mul(period_ns);
         }
         // Numbers that are missing were given up before this one. What waited only because no program was called for
-        // its interrupt is held against nobody.
-        let missing = if row.unobserved { 0 } else { row.block.saturating_sub(self.next_block) };
+        // its interrupt, or because we rested, is held against nobody.
+        let given_up = row.block.saturating_sub(self.next_block);
+        let is_excused = row.unobserved || row.rested;
+        let missing = if is_excused { 0 } else { given_up };
         for back in (1..=missing).rev().take(KEPT) {
             self.miss(self.lost(row, missing, back), summary);
         }
         self.next_block = row.block + 1;
         let deadline_ns = row.arrival_ns + self.tolerance_ns;
-        if row.cut || (row.end_ns > deadline_ns && !row.unobserved) {
+        let is_late = row.end_ns > deadline_ns;
+        if row.rested {
+            summary.rested += given_up + u64::from(is_late && !row.cut);
+        }
+        if row.cut || (is_late && !is_excused) {
             self.miss(
                 Underrun {
                     block: row.block,
@@ -191,6 +197,9 @@ mod tests {
         assert_eq!((summary.underruns, summary.stalls, summary.processed), (3, 1, 5));
         let late = judge.underruns()[0];
         assert!(late.is_explained_by(100) && !late.is_explained_by(99));
+        let mut rested = judge.clone();
+        rested.take(&ActivationRow { rested: true, ..row(10, 1_600, 500) }, &mut summary);
+        assert_eq!((rested.underruns().len(), summary.underruns, summary.rested), (3, 3, 4), "three lost and one late");
         // Blocks 3 and 4 were lost at once: being kept for the buffers' length, less the work, explains both.
         for lost in &judge.underruns()[1..] {
             assert_eq!(lost.from_ns, 1_003_000);

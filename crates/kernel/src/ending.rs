@@ -1,4 +1,4 @@
-//! Whether somebody asked this program to end, for what takes long outside the measurement.
+//! Whether somebody asked this program to end, for what takes long outside the measurement, or stopped it meanwhile.
 
 use crate::Refused;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,6 +20,17 @@ pub fn asked() -> &'static Arc<AtomicBool> {
 /// Whether the program was asked to end.
 pub fn is_asked() -> bool {
     asked().load(Ordering::Relaxed)
+}
+
+/// What whoever listens to signals sets when the program goes on after it was stopped (`SIGCONT`).
+pub fn continued() -> &'static Arc<AtomicBool> {
+    static CONTINUED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+    CONTINUED.get_or_init(Arc::default)
+}
+
+/// Whether the program was stopped and went on since this was asked last.
+pub fn take_continued() -> bool {
+    continued().swap(false, Ordering::Relaxed)
 }
 
 /// Nothing new is begun once the program was asked to end.

@@ -32,7 +32,7 @@ pub struct Activation {
     pub cpu: u32,
     /// Blocks that waited when it began, its own included.
     pub queued: u32,
-    /// [`CUT`], [`UNOBSERVED`].
+    /// [`CUT`], [`UNOBSERVED`], [`RESTED`].
     pub flags: u32,
 }
 
@@ -41,6 +41,8 @@ pub const CUT: u32 = 1;
 /// The block's interrupt came and no program was called for it, or the kernel refused its softirq callback, so that it
 /// waited for the next.
 pub const UNOBSERVED: u32 = 2;
+/// The block, or one that was lost before it, waited while the thread rested to leave others their part of the CPU.
+pub const RESTED: u32 = 4;
 
 /// `struct device` of `bpf/device.h`.
 #[repr(C)]

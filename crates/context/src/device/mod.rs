@@ -23,7 +23,7 @@ pub use competitor::{Competing, Competitor};
 pub use job::Job;
 pub use kernel_side::KernelCounts;
 pub(crate) use kernel_side::{Mode, try_out};
-pub use memory::{Activation, CUT, UNOBSERVED};
+pub use memory::{Activation, CUT, RESTED, UNOBSERVED};
 pub use phase::Phase;
 pub use punctual_datapump::{DecodingCounts, DmtSize};
 pub use rig::{DeviceCounts, DeviceSetup, MAX_KERNEL_WORK_NS, MIN_PERIOD_NS, Rig, Wake};

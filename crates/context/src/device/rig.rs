@@ -354,6 +354,7 @@ fn prepare(setup: &DeviceSetup, cpu: u32, native: Speed) -> Result<Running, Refu
                 queue: producer,
                 control: Arc::clone(&control),
                 resting: None,
+                rested_until: 0,
             };
             Place::Thread { worker: None, setup: Some(Box::new(worker)), queue }
         }

@@ -3,7 +3,7 @@
 use super::arrivals::Arrivals;
 use super::control::{Control, Watchdog};
 use super::job::Work;
-use super::memory::{Activation, CUT, UNOBSERVED};
+use super::memory::{Activation, CUT, RESTED, UNOBSERVED};
 use crate::context::{Context, Form, Reservation};
 use punctual_datapump::Line;
 use punctual_kernel::rests::Resting;
@@ -39,6 +39,8 @@ pub(super) struct WorkerSetup {
     pub(super) control: Arc<Control>,
     /// Set where it goes before ordinary threads for as long as it wants.
     pub(super) resting: Option<Resting>,
+    /// When its last rest ended, ns of `CLOCK_MONOTONIC`.
+    pub(super) rested_until: u64,
 }
 
 /// The scheduling of a context that is a thread, and its reservation.
@@ -166,6 +168,8 @@ fn work(mut setup: WorkerSetup) {
     let mut budget = Budget::new(&setup);
     let mut watchdog = Watchdog::default();
     let mut unobserved = 0u64;
+    // What waits for a block to tell of it, where all that waited was lost.
+    let mut rested = false;
     let mut phase = 0;
     loop {
         let now = clock::monotonic_ns();
@@ -185,6 +189,7 @@ fn work(mut setup: WorkerSetup) {
         // It comes once for each block, unless it was kept from that; the blocks may be gone.
         let kept = (setup.line.arrived - seen).saturating_sub(1) * setup.line.period;
         watchdog.check(&control, now);
+        rested |= setup.line.oldest().is_some_and(|arrival| arrival < setup.rested_until);
         match setup.line.begin(now) {
             Some(arrival) => {
                 unobserved += setup.arrivals.unobserved();
@@ -193,6 +198,9 @@ fn work(mut setup: WorkerSetup) {
                 if unobserved > 0 {
                     unobserved -= 1;
                     activation.flags |= UNOBSERVED;
+                }
+                if std::mem::take(&mut rested) || arrival < setup.rested_until {
+                    activation.flags |= RESTED;
                 }
                 control.publish(&setup.line);
                 if let Work::Decode(decoder) = &setup.work {
@@ -224,6 +232,7 @@ fn wait_awake() {
 fn rest(setup: &mut WorkerSetup, until: impl FnOnce(&mut Resting) -> Option<u64>) {
     if let Some(rest_end) = setup.resting.as_mut().and_then(until) {
         clock::sleep_until(rest_end);
+        setup.rested_until = rest_end;
     }
 }
 

@@ -61,8 +61,19 @@ static inline __attribute__((always_inline)) void line_begin(struct line *line, 
 	__u64 pending = line_pending(line, now);
 
 	if (line->ring && line->samples && pending >= line->ring) {
+		__u64 lost;
+
+		/* Blocks whose interrupts are still to come have wrapped with it, and are not to wrap again when these come. */
+		if (line->period && line->last && now > line->last) {
+			__u64 complete = (now - line->last) / line->period;
+
+			line->last += complete * line->period;
+			line->arrived += complete;
+			line->coalesced += complete;
+			waiting += complete;
+		}
 		/* The ring has wrapped: what was in it is lost. */
-		__u64 lost = (pending - pending % line->ring) / line->samples;
+		lost = (pending - pending % line->ring) / line->samples;
 
 		if (lost > waiting)
 			lost = waiting;

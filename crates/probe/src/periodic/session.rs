@@ -11,7 +11,7 @@ use crate::shared::error::RunError;
 use crate::shared::observation::{FLUSH, Observation, Outcome, Step, conclude, note};
 use crate::shared::plan::{Plan, Policy, Via};
 use punctual_kernel::cpu_times::CpuTimes;
-use punctual_kernel::ending::GettingReady;
+use punctual_kernel::ending::{self, GettingReady};
 use punctual_kernel::hold::{self, PowerRequest};
 use punctual_kernel::rests::{Resting, RoomBelow, Times};
 use punctual_kernel::scheduling::Scheduling;
@@ -44,6 +44,10 @@ struct Measured {
 /// Where threads had to rest.
 const RESTED: &str = "real-time threads, the measuring ones among them, left whoever is below them too little of a CPU: there the \
                       measuring threads rested for 10 of every 100 ms, and those points of the grid count as missed";
+
+/// Where somebody stopped this program, and let it go on.
+const STOPPED: &str = "punctual itself was stopped meanwhile, by a signal or a terminal's job control, and went on: all its threads were late \
+                       then, which says nothing of the machine";
 
 /// Carries out a plan that follows nobody else's threads.
 pub(crate) fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> Step) -> Result<Outcome, RunError> {
@@ -83,6 +87,7 @@ pub(crate) fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> 
     writer.provenance_mut().started_ns = start;
     let end = plan.duration_ns.map_or(u64::MAX, |duration| start.saturating_add(duration));
     control.start(start, end);
+    ending::take_continued();
 
     let mut rounds = Rounds {
         plan,
@@ -101,9 +106,9 @@ pub(crate) fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> 
     rounds.wait_for_threads(&mut measured, &mut writer);
     rounds.count(&measured, &mut writer);
     let ended = ended.map(|ended| rounds.unless_much_never_came(ended, &measured, &writer));
-    if control.rests() > 0 {
-        writer.provenance_mut().fallbacks.push(RESTED.to_owned());
-    }
+    let happened = [(control.rests() > 0, RESTED), (ending::take_continued(), STOPPED)];
+    let notes = happened.iter().filter(|(is_so, _)| *is_so).map(|(_, note)| (*note).to_owned());
+    writer.provenance_mut().fallbacks.extend(notes);
     // Out of the kernel before the writing, which may take long.
     rounds.follower = None;
     if ended.is_ok() {

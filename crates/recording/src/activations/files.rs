@@ -28,7 +28,9 @@ static ACTIVATIONS: Schema = Schema {
         required("queued").about("Blocks that waited when it began, its own included"),
         required("cpu").about("Where it ended"),
         required("cut").about("1 where the work was given up before it was done"),
-        required("unobserved").about("1 where its interrupt came and no program was called for it"),
+        required("unobserved").about(
+            "1 where its interrupt came and no program was called for it; plus 2 where it waited while punctual rested",
+        ),
     ],
 };
 
@@ -60,7 +62,13 @@ pub struct ActivationRow {
     /// Whether its interrupt came and no program was called for it, or its softirq callback was refused, so that it waited
     /// for the next.
     pub unobserved: bool,
+    /// Whether it, or one that was lost before it, waited while punctual's own threads rested to leave others their part of the CPU.
+    pub rested: bool,
 }
+
+/// In the column `unobserved`: the bits of [`ActivationRow::unobserved`] and [`ActivationRow::rested`].
+const UNOBSERVED: i64 = 1;
+const RESTED: i64 = 2;
 
 /// What is known of all devices. Integers only; times are ns.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -130,6 +138,10 @@ pub struct DeviceSummary {
     /// Interrupts that came and that no program was called for. Buffers that were late for that are no underruns:
     /// a real interrupt would have been served.
     pub unobserved: u64,
+    /// Buffers that were late or lost because punctual's own threads rested, to leave others their part of the CPU: they are no
+    /// underruns, for a device of its own would not have rested.
+    #[serde(default)]
+    pub rested: u64,
     /// Softirq callbacks that the kernel refused to queue; the blocks waited for the next one, and count as the above.
     /// `None` where no interrupt queues any, and in a recording from before they were counted.
     #[serde(default)]
@@ -233,7 +245,7 @@ impl ActivationWriter {
             Some(i64::from(row.queued)),
             Some(i64::from(row.cpu)),
             Some(i64::from(row.cut)),
-            Some(i64::from(row.unobserved)),
+            Some(if row.unobserved { UNOBSERVED } else { 0 } | if row.rested { RESTED } else { 0 }),
         ]);
     }
 
@@ -289,7 +301,8 @@ pub fn for_each_activation(recording: &Path, mut take: impl FnMut(&ActivationRow
                     queued: narrow(8),
                     cpu: narrow(9),
                     cut: rows.get(10, row) != 0,
-                    unobserved: rows.get(11, row) != 0,
+                    unobserved: rows.get(11, row) & UNOBSERVED != 0,
+                    rested: rows.get(11, row) & RESTED != 0,
                 });
             }
             Ok(())
@@ -323,6 +336,7 @@ mod tests {
                 cpu: 1,
                 cut: block % 7 == 0,
                 unobserved: block % 11 == 0,
+                rested: block % 5 == 0,
             };
             summary.elapsed.record(90);
             writer.push(&row);

@@ -146,6 +146,8 @@ struct Blocks<'a> {
     cut: u64,
     coalesced: u64,
     unobserved: u64,
+    /// Late or lost because punctual's own threads rested: no underruns.
+    rested: u64,
     callbacks_refused: Option<u64>,
     refusal: Option<&'a str>,
     records_lost: u64,
@@ -162,6 +164,7 @@ impl<'a> Blocks<'a> {
             cut: device.cut,
             coalesced: device.coalesced,
             unobserved: device.unobserved,
+            rested: device.rested,
             callbacks_refused: device.callbacks_refused,
             refusal: device.refusal.as_deref(),
             records_lost: device.records_lost,

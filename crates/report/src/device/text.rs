@@ -108,7 +108,12 @@ fn decoded_sentence(decoded: &DecodedSummary) -> String {
             connected as f64 * 100.0 / came as f64
         ),
     };
-    format!("Of its signal {} came out wrong and {} not at all; {lost}.", counted(wrong, "bit"), grouped(missing))
+    let gone = match decoded.skipped {
+        0 => String::new(),
+        skipped => format!(" ({} of blocks that were dropped, overwritten or cut)", counted(skipped, "symbol")),
+    };
+    let wrong = counted(wrong, "bit");
+    format!("Of its signal {wrong} came out wrong and {} not at all{gone}; {lost}.", grouped(missing))
 }
 
 fn underruns(device: &DeviceSummary) -> String {
@@ -139,8 +144,13 @@ pub(super) fn notes(run: &Run<'_>) -> Vec<String> {
             (device.elsewhere, "activations that ended on another CPU, since reservations cannot be pinned"),
             (device.cut, "blocks given up after 5 ms"),
             (
+                device.rested,
+                "blocks late or lost while punctual's threads rested, since together they left others nothing of a CPU; they count \
+                 as no underruns",
+            ),
+            (
                 device.unobserved,
-                "interrupts that came and for which no program was called, so that their blocks waited for the next",
+                "interrupts that came and for which no program was called, so that their blocks waited for the next, or were lost; they count as no underruns",
             ),
         ] {
             if count > 0 {

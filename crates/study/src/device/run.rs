@@ -6,7 +6,7 @@ use crate::companion::Companion;
 use crate::loaded::record_with;
 use punctual_context::device::{
     Activation, CUT, Competing, Competitor, Decodes, DecodingCounts, DeviceCounts, DeviceSetup, DmtSize, Job, Phase,
-    Rig, UNOBSERVED, Wake,
+    RESTED, Rig, UNOBSERVED, Wake,
 };
 use punctual_context::{Context, Reservation};
 use punctual_device::{Judge, Profile, Sampling, Signal};
@@ -396,6 +396,7 @@ fn row(index: usize, activation: &Activation) -> ActivationRow {
         cpu: activation.cpu,
         cut: activation.flags & CUT != 0,
         unobserved: activation.flags & UNOBSERVED != 0,
+        rested: activation.flags & RESTED != 0,
     }
 }
 
