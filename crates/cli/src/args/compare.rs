@@ -76,6 +76,9 @@ pub(crate) struct MeasuringArguments {
     pub(crate) threads: ThreadArguments,
 }
 
+/// What makes a side, and what runs during its measurements.
+pub(crate) type Settings<'a> = (&'a [SideSetting], &'a [String]);
+
 /// Sides beyond A and B.
 #[derive(Debug, Args)]
 pub(crate) struct FurtherSides {
@@ -104,9 +107,9 @@ impl MeasuringArguments {
     ///
     /// # Errors
     /// The letter of a side of which nothing is said while of a later one something is.
-    pub(crate) fn settings(&self) -> Result<Vec<(&[SideSetting], &[String])>, char> {
+    pub(crate) fn settings(&self) -> Result<Vec<Settings<'_>>, char> {
         let FurtherSides { c, d, e, f, while_c, while_d, while_e, while_f } = &self.further;
-        let mut all: Vec<(&[SideSetting], &[String])> = vec![
+        let mut all: Vec<Settings<'_>> = vec![
             (&self.a, &self.while_a),
             (&self.b, &self.while_b),
             (c, while_c),
@@ -114,8 +117,7 @@ impl MeasuringArguments {
             (e, while_e),
             (f, while_f),
         ];
-        let is_said =
-            |(settings, meanwhile): &(&[SideSetting], &[String])| !settings.is_empty() || !meanwhile.is_empty();
+        let is_said = |(settings, meanwhile): &Settings<'_>| !settings.is_empty() || !meanwhile.is_empty();
         let last = all.iter().rposition(is_said).map_or(2, |last| (last + 1).max(2));
         all.truncate(last);
         match ('a'..).zip(&all).skip(2).find(|(_, side)| !is_said(side)) {

@@ -20,7 +20,7 @@ mod timers;
 mod values;
 pub(crate) mod why;
 
-pub(crate) use compare::{CompareArguments, MeasuringArguments, SideOptions, SideSetting};
+pub(crate) use compare::{CompareArguments, MeasuringArguments, Settings, SideOptions, SideSetting};
 pub(crate) use export::ExportArguments;
 pub(crate) use follow::FollowArguments;
 pub(crate) use idle::{IdleArguments, IdlePolicy};

@@ -1,7 +1,7 @@
 //! `punctual compare`.
 
 use super::artifacts::Artifacts;
-use crate::args::{CompareArguments, MeasuringArguments, SideOptions, SideSetting};
+use crate::args::{CompareArguments, MeasuringArguments, Settings, SideOptions, SideSetting};
 use crate::output::{self, Output, Usage};
 use crate::progress::Progress;
 use crate::signals::Interrupted;
@@ -265,7 +265,7 @@ fn measure(arguments: &MeasuringArguments, repeats: usize) -> anyhow::Result<Tak
 }
 
 /// What makes each side, and runs beside it.
-fn settings(arguments: &MeasuringArguments) -> Result<Vec<(&[SideSetting], &[String])>, Usage> {
+fn settings(arguments: &MeasuringArguments) -> Result<Vec<Settings<'_>>, Usage> {
     arguments.settings().map_err(|letter| Usage(format!("no --{letter}: sides are A, B, C and so on, none left out")))
 }
 
