@@ -102,6 +102,11 @@ fn lack_in_line(line: &str) -> Option<Missing> {
     None
 }
 
+/// Whether the verifier looked at a program, as it does only for who may load one.
+pub(crate) fn was_verified(said: &str) -> bool {
+    said.lines().any(|line| line.trim_start().starts_with("processed ") && line.contains(" insns"))
+}
+
 /// The program that the kernel refused, as the library names it.
 pub(crate) fn refused_program(said: &str) -> Option<&str> {
     let line = said.lines().find(|line| line.contains("BPF program load failed"))?;
@@ -160,5 +165,9 @@ mod tests {
         assert_eq!(lack("libbpf: loading object 'x' from buffer\nprocessed 3 insns\n"), None);
         let said = "libbpf: prog 'waking': BPF program load failed: -EINVAL\n";
         assert_eq!(refused_program(said), Some("waking"));
+        assert!(!was_verified(said));
+        assert!(was_verified(
+            "R2 invalid mem access 'scalar'\nprocessed 35 insns (limit 1000000) max_states_per_insn 0\n"
+        ));
     }
 }
