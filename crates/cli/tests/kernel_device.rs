@@ -337,6 +337,26 @@ fn a_few_refused_callbacks_are_counted_and_what_was_measured_is_kept() {
     }
 }
 
+/// All threads of a program that is stopped are late, the one that stands for the machine too.
+#[test]
+fn a_program_that_was_stopped_says_so_and_accuses_no_machine_alone() {
+    requires!("device stopped", "real-time priority");
+    let directory = tempfile::tempdir().unwrap();
+    let words = ["device", "run", "audio64", "-c", "thread:80", "-q", "-D", "3s", "-o", "a.punctual"];
+    let child = start(directory.path(), &words);
+    assert!(wait_until(|| directory.path().join("a.punctual/activations/000001.parquet").exists()));
+    support::signal(&child, libc::SIGSTOP);
+    std::thread::sleep(Duration::from_millis(100));
+    support::signal(&child, libc::SIGCONT);
+    let output = child.wait_with_output().unwrap();
+    let said = stdout(&output);
+    assert!(
+        said.contains("punctual itself was stopped, or") || said.contains("while punctual itself was stopped"),
+        "{said}"
+    );
+    assert!(said.contains("note: punctual itself was stopped meanwhile"), "{said}");
+}
+
 /// Beside a thread that never stops the device's own threads rest, so that others get their part: that is told, and held against
 /// nobody.
 #[test]

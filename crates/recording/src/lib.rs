@@ -72,7 +72,7 @@ pub use activations::files::{
 pub use document::asked::Asked;
 pub use document::contents::{
     Configuration, Counters, Document, EndReason, Ended, Followed, FollowedThread, Host, Limit, LoadInfo, LoadScore,
-    NO_LOAD, Provenance, SCHEMA, SCHEMA_VERSION, Setting, Task, Waker, WakerKind,
+    NO_LOAD, Provenance, SCHEMA, SCHEMA_VERSION, Setting, Task, WAS_STOPPED, Waker, WakerKind,
 };
 pub use document::kind::RecordingKind;
 pub use document::kind_of::kind_of;

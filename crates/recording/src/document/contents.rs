@@ -144,6 +144,10 @@ pub struct Ended {
     pub at_ns: u64,
 }
 
+/// One of [`Provenance::fallbacks`]: somebody stopped the measuring program, and let it go on.
+pub const WAS_STOPPED: &str = "punctual itself was stopped meanwhile, by a signal or a terminal's job control, and went on: all its \
+                               threads were late then, which says nothing of the machine";
+
 /// Where a recording comes from. Unknown things are `None` or absent, never invented.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Provenance {

@@ -4,8 +4,8 @@ use crate::layout::{counted, grouped, table};
 use crate::{StageRow, microseconds, stage_rows};
 use punctual_device::{Profile, Sampling, pc99};
 use punctual_recording::{
-    ActivationDocument, DecodedSummary, DeviceSummary, Distribution, Document, EndReason, Stage, format_ns,
-    printable_path,
+    ActivationDocument, DecodedSummary, DeviceSummary, Distribution, Document, EndReason, Stage, WAS_STOPPED,
+    format_ns, printable_path,
 };
 use std::fmt::Write as _;
 use std::path::Path;
@@ -66,6 +66,7 @@ fn sentence(run: &Run<'_>, device: &DeviceSummary) -> String {
         competitors => format!(" beside {competitors}"),
     };
     let name = format!("{} in {}{beside}", device.device, device.context);
+    let was_stopped = run.document.provenance.fallbacks.iter().any(|note| note == WAS_STOPPED);
     let share = device.share_millionths as f64 / 1e4;
     let blocks = device.processed + device.underruns.min(device.dropped + device.lost + device.refused);
     match keeps_up(device) {
@@ -74,18 +75,20 @@ fn sentence(run: &Run<'_>, device: &DeviceSummary) -> String {
             format!("{name} keeps up: {}, no underrun, {share:.1} % of a CPU.", counted(blocks, "block"))
         }
         Some(true) => format!(
-            "{name} keeps up: {}, {}, all when the machine kept even FIFO 99 from the CPU.",
+            "{name} keeps up: {}, {}, all when {}the machine kept even FIFO 99 from the CPU.",
             counted(blocks, "block"),
-            underruns(device)
+            underruns(device),
+            if was_stopped { "punctual itself was stopped, or " } else { "" }
         ),
         Some(false) if device.processed == 0 && device.underruns == 0 => {
             format!("{name} does not keep up: it never had its turn, {} dropped.", counted(device.dropped, "block"))
         }
         Some(false) => format!(
-            "{name} does not keep up: {} of {} ({} of them the machine's), {share:.1} % of a CPU.",
+            "{name} does not keep up: {} of {} ({} of them the machine's{}), {share:.1} % of a CPU.",
             underruns(device),
             counted(blocks.max(device.underruns), "block"),
-            grouped(device.underruns_outside)
+            grouped(device.underruns_outside),
+            if was_stopped { ", or while punctual itself was stopped" } else { "" }
         ),
     }
 }
