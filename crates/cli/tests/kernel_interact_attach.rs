@@ -58,8 +58,9 @@ fn wait_for_one(terminal: &PseudoTerminal) {
     assert!(wait_until(|| terminal.read(&mut one).0 == 1 && one[0] == b'x'), "no answer");
 }
 
-/// Types at a program that is watched, and ends it; what was found out of its inputs.
-fn used(directory: &Path) -> Found {
+/// Types at a program that is watched, and ends it; what was found out of its inputs. `None` where the program had not worked off what was
+/// typed after a while, on a disk that others keep busy.
+fn used(directory: &Path) -> Option<Found> {
     let terminal = PseudoTerminal::make().unwrap();
     let log = directory.join("log");
     let words = [&example("interact_truth"), &log, directory].map(|path| path.display().to_string());
@@ -86,7 +87,11 @@ fn used(directory: &Path) -> Found {
         let _ = terminal.read(&mut buffer);
         program.try_wait().unwrap().is_some()
     });
-    assert!(is_over, "the program did not end");
+    if !is_over {
+        support::signal(&child, libc::SIGINT);
+        let _ = (program.kill(), program.wait(), child.wait_with_output());
+        return None;
+    }
     let output = child.wait_with_output().unwrap();
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let answer = json(&output);
@@ -97,7 +102,7 @@ fn used(directory: &Path) -> Found {
     assert!(summary.background_outputs > 0, "the cursor blinks: {summary:?}");
     let mut parts: BTreeMap<u32, Vec<InteractionPart>> = BTreeMap::new();
     for_each_interaction_part(&recording, |part| parts.entry(part.number).or_default().push(part)).unwrap();
-    (read_interactions(&recording).unwrap(), parts)
+    Some((read_interactions(&recording).unwrap(), parts))
 }
 
 #[test]
@@ -107,7 +112,10 @@ fn what_somebody_types_is_seen_and_what_they_waited_for_is_named() {
     // Beside a build most are disturbed.
     for _ in 0..2 * support::MAX_ATTEMPTS {
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let (inputs, parts) = used(directory.path());
+        let Some((inputs, parts)) = used(directory.path()) else {
+            eprintln!("the program had not ended after a while: set apart");
+            continue;
+        };
         // The last one ends the program.
         let typed: u64 = inputs.iter().map(|input| input.bytes).sum();
         assert_eq!(typed, TYPED as u64 + 1, "as many bytes were seen as were typed: {inputs:?}");

@@ -149,7 +149,20 @@ impl Driver<'_> {
             }
         }
         let over = self.until_quiet(plan.script.ready)?;
+        let over = if over.is_none() { self.until_done()? } else { over };
         Ok(over.unwrap_or((EndReason::Completed, None)))
+    }
+
+    /// Waits for the program to be through with what was put in last, not for ever.
+    fn until_done(&mut self) -> Result<Option<Over>, InteractError> {
+        let until = Instant::now() + self.plan.script.ready.at_most;
+        while self.ledger.tracker.is_under_way() && Instant::now() < until {
+            if let Some(over) = self.round(ROUND)? {
+                return Ok(Some(over));
+            }
+        }
+        // What it puts out last still comes.
+        self.pause(ROUND)
     }
 
     fn press(&mut self, keys: &[Press]) -> Result<Option<Over>, InteractError> {

@@ -24,7 +24,7 @@ pub struct Examiner {
     pub program: PathBuf,
     /// Injections of each cause, in one recording.
     pub count: usize,
-    /// Make further recordings until so many were met, [`MAX_RUNS`] at most; 0: one recording.
+    /// Make further recordings until so many were met, twelve at most; 0: one recording.
     pub met: u64,
     /// What keeps the machine busy meanwhile (`record --load`).
     pub load: Option<String>,

@@ -17,12 +17,22 @@ const MAX_WAITING: usize = 4_096;
 pub(super) struct Arrivals {
     /// When the kernel's worker that hands input on has woken each thread, since that slept.
     woken: HashMap<u32, u64>,
-    /// What came and was not taken yet: up to where in the terminal's input, and when the worker was told of it.
-    waiting: VecDeque<(u32, u64)>,
+    /// What came and was not taken yet.
+    waiting: VecDeque<Came>,
     /// When the worker was told of what it hands on now.
     coming_ns: Option<u64>,
     /// Up to where input was taken.
     taken: Option<u32>,
+}
+
+/// Input that came at once.
+#[derive(Debug, Clone, Copy)]
+struct Came {
+    /// From where in the terminal's input, and up to where.
+    from: u32,
+    place: u32,
+    /// When the worker was told of it, ns.
+    told_ns: u64,
 }
 
 /// Whether a place in the terminal's input lies behind another one; they are counted modulo 2^32.
@@ -61,17 +71,20 @@ impl Arrivals {
             return;
         }
         let Some(told_ns) = self.coming_ns.take() else { return };
-        let last = self.waiting.back().map(|(place, _)| *place).or(self.taken);
+        let mut last = self.waiting.back().map(|came| came.place).or(self.taken);
         if last.is_some_and(|last| is_behind(last, seen.position)) {
             // What was there was thrown away, and the places are counted anew.
             self.waiting.clear();
             self.taken = None;
+            last = None;
         } else if last == Some(seen.position) {
             // Taken already, or part of a line that is not complete.
             return;
         }
         if self.waiting.len() < MAX_WAITING {
-            self.waiting.push_back((seen.position, told_ns));
+            // Where what came before is not known, it may have waited there before anybody looked: one byte is certain.
+            let from = last.unwrap_or(seen.position.wrapping_sub(1));
+            self.waiting.push_back(Came { from, place: seen.position, told_ns });
         }
     }
 
@@ -81,11 +94,16 @@ impl Arrivals {
         if self.taken.is_some_and(|taken| is_behind(taken, first)) {
             self.waiting.clear();
         }
-        self.waiting.retain(|(place, _)| is_behind(*place, first));
-        let came_ns = self.waiting.front().map(|(_, ns)| *ns);
-        self.waiting.retain(|(place, _)| is_behind(*place, seen.position));
+        self.waiting.retain(|came| is_behind(came.place, first));
+        let came_ns = match self.waiting.front() {
+            // What is taken lies before all of which anybody saw when it came.
+            Some(came) if is_behind(came.from, first) => None,
+            Some(came) => Some(came.told_ns),
+            None => self.coming_ns,
+        };
+        self.waiting.retain(|came| is_behind(came.place, seen.position));
         self.taken = Some(seen.position);
-        came_ns.or(self.coming_ns).filter(|ns| *ns <= seen.at_ns)
+        came_ns.filter(|ns| *ns <= seen.at_ns)
     }
 
     fn taken(&mut self, seen: &Seen) -> Input {
@@ -174,6 +192,20 @@ mod tests {
         assert_eq!(inputs(&mut arrivals, all), [key(500), (895, BEGAN_BEFORE.to_owned())]);
         let timer = woke(6_000, 1).among(false, true, true);
         assert_eq!(inputs(&mut arrivals, [timer, got(6_100, 1, 10)]), [(6_095, BEGAN_BEFORE.to_owned())]);
+    }
+
+    #[test]
+    fn what_waited_before_anybody_looked_does_not_begin_with_what_came_after_it() {
+        let mut arrivals = Arrivals::default();
+        // Three bytes wait for the program, which is at work; a fourth comes and is seen.
+        let all = came(500, 510, 44).into_iter().chain([
+            got(900, 1, 41),
+            got(950, 1, 42),
+            got(990, 1, 43),
+            got(1_100, 1, 44),
+        ]);
+        let before = |at: u64| (at - 5, BEGAN_BEFORE.to_owned());
+        assert_eq!(inputs(&mut arrivals, all), [before(900), before(950), before(990), key(500)]);
     }
 
     #[test]

@@ -493,8 +493,19 @@ impl Tracker {
         !self.cause.is_anybody_at_work() && last + waits < settled_ns
     }
 
+    /// Whether a thread that takes input has not asked for more since it took the last one: it is at work, or waits for somebody.
+    pub fn is_under_way(&self) -> bool {
+        let active = self.active.and_then(|active| self.open.iter().find(|open| open.row.number == active));
+        self.followed && active.is_some_and(|open| !open.is_start) && self.cause.is_any_at_work(&self.readers)
+    }
+
     /// Nothing more comes: all that is left, in order.
     pub fn finish(&mut self, end_ns: u64) -> Vec<Taken> {
+        if self.is_under_way()
+            && let Some(open) = self.open_mut(self.active)
+        {
+            open.is_unfinished = true;
+        }
         if let Some(last) = self.open.back_mut().filter(|last| last.row.end_ns == 0) {
             last.row.end_ns = end_ns;
         }

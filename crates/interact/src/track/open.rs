@@ -45,6 +45,8 @@ pub(super) struct Open {
     pub(super) has_begun: bool,
     pub(super) was_thrown_away: bool,
     pub(super) program_ended: bool,
+    /// Whoever takes input was still at work because of it as nothing more came.
+    pub(super) is_unfinished: bool,
     pub(super) reader: Option<(u32, String)>,
     /// The process of the reader.
     pub(super) reader_process: u32,
@@ -84,6 +86,7 @@ impl Open {
             has_begun: false,
             was_thrown_away: false,
             program_ended: false,
+            is_unfinished: false,
             reader: None,
             reader_process: 0,
             delivered_ns: None,
@@ -145,6 +148,10 @@ impl Open {
     }
 
     pub(super) fn finish(mut self, followed: bool) -> Taken {
+        if self.is_start && self.row.end_ns > 0 && self.row.seen_ns.is_some_and(|seen| seen > self.row.end_ns) {
+            // What is shown from the first input on is that one's.
+            self.row.seen_ns = self.arrivals.iter().rfind(|at| **at <= self.row.end_ns).copied();
+        }
         if followed {
             self.row.arrived_ns = self.row.seen_ns.and_then(|seen| {
                 let first = self.arrivals.partition_point(|at| *at < self.row.begin_ns);
@@ -166,7 +173,7 @@ impl Open {
         }
         let outcome = self.outcome(followed);
         self.row.outcome = Some(outcome);
-        if outcome == Outcome::Merged {
+        if matches!(outcome, Outcome::Merged | Outcome::Unfinished) {
             self.row.seen_ns = None;
         }
         if let (true, Some(seen), false) = (followed, self.row.seen_ns, self.intervals_lost) {
@@ -181,6 +188,8 @@ impl Open {
             Outcome::ByTerminal
         } else if self.row.merged_into.is_some() {
             Outcome::Merged
+        } else if self.is_unfinished && !self.program_ended {
+            Outcome::Unfinished
         } else if self.row.seen_ns.is_some() {
             Outcome::Seen
         } else if self.program_ended {
@@ -271,6 +280,10 @@ impl Cause {
 
     pub(super) fn is_at_work(&self, tid: u32) -> bool {
         self.everybody || self.threads.contains(&tid)
+    }
+
+    pub(super) fn is_any_at_work(&self, some: &HashSet<u32>) -> bool {
+        self.threads.iter().any(|tid| some.contains(tid))
     }
 
     pub(super) fn is_anybody_at_work(&self) -> bool {

@@ -94,6 +94,24 @@ fn a_timer_that_the_key_set_is_waited_for_and_one_of_before_is_not() {
     }
 }
 
+/// A shell that waits for a command is not through with the key, whatever it echoed.
+#[test]
+fn a_key_that_is_still_worked_for_at_the_end_is_unfinished() {
+    for asks_again in [false, true] {
+        let mut tracker = Tracker::new(true);
+        tracker.put_in(input(100, "a"));
+        tracker.seen(&got(101 * MS, 7, 1));
+        tracker.seen(&wrote(102 * MS, 7));
+        if asks_again {
+            tracker.seen(&waits(101 * MS, 140 * MS, 7, None));
+        }
+        assert_eq!(tracker.is_under_way(), !asks_again);
+        let taken = tracker.finish(900 * MS);
+        let expected = if asks_again { (Outcome::Seen, Some(102)) } else { (Outcome::Unfinished, None) };
+        assert_eq!((outcomes(&taken)[0], seen_ms(&taken[0])), expected);
+    }
+}
+
 #[test]
 fn two_keys_before_one_output_are_one() {
     let mut tracker = Tracker::new(true);
@@ -117,6 +135,7 @@ fn keys_that_are_taken_one_by_one_without_a_pause_are_one_too() {
     }
     (0..3).for_each(|number| tracker.seen(&got((110 + number) * MS, 7, 1)));
     tracker.seen(&wrote(114 * MS, 7));
+    tracker.seen(&waits(113 * MS, 115 * MS, 7, None));
     let taken = tracker.finish(500 * MS);
     assert_eq!(outcomes(&taken), [Outcome::Merged, Outcome::Merged, Outcome::Seen]);
     assert_eq!([taken[0].row.merged_into, taken[1].row.merged_into], [Some(1), Some(2)]);
@@ -130,6 +149,7 @@ fn whoever_was_asked_may_put_it_out_and_nobody_else() {
         tracker.seen(&got(101 * MS, 7, 1));
         wakings.iter().for_each(|waking| tracker.seen(waking));
         tracker.seen(&wrote(120 * MS, writer));
+        tracker.seen(&waits(119 * MS, 121 * MS, 7, None));
         let taken = tracker.finish(500 * MS);
         (seen_ms(&taken[0]), tracker.background_outputs())
     };
@@ -173,6 +193,7 @@ fn the_start_ends_when_the_program_waits_for_input_for_a_while() {
     tracker.seen(&wrote(460 * MS, 7));
     tracker.seen(&got(470 * MS, 7, 1));
     tracker.seen(&wrote(471 * MS, 7));
+    tracker.seen(&waits(470 * MS, 472 * MS, 7, None));
     assert_eq!(tracker.background_outputs(), 1);
     assert_eq!(seen_ms(&tracker.finish(700 * MS)[0]), Some(471));
 }
@@ -185,6 +206,7 @@ fn a_key_of_several_bytes_is_at_work_from_the_first_and_taken_with_the_last() {
         tracker.seen(&got(at * MS, 7, bytes));
         tracker.seen(&wrote((at + 1) * MS, 7));
     }
+    tracker.seen(&waits(104 * MS, 105 * MS, 7, None));
     let taken = tracker.finish(300 * MS);
     assert_eq!((taken[0].row.got_ns, seen_ms(&taken[0])), (Some(103 * MS), Some(104)));
     assert_eq!((tracker.background_outputs(), taken[0].row.output_bytes), (0, 6));
@@ -198,6 +220,7 @@ fn a_signal_is_the_terminals_and_its_bytes_are_never_got() {
     tracker.put_in(input(200, "a"));
     tracker.seen(&got(201 * MS, 7, 1));
     tracker.seen(&wrote(202 * MS, 7));
+    tracker.seen(&waits(201 * MS, 203 * MS, 7, None));
     let taken = tracker.finish(300 * MS);
     assert_eq!(outcomes(&taken), [Outcome::ByTerminal, Outcome::Seen]);
     assert_eq!((seen_ms(&taken[1]), tracker.background_outputs()), (Some(202), 1));
@@ -213,6 +236,7 @@ fn what_was_thrown_away_shifts_nothing() {
     tracker.put_in(input(300, "b"));
     tracker.seen(&got(301 * MS, 7, 1));
     tracker.seen(&wrote(302 * MS, 7));
+    tracker.seen(&waits(301 * MS, 303 * MS, 7, None));
     let taken = tracker.finish(500 * MS);
     assert_eq!(outcomes(&taken), [Outcome::Unread, Outcome::Seen]);
     assert_eq!(seen_ms(&taken[1]), Some(302));

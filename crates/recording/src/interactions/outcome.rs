@@ -18,12 +18,21 @@ pub enum Outcome {
     ByTerminal,
     /// The program ended first.
     Ended,
+    /// The program was still at work because of it as the recording ended.
+    Unfinished,
 }
 
 impl Outcome {
     /// All of them.
-    pub const ALL: [Outcome; 6] =
-        [Outcome::Seen, Outcome::Merged, Outcome::Unanswered, Outcome::Unread, Outcome::ByTerminal, Outcome::Ended];
+    pub const ALL: [Outcome; 7] = [
+        Outcome::Seen,
+        Outcome::Merged,
+        Outcome::Unanswered,
+        Outcome::Unread,
+        Outcome::ByTerminal,
+        Outcome::Ended,
+        Outcome::Unfinished,
+    ];
 
     /// The name in files and JSON.
     pub fn name(self) -> &'static str {
@@ -34,6 +43,7 @@ impl Outcome {
             Outcome::Unread => "unread",
             Outcome::ByTerminal => "by_terminal",
             Outcome::Ended => "ended",
+            Outcome::Unfinished => "unfinished",
         }
     }
 
@@ -51,6 +61,7 @@ impl Outcome {
             Outcome::Unread => "not taken",
             Outcome::ByTerminal => "taken by the terminal itself: edited in its line, or made a signal of",
             Outcome::Ended => "cut off by the program's end",
+            Outcome::Unfinished => "still under way as the recording ended",
         }
     }
 }

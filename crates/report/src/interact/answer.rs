@@ -108,6 +108,8 @@ struct CountRow {
     unread: u64,
     by_terminal: u64,
     ended: u64,
+    /// Still under way as the recording ended: how long they took is not known.
+    unfinished: u64,
     background_outputs: u64,
     records_lost: u64,
     not_split: u64,
@@ -129,6 +131,7 @@ impl CountRow {
             unread: count(Outcome::Unread),
             by_terminal: count(Outcome::ByTerminal),
             ended: count(Outcome::Ended),
+            unfinished: count(Outcome::Unfinished),
             background_outputs: summary.background_outputs,
             records_lost: summary.records_lost,
             not_split: summary.not_split,

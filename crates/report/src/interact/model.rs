@@ -210,7 +210,7 @@ impl<'a> InteractReport<'a> {
                 failed
                     || self.failed_early()
                     || self.is_own_use() && self.typed().next().is_none()
-                    || self.began_before() > 0 && !self.limits.is_empty()
+                    || self.began_before() + self.unfinished() > 0 && !self.limits.is_empty()
                     || self.wrong_sums > 0
                     || limits().any(|limit| limit.found_ns.is_none()),
             )
@@ -242,6 +242,12 @@ impl<'a> InteractReport<'a> {
     /// Inputs whose beginnings are not known.
     pub(super) fn began_before(&self) -> u64 {
         self.inputs.iter().filter(|input| input.kind == BEGAN_BEFORE).count() as u64
+    }
+
+    /// Inputs that were still under way at the end.
+    pub(super) fn unfinished(&self) -> u64 {
+        let is_it = |(outcome, _): &&(Outcome, u64)| *outcome == Outcome::Unfinished;
+        self.outcomes.iter().find(is_it).map_or(0, |(_, count)| *count)
     }
 
     /// How long all of them were waited for, ns.
@@ -397,6 +403,10 @@ impl<'a> InteractReport<'a> {
         if self.began_before() > 0 && !self.limits.is_empty() {
             let count = counted(self.began_before(), "input");
             verdict.push_str(&format!(" When {count} began is not known: no limit counts as kept."));
+        }
+        if self.unfinished() > 0 && !self.limits.is_empty() {
+            let count = counted(self.unfinished(), "input");
+            verdict.push_str(&format!(" How long {count} took is not known: no limit counts as kept."));
         }
         for (kind, limit) in self.limits.iter().filter(|(_, limit)| limit.exceeded || limit.found_ns.is_none()) {
             match limit.found_ns {

@@ -233,6 +233,7 @@ fn limits(text: &mut String, report: &InteractReport<'_>) {
             None => "NOT JUDGED",
             Some(_) if limit.exceeded => "EXCEEDED",
             Some(_) if report.began_before() > 0 => "kept by those whose beginning is known",
+            Some(_) if report.unfinished() > 0 => "kept by those that were over",
             Some(_) => "kept",
         };
         let _ = writeln!(text, "limit {kind}:{} {}: {found}, {judged}", limit.what, format_ns(limit.limit_ns));
