@@ -52,6 +52,7 @@ const MEASURED: &str = "measure-";
 
 /// Makes episodes; remembers symbols between them.
 pub(crate) struct Investigator {
+    looks_up_faults: bool,
     kernel: KernelCode,
     maps: Maps,
     groups: Groups,
@@ -93,9 +94,11 @@ impl Tables {
 }
 
 impl Investigator {
-    /// `ended`: the recorder's, where it knows of ends.
-    pub(crate) fn new(ended: Option<Arc<EndedThreads>>) -> Investigator {
+    /// `ended`: the recorder's, where it knows of ends. `looks_up_faults`: whether the place of a page fault is what is mapped there
+    /// now; not for evidence that waits for long, since something else may be.
+    pub(crate) fn new(ended: Option<Arc<EndedThreads>>, looks_up_faults: bool) -> Investigator {
         Investigator {
+            looks_up_faults,
             kernel: KernelCode::read(),
             maps: Maps::default(),
             groups: Groups::new(),
@@ -114,7 +117,9 @@ impl Investigator {
         let (mut events, mut samples) = self.named(evidence, &mut tables);
         let broken =
             evidence.copied.iter().rev().find_map(|(cpu, copied)| Some(format!("CPU {cpu}: {}", copied.broken?)));
-        name_faults(&mut events, &evidence.late, &mut |name| tables.name(name));
+        if self.looks_up_faults {
+            name_faults(&mut events, &evidence.late, &mut |name| tables.name(name));
+        }
         let own = &self.own;
         self.armers.name(&mut events, &mut |tid, name| tables.name(&with_owner(own, tid, name)));
         tables.members.ask_for(events.iter().map(|event| event.tid), &mut self.groups, clock::monotonic_ns());

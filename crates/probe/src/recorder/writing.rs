@@ -186,7 +186,7 @@ fn write_episodes(
     most: u64,
     ended: Option<Arc<EndedThreads>>,
 ) {
-    let mut investigator = Investigator::new(ended);
+    let mut investigator = Investigator::new(ended, true);
     let starting_ns = clock::thread_cpu_ns();
     let count = |count: &mut dyn FnMut(&mut Written)| {
         if let Ok(mut written) = shared.lock() {

@@ -79,7 +79,8 @@ impl Stretches {
         let (tell, ready) = channel();
         let body = move || {
             // Reading the kernel's symbols takes a tenth of a second: not while anything is measured.
-            let mut investigator = Investigator::new(ended);
+            // A whole input is over, and the next one has begun, before its evidence is looked at.
+            let mut investigator = Investigator::new(ended, false);
             scheduling::set_nice(NICE);
             let _ = tell.send(());
             for (id, evidence) in receiver {

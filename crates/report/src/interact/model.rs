@@ -244,6 +244,16 @@ impl<'a> InteractReport<'a> {
         self.inputs.iter().filter(|input| input.kind == BEGAN_BEFORE).count() as u64
     }
 
+    /// What no limit says anything of, where there are limits.
+    fn unjudged_in_words(&self) -> String {
+        let told = [(self.began_before(), "When", "began"), (self.unfinished(), "How long", "took")];
+        let told = told.iter().filter(|(count, ..)| *count > 0 && !self.limits.is_empty());
+        told.map(|(count, what, did)| {
+            format!(" {what} {} {did} is not known: no limit counts as kept.", counted(*count, "input"))
+        })
+        .collect()
+    }
+
     /// Inputs that were still under way at the end.
     pub(super) fn unfinished(&self) -> u64 {
         let is_it = |(outcome, _): &&(Outcome, u64)| *outcome == Outcome::Unfinished;
@@ -400,14 +410,7 @@ impl<'a> InteractReport<'a> {
         if self.failed_early() {
             verdict.push_str(&format!(" It ended {} before the script was through.", self.end_in_words()));
         }
-        if self.began_before() > 0 && !self.limits.is_empty() {
-            let count = counted(self.began_before(), "input");
-            verdict.push_str(&format!(" When {count} began is not known: no limit counts as kept."));
-        }
-        if self.unfinished() > 0 && !self.limits.is_empty() {
-            let count = counted(self.unfinished(), "input");
-            verdict.push_str(&format!(" How long {count} took is not known: no limit counts as kept."));
-        }
+        verdict.push_str(&self.unjudged_in_words());
         for (kind, limit) in self.limits.iter().filter(|(_, limit)| limit.exceeded || limit.found_ns.is_none()) {
             match limit.found_ns {
                 Some(found) => verdict.push_str(&format!(
