@@ -137,19 +137,19 @@ fn measure(
         set_up(command, interrupted)?;
     }
     let mut plan = side.plan.clone();
-    plan.output = alternation.directory.join(side_directory(turn.side)).join(format!("{:02}.punctual", turn.number));
+    plan.output = alternation.directory.join(side_directory(turn.side)).join(recording_name(turn));
     let output = plan.output.clone();
     let outcome =
         record_under_watched(plan, &side.load, &mut |_| !interrupted(), &mut |observation| observe(turn, observation))?;
     if let Some(failure) = outcome.document.provenance.load.failure.filter(|_| !alternation.ignore_failure) {
-        leave_out(alternation, turn, &output);
+        leave_out(alternation, turn);
         return Err(StudyError::LoadFailed(failure));
     }
     let ended = outcome.document.ended.as_ref().map(|ended| ended.reason);
     let is_whole = ended != Some(EndReason::Interrupted);
     let is_wanted = is_whole || (is_first && outcome.document.counters.wakeups > 0);
     if !is_wanted {
-        leave_out(alternation, turn, &output);
+        leave_out(alternation, turn);
     }
     Ok(Measured {
         recording: is_wanted.then_some(output),
@@ -158,13 +158,19 @@ fn measure(
 }
 
 /// Puts a recording that is not compared where a later comparison of the directories does not find it either.
-fn leave_out(alternation: &Alternation, turn: Turn, output: &Path) {
-    let aside = alternation.directory.join("left-out");
-    let named = format!("{}-{:02}.punctual", side_directory(turn.side), turn.number);
+fn leave_out(alternation: &Alternation, turn: Turn) {
+    let side = side_directory(turn.side);
+    let aside = Directory::make(&alternation.directory.join("left-out"));
+    let own = Directory::make(&alternation.directory.join(&side));
     // Where that fails it stays where it is, and nothing is lost.
-    if Directory::make(&aside).is_ok() {
-        let _ = std::fs::rename(output, aside.join(named));
+    if let (Ok(aside), Ok(own)) = (aside, own) {
+        let _ = own.hand_over(&recording_name(turn), &aside, &format!("{side}-{}", recording_name(turn)));
     }
+}
+
+/// What a turn's recording is called in its side's directory.
+fn recording_name(turn: Turn) -> String {
+    format!("{:02}.punctual", turn.number)
 }
 
 /// How often somebody looks whether a command has ended.

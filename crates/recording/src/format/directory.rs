@@ -135,6 +135,15 @@ impl Directory {
         Ok(rustix::fs::renameat(&self.opened.descriptor, from, &self.opened.descriptor, to)?)
     }
 
+    /// Hands what this directory has under a name to another one, under a name that nothing has there yet.
+    ///
+    /// # Errors
+    /// What the system says; then it stays where it is.
+    pub fn hand_over(&self, name: &str, other: &Directory, new_name: &str) -> std::io::Result<()> {
+        let (from, to) = (&self.opened.descriptor, &other.opened.descriptor);
+        Ok(rustix::fs::renameat_with(from, name, to, new_name, rustix::fs::RenameFlags::NOREPLACE)?)
+    }
+
     /// Reads a file of this directory; a link is refused, and nothing is waited for.
     ///
     /// # Errors
