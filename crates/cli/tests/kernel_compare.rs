@@ -90,9 +90,11 @@ fn three_sides_are_measured_in_turn_and_each_stands_beside_the_first() {
     let stages = |answer: &serde_json::Value| answer["comparisons"][1]["comparison"]["stages"].clone();
     assert_eq!(stages(&again), stages(&answer));
 
-    let left_out = run(directory.path(), &["compare", "--repeat", "1", "-D", "400ms", "--d", "-p 60"]);
+    let left_out = run(directory.path(), &["compare", "--repeat", "1", "-D", "400ms", "--b", "-p 70", "--d", "-p 60"]);
     assert_eq!((code(&left_out), stderr(&left_out).lines().count()), (129, 1), "{}", stderr(&left_out));
     assert!(stderr(&left_out).contains("no --c"), "{}", stderr(&left_out));
+    let left_out = run(directory.path(), &["compare", "--repeat", "1", "-D", "400ms", "--c", "-p 60"]);
+    assert!(code(&left_out) == 129 && stderr(&left_out).contains("no --b"), "{}", stderr(&left_out));
 }
 
 #[test]
@@ -130,7 +132,7 @@ fn what_was_measured_before_a_command_failed_is_compared() {
 fn a_run_that_was_cut_is_left_out_of_later_comparisons() {
     requires!("compare", "real-time priority");
     let directory = tempfile::tempdir().unwrap();
-    let words = ["compare", "--repeat", "3", "-D", "1s", "-q", "-o", "all", "--json", "--c", "-p 60"];
+    let words = ["compare", "--repeat", "3", "-D", "1s", "-q", "-o", "all", "--json", "--b", "-p 70", "--c", "-p 60"];
     let child = start(directory.path(), &words);
     // The second round has begun.
     let is_there = |side: &str| directory.path().join("all").join(side).join("02.punctual/recording.json").exists();

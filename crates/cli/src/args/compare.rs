@@ -120,7 +120,9 @@ impl MeasuringArguments {
         let is_said = |(settings, meanwhile): &Settings<'_>| !settings.is_empty() || !meanwhile.is_empty();
         let last = all.iter().rposition(is_said).map_or(2, |last| (last + 1).max(2));
         all.truncate(last);
-        match ('a'..).zip(&all).skip(2).find(|(_, side)| !is_said(side)) {
+        // Of two either may be what is there anyway; beside a third nobody expects a second that was not asked for.
+        let first = if last > 2 { 1 } else { 2 };
+        match ('a'..).zip(&all).skip(first).find(|(_, side)| !is_said(side)) {
             Some((letter, _)) => Err(letter),
             None => Ok(all),
         }
