@@ -3,10 +3,13 @@
 
 #![expect(clippy::print_stdout, reason = "it says what it compared and what the kernel verified")]
 
+mod support;
+
 use punctual_context::dsl::KernelDmt;
 use punctual_datapump::{Dmt, DmtOptions, DmtSize, End, Phase};
 use punctual_line::{Line, LineOptions};
 use punctual_random::Random;
+use support::verified_instructions;
 
 /// One end in the kernel, its twin beside it, and the other end at the other side of the line.
 struct Pair {
@@ -77,15 +80,6 @@ impl Pair {
             self.symbol(None);
         }
     }
-}
-
-/// What the kernel says of the program's verification.
-fn verified_instructions() -> Option<u64> {
-    let files = std::fs::read_dir("/proc/self/fdinfo").ok()?;
-    let texts = files.filter_map(|file| std::fs::read_to_string(file.ok()?.path()).ok());
-    let values = texts
-        .filter_map(|text| text.lines().find_map(|line| line.strip_prefix("verified_insns:")?.trim().parse().ok()));
-    values.max()
 }
 
 /// Start-up and data; samples by chance for a while, then silence, for longer than a carrier may be missing; a start-up

@@ -3,10 +3,13 @@
 
 #![expect(clippy::print_stdout, reason = "it says what it compared and what the kernel verified")]
 
+mod support;
+
 use punctual_context::modem::KernelQam;
 use punctual_datapump::{Phase, Qam, QamOptions, Role};
 use punctual_line::{Line, LineOptions};
 use punctual_random::Random;
+use support::verified_instructions;
 
 const BLOCK: usize = 90;
 
@@ -75,15 +78,6 @@ impl Call {
             self.block(None);
         }
     }
-}
-
-/// What the kernel says of the program's verification.
-fn verified_instructions() -> Option<u64> {
-    let files = std::fs::read_dir("/proc/self/fdinfo").ok()?;
-    let texts = files.filter_map(|file| std::fs::read_to_string(file.ok()?.path()).ok());
-    let values = texts
-        .filter_map(|text| text.lines().find_map(|line| line.strip_prefix("verified_insns:")?.trim().parse().ok()));
-    values.max()
 }
 
 #[test]

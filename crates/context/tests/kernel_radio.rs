@@ -3,18 +3,12 @@
 
 #![expect(clippy::print_stdout, reason = "it says what it compared and what the kernel verified")]
 
+mod support;
+
 use punctual_context::radio::KernelGfsk;
 use punctual_datapump::{GFSK_UNIT, Gfsk, gfsk_packet, gfsk_payload};
 use punctual_random::Random;
-
-/// What the kernel says of the program's verification.
-fn verified_instructions() -> Option<u64> {
-    let files = std::fs::read_dir("/proc/self/fdinfo").ok()?;
-    let texts = files.filter_map(|file| std::fs::read_to_string(file.ok()?.path()).ok());
-    let values = texts
-        .filter_map(|text| text.lines().find_map(|line| line.strip_prefix("verified_insns:")?.trim().parse().ok()));
-    values.max()
-}
+use support::verified_instructions;
 
 #[test]
 fn packets_and_noise_are_the_same_to_the_bit_in_the_kernel() {
