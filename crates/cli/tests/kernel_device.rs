@@ -97,8 +97,10 @@ fn a_low_priority_beside_a_spinning_thread_overflows_and_a_high_one_does_not() {
         device(directory.path(), &context.replace(':', "-"), &words).remove(0)
     };
     let (low, high) = (one("thread:10"), one("thread:60"));
-    assert!(low["overruns"].as_u64() > Some(0) && low["underruns"].as_u64() > Some(0), "{low}");
-    assert!(high["underruns"].as_u64() < low["underruns"].as_u64());
+    assert!(low["overruns"].as_u64() > Some(0), "{low}");
+    // What waits while the program rests is no underrun, so of those either may have few.
+    let lost = |context: &Value| context["blocks"]["lost"].as_u64();
+    assert!(lost(&high) < lost(&low), "{high} {low}");
     // The most of all: of the few blocks that the competitor leaves the other time for, half may begin soon.
     let pending = |context: &Value| context["pending"]["max"].as_u64();
     match pending(&low) {

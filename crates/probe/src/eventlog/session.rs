@@ -51,14 +51,15 @@ struct LeftBehind {
     first_ns: Option<u64>,
     events: BTreeMap<u32, u64>,
     marks: u64,
+    /// What rows that were left behind themselves tell to be dropped: counted already, but to be told.
+    told: BTreeMap<u32, u64>,
 }
 
 impl LeftBehind {
     fn add(&mut self, event: &Event) {
         self.first_ns.get_or_insert(event.at_ns);
         match event.kind {
-            // Counted already.
-            EventKind::Dropped => {}
+            EventKind::Dropped => *self.told.entry(event.cpu).or_default() += event.value,
             EventKind::Mark => self.marks += 1,
             _ => *self.events.entry(event.cpu).or_default() += 1,
         }
@@ -79,6 +80,7 @@ impl LeftBehind {
             }
             rows.push(dropped(cpu, number, at_ns, "ring, for the time to write was over"));
         }
+        rows.extend(self.told.iter().map(|(&cpu, &number)| dropped(cpu, number, at_ns, "ring")));
         rows
     }
 }
@@ -375,10 +377,10 @@ mod tests {
         let mut mark = noted(80, 0).event;
         mark.kind = EventKind::Mark;
         left.add(&mark);
-        // Its number stands in the counts of whoever noticed it.
+        // Its number stands in the counts of whoever noticed it; the row that tells it must not go.
         left.add(&dropped(0, 1_000, 90, "ring").event);
         let rows: Vec<_> = left.count(&mut document).iter().map(|row| (row.event.cpu, row.event.value)).collect();
-        assert_eq!(rows, [(0, 1), (0, 1), (1, 2)]);
+        assert_eq!(rows, [(0, 1), (0, 1), (1, 2), (0, 1_000)]);
         assert_eq!((document.dropped(), document.marks.dropped), (5 + 7 + 4, 8));
         assert!(left.count(&mut LogDocument::default()).iter().all(|row| row.event.at_ns == 50));
     }
