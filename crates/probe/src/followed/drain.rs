@@ -1,6 +1,7 @@
 //! Takes the records out of the rings on a thread of its own: writing a segment may take longer than a ring holds.
 
 use super::memory::{Record, Rings};
+use punctual_kernel::scheduling::Eager;
 use punctual_kernel::{Refused, clock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -8,8 +9,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// The rings are emptied this often.
+/// The rings are emptied this often; and where the evidence of late wakeups is kept, which waits in other rings until they are
+/// noticed.
 const EVERY: Duration = Duration::from_millis(20);
+const EVERY_FOR_EVIDENCE: Duration = Duration::from_millis(10);
 /// A record may become visible this much later than the time that stands in it.
 const SETTLE_NS: u64 = 2_000_000;
 /// As many records wait to be written (64 MB) before they are left in the rings, which count what they lose.
@@ -26,14 +29,21 @@ pub(super) struct Drain {
 }
 
 impl Drain {
-    pub(super) fn start(rings: Rings) -> Result<Drain, Refused> {
+    /// Starts it. `for_evidence`: the evidence of late wakeups is kept, so that the thread goes before ordinary ones: whoever fills
+    /// the CPUs shall not keep them from being noticed.
+    pub(super) fn start(rings: Rings, for_evidence: bool) -> Result<Drain, Refused> {
         let (sender, records) = channel();
         let waiting = Arc::new(AtomicUsize::new(0));
         let stop = Arc::new(AtomicBool::new(false));
         let (their_waiting, their_stop) = (Arc::clone(&waiting), Arc::clone(&stop));
+        let body = move || {
+            let _eager = for_evidence.then(Eager::begin);
+            let every = if for_evidence { EVERY_FOR_EVIDENCE } else { EVERY };
+            empty(&rings, &sender, &their_waiting, &their_stop, every);
+        };
         let thread = std::thread::Builder::new()
             .name("drain".to_owned())
-            .spawn(move || empty(&rings, &sender, &their_waiting, &their_stop))
+            .spawn(body)
             .map_err(|error| Refused::because("starting the thread that empties the rings", error.to_string()))?;
         Ok(Drain { records, waiting, stop, thread: Some(thread) })
     }
@@ -65,7 +75,7 @@ impl Drop for Drain {
     }
 }
 
-fn empty(rings: &Rings, sender: &Sender<Vec<Record>>, waiting: &AtomicUsize, stop: &AtomicBool) {
+fn empty(rings: &Rings, sender: &Sender<Vec<Record>>, waiting: &AtomicUsize, stop: &AtomicBool, every: Duration) {
     let mut taken: Vec<Record> = Vec::new();
     loop {
         let last = stop.load(Ordering::Acquire);
@@ -86,6 +96,6 @@ fn empty(rings: &Rings, sender: &Sender<Vec<Record>>, waiting: &AtomicUsize, sto
         if last {
             return;
         }
-        std::thread::sleep(EVERY);
+        std::thread::sleep(every);
     }
 }

@@ -54,7 +54,7 @@ pub(crate) fn run(
     if for_requests && !tells_calls() {
         provenance.blind.push(WAITS.to_owned());
     }
-    let drain = Drain::start(programs.rings.share())?;
+    let drain = Drain::start(programs.rings.share(), recorder.is_some())?;
     let mut writer = Writer::create(&plan.output, provenance, Vec::new())?;
     writer.followed_mut().asked = selection.asked();
     writer.followed_mut().period_ns = plan.followed_period_ns;

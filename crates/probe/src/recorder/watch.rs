@@ -56,8 +56,6 @@ const MIN_WAKEUPS: u64 = 1_000;
 /// The evidence reaches this far before and after the wakeup, ns.
 const BEFORE_NS: u64 = 5_000_000;
 const AFTER_NS: u64 = 300_000;
-/// Evidence that waited so long, ns, is about to be overwritten: whoever fills the CPUs shall not keep it from being copied.
-const WAITS_LONG_NS: u64 = 100_000_000;
 /// The kernel measures the recorder's programs for so long, ns; after that the number of records says what they cost.
 const MEASURED_NS: u64 = 900_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
@@ -86,6 +84,8 @@ pub struct Watch {
     disk_limits: DiskLimits,
     summary: RecorderSummary,
     writing: WritingThread,
+    /// While it is measured: whoever fills the CPUs shall not keep evidence from being copied before it is overwritten.
+    eager: Option<Eager>,
     /// CPU time of the writing thread while it was measured, ns, when that is over.
     collected_ns: Option<u64>,
     /// What the sampling clock had taken when the measurement began, ns.
@@ -145,6 +145,7 @@ impl Watch {
             disk_limits: DiskLimits::default(),
             summary,
             writing,
+            eager: None,
             collected_ns: None,
             sampled_before_ns: 0,
         })
@@ -226,22 +227,21 @@ impl Watch {
         self.pending.push_back((late, threshold_ns, clock::monotonic_ns()));
     }
 
-    /// Takes the evidence of late wakeups out of the rings.
+    /// Takes the evidence of late wakeups out of the rings. The calling thread goes before ordinary ones until
+    /// [`Watch::finish`].
     ///
     /// # Errors
     /// Where episodes could not be written.
     pub fn round(&mut self) -> punctual_recording::Result<()> {
+        // Refused while whoever gets the measurement ready is eager here.
+        self.eager = self.eager.take().or_else(Eager::begin);
         let now = clock::monotonic_ns();
         self.hooks.read(now);
         self.missed.read(now, &self.recorder);
         self.writing.keep_up();
-        let mut eager = None;
         // Each copies out of all rings: not once the program was asked to end.
         while !ending::is_asked() && self.pending.front().is_some_and(|(late, ..)| late.end_ns + AFTER_NS < now) {
             let Some((late, threshold_ns, noticed_ns)) = self.pending.pop_front() else { break };
-            if eager.is_none() && clock::monotonic_ns().saturating_sub(late.end_ns) > WAITS_LONG_NS {
-                eager = Eager::begin();
-            }
             let before_ns = clock::thread_cpu_ns();
             self.take(late, threshold_ns);
             self.spent.taken += 1;
@@ -345,6 +345,7 @@ impl Watch {
             std::thread::sleep(std::time::Duration::from_nanos(last - now + 100_000));
         }
         let result = self.round();
+        self.eager = None;
         self.writing.no_more();
         self.read_cost();
         let sums = self.recorder.handler_sums();
