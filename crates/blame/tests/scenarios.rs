@@ -465,6 +465,22 @@ fn a_worker_is_told_with_its_work() {
     story.switch(3_009, VICTIM_RUNS, 0, 1).switch(3_100, OTHER, 1, 2);
     let part = &split(&story.episode).parts[0];
     assert_eq!((part.who.name(), in_words(&part.detail).as_deref()), ("other", Some("work spin_fn")));
+    // Another thread, an interrupt, or another worker had it do that, or another thing.
+    let queued_by = |item, context, name: &str| {
+        let mut story = Story::new((7, 120), 3_020);
+        story.episode.names[3] = name.into();
+        story.switch(600, (8, 110), 0, 3);
+        story.event(700, EventKind::WorkQueued, context, item, 0, 3);
+        story.switch(750, OTHER, 0, 2);
+        story.event(800, EventKind::WorkBegin, 0, 1, 0, 4);
+        story.timer(1_005, INTERRUPTED_USER);
+        story.switch(3_009, VICTIM_RUNS, 0, 1).switch(3_100, OTHER, 1, 2);
+        in_words(&split(&story.episode).parts[0].detail)
+    };
+    assert_eq!(queued_by(1, 0, "shell").as_deref(), Some("work spin_fn, queued by shell (thread 8)"));
+    for (item, context, name) in [(1, INTERRUPT, "shell"), (1, 0, "kworker/0:1"), (2, 0, "shell")] {
+        assert_eq!(queued_by(item, context, name).as_deref(), Some("work spin_fn"));
+    }
     // It was through with it.
     let mut story = Story::new((7, 120), 3_020);
     story.event(800, EventKind::WorkBegin, 0, 1, 0, 4);

@@ -1,8 +1,8 @@
-//! Who asked for what an interrupt does, and its words.
+//! Who asked for what an interrupt or a worker of the kernel's does, and its words.
 
 use std::fmt::{Display, Formatter, Result};
 
-/// Who asked for what an interrupt or a softirq did.
+/// Who asked for what an interrupt, a softirq or a worker of the kernel's did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
     /// How.
@@ -20,6 +20,8 @@ pub enum Asking {
     Called,
     /// The interrupt was sent.
     Sent,
+    /// A worker of the kernel's was handed the work.
+    Queued,
 }
 
 /// Somebody who asked.
@@ -38,6 +40,7 @@ impl Asking {
             Asking::Armed => "armed",
             Asking::Called => "called",
             Asking::Sent => "sent",
+            Asking::Queued => "queued",
         }
     }
 }
@@ -49,6 +52,7 @@ impl Display for Asked {
             Asking::Armed => "armed by",
             Asking::Called => "asked for by",
             Asking::Sent => "sent by",
+            Asking::Queued => "queued by",
         };
         write!(out, "{how} {first}")?;
         if !others.is_empty() {
@@ -79,6 +83,7 @@ mod tests {
             (Asking::Armed, vec![thread()], "armed by game (thread 7)"),
             (Asking::Called, vec![over()], "asked for by softirq timer on CPU 1"),
             (Asking::Sent, vec![thread(), over(), over()], "sent by game (thread 7) and 2 more"),
+            (Asking::Queued, vec![thread()], "queued by game (thread 7)"),
             (Asking::Sent, vec![], ""),
         ] {
             assert_eq!(Asked { how, by }.to_string(), words);

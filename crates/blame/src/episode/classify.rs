@@ -246,9 +246,12 @@ impl Classifier<'_> {
         let chosen = slice.since_ns.is_some_and(|since| since >= since_ns)
             || slice.tid != 0 && self.was_let_go_on(span, slice.tid, since_ns);
         let real_time = victim < NORMAL;
-        // Of a worker of the kernel's what it was given to do says more than where it is at that.
-        let work = || slice.work().map(|name| format!("work {}", self.episode.name(name)));
-        let detail = || work().or_else(|| self.sampled(slice, start, end)).map(Detail::Seen);
+        // Of a worker of the kernel's what it was given to do, and by whom, says more than where it is at that.
+        let work = || {
+            let name = slice.work()?;
+            detail(Some(format!("work {}", self.episode.name(name))), self.who_queued(slice.tid, start))
+        };
+        let detail = || work().or_else(|| self.sampled(slice, start, end).map(Detail::Seen));
         let with = |kind| Blamed { detail: detail(), tid: Some(slice.tid), ..Blamed::new(kind, name.clone()) };
         if slice.tid == self.subject.tid {
             // On its way out: it was woken before it had gone.

@@ -1,7 +1,7 @@
 //! The causes that the judge was mended with; those that a trial found first.
 
 use super::cause::{Accepted, CAUSE, Cause, Sense, Stage};
-use super::{competition, locks, memory, servers, stops, storage};
+use super::{competition, locks, memory, servers, stops, storage, unplug};
 
 /// For a holder that a bully of 3 to 7 ms keeps.
 const NOT_ASLEEP: Option<&str> = Some("asleep|sleeping|timer|stopped|unknown|^$");
@@ -456,6 +456,14 @@ pub(super) static CAUSES: &[Cause] = &[
         own: true,
         right: &[("irq", "timer|c-armer"), ("softirq", "timer|c-armer")],
         make: competition::timers,
+        ..CAUSE
+    },
+    Cause {
+        name: "unplug",
+        what: "the victim interrupts all CPUs while one of them is taken out of the machine or put back",
+        own: true,
+        right: &[("lock", "c-unplugger"), ("wait", "c-unplugger")],
+        make: unplug::expedited,
         ..CAUSE
     },
 ];

@@ -27,6 +27,7 @@ mod storage;
 mod system;
 mod table;
 mod third;
+mod unplug;
 
 pub use cause::{Accepted, Cause, Sense, Set, Stage};
 pub use examine::{Examined, Examiner, SCENE, play, sweep};

@@ -251,8 +251,18 @@ pub(crate) fn trace(tid: u32, between: impl FnOnce()) -> io::Result<()> {
 
 /// Waits on every CPU's passing through the scheduler: `synchronize_rcu`.
 pub(crate) fn global_barrier() -> io::Result<()> {
-    // SAFETY: plain numbers: MEMBARRIER_CMD_GLOBAL.
-    match unsafe { libc::syscall(libc::SYS_membarrier, 1, 0, 0) } {
+    barrier(1)
+}
+
+/// Interrupts every CPU that runs a program which asked for that, and waits for it. No CPU comes or goes meanwhile.
+pub(crate) fn expedited_barrier() -> io::Result<()> {
+    barrier(2)
+}
+
+/// By the numbers of `enum membarrier_cmd`.
+fn barrier(command: i32) -> io::Result<()> {
+    // SAFETY: plain numbers.
+    match unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }

@@ -1,6 +1,8 @@
-//! Who asked for what an interrupt does: whoever sent it from another CPU, had a function called there, or armed the timer.
+//! Who asked for what an interrupt does: whoever sent it from another CPU, had a function called there, or armed the timer. And who
+//! handed a worker of the kernel's its work.
 
 use super::classifier::Classifier;
+use super::queued::WORKER;
 use crate::episode::asked::{Asked, Asker, Asking};
 use crate::episode::chain::waker;
 use crate::episode::replay::Running;
@@ -41,6 +43,18 @@ impl Classifier<'_> {
                 let name = self.episode.names.get(name as usize).filter(|_| !NOBODYS.contains(&function))?;
                 Some(Asked { how: Asking::Armed, by: vec![Asker::Thread(name.clone(), tid)] })
             }
+            _ => None,
+        }
+    }
+
+    /// The thread that handed a worker of the kernel's what it is at, where that was seen. What another worker or the end of a delay hands
+    /// on says nothing about who wanted it.
+    pub(super) fn who_queued(&self, worker: u32, at_ns: u64) -> Option<Asked> {
+        let item = self.index.work_at(worker, at_ns)?;
+        let queued = &self.episode.events[self.index.last_queued(item.value, item.at_ns)?];
+        match self.asker(queued) {
+            Asker::Thread(name, _) if name.starts_with(WORKER) => None,
+            asker @ Asker::Thread(_, 1..) => Some(Asked { how: Asking::Queued, by: vec![asker] }),
             _ => None,
         }
     }

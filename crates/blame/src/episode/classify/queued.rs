@@ -10,7 +10,7 @@ use punctual_recording::episode::{Event, EventKind};
 /// So many workers are followed that hand on work to one another.
 const MAX_HANDED_ON: usize = 8;
 /// How the kernel calls its workers.
-const WORKER: &str = "kworker/";
+pub(super) const WORKER: &str = "kworker/";
 
 impl Classifier<'_> {
     /// Cuts a wait that a worker of the kernel's ended at the moment at which it was handed the work that it ended it by, and so on where
