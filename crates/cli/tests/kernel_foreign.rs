@@ -388,8 +388,9 @@ fn a_loop_is_held_to_its_period_and_its_response_to_a_limit() {
     );
     let row = answer["cycles"].as_array().unwrap().iter().find(|row| row["measure"] == "loop-o other").unwrap();
     let count = |name: &str| row[name].as_u64().unwrap();
-    // Six turns compute for longer than the period; what else ran may have made others long.
-    assert!((6..=count("cycles")).contains(&count("overruns")) && count("cycles") <= 61, "{row}");
+    // Six turns compute for longer than the period; what else ran may have made others long, and of a few nobody may have seen it.
+    assert!(count("overruns") + count("unseen") >= 6 && count("overruns") >= 1, "{row}");
+    assert!(count("overruns") <= count("cycles") && count("cycles") <= 61, "{row}");
     assert!(count("longest_ns") > 20_000_000, "{row}");
     // The recording knows its period, and can be held against another one.
     let again = json(&run(directory.path(), &["report", "a.punctual", "--json"]));
@@ -400,6 +401,55 @@ fn a_loop_is_held_to_its_period_and_its_response_to_a_limit() {
     assert!(stdout(&broken).contains("Over the limit: the longest cycle took "), "{}", stdout(&broken));
     let hour = json(&run(directory.path(), &["report", "a.punctual", "--period", "1h", "--json"]));
     assert_eq!(hour["cycles"][0]["overruns"], 0);
+}
+
+/// A loop of 10 ms in real time, by timers to the nanosecond, each tenth turn of which takes 12 ms, until it is killed.
+const OVERRUNS: &str = "\
+import ctypes, os, time
+open('/proc/self/comm', 'w').write('loop-r')
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(40))
+class Time(ctypes.Structure): _fields_ = [('s', ctypes.c_long), ('ns', ctypes.c_long)]
+nanosleep = ctypes.CDLL(None).clock_nanosleep
+print('here', flush=True)
+due, turn = time.monotonic_ns(), 0
+while True:
+    due, turn = due + 10000000, turn + 1
+    nanosleep(1, 1, ctypes.byref(Time(due // 1000000000, due % 1000000000)), None)
+    until = due + (12000000 if turn % 10 == 9 else 0)
+    while time.monotonic_ns() < until: pass
+";
+
+#[test]
+fn how_often_a_loop_will_overrun_is_forecast() {
+    requires!(
+        "overruns of followed loops",
+        "BPF",
+        "BTF",
+        "kernel's thread ids",
+        "unshifted clock",
+        "real-time priority"
+    );
+    let directory = tempfile::tempdir().unwrap();
+    let mut program = Program::start(OVERRUNS, &[]);
+    program.ready();
+    let options = ["record", "-q", "--pid", &program.id(), "--period", "10ms", "-D", "2s", "-o", "a.punctual"];
+    let output = run(directory.path(), &options);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let cycles = json(&run(directory.path(), &["report", "a.punctual", "--json"]))["cycles"][0].clone();
+    let forecast = json(&run(directory.path(), &["forecast", "a.punctual", "--json"]));
+    let verdict = forecast["verdict"].as_str().unwrap();
+    assert!(verdict.starts_with("a cycle of loop-r fifo:40 takes longer than 10.0 ms about every "), "{verdict}");
+    let misses = forecast["devices"][0]["misses"].as_f64().unwrap();
+    // Of about 20 in two seconds; those that hang together count once.
+    let overruns = cycles["overruns"].as_f64().unwrap();
+    assert!((2.0..=overruns).contains(&misses), "{misses} of {cycles}");
+    let other = run(directory.path(), &["forecast", "a.punctual", "--device", "audio"]);
+    assert_eq!(code(&other), 129);
+    assert!(
+        stderr(&other).contains("--device is for recordings of punctual's own periodic threads"),
+        "{}",
+        stderr(&other)
+    );
 }
 
 #[test]

@@ -177,6 +177,31 @@ pub struct Profile {
 }
 
 impl Profile {
+    /// A control loop that has to be done with a cycle's work before the next begins, with this period, ns. What it has to do is no
+    /// part of it: it is judged by how long its cycles took.
+    pub fn of_loop(period_ns: u64) -> Profile {
+        Profile {
+            id: "own-loop".to_owned(),
+            name: "Own loop".to_owned(),
+            what: "the loop of the program that was followed".to_owned(),
+            period_ns,
+            buffers: 2,
+            compute_ns: 0,
+            want_s: DEFAULT_WANT_S,
+            on_miss: OnMiss::Drop,
+            unit: Some(Unit::Cycle),
+            rate_millihertz: None,
+            signal: None,
+            sources: Sources {
+                period: Source::User,
+                buffers: Source::Assumption(Some("a cycle is over as the next begins".to_owned())),
+                compute: Source::Assumption(Some("part of what was measured".to_owned())),
+                want: Source::Assumption(None),
+            },
+            printed: None,
+        }
+    }
+
     /// (n-1)·t, ns: how late its work may *end* before the data run out.
     pub fn tolerance_ns(&self) -> u64 {
         u64::from(self.buffers.saturating_sub(1)).saturating_mul(self.period_ns)

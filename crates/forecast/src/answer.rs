@@ -225,21 +225,21 @@ fn group(input: &Input, question: &Question, devices: &[Profile]) -> Result<Grou
     let usage = question.usage.unwrap_or_else(|| Usage::of(None));
     let compression = input.compression();
     let mut worst = Vec::new();
-    let mut total = None;
+    let mut asked = None;
     for &stage in question.stages.iter().filter(|stage| input.stages.contains_key(stage)) {
         let tail = input.tail(stage)?;
         worst.extend(question.horizons.iter().map(|&horizon| worst_case(input, stage, &tail, horizon, usage)));
-        if stage == Stage::Total {
-            total = Some(tail);
+        if stage == question.device_stage {
+            asked = Some(tail);
         }
     }
-    let total = match total {
+    let asked = match asked {
         Some(tail) => Some(tail),
-        None if input.stages.contains_key(&Stage::Total) => Some(input.tail(Stage::Total)?),
+        None if input.stages.contains_key(&question.device_stage) => Some(input.tail(question.device_stage)?),
         None => None,
     };
     let device_answers = device_answers(input, question, devices)?;
-    let mut notes = total.as_ref().map(spread_notes).unwrap_or_default();
+    let mut notes = asked.as_ref().map(spread_notes).unwrap_or_default();
     notes.extend(exposure_notes(input, question, usage));
     notes.extend(device_notes(input, &device_answers));
     let mut curves = Vec::new();
@@ -258,8 +258,8 @@ fn group(input: &Input, question: &Question, devices: &[Profile]) -> Result<Grou
         compression,
         compression_is_known: input.compression_thousandths.is_some(),
         usage,
-        stalls: total.as_ref().map_or(0, |tail| tail.stalls() as u64),
-        extremal_index: input.extremal_index(Stage::Total),
+        stalls: asked.as_ref().map_or(0, |tail| tail.stalls() as u64),
+        extremal_index: input.extremal_index(question.device_stage),
         worst,
         devices: device_answers,
         curves,
@@ -424,6 +424,10 @@ fn devices_in_words(groups: &[Group]) -> String {
     let many = groups.len() > 1;
     let all = || groups.iter().flat_map(|group| group.devices.iter().map(move |answer| (group, answer)));
     let named = |group: &Group, answer: &DeviceAnswer| {
+        if answer.stage.holds_work() {
+            // It has a name of its own.
+            return if many { format!("{} under {}", group.measure, group.load) } else { group.measure.clone() };
+        }
         if many {
             format!("{} under {} {}", answer.device.id, group.load, group.measure)
         } else {
@@ -438,7 +442,14 @@ fn devices_in_words(groups: &[Group]) -> String {
     }
     for (group, answer) in of(Outcome::Fails).take(3) {
         let every = answer.underruns.mttf_s.value.or(answer.underruns.mttf_s.high).unwrap_or(0.0);
-        parts.push(format!("{} fails about every {}", named(group, answer), format_seconds(every)));
+        let (name, every) = (named(group, answer), format_seconds(every));
+        parts.push(match answer.stage.holds_work() {
+            true => {
+                let allowed = format_ns(answer.device.period_ns);
+                format!("a cycle of {name} takes longer than {allowed} about every {every}")
+            }
+            false => format!("{name} fails about every {every}"),
+        });
     }
     let more = of(Outcome::Fails).count().saturating_sub(3);
     if more > 0 {

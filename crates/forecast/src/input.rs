@@ -23,7 +23,7 @@ pub struct ObservedTask {
 }
 
 impl ObservedTask {
-    fn of(task: &Task) -> ObservedTask {
+    pub(crate) fn of(task: &Task) -> ObservedTask {
         ObservedTask {
             tid: task.tid,
             cpu: task.cpu,
@@ -102,6 +102,18 @@ impl Input {
         seconds: &[u64],
         damaged: &[String],
     ) -> Result<Vec<Input>, Error> {
+        let of = |task: &Task| (task.period_ns > 0).then(|| ObservedTask::of(task));
+        let inputs = Input::of_threads(document, (tail, seconds), &of, &cautions(document, damaged));
+        if inputs.is_empty() { Err(nothing_periodic(document)) } else { Ok(inputs) }
+    }
+
+    /// One input for each measure that has threads to be looked at, which `of` tells.
+    pub(crate) fn of_threads(
+        document: &Document,
+        (tail, seconds): (&[TailValue], &[u64]),
+        of: &dyn Fn(&Task) -> Option<ObservedTask>,
+        cautions: &[String],
+    ) -> Vec<Input> {
         let load = document.provenance.load.name_or_none().to_owned();
         let mut measures: BTreeMap<&str, Vec<&Task>> = BTreeMap::new();
         for task in &document.tasks {
@@ -111,8 +123,8 @@ impl Input {
         let timeline = Timeline { blocks: seconds, started_ns: document.provenance.started_ns };
         let mut inputs = Vec::new();
         for (measure, tasks) in measures {
-            let chosen = || tasks.iter().filter(|task| task.period_ns > 0);
-            let tasks: Vec<ObservedTask> = chosen().map(|task| ObservedTask::of(task)).collect();
+            let (chosen, tasks): (Vec<&Task>, Vec<ObservedTask>) =
+                tasks.into_iter().filter_map(|task| Some((task, of(task)?))).unzip();
             let exposure_ns = tasks.iter().map(ObservedTask::exposure_ns).max().unwrap_or(0);
             let mut cpus: Vec<u32> = tasks.iter().filter_map(|task| task.cpu).collect();
             cpus.sort_unstable();
@@ -137,17 +149,14 @@ impl Input {
                 compression_thousandths: document.provenance.load.compression_thousandths,
                 load: load.clone(),
                 exposure_ns,
-                lost: chosen().fold(0, |lost: u64, task| lost.saturating_add(task.counters.lost)),
+                lost: chosen.iter().fold(0, |lost: u64, task| lost.saturating_add(task.counters.lost)),
                 cut: document.ended.is_none(),
-                cautions: cautions(document, damaged),
+                cautions: cautions.to_vec(),
                 tasks,
                 stages,
             });
         }
-        if inputs.is_empty() {
-            return Err(nothing_periodic(document));
-        }
-        Ok(inputs)
+        inputs
     }
 
     /// Adds another run of the same measure and load, as if it had followed this one.
@@ -257,10 +266,12 @@ impl Input {
 fn nothing_periodic(document: &Document) -> Error {
     if let Some(followed) = &document.followed {
         let why = match followed.period_ns {
-            None => "nobody knows when those should have run: without a period there is no forecast".to_owned(),
+            None => {
+                "nobody knows when those should have run: `punctual forecast --period` says the period of their loop"
+                    .to_owned()
+            }
             Some(period_ns) => format!(
-                "which cycles took longer than {} `punctual report` says, but how late each began on a grid of its own is not \
-                 known: there is no forecast of it",
+                "of which only `punctual forecast` tells how often a cycle takes longer than {}",
                 format_ns(period_ns)
             ),
         };
@@ -272,7 +283,7 @@ fn nothing_periodic(document: &Document) -> Error {
     Error::Recording("it holds no wakeup of a periodic task".to_owned())
 }
 
-fn cautions(document: &Document, damaged: &[String]) -> Vec<String> {
+pub(crate) fn cautions(document: &Document, damaged: &[String]) -> Vec<String> {
     let mut lines = Vec::new();
     let counters = &document.counters;
     if counters.lost > 0 {
@@ -294,10 +305,13 @@ fn cautions(document: &Document, damaged: &[String]) -> Vec<String> {
     }
     lines.extend(damaged.iter().map(|file| format!("could not be read: {}", file.replace('\n', " "))));
     if counters.unobserved > 0 {
-        lines.push(format!(
-            "not observed: {}, of which only the total is known",
-            counted(counters.unobserved, "wakeup")
-        ));
+        let unobserved = counted(counters.unobserved, "wakeup");
+        lines.push(match document.followed {
+            None => format!("not observed: {unobserved}, of which only the total is known"),
+            Some(_) => {
+                format!("not seen: {unobserved}; cycles too long among them are not counted, so this is optimistic")
+            }
+        });
     }
     if let Some(steal) = counters.steal_ns.filter(|&steal| steal > 0) {
         lines.push(format!("the host ran something else for {}: that is part of the lateness", format_ns(steal)));

@@ -4,6 +4,7 @@
 //! or with the reason why there is none. A recording becomes an [`Input`] for each measure and load, from its
 //! document, tail and block maxima alone; [`answer`] answers a [`Question`] from several of them side by side.
 //!
+//! * [`Input::of_loops`]: the same of other programs' loops, of which a cycle may take longer than its period.
 //! * [`stalls`]: late wakeups with one cause count once, for at most so long; skipped activations are filled in, once.
 //! * [`Input::underruns`]: how often a device runs dry, CPU by CPU, by playing it over the recording,
 //!   with an interval that is as wide as stalls vary.
@@ -54,6 +55,7 @@ mod input;
 pub mod interarrival;
 mod interval;
 mod level;
+mod loops;
 mod pareto;
 pub mod schedulability;
 mod special;
@@ -73,6 +75,7 @@ pub use exposure::{Horizon, LoadClass, Usage};
 pub use input::{Input, Late, Lateness, ObservedTask};
 pub use interval::{CONFIDENCE, Estimate, ZERO_EVENTS, further_exposure, garwood, weighted};
 pub use level::{ENOUGH, FURTHEST, Level, Method, PREDICTED, Tail};
+pub use loops::Loops;
 pub use punctual_recording::Stage;
 pub use special::ln_gamma;
 pub use spread::{Drift, Spread};

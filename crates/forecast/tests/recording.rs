@@ -1,7 +1,9 @@
 //! From a recording directory to an answer, and the paper's table.
 
 use punctual_device::Catalogue;
-use punctual_forecast::{Horizon, Input, Late, Lateness, LoadClass, ObservedTask, Outcome, Question, Stage, answer};
+use punctual_forecast::{
+    Horizon, Input, Late, Lateness, LoadClass, Loops, ObservedTask, Outcome, Question, Stage, answer,
+};
 use punctual_recording::{
     Configuration, Distribution, EndReason, Ended, LoadInfo, Provenance, Recording, Task, Wakeup, Writer,
 };
@@ -212,4 +214,64 @@ fn the_papers_table_comes_out_of_composites() {
             }
         }
     }
+}
+
+/// A loop of 1 kHz that was followed, beside a thread that seldom wakes; each second one cycle takes 1.5 ms.
+fn write_loop(directory: &std::path::Path, period_ns: Option<u64>) {
+    let of = |tid: u32, measure: &str| Task { tid, measure: measure.into(), cpu: None, period_ns: 0, ..task() };
+    let mut writer =
+        Writer::create(directory, provenance(""), vec![of(7, "loop fifo:80"), of(8, "helper other")]).unwrap();
+    writer.followed_mut().period_ns = period_ns;
+    for cycle in 0..60_000 {
+        let work_ns = Some(if cycle % 1_000 == 7 { 1_450_000 } else { 100_000 + cycle % 997 });
+        let wakeup =
+            Wakeup { tid: 7, expected_ns: 5_000 * MS + cycle * MS, total_ns: 50_000, work_ns, ..Wakeup::default() };
+        writer.push(0, &wakeup);
+        if cycle % 100 == 0 {
+            writer.push(1, &Wakeup { tid: 8, work_ns: Some(9 * MS), ..wakeup });
+        }
+    }
+    let ended = Ended { reason: EndReason::Completed, detail: None, at_ns: 65_000 * MS };
+    writer.provenance_mut().started_ns = 5_000 * MS;
+    writer.finish(ended, Vec::new()).unwrap();
+}
+
+fn loops(directory: &std::path::Path, period_ns: Option<u64>) -> Result<Option<Loops>, punctual_forecast::Error> {
+    let recording = Recording::open(directory).unwrap();
+    let (tail, seconds) = recording.tail_and_seconds().unwrap();
+    Input::of_loops(recording.document(), period_ns, (&tail, &seconds), recording.damaged())
+}
+
+#[test]
+fn a_loop_that_was_followed_is_held_to_its_period() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.punctual");
+    write_loop(&path, Some(MS));
+    let Loops { inputs, profile } = loops(&path, None).unwrap().unwrap();
+    assert_eq!(inputs.iter().map(|input| input.measure.as_str()).collect::<Vec<_>>(), ["loop fifo:80"]);
+    assert_eq!(inputs[0].exposure_ns, 60_000 * MS);
+    assert_eq!(inputs[0].cautions, ["1 other thread wakes not once in 1.00 ms and is left out"]);
+    let underruns = inputs[0].underruns(&profile, Stage::Response).unwrap();
+    assert_eq!((underruns.over, underruns.misses, underruns.is_upper_count), (60, 60.0, false));
+    let mttf = underruns.mttf_s;
+    assert!(mttf.low.unwrap() <= 1.0 && mttf.high.unwrap() >= 1.0, "{mttf:?}");
+    let question = Question {
+        stages: vec![Stage::Response],
+        device_stage: Stage::Response,
+        devices: vec![profile],
+        ..Question::default()
+    };
+    let verdict = answer(&inputs, &question).unwrap().verdict;
+    assert_eq!(verdict, "a cycle of loop fifo:80 takes longer than 1.00 ms about every 1.0 s");
+
+    // Another period than the recording's; none of its threads wakes once in that.
+    let error = loops(&path, Some(7 * MS)).unwrap_err().to_string();
+    assert!(error.contains("none of its threads wakes about once in 7.00 ms"), "{error}");
+    // Without a period, and of periodic threads, there are no loops.
+    let unknown = directory.path().join("b.punctual");
+    write_loop(&unknown, None);
+    assert!(loops(&unknown, None).unwrap().is_none() && loops(&unknown, Some(MS)).unwrap().is_some());
+    let own = directory.path().join("c.punctual");
+    write(&own, 12, 0, true);
+    assert!(loops(&own, Some(MS)).unwrap().is_none());
 }

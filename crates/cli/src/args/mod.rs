@@ -113,7 +113,7 @@ pub(crate) enum Command {
     ///
     /// It gives the worst hour, day and week, and for each device the time between underruns.
     #[command(
-        after_help = "Examples:\n  punctual forecast a.punctual\n  punctual forecast a.punctual --device modem --horizon day\n  punctual forecast a.punctual --device audio --period 64@48kHz --want 1/day\n  punctual forecast idle.punctual loaded.punctual --table"
+        after_help = "Examples:\n  punctual forecast a.punctual\n  punctual forecast a.punctual --device modem --horizon day\n  punctual forecast a.punctual --device audio --period 64@48kHz --want 1/day\n  punctual forecast followed.punctual --period 1ms\n  punctual forecast idle.punctual loaded.punctual --table"
     )]
     Forecast(ForecastArguments),
     /// Say whether periodic tasks meet their deadlines
@@ -302,8 +302,8 @@ pub(crate) struct ForecastArguments {
     /// Devices to judge, such as modem or `audio 64@48kHz x3`; may be repeated [default: the whole catalogue]
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Vec<String>,
-    /// Another period for the devices asked for: 1ms or 64@48kHz
-    #[arg(long, value_name = "PERIOD", requires = "device")]
+    /// Another period for the devices asked for, or that of the loop that was followed: 1ms or 64@48kHz
+    #[arg(long, value_name = "PERIOD")]
     pub(crate) period: Option<String>,
     /// Another number of buffers for the devices asked for
     #[arg(long, value_name = "NUMBER", requires = "device", value_parser = clap::value_parser!(u32).range(2..))]

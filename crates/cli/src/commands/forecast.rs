@@ -4,9 +4,9 @@ use super::artifacts::Artifacts;
 use crate::args::ForecastArguments;
 use crate::output::{self, Output, Usage};
 use anyhow::Context;
-use punctual_device::{Catalogue, Profile, parse_want};
-use punctual_forecast::{CurveQuestion, Horizon, Input, Question};
-use punctual_recording::{BareUnit, Recording, Stage, parse_duration};
+use punctual_device::{Catalogue, Profile, parse_period, parse_want};
+use punctual_forecast::{CurveQuestion, Horizon, Input, Loops, Question};
+use punctual_recording::{BareUnit, Recording, Stage, TailValue, parse_duration};
 use punctual_report::{ForecastAsked, shell_word};
 use std::path::{Path, PathBuf};
 
@@ -15,8 +15,19 @@ const BUFFERING_MS: [u64; 14] = [1, 2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 
 
 pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Result<u8> {
     super::artifacts::check_page(arguments.html.as_ref())?;
-    let question = question(arguments)?;
-    let inputs = inputs(&arguments.recordings)?;
+    let mut question = question(arguments)?;
+    let inputs = match loops(arguments)? {
+        None if arguments.period.is_some() && arguments.device.is_empty() => {
+            let line = "--period is of a device (--device), or of a loop that was followed (record --pid, --tid, --comm, --follow)";
+            return Err(Usage(line.to_owned()).into());
+        }
+        None => inputs(&arguments.recordings)?,
+        Some(loops) => {
+            (question.stages, question.device_stage) = (vec![Stage::Response], Stage::Response);
+            question.devices = vec![loops.profile];
+            loops.inputs
+        }
+    };
     let answer = punctual_forecast::answer(&inputs, &question)?;
     let again = again(&arguments.recordings);
     let asked = ForecastAsked {
@@ -69,8 +80,53 @@ fn other_options(arguments: &ForecastArguments) -> String {
     options
 }
 
+/// The loops of other programs, where the recordings are of such with a period.
+fn loops(arguments: &ForecastArguments) -> anyhow::Result<Option<Loops>> {
+    let mut profiles: Vec<Option<Profile>> = Vec::new();
+    let period = arguments.period.as_deref().map(parse_period).transpose().map_err(|error| Usage(error.to_string()))?;
+    let inputs = gather(&arguments.recordings, |path| {
+        let (recording, tail, seconds) = read(path)?;
+        let loops = Input::of_loops(recording.document(), period, (&tail, &seconds), recording.damaged())
+            .with_context(|| path.display().to_string())?;
+        let (inputs, profile) = loops.map_or((Vec::new(), None), |loops| (loops.inputs, Some(loops.profile)));
+        profiles.push(profile);
+        Ok(with_run(&recording, inputs))
+    })?;
+    let Some(profile) = profiles.iter().flatten().next().cloned() else { return Ok(None) };
+    if profiles.iter().any(|other| other.as_ref() != Some(&profile)) {
+        let line = "the recordings are of loops with different periods, or not all of loops of other programs (`record --period`): \
+                    forecast from each kind by itself";
+        return Err(Usage(line.to_owned()).into());
+    }
+    let devices = ["--device", "--buffers", "--compute", "--curve", "--reliability", "--table"];
+    let given = [
+        !arguments.device.is_empty(),
+        arguments.buffers.is_some(),
+        arguments.compute.is_some(),
+        arguments.curve,
+        !arguments.reliability.is_empty(),
+        arguments.table,
+    ];
+    if let Some((option, _)) = devices.iter().zip(given).find(|(_, given)| *given) {
+        let line = format!(
+            "{option} is for recordings of punctual's own periodic threads; this one is of another program's loop, whose cycles are \
+             forecast as they are: leave it out"
+        );
+        return Err(Usage(line).into());
+    }
+    Ok(Some(Loops { inputs, profile }))
+}
+
 /// What recordings hold, one input for each measure and load; runs of the same follow one another.
 pub(super) fn inputs(paths: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
+    gather(paths, open)
+}
+
+/// The inputs of several recordings, each with its run.
+fn gather(
+    paths: &[PathBuf],
+    mut open: impl FnMut(&Path) -> anyhow::Result<Vec<(String, Input)>>,
+) -> anyhow::Result<Vec<Input>> {
     let mut inputs: Vec<Input> = Vec::new();
     let mut seen: Vec<String> = Vec::new();
     for path in &super::expand(paths) {
@@ -96,12 +152,21 @@ pub(super) fn inputs(paths: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
 }
 
 fn open(path: &Path) -> anyhow::Result<Vec<(String, Input)>> {
-    let recording = Recording::open(path)?;
-    let (tail, seconds) = recording.tail_and_seconds()?;
+    let (recording, tail, seconds) = read(path)?;
     let inputs = Input::from_recording(recording.document(), &tail, &seconds, recording.damaged())
         .with_context(|| path.display().to_string())?;
-    let run = recording.document().provenance.run_id.clone();
-    Ok(inputs.into_iter().map(|input| (run.clone(), input)).collect())
+    Ok(with_run(&recording, inputs))
+}
+
+fn read(path: &Path) -> anyhow::Result<(Recording, Vec<TailValue>, Vec<u64>)> {
+    let recording = Recording::open(path)?;
+    let (tail, seconds) = recording.tail_and_seconds()?;
+    Ok((recording, tail, seconds))
+}
+
+fn with_run(recording: &Recording, inputs: Vec<Input>) -> Vec<(String, Input)> {
+    let run = &recording.document().provenance.run_id;
+    inputs.into_iter().map(|input| (run.clone(), input)).collect()
 }
 
 fn question(arguments: &ForecastArguments) -> anyhow::Result<Question> {

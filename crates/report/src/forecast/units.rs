@@ -4,7 +4,7 @@
 use crate::layout::{counted, grouped};
 use punctual_device::{OnMiss, Profile, Unit};
 use punctual_forecast::{DeviceAnswer, Estimate, Group, Outcome};
-use punctual_recording::{Stage, format_ns};
+use punctual_recording::format_ns;
 
 const DAY_S: f64 = 86_400.0;
 
@@ -28,8 +28,16 @@ pub(super) fn slack_in_units(group: &Group, answer: &DeviceAnswer) -> Option<Str
         format!("{} buffers of {}{at}; ", device.buffers, plural(device.in_units(device.period_ns)?))
     };
     let slack = plural(device.in_units(device.usable_slack_ns().ok()?)?);
-    let longest = group.worst.iter().find(|worst| worst.stage == Stage::Total).and_then(|worst| worst.longest_ns);
+    let longest = group.worst.iter().find(|worst| worst.stage == answer.stage).and_then(|worst| worst.longest_ns);
     let worst = longest.and_then(|longest| device.in_units(longest));
+    if answer.stage.holds_work() {
+        let worst = worst.map(|worst| format!("; the longest took as long as {}", plural(worst))).unwrap_or_default();
+        return Some(format!(
+            "{}: from when it was due a cycle may take {}{worst}",
+            device.id,
+            format_ns(device.period_ns)
+        ));
+    }
     let worst = worst.map(|worst| format!("; the worst wakeup came {} late", plural(worst))).unwrap_or_default();
     Some(format!("{}: {has}its work may begin {slack} late{worst}", device.id))
 }

@@ -5,7 +5,7 @@ use super::options::load_option;
 use super::{NextStep, few};
 use crate::layout::shell_word;
 use punctual_device::OnMiss;
-use punctual_forecast::{Answer as Forecast, DeviceAnswer, Outcome};
+use punctual_forecast::{Answer as Forecast, DeviceAnswer, Outcome, Stage};
 use punctual_recording::printable_path;
 use std::path::PathBuf;
 
@@ -35,7 +35,8 @@ pub fn after_forecast(forecast: &Forecast, asked: &ForecastAsked<'_>, known_load
     {
         let load = load_option(&group.load, known_loads);
         let purpose = format!("records what delays {} beyond its slack", device.device.id);
-        let command = format!("sudo punctual record --why {}us{again}{load}", rounded_us(slack));
+        let stage = if device.stage == Stage::Response { " --why-stage response" } else { "" };
+        let command = format!("sudo punctual record --why {}us{stage}{again}{load}", rounded_us(slack));
         steps.push(NextStep::new(&purpose, command));
     }
     if let Some((_, device)) = tightest

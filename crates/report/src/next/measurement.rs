@@ -30,7 +30,7 @@ pub fn after_measurement(measurement: &Measurement, known_loads: &[&str]) -> Vec
         let purpose = if of_work { "records what delays it" } else { "records what delays the worst 1 %" };
         steps.push(NextStep::new(purpose, command));
     }
-    if document.followed.is_none() {
+    if document.followed.as_ref().is_none_or(|followed| followed.period_ns.is_some()) {
         let all: Vec<String> = measurement.parts.iter().map(|(path, _)| shell_word(&printable_path(path))).collect();
         let devices = every_written(&document.provenance.command_line, "--device");
         steps.push(NextStep::new(

@@ -10,9 +10,13 @@ const DEFAULT_PRIORITY: u32 = 80;
 /// The policy of threads that only a simulated machine had.
 const SIMULATED: &str = "simulated";
 
-/// The options with which `punctual record` measures threads of its own as these were, but for the load; `None` where another
-/// command measured or simulated them.
+/// The options with which `punctual record` measures the same once more, threads of its own or those of others, but for the load;
+/// `None` where another command measured or simulated them, or where they were those of a command.
 pub fn own_options(document: &Document) -> Option<String> {
+    if let Some(followed) = &document.followed {
+        let (options, command) = same_threads(followed, &document.provenance.load.commands);
+        return command.is_empty().then(|| options + &as_written(&document.provenance.command_line, "", "--period"));
+    }
     let configuration = &document.provenance.configuration;
     let words = &document.provenance.command_line;
     let command = words.iter().skip(1).find(|word| !word.starts_with('-'));
