@@ -7,6 +7,8 @@ fn main() {
     punctual_bpf::compile(directory, &["drill_irq", "drill_softirq", "drill_irq_off", "rialto"]);
     // The work of a device is the same source for the processor and for BPF.
     let pump = Path::new("../datapump/src/c");
-    let programs = ["device_irq", "device_softirq", "device_irq_dmt", "device_softirq_dmt", "qam", "dmt", "gfsk"];
+    let devices = ["device_irq", "device_softirq", "device_irq_dmt", "device_softirq_dmt"];
+    let radios = ["device_irq_gfsk", "device_softirq_gfsk", "device_irq_dsss", "device_softirq_dsss"];
+    let programs = [&devices[..], &radios[..], &["qam", "dmt", "gfsk", "dsss"][..]].concat();
     punctual_bpf::compile_with(directory, &[pump], &programs);
 }

@@ -9,6 +9,8 @@ fn main() {
         .file(directory.join("qam_native.c"))
         .file(directory.join("dmt_native.c"))
         .file(directory.join("gfsk_native.c"))
+        .file(directory.join("dsss_native.c"))
+        .file(directory.join("decode_native.c"))
         .opt_level(2)
         .flag_if_supported("-ffreestanding")
         .std("gnu11")

@@ -3,8 +3,9 @@
 mod support;
 
 use punctual_context::device::Wake;
+use punctual_device::Signal;
 use punctual_probe::Step;
-use punctual_recording::{for_each_activation, read_activation_document};
+use punctual_recording::{DeviceSummary, for_each_activation, read_activation_document};
 use punctual_study::StudyError;
 use punctual_study::device::{DevicePart, DeviceRun, DeviceRunPlan, DeviceWork};
 use serde_json::Value;
@@ -394,24 +395,54 @@ fn both_blocks_that_a_refused_callback_loses_are_held_against_nobody() {
     assert!(own < refused, "{own} underruns are the device's, {refused} callbacks were refused");
 }
 
-/// Decodes G.lite in a context for a second and a half, with as many buffers as keep a block through stalls of 0.2 s.
-fn decoding(directory: &Path, (context, wake): (&str, Wake), without_taps: bool) -> Result<DeviceRun, StudyError> {
+/// A device that decodes: with as many buffers as keep a block through stalls of 0.2 s, and how much it is known to bring.
+struct Decoding {
+    spec: &'static str,
+    signal: Signal,
+    /// In a block.
+    units: u64,
+    /// The least that comes in a run, all contexts together.
+    bits: u64,
+    /// Whether without its taps not a bit comes, and not only wrong ones.
+    silent: bool,
+}
+
+const DECODING: [Decoding; 3] = [
+    Decoding { spec: "adsl 4ms x50 compute=1ms", signal: Signal::GLite, units: 16, bits: 100_000, silent: false },
+    Decoding {
+        spec: "bluetooth 2ms x100 compute=400us",
+        signal: Signal::Bluetooth,
+        units: 32,
+        bits: 20_000,
+        silent: true,
+    },
+    Decoding { spec: "wifi 2ms x100 compute=400us", signal: Signal::Wifi, units: 21, bits: 20_000, silent: true },
+];
+
+/// Decodes in a context for a second.
+fn decoding(
+    directory: &Path,
+    device: &Decoding,
+    (context, wake): (&str, Wake),
+    without_taps: bool,
+) -> Result<DeviceRun, StudyError> {
+    let name = format!("{}-{}-{wake:?}-{without_taps}", device.signal.name(), context.replace([':', '/'], "-"));
     let plan = DeviceRunPlan {
         devices: vec![DevicePart {
-            profile: punctual_device::Catalogue::shipped().parse_spec("adsl 4ms x50 compute=1ms").unwrap(),
+            profile: punctual_device::Catalogue::shipped().parse_spec(device.spec).unwrap(),
             context: punctual_context::Context::parse(context).unwrap(),
             wake,
             drop_stale: false,
             reclaim: false,
             compete: false,
             phases: Vec::new(),
-            work: DeviceWork::Decode(punctual_device::Signal::GLite),
+            work: DeviceWork::Decode(device.signal),
         }],
         competitors: Vec::new(),
         load: punctual_load::Load::none(),
         cpu: *punctual_kernel::scheduling::allowed_cpus().last().unwrap(),
-        duration_ns: 1_500_000_000,
-        output: directory.join(format!("{}-{wake:?}-{without_taps}", context.replace([':', '/'], "-"))),
+        duration_ns: 1_000_000_000,
+        output: directory.join(name),
         command_line: Vec::new(),
         refuse_every: 0,
         without_taps,
@@ -420,39 +451,55 @@ fn decoding(directory: &Path, (context, wake): (&str, Wake), without_taps: bool)
 }
 
 #[test]
-fn a_dsl_is_decoded_to_known_bits_in_every_context_and_not_without_its_taps() {
+fn every_signal_is_decoded_to_known_bits_in_every_context_and_not_without_its_taps() {
     let directory = tempfile::tempdir().unwrap();
-    let (mut bits, mut left_out) = (0, 0);
-    for place in [
+    let places = [
         ("irq", Wake::Timer),
         ("softirq", Wake::Timer),
         ("thread:80", Wake::Timer),
         ("thread:80", Wake::Softirq),
-        ("reservation:2ms/4ms", Wake::Timer),
-    ] {
-        let (with, without) = (decoding(directory.path(), place, false), decoding(directory.path(), place, true));
-        let (with, without) = match (with, without) {
-            (Ok(with), Ok(without)) => (with, without),
-            (Err(refused), _) | (_, Err(refused)) => {
-                punctual_testing::skip(&format!("a DSL in {place:?}"), refused);
-                left_out += 1;
+        ("reservation:1ms/2ms", Wake::Timer),
+    ];
+    for signal in &DECODING {
+        let (mut bits, mut left_out) = (0, 0);
+        for place in places {
+            let with = match decoding(directory.path(), signal, place, false) {
+                Ok(with) => with,
+                Err(refused) => {
+                    punctual_testing::skip(&format!("{} in {place:?}", signal.spec), refused);
+                    left_out += 1;
+                    continue;
+                }
+            };
+            bits += decoded_rightly(signal, place, &with.activations.devices[0]);
+            // A thread is a thread, whatever wakes it and however it is scheduled.
+            if !["irq", "softirq", "thread:80"].contains(&place.0) || place.1 == Wake::Softirq {
                 continue;
             }
-        };
-        let device = &with.activations.devices[0];
-        let decoded = device.decoded.as_ref().unwrap();
-        assert!(decoded.symbols > 0 && decoded.bits > 0, "{place:?}: {decoded:?}");
-        // Every block that was processed is whole, but for those that were given up, and one at the end of the run.
-        let whole = 16 * device.processed.saturating_sub(device.cut + 1);
-        assert!(decoded.symbols + decoded.skipped >= whole, "{place:?}: {decoded:?}");
-        // Where nothing was dropped, lost or given up every bit is right, however late it came.
-        if decoded.skipped + device.cut == 0 {
-            assert_eq!((decoded.wrong, decoded.missing, decoded.connections_lost), (0, 0, 0), "{place:?}: {decoded:?}");
-            assert_eq!(decoded.connected, decoded.symbols);
+            let without = decoding(directory.path(), signal, place, true).unwrap();
+            let decoded = without.activations.devices[0].decoded.as_ref().unwrap();
+            assert!(decoded.wrong + decoded.missing > decoded.bits / 3, "{place:?}: {decoded:?}");
+            if signal.silent {
+                assert_eq!((decoded.frames_right, decoded.wrong), (0, 0), "{place:?}: {decoded:?}");
+                assert!(decoded.missing >= decoded.bits, "{place:?}: {decoded:?}");
+            }
         }
-        bits += decoded.bits;
-        let decoded = without.activations.devices[0].decoded.as_ref().unwrap();
-        assert!(decoded.wrong + decoded.missing > decoded.bits / 3, "{place:?}: {decoded:?}");
+        assert!(bits > signal.bits || left_out == places.len(), "{}: {bits} bits, {left_out} left out", signal.spec);
     }
-    assert!(bits > 100_000 || left_out == 5, "{bits} bits, {left_out} of 5 left out");
+}
+
+/// Returns the bits that came.
+fn decoded_rightly(signal: &Decoding, place: (&str, Wake), device: &DeviceSummary) -> u64 {
+    let decoded = device.decoded.as_ref().unwrap();
+    assert!(decoded.symbols > 0 && decoded.bits > 0, "{place:?}: {decoded:?}");
+    assert_eq!((&*decoded.signal, u64::from(decoded.symbols_a_block)), (signal.signal.name(), signal.units));
+    // Every block that was processed is whole, but for those that were given up, and one at the end of the run.
+    let whole = signal.units * device.processed.saturating_sub(device.cut + 1);
+    assert!(decoded.symbols + decoded.skipped >= whole, "{place:?}: {decoded:?}");
+    // Where nothing was dropped, lost or given up every bit is right, however late it came.
+    if decoded.skipped + device.cut == 0 {
+        assert_eq!((decoded.wrong, decoded.missing, decoded.connections_lost), (0, 0, 0), "{place:?}: {decoded:?}");
+        assert_eq!((decoded.connected, decoded.frames), (decoded.symbols, decoded.frames_right), "{place:?}");
+    }
+    decoded.bits
 }

@@ -369,6 +369,11 @@ impl DmtState {
         bits::bit_at(&self.receive_ring, index)
     }
 
+    /// Superframes so far whose check was right.
+    pub(crate) fn right_superframes(&self) -> u64 {
+        self.superframes - self.bad_superframes
+    }
+
     pub(crate) fn set_echo_banks(&mut self, banks: u32) {
         self.banks = banks.min(MAX_DMT_BANKS);
     }

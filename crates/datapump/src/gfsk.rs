@@ -30,6 +30,7 @@ pub struct GfskState {
     packets: u64,
     bad_headers: u64,
     bad_payloads: u64,
+    right: u64,
     code: u64,
     seen: [u64; 4],
     sums: [[i64; 4]; 3],
@@ -61,6 +62,8 @@ pub struct GfskStatus {
     pub bad_headers: u64,
     /// Those of them whose payload's check was wrong.
     pub bad_payloads: u64,
+    /// Those of them whose payload's check was right.
+    pub right: u64,
 }
 
 impl GfskState {
@@ -76,8 +79,8 @@ impl GfskState {
 
     /// How it is doing.
     pub fn status(&self) -> GfskStatus {
-        let GfskState { packets, bad_headers, bad_payloads, .. } = *self;
-        GfskStatus { packets, bad_headers, bad_payloads }
+        let GfskState { packets, bad_headers, bad_payloads, right, .. } = *self;
+        GfskStatus { packets, bad_headers, bad_payloads, right }
     }
 
     /// Payload bits so far.
@@ -85,9 +88,19 @@ impl GfskState {
         self.bits_received
     }
 
+    /// The bit with this number, one of the newest 2,048.
+    pub fn bit(&self, index: u64) -> bool {
+        crate::bits::bit_at(&self.ring, index)
+    }
+
     /// Hands on the bits from this number on, of the newest 2,048.
     pub fn bits_since(&self, from: u64, received_bit: &mut impl FnMut(bool)) {
-        (from..self.bits_received).for_each(|index| received_bit(crate::bits::bit_at(&self.ring, index)));
+        (from..self.bits_received).for_each(|index| received_bit(self.bit(index)));
+    }
+
+    /// Sets the filter's taps to zero: a control.
+    pub fn clear_taps(&mut self) {
+        self.taps = [0; TAPS];
     }
 }
 
@@ -128,7 +141,7 @@ impl Gfsk {
     /// One whose filter has no taps but zeros: a control.
     pub fn without_taps() -> Gfsk {
         let mut receiver = Gfsk::new();
-        receiver.state.taps = [0; TAPS];
+        receiver.state.clear_taps();
         receiver
     }
 
@@ -206,6 +219,6 @@ mod tests {
     #[test]
     fn the_layout_is_that_of_the_c_source() {
         // As the C source asserts.
-        assert_eq!(size_of::<GfskState>(), 2_656);
+        assert_eq!(size_of::<GfskState>(), 2_664);
     }
 }

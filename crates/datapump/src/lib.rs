@@ -8,21 +8,24 @@
 //! * [`Dmt`]: the datapump of a DSL modem, for real (`c/dmt.h` and its parts): transforms, tones that bear as many bits as
 //!   the line lets them, an equalizer of one tap a tone, echo canceller, superframes with a check, retraining.
 //! * [`Gfsk`]: the baseband of a Bluetooth receiver, for real (`c/gfsk.h`): filter, access code, header, payload, checks.
-//! * [`DmtDecoder`]: a device whose work is that datapump at a signal that was made beforehand, whose bits are known
-//!   (`c/decode.h`, `c/dmt_decode.h`).
+//! * [`Dsss`]: the baseband of an 802.11b receiver, for real (`c/dsss.h` and its parts): Barker and complementary codes.
+//! * [`Decoder`]: a device whose work is one of these three at a signal that was made beforehand, whose bits are known
+//!   (`c/decode.h`, `c/dmt_decode.h`, `c/gfsk_decode.h`, `c/dsss_decode.h`).
 //!
 //! All have a fixed layout, so that a BPF program and the process that loaded it can share them.
 
 mod bits;
 mod decode;
 mod dmt;
+mod dsss;
 mod gfsk;
 mod line;
 mod pump;
 mod qam;
 
-pub use decode::{DecodingCounts, DmtDecoder, DmtDecoderState, Signal, SignalUnit};
+pub use decode::{Brought, DecodeUnits, Decoder, DecoderState, DecodingCounts, DmtEnd, Receiver, Signal, SignalUnit};
 pub use dmt::{Dmt, DmtOptions, DmtSize, DmtState, DmtStatus, End, MAX_DMT_BANKS};
+pub use dsss::{DSSS_UNIT, Dsss, DsssRate, DsssState, DsssStatus, dsss_frame, dsss_packet};
 pub use gfsk::{GFSK_PAYLOAD, GFSK_SAMPLES_A_BIT, GFSK_UNIT, Gfsk, GfskState, GfskStatus, gfsk_packet, gfsk_payload};
 pub use line::Line;
 pub use pump::{PUMP_RING, Pump, TAPS};

@@ -1,8 +1,9 @@
 //! Profiles in TOML: those that are shipped, and those of users.
 
 use crate::Error;
+use crate::Signal;
 use crate::notation::{parse_period, parse_want, written_rate};
-use crate::profile::{DEFAULT_WANT_S, OnMiss, Printed, Profile, Signal, Source, Sources, Unit};
+use crate::profile::{DEFAULT_WANT_S, OnMiss, Printed, Profile, Source, Sources, Unit};
 use punctual_recording::{BareUnit, parse_duration};
 use serde::Deserialize;
 use std::sync::LazyLock;

@@ -38,11 +38,13 @@ mod notation;
 mod pc99;
 mod profile;
 mod sampling;
+mod signal;
 
 pub use catalogue::{Catalogue, nearest};
 pub use error::Error;
 pub use judge::{Judge, Underrun};
 pub use notation::{parse_period, parse_want};
 pub use pc99::{Pc99, pc99};
-pub use profile::{DEFAULT_WANT_S, OnMiss, Printed, Profile, Signal, Source, Sources, Unit};
+pub use profile::{DEFAULT_WANT_S, OnMiss, Printed, Profile, Source, Sources, Unit};
 pub use sampling::Sampling;
+pub use signal::Signal;

@@ -1,6 +1,7 @@
 //! One device.
 
 use crate::Error;
+use crate::Signal;
 use crate::notation::{parse_period, written_rate};
 
 /// The mean time between underruns that users of a device expect unless its profile says otherwise, s.
@@ -112,34 +113,6 @@ impl Unit {
             Unit::Sample => "sample",
             Unit::Slot => "slot",
             Unit::Cycle => "cycle",
-        }
-    }
-}
-
-/// What a device decodes, where that is known here and not only how long it takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Signal {
-    /// The downstream of a DSL in the shape of G.lite: 128 tones, 272 samples a symbol.
-    GLite,
-    /// The same in the shape of full-rate DSL: 256 tones, 544 samples a symbol.
-    FullRateDsl,
-}
-
-impl Signal {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Signal::GLite => "G.lite",
-            Signal::FullRateDsl => "full-rate DSL",
-        }
-    }
-
-    /// Samples of a symbol, 246.4 us.
-    pub fn symbol_samples(self) -> u32 {
-        match self {
-            Signal::GLite => 272,
-            Signal::FullRateDsl => 544,
         }
     }
 }

@@ -17,12 +17,10 @@ const MODEM_RING: u32 = 512;
 const NOMINAL: u32 = 16;
 
 impl Sampling {
-    /// As a profile is run unless it is asked otherwise: whole symbols where it decodes a signal.
+    /// As a profile is run unless it is asked otherwise: whole units where it decodes a signal.
     pub fn of(profile: &Profile) -> Sampling {
         let Some(signal) = profile.signal else { return Sampling::filtered(profile) };
-        // 4,058.8 symbols a second: 17 ms are 69 of them.
-        let symbols = (u128::from(profile.period_ns) * 69 + 8_500_000) / 17_000_000;
-        let samples = u32::try_from(symbols.max(1)).unwrap_or(u32::MAX).saturating_mul(signal.symbol_samples());
+        let samples = signal.units_in(profile.period_ns).saturating_mul(signal.unit_samples());
         Sampling { samples, ring: samples.saturating_mul(profile.buffers) }
     }
 
@@ -57,6 +55,11 @@ mod tests {
         assert_eq!(of("modem"), Sampling { samples: 64, ring: 512 });
         assert_eq!(of("adsl"), Sampling { samples: 16 * 272, ring: 48 * 272 });
         assert_eq!(of("dsl 1ms"), Sampling { samples: 4 * 544, ring: 12 * 544 });
+        assert_eq!(of("dsl 100us"), Sampling { samples: 544, ring: 3 * 544 });
+        assert_eq!(of("bluetooth"), Sampling { samples: 5 * 250, ring: 10 * 250 });
+        assert_eq!(of("bluetooth 625us"), Sampling { samples: 10 * 250, ring: 20 * 250 });
+        assert_eq!(of("wifi"), Sampling { samples: 3 * 264, ring: 6 * 264 });
+        assert_eq!(of("wifi 96ms x3"), Sampling { samples: 1_000 * 264, ring: 3_000 * 264 });
         assert_eq!(of("audio64"), Sampling { samples: 64, ring: 128 });
         for profile in Catalogue::shipped().profiles() {
             let sampling = Sampling::of(profile);

@@ -1,4 +1,5 @@
-//! A telephone line: what becomes of samples on their way from one end to the other, 7,200 of them a second.
+//! A telephone line: what becomes of samples on their way from one end to the other, 7,200 of them a second. And the air
+//! between radios ([`Air`]).
 //!
 //! In each direction a sample passes the band of a telephone line, waits for its delay, may be shifted in frequency,
 //! has noise and the echo of what that end itself sends added to it, and is companded as in the network. The same
@@ -14,11 +15,14 @@
 //! assert!(heard[10] > 5_000);
 //! ```
 
+mod air;
 mod companding;
 mod filter;
 mod noise;
 mod shift;
+mod turning;
 
+pub use air::{Air, AirOptions};
 pub use companding::Law;
 
 use filter::Filter;

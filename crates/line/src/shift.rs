@@ -1,5 +1,6 @@
 //! A shift of every frequency, as carrier systems made that were not tuned alike.
 
+use crate::turning::Turning;
 use std::collections::VecDeque;
 
 /// Every other tap of a Hilbert transform of 63 taps, from the middle outwards; 1 is 2^15. Those between are 0.
@@ -11,20 +12,14 @@ const MIDDLE: usize = 31;
 #[derive(Debug, Clone)]
 pub(crate) struct Shift {
     samples: VecDeque<f64>,
-    step: (f64, f64),
-    turned: (f64, f64),
-    count: u32,
+    carrier: Turning,
 }
 
 impl Shift {
     /// By so many Hz, at 7,200 samples a second.
     pub(crate) fn new(hertz: f64) -> Shift {
-        let angle = std::f64::consts::TAU * hertz / 7_200.0;
-        let square = angle * angle;
-        // At most 0.0175: the series are exact to the last bit or two.
-        let cosine = 1.0 - square / 2.0 * (1.0 - square / 12.0 * (1.0 - square / 30.0));
-        let sine = angle * (1.0 - square / 6.0 * (1.0 - square / 20.0 * (1.0 - square / 42.0)));
-        Shift { samples: VecDeque::from(vec![0.0; 2 * MIDDLE + 1]), step: (cosine, sine), turned: (1.0, 0.0), count: 0 }
+        let carrier = Turning::by(std::f64::consts::TAU * hertz / 7_200.0);
+        Shift { samples: VecDeque::from(vec![0.0; 2 * MIDDLE + 1]), carrier }
     }
 
     pub(crate) fn pass(&mut self, sample: f64) -> f64 {
@@ -36,16 +31,7 @@ impl Shift {
             (self.samples[MIDDLE - distance] - self.samples[MIDDLE + distance]) * f64::from(*tap)
         });
         let imaginary = beside.sum::<f64>() / 32_768.0;
-        let ((x, y), (cosine, sine)) = (self.turned, self.step);
-        let shifted = self.samples[MIDDLE] * x - imaginary * y;
-        self.turned = (x * cosine - y * sine, x * sine + y * cosine);
-        self.count += 1;
-        if self.count == 1_024 {
-            self.count = 0;
-            let (x, y) = self.turned;
-            let length = (x * x + y * y).sqrt();
-            self.turned = (x / length, y / length);
-        }
-        shifted
+        let (x, y) = self.carrier.next();
+        self.samples[MIDDLE] * x - imaginary * y
     }
 }

@@ -1,6 +1,5 @@
 //! What a device's thread and the rest of the program tell each other: atomics, nothing that blocks.
 
-use super::signal::{numbers, of_numbers};
 use punctual_datapump::{DecodingCounts, Line};
 use punctual_kernel::watchdog;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -36,7 +35,7 @@ pub(super) struct Control {
     pub(super) not_admitted: AtomicU64,
     /// Records for which the queue had no room.
     pub(super) lost_records: AtomicU64,
-    decoding: [AtomicU64; 7],
+    decoding: [AtomicU64; DecodingCounts::NUMBERS],
     arrived: AtomicU64,
     taken: AtomicU64,
     coalesced: AtomicU64,
@@ -90,14 +89,14 @@ impl Control {
     /// Tells the others how far the decoding has come.
     #[inline]
     pub(super) fn publish_decoding(&self, decoding: &DecodingCounts) {
-        for (place, number) in self.decoding.iter().zip(numbers(decoding)) {
+        for (place, number) in self.decoding.iter().zip(decoding.numbers()) {
             place.store(number, Relaxed);
         }
     }
 
     /// How far it had come when that was last told.
     pub(super) fn decoding(&self) -> DecodingCounts {
-        of_numbers(std::array::from_fn(|index| self.decoding[index].load(Relaxed)))
+        DecodingCounts::of_numbers(std::array::from_fn(|index| self.decoding[index].load(Relaxed)))
     }
 
     /// How the line stood when it was last told.

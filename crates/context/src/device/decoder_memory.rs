@@ -1,6 +1,6 @@
-//! The memory in which a device's BPF programs decode: `bpf/device_dmt.h`.
+//! The memory in which a device's BPF programs decode: `bpf/device_decode.h`.
 
-use punctual_datapump::{DecodingCounts, DmtDecoderState, Signal, SignalUnit};
+use punctual_datapump::{Decoder, DecodingCounts, Signal, SignalUnit};
 use punctual_kernel::Refused;
 use punctual_kernel::bpf::{LoadedObject, SharedMemory};
 use std::sync::atomic::{Ordering, fence};
@@ -20,28 +20,26 @@ impl DecoderMemory {
         Ok(DecoderMemory(object.shared_array(".data.decoder")?))
     }
 
-    fn record(&self) -> *mut DmtDecoderState {
-        self.0.at::<DmtDecoderState>(0, 1).as_ptr()
-    }
-
     /// Sets the decoder up; only before the interrupt begins.
-    pub(super) fn set(&self, state: &DmtDecoderState) {
-        // SAFETY: within the mapping (`at` checked); no program is at it, and both are numbers without addresses.
-        unsafe { std::ptr::copy_nonoverlapping(state, self.record(), 1) }
+    pub(super) fn set(&self, decoder: &Decoder) {
+        let bytes = decoder.bytes();
+        let place = self.0.at::<u8>(0, bytes.len()).as_ptr();
+        // SAFETY: within the mapping (`at` checked); no program is at it, and they are numbers without addresses.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, bytes.len()) }
         fence(Ordering::SeqCst);
     }
 
     /// How far it has come.
     pub(super) fn decoding(&self) -> DecodingCounts {
-        // SAFETY: within the mapping (`at` checked), which lives as long as this.
-        unsafe { DmtDecoderState::shared_counts(self.record()) }
+        // SAFETY: within the mapping (`at` checked), which lives as long as this; whole words, which a program may be changing.
+        unsafe { self.0.at::<DecodingCounts>(0, 1).as_ptr().read_volatile() }
     }
 
-    /// Everything that it knows, while no program is at it.
+    /// So many bytes of everything that it knows, while no program is at it.
     #[cfg(test)]
-    pub(super) fn state(&self) -> Box<DmtDecoderState> {
+    pub(super) fn bytes(&self, count: usize) -> Vec<u8> {
         fence(Ordering::SeqCst);
-        // SAFETY: within the mapping; it is numbers, and nobody writes them now.
-        unsafe { Box::new((*self.record()).clone()) }
+        // SAFETY: within the mapping (`at` checked); they are numbers, and nobody writes them now.
+        unsafe { std::slice::from_raw_parts(self.0.at::<u8>(0, count).as_ptr(), count).to_vec() }
     }
 }

@@ -5,15 +5,15 @@ use super::check::refuse;
 use super::kernel_side::KernelSide;
 use super::rig::{DeviceSetup, KERNEL_SHARE};
 use super::signal::Received;
-use punctual_datapump::{DmtDecoder, DmtDecoderState, MAX_DMT_BANKS, Pump};
+use punctual_datapump::{Decoder, Pump};
 use punctual_kernel::{Refused, clock};
+use punctual_recording::counted;
 
 /// Taps of a bank of the echo canceller.
 const BANK: u32 = 64;
-/// How often symbols are timed; the shortest time is taken.
+/// How often units are timed; the shortest time is taken.
 const TRIALS: usize = 9;
-/// Symbols that are timed together; in the kernel as many as fit into this time, ns: it gives a bout of work up after 5 ms.
-const SYMBOLS: u32 = 8;
+/// In the kernel as many are timed together as fit into this time, ns: it gives a bout of work up after 5 ms.
 const MAX_TRIAL_NS: u64 = 1_500_000;
 /// Decoding may take this many times as long as was asked for in interrupt and softirq context, and no more.
 const MAX_EXCESS: f64 = 1.5;
@@ -30,14 +30,15 @@ pub enum Job {
         /// Samples in a block.
         samples: u32,
     },
-    /// Symbols of a signal are decoded, with as many taps of the echo canceller as come closest to the time asked for.
+    /// Units of a signal are decoded, with as many taps of the echo canceller, where there is one, as come closest to the time
+    /// asked for.
     Decode {
         /// Taps, 64 in a bank.
         taps: u32,
-        /// Of a symbol, ns.
-        symbol_ns: f64,
-        /// Symbols in a block.
-        symbols: u32,
+        /// Of a unit, ns.
+        unit_ns: f64,
+        /// Units in a block.
+        units: u32,
     },
 }
 
@@ -53,24 +54,27 @@ impl Job {
         kernel: Option<&KernelSide>,
     ) -> Result<Job, Refused> {
         let kernel = kernel.filter(|_| setup.context.is_in_kernel());
-        let symbols = setup.decodes.map_or(1, |decodes| decodes.units_in(setup.period_ns));
+        let units = (setup.samples / received.decodes.unit_samples()).max(1);
+        let (timed, max_banks) = (received.decodes.timed_units(), received.decodes.max_banks());
         let time = |banks: u32| match kernel {
-            Some(kernel) => in_kernel(kernel, &received.device(banks, symbols, false)),
-            None => Ok(natively(received.native(banks, symbols, false))),
+            Some(kernel) => in_kernel(kernel, &received.device(banks, units, false), timed),
+            None => Ok(natively(received.device(banks, units, false), timed)),
         };
         // The time grows by as much with each bank.
-        let (one, three) = (time(1)?, time(3)?);
-        let symbol_ns = |banks: u32| (one + (f64::from(banks) - 1.0) * (three - one).max(0.0) / 2.0).max(1.0);
-        let block_ns = |banks: u32| symbol_ns(banks) * f64::from(symbols);
+        let one = time(max_banks.min(1))?;
+        let three = if max_banks >= 3 { time(3)? } else { one };
+        let unit_ns = |banks: u32| (one + (f64::from(banks) - 1.0) * (three - one).max(0.0) / 2.0).max(1.0);
+        let block_ns = |banks: u32| unit_ns(banks) * f64::from(units);
         let asked = setup.compute_ns as f64;
         let most = setup.period_ns as f64 * if kernel.is_some() { KERNEL_SHARE } else { 1.0 };
-        let fitting = (0..=MAX_DMT_BANKS).filter(|banks| block_ns(*banks) <= most);
+        let fitting = (0..=max_banks).filter(|banks| block_ns(*banks) <= most);
         let closest =
             fitting.min_by(|one, other| (block_ns(*one) - asked).abs().total_cmp(&(block_ns(*other) - asked).abs()));
         let takes = || {
             let show = |time: f64| punctual_recording::format_ns(time as u64);
             format!(
-                "to decode {symbols} of its symbols takes {} here in {} context, {} of every {} were asked for",
+                "to decode {} of its signal takes {} here in {} context, {} of every {} were asked for",
+                counted(units, "unit"),
                 show(block_ns(0)),
                 setup.context,
                 show(asked),
@@ -80,14 +84,14 @@ impl Job {
         let Some(banks) = closest.filter(|banks| kernel.is_none() || block_ns(*banks) <= asked * MAX_EXCESS) else {
             return Err(refuse(setup, takes() + ": give more with compute=, a longer period, or --work filter"));
         };
-        Ok(Job::Decode { taps: banks * BANK, symbol_ns: symbol_ns(banks), symbols })
+        Ok(Job::Decode { taps: banks * BANK, unit_ns: unit_ns(banks), units })
     }
 
     /// In a block.
     pub(super) fn units(&self) -> u64 {
         match *self {
             Job::Filter { passes, samples, .. } => u64::from(passes) * u64::from(samples),
-            Job::Decode { symbols, .. } => symbols.into(),
+            Job::Decode { units, .. } => units.into(),
         }
     }
 
@@ -95,7 +99,7 @@ impl Job {
     pub(super) fn unit_ns(&self) -> f64 {
         match *self {
             Job::Filter { speed, .. } => speed.unit_ns,
-            Job::Decode { symbol_ns, .. } => symbol_ns,
+            Job::Decode { unit_ns, .. } => unit_ns,
         }
     }
 
@@ -112,39 +116,39 @@ impl Job {
     }
 }
 
-fn natively(mut decoder: DmtDecoder) -> f64 {
+fn natively(mut decoder: Decoder, units: u32) -> f64 {
     let times = (0..TRIALS).map(|_| {
         let began = clock::monotonic_ns();
-        decoder.run(SYMBOLS.into());
+        decoder.run(units.into());
         clock::monotonic_ns() - began
     });
-    times.min().unwrap_or(0) as f64 / f64::from(SYMBOLS)
+    times.min().unwrap_or(0) as f64 / f64::from(units)
 }
 
-fn in_kernel(kernel: &KernelSide, decoder: &DmtDecoderState) -> Result<f64, Refused> {
+fn in_kernel(kernel: &KernelSide, decoder: &Decoder, units: u32) -> Result<f64, Refused> {
     let first = (0..3).filter_map(|_| kernel.time_decoding(decoder, 1).ok()).min();
     let Some(first) = first else {
-        let reason = "a symbol was not decoded within 5 ms: this processor is too slow for that in the kernel";
+        let reason = "a unit was not decoded within 5 ms: this processor is too slow for that in the kernel";
         return Err(Refused::because("calibrating the work", reason));
     };
-    let symbols = (MAX_TRIAL_NS / first.max(1)).clamp(1, SYMBOLS.into()) as u32;
+    let units = (MAX_TRIAL_NS / first.max(1)).clamp(1, units.into()) as u32;
     // One that the host or an interrupt made too long is given up by the program, and says nothing.
-    let times = (0..TRIALS).filter_map(|_| kernel.time_decoding(decoder, symbols).ok());
-    Ok(times.min().map_or(first as f64, |time| time as f64 / f64::from(symbols)))
+    let times = (0..TRIALS).filter_map(|_| kernel.time_decoding(decoder, units).ok());
+    Ok(times.min().map_or(first as f64, |time| time as f64 / f64::from(units)))
 }
 
 /// The work itself, in the processor's own code or to be handed to the kernel.
 pub(super) enum Work {
     Filter(Box<Pump>),
-    Decode(DmtDecoder),
+    Decode(Decoder),
 }
 
 impl Work {
     /// The work of a block of this device.
     pub(super) fn of(setup: &DeviceSetup, job: &Job, received: Option<&Received>) -> Work {
         match (job, received) {
-            (Job::Decode { taps, symbols, .. }, Some(received)) => {
-                Work::Decode(received.native(taps / BANK, *symbols, setup.without_taps))
+            (Job::Decode { taps, units, .. }, Some(received)) => {
+                Work::Decode(received.device(taps / BANK, *units, setup.without_taps))
             }
             _ => Work::Filter(Box::new(Pump::new(job.passes()))),
         }

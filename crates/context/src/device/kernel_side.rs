@@ -5,15 +5,22 @@ use super::decoder_memory::DecoderMemory;
 use super::job::Work;
 use super::memory::{Activation, Configuration, DeviceMemory, DeviceRecord, field};
 use super::phase::Phase;
-use super::signal::Received;
+use super::signal::{Decodes, Received};
 use crate::interrupt::{InterruptSource, SourceTable};
-use punctual_datapump::{DecodingCounts, DmtDecoderState, Line, Pump};
+use punctual_datapump::{Decoder, DecodingCounts, Line, Pump};
 use punctual_kernel::bpf::LoadedObject;
 use punctual_kernel::callbacks::CallbackCounts;
 use punctual_kernel::features::{ATOMICS, CALLED_PROGRAMS, Feature, LOOPS, TIMERS, explain};
 use punctual_kernel::{Refused, clock, host, per_cpu};
 use std::mem::offset_of;
 use std::os::fd::BorrowedFd;
+
+/// The programs that were compiled of this source.
+macro_rules! object {
+    ($name:literal) => {
+        include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".bpf.o"))
+    };
+}
 
 /// What a device's interrupt does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,16 +47,20 @@ impl Mode {
 
     pub(crate) fn object(self) -> &'static [u8] {
         match self {
-            Mode::Work => include_bytes!(concat!(env!("OUT_DIR"), "/device_irq.bpf.o")),
-            Mode::Softirq | Mode::Wake => include_bytes!(concat!(env!("OUT_DIR"), "/device_softirq.bpf.o")),
+            Mode::Work => object!("device_irq"),
+            Mode::Softirq | Mode::Wake => object!("device_softirq"),
         }
     }
 
     /// The same, where the work is to decode.
-    fn decoding_object(self) -> &'static [u8] {
-        match self {
-            Mode::Work => include_bytes!(concat!(env!("OUT_DIR"), "/device_irq_dmt.bpf.o")),
-            Mode::Softirq | Mode::Wake => include_bytes!(concat!(env!("OUT_DIR"), "/device_softirq_dmt.bpf.o")),
+    fn decoding_object(self, decodes: Decodes) -> &'static [u8] {
+        match (self, decodes) {
+            (Mode::Work, Decodes::Dmt(_)) => object!("device_irq_dmt"),
+            (Mode::Work, Decodes::Gfsk) => object!("device_irq_gfsk"),
+            (Mode::Work, Decodes::Dsss) => object!("device_irq_dsss"),
+            (_, Decodes::Dmt(_)) => object!("device_softirq_dmt"),
+            (_, Decodes::Gfsk) => object!("device_softirq_gfsk"),
+            (_, Decodes::Dsss) => object!("device_softirq_dsss"),
         }
     }
 }
@@ -132,13 +143,13 @@ impl KernelSide {
         };
         let (elf, units) = received.map_or_else(
             || (mode.object(), 1),
-            |received| (mode.decoding_object(), received.signal.units().len() as u32),
+            |received| (mode.decoding_object(received.decodes), received.decoder.signal().units().len() as u32),
         );
         let sizes = [("wakes", ring_bytes()), ("signal", units)];
         let object = LoadedObject::load_sized("device", elf, Some(&configuration.bytes()), &sizes)
             .map_err(|refused| explain(refused, mode.needed()))?;
         let memory = DeviceMemory::new(object.shared_globals()?);
-        let decoder = received.map(|received| DecoderMemory::new(&object, &received.signal)).transpose()?;
+        let decoder = received.map(|received| DecoderMemory::new(&object, received.decoder.signal())).transpose()?;
         if mode != Mode::Work {
             object.call("prepare", &mut [0; 8])?;
         }
@@ -154,12 +165,12 @@ impl KernelSide {
         Ok(self.memory.read(|record| field!(record, calibrated)))
     }
 
-    /// How long so many symbols take to decode here, ns.
-    pub(super) fn time_decoding(&self, state: &DmtDecoderState, symbols: u32) -> Result<u64, Refused> {
-        if let Some(decoder) = &self.decoder {
-            decoder.set(state);
+    /// How long so many units take to decode here, ns.
+    pub(super) fn time_decoding(&self, decoder: &Decoder, units: u32) -> Result<u64, Refused> {
+        if let Some(memory) = &self.decoder {
+            memory.set(decoder);
         }
-        self.object.call("calibrate", &mut symbols.to_ne_bytes())?;
+        self.object.call("calibrate", &mut units.to_ne_bytes())?;
         Ok(self.memory.read(|record| field!(record, calibrated)))
     }
 
@@ -181,7 +192,7 @@ impl KernelSide {
             Work::Decode(decoder) => {
                 self.memory.set_work(line, &Pump::new(1), units);
                 if let Some(memory) = &self.decoder {
-                    memory.set(decoder.state());
+                    memory.set(decoder);
                 }
             }
         }
@@ -242,9 +253,7 @@ impl KernelSide {
 
 #[cfg(test)]
 mod tests {
-    use super::super::signal::Decodes;
     use super::*;
-    use punctual_datapump::DmtSize;
     use std::time::{Duration, Instant};
 
     const SAMPLES: u64 = 1_000_000;
@@ -280,12 +289,16 @@ mod tests {
         Ok((side.memory.pump(), side.counts().levels))
     }
 
-    /// Decodes in this mode until so many blocks of four symbols were processed.
-    fn decoded(mode: Mode, received: &Received, blocks: u64) -> Result<(Box<DmtDecoderState>, KernelCounts), Refused> {
+    /// Decodes in this mode until so many blocks of four units were processed.
+    fn decoded(
+        mode: Mode,
+        received: &Received,
+        blocks: u64,
+    ) -> Result<(Vec<u8>, DecodingCounts, KernelCounts), Refused> {
         let mut side = KernelSide::load_with(mode, Some(received), 0)?;
-        // In the emulator of a test a symbol takes a millisecond.
-        let work = Work::Decode(received.native(1, 4, false));
-        side.prepare(&Line::new(12_000_000, 4 * 272, 0, false), &work, 4)?;
+        // In the emulator of a test a symbol of a DSL takes a millisecond.
+        let work = Work::Decode(received.device(1, 4, false));
+        side.prepare(&Line::new(12_000_000, 4 * received.decodes.unit_samples(), 0, false), &work, 4)?;
         let cpu = *punctual_kernel::scheduling::allowed_cpus().last().expect("a CPU");
         side.start(cpu, 12_000_000)?;
         let began = Instant::now();
@@ -295,32 +308,36 @@ mod tests {
         }
         side.stop();
         std::thread::sleep(Duration::from_millis(20));
-        Ok((side.decoder.as_ref().expect("it decodes").state(), side.counts()))
+        let memory = side.decoder.as_ref().expect("it decodes");
+        Ok((memory.bytes(received.decoder.bytes().len()), side.decoding(), side.counts()))
     }
 
     #[test]
-    fn machine_a_dsl_is_decoded_to_the_same_bits_in_every_context() {
-        let received = Received::make(Decodes::Dmt(DmtSize::Lite)).unwrap();
-        for (mode, level) in [(Mode::Work, 4), (Mode::Softirq, 2)] {
-            let (state, counts) = match decoded(mode, &received, 200) {
-                Ok(decoded) => decoded,
-                Err(refused) => {
-                    punctual_testing::skip(&format!("a DSL in {mode:?}"), refused);
+    fn machine_a_signal_is_decoded_to_the_same_bits_in_every_context() {
+        for decodes in Decodes::ALL {
+            let received = Received::make(decodes).unwrap();
+            for (mode, level) in [(Mode::Work, 4), (Mode::Softirq, 2)] {
+                let (bytes, counted, counts) = match decoded(mode, &received, 75) {
+                    Ok(decoded) => decoded,
+                    Err(refused) => {
+                        punctual_testing::skip(&format!("{decodes:?} in {mode:?}"), refused);
+                        continue;
+                    }
+                };
+                assert!(counted.units >= 300 && counted.bits > 3_000, "{decodes:?}, {mode:?}: {counted:?}");
+                assert!(counts.levels == level || counts.levels == 0, "{decodes:?}, {mode:?}: {:#b}", counts.levels);
+                // Where the machine kept it from its time, blocks may have been given up: then bits are missing.
+                if counts.cut + counts.refused > 0 {
                     continue;
                 }
-            };
-            let counted = state.counts();
-            assert!(counted.units >= 800 && counted.bits > 200_000, "{mode:?}: {counted:?}");
-            assert!(counts.levels == level || counts.levels == 0, "{mode:?}: {:#b}", counts.levels);
-            // Where the machine kept it from its time, blocks may have been given up: then bits are missing.
-            if counts.cut + counts.refused == 0 {
-                assert_eq!((counted.wrong, counted.missing, counted.restarts), (0, 0, 0), "{mode:?}: {counted:?}");
-                let mut native = received.native(1, 4, false);
+                assert_eq!((counted.wrong, counted.missing, counted.restarts), (0, 0, 0), "{decodes:?}, {mode:?}");
+                assert_eq!((counted.frames > 0, counted.frames), (true, counted.frames_right), "{decodes:?}, {mode:?}");
+                let mut native = received.device(1, 4, false);
                 for block in 0..counted.units / 4 {
                     native.begin_block(block);
                     native.run(4);
                 }
-                assert!(*native.state() == *state, "{mode:?}: it differs after {} symbols", counted.units);
+                assert!(native.bytes() == bytes, "{decodes:?}, {mode:?}: it differs after {} units", counted.units);
             }
         }
     }

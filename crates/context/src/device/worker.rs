@@ -204,7 +204,7 @@ fn work(mut setup: WorkerSetup) {
                 }
                 control.publish(&setup.line);
                 if let Work::Decode(decoder) = &setup.work {
-                    control.publish_decoding(&decoder.state().counts());
+                    control.publish_decoding(&decoder.counts());
                 }
                 if setup.queue.push(activation).is_err() {
                     control.lost_records.fetch_add(1, Relaxed);

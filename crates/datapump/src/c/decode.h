@@ -9,9 +9,18 @@
 #ifndef PUNCTUAL_DECODE_H
 #define PUNCTUAL_DECODE_H
 
-#include <linux/types.h>
+#include "bits.h"
 
 #define DECODE_INLINE static inline __attribute__((always_inline))
+
+/* Calls a function for each of so many places of a unit at work; for BPF whoever includes this brings another. */
+#ifndef DECODE_EACH
+#define DECODE_EACH(w, count, work)                                    \
+	do {                                                           \
+		for (__u32 each = 0, all = (count); each < all; each++) \
+			work(w, each);                                 \
+	} while (0)
+#endif
 
 /* Words of 32 bits for the bits of a unit, and samples. */
 #define UNIT_WORDS 32
@@ -20,6 +29,8 @@
 struct signal_unit {
 	__u32 bits;			/* that it brings */
 	__u32 before;			/* bits of the repeated part before it */
+	__u32 frames;			/* that end in it */
+	__u32 frames_before;		/* that end in the repeated part before it */
 	__u32 known[UNIT_WORDS];	/* 32 in a word, the lowest first */
 	__s16 samples[UNIT_SAMPLES];
 };
@@ -32,8 +43,11 @@ struct decoding {
 	__u64 missing;		/* bits known and not received, those of units that nobody worked on included */
 	__u64 skipped;		/* units that nobody worked on */
 	__u64 restarts;		/* connections that were lost: the signal began anew */
+	__u64 frames;		/* that ended, those of units that nobody worked on included */
+	__u64 frames_right;	/* that were received and whose check was right */
 	__u64 next_block;	/* the number of the block that comes next, where none is skipped */
 	__u64 known_bits;	/* of the repeated part */
+	__u64 known_frames;
 	__u32 place;		/* of the next unit in the signal */
 	__u32 start_up;		/* units before the repeated part */
 	__u32 length;		/* units in all */
@@ -53,13 +67,6 @@ DECODE_INLINE __u32 bits_from(const __u32 *ring, __u32 words, __u32 first)
 	return shift ? low >> shift | high << (32 - shift) : low;
 }
 
-DECODE_INLINE __u32 bits_set(__u32 word)
-{
-	word -= word >> 1 & 0x55555555;
-	word = (word & 0x33333333) + (word >> 2 & 0x33333333);
-	return ((word + (word >> 4)) & 0x0f0f0f0f) * 0x01010101u >> 24;
-}
-
 /*
  * So many bits were received of a unit, from this one of the ring on. Where they are not as many as they should be the
  * last ones are compared: what lacks, or is too much, is what stands before them.
@@ -70,6 +77,7 @@ DECODE_INLINE void decoding_begin_unit(struct decoding *d, const struct signal_u
 	__u32 surplus = received > known ? received - known : 0;
 
 	d->bits += known;
+	d->frames += unit->frames;
 	d->missing += lacking;
 	d->wrong += surplus;
 	d->known_from = lacking;
@@ -92,10 +100,12 @@ DECODE_INLINE void decoding_compare(struct decoding *d, const struct signal_unit
 	d->wrong += bits_set(wrong);
 }
 
-/* The next unit; where the connection was lost, the first of all. */
-DECODE_INLINE void decoding_end_unit(struct decoding *d, __u32 lost)
+/* The next unit, after so many frames whose check was right; where the connection was lost, the first of all. */
+DECODE_INLINE void decoding_end_unit(struct decoding *d, __u32 connected, __u32 frames_right, __u32 lost)
 {
 	d->units++;
+	d->connected += connected;
+	d->frames_right += frames_right;
 	if (d->left_of_block)
 		d->left_of_block--;
 	d->place = d->place + 1 >= d->length ? d->start_up : d->place + 1;
@@ -137,6 +147,14 @@ DECODE_INLINE __u64 decoding_pass_over(struct decoding *d, __u64 units)
 	rounds = place / round;
 	d->place = d->start_up + (__u32)(place % round);
 	return rounds;
+}
+
+/* What is missing of them: so many whole rounds, and from the unit before which so much came to this one. */
+DECODE_INLINE void decoding_miss(struct decoding *d, const struct signal_unit *unit, __u64 rounds, __u64 bits_before,
+				 __u64 frames_before)
+{
+	d->missing += rounds * d->known_bits + unit->before - bits_before;
+	d->frames += rounds * d->known_frames + unit->frames_before - frames_before;
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * A DSL modem that decodes a signal. What its other end sends was made beforehand; the echo of what it sends itself is
- * made here, from what it sends. Whoever runs it brings loops as for dmt_step.h, and DMT_DECODE_EACH(w, count, work).
+ * made here, from what it sends.
  */
 #ifndef PUNCTUAL_DMT_DECODE_H
 #define PUNCTUAL_DMT_DECODE_H
@@ -35,20 +35,20 @@ DMT_INLINE void dmt_compare_bits(struct dmt_decoding *w, __u32 index)
 }
 
 /* Works on the next symbol of the signal. */
-DMT_INLINE void dmt_decode_symbol(struct dmt_decoding *w)
+DMT_INLINE void dmt_decode_unit(struct dmt_decoding *w)
 {
 	struct dmt_decoder *decoder = w->decoder;
 	struct dmt *d = &decoder->pump;
 	__u32 connected = d->stage == DMT_CONNECTED, given_up = d->retrains + d->failures;
-	__u64 from = d->bits_received;
+	__u64 from = d->bits_received, right = d->superframes - d->bad_superframes;
 
-	DMT_DECODE_EACH(w, d->length / DMT_LOAD, dmt_load_samples);
+	DECODE_EACH(w, d->length / DMT_LOAD, dmt_load_samples);
 	DMT_CALL(dmt_symbol);
 	decoding_begin_unit(&decoder->decoding, w->unit, from, (__u32)(d->bits_received - from));
-	DMT_DECODE_EACH(w, UNIT_WORDS, dmt_compare_bits);
+	DECODE_EACH(w, UNIT_WORDS, dmt_compare_bits);
 	d->bits_taken = d->bits_received;
-	decoder->decoding.connected += connected;
-	decoding_end_unit(&decoder->decoding, d->retrains + d->failures != given_up);
+	decoding_end_unit(&decoder->decoding, connected, (__u32)(d->superframes - d->bad_superframes - right),
+			  d->retrains + d->failures != given_up);
 }
 
 #endif

@@ -15,16 +15,10 @@
 
 #include "dmt_step.h"
 
-#define DMT_DECODE_EACH(w, count, work)                                \
-	do {                                                           \
-		for (__u32 each = 0, all = (count); each < all; each++) \
-			work(w, each);                                 \
-	} while (0)
-
 #include "dmt_decode.h"
 
-_Static_assert(sizeof(struct signal_unit) == 1224, "as in Rust");
-_Static_assert(__builtin_offsetof(struct dmt_decoder, pump) == 120, "as in Rust");
+_Static_assert(sizeof(struct signal_unit) == 1232, "as in Rust");
+_Static_assert(__builtin_offsetof(struct dmt_decoder, pump) == 144, "as in Rust");
 
 _Static_assert(__builtin_offsetof(struct dmt, role) == 64, "as in Rust");
 _Static_assert(__builtin_offsetof(struct dmt, size) == 136, "as in Rust");
@@ -50,7 +44,6 @@ void punctual_dmt_init(struct dmt *dmt);
 void punctual_dmt_run(struct dmt *dmt, const __s16 *received, __s16 *sent);
 
 void punctual_dmt_decode(struct dmt_decoder *decoder, const struct signal_unit *signal, __u64 units);
-void punctual_dmt_begin_block(struct dmt_decoder *decoder, const struct signal_unit *signal, __u64 block);
 
 __u64 punctual_dmt_size(void)
 {
@@ -116,17 +109,6 @@ void punctual_dmt_decode(struct dmt_decoder *decoder, const struct signal_unit *
 	while (units--) {
 		struct dmt_decoding work = { decoder, &signal[decoder->decoding.place] };
 
-		dmt_decode_symbol(&work);
+		dmt_decode_unit(&work);
 	}
-}
-
-void punctual_dmt_begin_block(struct dmt_decoder *decoder, const struct signal_unit *signal, __u64 block)
-{
-	struct decoding *d = &decoder->decoding;
-	__u64 units = decoding_gone(d, block), before = signal[d->place].before, rounds;
-
-	if (!units)
-		return;
-	rounds = decoding_pass_over(d, units);
-	d->missing += rounds * d->known_bits + signal[d->place].before - before;
 }

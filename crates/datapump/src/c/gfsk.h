@@ -9,7 +9,7 @@
 #ifndef PUNCTUAL_GFSK_H
 #define PUNCTUAL_GFSK_H
 
-#include <linux/types.h>
+#include "bits.h"
 
 #define GFSK_INLINE static inline __attribute__((always_inline))
 
@@ -34,7 +34,8 @@ struct gfsk {
 	__u64 bits_received;	/* put into the ring so far */
 	__u64 packets;		/* whose access code was found */
 	__u64 bad_headers;	/* those of them whose header was wrong, */
-	__u64 bad_payloads;	/* and whose payload was */
+	__u64 bad_payloads;	/* and whose payload was; */
+	__u64 right;		/* whose payload's check was right */
 	__u64 code;		/* the access code, its last bit lowest */
 	__u64 seen[GFSK_A_BIT];	/* the newest bits at each place of a bit */
 	__s64 sum_re[GFSK_A_BIT];	/* of the newest 64 turns, which tells how far the carrier is off */
@@ -62,13 +63,6 @@ struct gfsk {
 	__s32 turn_im[GFSK_CODE * GFSK_A_BIT];
 	__u32 ring[GFSK_BITS_WORDS];
 };
-
-GFSK_INLINE __u32 gfsk_ones(__u64 word)
-{
-	word -= word >> 1 & 0x5555555555555555ULL;
-	word = (word & 0x3333333333333333ULL) + (word >> 2 & 0x3333333333333333ULL);
-	return (__u32)(((word + (word >> 4)) & 0x0f0f0f0f0f0f0f0fULL) * 0x0101010101010101ULL >> 56);
-}
 
 /* x^7 + x^4 + 1. */
 GFSK_INLINE __u32 gfsk_whiten(__u32 *state, __u32 bit)
@@ -128,6 +122,7 @@ GFSK_INLINE void gfsk_take_payload(struct gfsk *g, __u32 bit)
 	g->bits_received++;
 	if (++g->index < GFSK_PAYLOAD)
 		return;
+	g->right += g->check == 0;
 	g->bad_payloads += g->check != 0;
 	g->receive = GFSK_HUNT;
 }
@@ -135,7 +130,7 @@ GFSK_INLINE void gfsk_take_payload(struct gfsk *g, __u32 bit)
 /* The place of a bit where the eye is widest, among those where the code was found. */
 GFSK_INLINE void gfsk_look_for_code(struct gfsk *g, __u32 place)
 {
-	if (gfsk_ones(g->seen[place] ^ g->code) <= GFSK_TOLERANCE) {
+	if (bits_set(g->seen[place] ^ g->code) <= GFSK_TOLERANCE) {
 		if (g->receive == GFSK_HUNT) {
 			g->receive = GFSK_PEAK;
 			g->index = 0;

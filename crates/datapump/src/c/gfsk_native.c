@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The Bluetooth receiver as functions of this processor, and what makes the signal that it hears. */
-#include "gfsk.h"
+#include "gfsk_decode.h"
 #include "qam_tables.h"
 
-_Static_assert(sizeof(struct gfsk) == 2656, "as in Rust");
+_Static_assert(sizeof(struct gfsk) == 2664, "as in Rust");
 
 /* The turn of a bit, in 32,768ths, over three bits' time: a bit's frequency through a Gaussian filter with BT = 0.5. */
 static const __s32 gfsk_pulse[12] = { 6, 93, 706, 2659, 5527, 7393, 7393, 5527, 2659, 706, 93, 6 };
@@ -11,6 +11,7 @@ static const __s32 gfsk_pulse[12] = { 6, 93, 706, 2659, 5527, 7393, 7393, 5527, 
 #define GFSK_STEP 20644
 
 void punctual_gfsk_run(struct gfsk *g, const __s16 *samples, __u64 count);
+void punctual_gfsk_decode(struct gfsk_decoder *decoder, const struct signal_unit *signal, __u64 units);
 void punctual_gfsk_modulate(const __u8 *bits, __u64 count, __s16 *samples);
 
 /* So many complex samples, real parts first. */
@@ -18,6 +19,15 @@ void punctual_gfsk_run(struct gfsk *g, const __s16 *samples, __u64 count)
 {
 	for (__u64 sample = 0; sample < count; sample++)
 		gfsk_sample(g, samples[2 * sample], samples[2 * sample + 1]);
+}
+
+void punctual_gfsk_decode(struct gfsk_decoder *decoder, const struct signal_unit *signal, __u64 units)
+{
+	while (units--) {
+		struct gfsk_decoding work = { decoder, &signal[decoder->decoding.place] };
+
+		gfsk_decode_unit(&work);
+	}
 }
 
 static __s32 sine(__u32 angle)

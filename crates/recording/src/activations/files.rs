@@ -197,26 +197,47 @@ pub struct DeviceSummary {
 pub struct DecodedSummary {
     /// What it was.
     pub signal: String,
-    /// Taps of its echo canceller, as many as come closest to the compute time asked for.
+    /// What is decoded together: a symbol of a DSL, or a unit of a radio's samples.
+    #[serde(default = "symbol")]
+    pub unit: String,
+    /// What its bits come in, with a check: a superframe of a DSL, a packet of a radio.
+    #[serde(default = "superframe")]
+    pub frame: String,
+    /// Taps of its echo canceller, as many as come closest to the compute time asked for; a radio has none.
     pub taps: u32,
-    /// Symbols in a block.
+    /// Units in a block.
     pub symbols_a_block: u32,
-    /// One symbol in calibration, ns.
+    /// One unit in calibration, ns.
     pub symbol_ns: u64,
-    /// Symbols that were worked on.
+    /// Units that were worked on.
     pub symbols: u64,
-    /// Those of them during which it was connected.
+    /// Those of them during which it was connected; a radio has no connection to lose, and counts all.
     pub connected: u64,
-    /// Symbols that came and that nobody worked on, because their blocks were dropped, lost, refused or cut.
+    /// Units that came and that nobody worked on, because their blocks were dropped, lost, refused or cut.
     pub skipped: u64,
-    /// Bits that the symbols worked on were known to bring.
+    /// Bits that the units worked on were known to bring.
     pub bits: u64,
     /// Bits received that were not as they should be.
     pub wrong: u64,
-    /// Bits that were not received, those of symbols that nobody worked on included.
+    /// Bits that were not received, those of units that nobody worked on included.
     pub missing: u64,
     /// Connections that were lost; each takes a start-up of about a second to come back.
     pub connections_lost: u64,
+    /// Frames that ended, those in units that nobody worked on included; 0 where they were not counted yet.
+    #[serde(default)]
+    pub frames: u64,
+    /// Frames that were received and whose check was right.
+    #[serde(default)]
+    pub frames_right: u64,
+}
+
+/// Of recordings that knew DSLs alone.
+fn symbol() -> String {
+    "symbol".to_owned()
+}
+
+fn superframe() -> String {
+    "superframe".to_owned()
 }
 
 /// Writes `activations/` and `activations.json` into the directory of a recording.

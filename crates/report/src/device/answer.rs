@@ -104,6 +104,10 @@ struct DeviceRow<'a> {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct DecodedRow<'a> {
     signal: &'a str,
+    /// What `symbols` are: those of a DSL, or units of a radio's samples.
+    unit: &'a str,
+    /// What `frames` are: superframes of a DSL, packets of a radio.
+    frame: &'a str,
     taps: u32,
     symbols_a_block: u32,
     symbol_ns: u64,
@@ -114,12 +118,18 @@ struct DecodedRow<'a> {
     wrong: u64,
     missing: u64,
     connections_lost: u64,
+    /// That ended, received or not.
+    frames: u64,
+    /// That were received with a check that was right.
+    frames_right: u64,
 }
 
 impl<'a> DecodedRow<'a> {
     fn new(decoded: &'a DecodedSummary) -> DecodedRow<'a> {
         DecodedRow {
             signal: &decoded.signal,
+            unit: &decoded.unit,
+            frame: &decoded.frame,
             taps: decoded.taps,
             symbols_a_block: decoded.symbols_a_block,
             symbol_ns: decoded.symbol_ns,
@@ -130,6 +140,8 @@ impl<'a> DecodedRow<'a> {
             wrong: decoded.wrong,
             missing: decoded.missing,
             connections_lost: decoded.connections_lost,
+            frames: decoded.frames,
+            frames_right: decoded.frames_right,
         }
     }
 }

@@ -23,6 +23,7 @@ pub fn device_page(bystander: Page, run: &Run<'_>, next: &[NextStep]) -> Page {
         ),
         blocks: [Block::Table(blocks(devices)), Block::Table(times(devices))]
             .into_iter()
+            .chain(decoded(devices).map(Block::Table))
             .chain(devices.iter().map(|device| {
                 let (name, pc99) = (&device.device, pc99_words(device));
                 Block::Text(format!("{name} in {}: PC 99 {pc99}. {}.", device.context, how(device)))
@@ -83,4 +84,24 @@ fn times(devices: &[DeviceSummary]) -> Table {
         ]
     });
     Table { caption: "How long each took for a block, us".into(), columns, rows: rows.collect() }
+}
+
+/// What came of the signals, where any device decoded one.
+fn decoded(devices: &[DeviceSummary]) -> Option<Table> {
+    let heads = ["units", "skipped", "bits", "wrong", "missing", "frames", "lost", "connections lost"];
+    let columns =
+        [Column::words("device"), Column::words("signal")].into_iter().chain(heads.map(Column::numbers)).collect();
+    let rows: Vec<_> = devices
+        .iter()
+        .filter_map(|device| Some((device, device.decoded.as_ref()?)))
+        .map(|(device, decoded)| {
+            let lost = decoded.frames.saturating_sub(decoded.frames_right);
+            let counts =
+                [decoded.symbols, decoded.skipped, decoded.bits, decoded.wrong, decoded.missing, decoded.frames, lost];
+            let words = [Value::text(device.device.clone()), Value::text(decoded.signal.clone())];
+            let counts = counts.into_iter().chain([decoded.connections_lost]).map(|count| Value::Count(Some(count)));
+            words.into_iter().chain(counts).collect()
+        })
+        .collect();
+    (!rows.is_empty()).then(|| Table { caption: "What came of each signal".into(), columns, rows })
 }

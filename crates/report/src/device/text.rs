@@ -103,20 +103,27 @@ fn decoded_sentence(decoded: &DecodedSummary) -> String {
         return format!("All {} that it decoded are right.", counted(bits, "bit"));
     }
     let came = symbols + decoded.skipped;
-    let lost = match connections_lost {
-        0 => "it stayed connected".to_owned(),
-        lost => format!(
+    let frames_lost = decoded.frames.saturating_sub(decoded.frames_right);
+    let mut lost = Vec::new();
+    if decoded.frames > 0 {
+        lost.push(format!("{} of {} lost", grouped(frames_lost), counted(decoded.frames, &decoded.frame)));
+    }
+    match connections_lost {
+        // A radio's packets stand for themselves.
+        0 if decoded.frame == "packet" => {}
+        0 => lost.push("it stayed connected".to_owned()),
+        connections => lost.push(format!(
             "it lost {}, and was connected for {:.1} % of the time",
-            counted(lost, "connection"),
+            counted(connections, "connection"),
             connected as f64 * 100.0 / came as f64
-        ),
-    };
+        )),
+    }
     let gone = match decoded.skipped {
         0 => String::new(),
-        skipped => format!(" ({} of blocks that were dropped, overwritten or cut)", counted(skipped, "symbol")),
+        skipped => format!(" ({} of blocks that were dropped, overwritten or cut)", counted(skipped, &decoded.unit)),
     };
     let wrong = counted(wrong, "bit");
-    format!("Of its signal {wrong} came out wrong and {} not at all{gone}; {lost}.", grouped(missing))
+    format!("Of its signal {wrong} came out wrong and {} not at all{gone}; {}.", grouped(missing), lost.join("; "))
 }
 
 fn underruns(device: &DeviceSummary) -> String {
@@ -209,14 +216,18 @@ pub(super) fn how(device: &DeviceSummary) -> String {
         levels => format!(", by the kernel's own count in {} context", levels.join(" and ")),
     };
     if let Some(decoded) = &device.decoded {
+        let with = match decoded.taps {
+            0 if decoded.frame == "packet" => String::new(),
+            taps => format!(" with {} of the echo canceller", counted(taps, "tap")),
+        };
         return format!(
-            "Work: {} asked for every {}, {} of {} decoded with {} of the echo canceller, {} a symbol{proven}",
+            "Work: {} asked for every {}, {} of {} decoded{with}, {} a {}{proven}",
             format_ns(device.compute_ns),
             format_ns(device.period_ns),
-            counted(decoded.symbols_a_block, "symbol"),
+            counted(decoded.symbols_a_block, &decoded.unit),
             decoded.signal,
-            counted(decoded.taps, "tap"),
             format_ns(decoded.symbol_ns),
+            decoded.unit,
         );
     }
     format!(
@@ -387,6 +398,36 @@ mod tests {
         let bins = bins(&intervals);
         assert_eq!(bins.iter().map(|(_, count)| count).sum::<u64>(), 5);
         assert!(bins.contains(&(1_000_000, 2)) && bins.contains(&(950_000, 1)));
+    }
+
+    #[test]
+    fn what_came_of_a_signal_is_said_in_its_own_words() {
+        let radio = DecodedSummary {
+            unit: "unit".to_owned(),
+            frame: "packet".to_owned(),
+            symbols: 100,
+            connected: 100,
+            bits: 1_200,
+            frames: 5,
+            frames_right: 5,
+            ..DecodedSummary::default()
+        };
+        assert_eq!(decoded_sentence(&radio), "All 1,200 bits that it decoded are right.");
+        let lossy = DecodedSummary { wrong: 1, missing: 240, skipped: 1, frames_right: 4, ..radio.clone() };
+        assert_eq!(
+            decoded_sentence(&lossy),
+            "Of its signal 1 bit came out wrong and 240 not at all (1 unit of blocks that were dropped, overwritten or cut); 1 of 5 \
+             packets lost."
+        );
+        let (unit, frame) = ("symbol".to_owned(), "superframe".to_owned());
+        let line = DecodedSummary { unit, frame, ..lossy };
+        assert!(decoded_sentence(&line).ends_with("cut); 1 of 5 superframes lost; it stayed connected."));
+        let lost = DecodedSummary { connections_lost: 1, connected: 50, skipped: 0, frames: 0, ..line };
+        assert!(
+            decoded_sentence(&lost)
+                .ends_with("240 not at all; it lost 1 connection, and was connected for 50.0 % of the time.")
+        );
+        assert_eq!(decoded_sentence(&DecodedSummary::default()), "Nothing of its signal was decoded.");
     }
 
     #[test]

@@ -336,6 +336,8 @@ fn setup(part: &DevicePart, plan: &DeviceRunPlan) -> DeviceSetup {
             DeviceWork::Filter => None,
             DeviceWork::Decode(Signal::GLite) => Some(Decodes::Dmt(DmtSize::Lite)),
             DeviceWork::Decode(Signal::FullRateDsl) => Some(Decodes::Dmt(DmtSize::Full)),
+            DeviceWork::Decode(Signal::Bluetooth) => Some(Decodes::Gfsk),
+            DeviceWork::Decode(Signal::Wifi) => Some(Decodes::Dsss),
         },
         without_taps: plan.without_taps,
         refuse_every: plan.refuse_every,
@@ -344,19 +346,20 @@ fn setup(part: &DevicePart, plan: &DeviceRunPlan) -> DeviceSetup {
 
 fn describe(part: &DevicePart, setup: &DeviceSetup, rig: &Rig, index: usize) -> DeviceSummary {
     let (passes, mac_ns, decoded) = match (rig.job(index), part.work) {
-        (Job::Filter { speed, passes, .. }, _) => (passes, speed.multiply_accumulate_ns(), None),
-        (Job::Decode { taps, symbol_ns, symbols }, work) => {
-            let signal = if let DeviceWork::Decode(signal) = work { signal.name() } else { "" };
-            let symbol_ns = symbol_ns.round() as u64;
+        (Job::Decode { taps, unit_ns, units }, DeviceWork::Decode(signal)) => {
             let decoded = DecodedSummary {
-                signal: signal.to_owned(),
+                signal: signal.name().to_owned(),
+                unit: signal.unit().to_owned(),
+                frame: signal.frame().to_owned(),
                 taps,
-                symbols_a_block: symbols,
-                symbol_ns,
+                symbols_a_block: units,
+                symbol_ns: unit_ns.round() as u64,
                 ..Default::default()
             };
             (0, 0.0, Some(decoded))
         }
+        (Job::Filter { speed, passes, .. }, _) => (passes, speed.multiply_accumulate_ns(), None),
+        (Job::Decode { .. }, DeviceWork::Filter) => (0, 0.0, None),
     };
     let wake = match part.wake {
         _ if part.context.is_in_kernel() => None,
@@ -412,10 +415,12 @@ fn count(summary: &mut DeviceSummary, counts: &DeviceCounts, ran_ns: u64) {
     let executed = summary.executed.mean().unwrap_or(0) as f64 * summary.processed as f64;
     summary.share_millionths = (executed * 1e6 / ran_ns.max(1) as f64).round() as u64;
     if let (Some(decoded), Some(counted)) = (&mut summary.decoded, counts.decoding) {
-        let DecodingCounts { units, connected, bits, wrong, missing, skipped, restarts } = counted;
+        let DecodingCounts { units, connected, bits, wrong, missing, skipped, restarts, frames, frames_right } =
+            counted;
         (decoded.symbols, decoded.connected, decoded.skipped) = (units, connected, skipped);
         (decoded.bits, decoded.wrong, decoded.missing) = (bits, wrong, missing);
         decoded.connections_lost = restarts;
+        (decoded.frames, decoded.frames_right) = (frames, frames_right);
     }
     let Some(kernel) = &counts.kernel else { return };
     summary.refused = kernel.refused;

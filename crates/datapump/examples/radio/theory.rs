@@ -1,52 +1,14 @@
-//! Wrong bits of a Bluetooth receiver by noise, beside theory, and what a sample costs.
+//! What theory says of wrong bits.
 
-#![expect(clippy::print_stdout, reason = "it prints tables")]
-
-#[path = "../tests/support/radio.rs"]
-mod air;
-
-use air::Air;
-use punctual_datapump::{GFSK_PAYLOAD, Gfsk, gfsk_packet};
+use punctual_datapump::DsssRate;
 use std::f64::consts::TAU;
-use std::time::Instant;
-
-const PACKETS: u64 = 4_000;
-
-fn main() {
-    println!("| Eb/N0 dB | bits | errors | measured | theory | packets not found |\n|---:|---:|---:|---:|---:|---:|");
-    let patterns = Patterns::new();
-    for decibels in [8.0, 10.0, 12.0, 14.0, 16.0, 18.0, 20.0] {
-        let mut air = Air::new(1, Some(decibels), 0.0);
-        let mut receiver = Gfsk::new();
-        let (mut bits, mut wrong) = (0u64, 0u64);
-        for _ in 0..PACKETS {
-            let (samples, payload) = air.packet();
-            let mut received = Vec::new();
-            receiver.process(&samples, &mut |bit| received.push(bit));
-            if received.len() == GFSK_PAYLOAD {
-                bits += GFSK_PAYLOAD as u64;
-                wrong += received.iter().zip(&payload).filter(|(one, other)| one != other).count() as u64;
-            }
-        }
-        let (measured, theory) = (wrong as f64 / bits as f64, patterns.error_rate(decibels));
-        let lost = PACKETS - bits / GFSK_PAYLOAD as u64;
-        println!("| {decibels} | {bits} | {wrong} | {measured:.2e} | {theory:.2e} | {lost} |");
-    }
-    let samples = gfsk_packet(&[true; GFSK_PAYLOAD]);
-    let times = (0..200).map(|_| {
-        let (mut receiver, began) = (Gfsk::new(), Instant::now());
-        receiver.process(&samples, &mut |_| ());
-        began.elapsed().as_nanos() as f64 / (samples.len() / 2) as f64
-    });
-    println!("\n{:.1} ns a sample of 250 ns, the least of 200", times.fold(f64::INFINITY, f64::min));
-}
 
 /// The filtered signal at the end of a bit and a bit before, for every run of five bits of which it is the middle one.
-struct Patterns(Vec<(bool, [(f64, f64); 2])>);
+pub(crate) struct Patterns(Vec<(bool, [(f64, f64); 2])>);
 
 impl Patterns {
     /// By the transmitter itself: the middle of a packet with this payload has each run of five bits.
-    fn new() -> Patterns {
+    pub(crate) fn new() -> Patterns {
         const PULSE: [f64; 12] = [6., 93., 706., 2659., 5527., 7393., 7393., 5527., 2659., 706., 93., 6.];
         let of = |pattern: u32, shift: usize| {
             let bit = |index: usize| if pattern >> index & 1 == 1 { 1.0 } else { -1.0 };
@@ -78,7 +40,7 @@ impl Patterns {
 
     /// A bit is wrong where the sum of the two samples, turned against each other by a quarter, is the smaller one: two
     /// independent lengths with Rice's distribution (Proakis, Digital Communications, appendix B).
-    fn error_rate(&self, decibels: f64) -> f64 {
+    pub(crate) fn error_rate(&self, decibels: f64) -> f64 {
         // Of each part, behind the mean of four samples, for a signal of 1.
         let variance = 2.0 / 10.0_f64.powf(decibels / 10.0) / 4.0;
         let rates = self.0.iter().map(|(is_one, [now, then])| {
@@ -101,4 +63,68 @@ fn exceeds(smaller: f64, larger: f64) -> f64 {
         kernel * (root * cosine - (smaller + larger) / 2.0).exp()
     };
     (0..STEPS).map(at).sum::<f64>() / f64::from(STEPS)
+}
+
+/// How likely a bit of 802.11b is wrong behind the descrambler, which makes three of one.
+///
+/// A half turn or none between two symbols: half of an exponential; quarters of a turn, Gray coded: Proakis, Digital
+/// Communications, 5.2.8. One of several codes by its length alone: the sum over all others (the union bound) of what the two of
+/// them come to (Proakis, 5.4.4), with the bits that would be wrong then, those of the phase included; beside that its quarters.
+pub(crate) fn of_80211b(rate: DsssRate, decibels: f64) -> f64 {
+    let energy = 10.0_f64.powf(decibels / 10.0);
+    let wrong = match rate {
+        DsssRate::One => (-energy).exp() / 2.0,
+        DsssRate::Two => of_quarters(energy),
+        DsssRate::FiveAndAHalf => of_codes(&[(1, 0, 0), (3, 0, 0), (1, 0, 2), (3, 0, 2)], 4.0, energy),
+        DsssRate::Eleven => {
+            let all: Vec<_> = (0..64u32).map(|code| (code & 3, code >> 2 & 3, code >> 4)).collect();
+            of_codes(&all, 8.0, energy)
+        }
+    };
+    (1.0 - (1.0 - 2.0 * wrong.min(0.5)).powi(3)) / 2.0
+}
+
+fn of_quarters(energy: f64) -> f64 {
+    exceeds(2.0 * energy * (1.0 - 0.5_f64.sqrt()), 2.0 * energy * (1.0 + 0.5_f64.sqrt()))
+}
+
+type Code = (u32, u32, u32);
+
+fn of_codes(codes: &[Code], bits: f64, energy: f64) -> f64 {
+    let of_symbol = energy * bits;
+    let others = codes[1..].iter().map(|other| {
+        let (re, im) = likeness(codes[0], *other);
+        let apart = (1.0 - (re * re + im * im)).max(0.0).sqrt();
+        let likely = exceeds(of_symbol / 2.0 * (1.0 - apart), of_symbol / 2.0 * (1.0 + apart));
+        likely * (wrong_bits(codes[0], *other) + phase_bits(re, im))
+    });
+    (others.sum::<f64>() + 2.0 * of_quarters(of_symbol / 2.0)) / bits
+}
+
+/// What a code leaves of another, of 1.
+fn likeness(one: Code, other: Code) -> (f64, f64) {
+    let quarters = |(a, b, c): Code| [a + b + c, b + c, a + c, c, a + b, b, a, 0];
+    let turns = quarters(one).into_iter().zip(quarters(other)).map(|(one, other)| (one + 4 * 4 - other) % 4);
+    let sum = turns.fold((0.0, 0.0), |(re, im), turn| {
+        let (cosine, sine) = [(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)][turn as usize];
+        (re + cosine, im + sine)
+    });
+    (sum.0 / 8.0, sum.1 / 8.0)
+}
+
+fn wrong_bits(one: Code, other: Code) -> f64 {
+    f64::from((one.0 ^ other.0).count_ones() + (one.1 ^ other.1).count_ones() + (one.2 ^ other.2).count_ones())
+}
+
+/// Bits of this symbol's turn and of the next one's, where another code was taken that has such a phase.
+fn phase_bits(re: f64, im: f64) -> f64 {
+    // By chance where nothing is left of it, or as much in one direction as in the other.
+    if re.abs() == im.abs() {
+        return 2.0;
+    }
+    match () {
+        () if re > im.abs() => 0.0,
+        () if -re > im.abs() => 4.0,
+        () => 2.0,
+    }
 }

@@ -1,10 +1,7 @@
-//! The signal that a device decodes: a call made beforehand in virtual time, over a line with noise, of which is kept what
-//! the far end's signal was when it arrived.
+//! A DSL's signal: a call made beforehand in virtual time, over a line with noise, of which is kept what the far end's signal
+//! was when it arrived.
 
-use punctual_datapump::{
-    DecodingCounts, Dmt, DmtDecoder, DmtDecoderState, DmtOptions, DmtSize, End, Signal, SignalUnit,
-};
-use punctual_kernel::Refused;
+use punctual_datapump::{Brought, Decoder, DecoderState, Dmt, DmtEnd, DmtOptions, DmtSize, End, Signal, SignalUnit};
 use punctual_line::{Line, LineOptions};
 use punctual_random::Random;
 use std::sync::Arc;
@@ -20,71 +17,13 @@ const PATIENCE: usize = 8_000;
 /// The noise of the line and the bits.
 const SEED: u64 = 2_000;
 
-/// What a device decodes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decodes {
-    /// The downstream of a DSL of this size, a symbol of 246.4 us at a time.
-    Dmt(DmtSize),
-}
-
-impl Decodes {
-    /// Samples of a unit.
-    pub fn unit_samples(self) -> u32 {
-        match self {
-            Decodes::Dmt(size) => size.symbol_samples() as u32,
-        }
-    }
-
-    /// How many units arrive in this time, ns: as many as come closest to it, at least one.
-    pub fn units_in(self, period_ns: u64) -> u32 {
-        let Decodes::Dmt(size) = self;
-        let samples = u128::from(period_ns) * u128::from(size.sample_rate()) / 1_000_000_000;
-        let unit = u128::from(self.unit_samples());
-        u32::try_from((samples + unit / 2) / unit).unwrap_or(u32::MAX).max(1)
-    }
-}
-
-/// A signal, and a device that stands at the beginning of its repeated part: connected.
-#[derive(Clone)]
-pub(super) struct Received {
-    pub(super) signal: Arc<Signal>,
-    pub(super) decoder: Box<DmtDecoderState>,
-}
-
-impl Received {
-    /// Makes the signal of such a device; the same one each time.
-    ///
-    /// # Errors
-    /// Where the two ends did not come to an understanding without an error: a fault of this program.
-    pub(super) fn make(decodes: Decodes) -> Result<Received, Refused> {
-        let Decodes::Dmt(size) = decodes;
-        call(size).map_err(|reason| Refused::because("making the signal that the device decodes", reason))
-    }
-
-    /// The device with so many banks of 64 taps, at the beginning, for blocks of so many units; without its equalizer's taps
-    /// as a control.
-    pub(super) fn device(&self, banks: u32, units_a_block: u32, without_taps: bool) -> Box<DmtDecoderState> {
-        let mut decoder = self.decoder.clone();
-        decoder.expect(&self.signal, units_a_block);
-        decoder.set_echo_banks(banks);
-        if without_taps {
-            decoder.clear_taps();
-        }
-        decoder
-    }
-
-    /// The same, in the processor's own code.
-    pub(super) fn native(&self, banks: u32, units_a_block: u32, without_taps: bool) -> DmtDecoder {
-        DmtDecoder::new(self.device(banks, units_a_block, without_taps), Arc::clone(&self.signal))
-    }
-}
-
-fn call(size: DmtSize) -> Result<Received, String> {
+/// A connection of this size; the same one each time.
+pub(super) fn make(size: DmtSize) -> Result<Decoder, String> {
     let samples = size.symbol_samples();
     let options =
         DmtOptions { size, fixed_bits: Some(BITS_OF_A_TONE), echo_delay: samples as u32, ..DmtOptions::default() };
     let mut office = Dmt::new(End::Office, options);
-    let mut decoder = Box::new(DmtDecoderState::new(Dmt::new(End::Remote, options).state(), true));
+    let mut decoder = DecoderState::new(DmtEnd::new(Dmt::new(End::Remote, options).state(), true));
     // Its echo is made while the device runs, of what it sends then.
     let mut line = Line::new(SEED, LineOptions { echo: None, ..LineOptions::loop_of_wires() });
     let data = (SYMBOLS - 1) * tones(size) * BITS_OF_A_TONE as usize - CHECK;
@@ -98,20 +37,21 @@ fn call(size: DmtSize) -> Result<Received, String> {
             snapshot = Some(decoder.clone());
         }
         let (before, mut wrong) = (received, 0);
-        decoder.hear(&unit, &mut |bit| {
+        let frames = decoder.hear(&unit, &mut |bit| {
             wrong += usize::from(sent.get(received) != Some(&bit));
             received += 1;
         });
+        let pump = decoder.receiver().pump();
         if wrong > 0 || units.len() > PATIENCE {
-            return Err(format!("{wrong} wrong bits in symbol {}, {:?}", units.len(), decoder.pump().status()));
+            return Err(format!("{wrong} wrong bits in symbol {}, {:?}", units.len(), pump.status()));
         }
         // What is repeated has come once: from the symbol after next on it comes the second time.
         if start == usize::MAX && received >= data * (ones(size) + WARM_UP) {
             start = units.len() + SYMBOLS * REPEATED + 2;
         }
-        brought.push((before, received));
+        brought.push((before, received, frames));
         units.push(unit);
-        let (mut down, mut up) = (vec![0; samples], decoder.pump().sent().to_vec());
+        let (mut down, mut up) = (vec![0; samples], pump.sent().to_vec());
         // A sender that is given no bits sends ones: so it does until it has heard the last burst of the other end, at the
         // beginning of a superframe.
         let mut next = || {
@@ -126,9 +66,11 @@ fn call(size: DmtSize) -> Result<Received, String> {
         line.pass_blocks(&mut down, &mut up);
         heard = [down, up];
     }
-    let bits: Vec<Vec<bool>> = brought[start..].iter().map(|(from, to)| sent[*from..*to].to_vec()).collect();
+    let repeated = brought[start..].iter();
+    let brought: Vec<Brought> =
+        repeated.map(|(from, to, frames)| Brought { bits: sent[*from..*to].to_vec(), frames: *frames }).collect();
     let decoder = snapshot.ok_or("the call was too short")?;
-    Ok(Received { signal: Arc::new(Signal::new(units, start, &bits)), decoder })
+    Ok(Decoder::new(decoder, Arc::new(Signal::new(units, start, &brought))))
 }
 
 /// Tones downstream.
@@ -248,20 +190,9 @@ fn last_bits(sender: Sender, wanted: (u32, u32)) -> Vec<bool> {
     }
 }
 
-/// The numbers that a device's thread tells the rest of the program.
-pub(super) fn numbers(counts: &DecodingCounts) -> [u64; 7] {
-    let DecodingCounts { units, connected, bits, wrong, missing, skipped, restarts } = *counts;
-    [units, connected, bits, wrong, missing, skipped, restarts]
-}
-
-/// And back.
-pub(super) fn of_numbers(numbers: [u64; 7]) -> DecodingCounts {
-    let [units, connected, bits, wrong, missing, skipped, restarts] = numbers;
-    DecodingCounts { units, connected, bits, wrong, missing, skipped, restarts }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::{Decodes, Received};
     use super::*;
 
     fn round(size: DmtSize) -> u64 {
@@ -273,20 +204,19 @@ mod tests {
         let mut bits = 0;
         for size in DmtSize::ALL {
             let received = Received::make(Decodes::Dmt(size)).unwrap();
-            assert_eq!(received.signal.known_bits(), round(size));
+            assert_eq!(received.decoder.signal().known_bits(), round(size));
             for banks in [0, 1, 3] {
-                let mut device = received.native(banks, 16, false);
+                let mut device = received.device(banks, 16, false);
                 for block in 0..69 {
                     device.begin_block(block);
                     device.run(16);
                 }
-                let counted = device.state().counts();
-                let [units, connected, known, wrong, missing, skipped, restarts] = numbers(&counted);
+                let counted = device.counts();
+                let [units, connected, known, wrong, missing, skipped, restarts, frames, right] = counted.numbers();
                 assert_eq!((units, connected), (69 * 16, 69 * 16), "{size:?}, {banks}: {counted:?}");
                 assert_eq!((wrong, missing, skipped, restarts), (0, 0, 0, 0), "{size:?}, {banks}: {counted:?}");
                 assert_eq!(known, 4 * round(size));
-                let status = device.state().pump().status();
-                assert_eq!(status.bad_superframes, 0, "{status:?}");
+                assert_eq!((frames, right), (4 * REPEATED as u64, frames), "superframes, {counted:?}");
                 bits += known;
             }
         }
@@ -296,12 +226,12 @@ mod tests {
     #[test]
     fn without_its_taps_half_of_the_bits_are_wrong_and_the_connection_is_lost() {
         let received = Received::make(Decodes::Dmt(DmtSize::Lite)).unwrap();
-        let mut device = received.native(1, 16, true);
+        let mut device = received.device(1, 16, true);
         for block in 0..200 {
             device.begin_block(block);
             device.run(16);
         }
-        let counted = device.state().counts();
+        let counted = device.counts();
         assert!(counted.restarts >= 1 && counted.connected < counted.units, "{counted:?}");
         assert!(counted.wrong + counted.missing > counted.bits / 3, "{counted:?}");
     }
@@ -310,16 +240,16 @@ mod tests {
     #[test]
     fn lost_blocks_cost_their_bits_and_then_the_connection() {
         let received = Received::make(Decodes::Dmt(DmtSize::Lite)).unwrap();
-        let mut device = received.native(1, 16, false);
+        let mut device = received.device(1, 16, false);
         let mut block = 0;
-        let mut run = |device: &mut DmtDecoder, blocks: u64, gone: u64| {
+        let mut run = |device: &mut Decoder, blocks: u64, gone: u64| {
             block += gone;
             for _ in 0..blocks {
                 device.begin_block(block);
                 device.run(16);
                 block += 1;
             }
-            device.state().counts()
+            device.counts()
         };
         run(&mut device, 50, 0);
         let one = run(&mut device, 50, 1);
@@ -339,13 +269,5 @@ mod tests {
         let after = run(&mut device, 100, 0);
         assert_eq!(after.connected - before.connected, 1_600, "connected again, {after:?}");
         assert_eq!((after.wrong, after.missing), (before.wrong, before.missing), "{after:?}");
-    }
-
-    #[test]
-    fn a_period_is_so_many_symbols() {
-        for size in DmtSize::ALL {
-            assert_eq!(Decodes::Dmt(size).units_in(4_000_000), 16);
-            assert_eq!(Decodes::Dmt(size).units_in(100_000), 1);
-        }
     }
 }
