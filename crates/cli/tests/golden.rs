@@ -186,6 +186,9 @@ fn inputs_to_a_program() {
             "report interact.punctual --limit p90=1us --json",
             "report interact.punctual --interarrival 100us",
             "report interact.punctual --csv",
+            "compare interact.punctual interact.punctual",
+            "compare interact.punctual interact.punctual --json",
+            "compare interact.punctual record.punctual --json",
         ],
     );
 }

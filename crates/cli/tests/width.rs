@@ -27,6 +27,7 @@ const COMMANDS: &[&str] = &[
     "report validate.punctual",
     "report interact.punctual",
     "report interact.punctual --interarrival 100us",
+    "compare interact.punctual interact.punctual",
     "report device.punctual",
     "report timers.punctual",
     "report sim.punctual",

@@ -6,7 +6,7 @@ use crate::differences::{Difference, differences};
 use crate::error::Error;
 use crate::figure::{Estimate, FIGURES};
 use crate::ratio::{CONFIDENCE, Demand, Ratio, ratio_with, runs_needed};
-use crate::standing::{Standing, began};
+use crate::standing::{Standing, are_paired, began};
 use crate::verdict::{Outcome, Verdict, together};
 use punctual_device::Profile;
 use punctual_forecast::Input;
@@ -196,7 +196,8 @@ pub(crate) fn compare_with(
     comparable(b, first_b, &b.name)?;
     comparable(b, first_a, &a.name)?;
     let measures = measures(a, b)?;
-    let is_paired = are_paired(a, b);
+    let [times_a, times_b] = [a, b].map(|side| began(side.runs.iter().map(|run| &run.document)));
+    let is_paired = are_paired(&times_a, &times_b);
     let (pairs, absent) = pairs(a, b, &measures);
     let family = |total: bool| -> usize {
         pairs.iter().filter(|pair| (pair.stage == Stage::Total) == total).map(StagePair::figures).sum()
@@ -216,7 +217,7 @@ pub(crate) fn compare_with(
     });
     let stages: Vec<StageComparison> = compared.collect();
     let (outcome, decided_by) = overall(&stages);
-    let standing = Standing::of(&a.runs, &b.runs);
+    let standing = Standing::of(&times_a, &times_b);
     let totals = pairs.iter().zip(&stages).filter(|(pair, _)| pair.stage == Stage::Total);
     let needed = totals.flat_map(|(pair, stage)| pair.runs_needed(&stage.ratios, families[1]));
     let device_rows = measures.iter().filter_map(|(left, right)| {
@@ -400,19 +401,6 @@ fn overall(stages: &[StageComparison]) -> (Outcome, Option<(usize, usize)>) {
     }
 }
 
-/// Whether the runs were made in turn: in the order of their times, every two neighbours from the first on are one
-/// of each side, and the n-th of A is in one pair with the n-th of B.
-fn are_paired(a: &Side, b: &Side) -> bool {
-    if a.runs.len() != b.runs.len() || a.runs.len() < 2 {
-        return false;
-    }
-    let times = |side: &Side| side.runs.iter().map(began).collect::<Vec<_>>();
-    let (left, right) = (times(a), times(b));
-    let pairs: Vec<(i128, i128)> =
-        left.iter().zip(&right).map(|(&left, &right)| (left.min(right), left.max(right))).collect();
-    left.iter().zip(&right).all(|(left, right)| left != right) && pairs.windows(2).all(|two| two[0].1 < two[1].0)
-}
-
 fn summary(side: &Side) -> SideSummary {
     let load = |run: &Run| run.document.provenance.load.name_or_none().to_owned();
     let mut loads: Vec<String> = side.runs.iter().map(load).collect();
@@ -536,21 +524,6 @@ fn notes(a: &Side, b: &Side, standing: Standing, is_paired: bool) -> Vec<String>
     if run_ids(a).intersection(&run_ids(b)).next().is_some() {
         notes.push("the same run stands on both sides".to_owned());
     }
-    match standing {
-        Standing::TooFewRuns { .. } if a.runs.len().min(b.runs.len()) == 1 => notes.push(
-            "one run a side does not show how much runs differ: the intervals allow for the spread that is usual on an unchanged machine"
-                .to_owned(),
-        ),
-        Standing::TooFewRuns { .. } => {
-            notes.push("two runs a side hardly show how much runs differ: the intervals rest on what is usual".to_owned());
-        }
-        Standing::OneAfterTheOther => notes.push(
-            "all runs of one side were made before those of the other: what changed on the machine between them is in the ratios"
-                .to_owned(),
-        ),
-        Standing::Systems if !is_paired => notes
-            .push("the runs were not made in turn: what changed on the machine meanwhile is in the ratios".to_owned()),
-        Standing::Systems => {}
-    }
+    notes.extend(standing.note(a.runs.len().min(b.runs.len()), is_paired).map(str::to_owned));
     notes
 }

@@ -7,6 +7,7 @@
 //! * [`ratio`]: the ratio of two sides' quantiles with an interval that holds the spread between runs.
 //! * [`compare`]: all stages side by side, the devices' slack, the loads' throughput, what differs in provenance,
 //!   and a [`Verdict`]; of the systems where there are runs enough, else of these runs only ([`Standing`]).
+//! * [`interact`]: inputs to a program, by kind and by what was typed, with what the difference was spent on.
 //! * [`compare_several`]: several sides, each beside the first, with one error rate for all.
 //!
 //! The method and its measured coverage are described in `docs/compare.md`.
@@ -34,6 +35,7 @@ mod devices;
 mod differences;
 mod error;
 mod figure;
+pub mod interact;
 mod rank;
 
 pub mod ratio;

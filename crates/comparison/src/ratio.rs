@@ -133,6 +133,37 @@ pub(crate) fn ratio_with(
     family: usize,
     demand: Demand,
 ) -> Option<Ratio> {
+    logarithms(figure, a, b, paired, family, demand).map(|found| Ratio::of(figure, found))
+}
+
+impl Ratio {
+    pub(crate) fn of(figure: Figure, found: Logarithms) -> Ratio {
+        let Logarithms { low, estimate, high, same_within, p, findable } = found;
+        Ratio { figure, low: low.exp(), estimate: estimate.exp(), high: high.exp(), same_within, p, findable }
+    }
+}
+
+/// How far the logarithms of two sides' figures lie apart: with the sides turned round the limits are exactly the opposite ones.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Logarithms {
+    pub(crate) low: f64,
+    pub(crate) estimate: f64,
+    pub(crate) high: f64,
+    /// As in [`Ratio`], and so are the next two.
+    pub(crate) same_within: f64,
+    pub(crate) p: f64,
+    pub(crate) findable: f64,
+}
+
+/// What [`ratio_with`] is made of.
+pub(crate) fn logarithms(
+    figure: Figure,
+    a: &[Estimate],
+    b: &[Estimate],
+    paired: bool,
+    family: usize,
+    demand: Demand,
+) -> Option<Logarithms> {
     if a.is_empty() || b.is_empty() {
         return None;
     }
@@ -155,12 +186,11 @@ pub(crate) fn ratio_with(
     let agreeing = AGREEING + share.next_power_of_two().ilog2() as usize;
     let pairs_agree = paired && a.len() == b.len() && a.len() >= agreeing && signs.all(|sign| Some(sign) == first);
     let mixed = excess > SPREAD && !pairs_agree && rank_sum_p(&ln(a), &ln(b)) > APART / share as f64;
-    let (low, high) = ((difference - reach).exp(), (difference + reach).exp());
-    Some(Ratio {
-        figure,
-        low: if mixed { low.min(1.0) } else { low },
-        estimate: difference.exp(),
-        high: if mixed { high.max(1.0) } else { high },
+    let (low, high) = (difference - reach, difference + reach);
+    Some(Logarithms {
+        low: if mixed { low.min(0.0) } else { low },
+        estimate: difference,
+        high: if mixed { high.max(0.0) } else { high },
         same_within,
         p: if mixed { 1.0 } else { p },
         findable: (same_within.ln() + reach + FOUR_OF_FIVE * error).exp(),

@@ -98,6 +98,33 @@ impl Stretches {
     }
 }
 
+/// The variance of the logarithm of a sum, given stretch by stretch; as uncertain as a factor of e where there is nothing to draw from.
+pub(crate) fn variance_of_sum(stretches: &[f64]) -> f64 {
+    let (count, whole) = (stretches.len(), stretches.iter().sum::<f64>());
+    if count < 2 || whole <= 0.0 {
+        return 1.0;
+    }
+    let mean = whole / count as f64;
+    let series: Vec<f64> = stretches.iter().map(|sum| sum - mean).collect();
+    let length = correlated_length(&series);
+    let mut random = Random(0x5eed_0000 + count as u64);
+    let (mut sum, mut squares) = (0.0, 0.0);
+    for _ in 0..RESAMPLES {
+        let (mut drawn, mut taken) = (0.0, 0);
+        while taken < count {
+            let start = below(&mut random, count);
+            drawn += (0..length.min(count - taken)).map(|offset| stretches[(start + offset) % count]).sum::<f64>();
+            taken += length;
+        }
+        let deviation = (drawn.max(1.0) / whole).ln();
+        sum += deviation;
+        squares += deviation * deviation;
+    }
+    let mean = sum / RESAMPLES as f64;
+    let blocks = (count as f64 / length as f64).max(2.0);
+    (squares / RESAMPLES as f64 - mean * mean).max(0.0) * blocks / (blocks - 1.0)
+}
+
 fn add(into: &mut [u64], stretch: &[(u16, u32)]) {
     for &(bin, count) in stretch {
         into[bin as usize] += u64::from(count);

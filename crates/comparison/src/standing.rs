@@ -1,7 +1,7 @@
 //! Whether runs allow a verdict of the systems, or only one of these runs.
 
-use crate::blocks::Run;
 use punctual_random::Random;
+use punctual_recording::Document;
 
 /// A verdict takes so many runs of each side: fewer do not show by how much runs differ. With two of each, a machine that changes
 /// between two states at random puts both of one side into the one and both of the other into the other once in eight comparisons;
@@ -33,13 +33,33 @@ impl Standing {
         }
     }
 
-    pub(crate) fn of(a: &[Run], b: &[Run]) -> Standing {
+    /// What a reader must know of it, of sides of which the smaller has so many runs.
+    pub(crate) fn note(self, runs: usize, is_paired: bool) -> Option<&'static str> {
+        match self {
+            Standing::TooFewRuns { .. } if runs == 1 => Some(
+                "one run a side does not show how much runs differ: the intervals allow for the spread that is usual on an unchanged machine",
+            ),
+            Standing::TooFewRuns { .. } => {
+                Some("two runs a side hardly show how much runs differ: the intervals rest on what is usual")
+            }
+            Standing::OneAfterTheOther => Some(
+                "all runs of one side were made before those of the other: what changed on the machine between them is in the ratios",
+            ),
+            Standing::Systems if !is_paired => {
+                Some("the runs were not made in turn: what changed on the machine meanwhile is in the ratios")
+            }
+            Standing::Systems => None,
+        }
+    }
+
+    /// Of two sides whose runs [`began`] then.
+    pub(crate) fn of(a: &[i128], b: &[i128]) -> Standing {
         let more = [a, b].map(|runs| MIN_RUNS.saturating_sub(runs.len()));
         if more != [0, 0] {
             return Standing::TooFewRuns { more };
         }
-        let times = |runs: &[Run]| -> Option<(i128, i128)> {
-            let times = runs.iter().map(began);
+        let times = |runs: &[i128]| -> Option<(i128, i128)> {
+            let times = runs.iter().copied();
             Some((times.clone().min()?, times.max()?))
         };
         match times(a).zip(times(b)) {
@@ -51,10 +71,24 @@ impl Standing {
     }
 }
 
-/// When a run began, ns of the wall clock.
-pub(crate) fn began(run: &Run) -> i128 {
-    let provenance = &run.document.provenance;
-    i128::from(provenance.started_ns) + i128::from(provenance.monotonic_to_unix_ns)
+/// When each of these recordings began, ns of the wall clock.
+pub(crate) fn began<'a>(documents: impl IntoIterator<Item = &'a Document>) -> Vec<i128> {
+    let when = |document: &Document| {
+        let provenance = &document.provenance;
+        i128::from(provenance.started_ns) + i128::from(provenance.monotonic_to_unix_ns)
+    };
+    documents.into_iter().map(when).collect()
+}
+
+/// Whether the runs of two sides, which [`began`] then, were made in turn: in the order of their times, every two neighbours from the
+/// first on are one of each side, and the n-th of A is in one pair with the n-th of B.
+pub(crate) fn are_paired(left: &[i128], right: &[i128]) -> bool {
+    if left.len() != right.len() || left.len() < 2 {
+        return false;
+    }
+    let pairs: Vec<(i128, i128)> =
+        left.iter().zip(right).map(|(&left, &right)| (left.min(right), left.max(right))).collect();
+    left.iter().zip(right).all(|(left, right)| left != right) && pairs.windows(2).all(|two| two[0].1 < two[1].0)
 }
 
 /// Whether B is measured before A in this pair, counted from 1, of a measurement with this seed: the coins of `--repeat`.

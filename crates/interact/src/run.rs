@@ -14,7 +14,7 @@ use punctual_probe::Step;
 use punctual_random::Random;
 use punctual_recording::{
     Configuration, Document, EndReason, Ended, INTERACTIONS_SCHEMA, InteractionDocument, InteractionWriter,
-    RecordingKind, Writer,
+    RecordingKind, START, Writer,
 };
 use std::time::{Duration, Instant};
 
@@ -118,7 +118,7 @@ impl Driver<'_> {
         let plan = self.plan;
         let name = plan.program.first().map_or("", String::as_str);
         self.ledger.tracker.put_in(Input {
-            kind: "start".to_owned(),
+            kind: START.to_owned(),
             label: name.rsplit('/').next().unwrap_or(name).to_owned(),
             begin_ns: self.program.started_ns,
             injected_ns: self.program.started_ns,

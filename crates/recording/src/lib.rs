@@ -106,7 +106,8 @@ pub use hint::{CHOOSE_ANOTHER_PLACE, Hint};
 pub use interactions::counters::InputCounters;
 pub use interactions::files::{
     BEGAN_BEFORE, INTERACTIONS_SCHEMA, Interaction, InteractionDocument, InteractionPart, InteractionWriter,
-    MAX_INTERACTIONS, MAX_PARTS, OWN_PACE, for_each_interaction_part, read_interaction_document, read_interactions,
+    MAX_INTERACTIONS, MAX_PARTS, OWN_PACE, START, for_each_interaction_part, read_interaction_document,
+    read_interactions,
 };
 pub use interactions::outcome::Outcome;
 pub use log::files::{

@@ -32,8 +32,8 @@ pub use load::{
     score_in_words, scores_in_words,
 };
 pub use next::{
-    ForecastAsked, NextStep, after_comparison, after_comparisons, after_device, after_forecast, after_idle, after_log,
-    after_log_show, after_measurement, next_text, own_options,
+    ForecastAsked, NextStep, after_comparison, after_comparisons, after_device, after_forecast, after_idle,
+    after_interact_comparison, after_log, after_log_show, after_measurement, next_text, own_options,
 };
 pub use recording::answer::ReportAnswer;
 pub use recording::device_verdict::devices_verdict;
@@ -50,6 +50,7 @@ macro_rules! every_answer {
         $use! {
             "capabilities": "punctual.capabilities/1" = crate::capabilities::answer::CapabilitiesAnswer<'_>,
             "compare": "punctual.compare/1" = crate::compare::CompareAnswer<'_>,
+            "compare-interact": "punctual.compare-interact/1" = crate::interact::compare::CompareInteractAnswer<'_>,
             "compare-sides": "punctual.compare-sides/1" = crate::compare::CompareSidesAnswer<'_>,
             "devices": "punctual.devices/1" = crate::device::ProfilesAnswer<'_>,
             "drill": "punctual.drill/1" = crate::drill::DrillAnswer<'_>,

@@ -3,7 +3,7 @@
 use crate::StudyError;
 use punctual_forecast::interarrival::{Interarrival, events_of, interarrival};
 use punctual_forecast::{Late, ObservedTask, stalls};
-use punctual_recording::{Recording, Stage, for_each_gap, read_interactions};
+use punctual_recording::{Recording, START, Stage, for_each_gap, read_interactions};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -76,7 +76,7 @@ fn late_inputs(path: &Path, thresholds_ns: &[u64]) -> Result<Vec<LateEvents>, St
     let inputs = read_interactions(path)?;
     let all: Vec<(u64, u64)> = inputs
         .iter()
-        .filter(|input| input.kind != "start")
+        .filter(|input| input.kind != START)
         .filter_map(|input| Some((input.begin_ns, input.latency_ns()?)))
         .collect();
     if all.is_empty() {

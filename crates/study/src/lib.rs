@@ -4,7 +4,7 @@
 //! * [`run_load`]: a load by itself, to see what it gets done.
 //! * [`sweep`]: the same what-if at every point of a grid, resumable and in shards.
 //! * [`check`]: an idle recording and a loaded one, and what both mean for common devices.
-//! * [`alternate`]: two sides measured in turn; [`open_side`]: recordings taken up to be compared.
+//! * [`alternate`]: two sides measured in turn; [`open_side`] and [`open_input_side`]: recordings taken up to be compared.
 //! * [`device`]: soft devices in their contexts, and what they do to a bystander.
 //! * [`idle`]: loops that want their CPU all the time, and what took it from them.
 //! * [`lab`]: the same command on several kernels, each in a guest whose clock counts instructions.
@@ -17,6 +17,7 @@
 mod check;
 mod companion;
 mod compare;
+mod compare_inputs;
 pub mod device;
 mod error;
 pub mod idle;
@@ -34,6 +35,7 @@ pub mod timers;
 
 pub use check::{Check, CheckPlan, Part, check, judge, usual_devices};
 pub use compare::{Alternated, Alternation, SidePlan, Turn, alternate, open_side, side_directory};
+pub use compare_inputs::{are_of_inputs, open_input_side};
 pub use error::StudyError;
 pub use late_events::{LateEvents, late_events};
 pub use load_run::{LoadRun, run_load};

@@ -157,6 +157,13 @@ pub(crate) struct SideOptions {
     pub(crate) load: Vec<Source>,
 }
 
+/// Whether a command is `punctual interact`, be it with a path or after `sudo`.
+fn uses_a_program(command: &str) -> bool {
+    let words: Vec<&str> = command.split_whitespace().collect();
+    let is_punctual = |word: &str| word.rsplit('/').next() == Some("punctual");
+    words.first() == Some(&"interact") || words.windows(2).any(|two| is_punctual(two[0]) && two[1] == "interact")
+}
+
 impl SideSetting {
     fn parse(text: &str) -> Result<SideSetting, String> {
         let text = text.trim();
@@ -164,6 +171,11 @@ impl SideSetting {
             return Err("a side is made by a command, or by options such as '-p 90'".to_owned());
         }
         if !text.starts_with('-') {
+            if uses_a_program(text) {
+                return Err("--repeat measures threads of punctual's own, and a command only sets a side before that; record inputs to a \
+                            program by hand, in turn, and compare the recordings: punctual compare before after"
+                    .to_owned());
+            }
             return Ok(SideSetting::Command(text.to_owned()));
         }
         let options = SideOptions::try_parse_from(text.split_whitespace()).map_err(|error| {
@@ -197,7 +209,18 @@ mod tests {
             (words.as_str(), &options.priority[..], options.policy),
             ("-p 90,50 --policy rr", &[90, 50][..], Some(PolicyName::Rr))
         );
-        for wrong in ["", "-i 2ms", "--via softirq", "-p 100", "-p 90 stray", "--load lots", "-h", "--polcy rr"] {
+        for wrong in [
+            "",
+            "interact -- vim",
+            "sudo /usr/bin/punctual interact -- vim",
+            "-i 2ms",
+            "--via softirq",
+            "-p 100",
+            "-p 90 stray",
+            "--load lots",
+            "-h",
+            "--polcy rr",
+        ] {
             let said = SideSetting::parse(wrong).unwrap_err();
             assert!(!said.contains('\n') && !said.is_empty(), "{wrong}: {said}");
         }

@@ -92,7 +92,7 @@ pub(crate) enum Command {
     ///
     /// The answer is better, worse, or no difference that the data can show.
     #[command(
-        after_help = "Examples:\n  punctual compare idle.punctual loaded.punctual\n  punctual compare before/ after/                   directories of repeats\n  sudo punctual compare --repeat 5 --a 'sysctl -w kernel.timer_migration=1' --b 'sysctl -w kernel.timer_migration=0'\n  sudo punctual compare --repeat 5 --while-b 'clamscan -r /usr' --load mixed\n\nSettings are not set back: run the command that does after it. A bare number is seconds for -D, microseconds for -i."
+        after_help = "Examples:\n  punctual compare idle.punctual loaded.punctual\n  punctual compare before/ after/                   directories of repeats, of `interact` too\n  sudo punctual compare --repeat 5 --a 'sysctl -w kernel.timer_migration=1' --b 'sysctl -w kernel.timer_migration=0'\n  sudo punctual compare --repeat 5 --while-b 'clamscan -r /usr' --load mixed\n\nSettings are not set back: run the command that does after it. A bare number is seconds for -D, microseconds for -i."
     )]
     Compare(CompareArguments),
     /// Show what takes the CPU away from a loop that wants it all

@@ -18,6 +18,8 @@ use std::path::Path;
 pub const INTERACTIONS_SCHEMA: &str = "punctual.interactions/1";
 /// The pace of somebody's own use, which was only watched.
 pub const OWN_PACE: &str = "own";
+/// The kind of a program's own start, which nobody puts in.
+pub const START: &str = "start";
 /// The kind of an input that was there before anybody saw it come: how long it was waited for is not known.
 pub const BEGAN_BEFORE: &str = "began_before";
 /// The most inputs of a recording.

@@ -195,7 +195,7 @@ impl QuantilesRow {
 /// How many times A's figure B's is.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct RatioRow {
+pub(crate) struct RatioRow {
     quantile: &'static str,
     level: f64,
     low: f64,
@@ -209,7 +209,7 @@ struct RatioRow {
 }
 
 impl RatioRow {
-    fn new(ratio: &Ratio) -> RatioRow {
+    pub(crate) fn new(ratio: &Ratio) -> RatioRow {
         RatioRow {
             quantile: ratio.figure.name,
             level: ratio.figure.level,
@@ -286,7 +286,7 @@ impl<'a> ThroughputRow<'a> {
 /// What else differs between the sides.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct DifferenceRow<'a> {
+pub(crate) struct DifferenceRow<'a> {
     area: &'static str,
     what: &'a str,
     a: Option<&'a str>,
@@ -294,7 +294,7 @@ struct DifferenceRow<'a> {
 }
 
 impl<'a> DifferenceRow<'a> {
-    fn new(row: &'a Difference) -> DifferenceRow<'a> {
+    pub(crate) fn new(row: &'a Difference) -> DifferenceRow<'a> {
         DifferenceRow { area: row.area, what: &row.what, a: row.a.as_deref(), b: row.b.as_deref() }
     }
 }

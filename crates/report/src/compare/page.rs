@@ -11,7 +11,7 @@ use crate::layout::load_beside_others;
 use crate::recording::page::{Recorded, marks, over_time, share_pictures, warnings};
 use crate::recording::together::together;
 use punctual_comparison::{
-    Comparison, DeviceComparison, FIGURES, Outcome, Ratio, Side, SideSummary, StageComparison, Standing,
+    Comparison, DeviceComparison, Difference, FIGURES, Outcome, Ratio, Side, SideSummary, StageComparison, Standing,
 };
 use punctual_recording::{Document, Stage};
 
@@ -42,13 +42,13 @@ pub(super) fn documents<'a>(sides: impl IntoIterator<Item = (String, &'a Side)>)
 }
 
 /// What was run, and when it began.
-pub(super) fn context(parts: &[(String, &Document)]) -> String {
+pub(crate) fn context(parts: &[(String, &Document)]) -> String {
     let began = parts.first().and_then(|(_, document)| began(document));
     ["punctual compare".to_owned()].into_iter().chain(began).collect::<Vec<_>>().join(" · ")
 }
 
 /// What could not be seen on any side, each once.
-pub(super) fn blind(parts: &[(String, &Document)]) -> Vec<String> {
+pub(crate) fn blind(parts: &[(String, &Document)]) -> Vec<String> {
     let mut blind: Vec<String> = Vec::new();
     for note in parts.iter().flat_map(|(_, document)| &document.provenance.blind) {
         if !blind.contains(note) {
@@ -67,7 +67,7 @@ fn style_of(outcome: Outcome) -> usize {
     }
 }
 
-pub(super) fn row_of(name: String, ratio: &Ratio) -> IntervalRow {
+pub(crate) fn row_of(name: String, ratio: &Ratio) -> IntervalRow {
     IntervalRow {
         name,
         interval: Interval { low: Some(ratio.low), estimate: Some(ratio.estimate), high: Some(ratio.high) },
@@ -310,20 +310,7 @@ fn sides_and_differences(comparison: &Comparison) -> Section {
         columns.extend(["A", "B", "B to A"].map(Column::numbers));
         blocks.push(Block::Table(Table { caption: "What the loads got done".into(), columns, rows: rows.collect() }));
     }
-    let shown = |value: &Option<String>| {
-        Value::text(value.clone().filter(|value| !value.is_empty()).unwrap_or_else(|| "–".to_owned()))
-    };
-    let rows: Vec<Vec<Value>> = comparison
-        .differences
-        .iter()
-        .map(|row| vec![Value::text(row.what.clone()), Value::text(row.area), shown(&row.a), shown(&row.b)])
-        .collect();
-    if rows.is_empty() {
-        blocks.push(Block::Text("Nothing else differs that is put down with a recording.".to_owned()));
-    } else {
-        let columns = ["what", "of", "A", "B"].map(Column::words).into();
-        blocks.push(Block::Table(Table { caption: "What else differs".into(), columns, rows }));
-    }
+    blocks.push(differences_block(&comparison.differences));
     Section {
         id: "provenance".into(),
         title: "Provenance".into(),
@@ -334,4 +321,18 @@ fn sides_and_differences(comparison: &Comparison) -> Section {
         },
         blocks,
     }
+}
+
+/// What else differs, as a table, or that nothing does.
+pub(crate) fn differences_block(differences: &[Difference]) -> Block {
+    if differences.is_empty() {
+        return Block::Text("Nothing else differs that is put down with a recording.".to_owned());
+    }
+    let shown = |value: &Option<String>| {
+        Value::text(value.clone().filter(|value| !value.is_empty()).unwrap_or_else(|| "–".to_owned()))
+    };
+    let row =
+        |row: &Difference| vec![Value::text(row.what.clone()), Value::text(row.area), shown(&row.a), shown(&row.b)];
+    let columns = ["what", "of", "A", "B"].map(Column::words).into();
+    Block::Table(Table { caption: "What else differs".into(), columns, rows: differences.iter().map(row).collect() })
 }

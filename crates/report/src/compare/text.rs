@@ -334,7 +334,7 @@ fn throughput_table(comparison: &Comparison) -> String {
     )
 }
 
-fn difference_table(differences: &[Difference]) -> String {
+pub(crate) fn difference_table(differences: &[Difference]) -> String {
     let shown =
         |value: &Option<String>| value.clone().filter(|value| !value.is_empty()).unwrap_or_else(|| "-".to_owned());
     table(

@@ -1,6 +1,7 @@
 //! What somebody who uses a program waits for.
 
 mod answer;
+pub mod compare;
 mod counters;
 mod learned;
 mod model;

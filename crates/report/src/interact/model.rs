@@ -4,7 +4,7 @@ use crate::layout::shortened;
 use punctual_blame::{Kind, Who};
 use punctual_recording::{
     BEGAN_BEFORE, Distribution, Document, EndReason, Interaction, InteractionDocument, InteractionPart, Limit,
-    LimitSpec, OWN_PACE, Outcome, agreeing, counted, for_each_interaction_part, read_interactions,
+    LimitSpec, OWN_PACE, Outcome, START, agreeing, counted, for_each_interaction_part, read_interactions,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -78,7 +78,7 @@ enum SpentKind {
 }
 
 impl Spent {
-    fn of(part: &InteractionPart) -> Spent {
+    pub(super) fn of(part: &InteractionPart) -> Spent {
         let kind = Kind::from_name(&part.kind).map_or_else(|| SpentKind::Other(part.kind.clone()), SpentKind::Blamed);
         Spent { kind, who: part.not_seen.map_or_else(|| part.name.as_str().into(), Who::from) }
     }
@@ -485,9 +485,6 @@ fn gather(
     causes.sort_by(|one, other| other.ns.cmp(&one.ns).then_with(|| one.on.who.cmp(&other.on.who)));
     Ok(Gathered { causes, told, wrong_sums })
 }
-
-/// The kind of the program's own start.
-pub(super) const START: &str = "start";
 
 /// Whether somebody put it in, and when is known.
 fn is_measured(input: &Interaction) -> bool {

@@ -2,7 +2,7 @@
 
 use super::answer::InteractAnswer;
 use super::counters::counters_block;
-use super::model::{InteractReport, START};
+use super::model::InteractReport;
 use crate::answer::value;
 use crate::encode::html::curve::{Curve, CurveLine, Mark, survival};
 use crate::encode::html::history::History;
@@ -11,7 +11,7 @@ use crate::encode::html::setting::{began, provenance};
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section, Subject};
 use crate::idle::percent;
-use punctual_recording::{Distribution, Interaction, format_ns};
+use punctual_recording::{Distribution, Interaction, START, format_ns};
 
 /// Columns of pictures over time are not narrower, ns.
 const NARROWEST_NS: u64 = 20_000_000;

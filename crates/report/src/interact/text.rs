@@ -1,10 +1,10 @@
 //! Inputs and what came of them: text for people.
 
 use super::counters::counters;
-use super::model::{InteractReport, KindSum, Part, START};
+use super::model::{InteractReport, KindSum, Part};
 use crate::idle::percent;
 use crate::layout::{fitting, indented, microseconds, table};
-use punctual_recording::{Distribution, Interaction, counted, format_ns, printable_path};
+use punctual_recording::{Distribution, Interaction, START, counted, format_ns, printable_path};
 use std::fmt::Write as _;
 
 /// Causes, and longest inputs, that are shown; JSON has all.

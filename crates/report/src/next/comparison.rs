@@ -2,6 +2,7 @@
 
 use super::{NextStep, few};
 use crate::layout::{counted, shell_word};
+use punctual_comparison::interact::{InputComparison, InputOutcome};
 use punctual_comparison::{Comparison, MIN_RUNS, Outcome as Difference, Shared, Standing};
 
 /// After a comparison: runs made in turn where these cannot tell, else what the later side has more of. `again` is the command
@@ -62,4 +63,24 @@ pub fn after_comparisons(found: &[Shared], named: &[String], again: Option<&dyn 
         steps.push(NextStep::new("shows stages, devices and what else differs of the side that differs most", pair));
     }
     few(steps)
+}
+
+/// After a comparison of inputs: runs made in turn where these cannot tell, else the inputs of the slower side. `first` are recordings of
+/// A and of B.
+pub fn after_interact_comparison(comparison: &InputComparison, first: [&str; 2]) -> Vec<NextStep> {
+    let is_verdict = comparison.standing == Standing::Systems;
+    if !is_verdict || comparison.outcome == InputOutcome::NoDifference {
+        let runs =
+            comparison.runs_needed.unwrap_or(if is_verdict { 2 * comparison.a.runs } else { MIN_RUNS }).max(MIN_RUNS);
+        let purpose = format!(
+            "takes directories: `punctual interact -o before/1.punctual`, `-o after/1.punctual`, `-o before/2.punctual` and so on in turn, {} in each",
+            counted(runs as u64, "recording")
+        );
+        return vec![NextStep::new(&purpose, "punctual compare before after".to_owned())];
+    }
+    let slower = first[usize::from(comparison.outcome != InputOutcome::Better)];
+    vec![NextStep::new(
+        "shows the longest inputs and what each was spent on",
+        format!("punctual report {}", shell_word(slower)),
+    )]
 }

@@ -8,7 +8,7 @@ mod log;
 mod measurement;
 mod options;
 
-pub use comparison::{after_comparison, after_comparisons};
+pub use comparison::{after_comparison, after_comparisons, after_interact_comparison};
 pub use device::after_device;
 pub use forecast::{ForecastAsked, after_forecast};
 pub use idle::after_idle;

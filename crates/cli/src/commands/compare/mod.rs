@@ -1,5 +1,7 @@
 //! `punctual compare`.
 
+mod inputs;
+
 use super::artifacts::Artifacts;
 use crate::args::{CompareArguments, MeasuringArguments, Settings, SideOptions, SideSetting};
 use crate::output::{self, Output, Usage};
@@ -26,7 +28,12 @@ pub(crate) fn run(arguments: &CompareArguments, output: Output) -> anyhow::Resul
     let taken = match arguments.repeat {
         Some(repeats) => measure(&arguments.measuring, repeats as usize)?,
         None => {
-            let opened = arguments.sides.iter().map(|side| recorded(side)).collect::<Result<_, _>>()?;
+            let written: Vec<Written> = arguments.sides.iter().map(|side| Written::of(side)).collect();
+            if punctual_study::are_of_inputs(written.iter().flat_map(|side| &side.paths))? {
+                return inputs::run(arguments, &written, output);
+            }
+            let opened =
+                written.into_iter().map(|side| Opened::open(&side.name, side.paths)).collect::<Result<_, _>>()?;
             Taken { opened, clear: None, trouble: None }
         }
     };
@@ -200,21 +207,28 @@ fn over_time(opened: &[Opened]) -> Vec<Recorded> {
     drawn.collect()
 }
 
-/// A side that stands on disk: a recording, a directory of them, or several joined by commas; with its name before it, where it
-/// has one.
-fn recorded(written: &Path) -> anyhow::Result<Opened> {
-    let split = written.to_str().filter(|_| !written.exists()).and_then(|text| text.split_once('='));
-    let (name, path) = match split {
-        Some((name, path)) if !name.is_empty() && !name.contains('/') => (printable(name), Path::new(path)),
-        _ => (printable_path(written), written),
-    };
-    let paths = match path.to_str() {
-        Some(list) if !path.exists() && list.contains(',') => {
-            list.split(',').filter(|part| !part.is_empty()).map(PathBuf::from).collect()
-        }
-        _ => vec![path.to_owned()],
-    };
-    Ok(Opened::open(&name, super::expand(&paths))?)
+/// A side that stands on disk.
+struct Written {
+    name: String,
+    paths: Vec<PathBuf>,
+}
+
+impl Written {
+    /// A recording, a directory of them, or several joined by commas; with its name before it, where it has one.
+    fn of(written: &Path) -> Written {
+        let split = written.to_str().filter(|_| !written.exists()).and_then(|text| text.split_once('='));
+        let (name, path) = match split {
+            Some((name, path)) if !name.is_empty() && !name.contains('/') => (printable(name), Path::new(path)),
+            _ => (printable_path(written), written),
+        };
+        let paths = match path.to_str() {
+            Some(list) if !path.exists() && list.contains(',') => {
+                list.split(',').filter(|part| !part.is_empty()).map(PathBuf::from).collect()
+            }
+            _ => vec![path.to_owned()],
+        };
+        Written { name, paths: super::expand(&paths) }
+    }
 }
 
 /// Measures all sides in turn.

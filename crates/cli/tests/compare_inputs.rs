@@ -1,0 +1,148 @@
+//! `punctual compare` on recordings of inputs to a program that were made up.
+
+mod support;
+
+use punctual_recording::*;
+use std::path::Path;
+use support::{code, json, run, stderr, stdout};
+
+const MS: u64 = 1_000_000;
+const MINUTE_NS: u64 = 60_000 * MS;
+/// Keys and Enters of a run, in turn.
+const INPUTS: u32 = 48;
+
+/// Writes a run in which every second input is an Enter that waits for a disk for so long.
+fn write(path: &Path, run_id: &str, started_ns: u64, disk_ns: u64) {
+    let provenance = Provenance { run_id: run_id.into(), started_ns, ..Provenance::default() };
+    let mut recording = Writer::create_of(RecordingKind::Interaction, path, provenance, Vec::new()).unwrap();
+    let mut writer = InteractionWriter::create(recording.directory()).unwrap();
+    for number in 0..INPUTS {
+        let is_enter = number % 2 == 1;
+        // Not all alike, and not the same in all runs.
+        let own = MS + u64::from(number * 37 % 11) * 40_000 + started_ns / MINUTE_NS * 10_000;
+        let disk = if is_enter { disk_ns + disk_ns / 100 * u64::from(number % 7) } else { 0 };
+        let begin_ns = started_ns + u64::from(number) * 100 * MS;
+        writer.push(&Interaction {
+            number,
+            kind: if is_enter { "enter" } else { "key" }.into(),
+            label: if is_enter { "enter" } else { ["a", "b"][number as usize / 2 % 2] }.into(),
+            repeat: number / 2 + 1,
+            begin_ns,
+            injected_ns: begin_ns + 1_000,
+            end_ns: begin_ns + 100 * MS,
+            seen_ns: Some(begin_ns + own + disk),
+            outcome: Some(Outcome::Seen),
+            ..Interaction::default()
+        });
+        for (kind, name, ns) in [("own", "editor", own), ("io", "vda", disk)] {
+            if ns > 0 {
+                let part = InteractionPart { number, kind: kind.into(), name: name.into(), ns, ..Default::default() };
+                writer.push_part(&part);
+            }
+        }
+    }
+    let summary = InteractionDocument {
+        schema: INTERACTIONS_SCHEMA.into(),
+        via: "pty".into(),
+        pace: "human".into(),
+        program: vec!["editor".into()],
+        script: "lines".into(),
+        followed: true,
+        inputs: INPUTS.into(),
+        ..InteractionDocument::default()
+    };
+    writer.finish(&summary).unwrap();
+    let at_ns = started_ns + 100 * MS * u64::from(INPUTS);
+    recording.flush().unwrap();
+    recording.finish(Ended { reason: EndReason::Completed, detail: None, at_ns }, Vec::new()).unwrap();
+}
+
+/// Runs of both sides in turn.
+fn write_in_turn(directory: &Path, runs: u64, disk_ns: [u64; 2]) {
+    for (side, (name, disk_ns)) in (0u64..).zip(["before", "after"].into_iter().zip(disk_ns)) {
+        std::fs::create_dir(directory.join(name)).unwrap();
+        for number in 0..runs {
+            let turn = 1 + 2 * number + (side + number) % 2;
+            let path = directory.join(name).join(format!("{number}.punctual"));
+            write(&path, &format!("{name}{number}"), turn * MINUTE_NS, disk_ns);
+        }
+    }
+}
+
+#[test]
+fn a_disk_that_enter_waits_for_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    write_in_turn(directory.path(), 3, [0, 9 * MS]);
+    let found = json(&run(directory.path(), &["compare", "before", "after", "--json"]));
+    assert_eq!((&found["schema"], &found["exit_code"]), (&"punctual.compare-interact/1".into(), &0.into()));
+    assert_eq!(
+        (&found["outcome"], &found["standing"], &found["in_turn"]),
+        (&"worse".into(), &"systems".into(), &true.into())
+    );
+    let verdict = found["verdict"].as_str().unwrap();
+    assert!(
+        verdict.starts_with("Worse: enter is slower: ") && verdict.contains("because of input or output: vda"),
+        "{verdict}"
+    );
+    let kinds = found["kinds"].as_array().unwrap();
+    let told: Vec<(&str, &str)> =
+        kinds.iter().map(|kind| (kind["kind"].as_str().unwrap(), kind["verdict"].as_str().unwrap())).collect();
+    assert_eq!(told, [("enter", "worse"), ("key", "no difference")]);
+    let parts = &kinds[0]["figures"][0]["parts"];
+    let sum = |side: &str| -> i64 {
+        let causes = parts["causes"].as_array().unwrap().iter();
+        causes.map(|cause| cause[side].as_i64().unwrap()).sum::<i64>() + parts[format!("rest_{side}")].as_i64().unwrap()
+    };
+    assert_eq!((sum("a_ns"), sum("b_ns")), (parts["a_ns"].as_i64().unwrap(), parts["b_ns"].as_i64().unwrap()));
+    // Both keys were typed often enough, and the Enter is the only one of its kind.
+    let labels: Vec<&str> =
+        found["labels"].as_array().unwrap().iter().map(|label| label["label"].as_str().unwrap()).collect();
+    assert_eq!(labels, ["a", "b"]);
+
+    let back = json(&run(directory.path(), &["compare", "after", "before", "--json"]));
+    assert_eq!(back["outcome"], "better");
+    let [there, back] = [&found, &back].map(|answer| answer["kinds"][0]["figures"][0]["difference"].clone());
+    assert_eq!(
+        [there["low"].as_i64(), there["estimate"].as_i64(), there["high"].as_i64()],
+        ["high", "estimate", "low"].map(|limit| back[limit].as_i64().map(|value| -value))
+    );
+
+    let text = stdout(&run(directory.path(), &["compare", "before", "after", "--html", "p.html"]));
+    assert!(text.starts_with("Worse: enter is slower") && text.contains("By what was typed"), "{text}");
+    let page = std::fs::read_to_string(directory.path().join("p.html"));
+    assert!(page.is_ok_and(|page| page.contains("What the middle half of enter took")));
+}
+
+#[test]
+fn one_run_a_side_is_no_verdict_of_the_programs() {
+    let directory = tempfile::tempdir().unwrap();
+    write_in_turn(directory.path(), 1, [0, 9 * MS]);
+    let found = json(&run(directory.path(), &["compare", "before", "after", "--json"]));
+    assert_eq!((&found["outcome"], &found["these_runs"]), (&"no verdict".into(), &"worse".into()));
+    let verdict = found["verdict"].as_str().unwrap();
+    assert!(verdict.starts_with("This run against that run: enter is slower"), "{verdict}");
+    assert!(verdict.contains("takes at least 2 more of each, made in turn") && !verdict.contains("Worse"), "{verdict}");
+}
+
+#[test]
+fn what_cannot_be_compared_is_said_in_a_line() {
+    let directory = tempfile::tempdir().unwrap();
+    write_in_turn(directory.path(), 1, [0, 0]);
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/record.punctual");
+    let cases: [(&[&str], u8, &str); 5] = [
+        (&["before", golden], 1, "before/0.punctual holds inputs to a program and "),
+        (&[golden, "after"], 1, "only recordings of one kind can be compared"),
+        (&["before", "after", "before"], 129, "3 sides: recordings of inputs to a program are compared two by two"),
+        (&["before", "after", "--device", "modem"], 129, "recordings of inputs to a program have none"),
+        (&["before/0.punctual,before/0.punctual", "after"], 1, "the same run stands there twice"),
+    ];
+    for (sides, expected, words) in cases {
+        let output = run(directory.path(), &[&["compare"], sides].concat());
+        let said = stderr(&output);
+        assert_eq!(code(&output), i32::from(expected), "{said}");
+        assert!(said.contains(words) && said.lines().count() == 1 && stdout(&output).is_empty(), "{said}");
+    }
+    // The answer is not lost where the page cannot be written.
+    let output = run(directory.path(), &["compare", "before", "after", "--html", "/dev/full", "--json"]);
+    assert!(code(&output) != 0 && json(&output)["schema"] == "punctual.compare-interact/1");
+}

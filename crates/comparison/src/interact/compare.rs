@@ -1,0 +1,326 @@
+//! Two sides of runs of inputs, compared.
+
+use super::figures::WAITING;
+use super::gather::{Group, InputRun, RunFigure, RunGroup};
+use super::parts::{Parts, Split};
+use super::sides::{comparable, notes, program_differences, summary};
+use crate::differences::{Difference, differences};
+use crate::error::Error;
+use crate::figure::{Estimate, Figure};
+use crate::ratio::{CONFIDENCE, Demand, Logarithms, Ratio, logarithms, runs_needed};
+use crate::standing::{Standing, are_paired, began};
+use crate::verdict::{Outcome, Verdict, together};
+use std::collections::BTreeSet;
+
+/// One side: runs of inputs to a program.
+#[derive(Debug, Clone)]
+pub struct InputSide {
+    /// What it is called.
+    pub name: String,
+    /// Its runs.
+    pub runs: Vec<InputRun>,
+}
+
+/// What there is to say about a side.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InputSummary {
+    /// What it is called.
+    pub name: String,
+    /// How many runs it has.
+    pub runs: usize,
+    /// The program and its arguments; several where they differ.
+    pub program: String,
+    /// Inputs that were put in, but for those that were there before anybody looked.
+    pub inputs: u64,
+    /// Those of them that were seen.
+    pub seen: u64,
+    /// From the first input of each run to its end, ns.
+    pub lasted_ns: u64,
+    /// How long inputs were waited for, ns.
+    pub waited_ns: u64,
+}
+
+/// What B is beside A, by all kinds of input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InputOutcome {
+    /// Some kinds are faster, none slower.
+    Better,
+    /// Some kinds are slower, none faster.
+    Worse,
+    /// Some kinds are faster, others slower.
+    Mixed,
+    /// No kind shows a difference that is worth the name.
+    NoDifference,
+}
+
+impl InputOutcome {
+    /// The name used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            InputOutcome::Better => "better",
+            InputOutcome::Worse => "worse",
+            InputOutcome::Mixed => "mixed",
+            InputOutcome::NoDifference => "no difference",
+        }
+    }
+}
+
+/// A group on one side.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct GroupSide {
+    /// Inputs that were put in.
+    pub inputs: u64,
+    /// Those that were seen.
+    pub seen: u64,
+}
+
+/// A figure of a group on both sides.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FigureComparison {
+    /// The geometric mean of the figure over A's runs and over B's: whole ns, of [`WAITING`] ns a second.
+    pub values: [f64; 2],
+    /// B to A.
+    pub ratio: Ratio,
+    /// B less A in the unit of the values: the lower limit, the difference, the upper limit. With the sides turned round it is
+    /// exactly the opposite.
+    pub difference: [f64; 3],
+    /// What the inputs near the figure were spent on; `None` where that is not known of every run.
+    pub parts: Option<Parts>,
+}
+
+/// A group of inputs on both sides.
+#[derive(Debug, Clone)]
+pub struct GroupComparison {
+    /// Which inputs.
+    pub group: Group,
+    /// On A and on B.
+    pub sides: [GroupSide; 2],
+    /// The figures that all runs have: latencies from the middle outwards.
+    pub figures: Vec<FigureComparison>,
+    /// How much of the time was waited for these inputs; it has no say in the verdict.
+    pub waiting: Option<FigureComparison>,
+    /// What the latencies say together.
+    pub verdict: Verdict,
+}
+
+impl GroupComparison {
+    /// The figure that decided, else the median.
+    pub fn shown(&self) -> Option<&FigureComparison> {
+        self.verdict.by.and_then(|by| self.figures.get(by)).or_else(|| self.figures.first())
+    }
+
+    fn is_different(&self) -> bool {
+        self.verdict.outcome != Outcome::NoDifference
+    }
+}
+
+/// Two sides, compared.
+#[derive(Debug, Clone)]
+pub struct InputComparison {
+    /// Side A.
+    pub a: InputSummary,
+    /// Side B.
+    pub b: InputSummary,
+    /// What B is beside A; of the systems or of these runs only, as `standing` says.
+    pub outcome: InputOutcome,
+    /// What the outcome is of.
+    pub standing: Standing,
+    /// How many runs of each side it would take to find the clearest of the differences that are estimated four times of five; `None`
+    /// where that is more than [`crate::ratio::MAX_RUNS_NEEDED`].
+    pub runs_needed: Option<usize>,
+    /// The kinds of input, those that differ first, the most different first. Their intervals hold together.
+    pub kinds: Vec<GroupComparison>,
+    /// What was typed often enough to be compared by itself: a family of its own, which decides nothing.
+    pub labels: Vec<GroupComparison>,
+    /// What else differs.
+    pub differences: Vec<Difference>,
+    /// What a reader must know first. One line each.
+    pub notes: Vec<String>,
+    /// Whether the runs were made in turn.
+    pub is_paired: bool,
+}
+
+impl InputComparison {
+    /// The kinds that differ, the most different first.
+    pub fn different(&self) -> impl Iterator<Item = &GroupComparison> {
+        self.kinds.iter().filter(|kind| kind.is_different())
+    }
+
+    /// The kind that is nearest to a difference, by its least probability.
+    pub fn nearest(&self) -> Option<&GroupComparison> {
+        let least = |kind: &GroupComparison| kind.figures.iter().map(|figure| figure.ratio.p).fold(1.0, f64::min);
+        let far = |kind: &GroupComparison| kind.shown().map_or(0.0, |figure| figure.ratio.estimate.ln().abs());
+        self.kinds
+            .iter()
+            .min_by(|one, other| least(one).total_cmp(&least(other)).then_with(|| far(other).total_cmp(&far(one))))
+    }
+}
+
+/// Compares two sides of inputs to a program.
+///
+/// The kinds share one error rate: a verdict is a false alarm in at most one of twenty comparisons of a program with itself, provided
+/// that its [`Standing`] is [`Standing::Systems`]. What was typed is another family with a rate of its own.
+///
+/// # Errors
+/// Where the sides were not used in the same way, or have no kind of input in common of which every run saw enough.
+pub fn compare_inputs(a: &InputSide, b: &InputSide) -> Result<InputComparison, Error> {
+    comparable(a, b)?;
+    let [times_a, times_b] = [a, b].map(|side| began(side.runs.iter().map(|run| &run.document)));
+    let is_paired = are_paired(&times_a, &times_b);
+    let standing = Standing::of(&times_a, &times_b);
+    let groups: BTreeSet<&Group> = a.runs.iter().chain(&b.runs).flat_map(|run| run.groups.keys()).collect();
+    let (labels, kinds): (Vec<&Group>, Vec<&Group>) = groups.into_iter().partition(|group| group.label.is_some());
+    let ((kinds, absent), (labels, _)) = (pairs(a, b, kinds), pairs(a, b, labels));
+    if kinds.is_empty() {
+        return Err(Error(format!(
+            "{} and {} have no kind of input of which every run saw {} at least: there is nothing to compare",
+            a.name,
+            b.name,
+            super::figures::MEDIAN.needed
+        )));
+    }
+    let compared = |pairs: &[Pair<'_>]| -> Vec<GroupComparison> {
+        let demand = Demand { confidence: 1.0 - (1.0 - CONFIDENCE) / pairs.len().max(1) as f64, share: pairs.len() };
+        let mut all: Vec<GroupComparison> = pairs.iter().map(|pair| pair.compare(is_paired, demand)).collect();
+        all.sort_by(|one, other| apart(other).total_cmp(&apart(one)).then_with(|| one.group.cmp(&other.group)));
+        all
+    };
+    let needed = kinds.iter().filter_map(Pair::runs_needed).min();
+    let (kinds, labels) = (compared(&kinds), compared(&labels));
+    let mut differences = program_differences(a, b);
+    differences.extend(differences_of(a, b));
+    Ok(InputComparison {
+        a: summary(a),
+        b: summary(b),
+        outcome: overall(&kinds),
+        standing,
+        runs_needed: needed,
+        notes: notes(a, b, standing, is_paired, &kinds, &absent),
+        kinds,
+        labels,
+        differences,
+        is_paired,
+    })
+}
+
+/// The groups that every run has figures of, and the others.
+fn pairs<'a>(a: &'a InputSide, b: &'a InputSide, groups: Vec<&'a Group>) -> (Vec<Pair<'a>>, Vec<Group>) {
+    let (mut pairs, mut absent) = (Vec::new(), Vec::new());
+    for group in groups {
+        match Pair::of(a, b, group) {
+            Some(pair) => pairs.push(pair),
+            None => absent.push(group.clone()),
+        }
+    }
+    (pairs, absent)
+}
+
+fn differences_of(a: &InputSide, b: &InputSide) -> Vec<Difference> {
+    match (a.runs.first(), b.runs.first()) {
+        (Some(one), Some(other)) => differences(&one.document, &other.document),
+        _ => Vec::new(),
+    }
+}
+
+/// How unlike the sides are: of those that differ the logarithm of the ratio that decided.
+fn apart(group: &GroupComparison) -> f64 {
+    let decided = group.verdict.by.and_then(|by| group.figures.get(by));
+    decided.map_or(-1.0, |figure| figure.ratio.estimate.ln().abs())
+}
+
+fn overall(kinds: &[GroupComparison]) -> InputOutcome {
+    let any = |outcome: Outcome| kinds.iter().any(|kind| kind.verdict.outcome == outcome);
+    match (any(Outcome::Better), any(Outcome::Worse)) {
+        (true, true) => InputOutcome::Mixed,
+        (true, false) => InputOutcome::Better,
+        (false, true) => InputOutcome::Worse,
+        (false, false) => InputOutcome::NoDifference,
+    }
+}
+
+/// A group that every run of both sides has figures of.
+struct Pair<'a> {
+    group: &'a Group,
+    runs: [Vec<&'a RunGroup>; 2],
+}
+
+impl<'a> Pair<'a> {
+    fn of(a: &'a InputSide, b: &'a InputSide, group: &'a Group) -> Option<Pair<'a>> {
+        let of = |side: &'a InputSide| -> Option<Vec<&'a RunGroup>> {
+            let own = side.runs.iter().map(|run| run.groups.get(group).filter(|own| !own.figures.is_empty()));
+            own.collect()
+        };
+        Some(Pair { group, runs: [of(a)?, of(b)?] })
+    }
+
+    /// The figures that all runs have, in their order, and those of each run.
+    fn figures(&self) -> Vec<(Figure, [Vec<&'a RunFigure>; 2])> {
+        let first = self.runs[0][0].figures.iter().map(|figure| figure.figure);
+        let of = |runs: &[&'a RunGroup], figure: Figure| -> Option<Vec<&'a RunFigure>> {
+            runs.iter().map(|run| run.figures.iter().find(|own| own.figure.key == figure.key)).collect()
+        };
+        first.filter_map(|figure| Some((figure, [of(&self.runs[0], figure)?, of(&self.runs[1], figure)?]))).collect()
+    }
+
+    fn compare(&self, is_paired: bool, demand: Demand) -> GroupComparison {
+        let all = self.figures();
+        let compared = all.iter().filter_map(|(figure, runs)| {
+            let [left, right] = [0, 1].map(|side| estimates(&runs[side]));
+            let found = logarithms(*figure, &left, &right, is_paired, all.len(), demand)?;
+            Some(FigureComparison::new(*figure, &left, &right, found, runs))
+        });
+        let (waiting, figures): (Vec<_>, Vec<_>) =
+            compared.partition(|compared: &FigureComparison| compared.ratio.figure.key == WAITING.key);
+        let ratios: Vec<Ratio> = figures.iter().map(|figure| figure.ratio).collect();
+        let sides = [0, 1].map(|side| GroupSide {
+            inputs: self.runs[side].iter().map(|run| run.inputs).sum(),
+            seen: self.runs[side].iter().map(|run| run.seen).sum(),
+        });
+        GroupComparison {
+            group: self.group.clone(),
+            sides,
+            verdict: together(&ratios),
+            figures,
+            waiting: waiting.into_iter().next(),
+        }
+    }
+
+    /// How many runs of each side would show what is estimated, by the figure that shows it most clearly.
+    fn runs_needed(&self) -> Option<usize> {
+        let all = self.figures();
+        let needed = all.iter().filter(|(figure, _)| figure.key != WAITING.key).filter_map(|(figure, runs)| {
+            let [left, right] = [0, 1].map(|side| estimates(&runs[side]));
+            let ratio = crate::ratio::ratio(*figure, &left, &right, false, all.len())?;
+            runs_needed(&ratio, &left, &right, all.len())
+        });
+        needed.min()
+    }
+}
+
+fn estimates(runs: &[&RunFigure]) -> Vec<Estimate> {
+    runs.iter().map(|run| run.estimate).collect()
+}
+
+impl FigureComparison {
+    fn new(
+        figure: Figure,
+        left: &[Estimate],
+        right: &[Estimate],
+        found: Logarithms,
+        runs: &[Vec<&RunFigure>; 2],
+    ) -> FigureComparison {
+        let mean = |runs: &[Estimate]| runs.iter().map(|run| run.ln).sum::<f64>() / runs.len() as f64;
+        let means = [mean(left), mean(right)];
+        // A ratio between sides of this geometric mean: so the limits have the signs of the ratio's, and the difference its own value.
+        let middle = (0.5 * (means[0] + means[1])).exp();
+        let apart = |logarithm: f64| 2.0 * middle * (0.5 * logarithm).sinh();
+        let splits = |side: usize| runs[side].iter().map(|run| &run.split).collect::<Vec<&Split>>();
+        let values = means.map(|mean| mean.exp().round());
+        FigureComparison {
+            values,
+            ratio: Ratio::of(figure, found),
+            difference: [apart(found.low), values[1] - values[0], apart(found.high)],
+            parts: Parts::of(&splits(0), &splits(1)),
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Inputs to a program: is one side of runs slower than the other, on which kind of input, by how much, and because of what.
+//!
+//! A run gives its figures for each kind of input, and how uncertain its own inputs leave them ([`GatherInputs`]); ratios, standing and
+//! verdict are those of wakeups. Nothing is judged by an input of its own: what makes whole runs differ makes all inputs of one differ.
+
+mod compare;
+mod figures;
+mod gather;
+mod parts;
+mod sides;
+#[cfg(test)]
+mod tests;
+
+pub use compare::{
+    FigureComparison, GroupComparison, GroupSide, InputComparison, InputOutcome, InputSide, InputSummary,
+    compare_inputs,
+};
+pub use figures::{INPUT_FIGURES, MEDIAN, START_FIGURE, WAITING};
+pub use gather::{GatherInputs, Group, InputRun};
+pub use parts::{Cause, PartDifference, Parts};

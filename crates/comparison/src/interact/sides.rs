@@ -1,0 +1,162 @@
+//! What the sides of inputs are beside their figures: whether they were used alike, and what a reader must know of them.
+
+use super::compare::{GroupComparison, InputSide, InputSummary};
+use super::gather::{Group, InputRun};
+use crate::differences::Difference;
+use crate::error::Error;
+use crate::standing::Standing;
+use punctual_recording::{EndReason, InteractionDocument, START, agreeing, counted};
+use std::collections::BTreeSet;
+
+/// Where a side saw so much less of its inputs than the other, what it did not see may be what took long.
+const SEEN_APART: f64 = 0.02;
+/// Fewer inputs than this are luck.
+const FEW: u64 = 3;
+
+/// Whether all runs were used in one way.
+pub(super) fn comparable(a: &InputSide, b: &InputSide) -> Result<(), Error> {
+    for side in [a, b] {
+        if side.runs.is_empty() {
+            return Err(Error(format!("{}: there is no recording", side.name)));
+        }
+    }
+    let (first, all) = (&a.runs[0].summary, [a, b]);
+    for side in all {
+        for InputRun { summary, .. } in &side.runs {
+            let ways = [("by", &first.via, &summary.via), ("at the pace", &first.pace, &summary.pace)];
+            for (how, one, other) in ways {
+                if one != other {
+                    return Err(Error(format!(
+                        "{} was used {how} {other} and {} {how} {one}: only recordings of one way to use a program can be compared",
+                        side.name, a.name
+                    )));
+                }
+            }
+            if first.followed != summary.followed {
+                let [followed, not] = if summary.followed { [&side.name, &a.name] } else { [&a.name, &side.name] };
+                return Err(Error(format!(
+                    "{followed} was followed through the kernel and {not} was not: their inputs end by unlike rules and cannot be compared"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn summary(side: &InputSide) -> InputSummary {
+    let sum = |value: &dyn Fn(&InputRun) -> u64| side.runs.iter().map(value).fold(0, u64::saturating_add);
+    let of_kinds = |run: &InputRun, value: &dyn Fn(&super::gather::RunGroup) -> u64| {
+        let kinds = run.groups.iter().filter(|(group, _)| group.label.is_none() && group.kind != START);
+        kinds.map(|(_, own)| value(own)).fold(0, u64::saturating_add)
+    };
+    InputSummary {
+        name: side.name.clone(),
+        runs: side.runs.len(),
+        program: distinct(side, |summary| summary.program.join(" ")),
+        inputs: sum(&|run| of_kinds(run, &|own| own.inputs)),
+        seen: sum(&|run| of_kinds(run, &|own| own.seen)),
+        lasted_ns: sum(&|run| run.lasted_ns),
+        waited_ns: sum(&|run| run.waited_ns),
+    }
+}
+
+/// What the runs of a side say of themselves, each once.
+fn distinct(side: &InputSide, value: impl Fn(&InteractionDocument) -> String) -> String {
+    let all: BTreeSet<String> = side.runs.iter().map(|run| value(&run.summary)).collect();
+    all.into_iter().collect::<Vec<_>>().join("; ")
+}
+
+/// What differs of how the sides were used: the program, and what was typed at it.
+pub(super) fn program_differences(a: &InputSide, b: &InputSide) -> Vec<Difference> {
+    let both = |what, value: fn(&InteractionDocument) -> String| (what, distinct(a, value), distinct(b, value));
+    let rows = [
+        both("program", |summary| summary.program.join(" ")),
+        both("script", |summary| summary.script.clone()),
+        both("script's digest", |summary| summary.script_digest.clone()),
+    ];
+    rows.into_iter()
+        .filter(|(_, left, right)| left != right)
+        .map(|(what, left, right)| Difference { area: "program", what: what.to_owned(), a: Some(left), b: Some(right) })
+        .collect()
+}
+
+/// What a reader must know first.
+pub(super) fn notes(
+    a: &InputSide,
+    b: &InputSide,
+    standing: Standing,
+    is_paired: bool,
+    kinds: &[GroupComparison],
+    absent: &[Group],
+) -> Vec<String> {
+    let mut notes: Vec<String> = [("A", a), ("B", b)].iter().flat_map(|(label, side)| of_side(label, side)).collect();
+    let ids = |side: &InputSide| -> BTreeSet<String> {
+        side.runs.iter().map(|run| run.document.provenance.run_id.clone()).filter(|id| !id.is_empty()).collect()
+    };
+    if ids(a).intersection(&ids(b)).next().is_some() {
+        notes.push("the same run stands on both sides".to_owned());
+    }
+    if distinct(a, |summary| summary.script_digest.clone()) != distinct(b, |summary| summary.script_digest.clone()) {
+        notes.push("not the same was typed on both sides: the scripts differ".to_owned());
+    }
+    for kind in kinds {
+        let [left, right] = kind.sides.map(|side| side.seen as f64 / side.inputs.max(1) as f64);
+        let unseen = kind.sides.map(|side| side.inputs - side.seen.min(side.inputs));
+        if (left - right).abs() > SEEN_APART && unseen[0].abs_diff(unseen[1]) >= FEW {
+            let [a, b] = kind.sides;
+            notes.push(format!(
+                "of {} A answered {} of {} and B {} of {}: what took longest may be among the others, which are in no figure",
+                kind.group.kind, a.seen, a.inputs, b.seen, b.inputs
+            ));
+        }
+    }
+    if !absent.is_empty() {
+        let names: Vec<&str> = absent.iter().map(|group| group.kind.as_str()).collect();
+        notes.push(format!(
+            "not in every run often enough, so left out: {} {}",
+            agreeing(names.len() as u64, "the kind", "the kinds"),
+            names.join(", ")
+        ));
+    }
+    notes.extend(standing.note(a.runs.len().min(b.runs.len()), is_paired).map(str::to_owned));
+    notes
+}
+
+fn of_side(label: &str, side: &InputSide) -> Vec<String> {
+    let mut notes = Vec::new();
+    let sum = |value: fn(&InputRun) -> u64| side.runs.iter().map(value).fold(0, u64::saturating_add);
+    let lost = sum(|run| run.summary.records_lost);
+    if lost > 0 {
+        notes.push(format!("{label}: {} were overwritten before they could be read", counted(lost, "kernel record")));
+    }
+    let wrong = sum(|run| run.wrong_sums);
+    if wrong > 0 {
+        notes.push(format!("{label}: the parts of {} do not add up: a recording is damaged", counted(wrong, "input")));
+    }
+    let before = sum(|run| run.began_before);
+    if before > 0 {
+        let was = agreeing(before, "was", "were");
+        notes.push(format!("{label}: {} {was} there before anybody looked, in no figure", counted(before, "input")));
+    }
+    let not_put_in = sum(|run| run.summary.not_put_in);
+    if not_put_in > 0 {
+        notes.push(format!("{label}: not put in: {} of the script", counted(not_put_in, "input")));
+    }
+    let ended = |wanted: Option<EndReason>| {
+        side.runs.iter().any(|run| run.document.ended.as_ref().map(|ended| ended.reason) == wanted)
+    };
+    if ended(None) {
+        notes.push(format!("{label}: a recording was cut short: up to its last second is missing"));
+    }
+    if ended(Some(EndReason::Failed)) {
+        notes.push(format!("{label}: a recording was ended early"));
+    }
+    for run in &side.runs {
+        for note in run.document.provenance.fallbacks.iter().map(|note| format!("{label}: {note}")) {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
+    notes
+}

@@ -1,0 +1,140 @@
+//! Inputs that were made up, compared.
+
+#[path = "../../benches/inputs/made_up.rs"]
+mod made_up;
+
+use super::*;
+use crate::standing::Standing;
+use crate::verdict::Outcome;
+use made_up::{Machine, Made, Process};
+use proptest::prelude::*;
+
+const MINUTE_NS: u64 = 60_000_000_000;
+
+fn gathered(made: Made) -> InputRun {
+    let mut gather = GatherInputs::new(made.document, made.summary, made.inputs);
+    made.parts.iter().for_each(|part| gather.push(part));
+    gather.finish()
+}
+
+/// Runs in turn, A first; with B an Enter waits for a disk for so long.
+fn sides(process: Process, seed: u64, pairs: u64, disk_ns: f64) -> [InputSide; 2] {
+    let mut machine = Machine::new(process, seed);
+    let mut sides = ["before", "after"].map(|name| InputSide { name: name.to_owned(), runs: Vec::new() });
+    for index in 0..2 * pairs {
+        let side = (index % 2) as usize;
+        let made = machine.run((1 + index) * MINUTE_NS, ("enter", disk_ns * side as f64));
+        sides[side].runs.push(gathered(made));
+    }
+    sides
+}
+
+fn compared(sides: &[InputSide; 2]) -> InputComparison {
+    compare_inputs(&sides[0], &sides[1]).unwrap()
+}
+
+/// Every figure that there is, with its group.
+fn figures(comparison: &InputComparison) -> Vec<(&Group, &FigureComparison)> {
+    let all = comparison.kinds.iter().chain(&comparison.labels);
+    all.flat_map(|one| one.figures.iter().chain(&one.waiting).map(move |figure| (&one.group, figure))).collect()
+}
+
+#[test]
+fn a_disk_is_found_and_named_and_nothing_else_is() {
+    for (pairs, standing) in [(1, Standing::TooFewRuns { more: [2, 2] }), (3, Standing::Systems)] {
+        let found = compared(&sides(Process::Steady, 7, pairs, 10e6));
+        assert_eq!((found.standing, found.outcome), (standing, InputOutcome::Worse));
+        let different: Vec<&GroupComparison> = found.different().collect();
+        assert_eq!(different.len(), 1, "{different:?}");
+        assert_eq!((different[0].group.kind.as_str(), different[0].verdict.outcome), ("enter", Outcome::Worse));
+        let figure = different[0].shown().unwrap();
+        let [low, estimate, high] = figure.difference;
+        assert!(low < 10e6 && 10e6 < high && low > 0.0 && low < estimate && estimate < high, "{figure:?}");
+        let most = figure.parts.as_ref().unwrap().most(0.5);
+        let (kind, ns, one) = most[0];
+        assert_eq!((kind, one.map(|one| one.cause.name.as_str())), ("io", Some("vda")));
+        assert!((8_000_000..12_000_000).contains(&ns), "{ns}");
+    }
+}
+
+#[test]
+fn a_program_beside_itself_is_no_different() {
+    let machines =
+        [Process::Steady, Process::Runs(0.3), Process::Regimes(2.0), Process::Correlated(0.9), Process::Tail(0.3)];
+    let (mut alarms, mut comparisons) = (0, 0);
+    for process in machines {
+        for seed in 0..20 {
+            alarms += u64::from(compared(&sides(process, seed, 4, 0.0)).outcome != InputOutcome::NoDifference);
+            comparisons += 1;
+        }
+    }
+    assert!(comparisons == 100 && alarms <= 5, "{alarms} of {comparisons}");
+}
+
+#[test]
+fn parts_add_up_to_what_the_inputs_took() {
+    let found = compared(&sides(Process::Tail(0.3), 3, 3, 5e6));
+    let split: Vec<&Parts> = figures(&found).iter().filter_map(|(_, figure)| figure.parts.as_ref()).collect();
+    assert!(split.len() >= 8, "{}", split.len());
+    for parts in split {
+        for side in 0..2 {
+            let rows: i64 = parts.rows.iter().map(|row| row.ns[side]).sum();
+            assert_eq!(rows + parts.rest_ns[side], parts.mean_ns[side]);
+            // Two causes each: what is left of them is rounding.
+            assert!(parts.rest_ns[side].abs() <= 2, "{parts:?}");
+        }
+    }
+}
+
+#[test]
+fn what_was_not_used_alike_is_not_compared() {
+    let refused = |change: &dyn Fn(&mut InputRun), words: &str| {
+        let mut sides = sides(Process::Steady, 1, 1, 0.0);
+        change(&mut sides[1].runs[0]);
+        let said = compare_inputs(&sides[0], &sides[1]).unwrap_err().to_string();
+        assert!(said.contains(words) && !said.contains('\n'), "{said}");
+    };
+    refused(&|run| run.summary.via = "x11".to_owned(), "by x11");
+    refused(&|run| run.summary.pace = "full".to_owned(), "at the pace full");
+    refused(&|run| run.summary.followed = false, "was followed through the kernel and after was not");
+    refused(&|run| run.groups.clear(), "nothing to compare");
+    let nothing = InputSide { name: "after".to_owned(), runs: Vec::new() };
+    let a = &sides(Process::Steady, 1, 1, 0.0)[0];
+    assert_eq!(compare_inputs(a, &nothing).unwrap_err().to_string(), "after: there is no recording");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn turning_the_sides_round_mirrors_the_answer(seed in 0..1_000u64, pairs in 1..4u64, disk in 0.0..5e6f64, process in 0..3usize) {
+        let process = [Process::Steady, Process::Runs(0.5), Process::Tail(0.3)][process];
+        let [a, b] = sides(process, seed, pairs, disk);
+        let (there, back) = (compare_inputs(&a, &b).unwrap(), compare_inputs(&b, &a).unwrap());
+        let opposite = match there.outcome {
+            InputOutcome::Better => InputOutcome::Worse,
+            InputOutcome::Worse => InputOutcome::Better,
+            same => same,
+        };
+        prop_assert_eq!(back.outcome, opposite);
+        prop_assert_eq!((there.standing, there.is_paired, there.runs_needed), (back.standing, back.is_paired, back.runs_needed));
+        let (these, those) = (figures(&there), figures(&back));
+        prop_assert!(these.len() == those.len() && these.len() >= 7);
+        for ((group, one), (other_group, other)) in these.into_iter().zip(those) {
+            prop_assert_eq!(group, other_group);
+            let [low, estimate, high] = other.difference;
+            prop_assert_eq!(one.difference, [-high, -estimate, -low]);
+            prop_assert_eq!((one.values[0], one.values[1]), (other.values[1], other.values[0]));
+            prop_assert_eq!((one.ratio.p, one.ratio.findable), (other.ratio.p, other.ratio.findable));
+            let turned = other.parts.clone().map(|mut parts| {
+                parts.inputs.reverse();
+                parts.mean_ns.reverse();
+                parts.rest_ns.reverse();
+                parts.rows.iter_mut().for_each(|row| row.ns.reverse());
+                parts.kinds.iter_mut().for_each(|(_, ns)| ns.reverse());
+                parts
+            });
+            prop_assert_eq!(&one.parts, &turned);
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! The answer of `punctual compare` of recordings of inputs.
+
+use super::verdict::{is_share, verdict};
+use crate::NextStep;
+use crate::answer::Answer;
+use crate::compare::{DifferenceRow, RatioRow};
+use punctual_comparison::Standing;
+use punctual_comparison::interact::{
+    FigureComparison, GroupComparison, InputComparison, InputSummary, PartDifference, Parts,
+};
+use serde::Serialize;
+
+/// The whole comparison.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CompareInteractAnswer<'a> {
+    schema: &'static str,
+    verdict: String,
+    exit_code: u8,
+    /// What to run next, at most two commands.
+    next: Vec<NextStep>,
+    /// `better`, `worse`, `mixed` (some kinds are, others the other way), `no difference`, or `no verdict`.
+    outcome: &'static str,
+    /// What the outcome is of: `systems`, or, where there is none, why (`too few runs`, `one side after the other`).
+    standing: &'static str,
+    /// What these runs are beside each other, whether or not that is a verdict of the systems.
+    these_runs: &'static str,
+    /// How many more runs of A a verdict takes at least.
+    more_runs_a: usize,
+    /// How many more of B.
+    more_runs_b: usize,
+    /// How many runs of each side it takes to find a difference as large as is estimated four times of five.
+    runs_needed: Option<usize>,
+    in_turn: bool,
+    notes: &'a [String],
+    a: SideRow<'a>,
+    b: SideRow<'a>,
+    /// By kind of input, those that differ first; their intervals hold together.
+    kinds: Vec<GroupRow<'a>>,
+    /// By what was typed: another family, which decides nothing.
+    labels: Vec<GroupRow<'a>>,
+    differences: Vec<DifferenceRow<'a>>,
+}
+
+impl<'a> CompareInteractAnswer<'a> {
+    /// The answer for programs, with what to run next and the exit code of the command that made it.
+    pub fn new(comparison: &'a InputComparison, next: Vec<NextStep>, exit_code: u8) -> CompareInteractAnswer<'a> {
+        let [more_runs_a, more_runs_b] = match comparison.standing {
+            Standing::TooFewRuns { more } => more,
+            Standing::Systems | Standing::OneAfterTheOther => [0, 0],
+        };
+        CompareInteractAnswer {
+            schema: "punctual.compare-interact/1",
+            verdict: verdict(comparison),
+            exit_code,
+            next,
+            outcome: if comparison.standing == Standing::Systems { comparison.outcome.name() } else { "no verdict" },
+            standing: comparison.standing.name(),
+            these_runs: comparison.outcome.name(),
+            more_runs_a,
+            more_runs_b,
+            runs_needed: comparison.runs_needed,
+            in_turn: comparison.is_paired,
+            notes: &comparison.notes,
+            a: SideRow::new(&comparison.a),
+            b: SideRow::new(&comparison.b),
+            kinds: comparison.kinds.iter().map(GroupRow::new).collect(),
+            labels: comparison.labels.iter().map(GroupRow::new).collect(),
+            differences: comparison.differences.iter().map(DifferenceRow::new).collect(),
+        }
+    }
+}
+
+impl Answer for CompareInteractAnswer<'_> {
+    fn exit_code(&mut self) -> &mut u8 {
+        &mut self.exit_code
+    }
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct SideRow<'a> {
+    name: &'a str,
+    program: &'a str,
+    runs: usize,
+    inputs: u64,
+    seen: u64,
+    /// From the first input of each run to its end.
+    lasted_ns: u64,
+    waited_ns: u64,
+}
+
+impl<'a> SideRow<'a> {
+    fn new(side: &'a InputSummary) -> SideRow<'a> {
+        SideRow {
+            name: &side.name,
+            program: &side.program,
+            runs: side.runs,
+            inputs: side.inputs,
+            seen: side.seen,
+            lasted_ns: side.lasted_ns,
+            waited_ns: side.waited_ns,
+        }
+    }
+}
+
+/// A kind of input, or what was typed.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct GroupRow<'a> {
+    kind: &'a str,
+    /// What was typed; `null` for everything of the kind.
+    label: Option<&'a str>,
+    inputs_a: u64,
+    inputs_b: u64,
+    seen_a: u64,
+    seen_b: u64,
+    /// What B is beside A, of this kind.
+    verdict: &'static str,
+    /// By which of the figures.
+    decided_by: Option<&'static str>,
+    figures: Vec<FigureRow<'a>>,
+    /// How much of the time was waited for these inputs; it decides nothing.
+    waiting: Option<FigureRow<'a>>,
+}
+
+impl<'a> GroupRow<'a> {
+    fn new(group: &'a GroupComparison) -> GroupRow<'a> {
+        let decided = group.verdict.by.and_then(|by| group.figures.get(by));
+        let [a, b] = group.sides;
+        GroupRow {
+            kind: &group.group.kind,
+            label: group.group.label.as_deref(),
+            inputs_a: a.inputs,
+            inputs_b: b.inputs,
+            seen_a: a.seen,
+            seen_b: b.seen,
+            verdict: group.verdict.outcome.name(),
+            decided_by: decided.map(|figure| figure.ratio.figure.name),
+            figures: group.figures.iter().map(FigureRow::new).collect(),
+            waiting: group.waiting.as_ref().map(FigureRow::new),
+        }
+    }
+}
+
+/// A figure on both sides.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct FigureRow<'a> {
+    figure: &'static str,
+    /// Of all values but the ratio's: `ns`, or `ns_per_s` of the share of time.
+    unit: &'static str,
+    a: u64,
+    b: u64,
+    difference: DifferenceInterval,
+    ratio: RatioRow,
+    /// What the inputs near the figure were spent on; `null` where that is not known of every run.
+    parts: Option<PartsRow<'a>>,
+}
+
+/// B less A.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct DifferenceInterval {
+    low: i64,
+    estimate: i64,
+    high: i64,
+}
+
+impl<'a> FigureRow<'a> {
+    fn new(figure: &'a FigureComparison) -> FigureRow<'a> {
+        let [low, estimate, high] = figure.difference.map(|value| value.round() as i64);
+        FigureRow {
+            figure: figure.ratio.figure.name,
+            unit: if is_share(figure) { "ns_per_s" } else { "ns" },
+            a: figure.values[0].round() as u64,
+            b: figure.values[1].round() as u64,
+            difference: DifferenceInterval { low, estimate, high },
+            ratio: RatioRow::new(&figure.ratio),
+            parts: figure.parts.as_ref().map(PartsRow::new),
+        }
+    }
+}
+
+/// Means of inputs near a figure: the causes and the rest add up to them exactly.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct PartsRow<'a> {
+    inputs_a: u64,
+    inputs_b: u64,
+    a_ns: i64,
+    b_ns: i64,
+    causes: Vec<CauseRow<'a>>,
+    rest_a_ns: i64,
+    rest_b_ns: i64,
+}
+
+impl<'a> PartsRow<'a> {
+    fn new(parts: &'a Parts) -> PartsRow<'a> {
+        PartsRow {
+            inputs_a: parts.inputs[0],
+            inputs_b: parts.inputs[1],
+            a_ns: parts.mean_ns[0],
+            b_ns: parts.mean_ns[1],
+            causes: parts.rows.iter().map(CauseRow::new).collect(),
+            rest_a_ns: parts.rest_ns[0],
+            rest_b_ns: parts.rest_ns[1],
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct CauseRow<'a> {
+    kind: &'a str,
+    name: &'a str,
+    /// Where who it was was not seen: `holder` of a lock, or the `ender` of a wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_seen: Option<&'static str>,
+    a_ns: i64,
+    b_ns: i64,
+    difference_ns: i64,
+}
+
+impl<'a> CauseRow<'a> {
+    fn new(part: &'a PartDifference) -> CauseRow<'a> {
+        CauseRow {
+            kind: &part.cause.kind,
+            name: &part.cause.name,
+            not_seen: part.cause.not_seen.map(punctual_blame::Awaited::name),
+            a_ns: part.ns[0],
+            b_ns: part.ns[1],
+            difference_ns: part.more_ns(),
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Two sides of inputs to a program, held against each other.
+
+mod answer;
+mod page;
+mod text;
+mod verdict;
+
+pub use answer::CompareInteractAnswer;
+pub use page::interact_comparison_page;
+pub use text::interact_comparison_text;

@@ -1,0 +1,205 @@
+//! The page of a comparison of inputs: A beside B.
+
+use super::answer::CompareInteractAnswer;
+use super::text::{label_in_words, near_in_words};
+use super::verdict::{cause_in_words, difference, from_to, signed, value, verdict};
+use crate::NextStep;
+use crate::answer::value as json;
+use crate::compare::{blind, context, differences_block, row_of};
+use crate::encode::html::intervals::{IntervalRow, Intervals, Unit};
+use crate::encode::html::setting::provenance;
+use crate::encode::html::table::{Column, Table, Value};
+use crate::encode::html::{Block, Drawing, Page, Picture, Section};
+use crate::idle::percent;
+use punctual_comparison::interact::{
+    FigureComparison, GroupComparison, InputComparison, InputSide, InputSummary, Parts,
+};
+use punctual_comparison::{Outcome, Standing};
+use punctual_recording::{Document, format_ns};
+
+/// What was typed that is shown.
+const LABELS: usize = 32;
+/// Causes of a kind that are shown; the page's JSON has more.
+const PARTS: usize = 12;
+/// Recordings whose provenance is shown.
+const RUNS: usize = 12;
+
+/// The page of a comparison of these two sides, with what to run next.
+pub fn interact_comparison_page(comparison: &InputComparison, a: &InputSide, b: &InputSide, next: &[NextStep]) -> Page {
+    let runs: Vec<(String, &Document)> = [("A", a), ("B", b)]
+        .iter()
+        .flat_map(|(label, side)| {
+            side.runs.iter().enumerate().map(move |(at, run)| (format!("{label}{}", at + 1), &run.document))
+        })
+        .collect();
+    let mut sections = vec![ratios(comparison), kinds(comparison)];
+    sections.extend(parts(comparison));
+    sections.extend(labels(comparison));
+    sections.push(sides(comparison, &runs));
+    Page {
+        title: format!("{} against {}", comparison.b.name, comparison.a.name),
+        context: context(&runs),
+        verdict: verdict(comparison),
+        next: next.to_vec(),
+        warnings: comparison.notes.clone(),
+        blind: blind(&runs),
+        sections,
+        report: json(&CompareInteractAnswer::new(comparison, next.to_vec(), 0)),
+    }
+}
+
+fn ratios(comparison: &InputComparison) -> Section {
+    let rows: Vec<IntervalRow> = comparison
+        .kinds
+        .iter()
+        .flat_map(|kind| {
+            let named = |figure: &FigureComparison| format!("{} {}", kind.group.kind, figure.ratio.figure.name);
+            kind.figures.iter().map(move |figure| row_of(named(figure), &figure.ratio))
+        })
+        .collect();
+    let picture = Picture {
+        id: "ratio-kinds".to_owned(),
+        title: "Each kind of input, from input to seen.".to_owned(),
+        caption: "B to A: to the right of 1, B is slower. All limits hold at once with 95 % probability.".to_owned(),
+        drawing: Drawing::Intervals(Intervals {
+            unit: Unit::Factor,
+            axis: "B is so many times A".to_owned(),
+            rows,
+            against: Some((1.0, "the same".to_owned())),
+        }),
+    };
+    Section {
+        id: "ratio".into(),
+        title: "How many times as slow".into(),
+        lead: if comparison.standing == Standing::Systems {
+            "An interval that does not reach 1 shows a difference; one that does leaves it open.".into()
+        } else {
+            "Of these runs only, and as if runs differed by no more than is usual: no verdict of the programs.".into()
+        },
+        blocks: vec![Block::Picture(picture)],
+    }
+}
+
+fn outcome(outcome: Outcome) -> Value {
+    match outcome {
+        Outcome::Better => Value::Good(outcome.name().to_owned()),
+        Outcome::Worse => Value::Bad(outcome.name().to_owned()),
+        Outcome::NoDifference => Value::text(outcome.name()),
+    }
+}
+
+fn figures_table<'a>(
+    caption: &str,
+    groups: impl Iterator<Item = (String, &'a GroupComparison, Vec<&'a FigureComparison>)>,
+) -> Table {
+    let rows = groups.flat_map(|(name, group, figures)| {
+        let row = move |figure: &FigureComparison| {
+            let [from, to] = from_to(figure).unwrap_or(["any", "any"].map(str::to_owned));
+            vec![
+                Value::text(format!("{name} {}", figure.ratio.figure.name)),
+                Value::text(value(figure, 0)),
+                Value::text(value(figure, 1)),
+                Value::text(difference(figure)),
+                Value::text(from),
+                Value::text(to),
+                outcome(figure.ratio.outcome()),
+                Value::Count(Some(group.sides[0].seen)),
+                Value::Count(Some(group.sides[1].seen)),
+            ]
+        };
+        figures.into_iter().map(row).collect::<Vec<_>>()
+    });
+    let numbers = ["A", "B", "B − A", "from", "to"].map(Column::numbers);
+    let columns = [Column::words("input")].into_iter().chain(numbers);
+    let columns = columns.chain([Column::words("B is"), Column::numbers("seen A"), Column::numbers("B")]).collect();
+    Table { caption: caption.to_owned(), columns, rows: rows.collect() }
+}
+
+fn kinds(comparison: &InputComparison) -> Section {
+    let rows = comparison
+        .kinds
+        .iter()
+        .map(|kind| (kind.group.kind.clone(), kind, kind.figures.iter().chain(&kind.waiting).collect()));
+    Section {
+        id: "kinds".into(),
+        title: "By kind of input".into(),
+        lead: "From input to seen. Waiting is the share of the time that was spent waiting for inputs of the kind; it decides nothing.".into(),
+        blocks: vec![Block::Table(figures_table("Each kind's figures", rows))],
+    }
+}
+
+fn labels(comparison: &InputComparison) -> Option<Section> {
+    let rows = comparison.labels.iter().take(LABELS);
+    let rows = rows.map(|label| (label_in_words(label), label, label.shown().into_iter().collect()));
+    (!comparison.labels.is_empty()).then(|| Section {
+        id: "labels".into(),
+        title: "By what was typed".into(),
+        lead:
+            "Where it was typed often enough in every run. Their limits hold at once by themselves, and decide nothing."
+                .into(),
+        blocks: vec![Block::Table(figures_table("What was typed", rows))],
+    })
+}
+
+fn parts(comparison: &InputComparison) -> Option<Section> {
+    let split = |kind: &GroupComparison| {
+        let shown = kind.shown()?;
+        let near = near_in_words(shown.ratio.figure.level);
+        Some(Block::Table(parts_table(&format!("What {near} of {} took", kind.group.kind), shown.parts.as_ref()?)))
+    };
+    let blocks: Vec<Block> = comparison.kinds.iter().filter_map(split).collect();
+    (!blocks.is_empty()).then(|| Section {
+        id: "parts".into(),
+        title: "What the difference was spent on".into(),
+        lead: "Means over the inputs near the figure that decided, else near the median; they add up to what these inputs took.".into(),
+        blocks,
+    })
+}
+
+fn parts_table(caption: &str, parts: &Parts) -> Table {
+    let ns =
+        |value: i64| u64::try_from(value).map_or_else(|_| Value::text(signed(value as f64)), |ns| Value::Ns(Some(ns)));
+    let row = |name: String, [a, b]: [i64; 2]| {
+        vec![Value::text(name), ns(a), ns(b), Value::text(signed(b.saturating_sub(a) as f64))]
+    };
+    let (shown, others) = parts.largest(PARTS);
+    let rows = shown.iter().map(|part| row(cause_in_words(&part.cause), part.ns));
+    let last = [row("everything else".to_owned(), others), row("in all".to_owned(), parts.mean_ns)];
+    let numbers = ["A us", "B us", "B − A"].map(Column::numbers);
+    let columns = [Column::words("what was waited for")].into_iter().chain(numbers).collect();
+    let [a, b] = parts.inputs;
+    Table { caption: format!("{caption}: {a} of A, {b} of B"), columns, rows: rows.chain(last).collect() }
+}
+
+fn sides(comparison: &InputComparison, runs: &[(String, &Document)]) -> Section {
+    let row = |label: &str, side: &InputSummary| {
+        vec![
+            Value::text(format!("{label}: {}", side.name)),
+            Value::text(side.program.clone()),
+            Value::Count(Some(side.runs as u64)),
+            Value::Count(Some(side.inputs)),
+            Value::Count(Some(side.seen)),
+            Value::text(format_ns(side.waited_ns)),
+            Value::text(percent(side.waited_ns, side.lasted_ns)),
+        ]
+    };
+    let numbers = ["runs", "inputs", "seen", "waited", "of the time"].map(Column::numbers);
+    let columns = ["side", "program"].map(Column::words).into_iter().chain(numbers).collect();
+    let rows = vec![row("A", &comparison.a), row("B", &comparison.b)];
+    let (table, _) =
+        provenance(&runs.iter().take(RUNS).map(|(label, document)| (label.clone(), *document)).collect::<Vec<_>>());
+    Section {
+        id: "provenance".into(),
+        title: "Provenance".into(),
+        lead: if comparison.is_paired {
+            "The runs were made in turn, so that what drifts slowly weighs on both sides alike.".into()
+        } else {
+            "The sides were measured at different times: what changed meanwhile weighs on one of them.".into()
+        },
+        blocks: vec![
+            Block::Table(Table { caption: "The sides".into(), columns, rows }),
+            differences_block(&comparison.differences),
+            Block::Table(table),
+        ],
+    }
+}

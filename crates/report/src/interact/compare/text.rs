@@ -1,0 +1,138 @@
+//! A comparison of inputs as text for people.
+
+use super::verdict::{cause_in_words, difference, limits, signed, value, verdict};
+use crate::compare::difference_table;
+use crate::idle::percent;
+use crate::layout::{counted, fitting, table};
+use punctual_comparison::interact::{FigureComparison, GroupComparison, InputComparison, InputSummary, Parts};
+use punctual_recording::format_ns;
+use std::fmt::Write as _;
+
+/// Kinds whose parts are shown, and parts of each; JSON has all.
+const SPLIT: usize = 4;
+const PARTS: usize = 6;
+/// What was typed that is shown.
+const LABELS: usize = 12;
+
+/// The comparison as text: the verdict, what is missing, then tables.
+pub fn interact_comparison_text(comparison: &InputComparison) -> String {
+    let mut text = format!("{}\n", verdict(comparison));
+    for note in &comparison.notes {
+        let _ = writeln!(text, "note: {note}");
+    }
+    let _ = writeln!(text);
+    for (label, side) in [("A", &comparison.a), ("B", &comparison.b)] {
+        let _ = writeln!(text, "{label}  {}", side_line(side));
+    }
+    let _ = writeln!(
+        text,
+        "\nFrom input to seen by kind of input; all limits of B - A hold at once with 95 % probability\n\n{}",
+        figures_table(
+            &comparison.kinds,
+            |group| group.group.kind.clone(),
+            |group| { group.figures.iter().chain(&group.waiting).collect() }
+        )
+    );
+    let nothing = comparison.different().next().is_none();
+    for kind in comparison.different().take(SPLIT).chain(comparison.nearest().filter(|_| nothing)) {
+        parts(&mut text, kind);
+    }
+    if !comparison.labels.is_empty() {
+        let _ = writeln!(
+            text,
+            "\nBy what was typed often enough; their limits hold at once by themselves and decide nothing\n\n{}",
+            figures_table(&comparison.labels[..comparison.labels.len().min(LABELS)], label_in_words, |group| {
+                group.shown().into_iter().collect()
+            })
+        );
+    }
+    if comparison.differences.is_empty() {
+        let _ = writeln!(text, "\nNothing else differs that is put down with a recording.");
+    } else {
+        let _ = writeln!(text, "\nWhat else differs\n\n{}", difference_table(&comparison.differences));
+    }
+    text
+}
+
+/// `key a`.
+pub(super) fn label_in_words(group: &GroupComparison) -> String {
+    let typed = group.group.label.as_deref().unwrap_or_default();
+    format!("{} {}", group.group.kind, fitting(if typed == " " { "space" } else { typed }, 20))
+}
+
+fn side_line(side: &InputSummary) -> String {
+    format!(
+        "{}: {}, {}, {} of {} seen, waited {} of {} ({})",
+        side.name,
+        fitting(&side.program, 40),
+        counted(side.runs as u64, "run"),
+        side.seen,
+        counted(side.inputs, "input"),
+        format_ns(side.waited_ns),
+        format_ns(side.lasted_ns),
+        percent(side.waited_ns, side.lasted_ns)
+    )
+}
+
+fn figures_table(
+    groups: &[GroupComparison],
+    name: impl Fn(&GroupComparison) -> String,
+    figures: impl Fn(&GroupComparison) -> Vec<&FigureComparison>,
+) -> String {
+    let rows = groups.iter().flat_map(|group| {
+        let named = (name(group), format!("{} {}", group.sides[0].seen, group.sides[1].seen));
+        let rows: Vec<Vec<String>> = figures(group)
+            .into_iter()
+            .enumerate()
+            .map(|(index, figure)| {
+                let (name, seen) = if index == 0 { named.clone() } else { Default::default() };
+                vec![
+                    name,
+                    seen,
+                    figure.ratio.figure.name.to_owned(),
+                    value(figure, 0),
+                    value(figure, 1),
+                    difference(figure),
+                    limits(figure).unwrap_or_else(|| "any".to_owned()),
+                    figure.ratio.outcome().name().to_owned(),
+                ]
+            })
+            .collect();
+        rows
+    });
+    table(&["input", "seen", "", "A", "B", "B - A", "limits", "B is"], 3..6, rows)
+}
+
+/// What the inputs near the figure that decided were spent on.
+fn parts(text: &mut String, kind: &GroupComparison) {
+    let Some((figure, parts)) = kind.shown().and_then(|shown| Some((shown, shown.parts.as_ref()?))) else { return };
+    let near = near_in_words(figure.ratio.figure.level);
+    let _ = writeln!(
+        text,
+        "\nWhat {near} of {} took: {} {} of A and {} of B, means that add up\n",
+        kind.group.kind,
+        parts.inputs[0],
+        if parts.inputs[0] == 1 { "input" } else { "inputs" },
+        parts.inputs[1]
+    );
+    let _ = writeln!(text, "{}", table(&["", "A", "B", "B - A"], 1..4, parts_rows(parts)));
+}
+
+/// Which inputs a figure's parts are of.
+pub(super) fn near_in_words(level: f64) -> &'static str {
+    match level {
+        _ if level <= 0.0 => "all",
+        _ if level <= 0.5 => "the middle half",
+        _ if level <= 0.9 => "the slowest tenth",
+        _ => "the slowest hundredth",
+    }
+}
+
+fn parts_rows(parts: &Parts) -> Vec<Vec<String>> {
+    let row = |name: String, [a, b]: [i64; 2]| {
+        vec![name, format_ns(a.unsigned_abs()), format_ns(b.unsigned_abs()), signed(b.saturating_sub(a) as f64)]
+    };
+    let (shown, others) = parts.largest(PARTS);
+    let rows = shown.iter().map(|part| row(fitting(&cause_in_words(&part.cause), 48), part.ns));
+    rows.chain([row("everything else".to_owned(), others), row("in all".to_owned(), parts.mean_ns)]).collect()
+}
