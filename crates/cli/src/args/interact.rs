@@ -42,6 +42,9 @@ pub(crate) struct InteractArguments {
     /// Write a page with pictures
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
+    /// Write a trace for Perfetto
+    #[arg(long, value_name = "FILE")]
+    pub(crate) perfetto: Option<PathBuf>,
     /// The recording to write [default: interact-DATE-TIME.punctual in the current directory]
     #[arg(short, long, value_name = "NAME.punctual")]
     pub(crate) output: Option<PathBuf>,

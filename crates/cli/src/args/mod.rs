@@ -282,6 +282,9 @@ pub(crate) struct ReportArguments {
     /// Write a page with pictures, one file that needs nothing else
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
+    /// Write a trace for Perfetto, of a recording of inputs to a program
+    #[arg(long, value_name = "FILE")]
+    pub(crate) perfetto: Option<PathBuf>,
     /// Show each CPU by itself
     #[arg(long)]
     pub(crate) by_cpu: bool,

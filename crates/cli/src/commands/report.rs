@@ -17,10 +17,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result<u8> {
-    super::artifacts::check_page(arguments.html.as_ref())?;
+    check_files(arguments)?;
     let recordings = super::expand(&arguments.recordings);
     for path in &recordings {
         let kind = kind_of(path)?;
+        refuse_trace(arguments, kind, path)?;
         if kind != RecordingKind::Wakeups
             && let Some(code) = report_other(kind, path, &recordings, arguments, output)?
         {
@@ -76,6 +77,24 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
         output::print_more(&more);
     }
     Ok(measurement.exit_code)
+}
+
+/// Whether the files that are to be written can be.
+fn check_files(arguments: &ReportArguments) -> anyhow::Result<()> {
+    super::artifacts::check_page(arguments.html.as_ref())?;
+    super::artifacts::check(arguments.perfetto.as_ref())
+}
+
+/// Only of inputs to a program a trace is written here.
+fn refuse_trace(arguments: &ReportArguments, kind: RecordingKind, path: &Path) -> Result<(), Usage> {
+    if arguments.perfetto.is_none() || kind == RecordingKind::Interaction {
+        return Ok(());
+    }
+    Err(Usage(format!(
+        "{} holds {}: --perfetto is of inputs to a program; `punctual why` and `punctual log show` write traces of others",
+        path.display(),
+        kind.holds()
+    )))
 }
 
 /// Writes the page of recordings of wakeups that were just made beside their answer, as `punctual report --html` does from

@@ -55,6 +55,7 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
             ("csv", "Print a table for spreadsheets"),
             ("markdown", "Print it as Markdown"),
             ("hist", "Print a histogram, a row a microsecond"),
+            ("perfetto", "Write a trace of inputs for Perfetto"),
             ("by_cpu", "Show each CPU by itself"),
             ("interarrival", "Whether such wakeups come in clusters: 100us,1ms"),
             ("limit", "Exit with 2 beyond these: p99.9=200us,max=1ms"),

@@ -179,6 +179,32 @@ pub(crate) fn begin_slice(
     });
 }
 
+/// Texts beside an event, each with its key.
+fn annotate(event: &mut Vec<u8>, texts: &[(&str, &str)]) {
+    for (key, text) in texts.iter().filter(|(_, text)| !text.is_empty()) {
+        message(event, EVENT_ANNOTATION, |annotation| {
+            bytes(annotation, ANNOTATION_STRING, text.as_bytes());
+            bytes(annotation, ANNOTATION_NAME, key.as_bytes());
+        });
+    }
+}
+
+/// A slice begins, with texts beside it.
+pub(crate) fn begin_told(
+    out: &mut Vec<u8>,
+    first: &mut bool,
+    at_ns: u64,
+    track: u64,
+    category: &str,
+    name: &str,
+    texts: &[(&str, &str)],
+) {
+    event(out, first, at_ns, |event| {
+        annotate(event, texts);
+        named(event, SLICE_BEGIN, track, category, name);
+    });
+}
+
 /// The innermost slice of a track ends.
 pub(crate) fn end_slice(out: &mut Vec<u8>, first: &mut bool, at_ns: u64, track: u64) {
     event(out, first, at_ns, |event| {
@@ -197,12 +223,7 @@ pub(crate) fn instant(
     texts: &[(&str, &str)],
 ) {
     event(out, first, at_ns, |event| {
-        for (key, text) in texts {
-            message(event, EVENT_ANNOTATION, |annotation| {
-                bytes(annotation, ANNOTATION_STRING, text.as_bytes());
-                bytes(annotation, ANNOTATION_NAME, key.as_bytes());
-            });
-        }
+        annotate(event, texts);
         named(event, INSTANT, track, category, name);
     });
 }

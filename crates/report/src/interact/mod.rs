@@ -7,9 +7,11 @@ mod learned;
 mod model;
 mod page;
 mod text;
+mod trace;
 
 pub use answer::InteractAnswer;
 pub use learned::{LearnAnswer, Session};
 pub use model::{InteractReport, KindLimit, Patience, USUAL_PATIENCE_NS};
 pub use page::interact_page;
 pub use text::text;
+pub use trace::interact_trace;

@@ -12,7 +12,9 @@ use punctual_interact::script::{Script, default_for, names, shipped};
 use punctual_interact::{InteractPlan, PaceMode, Via, interact};
 use punctual_recording::{Document, InteractionDocument, Recording, read_interaction_document};
 use punctual_report::forecast::interarrival::InterarrivalRow;
-use punctual_report::interact::{InteractAnswer, InteractReport, KindLimit, Patience, interact_page, text};
+use punctual_report::interact::{
+    InteractAnswer, InteractReport, KindLimit, Patience, interact_page, interact_trace, text,
+};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -27,6 +29,7 @@ pub(crate) fn run(arguments: &InteractArguments, output: Output) -> anyhow::Resu
         punctual_report::encode::html::can_draw()?;
         artifacts::check(arguments.html.as_ref())?;
     }
+    artifacts::check(arguments.perfetto.as_ref())?;
     if let Some(wanted) = &arguments.attach {
         return attach::run(wanted, arguments, output);
     }
@@ -98,6 +101,7 @@ fn show_measured(
         limits,
         interarrival: &[],
         page: arguments.html.as_ref(),
+        trace: arguments.perfetto.as_ref(),
         output,
     })
 }
@@ -144,6 +148,7 @@ pub(crate) fn report(
         limits: &limits,
         interarrival,
         page: arguments.html.as_ref(),
+        trace: arguments.perfetto.as_ref(),
         output,
     })
     .map(Some)
@@ -157,6 +162,7 @@ struct Shown<'a> {
     limits: &'a [KindLimit],
     interarrival: &'a [InterarrivalRow],
     page: Option<&'a PathBuf>,
+    trace: Option<&'a PathBuf>,
     output: Output,
 }
 
@@ -166,6 +172,9 @@ fn show(shown: &Shown<'_>) -> anyhow::Result<u8> {
     let mut artifacts = Artifacts::default();
     if let Some(page) = shown.page {
         code = code.max(artifacts.write(page, interact_page(&report).html()?));
+    }
+    if let Some(trace) = shown.trace {
+        code = code.max(artifacts.write(trace, interact_trace(&report)?));
     }
     if shown.output.json {
         output::answer_beside(artifacts.failure(), InteractAnswer::new(&report, shown.interarrival), code);

@@ -1,0 +1,238 @@
+//! Inputs as a Perfetto trace: a track of each kind below the program, from input to seen, with what each was spent on inside.
+
+use super::model::{InteractReport, Spent};
+use crate::encode::perfetto::{begin_told, describe, end_slice, instant};
+use punctual_recording::{
+    Interaction, InteractionPart, Outcome, START, for_each_interaction_part, format_ns, printable,
+};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+/// The track of the program, below which all others stand, and that of the tasks.
+const PROGRAM: u64 = 1;
+const TASKS: u64 = 2;
+
+/// The trace: what a file for Perfetto holds. Times are those of `CLOCK_MONOTONIC`, in which other traces of this boot stand beside it.
+/// The parts of an input have lengths and no places: they follow one another from its beginning, the largest first.
+///
+/// # Errors
+/// As for [`for_each_interaction_part`].
+pub fn interact_trace(report: &InteractReport<'_>) -> punctual_recording::Result<Vec<u8>> {
+    let mut parts: BTreeMap<u32, Vec<InteractionPart>> = BTreeMap::new();
+    for_each_interaction_part(report.recording, |part| parts.entry(part.number).or_default().push(part))?;
+    let program = report.summary.program.first().map_or("program", String::as_str);
+    Ok(trace(program, &report.inputs, parts))
+}
+
+fn trace(program: &str, inputs: &[Interaction], mut parts: BTreeMap<u32, Vec<InteractionPart>>) -> Vec<u8> {
+    let mut inputs: Vec<&Interaction> = inputs.iter().collect();
+    inputs.sort_by_key(|input| (input.begin_ns, input.number));
+    let mut out = Vec::new();
+    describe(&mut out, PROGRAM, &printable(program.rsplit('/').next().unwrap_or(program)), None, 0);
+    describe(&mut out, TASKS, "tasks", Some(PROGRAM), 0);
+    let tracks = Tracks::of(&inputs);
+    tracks
+        .names
+        .iter()
+        .enumerate()
+        .for_each(|(at, name)| describe(&mut out, track(at), name, Some(PROGRAM), 1 + at as u64));
+    let mut first = true;
+    tasks(&mut out, &mut first, &inputs);
+    for (input, &at) in inputs.iter().zip(&tracks.of_inputs) {
+        let own = parts.get_mut(&input.number).map(std::mem::take).unwrap_or_default();
+        put(&mut out, &mut first, track(at), input, own);
+    }
+    out
+}
+
+fn track(at: usize) -> u64 {
+    TASKS + 1 + at as u64
+}
+
+/// Until when tracks are taken, the one that is free first on top.
+type Taken = BinaryHeap<Reverse<(u64, usize)>>;
+
+/// Which track an input stands on: that of its kind, and a further one where an earlier input of the kind was still waited for.
+struct Tracks {
+    names: Vec<String>,
+    of_inputs: Vec<usize>,
+}
+
+impl Tracks {
+    /// Of inputs in order of their beginnings.
+    fn of(inputs: &[&Interaction]) -> Tracks {
+        let mut tracks = Tracks { names: Vec::new(), of_inputs: Vec::new() };
+        // Of each kind, until when which of its tracks are taken, and how many it has.
+        let mut kinds: BTreeMap<&str, (Taken, usize)> = BTreeMap::new();
+        for input in inputs {
+            let (taken, count) = kinds.entry(&input.kind).or_default();
+            let is_free = taken.peek().is_some_and(|Reverse((until, _))| *until <= input.begin_ns);
+            let at = if let Some(Reverse((_, at))) = is_free.then(|| taken.pop()).flatten() {
+                at
+            } else {
+                *count += 1;
+                let kind = printable(&input.kind);
+                tracks.names.push(if *count == 1 { kind } else { format!("{kind}, while others are waited for") });
+                tracks.names.len() - 1
+            };
+            taken.push(Reverse((end_of(input), at)));
+            tracks.of_inputs.push(at);
+        }
+        tracks
+    }
+}
+
+/// Where an input's slice ends; of one that was not seen where it began.
+fn end_of(input: &Interaction) -> u64 {
+    input.seen_ns.map_or(input.begin_ns, |seen| seen.max(input.begin_ns))
+}
+
+/// What belongs to one task, from its first input to the end of its last.
+fn tasks(out: &mut Vec<u8>, first: &mut bool, inputs: &[&Interaction]) {
+    let typed: Vec<&&Interaction> = inputs.iter().filter(|input| input.kind != START).collect();
+    let stretches = typed.chunk_by(|one, next| one.task == next.task);
+    let begins: Vec<u64> = stretches.clone().map(|stretch| stretch[0].begin_ns).collect();
+    for (at, stretch) in stretches.enumerate().filter(|(_, stretch)| !stretch[0].task.is_empty()) {
+        let last = stretch.iter().map(|input| input.end_ns).max().unwrap_or(0);
+        let end = begins.get(at + 1).map_or(last, |next| last.min(*next)).max(stretch[0].begin_ns);
+        begin_told(out, first, stretch[0].begin_ns, TASKS, "task", &printable(&stretch[0].task), &[]);
+        end_slice(out, first, end, TASKS);
+    }
+}
+
+/// An input: its slice with its parts and its ends, or, where it was not seen, a mark.
+fn put(out: &mut Vec<u8>, first: &mut bool, track: u64, input: &Interaction, mut parts: Vec<InteractionPart>) {
+    let outcome = input.outcome.map_or("", Outcome::name);
+    let name = printable(&input.label);
+    let (task, number) = (printable(&input.task), input.number.to_string());
+    let cpu = input.cpu_ns.map_or_else(|| "not known".to_owned(), format_ns);
+    let told = [("outcome", outcome), ("task", &task), ("number", &number), ("CPU time", &cpu)];
+    let ends = [
+        ("taken", input.got_ns),
+        ("blocked", input.blocked_ns),
+        ("busy until here", input.busy_ns),
+        ("reached the user", input.arrived_ns),
+    ];
+    for (what, at) in ends {
+        if let Some(at) = at {
+            instant(out, first, at, track, "end", &format!("{name} {what}"), &[]);
+        }
+    }
+    if input.seen_ns.is_none() {
+        return instant(out, first, input.begin_ns, track, "input", &format!("{name} ({outcome})"), &told);
+    }
+    let end = end_of(input);
+    begin_told(out, first, input.begin_ns, track, "input", &name, &told);
+    parts.sort_by_key(|part| Reverse(part.ns));
+    let mut at = input.begin_ns;
+    for part in parts {
+        // A recording that was forged has parts of more than there was.
+        let until = at.saturating_add(part.ns).min(end);
+        let words = printable(&Spent::of(&part).words());
+        begin_told(out, first, at, track, "part", &words, &[("detail", &printable(&part.detail))]);
+        end_slice(out, first, until, track);
+        at = until;
+    }
+    end_slice(out, first, end, track);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encode::perfetto::tests::{Field, fields, number, part, slices_of};
+
+    /// Beginning, when it was seen, kind, label, task.
+    type Made = (u64, Option<u64>, &'static str, &'static str, &'static str);
+
+    const INPUTS: [Made; 6] = [
+        (1_000, Some(90_000), "start", "vim", ""),
+        (100_000, Some(180_000), "key", "a", "write"),
+        // While the one before was waited for.
+        (150_000, Some(260_000), "key", "b", "write"),
+        (260_000, Some(300_000), "key", "c", "write"),
+        (400_000, None, "control", "ctrl-x", "save"),
+        (500_000, Some(590_000), "enter", "enter", "save"),
+    ];
+
+    fn made() -> Vec<u8> {
+        let (mut inputs, mut parts) = (Vec::new(), BTreeMap::<u32, Vec<InteractionPart>>::new());
+        for (number, (begin_ns, seen_ns, kind, label, task)) in (0u32..).zip(INPUTS) {
+            inputs.push(Interaction {
+                number,
+                kind: kind.into(),
+                label: label.into(),
+                task: task.into(),
+                begin_ns,
+                end_ns: begin_ns + 100_000,
+                got_ns: Some(begin_ns + 10),
+                seen_ns,
+                outcome: Some(if seen_ns.is_some() { Outcome::Seen } else { Outcome::Unread }),
+                ..Interaction::default()
+            });
+            // The smaller part is written first.
+            for (kind, name, share) in [("own", "editor", 1), ("io", "vda", 3)] {
+                let ns = seen_ns.map_or(0, |seen| (seen - begin_ns) / 4 * share);
+                let part = InteractionPart { number, kind: kind.into(), name: name.into(), ns, ..Default::default() };
+                parts.entry(number).or_default().push(part);
+            }
+        }
+        trace("/usr/bin/vim", &inputs, parts)
+    }
+
+    #[test]
+    fn inputs_are_slices_of_their_kind_with_their_parts_inside() {
+        let data = made();
+        let slices = slices_of(&data);
+        let inputs: Vec<(&str, &str, u64, u64)> = slices
+            .iter()
+            .filter(|(track, name, ..)| track != "tasks" && !name.contains(' '))
+            .map(|(track, name, start, end)| (track.as_str(), name.as_str(), *start, *end))
+            .collect();
+        let further = "key, while others are waited for";
+        let seen = [
+            ("start", "vim", 1_000, 90_000),
+            ("key", "a", 100_000, 180_000),
+            (further, "b", 150_000, 260_000),
+            ("key", "c", 260_000, 300_000),
+            ("enter", "enter", 500_000, 590_000),
+        ];
+        assert_eq!(inputs, seen);
+        for (track, _, start, end) in seen {
+            let on =
+                slices.iter().filter(|one| one.0 == track && one.1.contains(' ') && one.2 >= start && one.3 <= end);
+            let parts: Vec<(&str, u64, u64)> = on.map(|(_, name, from, to)| (name.as_str(), *from, *to)).collect();
+            assert_eq!(parts.len(), 2, "{parts:?}");
+            let largest = start + (end - start) / 4 * 3;
+            assert_eq!(parts, [("input or output: vda", start, largest), ("the work of editor", largest, end)]);
+        }
+        let tasks: Vec<(&str, u64, u64)> = slices
+            .iter()
+            .filter(|one| one.0 == "tasks")
+            .map(|(_, name, from, to)| (name.as_str(), *from, *to))
+            .collect();
+        assert_eq!(tasks, [("write", 100_000, 360_000), ("save", 400_000, 600_000)]);
+    }
+
+    #[test]
+    fn all_tracks_stand_below_the_program_and_an_input_that_was_not_seen_is_a_mark() {
+        let data = made();
+        let (mut tracks, mut marks) = (Vec::new(), Vec::new());
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        for packet in &fields(&data)[&1] {
+            let Field::Bytes(packet) = packet else { panic!("a packet is a message") };
+            let packet = fields(packet);
+            if let Some(track) = part(&packet, 60).map(fields) {
+                tracks.push((text(part(&track, 2).unwrap()), number(&track, 5)));
+                continue;
+            }
+            let event = fields(part(&packet, 11).unwrap());
+            if number(&event, 9) == Some(3) {
+                marks.push((text(part(&event, 23).unwrap()), number(&packet, 8).unwrap()));
+            }
+        }
+        assert_eq!((tracks[0].0.as_str(), tracks[0].1), ("vim", None));
+        assert!(tracks.len() == 7 && tracks[1..].iter().all(|(_, parent)| *parent == Some(PROGRAM)), "{tracks:?}");
+        assert_eq!(marks.iter().filter(|(name, _)| name.ends_with(" taken")).count(), INPUTS.len());
+        assert!(marks.contains(&("ctrl-x (unread)".to_owned(), 400_000)), "{marks:?}");
+    }
+}
