@@ -53,7 +53,7 @@ padding:.35rem .6rem;font-size:.82rem;line-height:1.4;box-shadow:0 2px 8px #0004
 .tip b{display:block}.tip span{display:flex;gap:.4rem;align-items:center;overflow-wrap:anywhere}.tip i{flex:none;width:.7rem;height:.7rem;border-radius:50%}
 details.values{font-size:.88rem}details.values .wide{max-height:24rem;overflow:auto}
 footer{max-width:76rem;margin:2rem auto;padding:0 1rem;color:var(--soft);font-size:.85rem}
-td{overflow-wrap:anywhere}tbody th{min-width:7rem}
+td{overflow-wrap:anywhere}td:not(.n){min-width:5.5rem}tbody th{min-width:7rem}
 @media print{nav,.skip,.tip,details.values,.legend button[aria-pressed=false]{display:none}header .verdict{font-size:12pt}
 .gallery{grid-template-columns:1fr 1fr}section{break-inside:auto}h2,h3{break-after:avoid}.wide{max-height:none}}
 ";
