@@ -1,6 +1,6 @@
 //! How often the verdict on inputs is wrong on a program that is compared with itself, and what it finds where Enter waits for a disk.
 //!
-//! `cargo bench --profile dev -p punctual-comparison --bench inputs -- [--comparisons 400]`
+//! `cargo bench --profile dev --workspace --bench inputs -- [--comparisons 200]`
 //!
 //! Runs of both sides are made in turn, each pair in an order that is drawn. Printed, for each number of runs a side: of a hundred comparisons
 //! of equal sides, how many gave a verdict (at most 5 are promised), and in how many all limits of all kinds held together (95 are
@@ -15,7 +15,7 @@ use punctual_comparison::interact::{GatherInputs, InputComparison, InputOutcome,
 use punctual_comparison::{Outcome, comes_first};
 
 /// Numbers of runs a side.
-const SIZES: [usize; 3] = [3, 5, 8];
+const SIZES: [usize; 2] = [3, 5];
 const SECOND_NS: u64 = 1_000_000_000;
 
 const PROCESSES: [(&str, Process); 8] = [
@@ -46,7 +46,7 @@ fn compared(process: Process, seed: u64, pairs: usize, disk_ns: f64) -> InputCom
 fn main() {
     let words: Vec<String> = std::env::args().collect();
     let after = |name: &str| words.iter().position(|word| word == name).and_then(|at| words.get(at + 1)?.parse().ok());
-    let comparisons: u64 = after("--comparisons").unwrap_or(400);
+    let comparisons: u64 = after("--comparisons").unwrap_or(200);
     let percent = |count: u64| 100.0 * count as f64 / comparisons as f64;
     let header = |what: &str, second: &str| {
         let columns = SIZES.map(|size| format!(" {:>6} {second:>6}", format!("{size}+{size}")));
