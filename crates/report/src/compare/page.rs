@@ -166,7 +166,8 @@ fn shares(comparison: &Comparison, parts: &[(String, &Document)]) -> Section {
     }
 }
 
-fn outcome(outcome: Outcome) -> Value {
+/// What B is, with a mark for or against it.
+pub(crate) fn outcome(outcome: Outcome) -> Value {
     match outcome {
         Outcome::Better => Value::Good(outcome.name().to_owned()),
         Outcome::Worse => Value::Bad(outcome.name().to_owned()),

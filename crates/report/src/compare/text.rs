@@ -34,7 +34,9 @@ pub fn verdict(comparison: &Comparison) -> String {
             )
         }
     };
-    if let Some(words) = wanting(comparison) {
+    // It measures threads of its own, and never those that were followed.
+    let by = if comparison.follows() { "" } else { " (`punctual compare --repeat`)" };
+    if let Some(words) = wanting(comparison.standing, "systems", by, comparison.runs_needed) {
         verdict += &format!(" {words}");
     }
     if let Some((_, by)) = comparison.decided_by
@@ -99,9 +101,10 @@ fn of_these_runs(comparison: &Comparison) -> &'static str {
     }
 }
 
-/// What a verdict of the systems still takes.
-fn wanting(comparison: &Comparison) -> Option<String> {
-    match comparison.standing {
+/// What a verdict of the systems still takes; of such of them, with a way to measure them, and with so many runs for the difference that is
+/// estimated.
+pub(crate) fn wanting(standing: Standing, what: &str, by: &str, runs_needed: Option<usize>) -> Option<String> {
+    match standing {
         Standing::Systems => None,
         Standing::TooFewRuns { more: [a, b] } => {
             let least = match (a, b) {
@@ -110,22 +113,19 @@ fn wanting(comparison: &Comparison) -> Option<String> {
                 (0, b) => format!("{b} more of B"),
                 (a, b) => format!("{a} more of A and {b} more of B"),
             };
-            let size = match comparison.runs_needed {
+            let size = match runs_needed {
                 Some(needed) if needed > MIN_RUNS => {
                     format!(", and about {needed} of each in all to find a difference of this size")
                 }
                 Some(_) => String::new(),
                 None => format!(", and more than {MAX_RUNS_NEEDED} of each to find a difference as small as this"),
             };
-            // It measures threads of its own, and never those that were followed.
-            let by = if comparison.follows() { "" } else { " (`punctual compare --repeat`)" };
-            Some(format!("Whether the systems differ takes at least {least}, made in turn{by}{size}."))
+            Some(format!("Whether the {what} differ takes at least {least}, made in turn{by}{size}."))
         }
-        Standing::OneAfterTheOther => Some(
-            "Whether the systems differ these cannot tell from what else changed on the machine between the one side and the other: \
+        Standing::OneAfterTheOther => Some(format!(
+            "Whether the {what} differ these cannot tell from what else changed on the machine between the one side and the other: \
              measure them in turn, or a run of the first side once more."
-                .to_owned(),
-        ),
+        )),
     }
 }
 

@@ -5,16 +5,16 @@ use super::text::{label_in_words, near_in_words};
 use super::verdict::{cause_in_words, difference, from_to, signed, value, verdict};
 use crate::NextStep;
 use crate::answer::value as json;
-use crate::compare::{blind, context, differences_block, row_of};
+use crate::compare::{blind, context, differences_block, outcome, row_of};
 use crate::encode::html::intervals::{IntervalRow, Intervals, Unit};
 use crate::encode::html::setting::provenance;
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section};
 use crate::idle::percent;
+use punctual_comparison::Standing;
 use punctual_comparison::interact::{
     FigureComparison, GroupComparison, InputComparison, InputSide, InputSummary, Parts,
 };
-use punctual_comparison::{Outcome, Standing};
 use punctual_recording::{Document, format_ns};
 
 /// What was typed that is shown.
@@ -77,14 +77,6 @@ fn ratios(comparison: &InputComparison) -> Section {
             "Of these runs only, and as if runs differed by no more than is usual: no verdict of the programs.".into()
         },
         blocks: vec![Block::Picture(picture)],
-    }
-}
-
-fn outcome(outcome: Outcome) -> Value {
-    match outcome {
-        Outcome::Better => Value::Good(outcome.name().to_owned()),
-        Outcome::Worse => Value::Bad(outcome.name().to_owned()),
-        Outcome::NoDifference => Value::text(outcome.name()),
     }
 }
 

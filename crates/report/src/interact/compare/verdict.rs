@@ -1,13 +1,13 @@
 //! What a comparison of inputs found, in words.
 
 use super::super::model::Spent;
+use crate::compare::wanting;
 use crate::layout::shortened;
 use punctual_blame::Kind;
 use punctual_comparison::interact::{
     Cause, FigureComparison, GroupComparison, InputComparison, InputOutcome, Parts, WAITING,
 };
-use punctual_comparison::ratio::MAX_RUNS_NEEDED;
-use punctual_comparison::{MIN_RUNS, Outcome, Standing};
+use punctual_comparison::{Outcome, Standing};
 use punctual_recording::{InteractionPart, START, agreeing, counted, format_ns};
 
 /// Kinds of which the verdict speaks.
@@ -34,7 +34,7 @@ pub(super) fn verdict(comparison: &InputComparison) -> String {
         words += &format!("; {} more {}", counted(more, "kind"), agreeing(more, "differs", "differ"));
     }
     words.push('.');
-    if let Some(wanting) = wanting(comparison) {
+    if let Some(wanting) = wanting(comparison.standing, "programs", "", comparison.runs_needed) {
         words += &format!(" {wanting}");
     }
     words
@@ -114,32 +114,6 @@ fn kind_in_words(kind: &str) -> String {
 pub(super) fn cause_in_words(cause: &Cause) -> String {
     let Cause { kind, name, not_seen } = cause.clone();
     Spent::of(&InteractionPart { kind, name, not_seen, ..InteractionPart::default() }).words()
-}
-
-/// What a verdict of the systems still takes.
-fn wanting(comparison: &InputComparison) -> Option<String> {
-    match comparison.standing {
-        Standing::Systems => None,
-        Standing::TooFewRuns { more: [a, b] } => {
-            let least = match (a, b) {
-                (a, b) if a == b => format!("{a} more of each"),
-                (a, 0) => format!("{a} more of A"),
-                (0, b) => format!("{b} more of B"),
-                (a, b) => format!("{a} more of A and {b} more of B"),
-            };
-            let size = match comparison.runs_needed {
-                Some(needed) if needed > MIN_RUNS => format!(", and about {needed} of each to find a difference of this size"),
-                Some(_) => String::new(),
-                None => format!(", and more than {MAX_RUNS_NEEDED} of each to find a difference as small as this"),
-            };
-            Some(format!("Whether the programs differ takes at least {least}, made in turn{size}."))
-        }
-        Standing::OneAfterTheOther => Some(
-            "Whether the programs differ these cannot tell from what else changed on the machine between the one side and the other: \
-             measure them in turn, or a run of the first side once more."
-                .to_owned(),
-        ),
-    }
 }
 
 /// A figure of A (0) or B (1): a time, or the share of time that was waited.
