@@ -34,6 +34,8 @@ pub(super) struct Shown {
     handed: Option<Handed>,
     /// Whether somebody was at work because of the last input when the server got the next one.
     was_at_work: bool,
+    /// Processes that talk to the server: the others' work is shown by one of them, as that of a shell by a terminal emulator.
+    clients: HashSet<u32>,
     /// Threads that sleep until somebody wakes them, as one does that waits for more work.
     asleep: HashSet<u32>,
     /// Whether the server is a compositor, which collects what it is handed until its next refresh; the typist tells when it
@@ -44,6 +46,17 @@ pub(super) struct Shown {
 }
 
 impl Shown {
+    /// Whether a process draws by itself, and so has a cursor that blinks.
+    pub(super) fn is_client(&self, process: u32) -> bool {
+        self.clients.contains(&process)
+    }
+
+    fn note_client(&mut self, process: u32) {
+        if self.clients.len() < MAX_THREADS {
+            self.clients.insert(process);
+        }
+    }
+
     /// Of a compositor.
     pub(super) fn composed() -> Shown {
         Shown { composes: true, ..Shown::default() }
@@ -173,6 +186,7 @@ impl Tracker {
         if self.readers.len() < MAX_THREADS {
             self.readers.insert(seen.tid);
         }
+        self.shown.get_or_insert_default().note_client(seen.process);
         let mut taken = Vec::new();
         for open in self.open.iter_mut().filter(|open| open.row.got_ns.is_none() && open.sent_ns.is_some()) {
             open.row.got_ns = Some(seen.at_ns);
@@ -213,6 +227,7 @@ impl Tracker {
             }
         }
         let shown = self.shown.get_or_insert_default();
+        shown.note_client(seen.process);
         let is_still_drawn =
             before.and_then(|before| before.number).is_some_and(|of| shown.is_still_drawn(of, seen.at_ns));
         if number.is_some() || !is_still_drawn {

@@ -6,6 +6,8 @@ use punctual_recording::Outcome;
 const MS: u64 = 1_000_000;
 const SERVER: u32 = 50;
 const PROGRAM: u32 = 7;
+/// Within the program, a terminal emulator then: a process of its own, which the server does not know.
+const SHELL: u32 = 30;
 
 /// What happens, in ms.
 #[derive(Clone, Copy)]
@@ -38,7 +40,7 @@ enum Then {
 
 fn moment(at: u64, kind: Moment, tid: u32) -> Seen {
     let mut seen = Seen::invented(at * MS, kind, tid);
-    seen.process = PROGRAM;
+    seen.process = if tid == SHELL { SHELL } else { PROGRAM };
     seen
 }
 
@@ -339,7 +341,6 @@ fn a_picture_that_moves_on_belongs_to_the_last_key() {
 
 #[test]
 fn a_shell_that_comes_late_shows_several_keys_at_once() {
-    const SHELL: u32 = 30;
     let key = |at: u64| {
         [
             Typed(at),
@@ -362,6 +363,28 @@ fn a_shell_that_comes_late_shows_several_keys_at_once() {
     events.push(Waits(215, PROGRAM, None));
     let (taken, _) = play(&events);
     assert_eq!([told(&taken[0]).0, told(&taken[1]).0], [Some(Outcome::Merged), Some(Outcome::Seen)]);
+}
+
+#[test]
+fn what_a_shell_does_after_a_long_time_limit_belongs_to_the_key_and_a_cursor_of_its_emulator_does_not() {
+    // One waits for 350 ms because of the key and then answers, in the emulator or as the one who draws.
+    let events = |waits: u32| {
+        // One of before is over, and nobody saw that it waited for input since.
+        let mut events = vec![Waits(10, SHELL, Some(20)), Waits(50, PROGRAM, None)];
+        events.extend([Typed(100), Delivered(101), ServerWakes(101, PROGRAM), Got(102, PROGRAM), Tells(103, PROGRAM)]);
+        if waits == SHELL {
+            events.extend([Waits(104, PROGRAM, None), KernelWakes(105, SHELL), Waits(106, SHELL, Some(456))]);
+            events.extend([TimerWakes(456, SHELL), Tells(457, SHELL), KernelWakes(458, PROGRAM)]);
+        } else {
+            events.extend([Waits(104, PROGRAM, Some(456)), TimerWakes(456, PROGRAM)]);
+        }
+        events.extend([Handed(459, PROGRAM), Drawn(460), Waits(461, PROGRAM, None)]);
+        events
+    };
+    let (taken, background) = play(&events(SHELL));
+    assert_eq!((told(&taken[0]), background), ((Some(Outcome::Seen), Some(460), Some(459)), 0));
+    let (taken, background) = play(&events(PROGRAM));
+    assert_eq!((told(&taken[0]).0, background), (Some(Outcome::Unanswered), 1));
 }
 
 #[test]

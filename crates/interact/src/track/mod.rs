@@ -21,7 +21,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 /// A time limit that is not earlier than the one before by more than this is the one before: limits are given in ms.
 const SAME_LIMIT_NS: u64 = 2_000_000;
-/// With a display, a timer that is not due within so long is the cursor's: toolkits set it anew with every key.
+/// With a display, a timer of whoever draws that is not due within so long is the cursor's: toolkits set it anew with every key.
 const CURSOR_NS: u64 = 300_000_000;
 /// Input that was put in so long ago, and that nobody can get any more, was thrown away: the kernel's worker has long
 /// handed it on.
@@ -383,14 +383,19 @@ impl Tracker {
         }
         let started = self.cause.is_everybody();
         let old_ns = self.old_ns;
+        // Of whoever sits at a terminal of the program's own nobody sees that it waits for input in between: a limit that was over says nothing.
+        let is_within = self.shown.as_ref().is_some_and(|shown| !shown.is_client(seen.process));
+        let got_ns =
+            self.open.iter().find(|open| Some(open.row.number) == self.active).and_then(|open| open.row.got_ns);
         let is_new = |before: Option<u64>| match (seen.limit_ns, before) {
             (None, _) => false,
             (Some(_), None) => true,
             // That of an input before, which was over as this one came, says nothing.
-            (Some(_), Some(before)) if before < old_ns => true,
+            (Some(_), Some(before)) if before < old_ns || is_within && got_ns.is_some_and(|got| before < got) => true,
             (Some(limit), Some(before)) => limit + SAME_LIMIT_NS < before,
         };
-        let is_soon = self.shown.is_none() || seen.limit_ns.is_some_and(|limit| limit < seen.at_ns + CURSOR_NS);
+        let is_soon =
+            self.shown.is_none() || is_within || seen.limit_ns.is_some_and(|limit| limit < seen.at_ns + CURSOR_NS);
         let sets_timer = !started && is_soon && is_new(self.cause.limit_before(tid));
         if !self.cause.is_at_work(tid) {
             return;
