@@ -11,4 +11,7 @@ fn main() {
     let radios = ["device_irq_gfsk", "device_softirq_gfsk", "device_irq_dsss", "device_softirq_dsss"];
     let programs = [&devices[..], &radios[..], &["qam", "dmt", "gfsk", "dsss"][..]].concat();
     punctual_bpf::compile_with(directory, &[pump], &programs);
+    // What users include is what these programs declare.
+    let shipped = Path::new("../../include");
+    punctual_bpf::compile_with(directory, &[pump, shipped], &["device_irq_own", "device_softirq_own"]);
 }

@@ -39,6 +39,7 @@ fn main() -> ExitCode {
         Some(punctual_kernel::guard::SUBCOMMAND) => return commands::hidden::guard(),
         Some(punctual_kernel::keeper::SUBCOMMAND) => return commands::hidden::keeper(),
         Some(punctual_probe::idle::echo::SUBCOMMAND) => return commands::hidden::echo_program(&words[2..]),
+        Some(punctual_context::own::served::SUBCOMMAND) => return commands::hidden::own_work(&words[2..]),
         Some(commands::budget::SUBCOMMAND) => return commands::budget::run(&words[2..]),
         Some(punctual_load::built_in::SUBCOMMAND) => return commands::hidden::built_in_load(&words[2..]),
         _ => {}

@@ -39,6 +39,7 @@ fn measure(context: &str, wake: Wake, cpu: u32) -> Result<String, Box<dyn std::e
         reclaim: false,
         compete: false,
         decodes: None,
+        own: None,
         without_taps: false,
         refuse_every: 0,
     };

@@ -4,6 +4,7 @@
 //! * [`drill`]: known causes of lateness, injected for a bounded time, with a log of the truth.
 //! * [`Context`]: where a device's work runs, as people write it.
 //! * [`modem`], [`dsl`], [`radio`]: datapumps of modems and the baseband of a radio as BPF programs.
+//! * [`own`]: a user's own work for a device, in C or as a BPF object.
 //! * [`rialto`]: a scheduler that serves reservations by slots.
 //! * [`device`]: soft devices: their line, their datapump, in each context, beside competitors.
 
@@ -14,6 +15,7 @@ pub mod drill;
 pub mod dsl;
 pub mod interrupt;
 pub mod modem;
+pub mod own;
 pub mod radio;
 pub mod rialto;
 mod trials;

@@ -80,7 +80,11 @@ fn load(
             .maps_mut()
             .find(|map| map.name().to_string_lossy().ends_with(".rodata"))
             .ok_or_else(|| libbpf_rs::Error::from(std::io::Error::other("it has no read-only data")))?;
-        map.set_initial_value(data)?;
+        // What is linked with an object has read-only data of its own behind.
+        let place = map.initial_value_mut().and_then(|value| value.get_mut(..data.len()));
+        let place =
+            place.ok_or_else(|| libbpf_rs::Error::from(std::io::Error::other("its read-only data are shorter")))?;
+        place.copy_from_slice(data);
     }
     for mut map in open.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();

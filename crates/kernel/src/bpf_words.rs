@@ -35,8 +35,8 @@ pub(crate) fn begin() {
     }
 }
 
-/// What was said since [`begin`].
-pub(crate) fn said() -> String {
+/// What the library and the verifier said of the object that was loaded or linked last.
+pub fn said() -> String {
     SAID.lock().map(|said| said.clone()).unwrap_or_default()
 }
 

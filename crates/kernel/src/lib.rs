@@ -40,6 +40,7 @@ pub mod hold;
 pub mod host;
 pub mod keeper;
 pub mod limits;
+pub mod linking;
 mod loading;
 pub mod memory_bound;
 mod missing;
@@ -60,7 +61,7 @@ mod trial;
 pub mod verifier;
 pub mod watchdog;
 
-pub use bpf_words::listen;
+pub use bpf_words::{listen, said};
 pub use missing::{Missing, is_older_than};
 pub use thread_number::number_in_kernel;
 pub use trial::{Found, Trial};

@@ -66,7 +66,7 @@ pub mod episode {
 }
 
 pub use activations::files::{
-    ACTIVATIONS_SCHEMA, ActivationDocument, ActivationRow, ActivationWriter, DecodedSummary, DeviceSummary,
+    ACTIVATIONS_SCHEMA, ActivationDocument, ActivationRow, ActivationWriter, DecodedSummary, DeviceSummary, OwnSummary,
     for_each_activation, read_activation_document,
 };
 pub use document::asked::Asked;

@@ -5,7 +5,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use punctual_context::Context;
 use punctual_context::device::{Competitor, Phase};
 use punctual_load::Source;
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
 pub(crate) struct DeviceArguments {
@@ -36,7 +37,7 @@ pub(crate) enum DeviceCommand {
     ///
     /// That is an interrupt, a softirq, a thread or a reservation; a bystander runs beside it.
     #[command(
-        after_help = "Examples:\n  sudo punctual device run modem --context irq -D 10s\n  sudo punctual device run v90 --context thread:10 --competitor spin:50 -D 10s\n  sudo punctual device run v90 --context reservation:2/8 --compete --competitor spin:normal\n  sudo punctual device run 'audio 64@48kHz x3' --context thread:80 --load mixed -D 60s\n  sudo punctual device run v90 --phases 18@7200Hz:2s,90@7200Hz:9s,90@8kHz:6s,105@8kHz -D 28s\n\nA bare number is seconds for -D, milliseconds in a reservation."
+        after_help = "Examples:\n  sudo punctual device run modem --context irq -D 10s\n  sudo punctual device run v90 --context thread:10 --competitor spin:50 -D 10s\n  sudo punctual device run v90 --context reservation:2/8 --compete --competitor spin:normal\n  sudo punctual device run 'audio 64@48kHz x3' --context thread:80 --load mixed -D 60s\n  sudo punctual device run v90 --phases 18@7200Hz:2s,90@7200Hz:9s,90@8kHz:6s,105@8kHz -D 28s\n  sudo punctual device run encoder --work encoder.c --context irq -D 5s\n\nA bare number is seconds for -D, milliseconds in a reservation."
     )]
     Run(DeviceRunArguments),
     /// Run a soft modem in every context, beside competitors, at several priorities and reservations
@@ -133,8 +134,8 @@ pub(crate) struct HowArguments {
     /// How the line's rate changes during the run, as samples@rate:time: 18@7200Hz:2s,90@7200Hz:9s,90@8kHz
     #[arg(long, value_name = "PHASES", value_delimiter = ',', value_parser = phase)]
     pub(crate) phases: Vec<Phase>,
-    /// What it does [default: decode where `punctual device show` names a signal, else filter]
-    #[arg(long, value_enum, value_name = "WORK")]
+    /// What it does: decode, filter, or a file of your own, FILE.c or FILE.bpf.o [default: decode where `punctual device show` names a signal, else filter]
+    #[arg(long, value_name = "WORK", value_parser = work)]
     pub(crate) work: Option<WorkName>,
     /// What becomes of blocks that wait behind a newer one
     #[arg(long, value_enum, default_value = "work-off")]
@@ -176,12 +177,24 @@ pub(crate) enum WakeName {
     Softirq,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum WorkName {
     /// Its own signal is decoded, and what lateness costs the connection is counted bit by bit
     Decode,
     /// Samples are filtered for as long as the profile computes
     Filter,
+    /// A function of the user's own is called for each block
+    Own(PathBuf),
+}
+
+fn work(text: &str) -> Result<WorkName, String> {
+    let extension = Path::new(text).extension().and_then(OsStr::to_str);
+    match text {
+        "decode" => Ok(WorkName::Decode),
+        "filter" => Ok(WorkName::Filter),
+        _ if matches!(extension, Some("c" | "o")) => Ok(WorkName::Own(PathBuf::from(text))),
+        _ => Err(format!("`{text}` is no work: decode, filter, or a file of your own, FILE.c or FILE.bpf.o")),
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -10,6 +10,7 @@ use crate::signals::Interrupted;
 use anyhow::Context as _;
 use punctual_context::Context;
 use punctual_context::device::Wake;
+use punctual_context::own::OwnWork;
 use punctual_device::{Catalogue, Profile};
 use punctual_kernel::scheduling;
 use punctual_load::Load;
@@ -109,7 +110,12 @@ fn plan(specs: &[String], how: &HowArguments) -> anyhow::Result<DeviceRunPlan> {
         return Err(Usage("--phases goes with one device: punctual device run".to_owned()).into());
     }
     let catalogue = catalogue(how.profiles.as_deref())?;
-    let devices = specs.iter().map(|spec| part(&catalogue, spec, how)).collect::<Result<Vec<_>, Usage>>()?;
+    let own = match &how.work {
+        Some(WorkName::Own(path)) => Some(OwnWork::read(path)?),
+        _ => None,
+    };
+    let parts = specs.iter().map(|spec| part(&catalogue, spec, how, own.as_ref()));
+    let devices = parts.collect::<Result<Vec<_>, Usage>>()?;
     let limit = Some(Duration::from_nanos(how.duration));
     Ok(DeviceRunPlan {
         devices,
@@ -125,7 +131,7 @@ fn plan(specs: &[String], how: &HowArguments) -> anyhow::Result<DeviceRunPlan> {
 }
 
 /// A device of the command line: its profile, and after a plus sign a context of its own.
-fn part(catalogue: &Catalogue, spec: &str, how: &HowArguments) -> Result<DevicePart, Usage> {
+fn part(catalogue: &Catalogue, spec: &str, how: &HowArguments, users: Option<&OwnWork>) -> Result<DevicePart, Usage> {
     let (spec, own) = match spec.split_once('+') {
         Some((spec, context)) => (spec, Some(Context::parse(context).map_err(Usage)?)),
         None => (spec, None),
@@ -145,7 +151,10 @@ fn part(catalogue: &Catalogue, spec: &str, how: &HowArguments) -> Result<DeviceP
         return Err(Usage("every phase but the last needs its time, such as 90@8kHz:5s".to_owned()));
     }
     let profile = catalogue.parse_spec(spec).map_err(|error| Usage(error.to_string()))?;
-    let work = work(&profile, catalogue, how)?;
+    let work = match users {
+        Some(users) => DeviceWork::Own(users.clone()),
+        None => work(&profile, catalogue, how)?,
+    };
     Ok(DevicePart {
         profile,
         work,
@@ -160,8 +169,8 @@ fn part(catalogue: &Catalogue, spec: &str, how: &HowArguments) -> Result<DeviceP
 
 /// What a device does: decodes where its profile has a signal, unless the other is asked for.
 fn work(profile: &Profile, catalogue: &Catalogue, how: &HowArguments) -> Result<DeviceWork, Usage> {
-    let work = match (how.work, profile.signal) {
-        (Some(WorkName::Filter), _) | (None, None) => return Ok(DeviceWork::Filter),
+    let work = match (&how.work, profile.signal) {
+        (Some(WorkName::Filter | WorkName::Own(_)), _) | (None, None) => return Ok(DeviceWork::Filter),
         (Some(WorkName::Decode), None) => {
             let with = catalogue.profiles().iter().filter(|profile| profile.signal.is_some());
             let with: Vec<&str> = with.map(|profile| profile.id.as_str()).collect();

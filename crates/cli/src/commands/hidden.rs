@@ -35,6 +35,15 @@ pub(crate) fn echo_program(words: &[OsString]) -> ExitCode {
     }
 }
 
+/// `CPU PARENT`.
+pub(crate) fn own_work(words: &[OsString]) -> ExitCode {
+    let number = |index: usize| words.get(index)?.to_str()?.parse::<u32>().ok();
+    match number(0).zip(number(1)) {
+        Some((cpu, parent)) => ExitCode::from(punctual_context::own::served::serve(cpu, parent)),
+        None => ExitCode::from(crate::output::USAGE),
+    }
+}
+
 /// `CLASS DIRECTORY`.
 pub(crate) fn built_in_load(words: &[OsString]) -> ExitCode {
     let class = words.first().and_then(|word| word.to_str()).and_then(|word| word.parse::<Class>().ok());

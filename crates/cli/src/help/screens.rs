@@ -305,6 +305,7 @@ const DEVICE: Screen = &[
     DURATION,
     ("cpu", "The CPU [default: the last]"),
     ("late", "Blocks that wait: work-off or drop-stale"),
+    ("work", "decode, filter, or your own FILE.c, FILE.bpf.o"),
     OUTPUT,
     QUIET,
 ];

@@ -4,6 +4,7 @@ use super::phase::Phase;
 use super::rig::{DeviceSetup, KERNEL_SHARE, MAX_KERNEL_WORK_NS, MIN_PERIOD_NS};
 use crate::context::Context;
 use punctual_kernel::Refused;
+use punctual_kernel::scheduling::Scheduling;
 
 /// Says what cannot be, before anything is started. Returns the part of the CPU that is planned in interrupts and softirqs.
 pub(super) fn check(setups: &[DeviceSetup]) -> Result<f64, Refused> {
@@ -52,6 +53,16 @@ fn check_times(setup: &DeviceSetup) -> Result<(), String> {
             show(setup.compute_ns),
             show(setup.period_ns)
         ));
+    }
+    if setup.own.is_some() && matches!(setup.context, Context::Reservation(_)) {
+        return Err("work of your own runs in irq, softirq and threads: --context thread:80".to_owned());
+    }
+    let is_highest = |scheduling| matches!(scheduling, Scheduling::Fifo(99) | Scheduling::RoundRobin(99));
+    if setup.own.is_some() && matches!(setup.context, Context::Thread(scheduling) if is_highest(scheduling)) {
+        return Err("what hands blocks to work of your own stands above it: at most --context thread:98".to_owned());
+    }
+    if setup.own.is_some() && !setup.phases.is_empty() {
+        return Err("--phases goes with the filter, whose blocks may be of any size: --work filter".to_owned());
     }
     if setup.decodes.is_some() && !setup.phases.is_empty() {
         return Err("--phases goes with the filter, whose blocks may be of any size: --work filter".to_owned());

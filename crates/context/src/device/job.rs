@@ -3,8 +3,9 @@
 use super::calibrate::Speed;
 use super::check::refuse;
 use super::kernel_side::KernelSide;
-use super::rig::{DeviceSetup, KERNEL_SHARE};
+use super::rig::{DeviceSetup, KERNEL_SHARE, MAX_KERNEL_WORK_NS};
 use super::signal::Received;
+use crate::own::process::OwnProcess;
 use punctual_datapump::{Decoder, Pump};
 use punctual_kernel::{Refused, clock};
 use punctual_recording::counted;
@@ -39,6 +40,13 @@ pub enum Job {
         unit_ns: f64,
         /// Units in a block.
         units: u32,
+    },
+    /// A user's own work, once for each block.
+    Own {
+        /// What a block takes, ns.
+        block_ns: u64,
+        /// What it may take, ns.
+        budget_ns: u64,
     },
 }
 
@@ -87,11 +95,31 @@ impl Job {
         Ok(Job::Decode { taps: banks * BANK, unit_ns: unit_ns(banks), units })
     }
 
+    /// Times a user's own work, which is called once for a block.
+    pub(super) fn of_own(setup: &DeviceSetup, kernel: &KernelSide) -> Result<Job, Refused> {
+        let times = (0..TRIALS).map(|_| kernel.time_own());
+        let block_ns = times.collect::<Result<Vec<u64>, Refused>>()?.into_iter().min().unwrap_or(0);
+        if block_ns > MAX_KERNEL_WORK_NS {
+            let show = punctual_recording::format_ns;
+            return Err(refuse(
+                setup,
+                format!(
+                    "its work takes {} for a block here, and {} is the most in {} context",
+                    show(block_ns),
+                    show(MAX_KERNEL_WORK_NS),
+                    setup.context
+                ),
+            ));
+        }
+        Ok(Job::Own { block_ns, budget_ns: setup.compute_ns })
+    }
+
     /// In a block.
     pub(super) fn units(&self) -> u64 {
         match *self {
             Job::Filter { passes, samples, .. } => u64::from(passes) * u64::from(samples),
             Job::Decode { units, .. } => units.into(),
+            Job::Own { .. } => 1,
         }
     }
 
@@ -100,6 +128,7 @@ impl Job {
         match *self {
             Job::Filter { speed, .. } => speed.unit_ns,
             Job::Decode { unit_ns, .. } => unit_ns,
+            Job::Own { block_ns, .. } => block_ns as f64,
         }
     }
 
@@ -107,7 +136,7 @@ impl Job {
     pub(super) fn passes(&self) -> u32 {
         match *self {
             Job::Filter { passes, .. } => passes,
-            Job::Decode { .. } => 0,
+            Job::Decode { .. } | Job::Own { .. } => 0,
         }
     }
 
@@ -141,12 +170,19 @@ fn in_kernel(kernel: &KernelSide, decoder: &Decoder, units: u32) -> Result<f64, 
 pub(super) enum Work {
     Filter(Box<Pump>),
     Decode(Decoder),
+    /// A user's own, in the kernel.
+    Own {
+        budget_ns: u64,
+    },
+    /// A user's own, in a process.
+    Process(Box<OwnProcess>),
 }
 
 impl Work {
     /// The work of a block of this device.
     pub(super) fn of(setup: &DeviceSetup, job: &Job, received: Option<&Received>) -> Work {
         match (job, received) {
+            (Job::Own { budget_ns, .. }, _) => Work::Own { budget_ns: *budget_ns },
             (Job::Decode { taps, units, .. }, Some(received)) => {
                 Work::Decode(received.device(taps / BANK, *units, setup.without_taps))
             }
@@ -160,14 +196,18 @@ impl Work {
         match self {
             Work::Filter(pump) => pump.run(units),
             Work::Decode(decoder) => decoder.run(units),
+            Work::Own { .. } => {}
+            Work::Process(process) => process.work_on(),
         }
     }
 
     /// The block with this number comes next.
     #[inline]
     pub(super) fn begin_block(&mut self, block: u64) {
-        if let Work::Decode(decoder) = self {
-            decoder.begin_block(block);
+        match self {
+            Work::Decode(decoder) => decoder.begin_block(block),
+            Work::Process(process) => process.begin_block(block),
+            Work::Filter(_) | Work::Own { .. } => {}
         }
     }
 }

@@ -4,9 +4,11 @@ use super::arrivals::ring_bytes;
 use super::decoder_memory::DecoderMemory;
 use super::job::Work;
 use super::memory::{Activation, Configuration, DeviceMemory, DeviceRecord, field};
+use super::own_memory::OwnMemory;
 use super::phase::Phase;
 use super::signal::{Decodes, Received};
 use crate::interrupt::{InterruptSource, SourceTable};
+use crate::own::{self, OwnCounts, OwnWork};
 use punctual_datapump::{Decoder, DecodingCounts, Line, Pump};
 use punctual_kernel::bpf::LoadedObject;
 use punctual_kernel::callbacks::CallbackCounts;
@@ -52,6 +54,14 @@ impl Mode {
         }
     }
 
+    /// The same, without the work: a user's own is linked with it.
+    fn workless_object(self) -> &'static [u8] {
+        match self {
+            Mode::Work => include_bytes!(concat!(env!("OUT_DIR"), "/device_irq_own.bpf.o")),
+            Mode::Softirq | Mode::Wake => include_bytes!(concat!(env!("OUT_DIR"), "/device_softirq_own.bpf.o")),
+        }
+    }
+
     /// The same, where the work is to decode.
     fn decoding_object(self, decodes: Decodes) -> &'static [u8] {
         match (self, decodes) {
@@ -63,6 +73,14 @@ impl Mode {
             (_, Decodes::Dsss) => object!("device_softirq_dsss"),
         }
     }
+}
+
+/// What the work of a device's programs is to be.
+#[derive(Clone, Copy)]
+pub(super) enum Programs<'a> {
+    Filter,
+    Decode(&'a Received),
+    Own(&'a OwnWork),
 }
 
 /// Loads the programs of a mode and takes them away again.
@@ -112,6 +130,7 @@ pub(crate) struct KernelSide {
     source: Option<InterruptSource>,
     memory: DeviceMemory,
     decoder: Option<DecoderMemory>,
+    own: Option<OwnMemory>,
     object: LoadedObject,
     read: u64,
 }
@@ -119,12 +138,11 @@ pub(crate) struct KernelSide {
 impl KernelSide {
     /// Loads the programs, without attaching them yet.
     pub(crate) fn load(mode: Mode) -> Result<KernelSide, Refused> {
-        KernelSide::load_with(mode, None, 0)
+        KernelSide::load_with(mode, Programs::Filter, 0)
     }
 
-    /// As [`KernelSide::load`], for work that is to decode a signal; each so many-th softirq callback is one that the kernel
-    /// refuses, 0: none.
-    pub(super) fn load_with(mode: Mode, received: Option<&Received>, refuse_every: u64) -> Result<KernelSide, Refused> {
+    /// As [`KernelSide::load`], for other work; each so many-th softirq callback is one that the kernel refuses, 0: none.
+    pub(super) fn load_with(mode: Mode, programs: Programs<'_>, refuse_every: u64) -> Result<KernelSide, Refused> {
         let doing = "running work in the kernel";
         if clock::in_shifted_time_namespace() {
             return Err(Refused::because(doing, "a time namespace shifts this process's clock"));
@@ -141,19 +159,18 @@ impl KernelSide {
             wakes: u64::from(mode == Mode::Wake),
             refuse_every,
         };
-        let (elf, units) = received.map_or_else(
-            || (mode.object(), 1),
-            |received| (mode.decoding_object(received.decodes), received.decoder.signal().units().len() as u32),
-        );
-        let sizes = [("wakes", ring_bytes()), ("signal", units)];
-        let object = LoadedObject::load_sized("device", elf, Some(&configuration.bytes()), &sizes)
-            .map_err(|refused| explain(refused, mode.needed()))?;
+        let object = load_object(mode, programs, &configuration)?;
         let memory = DeviceMemory::new(object.shared_globals()?);
-        let decoder = received.map(|received| DecoderMemory::new(&object, received.decoder.signal())).transpose()?;
+        let (mut decoder, mut own) = (None, None);
+        match programs {
+            Programs::Filter => {}
+            Programs::Decode(received) => decoder = Some(DecoderMemory::new(&object, received.decoder.signal())?),
+            Programs::Own(_) => own = Some(OwnMemory::new(&object)?),
+        }
         if mode != Mode::Work {
             object.call("prepare", &mut [0; 8])?;
         }
-        let side = KernelSide { source: None, memory, decoder, object, read: 0 };
+        let side = KernelSide { source: None, memory, decoder, own, object, read: 0 };
         side.leave_others(MAX_SHARE);
         Ok(side)
     }
@@ -172,6 +189,17 @@ impl KernelSide {
         }
         self.object.call("calibrate", &mut units.to_ne_bytes())?;
         Ok(self.memory.read(|record| field!(record, calibrated)))
+    }
+
+    /// How long a block of a user's own work takes here, ns.
+    pub(super) fn time_own(&self) -> Result<u64, Refused> {
+        self.object.call("calibrate", &mut 1u32.to_ne_bytes())?;
+        Ok(self.memory.read(|record| field!(record, calibrated)))
+    }
+
+    /// What came of a user's own work; torn only where an interrupt comes in between.
+    pub(super) fn own(&self) -> Option<OwnCounts> {
+        self.own.as_ref().map(OwnMemory::counts)
     }
 
     /// How far the programs have come with the signal; torn only where an interrupt comes in between.
@@ -193,6 +221,14 @@ impl KernelSide {
                 self.memory.set_work(line, &Pump::new(1), units);
                 if let Some(memory) = &self.decoder {
                     memory.set(decoder);
+                }
+            }
+            // What has a process of its own is woken only.
+            Work::Process(_) => self.memory.set_work(line, &Pump::new(1), units),
+            Work::Own { budget_ns } => {
+                self.memory.set_work(line, &Pump::new(1), units);
+                if let Some(memory) = &self.own {
+                    memory.set(u64::from(line.samples), *budget_ns);
                 }
             }
         }
@@ -251,6 +287,25 @@ impl KernelSide {
     }
 }
 
+fn load_object(mode: Mode, programs: Programs<'_>, configuration: &Configuration) -> Result<LoadedObject, Refused> {
+    let linked;
+    let (elf, units) = match programs {
+        Programs::Filter => (mode.object(), 1),
+        Programs::Decode(received) => {
+            (mode.decoding_object(received.decodes), received.decoder.signal().units().len() as u32)
+        }
+        Programs::Own(work) => {
+            linked = own::link(mode.workless_object(), work)?;
+            (linked.as_slice(), 1)
+        }
+    };
+    let sizes = [("wakes", ring_bytes()), ("signal", units)];
+    LoadedObject::load_sized("device", elf, Some(&configuration.bytes()), &sizes).map_err(|refused| match programs {
+        Programs::Own(work) => own::explain(explain(refused, mode.needed()), &punctual_kernel::said(), work),
+        _ => explain(refused, mode.needed()),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -295,7 +350,7 @@ mod tests {
         received: &Received,
         blocks: u64,
     ) -> Result<(Vec<u8>, DecodingCounts, KernelCounts), Refused> {
-        let mut side = KernelSide::load_with(mode, Some(received), 0)?;
+        let mut side = KernelSide::load_with(mode, Programs::Decode(received), 0)?;
         // In the emulator of a test a symbol of a DSL takes a millisecond.
         let work = Work::Decode(received.device(1, 4, false));
         side.prepare(&Line::new(12_000_000, 4 * received.decodes.unit_samples(), 0, false), &work, 4)?;

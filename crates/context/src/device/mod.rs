@@ -13,6 +13,7 @@ mod decoder_memory;
 mod job;
 mod kernel_side;
 mod memory;
+mod own_memory;
 mod phase;
 mod rig;
 mod signal;

@@ -5,13 +5,15 @@ use super::calibrate::Speed;
 use super::check::{check, share_of};
 use super::control::Control;
 use super::job::{Job, Work};
-use super::kernel_side::{KernelCounts, KernelSide, Mode};
+use super::kernel_side::{KernelCounts, KernelSide, Mode, Programs};
 use super::memory::Activation;
 use super::phase::Phase;
 use super::signal::{Decodes, Received};
-use super::worker::{Worker, WorkerSetup, scheduling_of};
+use super::worker::{Worker, WorkerSetup, above, scheduling_of};
 use crate::claim::{Claim, Sharing};
 use crate::context::Context;
+use crate::own::process::{OwnProcess, Tally};
+use crate::own::{Ended, OwnCounts, OwnWork};
 use punctual_datapump::{DecodingCounts, Line};
 use punctual_kernel::rests::{Resting, RoomBelow, Times};
 use punctual_kernel::{Refused, clock};
@@ -56,6 +58,8 @@ pub struct DeviceSetup {
     pub compete: bool,
     /// The signal that it decodes; otherwise it filters for the time that it is to compute.
     pub decodes: Option<Decodes>,
+    /// A user's own work in the place of either; what it is to compute is then what it may take.
+    pub own: Option<OwnWork>,
     /// As a control: it decodes with all taps of its equalizer left at zero.
     pub without_taps: bool,
     /// For tests: each so many-th softirq callback is one that the kernel refuses; 0: none.
@@ -108,6 +112,8 @@ pub struct DeviceCounts {
     pub not_admitted: u64,
     /// What came of the signal, where it decodes one.
     pub decoding: Option<DecodingCounts>,
+    /// What came of a user's own work.
+    pub own: Option<OwnCounts>,
 }
 
 enum Place {
@@ -121,6 +127,8 @@ struct Running {
     kernel: Option<KernelSide>,
     place: Place,
     control: Arc<Control>,
+    /// Of a user's own work in a process.
+    tally: Option<Arc<Tally>>,
     records_lost: u64,
     phase: usize,
 }
@@ -281,7 +289,18 @@ impl Rig {
                 Some(kernel) if in_kernel => kernel.decoding(),
                 _ => device.control.decoding(),
             }),
+            own: match &device.tally {
+                Some(tally) => Some(tally.counts()),
+                None => device.kernel.as_ref().and_then(KernelSide::own),
+            },
         }
+    }
+
+    /// A device whose own work's process has ended, and why.
+    pub fn ended(&self) -> Option<(usize, Ended)> {
+        let ended = |tally: &Arc<Tally>| tally.counts().ended;
+        let mut devices = self.devices.iter().enumerate();
+        devices.find_map(|(index, device)| Some((index, device.tally.as_ref().and_then(ended)?)))
     }
 
     /// Why nothing of what was to come of a device came, by the programs' own count; `None` where something did.
@@ -316,29 +335,55 @@ fn prepare(setup: &DeviceSetup, cpu: u32, native: Speed) -> Result<Running, Refu
         (_, Wake::Timer) => None,
     };
     let received = setup.decodes.map(Received::make).transpose()?;
-    let in_kernel = received.as_ref().filter(|_| setup.context.is_in_kernel());
-    let mut kernel = mode.map(|mode| KernelSide::load_with(mode, in_kernel, setup.refuse_every)).transpose()?;
+    let programs = match (&setup.own, &received) {
+        (Some(own), _) if setup.context.is_in_kernel() => Programs::Own(own),
+        (None, Some(received)) if setup.context.is_in_kernel() => Programs::Decode(received),
+        _ => Programs::Filter,
+    };
+    let mut kernel = mode.map(|mode| KernelSide::load_with(mode, programs, setup.refuse_every)).transpose()?;
     let line = Line::new(setup.period_ns, setup.samples, setup.ring, setup.drop_stale);
     let job = match (&kernel, &received) {
+        (Some(kernel), _) if setup.own.is_some() && setup.context.is_in_kernel() => Job::of_own(setup, kernel)?,
         (_, Some(received)) => Job::of_decoding(setup, received, kernel.as_ref())?,
         (Some(kernel), None) if setup.context.is_in_kernel() => Job::of_filter(setup, Speed::in_kernel(kernel)?),
         _ => Job::of_filter(setup, native),
     };
-    let work = Work::of(setup, &job, received.as_ref());
+    let (job, work, tally) = match own_process(setup, cpu)? {
+        Some((job, process)) => {
+            let tally = process.tally();
+            (job, Work::Process(Box::new(process)), Some(tally))
+        }
+        None => (job, Work::of(setup, &job, received.as_ref()), None),
+    };
     if let Some(kernel) = &mut kernel {
         if setup.context.is_in_kernel() {
-            kernel.leave_others(share_of(setup) * SLOWER);
+            // A budget is kept to; what was only asked for as a load may take longer on a slower machine.
+            let slower = if setup.own.is_some() { 1.0 } else { SLOWER };
+            kernel.leave_others(share_of(setup) * slower);
         }
         kernel.prepare(&line, &work, u32::try_from(job.units()).unwrap_or(u32::MAX))?;
     }
-    let place = match scheduling_of(setup.context, setup.compete) {
-        None => Place::Kernel,
+    let place = place(setup, cpu, (line, work, &job), kernel.as_ref(), &control)?;
+    Ok(Running { setup: setup.clone(), job, kernel, place, control, tally, records_lost: 0, phase: 0 })
+}
+
+/// Where the work is done, as it is before it begins.
+fn place(
+    setup: &DeviceSetup,
+    cpu: u32,
+    (line, work, job): (Line, Work, &Job),
+    kernel: Option<&KernelSide>,
+    control: &Arc<Control>,
+) -> Result<Place, Refused> {
+    match scheduling_of(setup.context, setup.compete) {
+        None => Ok(Place::Kernel),
         Some((scheduling, reservation)) => {
-            let arrivals = match &kernel {
+            let arrivals = match kernel {
                 Some(kernel) => Arrivals::Interrupt(WakeRing::new(kernel.wakes()?, kernel.memory().clone())?),
                 None => Arrivals::Clock { next: 0 },
             };
             let (producer, queue) = queue(setup.period_ns);
+            let scheduling = if matches!(work, Work::Process(_)) { above(scheduling) } else { scheduling };
             let worker = WorkerSetup {
                 name: setup.name.clone(),
                 cpu,
@@ -352,14 +397,23 @@ fn prepare(setup: &DeviceSetup, cpu: u32, native: Speed) -> Result<Running, Refu
                 unit_ns: job.unit_ns(),
                 arrivals,
                 queue: producer,
-                control: Arc::clone(&control),
+                control: Arc::clone(control),
                 resting: None,
                 rested_until: 0,
             };
-            Place::Thread { worker: None, setup: Some(Box::new(worker)), queue }
+            Ok(Place::Thread { worker: None, setup: Some(Box::new(worker)), queue })
         }
-    };
-    Ok(Running { setup: setup.clone(), job, kernel, place, control, records_lost: 0, phase: 0 })
+    }
+}
+
+/// The process of a user's own work in a thread's context, and how long a block takes there.
+fn own_process(setup: &DeviceSetup, cpu: u32) -> Result<Option<(Job, OwnProcess)>, Refused> {
+    let (Some(own), Context::Thread(scheduling)) = (&setup.own, setup.context) else { return Ok(None) };
+    let limits = (setup.compute_ns, setup.period_ns);
+    let mut process = OwnProcess::start(own, cpu, setup.samples, limits)?;
+    let block_ns = process.calibrate(own)?;
+    process.schedule(scheduling)?;
+    Ok(Some((Job::Own { block_ns, budget_ns: setup.compute_ns }, process)))
 }
 
 /// A queue for as many activations as come in ten seconds.

@@ -57,6 +57,15 @@ pub(super) fn scheduling_of(context: Context, compete: bool) -> Option<(Scheduli
     }
 }
 
+/// The scheduling of the thread that hands blocks to a process with that scheduling: above it, or a process that never ends its block
+/// would keep this from ending it.
+pub(super) fn above(scheduling: Scheduling) -> Scheduling {
+    match scheduling {
+        Scheduling::Fifo(priority) | Scheduling::RoundRobin(priority) => Scheduling::Fifo((priority + 1).min(99)),
+        _ => Scheduling::Fifo(1),
+    }
+}
+
 /// A thread that works for a device. It ends when its control says so.
 pub(super) struct Worker {
     handle: JoinHandle<()>,
@@ -264,6 +273,11 @@ fn process(setup: &mut WorkerSetup, budget: &mut Budget, arrival: u64) -> Activa
     }
     activation.executed = clock::thread_cpu_ns() - cpu_before;
     activation.end = clock::monotonic_ns();
+    if let Work::Process(process) = &setup.work {
+        // This thread only hands over, and comes back when the block is done or never will be.
+        activation.executed = process.last().unwrap_or(0).min(activation.end - activation.start);
+        activation.flags = if process.last().is_none() { CUT } else { 0 };
+    }
     setup.line.take();
     activation.pending = u32::try_from(setup.line.pending(activation.end)).unwrap_or(u32::MAX);
     activation.cpu = clock::current_cpu();

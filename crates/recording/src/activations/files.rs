@@ -190,6 +190,32 @@ pub struct DeviceSummary {
     /// What came of the signal, where it decoded one; `None` where it filtered samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decoded: Option<DecodedSummary>,
+    /// What came of a user's own work, where that ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<OwnSummary>,
+}
+
+/// What came of a user's own work.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnSummary {
+    /// The name of its file.
+    pub name: String,
+    /// A block before the run, ns.
+    pub block_ns: u64,
+    /// What a block may take, ns.
+    pub budget_ns: u64,
+    /// Blocks that it was called for.
+    pub done: u64,
+    /// Of these took longer than the budget.
+    pub over: u64,
+    /// Of these it said that they were not done.
+    pub failed: u64,
+    /// The most that one took, ns.
+    pub longest_ns: u64,
+    /// What it gave to the device last.
+    pub output: Vec<i64>,
+    /// Of its output and its state: the same blocks give the same on every machine. 16 hexadecimal digits.
+    pub digest: String,
 }
 
 /// What came of the signal that a device decoded, bit by bit.

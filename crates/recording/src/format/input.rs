@@ -3,7 +3,8 @@
 //! A pipe, a terminal or a device in the place of a file blocks or never ends, and a directory is no text. All of them are
 //! refused at once, in one line, and no read is tried on them.
 
-use rustix::fs::OFlags;
+use super::place::Caller;
+use rustix::fs::{Mode, OFlags};
 use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result};
 use std::os::unix::fs::OpenOptionsExt;
@@ -48,7 +49,10 @@ fn no_file() -> Error {
 /// # Errors
 /// As [`open_file`]; [`ErrorKind::FileTooLarge`] beyond the limit.
 pub fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>> {
-    let file = open_file(path)?;
+    read_opened(open_file(path)?, limit)
+}
+
+fn read_opened(file: File, limit: u64) -> Result<Vec<u8>> {
     let says = file.metadata()?.len();
     if says > limit {
         return Err(too_large(limit));
@@ -63,6 +67,24 @@ pub fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>> {
         return Err(too_large(limit));
     }
     Ok(bytes)
+}
+
+/// Reads a regular file of at most `limit` bytes that is to be run: only where nobody but root and the caller owns it and may
+/// write it. Who called root through sudo is the caller.
+///
+/// # Errors
+/// As [`read_file`]; [`ErrorKind::PermissionDenied`] where somebody else may have written it.
+pub fn read_trusted(path: &Path, limit: u64) -> Result<Vec<u8>> {
+    let file = open_file(path)?;
+    let about = rustix::fs::fstat(&file)?;
+    let refused = |words: String| Err(Error::new(ErrorKind::PermissionDenied, words));
+    if about.st_uid != 0 && !Caller::current().owns(&about) {
+        return refused(format!("it belongs to user {}: only files of root's and of your own are run", about.st_uid));
+    }
+    if Mode::from_raw_mode(about.st_mode).intersects(Mode::WGRP | Mode::WOTH) {
+        return refused("others may write it: chmod go-w".to_owned());
+    }
+    read_opened(file, limit)
 }
 
 /// Reads a text of at most [`MAX_TEXT_BYTES`] that somebody wrote.
@@ -99,6 +121,26 @@ mod tests {
         let link = directory.path().join("link");
         std::os::unix::fs::symlink(&file, &link).unwrap();
         assert_eq!(read_file(&link, 4).unwrap(), b"text");
+    }
+
+    #[test]
+    fn what_others_may_have_written_is_not_run() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("work.c");
+        std::fs::write(&file, "text").unwrap();
+        let mode = |mode| std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+        for (bits, is_read) in [(0o644, true), (0o600, true), (0o664, false), (0o646, false), (0o622, false)] {
+            mode(bits);
+            let read = read_trusted(&file, 9);
+            assert_eq!(read.is_ok(), is_read, "{bits:o}: {read:?}");
+        }
+        mode(0o644);
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::chown(&file, Some(65_534), None).unwrap();
+            let words = read_trusted(&file, 9).unwrap_err().to_string();
+            assert!(words.contains("65534"), "{words}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::answer::Answer;
 use crate::forecast::SourcesRow;
 use crate::{NextStep, StageRow, load_name};
 use punctual_device::{Profile, Sampling, pc99};
-use punctual_recording::{DecodedSummary, DeviceSummary, Distribution, Provenance, counted};
+use punctual_recording::{DecodedSummary, DeviceSummary, Distribution, OwnSummary, Provenance, counted};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -97,6 +97,40 @@ struct DeviceRow<'a> {
     /// What came of its signal, where it decoded one.
     #[serde(skip_serializing_if = "Option::is_none")]
     decoded: Option<DecodedRow<'a>>,
+    /// What came of a user's own work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    own: Option<OwnRow<'a>>,
+}
+
+/// What came of a user's own work.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct OwnRow<'a> {
+    name: &'a str,
+    block_ns: u64,
+    budget_ns: u64,
+    done: u64,
+    over: u64,
+    failed: u64,
+    longest_ns: u64,
+    output: &'a [i64],
+    digest: &'a str,
+}
+
+impl<'a> OwnRow<'a> {
+    fn new(own: &'a OwnSummary) -> OwnRow<'a> {
+        OwnRow {
+            name: &own.name,
+            block_ns: own.block_ns,
+            budget_ns: own.budget_ns,
+            done: own.done,
+            over: own.over,
+            failed: own.failed,
+            longest_ns: own.longest_ns,
+            output: &own.output,
+            digest: &own.digest,
+        }
+    }
 }
 
 /// What came of the signal that a device decoded.
@@ -328,6 +362,7 @@ impl<'a> DeviceRow<'a> {
             bystander_missed: run.document.counters.missed,
             steal_ns: run.document.counters.steal_ns,
             decoded: device.decoded.as_ref().map(DecodedRow::new),
+            own: device.own.as_ref().map(OwnRow::new),
         }
     }
 }

@@ -4,8 +4,8 @@ use crate::layout::{counted, grouped, table};
 use crate::{StageRow, microseconds, stage_rows};
 use punctual_device::{Profile, Sampling, pc99};
 use punctual_recording::{
-    ActivationDocument, DecodedSummary, DeviceSummary, Distribution, Document, EndReason, Stage, WAS_STOPPED,
-    format_ns, printable_path,
+    ActivationDocument, DecodedSummary, DeviceSummary, Distribution, Document, EndReason, OwnSummary, Stage,
+    WAS_STOPPED, format_ns, printable, printable_path,
 };
 use std::fmt::Write as _;
 use std::path::Path;
@@ -49,6 +49,7 @@ pub fn verdict(run: &Run<'_>) -> String {
     for device in &run.activations.devices {
         sentences.push(sentence(run, device));
         sentences.extend(device.decoded.as_ref().map(decoded_sentence));
+        sentences.extend(device.own.as_ref().map(own_sentence));
     }
     if run.activations.devices.is_empty() {
         sentences.push("No device ran: this is what the bystander meets alone.".to_owned());
@@ -124,6 +125,27 @@ fn decoded_sentence(decoded: &DecodedSummary) -> String {
     };
     let wrong = counted(wrong, "bit");
     format!("Of its signal {wrong} came out wrong and {} not at all{gone}; {}.", grouped(missing), lost.join("; "))
+}
+
+/// What came of a user's own work.
+fn own_sentence(own: &OwnSummary) -> String {
+    let OwnSummary { done, over, failed, longest_ns, budget_ns, .. } = *own;
+    let name = printable(&own.name);
+    if done == 0 {
+        return format!("{name} was never called.");
+    }
+    let budget = format_ns(budget_ns);
+    let kept = match over {
+        0 => format!("none took longer than its budget of {budget}"),
+        over => {
+            format!("{} took longer than the budget of {budget}, the longest {}", grouped(over), format_ns(longest_ns))
+        }
+    };
+    let failed = match failed {
+        0 => String::new(),
+        failed => format!("; of {} it said that they failed", grouped(failed)),
+    };
+    format!("{name} was called for {}: {kept}{failed}.", counted(done, "block"))
 }
 
 fn underruns(device: &DeviceSummary) -> String {
@@ -228,6 +250,18 @@ pub(super) fn how(device: &DeviceSummary) -> String {
             decoded.signal,
             format_ns(decoded.symbol_ns),
             decoded.unit,
+        );
+    }
+    if let Some(own) = &device.own {
+        let output: Vec<String> = own.output.iter().map(i64::to_string).collect();
+        return format!(
+            "Work: {}, {} of every {} allowed, {} a block before the run{proven}; it left {} (digest {})",
+            printable(&own.name),
+            format_ns(own.budget_ns),
+            format_ns(device.period_ns),
+            format_ns(own.block_ns),
+            output.join(" "),
+            printable(&own.digest),
         );
     }
     format!(

@@ -13,6 +13,10 @@ use std::fmt::Write as _;
 /// beside a load, and how often they will fail. The loads that are known by name are those of the command line.
 pub fn after_device(run: &Run<'_>, known_loads: &[&str]) -> Vec<NextStep> {
     let devices = &run.activations.devices;
+    // Where the file of a user's own work lies is not recorded, and what follows would run something else.
+    if devices.iter().any(|device| device.own.is_some()) {
+        return Vec::new();
+    }
     let around = Around::of(run, known_loads);
     let mut steps = Vec::new();
     if let Some(device) = devices.iter().find(|device| keeps_up(device) == Some(false)) {

@@ -9,6 +9,7 @@ mod outside;
 mod predict;
 mod run;
 mod study;
+mod summary;
 mod turns;
 mod verify;
 

@@ -1,13 +1,12 @@
 //! One recording of one or more devices at work on a CPU, beside a bystander above them.
 
 use super::outside::Control;
+use super::summary::{count, describe, row};
 use crate::StudyError;
 use crate::companion::Companion;
 use crate::loaded::record_with;
-use punctual_context::device::{
-    Activation, CUT, Competing, Competitor, Decodes, DecodingCounts, DeviceCounts, DeviceSetup, DmtSize, Job, Phase,
-    RESTED, Rig, UNOBSERVED, Wake,
-};
+use punctual_context::device::{Activation, Competing, Competitor, Decodes, DeviceSetup, DmtSize, Phase, Rig, Wake};
+use punctual_context::own::OwnWork;
 use punctual_context::{Context, Reservation};
 use punctual_device::{Judge, Profile, Sampling, Signal};
 use punctual_kernel::ending::GettingReady;
@@ -15,8 +14,8 @@ use punctual_kernel::{Refused, clock, scheduling};
 use punctual_load::Load;
 use punctual_probe::{Observation, Plan, RunError, Step};
 use punctual_recording::{
-    ACTIVATIONS_SCHEMA, ActivationDocument, ActivationRow, ActivationWriter, DecodedSummary, DeviceSummary, Directory,
-    Distribution, Document, EndReason, Recording, RecordingKind, Wakeup, counted, format_ns,
+    ACTIVATIONS_SCHEMA, ActivationDocument, ActivationWriter, DeviceSummary, Directory, Distribution, Document,
+    EndReason, Recording, RecordingKind, Wakeup, counted, format_ns,
 };
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -54,12 +53,14 @@ pub struct DevicePart {
 }
 
 /// What a device does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeviceWork {
     /// Filters samples for as long as its profile computes.
     Filter,
     /// Decodes this signal.
     Decode(Signal),
+    /// Calls this for each block.
+    Own(OwnWork),
 }
 
 /// What to run.
@@ -165,6 +166,10 @@ impl Companion for Devices<'_> {
         {
             self.flushed = Instant::now();
             writer.flush()?;
+        }
+        if let Some((index, ended)) = rig.ended() {
+            let name = summaries[index].own.as_ref().map_or("", |own| own.name.as_str());
+            return Ok(Step::Stop(EndReason::Failed, Some(format!("{name}: {ended}"))));
         }
         if rig.is_starved() {
             let detail = "a device's thread left the rest of the program no CPU time for 5 s: lower its priority";
@@ -312,7 +317,7 @@ fn phases_not_reached(plan: &DeviceRunPlan, ran_ns: u64) -> Option<String> {
 
 fn setup(part: &DevicePart, plan: &DeviceRunPlan) -> DeviceSetup {
     let Sampling { samples, ring } = match part.work {
-        DeviceWork::Filter => Sampling::filtered(&part.profile),
+        DeviceWork::Filter | DeviceWork::Own(_) => Sampling::filtered(&part.profile),
         DeviceWork::Decode(_) => Sampling::of(&part.profile),
     };
     let first = part.phases.first();
@@ -333,106 +338,16 @@ fn setup(part: &DevicePart, plan: &DeviceRunPlan) -> DeviceSetup {
         reclaim: part.reclaim,
         compete: part.compete,
         decodes: match part.work {
-            DeviceWork::Filter => None,
+            DeviceWork::Filter | DeviceWork::Own(_) => None,
             DeviceWork::Decode(Signal::GLite) => Some(Decodes::Dmt(DmtSize::Lite)),
             DeviceWork::Decode(Signal::FullRateDsl) => Some(Decodes::Dmt(DmtSize::Full)),
             DeviceWork::Decode(Signal::Bluetooth) => Some(Decodes::Gfsk),
             DeviceWork::Decode(Signal::Wifi) => Some(Decodes::Dsss),
         },
+        own: if let DeviceWork::Own(own) = &part.work { Some(own.clone()) } else { None },
         without_taps: plan.without_taps,
         refuse_every: plan.refuse_every,
     }
-}
-
-fn describe(part: &DevicePart, setup: &DeviceSetup, rig: &Rig, index: usize) -> DeviceSummary {
-    let (passes, mac_ns, decoded) = match (rig.job(index), part.work) {
-        (Job::Decode { taps, unit_ns, units }, DeviceWork::Decode(signal)) => {
-            let decoded = DecodedSummary {
-                signal: signal.name().to_owned(),
-                unit: signal.unit().to_owned(),
-                frame: signal.frame().to_owned(),
-                taps,
-                symbols_a_block: units,
-                symbol_ns: unit_ns.round() as u64,
-                ..Default::default()
-            };
-            (0, 0.0, Some(decoded))
-        }
-        (Job::Filter { speed, passes, .. }, _) => (passes, speed.multiply_accumulate_ns(), None),
-        (Job::Decode { .. }, DeviceWork::Filter) => (0, 0.0, None),
-    };
-    let wake = match part.wake {
-        _ if part.context.is_in_kernel() => None,
-        Wake::Timer => Some("timer".to_owned()),
-        Wake::Softirq => Some("softirq".to_owned()),
-    };
-    DeviceSummary {
-        device: part.profile.id.clone(),
-        context: part.context.to_string(),
-        wake,
-        drop_stale: part.drop_stale,
-        reclaim: part.reclaim,
-        compete: part.compete,
-        period_ns: setup.period_ns,
-        buffers: part.profile.buffers,
-        compute_ns: setup.compute_ns,
-        samples: setup.samples,
-        ring: setup.ring,
-        passes,
-        mac_thousandths_ns: (mac_ns * 1e3).round() as u64,
-        decoded,
-        ..DeviceSummary::default()
-    }
-}
-
-fn row(index: usize, activation: &Activation) -> ActivationRow {
-    ActivationRow {
-        device: index as u32,
-        block: activation.block,
-        arrival_ns: activation.arrival,
-        interrupt_ns: (activation.interrupt != 0).then_some(activation.interrupt),
-        start_ns: activation.start,
-        end_ns: activation.end,
-        executed_ns: activation.executed,
-        pending: activation.pending,
-        queued: activation.queued,
-        cpu: activation.cpu,
-        cut: activation.flags & CUT != 0,
-        unobserved: activation.flags & UNOBSERVED != 0,
-        rested: activation.flags & RESTED != 0,
-    }
-}
-
-/// Puts in what the devices counted themselves.
-fn count(summary: &mut DeviceSummary, counts: &DeviceCounts, ran_ns: u64) {
-    summary.arrived = counts.arrived;
-    summary.coalesced = counts.coalesced;
-    summary.dropped = counts.dropped;
-    summary.lost = counts.lost;
-    summary.overruns = counts.overruns;
-    summary.records_lost = counts.records_lost;
-    summary.demotions = counts.demotions;
-    let executed = summary.executed.mean().unwrap_or(0) as f64 * summary.processed as f64;
-    summary.share_millionths = (executed * 1e6 / ran_ns.max(1) as f64).round() as u64;
-    if let (Some(decoded), Some(counted)) = (&mut summary.decoded, counts.decoding) {
-        let DecodingCounts { units, connected, bits, wrong, missing, skipped, restarts, frames, frames_right } =
-            counted;
-        (decoded.symbols, decoded.connected, decoded.skipped) = (units, connected, skipped);
-        (decoded.bits, decoded.wrong, decoded.missing) = (bits, wrong, missing);
-        decoded.connections_lost = restarts;
-        (decoded.frames, decoded.frames_right) = (frames, frames_right);
-    }
-    let Some(kernel) = &counts.kernel else { return };
-    summary.refused = kernel.refused;
-    summary.unobserved = kernel.unobserved;
-    summary.callbacks_refused = Some(kernel.callbacks.refused);
-    summary.refusal = kernel.callbacks.refusal();
-    summary.cut = kernel.cut;
-    summary.interrupts = Some(kernel.interrupts);
-    summary.interrupt_ns = Some(kernel.interrupt_ns);
-    let levels = ["thread", "softirq", "interrupt", "nmi"];
-    let seen = levels.iter().enumerate().filter(|(bit, _)| kernel.levels & (1 << bit) != 0);
-    summary.proven = seen.map(|(_, name)| (*name).to_owned()).collect();
 }
 
 /// The times between the bystander's callbacks, and what kept the control.

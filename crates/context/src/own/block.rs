@@ -1,0 +1,87 @@
+//! A block of a user's own work: the Rust side of `punctual_work.h`.
+
+/// What work gives to its device.
+pub const OUTPUTS: usize = 8;
+const STATES: usize = 512;
+
+/// `struct punctual_block` of `punctual_work.h`.
+#[derive(Debug, Clone)]
+#[repr(C)]
+pub(crate) struct Block {
+    pub(crate) number: u64,
+    pub(crate) samples: u64,
+    pub(crate) output: [i64; OUTPUTS],
+    pub(crate) state: [i64; STATES],
+}
+
+/// What a process that works shares with the one that hands it its blocks.
+#[repr(C)]
+pub(super) struct SharedBlock {
+    pub(super) block: Block,
+    /// What the work returned.
+    pub(super) result: i64,
+}
+
+/// What came of a user's own work.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OwnCounts {
+    /// Blocks that it was called for.
+    pub done: u64,
+    /// Of these took longer than their budget.
+    pub over: u64,
+    /// Of these it said that they were not done.
+    pub failed: u64,
+    /// The most that one took, ns.
+    pub longest_ns: u64,
+    /// Blocks that were not worked on to leave others their part of the CPU, where that is not the programs' business.
+    pub refused: u64,
+    /// Why its process ended before the run did.
+    pub ended: Option<Ended>,
+    /// What it gave to the device last.
+    pub output: [i64; OUTPUTS],
+    /// Of its output and its state, FNV-1a over their numbers: the same blocks give the same on every machine.
+    pub digest: u64,
+}
+
+/// Why a process of a user's own work ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// It was killed after so much CPU time in one block, ns.
+    TooLong(u64),
+    /// A signal ended it, such as that of a fault.
+    Signal(i32),
+    /// It ended by itself, or in a way that is not known.
+    Exit,
+}
+
+impl Block {
+    pub(crate) fn new(samples: u64) -> Block {
+        Block { number: 0, samples, output: [0; OUTPUTS], state: [0; STATES] }
+    }
+
+    pub(crate) fn digest(&self) -> u64 {
+        let numbers = self.output.iter().chain(&self.state);
+        numbers.fold(0xcbf2_9ce4_8422_2325, |digest, number| {
+            (digest ^ number.cast_unsigned()).wrapping_mul(0x100_0000_01b3)
+        })
+    }
+}
+
+impl std::fmt::Display for Ended {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match *self {
+            Ended::TooLong(ns) => {
+                write!(formatter, "it was killed after {} in one block", punctual_recording::format_ns(ns))
+            }
+            Ended::Signal(libc::SIGSEGV | libc::SIGBUS) => {
+                write!(formatter, "it reached outside of its memory, and the kernel killed it")
+            }
+            Ended::Signal(libc::SIGFPE) => write!(formatter, "it divided by zero, and the kernel killed it"),
+            Ended::Signal(libc::SIGILL) => {
+                write!(formatter, "it came to an instruction that is none, and the kernel killed it")
+            }
+            Ended::Signal(number) => write!(formatter, "signal {number} killed it"),
+            Ended::Exit => write!(formatter, "it ended by itself"),
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Compiles a user's C. Nothing is written anywhere: the text goes in through a pipe, the object comes out through one.
+
+use super::{HEADER, HEADER_NAME, OwnWork, refuse};
+use punctual_kernel::Refused;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A compiler that takes longer is given up.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// No object and no list of errors is longer, bytes.
+const MAX_OUTPUT: u64 = 4 << 20;
+
+/// An object with one function, for BPF.
+///
+/// # Errors
+/// Where there is no clang, and the first thing that it finds wrong.
+pub(super) fn for_bpf(name: &str, source: &str) -> Result<Vec<u8>, Refused> {
+    compile(name, source, &["-target", "bpf", "-mcpu=v3", "-g"])
+}
+
+/// A library with one function, for this processor, in memory.
+///
+/// # Errors
+/// As [`for_bpf`]; where it is no C, and where there is no linker.
+pub(super) fn for_processor(work: &OwnWork) -> Result<File, Refused> {
+    let name = work.name();
+    let no_source = || refuse(name, "a thread runs the processor's own code: give FILE.c, or --context irq");
+    let source = work.source.as_ref().ok_or_else(no_source)?;
+    let object = compile(name, source, &["-fPIC"])?;
+    let memory = |name: &str| rustix::fs::memfd_create(name, rustix::fs::MemfdFlags::CLOEXEC).map(File::from);
+    let failed = |error: std::io::Error| refuse(name, punctual_kernel::plain(&error));
+    let mut input = memory("punctual-object").map_err(|error| failed(error.into()))?;
+    let library = memory("punctual-library").map_err(|error| failed(error.into()))?;
+    input.write_all(&object).map_err(failed)?;
+    let linked = Command::new("ld")
+        .args(["-shared", "/proc/self/fd/0", "-o", "/proc/self/fd/1"])
+        .stdin(Stdio::from(input))
+        .stdout(Stdio::from(library.try_clone().map_err(failed)?))
+        .stderr(Stdio::null())
+        .status();
+    match linked {
+        Ok(status) if status.success() => Ok(library),
+        Ok(_) => Err(refuse(name, "ld does not link it for this processor")),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+fn compile(name: &str, source: &str, kind: &[&str]) -> Result<Vec<u8>, Refused> {
+    let child = Command::new("clang")
+        .args(kind)
+        .args(["-O2", "-std=gnu11", "-ffreestanding", "-fno-ident", "-nostdinc"])
+        .args(["-w", "-Werror=implicit-function-declaration", "-Werror=incompatible-pointer-types"])
+        .args(["-fno-color-diagnostics", "-fno-caret-diagnostics", "-x", "c", "-c", "-", "-o", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let child = child.map_err(|error| {
+        let reason = punctual_kernel::plain(&error);
+        refuse(name, format!("clang compiles it, and cannot be run ({reason}): install clang, or give a FILE.bpf.o"))
+    })?;
+    let (object, said, succeeded) = talk(child, whole(name, source)).map_err(|reason| refuse(name, reason))?;
+    if succeeded { Ok(object) } else { Err(refuse(name, first_error(&said))) }
+}
+
+/// The header and the text behind it, lines counted as they are in each.
+fn whole(name: &str, source: &str) -> String {
+    let includes = |line: &str| {
+        let line = line.trim_start();
+        line.strip_prefix('#')
+            .is_some_and(|line| line.trim_start().starts_with("include") && line.contains(HEADER_NAME))
+    };
+    let mut text = format!("# 1 \"{HEADER_NAME}\"\n{HEADER}\n# 1 \"{}\"\n", name.replace(['"', '\\', '\n'], "?"));
+    for line in source.lines() {
+        text.push_str(if includes(line) { "" } else { line });
+        text.push('\n');
+    }
+    text
+}
+
+/// Gives the compiler its text and takes what it makes and says; it is killed where it takes too long.
+fn talk(mut child: Child, text: String) -> Result<(Vec<u8>, String, bool), String> {
+    let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let give = std::thread::spawn(move || input.map(|mut input| input.write_all(text.as_bytes())));
+    let take = |stream: Option<Box<dyn Read + Send>>| {
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            let _ = stream.map(|stream| stream.take(MAX_OUTPUT).read_to_end(&mut bytes));
+            bytes
+        })
+    };
+    let object = take(output.map(|stream| Box::new(stream) as Box<dyn Read + Send>));
+    let said = take(errors.map(|stream| Box::new(stream) as Box<dyn Read + Send>));
+    let began = Instant::now();
+    let status = loop {
+        match child.try_wait().map_err(|error| error.to_string())? {
+            Some(status) => break status,
+            None if began.elapsed() > PATIENCE => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(format!("clang did not compile it within {} s", PATIENCE.as_secs()));
+            }
+            None => std::thread::sleep(Duration::from_millis(5)),
+        }
+    };
+    let _ = give.join();
+    let read = |thread: std::thread::JoinHandle<Vec<u8>>| thread.join().unwrap_or_default();
+    Ok((read(object), String::from_utf8_lossy(&read(said)).into_owned(), status.success()))
+}
+
+/// The first error of the compiler's, `encoder.c:12:3: ...`, in a line.
+fn first_error(said: &str) -> String {
+    let error = said.lines().find(|line| line.contains("error:")).or_else(|| said.lines().next());
+    let error = error.unwrap_or("clang did not say why").replacen(" fatal error:", "", 1).replacen(" error:", "", 1);
+    match error.contains("unsupported signed division") {
+        true => format!("{error} (BPF has none: divide unsigned numbers, or shift)"),
+        false => punctual_recording::printable(&error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compiler_gets_one_text_and_its_first_error_is_told() {
+        let text = whole("a\"b.c", "#include \"punctual_work.h\"\n  # include <punctual_work.h>\nint x;\n");
+        assert!(text.ends_with("# 1 \"a?b.c\"\n\n\nint x;\n"), "{text}");
+        assert_eq!(text.matches("include").count(), HEADER.matches("include").count());
+        let said = "In file included from x\na.c:3:1: error: use of undeclared identifier 'y'\na.c:4:1: error: z\n";
+        assert_eq!(first_error(said), "a.c:3:1: use of undeclared identifier 'y'");
+        assert!(first_error("a.c:1:1: error: unsupported signed division").contains("shift"));
+        assert_eq!(first_error(""), "clang did not say why");
+    }
+}

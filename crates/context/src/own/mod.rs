@@ -1,0 +1,75 @@
+//! A user's own work for a device: one function, in C or as a BPF object, that is called for each block.
+//!
+//! The file is read once ([`source`]), C is compiled ([`compile`]), the object looked through ([`object`]), and linked with the
+//! device's programs when these are loaded ([`link`]). That it ends and stays within its block the kernel verifies; what it
+//! says of one that does not is put into words by [`refusal`].
+//!
+//! In a thread it is the processor's own code, in a process of its own ([`process`], [`served`]) that can do nothing but compute.
+
+pub(crate) mod block;
+mod compile;
+mod link;
+mod object;
+pub(crate) mod process;
+mod refusal;
+pub mod served;
+mod source;
+
+pub use block::{Ended, OUTPUTS, OwnCounts};
+pub(crate) use link::link;
+pub(crate) use refusal::explain;
+
+use punctual_kernel::Refused;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The header that such work includes.
+pub const HEADER: &str = include_str!("../../../../include/punctual_work.h");
+/// Its name.
+pub const HEADER_NAME: &str = "punctual_work.h";
+/// The function that is called, as the header defines it around the user's `work`.
+const FUNCTION: &str = "punctual_work";
+
+/// Work that was read, compiled where it was C, and looked through.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnWork {
+    name: String,
+    object: Arc<[u8]>,
+    /// Its C, where it was that.
+    source: Option<Arc<str>>,
+}
+
+impl OwnWork {
+    /// Reads `FILE.c`, which takes clang, or `FILE.o`.
+    ///
+    /// # Errors
+    /// In one line: a file that somebody else may write, what the compiler finds wrong first, or what no work may have in it.
+    pub fn read(path: &Path) -> Result<OwnWork, Refused> {
+        let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let name = punctual_recording::printable(&name);
+        let bytes = source::read(path)?;
+        let is_c = path.extension().is_some_and(|extension| extension == "c");
+        let (object, source) = if is_c {
+            let source = String::from_utf8(bytes).map_err(|_| refuse(&name, "it is not text"))?;
+            (compile::for_bpf(&name, &source)?, Some(source.into()))
+        } else {
+            (bytes, None)
+        };
+        object::check(&object).map_err(|reason| refuse(&name, reason))?;
+        Ok(OwnWork { name, object: object.into(), source })
+    }
+
+    /// The name of its file.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The BPF object.
+    pub(crate) fn object(&self) -> &[u8] {
+        &self.object
+    }
+}
+
+pub(crate) fn refuse(name: &str, reason: impl Into<String>) -> Refused {
+    Refused::because(format!("taking `{name}` as a device's work"), reason)
+}

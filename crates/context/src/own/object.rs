@@ -1,0 +1,206 @@
+//! Looks through an object before anything is done with it: what may not be in a device's work.
+//!
+//! The kernel proves of a program that it ends, not when: helpers that loop, and functions that it verifies once and that are
+//! called often, make a program as long as one likes. Without them it is as long as what the kernel walks, at most a million
+//! instructions.
+
+use super::FUNCTION;
+
+/// `e_machine` of BPF.
+const MACHINE: u16 = 247;
+const SECTION: usize = 64;
+const SYMBOL: usize = 24;
+const INSTRUCTION: usize = 8;
+const SYMBOLS: u32 = 2;
+const WRITABLE: u64 = 1;
+const ALLOCATED: u64 = 2;
+const EXECUTABLE: u64 = 4;
+
+/// Says in a line what may not be there; the object is not changed.
+pub(super) fn check(object: &[u8]) -> Result<(), String> {
+    let object = Object::open(object).ok_or("it is no BPF object of this byte order (clang -target bpf makes one)")?;
+    let sections = object.sections().ok_or(DAMAGED)?;
+    let mut has_code = false;
+    for section in &sections {
+        match section {
+            Section { flags, name, .. } if flags & EXECUTABLE != 0 => {
+                if name != ".text" && section.size != 0 {
+                    return Err(format!("it has a program of its own, `{name}`: only a function is called"));
+                }
+                check_instructions(section.bytes)?;
+                has_code |= section.size != 0;
+            }
+            // Compilers leave empty ones.
+            Section { flags, size, .. } if flags & ALLOCATED == 0 || *size == 0 => {}
+            Section { flags, name, .. } if flags & WRITABLE != 0 => {
+                return Err(format!("it has variables or maps (`{name}`): what persists is kept in block->state"));
+            }
+            Section { name, .. } if name != ".rodata" => {
+                return Err(format!(
+                    "its tables stand in `{name}`: include punctual_work.h, which keeps them together"
+                ));
+            }
+            _ => {}
+        }
+    }
+    if has_code { check_symbols(&sections) } else { Err(DAMAGED.to_owned()) }
+}
+
+const DAMAGED: &str = "it is damaged, or no object with a function in it";
+
+fn check_symbols(sections: &[Section<'_>]) -> Result<(), String> {
+    let table = sections.iter().find(|section| section.kind == SYMBOLS).ok_or(DAMAGED)?;
+    let names = sections.get(table.link as usize).ok_or(DAMAGED)?;
+    let mut found = false;
+    for symbol in table.bytes.chunks_exact(SYMBOL).skip(1) {
+        let name = text_at(names.bytes, number(symbol, 0, 4).ok_or(DAMAGED)? as usize).ok_or(DAMAGED)?;
+        let (kind, binding, section) = (symbol[4] & 15, symbol[4] >> 4, number(symbol, 6, 2).ok_or(DAMAGED)?);
+        if binding == 0 {
+            continue;
+        }
+        if section == 0 {
+            return Err(format!(
+                "it calls or uses `{name}`, which it does not have: only what is in the file can be used"
+            ));
+        }
+        if name != FUNCTION {
+            return Err(format!("`{name}` can be seen from outside: declare it static"));
+        }
+        found = kind == 2;
+    }
+    if found {
+        Ok(())
+    } else {
+        Err(format!("it has no function `{FUNCTION}`: include punctual_work.h, and write work()"))
+    }
+}
+
+fn check_instructions(code: &[u8]) -> Result<(), String> {
+    let mut instructions = code.chunks_exact(INSTRUCTION);
+    while let Some(instruction) = instructions.next() {
+        let called = instruction[1] >> 4;
+        match instruction[0] {
+            // A number of 64 bits takes two.
+            0x18 => drop(instructions.next()),
+            // A function of the same object; where it leads to, relocations say.
+            0x85 if called == 1 => {}
+            0x85 | 0x8d => {
+                return Err("it calls a function of the kernel's: only functions in the file can be called".into());
+            }
+            0xe5 => return Err("it has a loop without a bound (may_goto): every loop needs a constant one".into()),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+struct Section<'a> {
+    name: String,
+    kind: u32,
+    flags: u64,
+    link: u32,
+    size: u64,
+    bytes: &'a [u8],
+}
+
+struct Object<'a>(&'a [u8]);
+
+impl<'a> Object<'a> {
+    /// An ELF file of 64 bits, for BPF, in this machine's order of bytes.
+    fn open(bytes: &'a [u8]) -> Option<Object<'a>> {
+        let order = if cfg!(target_endian = "little") { 1 } else { 2 };
+        let right = bytes.get(..6)? == [0x7f, b'E', b'L', b'F', 2, order].as_slice();
+        (right && number(bytes, 18, 2)? == u64::from(MACHINE)).then_some(Object(bytes))
+    }
+
+    fn sections(&self) -> Option<Vec<Section<'a>>> {
+        let (table, count) = (number(self.0, 40, 8)? as usize, number(self.0, 60, 2)? as usize);
+        let header = |index: usize| self.0.get(table.checked_add(index * SECTION)?..)?.get(..SECTION);
+        let contents = |header: &[u8]| {
+            // What is all zeros stands in no file.
+            let length = if number(header, 4, 4)? == 8 { 0 } else { number(header, 32, 8)? as usize };
+            self.0.get(number(header, 24, 8)? as usize..)?.get(..length)
+        };
+        let names = contents(header(number(self.0, 62, 2)? as usize)?)?;
+        let section = |index: usize| {
+            let header = header(index)?;
+            Some(Section {
+                name: text_at(names, number(header, 0, 4)? as usize)?,
+                kind: number(header, 4, 4)? as u32,
+                flags: number(header, 8, 8)?,
+                link: number(header, 40, 4)? as u32,
+                size: number(header, 32, 8)?,
+                bytes: contents(header)?,
+            })
+        };
+        (0..count).map(section).collect()
+    }
+}
+
+/// An unsigned number of so many bytes.
+fn number(bytes: &[u8], offset: usize, length: usize) -> Option<u64> {
+    let bytes = bytes.get(offset..)?.get(..length)?;
+    let mut whole = [0; 8];
+    if cfg!(target_endian = "little") {
+        whole[..length].copy_from_slice(bytes);
+    } else {
+        whole[8 - length..].copy_from_slice(bytes);
+    }
+    Some(u64::from_ne_bytes(whole))
+}
+
+fn text_at(bytes: &[u8], offset: usize) -> Option<String> {
+    let bytes = bytes.get(offset..)?;
+    let end = bytes.iter().position(|&byte| byte == 0)?;
+    Some(punctual_recording::printable(&String::from_utf8_lossy(&bytes[..end])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const PROGRAMS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/device_irq_own.bpf.o"));
+
+    #[test]
+    fn what_is_no_work_is_refused_with_the_reason() {
+        let words = |object: &[u8]| check(object).unwrap_err();
+        assert!(words(b"int work();").contains("no BPF object"));
+        assert!(words(PROGRAMS).contains("a function of the kernel's"), "{}", words(PROGRAMS));
+        // Another machine's, and one that ends early.
+        let mut other = PROGRAMS.to_vec();
+        other[18] = 62;
+        assert!(words(&other).contains("no BPF object"));
+        for length in [6, 63, 64, 1_000, PROGRAMS.len() - 1] {
+            assert!(check(&PROGRAMS[..length]).is_err(), "{length}");
+        }
+    }
+
+    #[test]
+    fn only_functions_of_the_file_are_called() {
+        let call = |source: u8| [0x85, source << 4, 0, 0, 1, 0, 0, 0];
+        let (exit, jump) = ([0x95, 0, 0, 0, 0, 0, 0, 0], [0x05, 0, 1, 0, 0, 0, 0, 0]);
+        assert_eq!(check_instructions(&[call(1), jump, exit].concat()), Ok(()));
+        for refused in [call(0), call(2), [0x8d, 0, 0, 0, 0, 0, 0, 0], [0xe5, 0, 1, 0, 0, 0, 0, 0]] {
+            assert!(check_instructions(&[refused, exit].concat()).is_err(), "{refused:?}");
+            // The second half of a number of 64 bits is no instruction, what follows it is.
+            let wide = [0x18, 0, 0, 0, 0, 0, 0, 0];
+            assert_eq!(check_instructions(&[wide, refused, exit].concat()), Ok(()));
+            assert!(check_instructions(&[wide, exit, refused].concat()).is_err());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_panics(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..40)) {
+            let mut object = PROGRAMS.to_vec();
+            for (place, byte) in changes {
+                // The headers at both ends are where sizes and places stand.
+                let place = place.index(4_096);
+                let length = object.len();
+                object[if place < 64 { place } else { length - place }] = byte;
+            }
+            let _ = check(&object);
+        }
+    }
+}
