@@ -3,6 +3,7 @@
 mod support;
 
 use std::path::Path;
+use support::guests::has_guest;
 use support::{SmallDisk, code, json, run, signal, skip, start, stderr, stdout, wait_until};
 
 /// A kernel that is here with all that guests need, or why there is none. `kernels` fetches it before this runs.
@@ -17,16 +18,6 @@ fn kernel() -> Result<String, String> {
     } else {
         Err("kernel 6.12 is not here (punctual lab kernels 6.12 --fetch)".to_owned())
     }
-}
-
-/// Whether some process is an emulator that was started with this directory for temporary files.
-fn has_guest(scratch: &str) -> bool {
-    let wanted = format!("TMPDIR={scratch}");
-    std::fs::read_dir("/proc").unwrap().flatten().any(|process| {
-        let read = |name: &str| std::fs::read(process.path().join(name)).unwrap_or_default();
-        let is_ours = read("environ").split(|byte| *byte == 0).any(|word| word == wanted.as_bytes());
-        is_ours && String::from_utf8_lossy(&read("cmdline")).contains("qemu-system")
-    })
 }
 
 /// The directory for guests' files, so that this test's guests are told from others'.

@@ -128,6 +128,34 @@ impl Apt {
         if packages.is_empty() { Err(none()) } else { Ok(packages) }
     }
 
+    /// A package of this version and what it depends on, directly or not, as far as that is `taken`.
+    ///
+    /// # Errors
+    ///
+    /// Where the lists cannot be read or do not have it.
+    pub fn with_dependencies(
+        &self,
+        name: &str,
+        version: &str,
+        taken: fn(&str) -> bool,
+    ) -> Result<Vec<Package>, AptError> {
+        let mut wanted = vec![(name.to_owned(), Some(version.to_owned()))];
+        let mut packages: Vec<Package> = Vec::new();
+        while let Some((name, version)) = wanted.pop() {
+            if packages.iter().any(|package| package.package == name) {
+                continue;
+            }
+            let word = version.map_or_else(|| name.clone(), |version| format!("{name}={version}"));
+            let what = format!("looking for {word}");
+            let shown = self.run("apt-cache", &["show", "--no-all-versions", &word], &self.directory, &what)?;
+            let message = || AptError::Failed { what: what.clone(), message: "the lists do not have it".to_owned() };
+            let paragraph = shown.split("\n\n").next().unwrap_or_default();
+            packages.push(package(paragraph).ok_or_else(message)?);
+            wanted.extend(dependencies(paragraph).into_iter().filter(|(name, _)| taken(name)));
+        }
+        Ok(packages)
+    }
+
     /// Downloads a package into a directory; apt holds it against the signed lists.
     ///
     /// # Errors
@@ -183,6 +211,18 @@ fn package(paragraph: &str) -> Option<Package> {
     Some(Package { package: field("Package")?, version: field("Version")?, sha256: field("SHA256")? })
 }
 
+/// What a package depends on, the first of alternatives: the name, and the version where it must be that one.
+fn dependencies(paragraph: &str) -> Vec<(String, Option<String>)> {
+    let line = paragraph.lines().find_map(|line| line.strip_prefix("Depends: ")).unwrap_or_default();
+    let one = |alternatives: &str| {
+        let mut words = alternatives.split('|').next()?.split_whitespace();
+        let name = words.next()?.split(':').next()?.to_owned();
+        let exact = (words.next() == Some("(=")).then(|| words.next()).flatten();
+        Some((name, exact.map(|version| version.trim_end_matches(')').to_owned())))
+    };
+    line.split(',').filter_map(one).collect()
+}
+
 /// Orders versions of kernels: the numbers in them, one after the other; what follows a tilde comes before the version.
 fn version_key(version: &str) -> (Vec<u64>, bool, Vec<u64>) {
     let numbers = |text: &str| -> Vec<u64> {
@@ -194,7 +234,7 @@ fn version_key(version: &str) -> (Vec<u64>, bool, Vec<u64>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{mirror_among, package, version_key};
+    use super::{dependencies, mirror_among, package, version_key};
 
     #[test]
     fn the_mirror_is_that_of_the_system() {
@@ -202,6 +242,18 @@ mod tests {
                          http://mirror.example.org/pub/debian/\n";
         assert_eq!(mirror_among(addresses).as_deref(), Some("http://mirror.example.org/pub"));
         assert_eq!(mirror_among("https://example.org/ubuntu/\n"), None);
+    }
+
+    #[test]
+    fn dependencies_have_a_name_and_a_version_where_it_must_be_that() {
+        let text =
+            "Package: x\nDepends: linux-base (>= 4.12~), common (= 6.12-1), image (= 6.12-1) | other, libc6:amd64";
+        let read = dependencies(text);
+        let shown: Vec<(&str, Option<&str>)> =
+            read.iter().map(|(name, version)| (name.as_str(), version.as_deref())).collect();
+        let expected = [("linux-base", None), ("common", Some("6.12-1")), ("image", Some("6.12-1")), ("libc6", None)];
+        assert_eq!(shown, expected);
+        assert!(dependencies("Package: x").is_empty());
     }
 
     #[test]

@@ -43,6 +43,15 @@ pub enum CacheError {
     /// The directory is not the caller's.
     #[error("{}: belongs to another user, or others may write into it: name one of your own in {DIRECTORY_VARIABLE}", .0.display())]
     Foreign(PathBuf),
+    /// The path of the directory is nothing for make.
+    #[error("{}: make takes no path with spaces or special characters: name another directory in {DIRECTORY_VARIABLE}", .0.display())]
+    Awkward(PathBuf),
+    /// A package does not come apart.
+    #[error("{0}: the package does not unpack (is dpkg-deb installed, and is there room?)")]
+    NotUnpacked(String),
+    /// There is not all that a module is built with.
+    #[error("{0}: its headers are not whole: take them anew")]
+    NoHeaders(String),
     /// A package holds no kernel.
     #[error("{0}: no kernel image in the package (is dpkg-deb installed?)")]
     NoImage(String),
@@ -53,7 +62,7 @@ pub const DIRECTORY_VARIABLE: &str = "PUNCTUAL_KERNELS";
 
 /// The directory with the kernels that were taken.
 pub struct Cache {
-    directory: PathBuf,
+    pub(crate) directory: PathBuf,
 }
 
 /// A kernel on this machine.
@@ -72,7 +81,7 @@ pub struct Held {
 const ELF: &str = "vmlinux";
 const SOURCE: &str = "package.json";
 
-fn file(path: &Path) -> impl FnOnce(io::Error) -> CacheError {
+pub(crate) fn file(path: &Path) -> impl FnOnce(io::Error) -> CacheError {
     let path = path.to_owned();
     |source| CacheError::File { path, source }
 }
@@ -174,7 +183,7 @@ impl Cache {
     }
 
     /// Makes the directory. Nothing is written through what another user owns.
-    fn claim(&self) -> Result<(), CacheError> {
+    pub(crate) fn claim(&self) -> Result<(), CacheError> {
         self.check(Whose::OwnOrRoots)?;
         own_place::make_directory(&self.directory).map_err(file(&self.directory))?;
         self.check(Whose::Own)
@@ -239,7 +248,7 @@ fn image_of(deb: &Path, vmlinuz: &Path) -> bool {
     found.is_some_and(|length| length > 0)
 }
 
-fn sha256(path: &Path) -> io::Result<String> {
+pub(crate) fn sha256(path: &Path) -> io::Result<String> {
     let mut digest = Sha256::new();
     digest.update(input::read_file(path, MAX_IMAGE_BYTES)?);
     Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())

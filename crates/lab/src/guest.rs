@@ -72,7 +72,11 @@ impl GuestError {
         let lines = || console.lines().map(str::trim).filter(|line| !line.is_empty());
         let telling =
             lines().find(|line| TELLING.iter().any(|word| line.contains(word))).or_else(|| lines().next_back());
-        telling.map_or_else(|| first.to_owned(), |line| format!("{first}: {line}"))
+        // Where in which module: the first such line is the innermost.
+        let place = lines().filter_map(|line| line.split_once("RIP: ")?.1.split_once(':')).map(|(_, place)| place);
+        let in_module = place.filter(|place| place.ends_with(']')).map(|place| format!(", in {place}")).next();
+        let in_module = in_module.unwrap_or_default();
+        telling.map_or_else(|| first.to_owned(), |line| format!("{first}: {line}{in_module}"))
     }
 }
 
@@ -87,6 +91,10 @@ pub const MAX_FILE_BYTES: u64 = 1 << 30;
 
 /// Of a console's end no more is looked at, bytes.
 const MAX_SHOWN: u64 = 64 << 10;
+
+/// So many lines of a console are shown; more, where what tells why it ended stands further up.
+const LINES: usize = 25;
+const MAX_LINES: usize = 120;
 
 /// A guest that takes less than a tenth of a second of a processor in this time hangs.
 const MAX_STILL: Duration = Duration::from_secs(120);
@@ -333,7 +341,12 @@ fn console_of(console: &File) -> String {
 fn tail(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let lines: Vec<&str> = text.lines().collect();
-    let shown: Vec<String> = lines[lines.len().saturating_sub(25)..].iter().map(|line| format!("    {line}")).collect();
+    // From where the trouble began, if that is not long ago.
+    let is_telling = |line: &&str| TELLING.iter().any(|word| line.contains(word));
+    let recent = lines.len().saturating_sub(MAX_LINES);
+    let began = lines[recent..].iter().position(is_telling).map_or(lines.len(), |position| recent + position);
+    let shown = lines[began.min(lines.len().saturating_sub(LINES))..].iter();
+    let shown: Vec<String> = shown.map(|line| format!("    {line}")).collect();
     shown.join("\n")
 }
 

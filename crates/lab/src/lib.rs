@@ -1,6 +1,7 @@
 //! The lab: other kernels, booted in QEMU, with punctual in them.
 //!
 //! * [`table`]: which kernels, and which version of each was taken last; [`apt`], [`cache`], [`image`]: how they are had.
+//! * [`headers`], [`module`]: a driver built for one of them, with the distribution's headers and the machine's compiler.
 //! * [`guest`]: boots one, runs a command in it, hands files out. With one CPU a guest's clock counts instructions, so
 //!   that a run gives the same bytes however busy the host is. [`left`]: what comes out of it; [`kept`]: what guests left need
 //!   not run again.
@@ -9,9 +10,11 @@ pub mod apt;
 pub mod cache;
 mod cpio;
 pub mod guest;
+pub mod headers;
 pub mod image;
 pub mod kept;
 pub mod left;
+pub mod module;
 mod own_place;
 pub mod table;
 pub mod userland;

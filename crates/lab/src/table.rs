@@ -55,6 +55,20 @@ pub fn kernels() -> Vec<Kernel> {
     toml::from_str::<Table>(TABLE).expect("crates/lab/kernels.toml fits").kernel
 }
 
+/// Packages that modules are built with, as they were taken last.
+///
+/// # Panics
+///
+/// If the file does not fit, which a test excludes.
+#[must_use]
+pub fn headers() -> Vec<Package> {
+    #[derive(Deserialize)]
+    struct Headers {
+        package: Vec<Package>,
+    }
+    toml::from_str::<Headers>(include_str!("../headers.toml")).expect("crates/lab/headers.toml fits").package
+}
+
 impl Kernel {
     /// Whether a word means this kernel: its name, or the series of what was taken in place of `newest`.
     #[must_use]
@@ -99,7 +113,7 @@ pub fn record(checkout: &Path, kernels: &[Kernel]) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{kernels, record};
+    use super::{headers, kernels, record};
     use std::collections::BTreeSet;
 
     #[test]
@@ -111,6 +125,18 @@ mod tests {
         assert_eq!(fast.len(), 3);
         assert_eq!(fast.iter().filter(|kernel| kernel.flavour.starts_with("rt-")).count(), 1);
         assert!(kernels.iter().all(|kernel| !kernel.suites.is_empty()));
+    }
+
+    #[test]
+    fn the_headers_table_has_what_the_fast_kernels_are_built_with() {
+        let headers = headers();
+        let names: BTreeSet<&String> = headers.iter().map(|package| &package.package).collect();
+        assert_eq!(names.len(), headers.len());
+        for kernel in kernels().iter().filter(|kernel| kernel.fast) {
+            let recorded = kernel.recorded.as_ref().unwrap();
+            let of_it = headers.iter().filter(|package| package.version == recorded.version).count();
+            assert!(of_it >= 3, "{}: {of_it}", kernel.name);
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //!
 //! * `periodic`: threads of its own, woken by the clock.
 //! * `followed`: the wakeups of other people's threads.
+//! * `stamped`: what a driver's kernel module says of itself.
 //! * [`recorder`]: the flight recorder, which keeps the evidence of late wakeups.
 //! * [`eventlog`]: chosen classes of events, all of them.
 //! * [`idle`]: the loop that looks for gaps, and what the kernel says of them.
@@ -23,6 +24,7 @@ mod periodic;
 pub mod recorder;
 mod run;
 mod shared;
+mod stamped;
 pub mod terminal;
 pub mod timers;
 

@@ -118,4 +118,4 @@ pub use punctual_codes::{Awaited, Call, CauseKind, EventClass, EventKind, Moment
 pub use wakeups::cycles::{CycleCount, Cycles};
 pub use wakeups::distribution::{Distribution, Distributions, Key};
 pub use wakeups::tail::{BLOCK_NS, BlockMaximum, TAIL_LENGTH, TailValue, tail_length};
-pub use wakeups::wakeup::{FollowedStamps, Stamps, Wakeup};
+pub use wakeups::wakeup::{DriverStamps, FollowedStamps, Stamps, Wakeup};

@@ -4,7 +4,7 @@ use super::values::{id, period};
 use clap::Args;
 
 /// Options that only concern threads of its own.
-const OWN: [&str; 7] = ["priority", "interval", "policy", "via", "cpus", "no_bpf", "no_power_request"];
+pub(crate) const OWN: [&str; 7] = ["priority", "interval", "policy", "via", "cpus", "no_bpf", "no_power_request"];
 
 #[derive(Debug, Args)]
 #[group(skip)]

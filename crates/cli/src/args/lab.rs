@@ -3,7 +3,7 @@
 use super::values::duration;
 use clap::{Args, Subcommand};
 use punctual_sim::sweep::Shard;
-use punctual_study::lab::System;
+use punctual_study::lab::{Driver, System};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -21,9 +21,9 @@ pub(crate) enum LabCommand {
     ///
     /// It needs no privilege.
     #[command(
-        after_help = "Examples:\n  punctual lab run --kernel 6.12 --kernel 6.12-rt -- record -D 10s --load network\n  punctual lab run --kernel 6.12,preempt=none --kernel 6.12,preempt=full --seeds 1..5 -- record -D 10s\n  punctual lab run --kernel ./vmlinuz --before 'insmod /driver.ko' --add driver.ko:/driver.ko -- record --why 1ms -D 10s\n\nWhat has run already in the directory of -o is not run again."
+        after_help = "Examples:\n  punctual lab run --kernel 6.12 --kernel 6.12-rt -- record -D 10s --load network\n  punctual lab run --kernel 6.12,preempt=none --kernel 6.12,preempt=full --seeds 1..5 -- record -D 10s\n  punctual lab run --kernel 6.12 --kernel newest-rt --module shipped -- record -D 10s --load network\n  punctual lab run --kernel ./vmlinuz --before 'insmod /driver.ko' --add driver.ko:/driver.ko -- record --why 1ms -D 10s\n\nWhat has run already in the directory of -o is not run again."
     )]
-    Run(LabRunArguments),
+    Run(Box<LabRunArguments>),
 }
 
 #[derive(Debug, Args)]
@@ -48,6 +48,10 @@ pub(crate) struct LabRunArguments {
     /// The directory for what the guests leave [default: lab-DATE-TIME in the current directory]
     #[arg(short, long, value_name = "DIRECTORY")]
     pub(crate) output: Option<PathBuf>,
+    /// Build a kernel module for each kernel and load it first: a directory with its sources, or `shipped` for a measuring
+    /// driver; with module parameters after commas. `record` records the stamps that it hands out
+    #[arg(long, value_name = "DIR[,PARAMETER]", value_parser = Driver::parse)]
+    pub(crate) module: Option<Driver>,
     /// A shell command that runs before in each guest
     #[arg(long, value_name = "COMMAND")]
     pub(crate) before: Option<String>,

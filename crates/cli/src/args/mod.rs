@@ -261,9 +261,21 @@ pub(crate) struct RecordArguments {
     pub(crate) threads: ThreadArguments,
     #[command(flatten)]
     pub(crate) follow: FollowArguments,
+    /// Record what a driver says of itself: its kernel module's file of stamps, such as /dev/punctual (see
+    /// include/punctual_module.h)
+    #[arg(long, value_name = "FILE", conflicts_with_all = follow::OWN, conflicts_with = "followed")]
+    pub(crate) stamps: Option<PathBuf>,
     /// Run this command as the load and measure for as long as it runs
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) program: Vec<String>,
+}
+
+impl RecordArguments {
+    /// Whether neither others' threads are followed nor a driver's stamps read.
+    pub(crate) fn measures_threads_of_its_own(&self) -> bool {
+        let FollowArguments { pid, tid, comm, follow, .. } = &self.follow;
+        self.stamps.is_none() && !*follow && pid.is_empty() && tid.is_empty() && comm.is_empty()
+    }
 }
 
 #[derive(Debug, Args)]

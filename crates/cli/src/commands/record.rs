@@ -77,6 +77,7 @@ pub(crate) fn run(arguments: &RecordArguments, output: Output) -> anyhow::Result
 fn plan(arguments: &RecordArguments) -> Result<Plan, Usage> {
     let mut plan = plan_of_chain(&arguments.threads, arguments.policy, arguments.via)?;
     plan.follow = selection(&arguments.follow)?;
+    plan.stamps.clone_from(&arguments.stamps);
     let default = if arguments.program.is_empty() { Some(DEFAULT_NS) } else { None };
     plan.duration_ns = arguments.duration.or(default);
     plan.break_ns = arguments.break_ns;

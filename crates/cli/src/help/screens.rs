@@ -206,6 +206,7 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
         &[
             ("kernel", "A name or a vmlinuz; may be repeated"),
             ("seeds", "1..5 or 1,4,9 [default: 1..3]"),
+            ("module", "A driver to build and load: DIR or shipped"),
             ("before", "A shell command that runs before"),
             ("add", "A file for each guest; may be repeated"),
             ("jobs", "Guests at a time [default: one a CPU]"),

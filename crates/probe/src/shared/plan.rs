@@ -57,6 +57,9 @@ pub struct Plan {
     /// Whose threads to follow in place of measuring with threads of its own: then the interval, policy, priorities,
     /// CPUs, `via`, `bpf` and the power request do not matter.
     pub follow: Option<Selection>,
+    /// The file of a kernel module's stamps, to be read in place of measuring with threads of its own: what then does not matter
+    /// is the same.
+    pub stamps: Option<PathBuf>,
     /// The period of each thread, ns.
     pub interval_ns: u64,
     /// How often threads that are followed should begin anew, ns; what is not known of them by itself.
@@ -100,6 +103,7 @@ impl Plan {
     pub fn new(output: impl Into<PathBuf>) -> Plan {
         Plan {
             follow: None,
+            stamps: None,
             interval_ns: 1_000_000,
             followed_period_ns: None,
             duration_ns: None,

@@ -263,7 +263,8 @@ pub struct Configuration {
     pub priorities: Vec<u32>,
     /// The CPUs that were asked for.
     pub cpus: Vec<u32>,
-    /// What wakes the threads: `timer`, `softirq` out of a softirq callback, or `own` for followed threads.
+    /// What wakes the threads: `timer`, `softirq` out of a softirq callback, `own` for followed threads, or `driver` where a
+    /// kernel module gave the stamps.
     pub via: String,
     /// Whether the stages were followed inside the kernel by BPF programs.
     pub bpf: bool,

@@ -77,6 +77,19 @@ pub struct FollowedStamps {
     pub switch_out: u64,
 }
 
+/// What a driver says of one of its activations, ns of `CLOCK_MONOTONIC`; 0: not passed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DriverStamps {
+    /// When its interrupt was to come.
+    pub expected: u64,
+    /// When that came.
+    pub interrupt: u64,
+    /// When the work began that the interrupt deferred.
+    pub deferred: u64,
+    /// When its thread did.
+    pub thread: u64,
+}
+
 impl Stamps {
     /// Whether the thread went on at once, without interrupt and wake.
     fn never_slept(&self) -> bool {
@@ -115,6 +128,39 @@ impl Wakeup {
             work_ns: (stamps.switch_out != 0).then(|| stamps.switch_out.saturating_sub(reached)),
             ..Wakeup::default()
         })
+    }
+
+    /// An activation of a driver. Its thread stage begins with the deferred work, or where there is none with the interrupt,
+    /// for nobody says when the thread was made runnable. Where the interrupt was not seen, or the stamps are out of order by
+    /// more than 1 us, it has its total alone.
+    pub fn from_driver(stamps: &DriverStamps, cpu: u32, tid: u32) -> Wakeup {
+        let mut wakeup = Wakeup {
+            cpu,
+            tid,
+            expected_ns: stamps.expected,
+            total_ns: stamps.thread.saturating_sub(stamps.expected),
+            ..Wakeup::default()
+        };
+        if stamps.interrupt == 0 || stamps.thread < stamps.expected {
+            return wakeup;
+        }
+        let mut lengths = [None; 2];
+        let mut reached = stamps.expected;
+        for (length, point) in lengths.iter_mut().zip([stamps.interrupt, stamps.deferred]) {
+            if point == 0 {
+                continue;
+            }
+            let is_early = point.saturating_add(CLOCK_DISAGREEMENT_NS) < reached;
+            if is_early || point > stamps.thread.saturating_add(CLOCK_DISAGREEMENT_NS) {
+                return wakeup;
+            }
+            let point = point.clamp(reached, stamps.thread);
+            *length = Some(point - reached);
+            reached = point;
+        }
+        [wakeup.irq_ns, wakeup.softirq_ns] = lengths;
+        wakeup.thread_ns = Some(stamps.thread - reached);
+        wakeup
     }
 
     /// The wakeup with these stamps.

@@ -19,6 +19,9 @@ pub struct LabAnswer<'a> {
     modelled: &'static str,
     /// The words of the command in the guests, without `punctual`.
     command: &'a [String],
+    /// The module that the guests loaded before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    module: Option<&'a str>,
     directory: &'a Path,
     interrupted: bool,
     systems: Vec<SystemRow<'a>>,
@@ -129,6 +132,7 @@ impl<'a> LabAnswer<'a> {
             exit_code: report.exit_code,
             modelled: MODELLED,
             command: report.words,
+            module: report.module.as_deref(),
             directory: report.directory,
             interrupted: report.is_interrupted,
             systems: report.systems.iter().map(system).collect(),

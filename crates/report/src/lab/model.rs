@@ -18,6 +18,8 @@ pub const MODELLED: &str = "Each guest has one virtual CPU whose clock counts in
 pub struct LabReport<'a> {
     /// The words of the command in the guests, without `punctual`.
     pub words: &'a [String],
+    /// The module that the guests loaded before, as it was asked for.
+    pub module: Option<String>,
     /// Where the guests' files are.
     pub directory: &'a Path,
     /// In the order in which they were asked for.

@@ -25,7 +25,7 @@ pub fn page(report: &LabReport<'_>) -> Page {
     let names: Vec<&str> = report.systems.iter().map(|system| system.name.as_str()).collect();
     Page {
         title: format!("The same work on {}", names.join(", ")),
-        context: format!("punctual lab run · punctual {}", report.words.join(" ")),
+        context: context(report),
         verdict: report.verdict(),
         next: Vec::new(),
         warnings: report.notes.iter().cloned().chain(warnings(&parts)).collect(),
@@ -33,6 +33,11 @@ pub fn page(report: &LabReport<'_>) -> Page {
         sections,
         report: value(&LabAnswer::new(report)),
     }
+}
+
+fn context(report: &LabReport<'_>) -> String {
+    let module = report.module.as_ref().map_or_else(String::new, |module| format!(" · module {module}"));
+    format!("punctual lab run{module} · punctual {}", report.words.join(" "))
 }
 
 fn shares(parts: &[(String, &Document)]) -> Option<Section> {

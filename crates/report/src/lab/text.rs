@@ -7,6 +7,9 @@ use std::fmt::Write as _;
 /// The run as text: the verdict first, the next step last.
 pub fn text(report: &LabReport<'_>) -> String {
     let mut out = format!("{}\n{MODELLED}\n", report.verdict());
+    if let Some(module) = &report.module {
+        let _ = writeln!(out, "module: {module}");
+    }
     for note in report.all_notes() {
         let _ = writeln!(out, "note: {note}");
     }

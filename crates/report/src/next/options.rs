@@ -24,6 +24,10 @@ pub fn own_options(document: &Document) -> Option<String> {
     if configuration.policy == SIMULATED || !is_of_record {
         return None;
     }
+    if configuration.via == "driver" {
+        // The driver decides how often, and with which priority.
+        return Some(as_written(words, "", "--stamps"));
+    }
     let mut options = String::new();
     let interval = configuration.interval_ns;
     if let Some(written) = value_of(words, "-i", "--interval") {

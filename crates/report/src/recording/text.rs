@@ -79,13 +79,18 @@ fn heading(document: &Document) -> String {
     let cpus: Vec<String> = provenance.configuration.cpus.iter().map(u32::to_string).collect();
     let via = match provenance.configuration.via.as_str() {
         "softirq" => " through a softirq callback",
+        "driver" => " of a driver",
         _ => "",
     };
+    // Of a driver it may not be known.
+    let every = match provenance.configuration.interval_ns {
+        0 if provenance.configuration.via == "driver" => String::new(),
+        interval => format!(" every {}", format_ns(interval)),
+    };
     format!(
-        "Load {}: {} every {}{via} on CPU {}, {}, {}",
+        "Load {}: {}{every}{via} on CPU {}, {}, {}",
         load_name(document),
         measures.join(" and "),
-        format_ns(provenance.configuration.interval_ns),
         cpus.join(","),
         spoken_duration(document),
         counted(document.counters.wakeups, "wakeup")

@@ -1,6 +1,7 @@
 //! What can go wrong with a lab.
 
 use punctual_lab::cache::CacheError;
+use punctual_lab::module::ModuleError;
 use punctual_recording::Hint;
 use std::path::PathBuf;
 
@@ -14,6 +15,17 @@ pub enum LabError {
         name: String,
         /// Why.
         error: CacheError,
+    },
+    /// The sources of a module.
+    #[error("module: {0}")]
+    Sources(ModuleError),
+    /// There is no module for a kernel.
+    #[error("module for kernel {kernel}: {error}")]
+    Module {
+        /// Which.
+        kernel: String,
+        /// Why.
+        error: ModuleError,
     },
     /// A program that guests need is not installed.
     #[error("{0} is not installed")]
@@ -44,6 +56,7 @@ impl Hint for LabError {
     fn hint(&self) -> Option<&'static str> {
         match self {
             LabError::Missing(_) => Some("on Debian: apt install qemu-system-x86 busybox-static bash"),
+            LabError::Module { error: ModuleError::Missing(_), .. } => Some("on Debian: apt install make gcc"),
             LabError::Recording(error) => error.hint(),
             _ => None,
         }

@@ -1,6 +1,7 @@
 //! The same command of punctual on several kernels, each in a guest whose clock counts instructions.
 //!
 //! * [`System`]: a kernel and its parameters; [`cells`]: a system with a seed, one guest each, in the order in which they run.
+//! * [`Driver`]: a module that each of them loads before.
 //! * [`run`]: boots those that are not there yet, a few at a time. Each cell is stored when it has run, so that a run that is
 //!   ended goes on where it was.
 //!
@@ -10,14 +11,16 @@
 //! printed, `seed-3.kernel-log` the kernel's log, `seed-3/` what else the command left in `/out`, and `seed-3.json`, which is
 //! written last, says that all this is whole and what it came from.
 
+mod driver;
 mod error;
 mod grid;
 mod run;
 mod store;
 mod system;
 
+pub use driver::Driver;
 pub use error::LabError;
 pub use grid::{Cell, cells};
-pub use run::{CellEnd, LabPlan, LabProgress, RECORDING, run};
+pub use run::{Bootable, CellEnd, LabPlan, LabProgress, RECORDING, run};
 pub use store::Ran;
 pub use system::System;

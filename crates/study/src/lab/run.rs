@@ -19,10 +19,22 @@ pub const RECORDING: &str = "recording.punctual";
 /// Guests are looked at this often.
 const EVERY: Duration = Duration::from_millis(100);
 
+/// A system, and what its guests are made of beside what all have.
+pub struct Bootable {
+    /// The kernel and its parameters.
+    pub system: System,
+    /// The kernel's ELF file.
+    pub kernel: PathBuf,
+    /// Files for this kernel alone: on the host, in the guest.
+    pub files: Vec<(PathBuf, String)>,
+}
+
 /// What is run where.
 pub struct LabPlan {
-    /// The systems, each with its kernel's ELF file.
-    pub systems: Vec<(System, PathBuf)>,
+    /// The systems.
+    pub systems: Vec<Bootable>,
+    /// Parameters of every kernel, beside those of its system.
+    pub parameters: String,
     /// Which guests, in this order.
     pub cells: Vec<Cell>,
     /// The program that is `punctual` in a guest.
@@ -66,14 +78,19 @@ pub struct LabProgress<'a> {
 
 impl LabPlan {
     fn guest(&self, cell: Cell) -> Guest {
-        let (system, kernel) = &self.systems[cell.system];
+        let Bootable { system, kernel, files } = &self.systems[cell.system];
         let mut guest = Guest::new(kernel);
         guest.program = Some(self.program.clone());
-        guest.files.clone_from(&self.files);
+        guest.files = self.files.iter().chain(files).cloned().collect();
         guest.seed = cell.seed;
         guest.day = cell.seed;
         guest.memory_mib = self.memory_mib;
-        guest.append = system.parameters.join(" ");
+        let own = system.parameters.iter().map(String::as_str);
+        guest.append = std::iter::once(self.parameters.as_str())
+            .filter(|words| !words.is_empty())
+            .chain(own)
+            .collect::<Vec<_>>()
+            .join(" ");
         guest.limit = self.limit;
         guest
     }
@@ -103,7 +120,7 @@ pub fn run(plan: &LabPlan, go_on: &mut dyn FnMut(&LabProgress<'_>) -> bool) -> R
     let keys = plan.cells.iter().map(key).collect::<Result<Vec<_>, _>>()?;
     let top = Directory::make(&plan.directory)?;
     let systems: Vec<Directory> =
-        plan.systems.iter().map(|(system, _)| top.below(&system.file_name())).collect::<Result<_, _>>()?;
+        plan.systems.iter().map(|bootable| top.below(&bootable.system.file_name())).collect::<Result<_, _>>()?;
     let place = |cell: Cell| Place { system: &systems[cell.system], seed: cell.seed };
     let mut ends = Vec::new();
     for (&cell, key) in plan.cells.iter().zip(&keys) {

@@ -1,6 +1,7 @@
 //! `punctual lab`.
 
 mod kernels;
+mod module;
 mod run;
 mod scenario;
 

@@ -1,17 +1,19 @@
 //! Runs a command on several kernels, and compares.
 
-use super::scenario::{Scenario, scenario};
+use super::module;
+use super::scenario::{Scenario, read};
 use crate::args::lab::LabRunArguments;
 use crate::commands::artifacts::{self, Artifacts};
 use crate::output::{self, Output, Usage};
 use crate::progress::StepProgress;
 use crate::signals::Interrupted;
 use punctual_comparison::{Comparison, Side};
-use punctual_lab::cache::{Cache, version_of};
+use punctual_lab::cache::{Cache, Held, version_of};
+use punctual_lab::module::Built;
 use punctual_lab::table;
 use punctual_report::lab::{self, GuestEnd, GuestReport, LabAnswer, LabReport, SystemReport};
 use punctual_sim::sweep::Shard;
-use punctual_study::lab::{CellEnd, LabError, LabPlan, LabProgress, System, cells};
+use punctual_study::lab::{Bootable, CellEnd, LabError, LabPlan, LabProgress, System, cells};
 use punctual_study::open_side;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -21,12 +23,19 @@ pub(super) fn run(arguments: &LabRunArguments, output: Output) -> anyhow::Result
         punctual_report::encode::html::can_draw()?;
         artifacts::check(arguments.html.as_ref())?;
     }
-    let scenario = scenario(&arguments.words, arguments.before.as_deref())?;
+    let before = arguments.before.as_deref();
+    let mut scenario = read(&arguments.words, before, None)?;
     told_apart(&arguments.kernel)?;
     // Before signals are watched for: a download ends at once.
     let kernels: Vec<Kernel> = arguments.kernel.iter().map(kernel).collect::<Result<_, _>>()?;
-    let plan = plan(arguments, &scenario, &kernels)?;
     let interrupted = Interrupted::watch();
+    let mut modules = Vec::new();
+    if let Some(driver) = &arguments.module {
+        modules = module::modules(driver, &kernels, &interrupted)?;
+        let loaded = module::loaded(driver, &modules[0]);
+        scenario = read(&arguments.words, before, Some(&loaded))?;
+    }
+    let plan = plan(arguments, &scenario, &kernels, &modules)?;
     let mut progress = StepProgress::new(arguments.quiet, "guests");
     let ends = punctual_study::lab::run(&plan, &mut |now| {
         progress.count(&running(&plan, now), now.ended, now.all, now.elapsed);
@@ -63,16 +72,18 @@ fn told_apart(systems: &[System]) -> Result<(), Usage> {
 }
 
 /// A kernel that is here.
-struct Kernel {
+pub(super) struct Kernel {
     elf: PathBuf,
     package: Option<String>,
+    /// Where it came from a package.
+    pub(super) held: Option<(table::Kernel, Held)>,
 }
 
 fn kernel(system: &System) -> anyhow::Result<Kernel> {
     let cache = Cache::new();
     let refused = |error| LabError::Kernel { name: system.kernel.clone(), error };
     if system.kernel.contains('/') {
-        return Ok(Kernel { elf: cache.own(Path::new(&system.kernel)).map_err(refused)?, package: None });
+        return Ok(Kernel { elf: cache.own(Path::new(&system.kernel)).map_err(refused)?, package: None, held: None });
     }
     let table = table::kernels();
     let named = super::kernels::named(&table, &system.kernel)?;
@@ -83,14 +94,24 @@ fn kernel(system: &System) -> anyhow::Result<Kernel> {
     if let Some(recorded) = &held.replaces {
         output::note(&format!("{}: {} takes the place of {recorded}", named.name, held.package.version));
     }
-    Ok(Kernel { package: Some(version_of(&held)), elf: held.elf })
+    Ok(Kernel { package: Some(version_of(&held)), elf: held.elf.clone(), held: Some((named.clone(), held)) })
 }
 
-fn plan(arguments: &LabRunArguments, scenario: &Scenario, kernels: &[Kernel]) -> anyhow::Result<LabPlan> {
+fn plan(
+    arguments: &LabRunArguments,
+    scenario: &Scenario,
+    kernels: &[Kernel],
+    modules: &[Built],
+) -> anyhow::Result<LabPlan> {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    let systems = arguments.kernel.iter().cloned().zip(kernels.iter().map(|kernel| kernel.elf.clone()));
+    let bootable = |(number, (system, kernel)): (usize, (&System, &Kernel))| Bootable {
+        system: system.clone(),
+        kernel: kernel.elf.clone(),
+        files: modules.get(number).map(|built| (built.file.clone(), module::PLACE.to_owned())).into_iter().collect(),
+    };
     Ok(LabPlan {
-        systems: systems.collect(),
+        systems: arguments.kernel.iter().zip(kernels).enumerate().map(bootable).collect(),
+        parameters: if modules.is_empty() { String::new() } else { module::PARAMETERS.to_owned() },
         cells: cells(arguments.kernel.len(), &arguments.seeds.0, arguments.shard.unwrap_or(Shard::WHOLE)),
         program: std::env::current_exe()?,
         files: arguments.add.clone(),
@@ -104,7 +125,8 @@ fn plan(arguments: &LabRunArguments, scenario: &Scenario, kernels: &[Kernel]) ->
 
 /// The guests that run now, in words.
 fn running(plan: &LabPlan, now: &LabProgress<'_>) -> String {
-    let name = |cell: &punctual_study::lab::Cell| format!("{} seed {}", plan.systems[cell.system].0.name(), cell.seed);
+    let name =
+        |cell: &punctual_study::lab::Cell| format!("{} seed {}", plan.systems[cell.system].system.name(), cell.seed);
     now.running.iter().map(name).collect::<Vec<_>>().join(", ")
 }
 
@@ -116,10 +138,10 @@ fn report<'a>(
     is_interrupted: bool,
 ) -> anyhow::Result<LabReport<'a>> {
     let mut systems: Vec<SystemReport> = (plan.systems.iter().zip(kernels))
-        .map(|((system, _), kernel)| SystemReport {
-            name: system.name(),
+        .map(|(bootable, kernel)| SystemReport {
+            name: bootable.system.name(),
             package: kernel.package.clone(),
-            directory: system.file_name(),
+            directory: bootable.system.file_name(),
             guests: Vec::new(),
             documents: Vec::new(),
         })
@@ -139,6 +161,7 @@ fn report<'a>(
     let comparisons = comparisons(&sides, &mut notes);
     Ok(LabReport {
         words: &arguments.words,
+        module: arguments.module.as_ref().map(punctual_study::lab::Driver::name),
         directory: &plan.directory,
         systems,
         comparisons,

@@ -1,5 +1,6 @@
 //! What is run in the guests: one of punctual's commands, as a shell command.
 
+use super::module::Loaded;
 use crate::args::{Arguments, Command};
 use crate::output::{Usage, one_line};
 use clap::Parser;
@@ -17,64 +18,94 @@ pub(super) struct Scenario {
 
 /// What a guest may take that records nothing; a boot takes a thirtieth of it.
 const LIMIT: Duration = Duration::from_secs(300);
+/// What a guest with a driver's module may take beside what it records: a module that hangs does so at once.
+const LIMIT_WITH_A_MODULE: Duration = Duration::from_secs(60);
 /// What a second of recording may take. Loads get the whole virtual CPU, which takes about as long as it lasts.
 const LIMIT_A_SECOND: u32 = 10;
 /// Of `record` without -D.
 const DEFAULT_RECORDING: Duration = Duration::from_secs(60);
 
 /// Reads the words as the program in the guests will.
-pub(super) fn scenario(words: &[String], before: Option<&str>) -> Result<Scenario, Usage> {
+pub(super) fn read(words: &[String], before: Option<&str>, module: Option<&Loaded>) -> Result<Scenario, Usage> {
+    let mut command = parsed(words)?;
+    let mut words = words.to_vec();
+    let mut limit = LIMIT;
+    if let Command::Record(record) = &command {
+        if record.output.is_some() {
+            return Err(Usage("the lab chooses where recordings go in the guests: leave out `record -o`".to_owned()));
+        }
+        let mut more = vec!["-q".to_owned(), "-o".to_owned(), format!("/out/{RECORDING}")];
+        // A driver that says how late it is is what is measured, unless somebody else was asked for.
+        let driver = module.and_then(|module| module.stamps.clone()).filter(|_| record.measures_threads_of_its_own());
+        more.extend(driver.into_iter().flat_map(|stamps| ["--stamps".to_owned(), stamps]));
+        let place = words.iter().position(|word| word == "record").map_or(0, |position| position + 1);
+        words.splice(place..place, more);
+        limit = if module.is_some() { LIMIT_WITH_A_MODULE } else { LIMIT };
+        limit += record.duration.map_or(DEFAULT_RECORDING, Duration::from_nanos) * LIMIT_A_SECOND;
+        // What was put in may not go with what stood there.
+        command = parsed(&words)?;
+    }
+    if matches!(command, Command::Lab(_)) {
+        return Err(Usage("there is no lab in a lab: give one of punctual's other commands".to_owned()));
+    }
+    let loading = module.map_or("", |module| &module.script);
+    let before = before.map_or_else(String::new, |command| {
+        format!("( {command}\n) || {{ code=$?; echo \"error: --before ended with $code\"; exit $code; }}\n")
+    });
+    let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
+    Ok(Scenario { script: format!("{loading}{before}punctual {}", words.join(" ")), limit })
+}
+
+fn parsed(words: &[String]) -> Result<Command, Usage> {
     let all = std::iter::once("punctual").chain(words.iter().map(String::as_str));
     let parsed = Arguments::try_parse_from(all).map_err(|error| {
         let said = if error.use_stderr() { one_line(&error.to_string()) } else { "it only prints help".to_owned() };
         Usage(format!("what is to run in the guests: {said}"))
     })?;
-    let mut words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
-    let mut limit = LIMIT;
-    match parsed.command {
-        Command::Record(record) => {
-            if record.output.is_some() {
-                return Err(Usage(
-                    "the lab chooses where recordings go in the guests: leave out `record -o`".to_owned(),
-                ));
-            }
-            let place = words.iter().position(|word| word == "record").map_or(0, |position| position + 1);
-            words.splice(place..place, ["-q".to_owned(), "-o".to_owned(), format!("/out/{RECORDING}")]);
-            limit += record.duration.map_or(DEFAULT_RECORDING, Duration::from_nanos) * LIMIT_A_SECOND;
-        }
-        Command::Lab(_) => {
-            return Err(Usage("there is no lab in a lab: give one of punctual's other commands".to_owned()));
-        }
-        _ => {}
-    }
-    let before = before.map_or_else(String::new, |command| {
-        format!("( {command}\n) || {{ code=$?; echo \"error: --before ended with $code\"; exit $code; }}\n")
-    });
-    Ok(Scenario { script: format!("{before}punctual {}", words.join(" ")), limit })
+    Ok(parsed.command)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Scenario, Usage> {
+    fn of(text: &str) -> Result<Scenario, Usage> {
         let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
-        scenario(&words, None)
+        read(&words, None, None)
     }
 
     #[test]
     fn the_recordings_place_stands_before_a_command_of_its_own() {
-        let found = read("--json record -D 10s -- sh -c a;b").unwrap();
+        let found = of("--json record -D 10s -- sh -c a;b").unwrap();
         let expected = "punctual --json record -q -o /out/recording.punctual -D 10s -- sh -c 'a;b'";
         assert_eq!((found.script.as_str(), found.limit), (expected, LIMIT + Duration::from_secs(100)));
-        assert_eq!(read("check -D 10s").unwrap().script, "punctual check -D 10s");
+        assert_eq!(of("check -D 10s").unwrap().script, "punctual check -D 10s");
     }
 
     #[test]
     fn what_no_guest_could_run_is_refused_before_one_is_booted() {
         for wrong in ["record -o a", "recrod", "lab kernels", "record -D", "record --help", "record -D soon"] {
-            let said = read(wrong).err().map(|error| error.0).unwrap_or_default();
+            let said = of(wrong).err().map(|error| error.0).unwrap_or_default();
             assert!(!said.is_empty() && said.lines().count() == 1, "{wrong}: {said}");
         }
+    }
+
+    #[test]
+    fn a_drivers_stamps_are_recorded_unless_somebody_else_is_followed() {
+        let with = |text: &str| {
+            let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+            let module = Loaded { script: "load\n".to_owned(), stamps: Some("/dev/punctual".to_owned()) };
+            read(&words, Some("before"), Some(&module)).map(|found| found.script)
+        };
+        let script = with("record -D 1s").unwrap();
+        assert!(script.starts_with("load\n( before\n)"), "{script}");
+        assert!(
+            script.ends_with("punctual record -q -o /out/recording.punctual --stamps /dev/punctual -D 1s"),
+            "{script}"
+        );
+        assert!(!with("record --comm driver -D 1s").unwrap().contains("--stamps"));
+        assert!(!with("check -D 1s").unwrap().contains("--stamps"));
+        let refused = with("record -p 90").err().map(|error| error.0).unwrap_or_default();
+        assert!(refused.contains("--stamps") && refused.lines().count() == 1, "{refused}");
     }
 }

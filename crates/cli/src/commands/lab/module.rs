@@ -1,0 +1,67 @@
+//! A driver's module, built for each of the kernels.
+
+use super::run::Kernel;
+use crate::output::{self, Usage};
+use crate::signals::Interrupted;
+use punctual_lab::cache::Cache;
+use punctual_lab::module::{Built, Sources, build};
+use punctual_report::shell_word;
+use punctual_study::lab::{Driver, LabError};
+
+/// Where a guest has the module.
+pub(super) const PLACE: &str = "/module.ko";
+
+/// With these a guest ends where the module breaks its kernel: it would go on, or stand still, and look as if it had been
+/// measured. 10 s without a turn for anybody else are too many.
+pub(super) const PARAMETERS: &str = "oops=panic softlockup_panic=1 watchdog_thresh=5";
+
+/// How a guest loads the module.
+pub(super) struct Loaded {
+    /// For a shell, before anything else.
+    pub(super) script: String,
+    /// Where it hands its stamps out, if it does.
+    pub(super) stamps: Option<String>,
+}
+
+/// Tenths of a second that loading may take.
+const PATIENCE: u32 = 100;
+
+/// Builds the module for each kernel, in their order.
+pub(super) fn modules(driver: &Driver, kernels: &[Kernel], interrupted: &Interrupted) -> anyhow::Result<Vec<Built>> {
+    let sources = match &driver.directory {
+        None => Sources::shipped(),
+        Some(directory) => Sources::read(directory).map_err(LabError::Sources)?,
+    };
+    let cache = Cache::new();
+    let one = |kernel: &Kernel| -> anyhow::Result<Built> {
+        let Some((named, held)) = &kernel.held else {
+            let why = "--module is built with the headers of a kernel's package: give kernels by their names";
+            return Err(Usage(why.to_owned()).into());
+        };
+        let refused = |error| LabError::Kernel { name: named.name.clone(), error };
+        output::note(&format!("building module {} for {}", driver.name(), named.name));
+        let headers = cache.headers(named, held).map_err(refused)?;
+        let built = build(&cache, &sources, &headers, &mut || !interrupted.is_set());
+        Ok(built.map_err(|error| LabError::Module { kernel: named.name.clone(), error })?)
+    };
+    kernels.iter().map(one).collect()
+}
+
+/// How guests load a module that was built so.
+pub(super) fn loaded(driver: &Driver, built: &Built) -> Loaded {
+    let parameters: String = driver.parameters.iter().map(|parameter| format!(" {}", shell_word(parameter))).collect();
+    let name = &built.name;
+    // What the kernel says of it, but for that it is none of its own.
+    let of_kernel = format!("dmesg | grep -F {} | grep -v taint | tail -n 1", shell_word(&name.replace('-', "_")));
+    let script = format!(
+        "insmod {PLACE}{parameters} >/tmp/.module 2>&1 &\n\
+         loading=$!\n\
+         for tenth in $(seq {PATIENCE}); do kill -0 $loading 2>/dev/null || break; sleep 0.1; done\n\
+         if kill -0 $loading 2>/dev/null; then\n\
+         echo 'error: module {name}: it had not been loaded after {} s'; exit 1\n\
+         fi\n\
+         wait $loading || {{ said=$({of_kernel}); echo \"error: module {name}: $(cat /tmp/.module)${{said:+ ($said)}}\"; exit 1; }}\n",
+        PATIENCE / 10
+    );
+    Loaded { script, stamps: built.stamps.clone() }
+}

@@ -1,0 +1,8 @@
+//! What a driver says of itself: the stamps that a kernel module hands out, as `include/punctual_module.h` has it.
+//!
+//! Nothing here measures: the module does. Its stamps become wakeups like all others.
+
+mod session;
+mod source;
+
+pub(crate) use session::run;
