@@ -419,7 +419,7 @@ const DECODING: [Decoding; 3] = [
     Decoding { spec: "wifi 2ms x100 compute=400us", signal: Signal::Wifi, units: 21, bits: 20_000, silent: true },
 ];
 
-/// Decodes in a context for a second.
+/// Decodes in a context for some hundred blocks.
 fn decoding(
     directory: &Path,
     device: &Decoding,
@@ -441,7 +441,7 @@ fn decoding(
         competitors: Vec::new(),
         load: punctual_load::Load::none(),
         cpu: *punctual_kernel::scheduling::allowed_cpus().last().unwrap(),
-        duration_ns: 1_000_000_000,
+        duration_ns: 600_000_000,
         output: directory.join(name),
         command_line: Vec::new(),
         refuse_every: 0,
@@ -472,8 +472,8 @@ fn every_signal_is_decoded_to_known_bits_in_every_context_and_not_without_its_ta
                 }
             };
             bits += decoded_rightly(signal, place, &with.activations.devices[0]);
-            // A thread is a thread, whatever wakes it and however it is scheduled.
-            if !["irq", "softirq", "thread:80"].contains(&place.0) || place.1 == Wake::Softirq {
+            // A thread is a thread, whatever wakes it and however it is scheduled, and the kernel's program is one.
+            if !["irq", "thread:80"].contains(&place.0) || place.1 == Wake::Softirq {
                 continue;
             }
             let without = decoding(directory.path(), signal, place, true).unwrap();
