@@ -463,6 +463,8 @@ pub(super) static CAUSES: &[Cause] = &[
         what: "the victim interrupts all CPUs while one of them is taken out of the machine or put back",
         own: true,
         right: &[("lock", "c-unplugger"), ("wait", "c-unplugger")],
+        // Some kernels hand it to a worker, which then has the lock.
+        nameless: &[("lock", "kworker")],
         make: unplug::expedited,
         ..CAUSE
     },
