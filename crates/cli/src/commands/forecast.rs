@@ -25,6 +25,8 @@ pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Resu
         Some(loops) => {
             (question.stages, question.device_stage) = (vec![Stage::Response], Stage::Response);
             question.devices = vec![loops.profile];
+            // A loop has no buffers to spare.
+            question.curve = None;
             loops.inputs
         }
     };

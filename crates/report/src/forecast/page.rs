@@ -33,10 +33,14 @@ fn name_of(group: &Group) -> String {
     format!("{}, {}", load_words(&group.load), group.measure)
 }
 
+/// An upper limit beyond this, s, would leave the rest of a picture no room: a thousand years.
+const MAX_DRAWN_S: f64 = 3.2e10;
+
 fn interval(estimate: &Estimate) -> Interval {
     // Infinity has no place on an axis: it is no limit.
     let finite = |value: Option<f64>| value.filter(|value| value.is_finite() && *value > 0.0);
-    Interval { low: finite(estimate.low), estimate: finite(estimate.value), high: finite(estimate.high) }
+    let high = finite(estimate.high).filter(|high| *high < MAX_DRAWN_S);
+    Interval { low: finite(estimate.low), estimate: finite(estimate.value), high }
 }
 
 fn buffering(answer: &Answer) -> Option<Section> {
