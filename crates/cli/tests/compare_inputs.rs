@@ -11,8 +11,15 @@ const MINUTE_NS: u64 = 60_000 * MS;
 /// Keys and Enters of a run, in turn.
 const INPUTS: u32 = 48;
 
-/// Writes a run in which every second input is an Enter that waits for a disk for so long.
-fn write(path: &Path, run_id: &str, started_ns: u64, disk_ns: u64) {
+/// Which inputs wait for the disk.
+#[derive(Clone, Copy, PartialEq)]
+enum Waits {
+    Enter,
+    KeyA,
+}
+
+/// Writes a run in which every second input is an Enter, and those that wait do so for a disk for so long.
+fn write(path: &Path, run_id: &str, started_ns: u64, (waits, disk_ns): (Waits, u64)) {
     let provenance = Provenance { run_id: run_id.into(), started_ns, ..Provenance::default() };
     let mut recording = Writer::create_of(RecordingKind::Interaction, path, provenance, Vec::new()).unwrap();
     let mut writer = InteractionWriter::create(recording.directory()).unwrap();
@@ -20,7 +27,9 @@ fn write(path: &Path, run_id: &str, started_ns: u64, disk_ns: u64) {
         let is_enter = number % 2 == 1;
         // Not all alike, and not the same in all runs.
         let own = MS + u64::from(number * 37 % 11) * 40_000 + started_ns / MINUTE_NS * 10_000;
-        let disk = if is_enter { disk_ns + disk_ns / 100 * u64::from(number % 7) } else { 0 };
+        let is_a = !is_enter && number / 2 % 2 == 0;
+        let waits = if waits == Waits::Enter { is_enter } else { is_a };
+        let disk = if waits { disk_ns + disk_ns / 100 * u64::from(number % 7) } else { 0 };
         let begin_ns = started_ns + u64::from(number) * 100 * MS;
         writer.push(&Interaction {
             number,
@@ -59,12 +68,16 @@ fn write(path: &Path, run_id: &str, started_ns: u64, disk_ns: u64) {
 
 /// Runs of both sides in turn.
 fn write_in_turn(directory: &Path, runs: u64, disk_ns: [u64; 2]) {
+    write_that_wait(directory, runs, Waits::Enter, disk_ns);
+}
+
+fn write_that_wait(directory: &Path, runs: u64, waits: Waits, disk_ns: [u64; 2]) {
     for (side, (name, disk_ns)) in (0u64..).zip(["before", "after"].into_iter().zip(disk_ns)) {
         std::fs::create_dir(directory.join(name)).unwrap();
         for number in 0..runs {
             let turn = 1 + 2 * number + (side + number) % 2;
             let path = directory.join(name).join(format!("{number}.punctual"));
-            write(&path, &format!("{name}{number}"), turn * MINUTE_NS, disk_ns);
+            write(&path, &format!("{name}{number}"), turn * MINUTE_NS, (waits, disk_ns));
         }
     }
 }
@@ -118,10 +131,64 @@ fn one_run_a_side_is_no_verdict_of_the_programs() {
     let directory = tempfile::tempdir().unwrap();
     write_in_turn(directory.path(), 1, [0, 9 * MS]);
     let found = json(&run(directory.path(), &["compare", "before", "after", "--json"]));
-    assert_eq!((&found["outcome"], &found["these_runs"]), (&"no verdict".into(), &"worse".into()));
+    assert_eq!((&found["outcome"], &found["these_runs"]), (&"no verdict".into(), &"no verdict".into()));
     let verdict = found["verdict"].as_str().unwrap();
-    assert!(verdict.starts_with("This run against that run: enter is slower"), "{verdict}");
-    assert!(verdict.contains("takes at least 2 more of each, made in turn") && !verdict.contains("Worse"), "{verdict}");
+    assert!(verdict.starts_with("This run against that run: the median of enter is "), "{verdict}");
+    assert!(verdict.contains("takes at least 2 more of each, made in turn"), "{verdict}");
+    let text = stdout(&run(directory.path(), &["compare", "before", "after", "--html", "p.html"]));
+    for claimed in ["Worse", "slower", "95 %", "limits hold", "because of"] {
+        assert!(!verdict.contains(claimed) && !text.contains(claimed), "{claimed}: {text}");
+    }
+    for kind in found["kinds"].as_array().unwrap() {
+        assert_eq!(kind["verdict"], "no verdict");
+        let figure = &kind["figures"][0];
+        let (difference, ratio) = (&figure["difference"], &figure["ratio"]);
+        assert!(difference["low"].is_null() && difference["estimate"].is_i64() && ratio.is_null(), "{figure}");
+    }
+    let page = std::fs::read_to_string(directory.path().join("p.html")).unwrap();
+    assert!(!page.contains("95 % probability") && page.contains("By kind of input"));
+}
+
+#[test]
+fn a_key_that_is_slower_is_said_where_its_kind_is_not() {
+    let directory = tempfile::tempdir().unwrap();
+    // Half of the keys: the median of all of them is left open.
+    write_that_wait(directory.path(), 4, Waits::KeyA, [0, 12 * MS]);
+    let found = json(&run(directory.path(), &["compare", "before", "after", "--json"]));
+    let verdict = found["verdict"].as_str().unwrap();
+    assert_eq!(found["outcome"], "no difference", "{verdict}");
+    assert!(verdict.starts_with("No kind of input differs"), "{verdict}");
+    assert!(verdict.contains("; but by itself key a is slower: ") && !verdict.contains("key b"), "{verdict}");
+    assert!(verdict.contains("because of input or output: vda"), "{verdict}");
+}
+
+#[test]
+fn what_is_missing_of_a_recording_is_said_in_a_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |path: &str| directory.path().join(path);
+    write_in_turn(directory.path(), 3, [0, 9 * MS]);
+    std::fs::remove_dir_all(at("after/2.punctual/interaction_parts")).unwrap();
+    let found = json(&run(directory.path(), &["compare", "before", "after", "--json"]));
+    let notes = found["notes"].to_string();
+    assert!(notes.contains("B: what the time went to is missing in 1 recording (interaction_parts/)"), "{notes}");
+    assert!(!found["verdict"].as_str().unwrap().contains("because of"), "{found}");
+
+    std::fs::remove_dir_all(at("after/1.punctual/interactions")).unwrap();
+    let missing = "1.punctual: the table of its 48 inputs is missing (interactions/)";
+    // As where the disk was full at the end.
+    std::fs::remove_file(at("before/0.punctual/interactions.json")).unwrap();
+    let broke_off = "before/0.punctual: broke off before the summary of its inputs (interactions.json) was written";
+    let cases: [(&[&str], &str); 4] = [
+        (&["compare", "before/1.punctual", "after/1.punctual"], missing),
+        (&["compare", "before", "after"], broke_off),
+        (&["report", "before/0.punctual"], broke_off),
+        (&["report", "before/0.punctual", "--json"], broke_off),
+    ];
+    for (words, expected) in cases {
+        let output = run(directory.path(), words);
+        let said = if words.contains(&"--json") { json(&output)["error"].to_string() } else { stderr(&output) };
+        assert!(code(&output) == 1 && said.contains(expected) && said.lines().count() == 1, "{words:?}: {said}");
+    }
 }
 
 #[test]

@@ -107,7 +107,7 @@ pub use interactions::counters::InputCounters;
 pub use interactions::files::{
     BEGAN_BEFORE, INTERACTIONS_SCHEMA, Interaction, InteractionDocument, InteractionPart, InteractionWriter,
     MAX_INTERACTIONS, MAX_PARTS, OWN_PACE, START, for_each_interaction_part, read_interaction_document,
-    read_interactions,
+    read_interactions, required_interaction_document,
 };
 pub use interactions::outcome::Outcome;
 pub use log::files::{

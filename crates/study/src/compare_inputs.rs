@@ -3,7 +3,8 @@
 use crate::StudyError;
 use punctual_comparison::interact::{GatherInputs, InputRun, InputSide};
 use punctual_recording::{
-    Recording, RecordingKind, for_each_interaction_part, kind_of, read_interaction_document, read_interactions,
+    Recording, RecordingKind, counted, for_each_interaction_part, kind_of, read_interactions,
+    required_interaction_document,
 };
 use std::path::{Path, PathBuf};
 
@@ -47,9 +48,14 @@ pub fn open_input_side(name: &str, paths: &[PathBuf]) -> Result<InputSide, Study
 
 fn open_run(path: &Path) -> Result<InputRun, StudyError> {
     let recording = Recording::open(path)?;
-    let without = || StudyError::Setting(format!("{}: it holds no summary of its inputs", path.display()));
-    let summary = read_interaction_document(path)?.ok_or_else(without)?;
-    let mut gather = GatherInputs::new(recording.document().clone(), summary, read_interactions(path)?);
+    let summary = required_interaction_document(path)?;
+    let inputs = read_interactions(path)?;
+    if inputs.is_empty() && summary.inputs > 0 {
+        let had = counted(summary.inputs, "input");
+        let what = format!("{}: the table of its {had} is missing (interactions/)", path.display());
+        return Err(StudyError::Setting(what));
+    }
+    let mut gather = GatherInputs::new(recording.document().clone(), summary, inputs);
     for_each_interaction_part(path, |part| gather.push(&part))?;
     Ok(gather.finish())
 }

@@ -78,7 +78,7 @@ fn main() {
                     let enter = enter.filter(|kind| kind.verdict.outcome == Outcome::Worse);
                     slower += u64::from(enter.is_some());
                     let parts = enter.and_then(|kind| kind.shown()?.parts.as_ref());
-                    let first = parts.and_then(|parts| parts.most(0.5).first().map(|(kind, ..)| *kind == "io"));
+                    let first = parts.and_then(|parts| parts.clear(0.5).first().map(|cause| cause.kind == "io"));
                     named += u64::from(first == Some(true));
                 }
                 format!(" {:6.1} {:6.1}", percent(slower), percent(named))

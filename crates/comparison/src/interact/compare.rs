@@ -12,6 +12,10 @@ use crate::standing::{Standing, are_paired, began};
 use crate::verdict::{Outcome, Verdict, together};
 use std::collections::BTreeSet;
 
+/// With fewer runs of a side nothing has limits: one alone does not show at all how much runs differ, and what is usual of wakeups is
+/// not what is usual of programs.
+const MIN_RUNS_OF_LIMITS: usize = 2;
+
 /// One side: runs of inputs to a program.
 #[derive(Debug, Clone)]
 pub struct InputSide {
@@ -84,8 +88,17 @@ pub struct FigureComparison {
     /// B less A in the unit of the values: the lower limit, the difference, the upper limit. With the sides turned round it is
     /// exactly the opposite.
     pub difference: [f64; 3],
+    /// Whether that has limits: not where a side has one run, which does not show how much runs differ.
+    pub has_limits: bool,
     /// What the inputs near the figure were spent on; `None` where that is not known of every run.
     pub parts: Option<Parts>,
+}
+
+impl FigureComparison {
+    /// What it says by itself; `None` where it has no limits.
+    pub fn outcome(&self) -> Option<Outcome> {
+        self.has_limits.then(|| self.ratio.outcome())
+    }
 }
 
 /// A group of inputs on both sides.
@@ -104,12 +117,21 @@ pub struct GroupComparison {
 }
 
 impl GroupComparison {
-    /// The figure that decided, else the median.
-    pub fn shown(&self) -> Option<&FigureComparison> {
-        self.verdict.by.and_then(|by| self.figures.get(by)).or_else(|| self.figures.first())
+    /// The figure that decided.
+    pub fn decided(&self) -> Option<&FigureComparison> {
+        self.verdict.by.and_then(|by| self.figures.get(by))
     }
 
-    fn is_different(&self) -> bool {
+    /// The figure that is told: of those that say by themselves what decided the one nearest to the middle, which is known best; else the
+    /// median.
+    pub fn shown(&self) -> Option<&FigureComparison> {
+        let mut figures = self.figures.iter();
+        let says = figures.find(|figure| self.is_different() && figure.outcome() == Some(self.verdict.outcome));
+        says.or_else(|| self.figures.first())
+    }
+
+    /// Whether the sides differ.
+    pub fn is_different(&self) -> bool {
         self.verdict.outcome != Outcome::NoDifference
     }
 }
@@ -141,6 +163,11 @@ pub struct InputComparison {
 }
 
 impl InputComparison {
+    /// Whether anything has limits: one run of a side does not show how much runs differ.
+    pub fn has_limits(&self) -> bool {
+        self.a.runs.min(self.b.runs) >= MIN_RUNS_OF_LIMITS
+    }
+
     /// The kinds that differ, the most different first.
     pub fn different(&self) -> impl Iterator<Item = &GroupComparison> {
         self.kinds.iter().filter(|kind| kind.is_different())
@@ -224,8 +251,7 @@ fn differences_of(a: &InputSide, b: &InputSide) -> Vec<Difference> {
 
 /// How unlike the sides are: of those that differ the logarithm of the ratio that decided.
 fn apart(group: &GroupComparison) -> f64 {
-    let decided = group.verdict.by.and_then(|by| group.figures.get(by));
-    decided.map_or(-1.0, |figure| figure.ratio.estimate.ln().abs())
+    group.decided().map_or(-1.0, |figure| figure.ratio.estimate.ln().abs())
 }
 
 fn overall(kinds: &[GroupComparison]) -> InputOutcome {
@@ -253,6 +279,10 @@ impl<'a> Pair<'a> {
         Some(Pair { group, runs: [of(a)?, of(b)?] })
     }
 
+    fn has_limits(&self) -> bool {
+        self.runs.iter().all(|runs| runs.len() >= MIN_RUNS_OF_LIMITS)
+    }
+
     /// The figures that all runs have, in their order, and those of each run.
     fn figures(&self) -> Vec<(Figure, [Vec<&'a RunFigure>; 2])> {
         let first = self.runs[0][0].figures.iter().map(|figure| figure.figure);
@@ -267,7 +297,7 @@ impl<'a> Pair<'a> {
         let compared = all.iter().filter_map(|(figure, runs)| {
             let [left, right] = [0, 1].map(|side| estimates(&runs[side]));
             let found = logarithms(*figure, &left, &right, is_paired, all.len(), demand)?;
-            Some(FigureComparison::new(*figure, &left, &right, found, runs))
+            Some(FigureComparison::new(*figure, [&left, &right], found, runs))
         });
         let (waiting, figures): (Vec<_>, Vec<_>) =
             compared.partition(|compared: &FigureComparison| compared.ratio.figure.key == WAITING.key);
@@ -276,10 +306,11 @@ impl<'a> Pair<'a> {
             inputs: self.runs[side].iter().map(|run| run.inputs).sum(),
             seen: self.runs[side].iter().map(|run| run.seen).sum(),
         });
+        let none = Verdict { outcome: Outcome::NoDifference, by: None };
         GroupComparison {
             group: self.group.clone(),
             sides,
-            verdict: together(&ratios),
+            verdict: if self.has_limits() { together(&ratios) } else { none },
             figures,
             waiting: waiting.into_iter().next(),
         }
@@ -304,8 +335,7 @@ fn estimates(runs: &[&RunFigure]) -> Vec<Estimate> {
 impl FigureComparison {
     fn new(
         figure: Figure,
-        left: &[Estimate],
-        right: &[Estimate],
+        [left, right]: [&[Estimate]; 2],
         found: Logarithms,
         runs: &[Vec<&RunFigure>; 2],
     ) -> FigureComparison {
@@ -320,6 +350,7 @@ impl FigureComparison {
             values,
             ratio: Ratio::of(figure, found),
             difference: [apart(found.low), values[1] - values[0], apart(found.high)],
+            has_limits: left.len().min(right.len()) >= MIN_RUNS_OF_LIMITS,
             parts: Parts::of(&splits(0), &splits(1)),
         }
     }

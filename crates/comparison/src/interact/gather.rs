@@ -55,6 +55,8 @@ pub struct InputRun {
     /// Inputs whose beginnings are not known, and inputs whose parts do not add up.
     pub(super) began_before: u64,
     pub(super) wrong_sums: u64,
+    /// Whether it is told of any input what its time went to.
+    pub(super) has_parts: bool,
 }
 
 /// Takes a recording's inputs, then their parts.
@@ -87,6 +89,7 @@ impl GatherInputs {
                 waited_ns,
                 began_before,
                 wrong_sums: 0,
+                has_parts: false,
             },
             groups: Vec::new(),
             near: BTreeMap::new(),
@@ -133,6 +136,7 @@ impl GatherInputs {
                 split.latency_ns = split.latency_ns.saturating_add(latency);
             }
         }
+        self.run.has_parts = !self.sums.is_empty();
         self.run.groups = self.groups.into_iter().collect();
         self.run
     }

@@ -17,4 +17,4 @@ pub use compare::{
 };
 pub use figures::{INPUT_FIGURES, MEDIAN, START_FIGURE, WAITING};
 pub use gather::{GatherInputs, Group, InputRun};
-pub use parts::{Cause, PartDifference, Parts};
+pub use parts::{Cause, ClearCause, KindDifference, PartDifference, Parts};

@@ -1,5 +1,7 @@
 //! What the time of a figure's inputs was spent on, on both sides.
 
+use crate::ratio::CONFIDENCE;
+use crate::student::student_quantile;
 use punctual_recording::{Awaited, InteractionPart};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,7 +60,7 @@ pub struct Parts {
     /// Everything else.
     pub rest_ns: [i64; 2],
     /// The same by kind alone, of all causes.
-    pub kinds: Vec<(String, [i64; 2])>,
+    pub kinds: Vec<KindDifference>,
 }
 
 /// One cause on both sides.
@@ -68,6 +70,31 @@ pub struct PartDifference {
     pub cause: Cause,
     /// What it took of an input on A and on B, mean, ns.
     pub ns: [i64; 2],
+    /// What B less A lies between with 95 % probability, by how the runs differ, ns; `None` where a side has one run, which shows nothing
+    /// of that.
+    pub limits_ns: Option<[i64; 2]>,
+}
+
+/// All causes of a kind on both sides.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KindDifference {
+    /// The kind.
+    pub kind: String,
+    /// As in [`PartDifference`].
+    pub ns: [i64; 2],
+    /// As in [`PartDifference`].
+    pub limits_ns: Option<[i64; 2]>,
+}
+
+/// What a good share of a difference was clearly spent on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ClearCause<'a> {
+    /// Why.
+    pub kind: &'a str,
+    /// Who, where one has two thirds and more of what the kind makes; `None` where several have it.
+    pub one: Option<&'a Cause>,
+    /// How much more of exactly that B has, ns.
+    pub ns: i64,
 }
 
 impl PartDifference {
@@ -79,6 +106,42 @@ impl PartDifference {
 
 fn more([a, b]: [i64; 2]) -> i64 {
     b.saturating_sub(a)
+}
+
+/// What each run of both sides spent on something, ns an input.
+struct OfRuns([Vec<f64>; 2]);
+
+impl OfRuns {
+    fn new(sides: [&[&Split]; 2], value: impl Fn(&Split) -> u64) -> OfRuns {
+        OfRuns(sides.map(|side| side.iter().map(|split| value(split) as f64 / split.inputs as f64).collect()))
+    }
+
+    fn means(&self) -> [f64; 2] {
+        [0, 1].map(|side| self.0[side].iter().sum::<f64>() / self.0[side].len() as f64)
+    }
+
+    fn mean_ns(&self) -> [i64; 2] {
+        self.means().map(|mean| mean.round() as i64)
+    }
+
+    /// The limits of B less A by Welch's t, which lets the sides spread unlike: what only one side waits for spreads on that side alone.
+    fn limits_ns(&self) -> Option<[i64; 2]> {
+        let means = self.means();
+        let errors = [0, 1].map(|side| {
+            let runs = &self.0[side];
+            let squares: f64 = runs.iter().map(|value| (value - means[side]).powi(2)).sum();
+            (runs.len() > 1).then(|| (squares / (runs.len() - 1) as f64 / runs.len() as f64, (runs.len() - 1) as f64))
+        });
+        let [(a, degrees_a), (b, degrees_b)] = [errors[0]?, errors[1]?];
+        let (difference, squared) = (means[1] - means[0], a + b);
+        let reach = if squared > 0.0 {
+            let degrees = squared * squared / (a * a / degrees_a + b * b / degrees_b);
+            student_quantile(degrees, 1.0 - CONFIDENCE) * squared.sqrt()
+        } else {
+            0.0
+        };
+        Some([(difference - reach).round() as i64, (difference + reach).round() as i64])
+    }
 }
 
 impl Parts {
@@ -100,18 +163,12 @@ impl Parts {
         if sides.iter().any(|side| side.is_empty() || side.iter().any(|split| split.inputs == 0)) {
             return None;
         }
-        let mean = |value: &dyn Fn(&Split) -> u64| {
-            sides.map(|side| {
-                let each = side.iter().map(|split| value(split) as f64 / split.inputs as f64);
-                (each.sum::<f64>() / side.len() as f64).round() as i64
-            })
-        };
         let causes: BTreeSet<&Cause> = a.iter().chain(b).flat_map(|split| split.by_cause.keys()).collect();
         let mut rows: Vec<PartDifference> = causes
             .iter()
             .map(|cause| {
-                let ns = mean(&|split| split.by_cause.get(*cause).copied().unwrap_or(0));
-                PartDifference { cause: (*cause).clone(), ns }
+                let runs = OfRuns::new(sides, |split| split.by_cause.get(*cause).copied().unwrap_or(0));
+                PartDifference { cause: (*cause).clone(), ns: runs.mean_ns(), limits_ns: runs.limits_ns() }
             })
             .collect();
         // Of as unlike ones those that are most go first.
@@ -123,32 +180,93 @@ impl Parts {
             let own = split.by_cause.iter().filter(|(cause, _)| cause.kind == kind);
             own.fold(0, |sum: u64, (_, ns)| sum.saturating_add(*ns))
         };
-        let mut kinds: Vec<(String, [i64; 2])> =
-            names.iter().map(|kind| ((*kind).to_owned(), mean(&|split| of_kind(split, kind)))).collect();
-        kinds.sort_by_key(|(_, ns)| std::cmp::Reverse(more(*ns).unsigned_abs()));
-        let mean_ns = mean(&|split| split.latency_ns);
+        let difference = |kind: &&str| {
+            let runs = OfRuns::new(sides, |split| of_kind(split, kind));
+            KindDifference { kind: (*kind).to_owned(), ns: runs.mean_ns(), limits_ns: runs.limits_ns() }
+        };
+        let mut kinds: Vec<KindDifference> = names.iter().map(difference).collect();
+        kinds.sort_by_key(|kind| std::cmp::Reverse(more(kind.ns).unsigned_abs()));
+        let mean_ns = OfRuns::new(sides, |split| split.latency_ns).mean_ns();
         let inputs = sides.map(|side| side.iter().map(|split| split.inputs).sum());
         let mut parts = Parts { inputs, mean_ns, rows, rest_ns: [0; 2], kinds };
         parts.rest_ns = parts.largest(MAX_ROWS).1;
         Some(parts)
     }
 
-    /// The kinds of cause that make at least this share of the difference, in its direction: how much each makes, ns, the largest first;
-    /// with it the one cause that is two thirds of that and more, where there is one.
-    pub fn most(&self, share: f64) -> Vec<(&str, i64, Option<&PartDifference>)> {
+    /// What makes at least this share of the difference, in its direction, with limits that exclude zero, the largest first: of each kind
+    /// the one cause that is two thirds of it and more, where there is one, with what is its own alone, else all causes of the kind.
+    pub fn clear(&self, share: f64) -> Vec<ClearCause<'_>> {
         let whole = self.more_ns();
         let along = |ns: i64| ns.saturating_mul(whole.signum());
         let is_much = |ns: i64| whole != 0 && along(ns) as f64 >= share * along(whole) as f64;
-        let mut found: Vec<(&str, i64, Option<&PartDifference>)> = (self.kinds.iter())
-            .map(|(kind, ns)| (kind.as_str(), more(*ns)))
-            .filter(|(_, ns)| is_much(*ns))
-            .map(|(kind, ns)| {
-                let own = self.rows.iter().filter(|row| row.cause.kind == kind);
-                let one = own.max_by_key(|row| along(row.more_ns()));
-                (kind, ns, one.filter(|row| along(row.more_ns()).saturating_mul(3) >= along(ns).saturating_mul(2)))
-            })
+        let is_clear = |limits: Option<[i64; 2]>| limits.is_some_and(|[low, high]| low > 0 || high < 0);
+        let told = |kind: &'_ KindDifference| {
+            let own = self.rows.iter().filter(|row| row.cause.kind == kind.kind);
+            let one = own.max_by_key(|row| along(row.more_ns()));
+            let one =
+                one.filter(|row| along(row.more_ns()).saturating_mul(3) >= along(more(kind.ns)).saturating_mul(2));
+            one.map_or((more(kind.ns), kind.limits_ns, None), |one| (one.more_ns(), one.limits_ns, Some(&one.cause)))
+        };
+        let mut found: Vec<ClearCause<'_>> = (self.kinds.iter().map(|kind| (kind, told(kind))))
+            .filter(|(_, (ns, limits, _))| is_much(*ns) && is_clear(*limits))
+            .map(|(kind, (ns, _, one))| ClearCause { kind: &kind.kind, one, ns })
             .collect();
-        found.sort_by_key(|(_, ns, _)| std::cmp::Reverse(along(*ns)));
+        found.sort_by_key(|cause| std::cmp::Reverse(along(cause.ns)));
         found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run's inputs that spent so much on each of these, ns.
+    fn split(spent: &[(&str, &str, Option<Awaited>, u64)]) -> Split {
+        let mut split = Split { inputs: 1, latency_ns: spent.iter().map(|(.., ns)| ns).sum(), ..Split::default() };
+        for &(kind, name, not_seen, ns) in spent {
+            let (kind, name) = (kind.to_owned(), name.to_owned());
+            split.take(&InteractionPart { kind, name, not_seen, ns, ..InteractionPart::default() });
+        }
+        split
+    }
+
+    fn parts(a: &[Split], b: &[Split]) -> Parts {
+        let [a, b] = [a, b].map(|side| side.iter().collect::<Vec<_>>());
+        Parts::of(&a, &b).unwrap()
+    }
+
+    #[test]
+    fn a_name_has_its_own_amount_and_no_other_part() {
+        let run = |more: u64| {
+            split(&[("wait", "kworker/0:1", None, 5_000 + more), ("wait", "ender not seen", Some(Awaited::Ender), 800)])
+        };
+        let found = parts(&[split(&[]), split(&[]), split(&[])], &[run(0), run(10), run(20)]);
+        let clear = found.clear(0.25);
+        assert_eq!(clear.len(), 1, "{clear:?}");
+        assert_eq!((clear[0].one.unwrap().name.as_str(), clear[0].ns), ("kworker", 5_010));
+        let row = found.rows.iter().find(|row| row.cause.name == "kworker").unwrap();
+        assert_eq!(row.more_ns(), clear[0].ns);
+        // Where none has most of a kind it is the kind that is told, with all of it.
+        let both = || split(&[("io", "vda", None, 500), ("io", "vdb", None, 600)]);
+        let found = parts(&[split(&[]), split(&[]), split(&[])], &[both(), both(), both()]);
+        assert_eq!(found.clear(0.25), [ClearCause { kind: "io", one: None, ns: 1_100 }]);
+    }
+
+    #[test]
+    fn what_the_runs_do_not_agree_on_is_not_told() {
+        let none = || split(&[("own", "editor", None, 100)]);
+        let run = |disk: u64, lock: u64| {
+            split(&[("own", "editor", None, 100), ("io", "vda", None, disk), ("lock", "x", None, lock)])
+        };
+        // The lock makes half of the difference, in one run of three alone.
+        let found = parts(&[none(), none(), none()], &[run(1_000, 0), run(1_010, 3_000), run(990, 0)]);
+        let told: Vec<&str> = found.clear(0.25).iter().map(|cause| cause.kind).collect();
+        assert_eq!(told, ["io"]);
+        // One run a side shows nothing of what runs agree on.
+        assert!(parts(&[none()], &[run(1_000, 0)]).clear(0.25).is_empty());
+        // A share that is too small is not told either, however clear.
+        let found = parts(&[none(), none()], &[run(1_000, 200), run(1_000, 200)]);
+        assert_eq!(found.clear(0.25).len(), 1);
+        assert_eq!(found.rows[0].limits_ns, Some([1_000, 1_000]));
     }
 }

@@ -6,7 +6,7 @@ use crate::differences::Difference;
 use crate::error::Error;
 use crate::standing::Standing;
 use punctual_recording::{EndReason, InteractionDocument, START, agreeing, counted};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Where a side saw so much less of its inputs than the other, what it did not see may be what took long.
 const SEEN_APART: f64 = 0.02;
@@ -118,8 +118,25 @@ pub(super) fn notes(
             names.join(", ")
         ));
     }
-    notes.extend(standing.note(a.runs.len().min(b.runs.len()), is_paired).map(str::to_owned));
+    let fewest = a.runs.len().min(b.runs.len());
+    let alone = "one run of a side does not show how much runs differ: there are no limits and no verdict";
+    let note = if fewest == 1 { Some(alone) } else { standing.note(fewest, is_paired) };
+    notes.extend(note.map(str::to_owned));
     notes
+}
+
+/// How programs ended before the script was through.
+fn early_ends(label: &str, side: &InputSide) -> Vec<String> {
+    let mut ends: BTreeMap<String, u64> = BTreeMap::new();
+    for summary in side.runs.iter().map(|run| &run.summary).filter(|summary| summary.ended_early) {
+        let how = summary.exit_code.map_or_else(|| "by a signal".to_owned(), |code| format!("with code {code}"));
+        *ends.entry(how).or_default() += 1;
+    }
+    let told = ends.into_iter();
+    told.map(|(how, runs)| {
+        format!("{label}: in {} the program ended {how} before the script did", counted(runs, "run"))
+    })
+    .collect()
 }
 
 fn of_side(label: &str, side: &InputSide) -> Vec<String> {
@@ -138,6 +155,14 @@ fn of_side(label: &str, side: &InputSide) -> Vec<String> {
         let was = agreeing(before, "was", "were");
         notes.push(format!("{label}: {} {was} there before anybody looked, in no figure", counted(before, "input")));
     }
+    let without = side.runs.iter().filter(|run| run.summary.followed && !run.has_parts).count() as u64;
+    if without > 0 {
+        notes.push(format!(
+            "{label}: what the time went to is missing in {} (interaction_parts/): no causes are told",
+            counted(without, "recording")
+        ));
+    }
+    notes.extend(early_ends(label, side));
     let not_put_in = sum(|run| run.summary.not_put_in);
     if not_put_in > 0 {
         notes.push(format!("{label}: not put in: {} of the script", counted(not_put_in, "input")));

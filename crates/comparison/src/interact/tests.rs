@@ -41,7 +41,7 @@ fn figures(comparison: &InputComparison) -> Vec<(&Group, &FigureComparison)> {
 
 #[test]
 fn a_disk_is_found_and_named_and_nothing_else_is() {
-    for (pairs, standing) in [(1, Standing::TooFewRuns { more: [2, 2] }), (3, Standing::Systems)] {
+    for (pairs, standing) in [(2, Standing::TooFewRuns { more: [1, 1] }), (3, Standing::Systems)] {
         let found = compared(&sides(Process::Steady, 7, pairs, 10e6));
         assert_eq!((found.standing, found.outcome), (standing, InputOutcome::Worse));
         let different: Vec<&GroupComparison> = found.different().collect();
@@ -50,10 +50,9 @@ fn a_disk_is_found_and_named_and_nothing_else_is() {
         let figure = different[0].shown().unwrap();
         let [low, estimate, high] = figure.difference;
         assert!(low < 10e6 && 10e6 < high && low > 0.0 && low < estimate && estimate < high, "{figure:?}");
-        let most = figure.parts.as_ref().unwrap().most(0.5);
-        let (kind, ns, one) = most[0];
-        assert_eq!((kind, one.map(|one| one.cause.name.as_str())), ("io", Some("vda")));
-        assert!((8_000_000..12_000_000).contains(&ns), "{ns}");
+        let clear = figure.parts.as_ref().unwrap().clear(0.5);
+        assert_eq!((clear[0].kind, clear[0].one.map(|one| one.name.as_str())), ("io", Some("vda")), "{clear:?}");
+        assert!((8_000_000..12_000_000).contains(&clear[0].ns), "{clear:?}");
     }
 }
 
@@ -69,6 +68,43 @@ fn a_program_beside_itself_is_no_different() {
         }
     }
     assert!(comparisons == 100 && alarms <= 5, "{alarms} of {comparisons}");
+}
+
+#[test]
+fn one_run_a_side_claims_nothing() {
+    let (mut figures_met, mut needed) = (0, 0);
+    for seed in 0..20 {
+        let found = compared(&sides(Process::Runs(0.7), seed, 1, 50e6));
+        assert_eq!((found.outcome, found.has_limits()), (InputOutcome::NoDifference, false));
+        assert!(found.different().next().is_none() && found.labels.iter().all(|label| !label.is_different()));
+        for (_, figure) in figures(&found) {
+            assert_eq!((figure.has_limits, figure.outcome()), (false, None));
+            assert!(figure.parts.as_ref().is_none_or(|parts| parts.clear(0.0).is_empty()));
+            figures_met += 1;
+        }
+        needed += u64::from(found.runs_needed.is_some());
+    }
+    // What it takes is said all the same: it is a large difference.
+    assert!(figures_met >= 140 && needed == 20, "{figures_met} {needed}");
+}
+
+#[test]
+fn the_middle_is_told_where_the_slowest_decide_and_it_says_the_same() {
+    let found = compared(&sides(Process::Steady, 7, 4, 50e6));
+    let mut enter = found.kinds.into_iter().find(|kind| kind.group.kind == "enter").unwrap();
+    assert_eq!(enter.shown().unwrap().ratio.figure.key, MEDIAN.key);
+    // A p90 that shows the same, by which the verdict goes.
+    let mut further = enter.figures[0].clone();
+    further.ratio.figure = INPUT_FIGURES[1];
+    enter.figures.push(further);
+    enter.verdict.by = Some(1);
+    let told = |enter: &GroupComparison| {
+        (enter.decided().map(|one| one.ratio.figure.key), enter.shown().map(|one| one.ratio.figure.key))
+    };
+    assert_eq!(told(&enter), (Some("p90_ns"), Some("p50_ns")));
+    // Where the median leaves it open it is p90 that is told.
+    enter.figures[0].ratio.low = 0.9;
+    assert_eq!(told(&enter), (Some("p90_ns"), Some("p90_ns")));
 }
 
 #[test]
@@ -103,6 +139,26 @@ fn what_was_not_used_alike_is_not_compared() {
     assert_eq!(compare_inputs(a, &nothing).unwrap_err().to_string(), "after: there is no recording");
 }
 
+#[test]
+fn a_program_that_a_signal_ended_is_said() {
+    let mut sides = sides(Process::Steady, 1, 3, 0.0);
+    let ended = |exit_code| {
+        move |run: &mut InputRun| {
+            (run.summary.ended_early, run.summary.exit_code, run.summary.not_put_in) = (true, exit_code, 7);
+        }
+    };
+    sides[1].runs[..2].iter_mut().for_each(ended(None));
+    sides[1].runs[2..].iter_mut().for_each(ended(Some(3)));
+    let found = compared(&sides);
+    for note in [
+        "B: in 2 runs the program ended by a signal before the script did",
+        "B: in 1 run the program ended with code 3 before the script did",
+        "B: not put in: 21 inputs of the script",
+    ] {
+        assert!(found.notes.iter().any(|own| own == note), "{:?}", found.notes);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
@@ -130,8 +186,15 @@ proptest! {
                 parts.inputs.reverse();
                 parts.mean_ns.reverse();
                 parts.rest_ns.reverse();
-                parts.rows.iter_mut().for_each(|row| row.ns.reverse());
-                parts.kinds.iter_mut().for_each(|(_, ns)| ns.reverse());
+                let mirrored = |limits: Option<[i64; 2]>| limits.map(|[low, high]| [-high, -low]);
+                for row in &mut parts.rows {
+                    row.ns.reverse();
+                    row.limits_ns = mirrored(row.limits_ns);
+                }
+                for kind in &mut parts.kinds {
+                    kind.ns.reverse();
+                    kind.limits_ns = mirrored(kind.limits_ns);
+                }
                 parts
             });
             prop_assert_eq!(&one.parts, &turned);

@@ -311,6 +311,15 @@ pub fn read_interaction_document(recording: &Path) -> Result<Option<InteractionD
     read_document(&path, is_not, INTERACTIONS_SCHEMA, |document: &InteractionDocument| &document.schema)
 }
 
+/// The summary of a recording that is of inputs.
+///
+/// # Errors
+/// As [`read_interaction_document`], and [`ErrorKind::Invalid`] where there is none: it is written last.
+pub fn required_interaction_document(recording: &Path) -> Result<InteractionDocument> {
+    let what = "broke off before the summary of its inputs (interactions.json) was written, as on a full disk: nothing can be said of them";
+    read_interaction_document(recording)?.ok_or_else(|| Error::new(ErrorKind::Invalid, recording, what.to_owned()))
+}
+
 /// All inputs of a recording in order; at most [`MAX_INTERACTIONS`].
 ///
 /// # Errors

@@ -1,5 +1,6 @@
 //! The page of `punctual compare --html`: A beside B.
 
+use super::text::MAX_TOLD;
 use crate::NextStep;
 use crate::answer::value;
 use crate::compare::{CompareAnswer, factor, measure, verdict};
@@ -68,9 +69,13 @@ fn style_of(outcome: Outcome) -> usize {
 }
 
 pub(crate) fn row_of(name: String, ratio: &Ratio) -> IntervalRow {
+    // A limit that is none would make an axis on which nothing else can be told apart; without both there is nothing to draw.
+    let low = Some(ratio.low).filter(|low| *low > 1.0 / MAX_TOLD);
+    let high = Some(ratio.high).filter(|high| *high < MAX_TOLD);
+    let estimate = low.or(high).map(|_| ratio.estimate);
     IntervalRow {
         name,
-        interval: Interval { low: Some(ratio.low), estimate: Some(ratio.estimate), high: Some(ratio.high) },
+        interval: Interval { low, estimate, high },
         want: None,
         verdict: ratio.outcome().name().to_owned(),
         style: style_of(ratio.outcome()),

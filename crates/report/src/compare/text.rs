@@ -146,7 +146,7 @@ pub(super) fn value_of(quantiles: &Quantiles, ratio: &Ratio) -> Option<u64> {
 }
 
 /// A ratio that lies further from 1 than this is none that two sides of one machine have.
-const MAX_TOLD: f64 = 10_000.0;
+pub(super) const MAX_TOLD: f64 = 10_000.0;
 
 /// An interval of a ratio; `None` where it holds everything, so that nothing is known.
 pub(super) fn interval(ratio: &Ratio) -> Option<String> {

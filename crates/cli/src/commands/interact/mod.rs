@@ -10,7 +10,7 @@ use crate::progress::StepProgress;
 use crate::signals::Interrupted;
 use punctual_interact::script::{Script, default_for, names, shipped};
 use punctual_interact::{InteractPlan, PaceMode, Via, interact};
-use punctual_recording::{Document, InteractionDocument, Recording, read_interaction_document};
+use punctual_recording::{Document, InteractionDocument, Recording, required_interaction_document};
 use punctual_report::forecast::interarrival::InterarrivalRow;
 use punctual_report::interact::{
     InteractAnswer, InteractReport, KindLimit, Patience, interact_page, interact_trace, text,
@@ -136,7 +136,7 @@ pub(crate) fn report(
     interarrival: &[InterarrivalRow],
     output: Output,
 ) -> anyhow::Result<Option<u8>> {
-    let Some(summary) = read_interaction_document(path)? else { return Ok(None) };
+    let summary = required_interaction_document(path)?;
     let recording = Recording::open(path)?;
     let all = |limit: &punctual_recording::LimitSpec| KindLimit { kind: "all".to_owned(), limit: limit.clone() };
     let limits: Vec<KindLimit> = arguments.limit.iter().flat_map(|limits| limits.of_wakeups.iter().map(all)).collect();

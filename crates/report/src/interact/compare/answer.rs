@@ -10,6 +10,9 @@ use punctual_comparison::interact::{
 };
 use serde::Serialize;
 
+/// What is said where nothing can be.
+const NO_VERDICT: &str = "no verdict";
+
 /// The whole comparison.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -23,7 +26,7 @@ pub struct CompareInteractAnswer<'a> {
     outcome: &'static str,
     /// What the outcome is of: `systems`, or, where there is none, why (`too few runs`, `one side after the other`).
     standing: &'static str,
-    /// What these runs are beside each other, whether or not that is a verdict of the systems.
+    /// What these runs are beside each other, whether or not that is a verdict of the systems; `no verdict` where a side has one run.
     these_runs: &'static str,
     /// How many more runs of A a verdict takes at least.
     more_runs_a: usize,
@@ -54,9 +57,9 @@ impl<'a> CompareInteractAnswer<'a> {
             verdict: verdict(comparison),
             exit_code,
             next,
-            outcome: if comparison.standing == Standing::Systems { comparison.outcome.name() } else { "no verdict" },
+            outcome: if comparison.standing == Standing::Systems { comparison.outcome.name() } else { NO_VERDICT },
             standing: comparison.standing.name(),
-            these_runs: comparison.outcome.name(),
+            these_runs: if comparison.has_limits() { comparison.outcome.name() } else { NO_VERDICT },
             more_runs_a,
             more_runs_b,
             runs_needed: comparison.runs_needed,
@@ -115,7 +118,7 @@ struct GroupRow<'a> {
     inputs_b: u64,
     seen_a: u64,
     seen_b: u64,
-    /// What B is beside A, of this kind.
+    /// What B is beside A, of this kind; `no verdict` where a side has one run.
     verdict: &'static str,
     /// By which of the figures.
     decided_by: Option<&'static str>,
@@ -126,7 +129,7 @@ struct GroupRow<'a> {
 
 impl<'a> GroupRow<'a> {
     fn new(group: &'a GroupComparison) -> GroupRow<'a> {
-        let decided = group.verdict.by.and_then(|by| group.figures.get(by));
+        let has_limits = group.figures.iter().all(|figure| figure.has_limits);
         let [a, b] = group.sides;
         GroupRow {
             kind: &group.group.kind,
@@ -135,8 +138,8 @@ impl<'a> GroupRow<'a> {
             inputs_b: b.inputs,
             seen_a: a.seen,
             seen_b: b.seen,
-            verdict: group.verdict.outcome.name(),
-            decided_by: decided.map(|figure| figure.ratio.figure.name),
+            verdict: if has_limits { group.verdict.outcome.name() } else { NO_VERDICT },
+            decided_by: group.decided().map(|figure| figure.ratio.figure.name),
             figures: group.figures.iter().map(FigureRow::new).collect(),
             waiting: group.waiting.as_ref().map(FigureRow::new),
         }
@@ -153,30 +156,32 @@ struct FigureRow<'a> {
     a: u64,
     b: u64,
     difference: DifferenceInterval,
-    ratio: RatioRow,
+    /// `null` where a side has one run, which gives no limits.
+    ratio: Option<RatioRow>,
     /// What the inputs near the figure were spent on; `null` where that is not known of every run.
     parts: Option<PartsRow<'a>>,
 }
 
-/// B less A.
+/// B less A; without limits where a side has one run.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct DifferenceInterval {
-    low: i64,
+    low: Option<i64>,
     estimate: i64,
-    high: i64,
+    high: Option<i64>,
 }
 
 impl<'a> FigureRow<'a> {
     fn new(figure: &'a FigureComparison) -> FigureRow<'a> {
         let [low, estimate, high] = figure.difference.map(|value| value.round() as i64);
+        let limit = |limit: i64| figure.has_limits.then_some(limit);
         FigureRow {
             figure: figure.ratio.figure.name,
             unit: if is_share(figure) { "ns_per_s" } else { "ns" },
             a: figure.values[0].round() as u64,
             b: figure.values[1].round() as u64,
-            difference: DifferenceInterval { low, estimate, high },
-            ratio: RatioRow::new(&figure.ratio),
+            difference: DifferenceInterval { low: limit(low), estimate, high: limit(high) },
+            ratio: figure.has_limits.then(|| RatioRow::new(&figure.ratio)),
             parts: figure.parts.as_ref().map(PartsRow::new),
         }
     }
@@ -220,6 +225,10 @@ struct CauseRow<'a> {
     a_ns: i64,
     b_ns: i64,
     difference_ns: i64,
+    /// What the difference lies between with 95 % probability, by itself; `null` where a side has one run.
+    low_ns: Option<i64>,
+    /// The upper limit.
+    high_ns: Option<i64>,
 }
 
 impl<'a> CauseRow<'a> {
@@ -231,6 +240,8 @@ impl<'a> CauseRow<'a> {
             a_ns: part.ns[0],
             b_ns: part.ns[1],
             difference_ns: part.more_ns(),
+            low_ns: part.limits_ns.map(|[low, _]| low),
+            high_ns: part.limits_ns.map(|[_, high]| high),
         }
     }
 }

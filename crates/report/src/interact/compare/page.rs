@@ -1,8 +1,8 @@
 //! The page of a comparison of inputs: A beside B.
 
 use super::answer::CompareInteractAnswer;
-use super::text::{label_in_words, near_in_words};
-use super::verdict::{cause_in_words, difference, from_to, signed, value, verdict};
+use super::text::near_in_words;
+use super::verdict::{cause_in_words, difference, label_in_words, limits, signed, value, verdict};
 use crate::NextStep;
 use crate::answer::value as json;
 use crate::compare::{blind, context, differences_block, outcome, row_of};
@@ -32,7 +32,8 @@ pub fn interact_comparison_page(comparison: &InputComparison, a: &InputSide, b: 
             side.runs.iter().enumerate().map(move |(at, run)| (format!("{label}{}", at + 1), &run.document))
         })
         .collect();
-    let mut sections = vec![ratios(comparison), kinds(comparison)];
+    let mut sections: Vec<Section> = comparison.has_limits().then(|| ratios(comparison)).into_iter().collect();
+    sections.push(kinds(comparison));
     sections.extend(parts(comparison));
     sections.extend(labels(comparison));
     sections.push(sides(comparison, &runs));
@@ -86,24 +87,31 @@ fn figures_table<'a>(
 ) -> Table {
     let rows = groups.flat_map(|(name, group, figures)| {
         let row = move |figure: &FigureComparison| {
-            let [from, to] = from_to(figure).unwrap_or(["any", "any"].map(str::to_owned));
+            let limits = limits(figure).unwrap_or_else(|| if figure.has_limits { "any" } else { "-" }.to_owned());
             vec![
                 Value::text(format!("{name} {}", figure.ratio.figure.name)),
+                Value::text(difference(figure)),
+                Value::text(limits),
                 Value::text(value(figure, 0)),
                 Value::text(value(figure, 1)),
-                Value::text(difference(figure)),
-                Value::text(from),
-                Value::text(to),
-                outcome(figure.ratio.outcome()),
+                figure.outcome().map_or_else(|| Value::text("-"), outcome),
                 Value::Count(Some(group.sides[0].seen)),
                 Value::Count(Some(group.sides[1].seen)),
             ]
         };
         figures.into_iter().map(row).collect::<Vec<_>>()
     });
-    let numbers = ["A", "B", "B − A", "from", "to"].map(Column::numbers);
-    let columns = [Column::words("input")].into_iter().chain(numbers);
-    let columns = columns.chain([Column::words("B is"), Column::numbers("seen A"), Column::numbers("B")]).collect();
+    // What a narrow screen has no room for is last: limits are words, which wrap at their spaces.
+    let columns = vec![
+        Column::words("input"),
+        Column::numbers("B − A"),
+        Column::words("limits"),
+        Column::numbers("A"),
+        Column::numbers("B"),
+        Column::words("B is"),
+        Column::numbers("seen A"),
+        Column::numbers("B"),
+    ];
     Table { caption: caption.to_owned(), columns, rows: rows.collect() }
 }
 
@@ -143,7 +151,7 @@ fn parts(comparison: &InputComparison) -> Option<Section> {
     (!blocks.is_empty()).then(|| Section {
         id: "parts".into(),
         title: "What the difference was spent on".into(),
-        lead: "Means over the inputs near the figure that decided, else near the median; they add up to what these inputs took.".into(),
+        lead: "Means over the inputs near the median, or near the figure that decided where the median leaves it open; they add up to what these inputs took.".into(),
         blocks,
     })
 }

@@ -1,6 +1,6 @@
 //! A comparison of inputs as text for people.
 
-use super::verdict::{cause_in_words, difference, limits, signed, value, verdict};
+use super::verdict::{cause_in_words, difference, label_in_words, limits, signed, value, verdict};
 use crate::compare::difference_table;
 use crate::idle::percent;
 use crate::layout::{counted, fitting, table};
@@ -26,7 +26,8 @@ pub fn interact_comparison_text(comparison: &InputComparison) -> String {
     }
     let _ = writeln!(
         text,
-        "\nFrom input to seen by kind of input; all limits of B - A hold at once with 95 % probability\n\n{}",
+        "\nFrom input to seen by kind of input{}\n\n{}",
+        if comparison.has_limits() { "; all limits of B - A hold at once with 95 % probability" } else { "" },
         figures_table(
             &comparison.kinds,
             |group| group.group.kind.clone(),
@@ -40,7 +41,8 @@ pub fn interact_comparison_text(comparison: &InputComparison) -> String {
     if !comparison.labels.is_empty() {
         let _ = writeln!(
             text,
-            "\nBy what was typed often enough; their limits hold at once by themselves and decide nothing\n\n{}",
+            "\nBy what was typed often enough{}\n\n{}",
+            if comparison.has_limits() { "; their limits hold at once by themselves and decide nothing" } else { "" },
             figures_table(&comparison.labels[..comparison.labels.len().min(LABELS)], label_in_words, |group| {
                 group.shown().into_iter().collect()
             })
@@ -52,12 +54,6 @@ pub fn interact_comparison_text(comparison: &InputComparison) -> String {
         let _ = writeln!(text, "\nWhat else differs\n\n{}", difference_table(&comparison.differences));
     }
     text
-}
-
-/// `key a`.
-pub(super) fn label_in_words(group: &GroupComparison) -> String {
-    let typed = group.group.label.as_deref().unwrap_or_default();
-    format!("{} {}", group.group.kind, fitting(if typed == " " { "space" } else { typed }, 20))
 }
 
 fn side_line(side: &InputSummary) -> String {
@@ -93,8 +89,8 @@ fn figures_table(
                     value(figure, 0),
                     value(figure, 1),
                     difference(figure),
-                    limits(figure).unwrap_or_else(|| "any".to_owned()),
-                    figure.ratio.outcome().name().to_owned(),
+                    limits(figure).unwrap_or_else(|| if figure.has_limits { "any" } else { "-" }.to_owned()),
+                    figure.outcome().map_or("-", |outcome| outcome.name()).to_owned(),
                 ]
             })
             .collect();
@@ -103,7 +99,7 @@ fn figures_table(
     table(&["input", "seen", "", "A", "B", "B - A", "limits", "B is"], 3..6, rows)
 }
 
-/// What the inputs near the figure that decided were spent on.
+/// What the inputs near the figure that is told were spent on.
 fn parts(text: &mut String, kind: &GroupComparison) {
     let Some((figure, parts)) = kind.shown().and_then(|shown| Some((shown, shown.parts.as_ref()?))) else { return };
     let near = near_in_words(figure.ratio.figure.level);

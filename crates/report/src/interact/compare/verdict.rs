@@ -2,32 +2,42 @@
 
 use super::super::model::Spent;
 use crate::compare::wanting;
-use crate::layout::shortened;
+use crate::layout::{fitting, shortened};
 use punctual_blame::Kind;
 use punctual_comparison::interact::{
     Cause, FigureComparison, GroupComparison, InputComparison, InputOutcome, Parts, WAITING,
 };
-use punctual_comparison::{Outcome, Standing};
+use punctual_comparison::{Outcome, Standing, WORTH_THE_NAME};
 use punctual_recording::{InteractionPart, START, agreeing, counted, format_ns};
 
 /// Kinds of which the verdict speaks.
 const SPOKEN: usize = 3;
+/// Keys by themselves of which it speaks where no kind differs.
+const SPOKEN_LABELS: usize = 2;
 /// A cause's words are shown up to this length, characters: a recording that was forged has names of any.
 const MAX_SHOWN: usize = 48;
 /// A cause that makes a smaller share of the difference is not told, and of the others so many.
-const WORTH_TELLING: f64 = 0.15;
+const WORTH_TELLING: f64 = 0.25;
 const TOLD: usize = 2;
+/// Where what is told makes less of it than this, that is said.
+const NEARLY_ALL: f64 = 0.75;
+/// ns a second.
+const ALL_OF_THE_TIME: f64 = 1e9;
 /// Limits further from each other than that are none.
 const MAX_TOLD: f64 = 10_000.0;
+/// The limits of a figure further out are told too where they are so many times as wide as the median's.
+const WIDE: f64 = 2.0;
 
 /// The verdict. *Worse* and *better* stand in it only of systems.
 pub(super) fn verdict(comparison: &InputComparison) -> String {
     let mut words = beginning(comparison).to_owned();
     let different: Vec<&GroupComparison> = comparison.different().collect();
-    if different.is_empty() {
+    if !comparison.has_limits() {
+        words += &what_they_had(comparison);
+    } else if different.is_empty() {
         words += &no_difference(comparison);
     }
-    let told: Vec<String> = different.iter().take(SPOKEN).map(|kind| of_kind(kind)).collect();
+    let told: Vec<String> = different.iter().take(SPOKEN).map(|kind| of_group(kind)).collect();
     words += &told.join("; ");
     if different.len() > SPOKEN {
         let more = (different.len() - SPOKEN) as u64;
@@ -51,58 +61,138 @@ fn beginning(comparison: &InputComparison) -> &'static str {
     }
 }
 
-fn no_difference(comparison: &InputComparison) -> String {
-    let words = match comparison.standing {
-        Standing::Systems => "No kind of input differs by what these data can show",
-        _ => "no kind of input differs by what they can show",
-    };
-    let nearest = comparison.nearest();
-    let fits = nearest.and_then(|kind| Some((kind, kind.shown()?)));
-    let fits = fits.map(|(kind, figure)| {
-        format!(
-            ": the {} of {} is {} on A and {} on B{}",
-            figure.ratio.figure.name,
-            kind.group.kind,
-            value(figure, 0),
-            value(figure, 1),
-            limits(figure).map(|limits| format!(", and anything from {limits} would fit")).unwrap_or_default()
-        )
+/// What single runs had, which is no difference of the programs: the kinds furthest apart first.
+fn what_they_had(comparison: &InputComparison) -> String {
+    let shown = comparison.kinds.iter().filter_map(|kind| Some((kind, kind.shown()?)));
+    let mut shown: Vec<(&GroupComparison, &FigureComparison)> = shown.collect();
+    let far = |figure: &FigureComparison| figure.ratio.estimate.ln().abs();
+    shown.sort_by(|(_, one), (_, other)| far(other).total_cmp(&far(one)));
+    let told = shown.iter().take(SPOKEN).map(|(kind, figure)| {
+        format!("{} {} with B and {} with A", is(kind, figure), value(figure, 1), value(figure, 0))
     });
-    words.to_owned() + &fits.unwrap_or_default()
+    told.collect::<Vec<_>>().join(", ")
 }
 
-/// `enter is slower: 12.1 ms instead of 2.30 ms (median; 95 %: +9.10 ms to +10.4 ms)`, and because of what.
-fn of_kind(kind: &GroupComparison) -> String {
-    let Some(figure) = kind.shown() else { return String::new() };
-    let slower = kind.verdict.outcome == Outcome::Worse;
-    let name = if kind.group.kind == START { "the start" } else { &kind.group.kind };
-    let mut words = format!(
-        "{} is {}: {} instead of {} ({}{})",
-        shortened(name, MAX_SHOWN),
-        if slower { "slower" } else { "faster" },
-        value(figure, 1),
-        value(figure, 0),
-        figure.ratio.figure.name,
-        limits(figure).map(|limits| format!("; 95 %: {limits}")).unwrap_or_default()
-    );
-    if let Some(because) = figure.parts.as_ref().and_then(because) {
-        words += &because;
+/// `the median of key is`.
+fn is(group: &GroupComparison, figure: &FigureComparison) -> String {
+    if group.group.kind == START {
+        return "the start took".to_owned();
+    }
+    format!("the {} of {} is", figure.ratio.figure.name, shortened(&name(group), MAX_SHOWN))
+}
+
+fn no_difference(comparison: &InputComparison) -> String {
+    let mut words = match comparison.standing {
+        Standing::Systems => "No kind of input differs by what these data can show",
+        _ => "no kind of input differs by what they can show",
+    }
+    .to_owned();
+    let nearest = comparison.nearest();
+    if let Some((kind, figure)) = nearest.and_then(|kind| Some((kind, kind.shown()?))) {
+        let [a, b] = [0, 1].map(|side| value(figure, side));
+        words += &format!(": {} {a} on A and {b} on B{}", is(kind, figure), what_would_fit(kind, figure));
+    }
+    let labels: Vec<&GroupComparison> = comparison.labels.iter().filter(|label| label.is_different()).collect();
+    let told: Vec<String> = labels.iter().take(SPOKEN_LABELS).map(|label| of_group(label)).collect();
+    if !told.is_empty() {
+        words += &format!("; but by itself {}", told.join(", and "));
+    }
+    if labels.len() > SPOKEN_LABELS {
+        let more = (labels.len() - SPOKEN_LABELS) as u64;
+        words += &format!("; {} more {}", counted(more, "key"), agreeing(more, "differs", "differ"));
     }
     words
 }
 
-/// What most of the difference was spent on: ` because of input or output: vda (+9.60 of +9.80 ms)`.
-fn because(parts: &Parts) -> Option<String> {
-    let most = parts.most(WORTH_TELLING);
-    let (_, largest, _) = most.first()?;
-    let more = parts.more_ns();
-    let how = if *largest as f64 / more as f64 >= 0.5 { "because of" } else { "the largest part" };
-    let told = most.iter().take(TOLD).enumerate().map(|(at, (kind, ns, one))| {
-        let on = one.map_or_else(|| kind_in_words(kind), |one| cause_in_words(&one.cause));
-        let of = if at == 0 { format!(" of {}", signed(more as f64)) } else { String::new() };
-        format!("{} ({}{of})", shortened(&on, MAX_SHOWN), signed(*ns as f64))
+/// What of a kind that does not differ is left open, and by which rule it does not.
+fn what_would_fit(kind: &GroupComparison, figure: &FigureComparison) -> String {
+    let fits = limits(figure).map_or_else(|| "anything".to_owned(), |limits| format!("anything from {limits}"));
+    let mut words = format!(", and {fits} would fit");
+    let width = |figure: &FigureComparison| (figure.ratio.high / figure.ratio.low).ln();
+    let wide = kind.figures.iter().rfind(|further| width(further) >= WIDE * width(figure));
+    if let Some(further) = wide {
+        let fits = limits(further).map_or_else(|| "anything".to_owned(), |limits| format!("from {limits}"));
+        words += &format!(" (of its {} {fits})", further.ratio.figure.name);
+    }
+    if figure.outcome().is_some_and(|outcome| outcome != Outcome::NoDifference) {
+        words += ", but of its slowest it is the other way round";
+    } else if figure.ratio.low > 1.0 || figure.ratio.high < 1.0 {
+        words += &format!(", of which less than {} counts as no difference", smallest(figure));
+    }
+    words
+}
+
+/// From which on a difference counts: `5 %`, of short times `250 ns`.
+fn smallest(figure: &FigureComparison) -> String {
+    if figure.ratio.same_within > WORTH_THE_NAME {
+        return format_ns((figure.values[0].min(figure.values[1]) * (figure.ratio.same_within - 1.0)).round() as u64);
+    }
+    format!("{:.0} %", (WORTH_THE_NAME - 1.0) * 100.0)
+}
+
+/// `enter is slower: 12.1 ms instead of 2.30 ms (median; 95 %: +9.10 ms to +10.4 ms)`, and because of what.
+fn of_group(group: &GroupComparison) -> String {
+    let Some(figure) = group.shown() else { return String::new() };
+    let is_start = group.group.kind == START;
+    let name = if is_start { "the start".to_owned() } else { name(group) };
+    let mut about = Vec::new();
+    about.extend((!is_start).then(|| figure.ratio.figure.name.to_owned()));
+    about.extend(limits(figure).map(|limits| format!("95 %: {limits}")));
+    // What decides is said too where the middle is told.
+    let further = group.decided().filter(|decided| decided.ratio.figure.key != figure.ratio.figure.key);
+    about.extend(further.map(|further| {
+        format!("{} {} instead of {}", further.ratio.figure.name, value(further, 1), value(further, 0))
+    }));
+    let mut words = format!(
+        "{} is {}: {} instead of {}",
+        shortened(&name, MAX_SHOWN),
+        if group.verdict.outcome == Outcome::Worse { "slower" } else { "faster" },
+        value(figure, 1),
+        value(figure, 0),
+    );
+    if !about.is_empty() {
+        words += &format!(" ({})", about.join("; "));
+    }
+    if let Some(parts) = &figure.parts {
+        words += &because(parts);
+    }
+    words
+}
+
+/// What a good share of the difference was clearly spent on: ` because of input or output: vda (+9.60 ms of +9.80 ms)`.
+fn because(parts: &Parts) -> String {
+    let (clear, whole) = (parts.clear(WORTH_TELLING), parts.more_ns());
+    let Some(largest) = clear.first() else {
+        return ", because of nothing that is clear by itself".to_owned();
+    };
+    let share = |ns: i64| ns as f64 / whole as f64;
+    let how = if share(largest.ns) >= 0.5 { "because of" } else { "the largest part" };
+    let told = clear.iter().take(TOLD).enumerate().map(|(at, cause)| {
+        let on = cause.one.map_or_else(|| kind_in_words(cause.kind), cause_in_words);
+        let of = match at {
+            0 if share(cause.ns) > 1.0 => {
+                let others = if whole < 0 { "more" } else { "less" };
+                format!(", others {others}: {} in all", signed(whole as f64))
+            }
+            0 => format!(" of {}", signed(whole as f64)),
+            _ => String::new(),
+        };
+        format!("{} ({}{of})", shortened(&on, MAX_SHOWN), signed(cause.ns as f64))
     });
-    Some(format!(", {how} {}", told.collect::<Vec<_>>().join(" and ")))
+    let told_ns: f64 = clear.iter().take(TOLD).map(|cause| share(cause.ns)).sum();
+    let rest = if told_ns < NEARLY_ALL { "; the rest is small or not clear" } else { "" };
+    format!(", {how} {}{rest}", told.collect::<Vec<_>>().join(" and "))
+}
+
+/// `key`, or `key a` of what was typed.
+fn name(group: &GroupComparison) -> String {
+    group.group.label.as_ref().map_or_else(|| group.group.kind.clone(), |_| label_in_words(group))
+}
+
+/// `key a`.
+pub(super) fn label_in_words(group: &GroupComparison) -> String {
+    let typed = group.group.label.as_deref().unwrap_or_default();
+    format!("{} {}", group.group.kind, fitting(if typed == " " { "space" } else { typed }, 20))
 }
 
 /// All of a kind of cause, whoever had it.
@@ -141,24 +231,126 @@ fn amount(figure: &FigureComparison, difference: f64) -> String {
         return signed(difference);
     }
     let sign = if difference < 0.0 { '-' } else { '+' };
-    format!("{sign}{}", percent(difference.abs()))
+    // No more than all of the time can be waited, or what inputs that overlap did wait.
+    let most = figure.values.iter().fold(ALL_OF_THE_TIME, |most, value| most.max(*value));
+    format!("{sign}{}", percent(difference.abs().min(most)))
 }
 
 /// `+9.10 ms to +10.4 ms`; `None` where anything would fit.
 pub(super) fn limits(figure: &FigureComparison) -> Option<String> {
-    from_to(figure).map(|[from, to]| format!("{from} to {to}"))
-}
-
-/// The two limits.
-pub(super) fn from_to(figure: &FigureComparison) -> Option<[String; 2]> {
     let ratio = &figure.ratio;
-    let is_told = ratio.low > 1.0 / MAX_TOLD && ratio.high < MAX_TOLD;
+    let is_told = figure.has_limits && ratio.low > 1.0 / MAX_TOLD && ratio.high < MAX_TOLD;
     let [low, _, high] = figure.difference;
-    is_told.then(|| [low, high].map(|limit| amount(figure, limit)))
+    is_told.then(|| format!("{} to {}", amount(figure, low), amount(figure, high)))
 }
 
 /// `+9.60 ms`.
 pub(super) fn signed(ns: f64) -> String {
     let sign = if ns < 0.0 { '-' } else { '+' };
     format!("{sign}{}", format_ns(ns.abs() as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_comparison::interact::{GroupSide, INPUT_FIGURES, KindDifference, MEDIAN, PartDifference};
+    use punctual_comparison::{Figure, Ratio, Verdict};
+
+    /// A figure of 10 ms on A with these limits of the ratio.
+    fn figure(figure: Figure, low: f64, estimate: f64, high: f64) -> FigureComparison {
+        let ratio = Ratio { figure, low, estimate, high, same_within: WORTH_THE_NAME, p: 1.0, findable: 2.0 };
+        let a = 10e6;
+        FigureComparison {
+            values: [a, a * estimate],
+            ratio,
+            difference: [low, estimate, high].map(|ratio| a * (ratio - 1.0)),
+            has_limits: true,
+            parts: None,
+        }
+    }
+
+    fn group(kind: &str, figures: Vec<FigureComparison>, outcome: Outcome, by: Option<usize>) -> GroupComparison {
+        GroupComparison {
+            group: punctual_comparison::interact::Group { kind: kind.to_owned(), label: None },
+            sides: [GroupSide::default(); 2],
+            figures,
+            waiting: None,
+            verdict: Verdict { outcome, by },
+        }
+    }
+
+    /// What each cause took more on B, with limits as far from it as is said, ms; and on the whole.
+    fn parts(whole: i64, causes: &[(&str, &str, i64, i64)]) -> Parts {
+        let ms = 1_000_000;
+        let limits = |ns: i64, reach: i64| Some([(ns - reach) * ms, (ns + reach) * ms]);
+        let row = |&(kind, name, more, reach): &(&str, &str, i64, i64)| PartDifference {
+            cause: Cause { kind: kind.to_owned(), name: name.to_owned(), not_seen: None },
+            ns: [0, more * ms],
+            limits_ns: limits(more, reach),
+        };
+        let kind = |&(kind, _, more, reach): &(&str, &str, i64, i64)| KindDifference {
+            kind: kind.to_owned(),
+            ns: [0, more * ms],
+            limits_ns: limits(more, reach),
+        };
+        Parts {
+            mean_ns: [0, whole * ms],
+            rows: causes.iter().map(row).collect(),
+            kinds: causes.iter().map(kind).collect(),
+            ..Parts::default()
+        }
+    }
+
+    #[test]
+    fn causes_are_told_with_their_own_amounts_as_far_as_they_are_clear() {
+        let disk = ("io", "vda", 20, 4);
+        let told = [
+            (parts(26, &[disk, ("io2", "x", 3, 1)]), ", because of input or output: vda (+20.0 ms of +26.0 ms)"),
+            (
+                parts(40, &[disk]),
+                ", because of input or output: vda (+20.0 ms of +40.0 ms); the rest is small or not clear",
+            ),
+            (parts(26, &[disk, ("own", "editor", 8, 9)]), ", because of input or output: vda (+20.0 ms of +26.0 ms)"),
+            (parts(18, &[disk]), ", because of input or output: vda (+20.0 ms, others less: +18.0 ms in all)"),
+            (parts(20, &[("io", "vda", 20, 30)]), ", because of nothing that is clear by itself"),
+        ];
+        for (parts, words) in &told {
+            assert_eq!(because(parts), *words);
+        }
+        let two = because(&parts(30, &[disk, ("own", "editor", 9, 1)]));
+        assert!(two.ends_with(" and the work of editor (+9.00 ms)"), "{two}");
+    }
+
+    #[test]
+    fn what_is_left_open_is_said_of_the_slowest_too_and_by_which_rule() {
+        let open = |figures: Vec<FigureComparison>| {
+            let group = group("key", figures, Outcome::NoDifference, None);
+            what_would_fit(&group, &group.figures[0])
+        };
+        let [median, p90, _] = INPUT_FIGURES;
+        let close = figure(median, 0.9, 1.0, 1.1);
+        assert_eq!(open(vec![close.clone()]), ", and anything from -1.00 ms to +1.00 ms would fit");
+        let wide = open(vec![close, figure(p90, 0.2, 1.0, 6.0)]);
+        assert!(wide.ends_with(" would fit (of its p90 from -8.00 ms to +50.0 ms)"), "{wide}");
+        let small = open(vec![figure(median, 0.7, 0.9, 0.97)]);
+        assert!(small.ends_with(" would fit, of which less than 5 % counts as no difference"), "{small}");
+        let other_way = open(vec![figure(median, 1.2, 1.3, 1.4), figure(p90, 0.5, 0.6, 1.1)]);
+        assert!(other_way.ends_with(", but of its slowest it is the other way round"), "{other_way}");
+    }
+
+    #[test]
+    fn what_is_told_is_said_in_words_that_fit_it() {
+        let [median, p90, _] = INPUT_FIGURES;
+        let both = vec![figure(median, 1.2, 1.3, 1.4), figure(p90, 2.0, 3.0, 9.0)];
+        assert_eq!(
+            of_group(&group("key", both, Outcome::Worse, Some(1))),
+            "key is slower: 13.0 ms instead of 10.0 ms (median; 95 %: +2.00 ms to +4.00 ms; p90 30.0 ms instead of 10.0 ms)"
+        );
+        let start = group(START, vec![figure(MEDIAN, 1.2, 1.3, 1.4)], Outcome::Worse, Some(0));
+        assert_eq!(of_group(&start), "the start is slower: 13.0 ms instead of 10.0 ms (95 %: +2.00 ms to +4.00 ms)");
+        assert_eq!(is(&start, &start.figures[0]), "the start took");
+        // Nobody waits for more than all of the time.
+        let waiting = figure(WAITING, 0.5, 2.0, 345.0);
+        assert_eq!(limits(&waiting).as_deref(), Some("-0.50 % to +100.00 %"));
+    }
 }
