@@ -342,3 +342,21 @@ pub(crate) fn differences_block(differences: &[Difference]) -> Block {
     let columns = ["what", "of", "A", "B"].map(Column::words).into();
     Block::Table(Table { caption: "What else differs".into(), columns, rows: differences.iter().map(row).collect() })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_that_is_none_makes_no_axis() {
+        let row = |low: f64, high: f64| {
+            let ratio =
+                Ratio { figure: FIGURES[0], low, estimate: 1.5, high, same_within: 1.05, p: 1.0, findable: 2.0 };
+            row_of("total".to_owned(), &ratio).interval
+        };
+        let whole = |low, estimate, high| Interval { low, estimate, high };
+        assert_eq!(row(0.5, 4.0), whole(Some(0.5), Some(1.5), Some(4.0)));
+        assert_eq!(row(0.5, 1e15), whole(Some(0.5), Some(1.5), None));
+        assert_eq!(row(1e-11, 1e15), whole(None, None, None));
+    }
+}
