@@ -66,8 +66,8 @@ pub mod episode {
 }
 
 pub use activations::files::{
-    ACTIVATIONS_SCHEMA, ActivationDocument, ActivationRow, ActivationWriter, DecodedSummary, DeviceSummary, OwnSummary,
-    for_each_activation, read_activation_document,
+    ACTIVATIONS_SCHEMA, ActivationDocument, ActivationRow, ActivationWriter, DecodedSummary, DeviceSummary, OwnEnd,
+    OwnSummary, for_each_activation, read_activation_document,
 };
 pub use document::asked::Asked;
 pub use document::contents::{

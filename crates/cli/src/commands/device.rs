@@ -101,7 +101,11 @@ fn run_devices(specs: &[String], how: &HowArguments, output: Output) -> anyhow::
     let code = u8::from(failed).max(super::load_exit_code([&outcome.document], how.ignore_failure));
     let run = shown(&outcome);
     let next = punctual_report::after_device(&run, &punctual_load::names());
-    print_run(&run, &next, output, None, code);
+    let reason = (outcome.document.ended.as_ref()).filter(|_| failed).and_then(|ended| ended.detail.as_deref());
+    print_run(&run, &next, output, reason, code);
+    if let (Some(reason), false) = (reason, output.json) {
+        output::say(&format!("error: {}", punctual_recording::printable(reason)));
+    }
     Ok(code)
 }
 
@@ -151,6 +155,9 @@ fn part(catalogue: &Catalogue, spec: &str, how: &HowArguments, users: Option<&Ow
         return Err(Usage("every phase but the last needs its time, such as 90@8kHz:5s".to_owned()));
     }
     let profile = catalogue.parse_spec(spec).map_err(|error| Usage(error.to_string()))?;
+    if users.is_some() && profile.compute_ns == 0 {
+        return Err(Usage("compute= is the budget of a block: give work of your own more than 0".to_owned()));
+    }
     let work = match users {
         Some(users) => DeviceWork::Own(users.clone()),
         None => work(&profile, catalogue, how)?,

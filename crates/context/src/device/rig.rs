@@ -297,10 +297,13 @@ impl Rig {
     }
 
     /// A device whose own work's process has ended, and why.
-    pub fn ended(&self) -> Option<(usize, Ended)> {
-        let ended = |tally: &Arc<Tally>| tally.counts().ended;
+    pub fn ended(&self) -> Option<(usize, Ended, u64)> {
+        let ended = |tally: &Arc<Tally>| tally.ended();
         let mut devices = self.devices.iter().enumerate();
-        devices.find_map(|(index, device)| Some((index, device.tally.as_ref().and_then(ended)?)))
+        devices.find_map(|(index, device)| {
+            let (ended, block) = device.tally.as_ref().and_then(ended)?;
+            Some((index, ended, block))
+        })
     }
 
     /// Why nothing of what was to come of a device came, by the programs' own count; `None` where something did.

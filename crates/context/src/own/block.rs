@@ -37,6 +37,8 @@ pub struct OwnCounts {
     pub refused: u64,
     /// Why its process ended before the run did.
     pub ended: Option<Ended>,
+    /// The number of the block that it was at then.
+    pub ended_block: u64,
     /// What it gave to the device last.
     pub output: [i64; OUTPUTS],
     /// Of its output and its state, FNV-1a over their numbers: the same blocks give the same on every machine.
@@ -52,6 +54,8 @@ pub enum Ended {
     Signal(i32),
     /// It ended by itself, or in a way that is not known.
     Exit,
+    /// It wrote to the line to its device, or read from it.
+    Meddled,
 }
 
 impl Block {
@@ -80,7 +84,11 @@ impl std::fmt::Display for Ended {
             Ended::Signal(libc::SIGILL) => {
                 write!(formatter, "it came to an instruction that is none, and the kernel killed it")
             }
+            Ended::Signal(libc::SIGKILL) => {
+                write!(formatter, "signal 9 killed it, as the kernel does at a system call that work may not make")
+            }
             Ended::Signal(number) => write!(formatter, "signal {number} killed it"),
+            Ended::Meddled => write!(formatter, "it read or wrote the line over which it is handed its blocks"),
             Ended::Exit => write!(formatter, "it ended by itself"),
         }
     }

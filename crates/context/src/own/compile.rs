@@ -1,7 +1,9 @@
 //! Compiles a user's C. Nothing is written anywhere: the text goes in through a pipe, the object comes out through one.
 
+use super::directives;
 use super::{HEADER, HEADER_NAME, OwnWork, refuse};
 use punctual_kernel::Refused;
+use rustix::fs::{MemfdFlags, SealFlags};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -29,7 +31,8 @@ pub(super) fn for_processor(work: &OwnWork) -> Result<File, Refused> {
     let no_source = || refuse(name, "a thread runs the processor's own code: give FILE.c, or --context irq");
     let source = work.source.as_ref().ok_or_else(no_source)?;
     let object = compile(name, source, &["-fPIC"])?;
-    let memory = |name: &str| rustix::fs::memfd_create(name, rustix::fs::MemfdFlags::CLOEXEC).map(File::from);
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let memory = |name: &str| rustix::fs::memfd_create(name, flags).map(File::from);
     let failed = |error: std::io::Error| refuse(name, punctual_kernel::plain(&error));
     let mut input = memory("punctual-object").map_err(|error| failed(error.into()))?;
     let library = memory("punctual-library").map_err(|error| failed(error.into()))?;
@@ -41,16 +44,21 @@ pub(super) fn for_processor(work: &OwnWork) -> Result<File, Refused> {
         .stderr(Stdio::null())
         .status();
     match linked {
-        Ok(status) if status.success() => Ok(library),
+        Ok(status) if status.success() => {
+            let sealed = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL;
+            rustix::fs::fcntl_add_seals(&library, sealed).map_err(|error| failed(error.into()))?;
+            Ok(library)
+        }
         Ok(_) => Err(refuse(name, "ld does not link it for this processor")),
         Err(error) => Err(failed(error)),
     }
 }
 
 fn compile(name: &str, source: &str, kind: &[&str]) -> Result<Vec<u8>, Refused> {
+    let text = whole(name, source).map_err(|reason| refuse(name, reason))?;
     let child = Command::new("clang")
         .args(kind)
-        .args(["-O2", "-std=gnu11", "-ffreestanding", "-fno-ident", "-nostdinc"])
+        .args(["-O2", "-std=gnu11", "-ffreestanding", "-fno-finite-loops", "-fno-ident", "-nostdinc"])
         .args(["-w", "-Werror=implicit-function-declaration", "-Werror=incompatible-pointer-types"])
         .args(["-fno-color-diagnostics", "-fno-caret-diagnostics", "-x", "c", "-c", "-", "-o", "-"])
         .stdin(Stdio::piped())
@@ -61,23 +69,14 @@ fn compile(name: &str, source: &str, kind: &[&str]) -> Result<Vec<u8>, Refused> 
         let reason = punctual_kernel::plain(&error);
         refuse(name, format!("clang compiles it, and cannot be run ({reason}): install clang, or give a FILE.bpf.o"))
     })?;
-    let (object, said, succeeded) = talk(child, whole(name, source)).map_err(|reason| refuse(name, reason))?;
-    if succeeded { Ok(object) } else { Err(refuse(name, first_error(&said))) }
+    let (object, said, succeeded) = talk(child, text).map_err(|reason| refuse(name, reason))?;
+    if succeeded { Ok(object) } else { Err(refuse(name, first_error(name, &said))) }
 }
 
 /// The header and the text behind it, lines counted as they are in each.
-fn whole(name: &str, source: &str) -> String {
-    let includes = |line: &str| {
-        let line = line.trim_start();
-        line.strip_prefix('#')
-            .is_some_and(|line| line.trim_start().starts_with("include") && line.contains(HEADER_NAME))
-    };
-    let mut text = format!("# 1 \"{HEADER_NAME}\"\n{HEADER}\n# 1 \"{}\"\n", name.replace(['"', '\\', '\n'], "?"));
-    for line in source.lines() {
-        text.push_str(if includes(line) { "" } else { line });
-        text.push('\n');
-    }
-    text
+fn whole(name: &str, source: &str) -> Result<String, String> {
+    let text = directives::without_header(source)?;
+    Ok(format!("# 1 \"{HEADER_NAME}\"\n{HEADER}\n# 1 \"{}\"\n{text}", name.replace(['"', '\\', '\n'], "?")))
 }
 
 /// Gives the compiler its text and takes what it makes and says; it is killed where it takes too long.
@@ -110,14 +109,43 @@ fn talk(mut child: Child, text: String) -> Result<(Vec<u8>, String, bool), Strin
     Ok((read(object), String::from_utf8_lossy(&read(said)).into_owned(), status.success()))
 }
 
+/// What clang says of what BPF cannot do, and what that means.
+const CANNOT: [(&str, &str); 8] = [
+    ("= sdiv ", "BPF has no signed division: divide unsigned numbers, or shift"),
+    ("= srem ", "BPF has no signed division: divide unsigned numbers, or shift"),
+    ("unsupported signed division", "BPF has no signed division: divide unsigned numbers, or shift"),
+    ("stack limit", LOCALS),
+    ("'memset'", "it sets too much at once: use a loop with a constant bound"),
+    ("'memcpy'", "it copies too much at once: use a loop with a constant bound"),
+    ("'__multi3'", "BPF has no numbers of 128 bits: use long long"),
+    ("call to built-in function '__", "BPF has whole numbers of up to 64 bits only: no float, no double"),
+];
+const LOCALS: &str = "its local variables are larger than the 512 bytes of BPF's stack: keep them in block->state";
+
 /// The first error of the compiler's, `encoder.c:12:3: ...`, in a line.
-fn first_error(said: &str) -> String {
+fn first_error(name: &str, said: &str) -> String {
     let error = said.lines().find(|line| line.contains("error:")).or_else(|| said.lines().next());
     let error = error.unwrap_or("clang did not say why").replacen(" fatal error:", "", 1).replacen(" error:", "", 1);
-    match error.contains("unsupported signed division") {
-        true => format!("{error} (BPF has none: divide unsigned numbers, or shift)"),
-        false => punctual_recording::printable(&error),
-    }
+    let place = place_in(name, &error);
+    let error = match CANNOT.iter().find(|(part, _)| error.contains(part)) {
+        Some((_, words)) => format!("{place}{words}"),
+        None if error.contains("conflicting types for 'work'") => {
+            format!("{place}its function has another signature: {} is right", super::signature::WANTED)
+        }
+        None => error,
+    };
+    punctual_recording::printable(&error)
+}
+
+/// `encoder.c:12:3: `, where the error says it of the user's file.
+fn place_in(name: &str, error: &str) -> String {
+    let digits = |text: &str| text.chars().take_while(|letter| letter.is_ascii_digit()).collect::<String>();
+    let after = error.split_once(&format!("{name}:")).map(|(_, after)| after);
+    let line = after.map(digits).filter(|line| !line.is_empty());
+    line.map_or_else(String::new, |line| {
+        let column = after.and_then(|after| after.get(line.len() + 1..)).map(digits).unwrap_or_default();
+        if column.is_empty() { format!("{name}:{line}: ") } else { format!("{name}:{line}:{column}: ") }
+    })
 }
 
 #[cfg(test)]
@@ -126,12 +154,18 @@ mod tests {
 
     #[test]
     fn a_compiler_gets_one_text_and_its_first_error_is_told() {
-        let text = whole("a\"b.c", "#include \"punctual_work.h\"\n  # include <punctual_work.h>\nint x;\n");
+        let text = whole("a\"b.c", "#include \"punctual_work.h\"\n  # include <punctual_work.h>\nint x;\n").unwrap();
         assert!(text.ends_with("# 1 \"a?b.c\"\n\n\nint x;\n"), "{text}");
         assert_eq!(text.matches("include").count(), HEADER.matches("include").count());
         let said = "In file included from x\na.c:3:1: error: use of undeclared identifier 'y'\na.c:4:1: error: z\n";
+        let first_error = |said| first_error("a.c", said);
         assert_eq!(first_error(said), "a.c:3:1: use of undeclared identifier 'y'");
-        assert!(first_error("a.c:1:1: error: unsupported signed division").contains("shift"));
+        assert!(first_error("a.c:1:1: error: unsupported signed division").starts_with("a.c:1:1: BPF has no signed"));
+        let selecting =
+            "fatal error: error in backend: Cannot select: 0x1: i64 = sdiv 0x2, a.c:2:72 @[ punctual_work.h:76:17 ]";
+        assert_eq!(first_error(selecting), "a.c:2:72: BPF has no signed division: divide unsigned numbers, or shift");
+        let signature = first_error("a.c:2:6: error: conflicting types for 'work'\n");
+        assert!(signature.contains("int work(struct punctual_block *block) is right"), "{signature}");
         assert_eq!(first_error(""), "clang did not say why");
     }
 }

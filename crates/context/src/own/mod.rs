@@ -1,6 +1,6 @@
 //! A user's own work for a device: one function, in C or as a BPF object, that is called for each block.
 //!
-//! The file is read once ([`source`]), C is compiled ([`compile`]), the object looked through ([`object`]), and linked with the
+//! The file is read once ([`source`]), C, which may read no other ([`directives`]), is compiled ([`compile`]), the object looked through ([`object`], [`signature`]), and linked with the
 //! device's programs when these are loaded ([`link`]). That it ends and stays within its block the kernel verifies; what it
 //! says of one that does not is put into words by [`refusal`].
 //!
@@ -8,11 +8,13 @@
 
 pub(crate) mod block;
 mod compile;
+mod directives;
 mod link;
 mod object;
 pub(crate) mod process;
 mod refusal;
 pub mod served;
+mod signature;
 mod source;
 
 pub use block::{Ended, OUTPUTS, OwnCounts};

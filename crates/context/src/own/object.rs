@@ -4,7 +4,7 @@
 //! called often, make a program as long as one likes. Without them it is as long as what the kernel walks, at most a million
 //! instructions.
 
-use super::FUNCTION;
+use super::{FUNCTION, HEADER_NAME, signature};
 
 /// `e_machine` of BPF.
 const MACHINE: u16 = 247;
@@ -43,7 +43,14 @@ pub(super) fn check(object: &[u8]) -> Result<(), String> {
             _ => {}
         }
     }
-    if has_code { check_symbols(&sections) } else { Err(DAMAGED.to_owned()) }
+    if !has_code {
+        return Err(DAMAGED.to_owned());
+    }
+    check_symbols(&sections)?;
+    let information = sections.iter().find(|section| section.name == ".BTF");
+    let information =
+        information.ok_or("it has no type information: compile it with -g (clang -target bpf -mcpu=v3 -g -O2)")?;
+    signature::check(information.bytes)
 }
 
 const DAMAGED: &str = "it is damaged, or no object with a function in it";
@@ -58,6 +65,9 @@ fn check_symbols(sections: &[Section<'_>]) -> Result<(), String> {
         if binding == 0 {
             continue;
         }
+        if section == 0 && name == "work" {
+            return Err(format!("it has no function {}", signature::WANTED));
+        }
         if section == 0 {
             return Err(format!(
                 "it calls or uses `{name}`, which it does not have: only what is in the file can be used"
@@ -71,7 +81,7 @@ fn check_symbols(sections: &[Section<'_>]) -> Result<(), String> {
     if found {
         Ok(())
     } else {
-        Err(format!("it has no function `{FUNCTION}`: include punctual_work.h, and write work()"))
+        Err(format!("it does not include {HEADER_NAME}: begin with that, and write {}", signature::WANTED))
     }
 }
 
@@ -138,7 +148,7 @@ impl<'a> Object<'a> {
 }
 
 /// An unsigned number of so many bytes.
-fn number(bytes: &[u8], offset: usize, length: usize) -> Option<u64> {
+pub(super) fn number(bytes: &[u8], offset: usize, length: usize) -> Option<u64> {
     let bytes = bytes.get(offset..)?.get(..length)?;
     let mut whole = [0; 8];
     if cfg!(target_endian = "little") {
@@ -149,7 +159,7 @@ fn number(bytes: &[u8], offset: usize, length: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(whole))
 }
 
-fn text_at(bytes: &[u8], offset: usize) -> Option<String> {
+pub(super) fn text_at(bytes: &[u8], offset: usize) -> Option<String> {
     let bytes = bytes.get(offset..)?;
     let end = bytes.iter().position(|&byte| byte == 0)?;
     Some(punctual_recording::printable(&String::from_utf8_lossy(&bytes[..end])))

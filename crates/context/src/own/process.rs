@@ -8,7 +8,7 @@ use super::{OwnWork, compile, refuse};
 use punctual_kernel::scheduling::{Scheduling, set_scheduling_of};
 use punctual_kernel::{Refused, clock};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -24,6 +24,8 @@ use std::time::Duration;
 const MAX_WORK_NS: u64 = 5_000_000;
 /// How often work that is not done yet is looked at, ns.
 const LOOK_NS: i64 = 1_000_000;
+/// Every so many looks it is found out whether it waits for what nobody sends.
+const LOOKS_A_STATE: u64 = 100;
 /// The budget holds in each window of this length, ns.
 const WINDOW_NS: u64 = 100_000_000;
 /// A process that is not ready by then never will be.
@@ -39,6 +41,7 @@ pub(crate) struct Tally {
     refused: AtomicU64,
     /// 0: not ended; else the kind in the lowest byte, and its number above.
     ended: AtomicU64,
+    ended_block: AtomicU64,
 }
 
 // SAFETY: the mapping belongs to the value; it is numbers that the child may write at any time, read as a whole by volatile reads.
@@ -51,31 +54,42 @@ impl Tally {
         fence(Ordering::SeqCst);
         // SAFETY: within the mapping, which lives as long as this; any bytes are numbers.
         let block = unsafe { (&raw const (*self.memory.as_ptr()).block).read_volatile() };
-        let ended = self.ended.load(Relaxed);
+        let (ended, ended_block) = self.ended().map_or((None, 0), |(ended, block)| (Some(ended), block));
         OwnCounts {
             done: self.done.load(Relaxed),
             over: self.over.load(Relaxed),
             failed: self.failed.load(Relaxed),
             longest_ns: self.longest.load(Relaxed),
             refused: self.refused.load(Relaxed),
-            ended: match ended & 0xff {
-                0 => None,
-                1 => Some(Ended::TooLong(ended >> 8)),
-                2 => Some(Ended::Signal((ended >> 8) as i32)),
-                _ => Some(Ended::Exit),
-            },
+            ended,
+            ended_block,
             output: block.output,
             digest: block.digest(),
         }
     }
 
-    fn end(&self, ended: Ended) {
+    /// How it ended, and the number of the block that it was at.
+    pub(crate) fn ended(&self) -> Option<(Ended, u64)> {
+        let code = self.ended.load(Ordering::Acquire);
+        let ended = match code & 0xff {
+            0 => return None,
+            1 => Ended::TooLong(code >> 8),
+            2 => Ended::Signal((code >> 8) as i32),
+            4 => Ended::Meddled,
+            _ => Ended::Exit,
+        };
+        Some((ended, self.ended_block.load(Relaxed)))
+    }
+
+    fn end(&self, ended: Ended, block: u64) {
         let code = match ended {
             Ended::TooLong(ns) => 1 | ns << 8,
             Ended::Signal(number) => 2 | u64::from(number.cast_unsigned()) << 8,
             Ended::Exit => 3,
+            Ended::Meddled => 4,
         };
-        self.ended.store(code, Relaxed);
+        self.ended_block.store(block, Relaxed);
+        self.ended.store(code, Ordering::Release);
     }
 
     fn has_ended(&self) -> bool {
@@ -111,6 +125,8 @@ pub(crate) struct OwnProcess {
     window_begin: u64,
     window_worked: u64,
     number: u64,
+    /// What the next block is answered with: the work is not told it, and an answer that nobody asked for has another.
+    token: u64,
     last: Option<u64>,
 }
 
@@ -127,9 +143,7 @@ impl OwnProcess {
     ) -> Result<OwnProcess, Refused> {
         let library = compile::for_processor(work)?;
         let failed = |error: std::io::Error| refuse(work.name(), punctual_kernel::plain(&error));
-        let memory =
-            File::from(memfd_create("punctual-block", MemfdFlags::CLOEXEC).map_err(|error| failed(error.into()))?);
-        ftruncate(&memory, size_of::<SharedBlock>() as u64).map_err(|error| failed(error.into()))?;
+        let memory = block_memory().map_err(failed)?;
         let tally = Arc::new(map(&memory).map_err(failed)?);
         let (line, other) = UnixStream::pair().map_err(failed)?;
         let child = Command::new(std::env::current_exe().map_err(failed)?)
@@ -154,6 +168,7 @@ impl OwnProcess {
             window_begin: 0,
             window_worked: 0,
             number: 0,
+            token: clock::monotonic_ns(),
             last: None,
         };
         process.line.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
@@ -217,7 +232,9 @@ impl OwnProcess {
         unsafe { (&raw mut (*self.tally.memory.as_ptr()).block.number).write_volatile(self.number) }
         fence(Ordering::SeqCst);
         let before = self.cpu_ns();
-        if self.line.write(&[1]).ok() != Some(1) || !self.wait(before) {
+        self.token = self.token.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        let asked = self.line.write(&self.token.to_ne_bytes()).ok() == Some(size_of::<u64>());
+        if !asked || !self.wait(before) {
             return self.find_end();
         }
         fence(Ordering::SeqCst);
@@ -234,21 +251,51 @@ impl OwnProcess {
 
     /// Waits until the block is done; false where it never will be.
     fn wait(&mut self, before: u64) -> bool {
-        loop {
-            let timeout = Timespec { tv_sec: 0, tv_nsec: LOOK_NS };
-            match poll(&mut [PollFd::new(&self.line, PollFlags::IN)], Some(&timeout)) {
-                Ok(1..) => return self.line.read(&mut [0]).ok() == Some(1),
+        for look in 1u64.. {
+            match self.poll(LOOK_NS) {
+                Ok(1..) => return self.take_answer(),
                 Ok(0) => {
                     let took = self.cpu_ns().saturating_sub(before);
                     if took > MAX_WORK_NS {
-                        self.tally.end(Ended::TooLong(took));
-                        let _ = self.child.kill();
-                        return false;
+                        return self.give_up(Ended::TooLong(took));
+                    }
+                    // It waits though it is to answer: it read from the line by itself.
+                    if look % LOOKS_A_STATE == 0 && self.is_waiting() && self.poll(0) == Ok(0) {
+                        return self.give_up(Ended::Meddled);
                     }
                 }
                 Err(_) => {}
             }
         }
+        false
+    }
+
+    fn poll(&self, nanoseconds: i64) -> rustix::io::Result<usize> {
+        let timeout = Timespec { tv_sec: 0, tv_nsec: nanoseconds };
+        poll(&mut [PollFd::new(&self.line, PollFlags::IN)], Some(&timeout))
+    }
+
+    /// Whether there is an answer, and the one that was asked for.
+    fn take_answer(&mut self) -> bool {
+        let mut answer = [0; size_of::<u64>()];
+        match self.line.read(&mut answer) {
+            Ok(0) | Err(_) => false,
+            Ok(_) if answer == self.token.to_ne_bytes() => true,
+            Ok(_) => self.give_up(Ended::Meddled),
+        }
+    }
+
+    fn give_up(&mut self, ended: Ended) -> bool {
+        self.tally.end(ended, self.number);
+        let _ = self.child.kill();
+        false
+    }
+
+    /// Whether it sleeps. Only of work that did not answer for long: this opens a file.
+    #[cold]
+    fn is_waiting(&self) -> bool {
+        let state = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
+        state.rsplit(')').next().is_some_and(|fields| fields.trim_start().starts_with('S'))
     }
 
     /// It has ended, or was killed: how?
@@ -258,7 +305,7 @@ impl OwnProcess {
         }
         let _ = self.child.kill();
         let signal = self.child.wait().ok().and_then(|status| status.signal());
-        self.tally.end(signal.map_or(Ended::Exit, Ended::Signal));
+        self.tally.end(signal.map_or(Ended::Exit, Ended::Signal), self.number);
     }
 
     fn is_too_much(&mut self) -> bool {
@@ -295,5 +342,14 @@ fn map(file: &File) -> std::io::Result<Tally> {
         unsafe { mmap(std::ptr::null_mut(), length, protection, MapFlags::SHARED | MapFlags::POPULATE, file, 0) }?;
     let memory = NonNull::new(start.cast()).ok_or(std::io::ErrorKind::OutOfMemory)?;
     let none = AtomicU64::default;
-    Ok(Tally { memory, done: none(), over: none(), failed: none(), longest: none(), refused: none(), ended: none() })
+    let (done, over, failed, longest) = (none(), none(), none(), none());
+    Ok(Tally { memory, done, over, failed, longest, refused: none(), ended: none(), ended_block: none() })
+}
+
+/// Memory for a block, whose length nobody can change any more.
+fn block_memory() -> std::io::Result<File> {
+    let memory = memfd_create("punctual-block", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+    ftruncate(&memory, size_of::<SharedBlock>() as u64)?;
+    fcntl_add_seals(&memory, SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL)?;
+    Ok(File::from(memory))
 }

@@ -1,5 +1,5 @@
-//! The process in which a user's own work runs: the child's side. When it is ready it can compute, read a byte, write a byte and
-//! end, and nothing else: the kernel kills it at any other system call, and what it does wrong it does to itself.
+//! The process in which a user's own work runs: the child's side. When it is ready it can compute, read, write and
+//! end, and has nothing that could be read or written but the line to its parent: the kernel kills it at any other system call, and what it does wrong it does to itself.
 
 use super::block::SharedBlock;
 use punctual_kernel::scheduling;
@@ -10,6 +10,7 @@ pub const SUBCOMMAND: &str = "__work";
 /// Its descriptors: the line to its parent, the block, the library.
 const LINE: i32 = 0;
 const BLOCK: i32 = 1;
+const LIBRARY_DESCRIPTOR: i32 = 2;
 const LIBRARY: &std::ffi::CStr = c"/proc/self/fd/2";
 /// Whom it runs as where it is started by root.
 const NOBODY: libc::uid_t = 65_534;
@@ -30,21 +31,25 @@ pub fn serve(cpu: u32, parent: u32) -> u8 {
             && libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
             && libc::getppid().cast_unsigned() == parent
             && libc::write(LINE, [0u8].as_ptr().cast(), 1) == 1
+            // Both are mapped: what is not open can be neither read nor written.
+            && libc::close(BLOCK) == 0
+            && libc::close(LIBRARY_DESCRIPTOR) == 0
             && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_STRICT) == 0
     };
     if !confined {
         return 3;
     }
-    let mut byte = 0u8;
+    let mut token = 0u64;
+    let length = size_of::<u64>();
     loop {
-        // SAFETY: one byte that lives; `read`, `write` and `exit` are what this process may still call. The work is the user's, and
+        // SAFETY: a number that lives; `read`, `write` and `exit` are what this process may still call. The work is the user's, and
         // reaches nothing but this process's memory.
         unsafe {
-            if libc::read(LINE, (&raw mut byte).cast(), 1) != 1 {
+            if libc::read(LINE, (&raw mut token).cast(), length) != length.cast_signed() {
                 libc::syscall(libc::SYS_exit, 0);
             }
             (&raw mut (*block).result).write_volatile(work(block.cast()).into());
-            libc::write(LINE, (&raw const byte).cast(), 1);
+            libc::write(LINE, (&raw const token).cast(), length);
         }
     }
 }
@@ -59,6 +64,7 @@ fn prepare(cpu: u32) -> Option<(*mut SharedBlock, Work)> {
     };
     limit(libc::RLIMIT_MEMLOCK, libc::RLIM_INFINITY);
     limit(libc::RLIMIT_CORE, 0);
+    limit(libc::RLIMIT_FSIZE, 0);
     limit(libc::RLIMIT_RTTIME, MAX_REAL_TIME_US);
     // SAFETY: a new mapping of a file that is as large as the block; plain numbers; a name that ends with 0; a function of the
     // signature that the header gives it.

@@ -216,6 +216,18 @@ pub struct OwnSummary {
     pub output: Vec<i64>,
     /// Of its output and its state: the same blocks give the same on every machine. 16 hexadecimal digits.
     pub digest: String,
+    /// Why its process ended before the run did, in words, and at which block.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<OwnEnd>,
+}
+
+/// How the process of a user's own work ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnEnd {
+    /// The number of the block that it was at.
+    pub block: u64,
+    /// Why, in words.
+    pub reason: String,
 }
 
 /// What came of the signal that a device decoded, bit by bit.

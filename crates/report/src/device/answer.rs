@@ -115,6 +115,17 @@ struct OwnRow<'a> {
     longest_ns: u64,
     output: &'a [i64],
     digest: &'a str,
+    /// How its process ended, where it did before the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended: Option<OwnEndRow<'a>>,
+}
+
+/// How the process of a user's own work ended.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct OwnEndRow<'a> {
+    block: u64,
+    reason: &'a str,
 }
 
 impl<'a> OwnRow<'a> {
@@ -129,6 +140,7 @@ impl<'a> OwnRow<'a> {
             longest_ns: own.longest_ns,
             output: &own.output,
             digest: &own.digest,
+            ended: own.ended.as_ref().map(|end| OwnEndRow { block: end.block, reason: &end.reason }),
         }
     }
 }

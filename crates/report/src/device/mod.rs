@@ -1,6 +1,7 @@
 //! What soft devices met, and the study of one.
 
 mod answer;
+mod own;
 mod page;
 pub mod study;
 mod text;

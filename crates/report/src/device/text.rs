@@ -1,11 +1,12 @@
 //! Soft devices in their contexts, as text for people.
 
+use super::own;
 use crate::layout::{counted, grouped, table};
 use crate::{StageRow, microseconds, stage_rows};
 use punctual_device::{Profile, Sampling, pc99};
 use punctual_recording::{
-    ActivationDocument, DecodedSummary, DeviceSummary, Distribution, Document, EndReason, OwnSummary, Stage,
-    WAS_STOPPED, format_ns, printable, printable_path,
+    ActivationDocument, DecodedSummary, DeviceSummary, Distribution, Document, EndReason, Stage, WAS_STOPPED,
+    format_ns, printable, printable_path,
 };
 use std::fmt::Write as _;
 use std::path::Path;
@@ -45,11 +46,13 @@ pub fn keeps_up(device: &DeviceSummary) -> Option<bool> {
 pub fn verdict(run: &Run<'_>) -> String {
     let mut sentences: Vec<String> =
         crate::recording::verdict::load_failure_in_words(run.document).into_iter().collect();
+    let owns = run.activations.devices.iter().filter_map(|device| device.own.as_ref());
+    sentences.splice(0..0, owns.filter_map(own::end_sentence));
     sentences.extend(run.activations.not_reached.iter().map(|phases| format!("{phases}.")));
     for device in &run.activations.devices {
         sentences.push(sentence(run, device));
         sentences.extend(device.decoded.as_ref().map(decoded_sentence));
-        sentences.extend(device.own.as_ref().map(own_sentence));
+        sentences.extend(device.own.as_ref().map(own::sentence));
     }
     if run.activations.devices.is_empty() {
         sentences.push("No device ran: this is what the bystander meets alone.".to_owned());
@@ -69,14 +72,24 @@ fn sentence(run: &Run<'_>, device: &DeviceSummary) -> String {
     let name = format!("{} in {}{beside}", device.device, device.context);
     let was_stopped = run.document.provenance.fallbacks.iter().any(|note| note == WAS_STOPPED);
     let share = device.share_millionths as f64 / 1e4;
-    let blocks = device.processed + device.underruns.min(device.dropped + device.lost + device.refused);
+    let gone = device.dropped + device.lost + device.refused;
+    let blocks = device.processed + device.underruns.min(gone);
+    // Buffers make up for a block that nobody worked on: it is no underrun, and still not done.
+    let not_done = match gone - device.underruns.min(gone) {
+        0 => String::new(),
+        blocks => format!(", {} not worked on", grouped(blocks)),
+    };
+    let worked_on = match blocks == device.processed {
+        true => String::new(),
+        false => format!(", {} worked on", counted(device.processed, "block")),
+    };
     match keeps_up(device) {
         None => format!("{name} processed nothing."),
         Some(true) if device.underruns == 0 => {
-            format!("{name} keeps up: {}, no underrun, {share:.1} % of a CPU.", counted(blocks, "block"))
+            format!("{name} keeps up: {}, no underrun{not_done}, {share:.1} % of a CPU.", counted(blocks, "block"))
         }
         Some(true) => format!(
-            "{name} keeps up: {}, {}, all when {}the machine kept even FIFO 99 from the CPU.",
+            "{name} keeps up: {}, {}{not_done}, all when {}the machine kept even FIFO 99 from the CPU.",
             counted(blocks, "block"),
             underruns(device),
             if was_stopped { "punctual itself was stopped, or " } else { "" }
@@ -85,7 +98,7 @@ fn sentence(run: &Run<'_>, device: &DeviceSummary) -> String {
             format!("{name} does not keep up: it never had its turn, {} dropped.", counted(device.dropped, "block"))
         }
         Some(false) => format!(
-            "{name} does not keep up: {} of {} ({} of them the machine's{}), {share:.1} % of a CPU.",
+            "{name} does not keep up: {} of {} ({} of them the machine's{}){worked_on}, {share:.1} % of a CPU.",
             underruns(device),
             counted(blocks.max(device.underruns), "block"),
             grouped(device.underruns_outside),
@@ -125,27 +138,6 @@ fn decoded_sentence(decoded: &DecodedSummary) -> String {
     };
     let wrong = counted(wrong, "bit");
     format!("Of its signal {wrong} came out wrong and {} not at all{gone}; {}.", grouped(missing), lost.join("; "))
-}
-
-/// What came of a user's own work.
-fn own_sentence(own: &OwnSummary) -> String {
-    let OwnSummary { done, over, failed, longest_ns, budget_ns, .. } = *own;
-    let name = printable(&own.name);
-    if done == 0 {
-        return format!("{name} was never called.");
-    }
-    let budget = format_ns(budget_ns);
-    let kept = match over {
-        0 => format!("none took longer than its budget of {budget}"),
-        over => {
-            format!("{} took longer than the budget of {budget}, the longest {}", grouped(over), format_ns(longest_ns))
-        }
-    };
-    let failed = match failed {
-        0 => String::new(),
-        failed => format!("; of {} it said that they failed", grouped(failed)),
-    };
-    format!("{name} was called for {}: {kept}{failed}.", counted(done, "block"))
 }
 
 fn underruns(device: &DeviceSummary) -> String {

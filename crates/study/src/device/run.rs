@@ -167,9 +167,9 @@ impl Companion for Devices<'_> {
             self.flushed = Instant::now();
             writer.flush()?;
         }
-        if let Some((index, ended)) = rig.ended() {
+        if let Some((index, ended, block)) = rig.ended() {
             let name = summaries[index].own.as_ref().map_or("", |own| own.name.as_str());
-            return Ok(Step::Stop(EndReason::Failed, Some(format!("{name}: {ended}"))));
+            return Ok(Step::Stop(EndReason::Failed, Some(format!("{name} ended at block {block}: {ended}"))));
         }
         if rig.is_starved() {
             let detail = "a device's thread left the rest of the program no CPU time for 5 s: lower its priority";

@@ -5,7 +5,7 @@ use punctual_context::device::{
     Activation, CUT, DecodingCounts, DeviceCounts, DeviceSetup, Job, RESTED, Rig, UNOBSERVED, Wake,
 };
 use punctual_context::own::OwnCounts;
-use punctual_recording::{ActivationRow, DecodedSummary, DeviceSummary, OwnSummary};
+use punctual_recording::{ActivationRow, DecodedSummary, DeviceSummary, OwnEnd, OwnSummary};
 
 pub(super) fn describe(part: &DevicePart, setup: &DeviceSetup, rig: &Rig, index: usize) -> DeviceSummary {
     let mut own = None;
@@ -96,6 +96,7 @@ pub(super) fn count(summary: &mut DeviceSummary, counts: &DeviceCounts, ran_ns: 
         let OwnCounts { done, over, failed, longest_ns, output, digest, refused, .. } = counted;
         summary.refused += refused;
         (own.done, own.over, own.failed, own.longest_ns) = (done, over, failed, longest_ns);
+        own.ended = counted.ended.map(|ended| OwnEnd { block: counted.ended_block, reason: ended.to_string() });
         (own.output, own.digest) = (output.to_vec(), format!("{digest:016x}"));
     }
     let Some(kernel) = &counts.kernel else { return };
