@@ -160,11 +160,7 @@ const REFUSED: [(&str, &str, &str); 14] = [
         "int work(struct punctual_block *b, int n) { return 0; }",
         "int work(struct punctual_block *block) is right",
     ),
-    (
-        "signed",
-        "int work(struct punctual_block *b) { return b->state[0] / b->state[1]; }",
-        ": BPF has no signed",
-    ),
+    ("signed", "int work(struct punctual_block *b) { return b->state[0] / b->state[1]; }", ": BPF has no signed"),
 ];
 
 /// Objects that are refused: what clang is given beside the usual, the C, and a word of why.
