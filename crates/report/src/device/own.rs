@@ -41,13 +41,13 @@ mod tests {
     #[test]
     fn an_end_and_failures_are_said() {
         let own = OwnSummary { name: "a.c".into(), done: 300, budget_ns: 20_000, ..OwnSummary::default() };
-        assert_eq!(sentence(&own), "a.c was called for 300 blocks: none took longer than its budget of 20 us.");
+        assert_eq!(sentence(&own), "a.c was called for 300 blocks: none took longer than its budget of 20.0 us.");
         assert_eq!(end_sentence(&own), None);
         let failed = OwnSummary { failed: 300, ..own.clone() };
         assert!(sentence(&failed).ends_with(", and it returned a failure for every one."));
         let ended = Some(OwnEnd { block: 300, reason: "it divided by zero".into() });
         let ended = OwnSummary { failed: 2, ended, ..own };
-        assert!(sentence(&ended).ends_with("20 us, and it returned a failure for 2."));
+        assert!(sentence(&ended).ends_with("20.0 us, and it returned a failure for 2."));
         let said = end_sentence(&ended).unwrap();
         assert_eq!(said, "a.c ended at block 300, and the run with it: it divided by zero.");
     }
