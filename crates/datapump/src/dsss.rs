@@ -150,7 +150,9 @@ impl Default for DsssState {
 /// let mut receiver = Dsss::new();
 /// let mut received = vec![0; frame.len()];
 /// let mut place = 0;
-/// receiver.process(&dsss_packet(&frame, DsssRate::Eleven), &mut |bit| {
+/// // The last symbols come out with what follows them.
+/// let air = [dsss_packet(&frame, DsssRate::Eleven), vec![0; 128]].concat();
+/// receiver.process(&air, &mut |bit| {
 ///     received[place / 8] |= u8::from(bit) << (place % 8);
 ///     place += 1;
 /// });

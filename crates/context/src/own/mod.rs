@@ -1,10 +1,10 @@
 //! A user's own work for a device: one function, in C or as a BPF object, that is called for each block.
 //!
-//! The file is read once ([`source`]), C, which may read no other ([`directives`]), is compiled ([`compile`]), the object looked through ([`object`], [`signature`]), and linked with the
-//! device's programs when these are loaded ([`link`]). That it ends and stays within its block the kernel verifies; what it
-//! says of one that does not is put into words by [`refusal`].
+//! The file is read once (`source`), C, which may read no other (`directives`), is compiled (`compile`), the object looked through (`object`, `signature`), and linked with the
+//! device's programs when these are loaded (`link`). That it ends and stays within its block the kernel verifies; what it
+//! says of one that does not is put into words by `refusal`.
 //!
-//! In a thread it is the processor's own code, in a process of its own ([`process`], [`served`]) that can do nothing but compute.
+//! In a thread it is the processor's own code, in a process of its own (`process`, `served`) that can do nothing but compute.
 
 pub(crate) mod block;
 mod compile;
