@@ -1,0 +1,86 @@
+//! The answer of forecasts that were held against devices.
+
+use super::{DeviceRow, SCHEMA};
+use crate::answer::Answer;
+use crate::device::study::{VerifiedRow, verified_verdict};
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// Forecasts beside what was counted.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct VerifyAnswer<'a> {
+    schema: &'static str,
+    verdict: String,
+    exit_code: u8,
+    /// Those without a device, one a round.
+    recordings: &'a [PathBuf],
+    exposure_s: f64,
+    contexts: Vec<VerifiedDevice<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct VerifiedDevice<'a> {
+    device: &'a str,
+    context: &'a str,
+    forecast: ForecastRow,
+    /// The runs with the device, one a round.
+    rounds: Vec<DeviceRow<'a>>,
+}
+
+#[derive(Debug, Clone, Copy, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct ForecastRow {
+    mttf_s: Mttf,
+    exposure_s: f64,
+    expected_stalls: Expected,
+    /// By which factor the machine itself may have changed the rate meanwhile: part of what is expected. `null` for fewer than three rounds.
+    range: Option<f64>,
+    counted_stalls: u64,
+    agrees: bool,
+}
+
+#[derive(Debug, Clone, Copy, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Mttf {
+    low: Option<f64>,
+    estimate: Option<f64>,
+    high: Option<f64>,
+}
+
+#[derive(Debug, Clone, Copy, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Expected {
+    low: f64,
+    high: Option<f64>,
+}
+
+impl<'a> VerifyAnswer<'a> {
+    /// The answer for programs, with the recordings that were forecast from and their length together, s.
+    pub fn new(rows: &[VerifiedRow<'a>], recordings: &'a [PathBuf], exposure_s: f64) -> VerifyAnswer<'a> {
+        let mut contexts = Vec::new();
+        for row in rows {
+            let (low, estimate, high) = row.mttf_s;
+            let forecast = ForecastRow {
+                mttf_s: Mttf { low, estimate, high },
+                exposure_s: row.exposure_s,
+                expected_stalls: Expected { low: row.expected.0, high: row.expected.1 },
+                range: row.range,
+                counted_stalls: row.counted,
+                agrees: row.agrees,
+            };
+            let rounds: Vec<DeviceRow<'_>> = row.runs.iter().flat_map(DeviceRow::all).collect();
+            if let Some(first) = rounds.first() {
+                contexts.push(VerifiedDevice { device: first.device, context: first.context, forecast, rounds });
+            }
+        }
+        VerifyAnswer { schema: SCHEMA, verdict: verified_verdict(rows), exit_code: 0, recordings, exposure_s, contexts }
+    }
+}
+
+impl Answer for VerifyAnswer<'_> {
+    fn exit_code(&mut self) -> &mut u8 {
+        &mut self.exit_code
+    }
+}
