@@ -9,7 +9,7 @@ mod text;
 pub use answer::CompareAnswer;
 pub(crate) use answer::{DifferenceRow, RatioRow};
 pub use page::comparison_page;
-pub(crate) use page::{blind, context, differences_block, outcome, row_of};
+pub(crate) use page::{SHOWS_A_DIFFERENCE, blind, context, differences_block, outcome, row_of};
 pub use several::{CompareSidesAnswer, several_text};
 pub use several_page::several_page;
 pub use text::*;

@@ -59,6 +59,10 @@ pub(crate) fn blind(parts: &[(String, &Document)]) -> Vec<String> {
     blind
 }
 
+/// How a picture of ratios is read, where it is of the systems.
+pub(crate) const SHOWS_A_DIFFERENCE: &str =
+    "An interval that does not reach 1 shows a difference; one that does leaves it open.";
+
 /// The style of an outcome: what is worse stands out.
 fn style_of(outcome: Outcome) -> usize {
     match outcome {
@@ -130,7 +134,7 @@ fn ratios(comparison: &Comparison) -> Section {
         id: "ratio".into(),
         title: "How many times as late".into(),
         lead: if comparison.standing == Standing::Systems {
-            "An interval that does not reach 1 shows a difference; one that does leaves it open.".into()
+            SHOWS_A_DIFFERENCE.into()
         } else {
             "Of these runs only, and as if runs differed by no more than is usual: no verdict of the systems.".into()
         },

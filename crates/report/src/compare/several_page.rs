@@ -1,5 +1,6 @@
 //! The page of `punctual compare --html` of several sides, each beside the first.
 
+use super::page::SHOWS_A_DIFFERENCE;
 use super::several::{CompareSidesAnswer, devices_beside, label, several_notes, several_verdict};
 use crate::NextStep;
 use crate::answer::value;
@@ -66,7 +67,7 @@ fn ratios(found: &[Shared]) -> Section {
         id: "ratio".into(),
         title: "How many times as late as A".into(),
         lead: if is_verdict {
-            "An interval that does not reach 1 shows a difference; one that does leaves it open.".into()
+            SHOWS_A_DIFFERENCE.into()
         } else {
             "Where a side has too few runs, of these runs only: no verdict of the systems.".into()
         },

@@ -5,7 +5,7 @@ use super::text::near_in_words;
 use super::verdict::{cause_in_words, difference, label_in_words, limits, signed, value, verdict};
 use crate::NextStep;
 use crate::answer::value as json;
-use crate::compare::{blind, context, differences_block, outcome, row_of};
+use crate::compare::{SHOWS_A_DIFFERENCE, blind, context, differences_block, outcome, row_of};
 use crate::encode::html::intervals::{IntervalRow, Intervals, Unit};
 use crate::encode::html::setting::provenance;
 use crate::encode::html::table::{Column, Table, Value};
@@ -73,7 +73,7 @@ fn ratios(comparison: &InputComparison) -> Section {
         id: "ratio".into(),
         title: "How many times as slow".into(),
         lead: if comparison.standing == Standing::Systems {
-            "An interval that does not reach 1 shows a difference; one that does leaves it open.".into()
+            SHOWS_A_DIFFERENCE.into()
         } else {
             "Of these runs only, and as if runs differed by no more than is usual: no verdict of the programs.".into()
         },
