@@ -3,7 +3,8 @@
 use crate::Error;
 use crate::input::{Input, ObservedTask, cautions};
 use punctual_device::Profile;
-use punctual_recording::{Document, TailValue, Task, agreeing, counted, format_ns};
+use punctual_recording::{CycleCount, Document, TailValue, Task, agreeing, counted, format_ns};
+use std::collections::BTreeMap;
 
 /// A loop wakes in so many of a hundred of its periods or more, and in no more: who wakes twice in a cycle has cycles that are not
 /// its wakeups.
@@ -53,11 +54,43 @@ impl Input {
         let inputs = Input::of_threads(document, (tail, seconds), &of, &cautions);
         if inputs.is_empty() {
             return Err(Error::Recording(format!(
-                "none of its threads wakes about once in {}: the period (--period) has to be that of the loop",
+                "none of its threads wakes about once in {}: the period (--period) has to be that of the loop, and where most of its cycles \
+                 take longer, `punctual report` counts them",
                 format_ns(period_ns)
             )));
         }
         Ok(Some(Loops { inputs, profile: Profile::of_loop(period_ns) }))
+    }
+}
+
+impl Loops {
+    /// A forecast counts wakeups: says which periods it cannot see, by the cycles of each measure.
+    ///
+    /// # Errors
+    /// [`Error::Recording`] where whole cycles tell of more overruns than single wakeups do.
+    pub fn held_against(mut self, cycles: &BTreeMap<String, CycleCount>) -> Result<Loops, Error> {
+        for input in &mut self.inputs {
+            let Some(count) = cycles.get(&input.measure) else { continue };
+            let (least, shown) = (count.least_overruns(), count.certain);
+            if least > shown {
+                return Err(Error::Recording(format!(
+                    "{} of {} took too long, of which single wakeups show {shown}: it sleeps within its cycles, which `punctual \
+                     report` counts and no forecast is made of",
+                    counted(least, "cycle"),
+                    input.measure
+                )));
+            }
+            if count.not_woken > 0 {
+                input.cautions.push(format!(
+                    "{} of {} of {} began without a wakeup: the cycle before still ran, so there are at least so many overruns, and \
+                     this is optimistic",
+                    count.not_woken,
+                    counted(count.periods, "period"),
+                    input.measure
+                ));
+            }
+        }
+        Ok(self)
     }
 }
 

@@ -5,7 +5,7 @@ use punctual_forecast::{
     Horizon, Input, Late, Lateness, LoadClass, Loops, ObservedTask, Outcome, Question, Stage, answer,
 };
 use punctual_recording::{
-    Configuration, Distribution, EndReason, Ended, LoadInfo, Provenance, Recording, Task, Wakeup, Writer,
+    Configuration, CycleCount, Distribution, EndReason, Ended, LoadInfo, Provenance, Recording, Task, Wakeup, Writer,
 };
 use std::collections::BTreeMap;
 
@@ -263,6 +263,19 @@ fn a_loop_that_was_followed_is_held_to_its_period() {
     };
     let verdict = answer(&inputs, &question).unwrap().verdict;
     assert_eq!(verdict, "a cycle of loop fifo:80 takes longer than 1.00 ms about every 1.0 s");
+
+    // Held against whole cycles: those that a single wakeup shows, periods without a wakeup, and those that no wakeup shows.
+    let held = |count: CycleCount| {
+        let cycles =
+            BTreeMap::from([("loop fifo:80".to_owned(), CycleCount { cycles: 60_000, periods: 60_000, ..count })]);
+        loops(&path, None).unwrap().unwrap().held_against(&cycles)
+    };
+    let told = |count| held(count).unwrap().inputs[0].cautions.len();
+    assert_eq!(told(CycleCount { overruns: 60, certain: 60, ..CycleCount::default() }), 1);
+    assert_eq!(told(CycleCount { overruns: 62, certain: 60, unseen: 2, ..CycleCount::default() }), 1);
+    assert_eq!(told(CycleCount { overruns: 60, certain: 60, not_woken: 7, ..CycleCount::default() }), 2);
+    let error = held(CycleCount { overruns: 90, certain: 60, ..CycleCount::default() }).unwrap_err().to_string();
+    assert!(error.contains("90 cycles of loop fifo:80 took too long, of which single wakeups show 60"), "{error}");
 
     // Another period than the recording's; none of its threads wakes once in that.
     let error = loops(&path, Some(7 * MS)).unwrap_err().to_string();

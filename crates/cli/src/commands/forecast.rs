@@ -90,9 +90,14 @@ fn loops(arguments: &ForecastArguments) -> anyhow::Result<Option<Loops>> {
         let (recording, tail, seconds) = read(path)?;
         let loops = Input::of_loops(recording.document(), period, (&tail, &seconds), recording.damaged())
             .with_context(|| path.display().to_string())?;
-        let (inputs, profile) = loops.map_or((Vec::new(), None), |loops| (loops.inputs, Some(loops.profile)));
-        profiles.push(profile);
-        Ok(with_run(&recording, inputs))
+        let Some(loops) = loops else {
+            profiles.push(None);
+            return Ok(Vec::new());
+        };
+        let cycles = recording.cycles(loops.profile.period_ns)?;
+        let loops = loops.held_against(&cycles).with_context(|| path.display().to_string())?;
+        profiles.push(Some(loops.profile));
+        Ok(with_run(&recording, loops.inputs))
     })?;
     let Some(profile) = profiles.iter().flatten().next().cloned() else { return Ok(None) };
     if profiles.iter().any(|other| other.as_ref() != Some(&profile)) {
