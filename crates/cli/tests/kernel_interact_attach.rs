@@ -78,6 +78,8 @@ fn used(directory: &Path) -> Option<Found> {
         assert_eq!(terminal.write(&[key]), 1);
         let _ = terminal.read(&mut buffer);
     }
+    // It is busy for 20 ms with the last one: what ends it would be that one's next input.
+    std::thread::sleep(Duration::from_millis(PAUSES[0]));
     let mut ends = 0;
     let is_over = wait_until(|| {
         // A busy machine has it at work because of keys before for a while.
