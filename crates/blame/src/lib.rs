@@ -75,6 +75,7 @@ pub use episode::nesting::is_nesting_known;
 pub use episode::replay::{CpuTimeline, Running, Slice, replay, replay_events};
 pub use episode::split::{Inside, Part, Piece, Split, cgroup, split, split_awaited};
 pub use episode::summary::{Cause, Summary, summarize};
+pub use episode::threads::threads;
 pub use kind::Kind;
 pub use punctual_recording::Awaited;
 pub use who::Who;

@@ -12,7 +12,7 @@ use punctual_recording::{Error, Hint};
 use punctual_report::answer::{Answer, Failure, Told};
 use punctual_report::{Measurement, ReportAnswer, fitted};
 use punctual_study::StudyError;
-use punctual_study::lab::LabError;
+use punctual_study::lab::{LabError, WhyError};
 use punctual_study::modem::tables::TablesError;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -110,6 +110,7 @@ fn hint(error: &anyhow::Error) -> Option<&'static str> {
         of::<RunError>,
         of::<DrillError>,
         of::<LabError>,
+        of::<WhyError>,
         of::<TablesError>,
         of::<Refused>,
         of::<Error>,

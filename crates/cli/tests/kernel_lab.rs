@@ -2,23 +2,8 @@
 
 mod support;
 
-use std::path::Path;
-use support::guests::has_guest;
+use support::guests::{has_guest, kernel};
 use support::{SmallDisk, code, json, run, signal, skip, start, stderr, stdout, wait_until};
-
-/// A kernel that is here with all that guests need, or why there is none. `kernels` fetches it before this runs.
-fn kernel() -> Result<String, String> {
-    for program in ["qemu-system-x86_64", "busybox", "bash", "setpriv"] {
-        punctual_lab::userland::find(program).ok_or_else(|| format!("{program} is not installed"))?;
-    }
-    let list = json(&run(Path::new("/"), &["lab", "kernels", "6.12", "--json"]));
-    let here = list["kernels"][0]["is_here"] == true;
-    if here {
-        Ok("6.12".to_owned())
-    } else {
-        Err("kernel 6.12 is not here (punctual lab kernels 6.12 --fetch)".to_owned())
-    }
-}
 
 /// The directory for guests' files, so that this test's guests are told from others'.
 fn words<'a>(kernel: &'a str, output: &'a str, more: &[&'a str], command: &[&'a str]) -> Vec<&'a str> {
@@ -31,7 +16,7 @@ fn words<'a>(kernel: &'a str, output: &'a str, more: &[&'a str], command: &[&'a 
 
 #[test]
 fn a_seed_gives_the_same_bytes_again_and_what_it_is_stands_in_the_first_lines() {
-    let kernel = match kernel() {
+    let kernel = match kernel("6.12") {
         Ok(kernel) => kernel,
         Err(reason) => return skip("a_seed_gives_the_same_bytes_again", &reason),
     };
@@ -58,7 +43,7 @@ fn a_seed_gives_the_same_bytes_again_and_what_it_is_stands_in_the_first_lines() 
 
 #[test]
 fn no_guest_is_left_by_a_kill_a_limit_or_a_full_disk() {
-    let kernel = match kernel() {
+    let kernel = match kernel("6.12") {
         Ok(kernel) => kernel,
         Err(reason) => return skip("no_guest_is_left", &reason),
     };
@@ -104,7 +89,7 @@ fn what_cannot_be_booted_is_said_before_anything_is() {
         said.push((code(&output), stderr(&output).lines().count()));
     }
     assert_eq!(said, [(1, 1), (1, 1), (129, 1)]);
-    if let Ok(kernel) = kernel() {
+    if let Ok(kernel) = kernel("6.12") {
         let added = ["--add", "./absent:/absent"];
         let output = run(directory.path(), &words(&kernel, "x", &added, &["record"]));
         let said = stderr(&output);

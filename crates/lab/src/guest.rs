@@ -5,11 +5,13 @@
 //! shift of 2, emulated at about that speed. With more CPUs, or when asked for, the clock is the host's.
 
 use crate::left::Files;
+use crate::outside::{Plugin, Trace};
 use crate::userland::{self, UserlandError};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write as _};
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -204,10 +206,30 @@ impl Guest {
     ///
     /// Where the host lacks something, or the guest does not come to its end.
     pub fn boot(&self, command: &str) -> Result<Outcome, GuestError> {
+        self.boot_with(command, None)
+    }
+
+    /// The same, looked at from outside: when the guest read its clock, and within a window, in instructions since it was switched
+    /// on, which blocks of instructions ran. Of a guest whose clock counts instructions; nothing of it changes.
+    ///
+    /// # Errors
+    ///
+    /// As [`Guest::boot`].
+    pub fn boot_watched(&self, command: &str, window: Option<Range<u64>>) -> Result<(Outcome, Trace), GuestError> {
+        let plugin = Plugin::new(window).map_err(file(&std::env::temp_dir()))?;
+        let outcome = self.boot_with(command, Some(&plugin))?;
+        Ok((outcome, plugin.into_trace()))
+    }
+
+    fn boot_with(&self, command: &str, plugin: Option<&Plugin>) -> Result<Outcome, GuestError> {
         let began = Instant::now();
         let scratch = Scratch::new().map_err(file(&std::env::temp_dir()))?;
         let archive = userland::archive(self.program.as_deref(), &self.files, command)?;
-        let mut child = self.qemu(&scratch, &archive)?.spawn().map_err(GuestError::Qemu)?;
+        let mut qemu = self.qemu(&scratch, &archive)?;
+        if let Some(plugin) = plugin {
+            qemu.arg("-plugin").arg(plugin.words());
+        }
+        let mut child = qemu.spawn().map_err(GuestError::Qemu)?;
         drop(archive);
         let (used, ended) = self.watch(&mut child, &scratch, began);
         if ended.is_err() {

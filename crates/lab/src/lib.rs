@@ -5,6 +5,7 @@
 //! * [`guest`]: boots one, runs a command in it, hands files out. With one CPU a guest's clock counts instructions, so
 //!   that a run gives the same bytes however busy the host is. [`left`]: what comes out of it; [`kept`]: what guests left need
 //!   not run again.
+//! * [`outside`]: looks at a guest without an instruction more in it: what ran between two moments, block by block.
 
 pub mod apt;
 pub mod cache;
@@ -15,6 +16,7 @@ pub mod image;
 pub mod kept;
 pub mod left;
 pub mod module;
+pub mod outside;
 mod own_place;
 pub mod table;
 pub mod userland;

@@ -61,6 +61,7 @@ macro_rules! every_answer {
             "interact": "punctual.interact/1" = crate::interact::InteractAnswer<'_>,
             "lab": "punctual.lab/1" = crate::lab::LabAnswer<'_>,
             "lab-kernels": "punctual.lab-kernels/1" = crate::lab::KernelsAnswer<'_>,
+            "lab-why": "punctual.lab-why/1" = crate::lab::OutsideAnswer<'_>,
             "load-installed": "punctual.load/1" = crate::LoadInstalledAnswer<'_>,
             "load-list": "punctual.load/1" = crate::LoadListAnswer<'_>,
             "load-run": "punctual.load/1" = crate::LoadRunAnswer<'_>,

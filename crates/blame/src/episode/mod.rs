@@ -16,4 +16,5 @@ pub(crate) mod split;
 mod story;
 mod subject;
 pub(crate) mod summary;
+pub(crate) mod threads;
 mod waits;

@@ -4,9 +4,10 @@ use crate::episode::disks::Requests;
 use crate::episode::index::Index;
 use crate::episode::replay::CpuTimeline;
 use crate::episode::sampling::seen_at;
+use crate::episode::threads::threads;
 use crate::episode::waits::Waits;
 use punctual_recording::Episode;
-use punctual_recording::episode::{EventKind, StackSample};
+use punctual_recording::episode::StackSample;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -40,18 +41,7 @@ pub(crate) struct Shared<'a> {
 
 impl<'a> Shared<'a> {
     pub(crate) fn new(episode: &'a Episode, timelines: &'a BTreeMap<u32, CpuTimeline>) -> Shared<'a> {
-        let mut threads = BTreeMap::new();
-        for event in &episode.events {
-            match event.kind {
-                EventKind::Switch => threads.insert(event.value as u32, episode.name(event.name)),
-                EventKind::Waking | EventKind::VectorBegin => threads.insert(event.tid, episode.name(event.name)),
-                _ => None,
-            };
-        }
-        for sample in &episode.samples {
-            threads.entry(sample.tid).or_insert_with(|| episode.name(sample.name));
-        }
-        threads.insert(0, "idle");
+        let threads = threads(episode);
         let clocked = episode.samples.iter().filter(|sample| !sample.at_late_interrupt);
         let index = Index::of(episode);
         let samples: Vec<_> = clocked.map(|sample| (seen_at(&index, sample), sample)).collect();

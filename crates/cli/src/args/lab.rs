@@ -24,6 +24,14 @@ pub(crate) enum LabCommand {
         after_help = "Examples:\n  punctual lab run --kernel 6.12 --kernel 6.12-rt -- record -D 10s --load network\n  punctual lab run --kernel 6.12,preempt=none --kernel 6.12,preempt=full --seeds 1..5 -- record -D 10s\n  punctual lab run --kernel 6.12 --kernel newest-rt --module shipped -- record -D 10s --load network\n  punctual lab run --kernel ./vmlinuz --before 'insmod /driver.ko' --add driver.ko:/driver.ko -- record --why 1ms -D 10s\n\nWhat has run already in the directory of -o is not run again."
     )]
     Run(Box<LabRunArguments>),
+    /// Run a guest again and look at a late wakeup from outside, block by block
+    ///
+    /// The guest runs the same instructions each time, so one more look costs it none. It shows interrupts that are off, and by whom, where
+    /// nothing in a guest can look. It needs no privilege.
+    #[command(
+        after_help = "Examples:\n  punctual lab why --kernel 6.12 -- record -D 1s --why 100us --load network\n  punctual lab why --kernel 6.12 --seed 3 --episode 2 -o lab -- record -D 1s --why 100us --load network\n\nWhat `lab run` left in the directory of -o is not recorded again."
+    )]
+    Why(Box<LabWhyArguments>),
 }
 
 #[derive(Debug, Args)]
@@ -45,6 +53,22 @@ pub(crate) struct LabRunArguments {
     /// What the randomness of each kernel's guests begins with: 1..5 or 1,4,9; the same seed gives the same bytes
     #[arg(long, value_name = "SEEDS", default_value = "1..3", value_parser = seeds)]
     pub(crate) seeds: Seeds,
+    /// Run only a part of the guests: 1/4 is the first of four
+    #[arg(long, value_name = "I/N", value_parser = shard)]
+    pub(crate) shard: Option<Shard>,
+    /// Guests at a time [default: one a CPU]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub(crate) jobs: Option<u32>,
+    /// Write a page with the kernels side by side, one file that needs nothing else
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) html: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) guest: GuestArguments,
+}
+
+/// What guests are made of, and what they run.
+#[derive(Debug, Args)]
+pub(crate) struct GuestArguments {
     /// The directory for what the guests leave [default: lab-DATE-TIME in the current directory]
     #[arg(short, long, value_name = "DIRECTORY")]
     pub(crate) output: Option<PathBuf>,
@@ -58,27 +82,33 @@ pub(crate) struct LabRunArguments {
     /// A file to put into each guest, a program with its libraries; may be repeated
     #[arg(long, value_name = "HOST:GUEST", value_parser = added)]
     pub(crate) add: Vec<(PathBuf, String)>,
-    /// Run only a part of the guests: 1/4 is the first of four
-    #[arg(long, value_name = "I/N", value_parser = shard)]
-    pub(crate) shard: Option<Shard>,
-    /// Guests at a time [default: one a CPU]
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=256))]
-    pub(crate) jobs: Option<u32>,
     /// How much of a processor each guest may take [default: 5m and ten times what is recorded]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) timeout: Option<u64>,
     /// Memory of each guest, MiB
     #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(256..=65_536))]
     pub(crate) memory: u32,
-    /// Write a page with the kernels side by side, one file that needs nothing else
-    #[arg(long, value_name = "FILE.html")]
-    pub(crate) html: Option<PathBuf>,
     /// Show no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
     /// The words of one of punctual's commands. `record` stores its recording; of others, what they leave in /out is kept
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(crate) words: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabWhyArguments {
+    /// The kernel, as for `lab run`
+    #[arg(long, value_name = "KERNEL[,PARAMETER]", value_parser = System::parse)]
+    pub(crate) kernel: System,
+    /// What the guest's randomness begins with
+    #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=5_000))]
+    pub(crate) seed: u32,
+    /// Which late wakeup of `punctual why` [default: the longest]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) episode: Option<u64>,
+    #[command(flatten)]
+    pub(crate) guest: GuestArguments,
 }
 
 /// Seeds, as one value.

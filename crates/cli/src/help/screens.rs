@@ -216,6 +216,18 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
         ],
     ),
     (
+        "lab why",
+        &[
+            ("kernel", "A name or a vmlinuz"),
+            ("seed", "Another seed, another run [default: 1]"),
+            ("episode", "Which late wakeup [default: the longest]"),
+            ("before", "A shell command that runs before"),
+            ("add", "A file for the guest; may be repeated"),
+            DIRECTORY,
+            QUIET,
+        ],
+    ),
+    (
         "sim run",
         &[
             ("set", "Set a key otherwise, in every case"),

@@ -4,8 +4,10 @@ mod answer;
 mod model;
 mod page;
 mod text;
+mod why;
 
 pub use answer::{KernelsAnswer, LabAnswer};
 pub use model::{GuestEnd, GuestReport, KernelRow, LabReport, MODELLED, SystemReport};
 pub use page::page;
 pub use text::{kernels_text, text};
+pub use why::{Arrival, ClassRow, FunctionRow, OutsideAnswer, OutsideReport, Stretch, StretchKind, outside_text};

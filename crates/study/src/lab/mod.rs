@@ -4,6 +4,7 @@
 //! * [`Driver`]: a module that each of them loads before.
 //! * [`run`]: boots those that are not there yet, a few at a time. Each cell is stored when it has run, so that a run that is
 //!   ended goes on where it was.
+//! * [`why`]: boots one of them again and looks at a late wakeup from outside.
 //!
 //! # Where things lie
 //!
@@ -17,6 +18,7 @@ mod grid;
 mod run;
 mod store;
 mod system;
+mod why;
 
 pub use driver::Driver;
 pub use error::LabError;
@@ -24,3 +26,4 @@ pub use grid::{Cell, cells};
 pub use run::{Bootable, CellEnd, LabPlan, LabProgress, RECORDING, run};
 pub use store::Ran;
 pub use system::System;
+pub use why::{Outside, WhyError, WhyStep, why};

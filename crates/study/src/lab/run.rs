@@ -77,7 +77,7 @@ pub struct LabProgress<'a> {
 }
 
 impl LabPlan {
-    fn guest(&self, cell: Cell) -> Guest {
+    pub(super) fn guest(&self, cell: Cell) -> Guest {
         let Bootable { system, kernel, files } = &self.systems[cell.system];
         let mut guest = Guest::new(kernel);
         guest.program = Some(self.program.clone());

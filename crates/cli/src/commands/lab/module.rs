@@ -1,6 +1,6 @@
 //! A driver's module, built for each of the kernels.
 
-use super::run::Kernel;
+use super::plan::Kernel;
 use crate::output::{self, Usage};
 use crate::signals::Interrupted;
 use punctual_lab::cache::Cache;

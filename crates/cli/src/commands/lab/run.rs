@@ -1,42 +1,26 @@
 //! Runs a command on several kernels, and compares.
 
-use super::module;
-use super::scenario::{Scenario, read};
+use super::plan::{Kernel, Prepared, prepare};
 use crate::args::lab::LabRunArguments;
 use crate::commands::artifacts::{self, Artifacts};
 use crate::output::{self, Output, Usage};
 use crate::progress::StepProgress;
-use crate::signals::Interrupted;
 use punctual_comparison::{Comparison, Side};
-use punctual_lab::cache::{Cache, Held, version_of};
-use punctual_lab::module::Built;
-use punctual_lab::table;
 use punctual_report::lab::{self, GuestEnd, GuestReport, LabAnswer, LabReport, SystemReport};
 use punctual_sim::sweep::Shard;
-use punctual_study::lab::{Bootable, CellEnd, LabError, LabPlan, LabProgress, System, cells};
+use punctual_study::lab::{CellEnd, LabPlan, LabProgress, System, cells};
 use punctual_study::open_side;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::PathBuf;
 
 pub(super) fn run(arguments: &LabRunArguments, output: Output) -> anyhow::Result<u8> {
     if arguments.html.is_some() {
         punctual_report::encode::html::can_draw()?;
         artifacts::check(arguments.html.as_ref())?;
     }
-    let before = arguments.before.as_deref();
-    let mut scenario = read(&arguments.words, before, None)?;
     told_apart(&arguments.kernel)?;
-    // Before signals are watched for: a download ends at once.
-    let kernels: Vec<Kernel> = arguments.kernel.iter().map(kernel).collect::<Result<_, _>>()?;
-    let interrupted = Interrupted::watch();
-    let mut modules = Vec::new();
-    if let Some(driver) = &arguments.module {
-        modules = module::modules(driver, &kernels, &interrupted)?;
-        let loaded = module::loaded(driver, &modules[0]);
-        scenario = read(&arguments.words, before, Some(&loaded))?;
-    }
-    let plan = plan(arguments, &scenario, &kernels, &modules)?;
-    let mut progress = StepProgress::new(arguments.quiet, "guests");
+    let cells = cells(arguments.kernel.len(), &arguments.seeds.0, arguments.shard.unwrap_or(Shard::WHOLE));
+    let Prepared { kernels, interrupted, plan } = prepare(&arguments.kernel, cells, arguments.jobs, &arguments.guest)?;
+    let mut progress = StepProgress::new(arguments.guest.quiet, "guests");
     let ends = punctual_study::lab::run(&plan, &mut |now| {
         progress.count(&running(&plan, now), now.ended, now.all, now.elapsed);
         !interrupted.is_set()
@@ -69,58 +53,6 @@ fn told_apart(systems: &[System]) -> Result<(), Usage> {
         }
     }
     Ok(())
-}
-
-/// A kernel that is here.
-pub(super) struct Kernel {
-    elf: PathBuf,
-    package: Option<String>,
-    /// Where it came from a package.
-    pub(super) held: Option<(table::Kernel, Held)>,
-}
-
-fn kernel(system: &System) -> anyhow::Result<Kernel> {
-    let cache = Cache::new();
-    let refused = |error| LabError::Kernel { name: system.kernel.clone(), error };
-    if system.kernel.contains('/') {
-        return Ok(Kernel { elf: cache.own(Path::new(&system.kernel)).map_err(refused)?, package: None, held: None });
-    }
-    let table = table::kernels();
-    let named = super::kernels::named(&table, &system.kernel)?;
-    if cache.held(named).is_none() {
-        output::note(&format!("taking kernel {} from the distribution's packages", named.name));
-    }
-    let held = cache.fetch(&[named], false).remove(0).map_err(refused)?;
-    if let Some(recorded) = &held.replaces {
-        output::note(&format!("{}: {} takes the place of {recorded}", named.name, held.package.version));
-    }
-    Ok(Kernel { package: Some(version_of(&held)), elf: held.elf.clone(), held: Some((named.clone(), held)) })
-}
-
-fn plan(
-    arguments: &LabRunArguments,
-    scenario: &Scenario,
-    kernels: &[Kernel],
-    modules: &[Built],
-) -> anyhow::Result<LabPlan> {
-    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    let bootable = |(number, (system, kernel)): (usize, (&System, &Kernel))| Bootable {
-        system: system.clone(),
-        kernel: kernel.elf.clone(),
-        files: modules.get(number).map(|built| (built.file.clone(), module::PLACE.to_owned())).into_iter().collect(),
-    };
-    Ok(LabPlan {
-        systems: arguments.kernel.iter().zip(kernels).enumerate().map(bootable).collect(),
-        parameters: if modules.is_empty() { String::new() } else { module::PARAMETERS.to_owned() },
-        cells: cells(arguments.kernel.len(), &arguments.seeds.0, arguments.shard.unwrap_or(Shard::WHOLE)),
-        program: std::env::current_exe()?,
-        files: arguments.add.clone(),
-        script: scenario.script.clone(),
-        memory_mib: arguments.memory,
-        limit: arguments.timeout.map_or(scenario.limit, Duration::from_nanos),
-        jobs: arguments.jobs.map_or(cpus, |jobs| jobs as usize),
-        directory: arguments.output.clone().unwrap_or_else(|| crate::commands::fresh_name("lab-", "")),
-    })
 }
 
 /// The guests that run now, in words.
@@ -160,8 +92,8 @@ fn report<'a>(
     }
     let comparisons = comparisons(&sides, &mut notes);
     Ok(LabReport {
-        words: &arguments.words,
-        module: arguments.module.as_ref().map(punctual_study::lab::Driver::name),
+        words: &arguments.guest.words,
+        module: arguments.guest.module.as_ref().map(punctual_study::lab::Driver::name),
         directory: &plan.directory,
         systems,
         comparisons,

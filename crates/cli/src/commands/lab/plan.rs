@@ -1,0 +1,86 @@
+//! What guests are made of, from the words of the command.
+
+use super::module;
+use super::scenario::read;
+use crate::args::lab::GuestArguments;
+use crate::output;
+use crate::signals::Interrupted;
+use punctual_lab::cache::{Cache, Held, version_of};
+use punctual_lab::module::Built;
+use punctual_lab::table;
+use punctual_study::lab::{Bootable, Cell, LabError, LabPlan, System};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A kernel that is here.
+pub(super) struct Kernel {
+    elf: PathBuf,
+    pub(super) package: Option<String>,
+    /// Where it came from a package.
+    pub(super) held: Option<(table::Kernel, Held)>,
+}
+
+/// What is ready to be booted.
+pub(super) struct Prepared {
+    /// In the order in which they were asked for.
+    pub(super) kernels: Vec<Kernel>,
+    pub(super) interrupted: Interrupted,
+    pub(super) plan: LabPlan,
+}
+
+/// Reads the words, takes the kernels and builds modules.
+pub(super) fn prepare(
+    systems: &[System],
+    cells: Vec<Cell>,
+    jobs: Option<u32>,
+    arguments: &GuestArguments,
+) -> anyhow::Result<Prepared> {
+    let before = arguments.before.as_deref();
+    let mut scenario = read(&arguments.words, before, None)?;
+    // Before signals are watched for: a download ends at once.
+    let kernels: Vec<Kernel> = systems.iter().map(kernel).collect::<Result<_, _>>()?;
+    let interrupted = Interrupted::watch();
+    let mut modules: Vec<Built> = Vec::new();
+    if let Some(driver) = &arguments.module {
+        modules = module::modules(driver, &kernels, &interrupted)?;
+        let loaded = module::loaded(driver, &modules[0]);
+        scenario = read(&arguments.words, before, Some(&loaded))?;
+    }
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let bootable = |(number, (system, kernel)): (usize, (&System, &Kernel))| Bootable {
+        system: system.clone(),
+        kernel: kernel.elf.clone(),
+        files: modules.get(number).map(|built| (built.file.clone(), module::PLACE.to_owned())).into_iter().collect(),
+    };
+    let plan = LabPlan {
+        systems: systems.iter().zip(&kernels).enumerate().map(bootable).collect(),
+        parameters: if modules.is_empty() { String::new() } else { module::PARAMETERS.to_owned() },
+        cells,
+        program: std::env::current_exe()?,
+        files: arguments.add.clone(),
+        script: scenario.script,
+        memory_mib: arguments.memory,
+        limit: arguments.timeout.map_or(scenario.limit, Duration::from_nanos),
+        jobs: jobs.map_or(cpus, |jobs| jobs as usize),
+        directory: arguments.output.clone().unwrap_or_else(|| crate::commands::fresh_name("lab-", "")),
+    };
+    Ok(Prepared { kernels, interrupted, plan })
+}
+
+fn kernel(system: &System) -> anyhow::Result<Kernel> {
+    let cache = Cache::new();
+    let refused = |error| LabError::Kernel { name: system.kernel.clone(), error };
+    if system.kernel.contains('/') {
+        return Ok(Kernel { elf: cache.own(Path::new(&system.kernel)).map_err(refused)?, package: None, held: None });
+    }
+    let table = table::kernels();
+    let named = super::kernels::named(&table, &system.kernel)?;
+    if cache.held(named).is_none() {
+        output::note(&format!("taking kernel {} from the distribution's packages", named.name));
+    }
+    let held = cache.fetch(&[named], false).remove(0).map_err(refused)?;
+    if let Some(recorded) = &held.replaces {
+        output::note(&format!("{}: {} takes the place of {recorded}", named.name, held.package.version));
+    }
+    Ok(Kernel { package: Some(version_of(&held)), elf: held.elf.clone(), held: Some((named.clone(), held)) })
+}

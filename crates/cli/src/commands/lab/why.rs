@@ -1,0 +1,138 @@
+//! A late wakeup of a guest, looked at from outside.
+
+use super::plan::{Prepared, prepare};
+use crate::args::lab::LabWhyArguments;
+use crate::output::{self, Output};
+use crate::progress::StepProgress;
+use punctual_blame::Kind;
+use punctual_lab::outside::{Delivery, FunctionTime, Place, Segment};
+use punctual_report::lab::{
+    Arrival, ClassRow, FunctionRow, OutsideAnswer, OutsideReport, Stretch, StretchKind, outside_text,
+};
+use punctual_study::lab::{Cell, Outside, WhyStep, why};
+
+/// Functions that are told of all, and of one stretch.
+const MAX_FUNCTIONS: usize = 100;
+const MAX_OF_A_STRETCH: usize = 5;
+
+pub(super) fn run(arguments: &LabWhyArguments, output: Output) -> anyhow::Result<u8> {
+    let systems = [arguments.kernel.clone()];
+    let cells = vec![Cell { system: 0, seed: arguments.seed }];
+    let Prepared { plan, interrupted, .. } = prepare(&systems, cells, None, &arguments.guest)?;
+    let mut progress = StepProgress::new(arguments.guest.quiet, "guests");
+    let outside = why(&plan, arguments.episode, &mut |step, elapsed| {
+        let (words, done) = match step {
+            WhyStep::Recording => ("recording", 0),
+            WhyStep::Clock => ("again, to learn when it reads its clock", 1),
+            WhyStep::Window => ("again, to see what ran", 2),
+        };
+        progress.count(words, done, 3, elapsed);
+        !interrupted.is_set()
+    });
+    progress.done();
+    let outside = outside?;
+    let report = report(arguments, &outside);
+    if output.json {
+        output::answer(OutsideAnswer::new(&report), 0);
+    } else {
+        output::print_text(&outside_text(&report));
+    }
+    Ok(0)
+}
+
+fn report<'a>(arguments: &LabWhyArguments, outside: &'a Outside) -> OutsideReport<'a> {
+    let (episode, story) = (&outside.episode, &outside.story);
+    let due_ns = episode.expected_ns;
+    let (times_found, times) = outside.times;
+    OutsideReport {
+        kernel: arguments.kernel.name(),
+        seed: arguments.seed,
+        recording: &outside.recording,
+        episode: episode.id,
+        victim: episode.victim.name.clone(),
+        total_ns: episode.total_ns(),
+        same_files: outside.same_files,
+        times_found,
+        times,
+        instruction_ns: outside.instruction_ns,
+        instructions: story.instructions,
+        is_cut: story.is_cut,
+        arrival: arrival(outside),
+        stretches: story.segments.iter().map(|segment| stretch(segment, due_ns)).collect(),
+        functions: functions(&story.functions, MAX_FUNCTIONS),
+        classes: classes(outside),
+        used_ms: u64::try_from(outside.used.as_millis()).unwrap_or(u64::MAX),
+    }
+}
+
+fn arrival(outside: &Outside) -> Arrival {
+    let due_ns = outside.episode.expected_ns;
+    let Some(after_ns) = outside.story.interrupt_ns.map(|at| at.saturating_sub(due_ns)) else {
+        return Arrival::NotSeen;
+    };
+    match &outside.story.delivery {
+        Delivery::AtOnce => Arrival::AtOnce { after_ns },
+        Delivery::InterruptsOff { section, off_in, off_for, on_in } => Arrival::InterruptsOff {
+            after_ns,
+            off_before_ns: due_ns.saturating_sub(section.start),
+            on_after_ns: section.end.saturating_sub(due_ns),
+            off_in: off_in.clone(),
+            off_for: off_for.clone(),
+            on_in: on_in.clone(),
+        },
+        Delivery::InInterrupt { name } => Arrival::InInterrupt { after_ns, name: name.clone() },
+        Delivery::NotSeen => Arrival::NotSeen,
+    }
+}
+
+fn kind_of(place: Place) -> StretchKind {
+    match place {
+        Place::User => StretchKind::User,
+        Place::Kernel => StretchKind::Kernel,
+        Place::Interrupt => StretchKind::Interrupt,
+        Place::Exception => StretchKind::Exception,
+        Place::Softirq => StretchKind::Softirq,
+    }
+}
+
+fn stretch(segment: &Segment, due_ns: u64) -> Stretch {
+    Stretch {
+        at_ns: segment.begin_ns.saturating_sub(due_ns),
+        ns: segment.ns,
+        kind: kind_of(segment.place),
+        name: segment.name.clone(),
+        thread: segment.thread.clone(),
+        functions: functions(&segment.functions, MAX_OF_A_STRETCH),
+    }
+}
+
+fn functions(times: &[FunctionTime], max: usize) -> Vec<FunctionRow> {
+    let row = |time: &FunctionTime| FunctionRow {
+        name: if time.name.is_empty() { "a program's own code".to_owned() } else { time.name.clone() },
+        ns: time.ns,
+    };
+    times.iter().take(max).map(row).collect()
+}
+
+/// Interrupts, softirqs and threads: what `why` says of each, and what ran.
+fn classes(outside: &Outside) -> Vec<ClassRow> {
+    let class_of = |kind: Kind| match kind {
+        Kind::Irq => 0,
+        Kind::Softirq => 1,
+        _ => 2,
+    };
+    let class_at = |place: Place| match place {
+        Place::Interrupt => 0,
+        Place::Softirq => 1,
+        Place::User | Place::Kernel | Place::Exception => 2,
+    };
+    let inside =
+        |class: usize| outside.split.parts.iter().filter(|part| class_of(part.kind) == class).map(|part| part.ns).sum();
+    let seen = |class: usize| {
+        outside.story.segments.iter().filter(|segment| class_at(segment.place) == class).map(|segment| segment.ns).sum()
+    };
+    let names = ["interrupts", "softirqs", "threads"];
+    (names.into_iter().enumerate())
+        .map(|(class, name)| ClassRow { class: name, inside_ns: inside(class), outside_ns: seen(class) })
+        .collect()
+}

@@ -1,0 +1,78 @@
+//! The answer of `punctual lab why`.
+
+use super::super::model::MODELLED;
+use super::model::{Arrival, ClassRow, FunctionRow, OutsideReport, Stretch};
+use crate::answer::Answer;
+use serde::Serialize;
+use std::path::Path;
+
+/// A late wakeup, looked at from outside.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct OutsideAnswer<'a> {
+    schema: &'static str,
+    verdict: String,
+    exit_code: u8,
+    /// What the figures are, and what they are not.
+    modelled: &'static str,
+    kernel: &'a str,
+    seed: u32,
+    recording: &'a Path,
+    episode: u64,
+    victim: &'a str,
+    total_ns: u64,
+    /// Files of the recording that each run left with the same bytes.
+    same_files: usize,
+    /// Times of the episode that are readings of the clock at known instructions.
+    times_found: usize,
+    times: usize,
+    instruction_ns: u64,
+    instructions: u64,
+    /// Whether the end is missing.
+    cut: bool,
+    arrival: &'a Arrival,
+    /// By time, without gap or overlap.
+    stretches: &'a [Stretch],
+    functions: &'a [FunctionRow],
+    classes: &'a [ClassRow],
+    processor_ms: u64,
+    notes: Vec<String>,
+    next: String,
+}
+
+impl<'a> OutsideAnswer<'a> {
+    /// The answer for programs.
+    pub fn new(report: &'a OutsideReport<'a>) -> OutsideAnswer<'a> {
+        OutsideAnswer {
+            schema: "punctual.lab-why/1",
+            verdict: report.verdict(),
+            exit_code: 0,
+            modelled: MODELLED,
+            kernel: &report.kernel,
+            seed: report.seed,
+            recording: report.recording,
+            episode: report.episode,
+            victim: &report.victim,
+            total_ns: report.total_ns,
+            same_files: report.same_files,
+            times_found: report.times_found,
+            times: report.times,
+            instruction_ns: report.instruction_ns,
+            instructions: report.instructions,
+            cut: report.is_cut,
+            arrival: &report.arrival,
+            stretches: &report.stretches,
+            functions: &report.functions,
+            classes: &report.classes,
+            processor_ms: report.used_ms,
+            notes: report.notes(),
+            next: report.next(),
+        }
+    }
+}
+
+impl Answer for OutsideAnswer<'_> {
+    fn exit_code(&mut self) -> &mut u8 {
+        &mut self.exit_code
+    }
+}

@@ -1,0 +1,232 @@
+//! What was seen from outside.
+
+use crate::shell_word;
+use punctual_recording::{counted, format_ns};
+use serde::Serialize;
+use std::path::Path;
+
+/// In what a stretch passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum StretchKind {
+    /// A thread's own code.
+    User,
+    /// The kernel's code, of a thread.
+    Kernel,
+    /// An interrupt.
+    Interrupt,
+    /// An exception, such as a page fault.
+    Exception,
+    /// A softirq.
+    Softirq,
+}
+
+/// A function of the kernel, or code of programs, and how long it ran.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct FunctionRow {
+    /// Its name.
+    pub name: String,
+    /// Without what it called.
+    pub ns: u64,
+}
+
+/// A stretch of time in one place.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Stretch {
+    /// When it began, from when the wakeup was due.
+    pub at_ns: u64,
+    /// How long it was.
+    pub ns: u64,
+    /// In what.
+    pub kind: StretchKind,
+    /// Of an interrupt or an exception, which; else empty.
+    pub name: String,
+    /// The thread that had the CPU.
+    pub thread: String,
+    /// Its functions, longest first, the first few.
+    pub functions: Vec<FunctionRow>,
+}
+
+impl Stretch {
+    /// In what, in words.
+    pub(super) fn what(&self) -> String {
+        match self.kind {
+            StretchKind::User => format!("{}: its own code", self.thread),
+            StretchKind::Kernel => format!("{}: kernel code", self.thread),
+            StretchKind::Interrupt => format!("interrupt {}", self.name),
+            StretchKind::Exception => format!("{}: exception {}", self.thread, self.name),
+            StretchKind::Softirq => format!("softirq, in {}", self.thread),
+        }
+    }
+}
+
+/// Why the interrupt came when it did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Arrival {
+    /// Interrupts were on when it was due.
+    AtOnce {
+        /// How long it took.
+        after_ns: u64,
+    },
+    /// Interrupts were off.
+    InterruptsOff {
+        /// How long it took.
+        after_ns: u64,
+        /// How long they had been off when it was due.
+        off_before_ns: u64,
+        /// How long after it was due they were turned on.
+        on_after_ns: u64,
+        /// The function that turned them off.
+        off_in: String,
+        /// Whoever had called it, where that was seen.
+        off_for: Option<String>,
+        /// The function that turned them on.
+        on_in: String,
+    },
+    /// Another interrupt was being served.
+    InInterrupt {
+        /// How long it took.
+        after_ns: u64,
+        /// Which other one.
+        name: String,
+    },
+    /// None was seen.
+    NotSeen,
+}
+
+/// Time of a class, as evidence in the guest has it and as it is seen from outside.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ClassRow {
+    /// Interrupts, softirqs or threads.
+    pub class: &'static str,
+    /// What `why` says.
+    pub inside_ns: u64,
+    /// What ran.
+    pub outside_ns: u64,
+}
+
+/// A late wakeup of a guest, looked at from outside.
+pub struct OutsideReport<'a> {
+    /// The kernel, with its parameters.
+    pub kernel: String,
+    /// What the guest's randomness began with.
+    pub seed: u32,
+    /// The guest's recording.
+    pub recording: &'a Path,
+    /// Its number in the recording.
+    pub episode: u64,
+    /// Who was late.
+    pub victim: String,
+    /// How late.
+    pub total_ns: u64,
+    /// Files of the recording that each run left with the same bytes.
+    pub same_files: usize,
+    /// Times of the episode that are readings of the clock at known instructions.
+    pub times_found: usize,
+    /// All of its times.
+    pub times: usize,
+    /// What an instruction takes.
+    pub instruction_ns: u64,
+    /// How many ran.
+    pub instructions: u64,
+    /// Whether not all of them could be written down.
+    pub is_cut: bool,
+    /// Why the interrupt came when it did.
+    pub arrival: Arrival,
+    /// By time.
+    pub stretches: Vec<Stretch>,
+    /// Longest first.
+    pub functions: Vec<FunctionRow>,
+    /// Inside beside outside.
+    pub classes: Vec<ClassRow>,
+    /// What all guests took of a processor, ms.
+    pub used_ms: u64,
+}
+
+impl OutsideReport<'_> {
+    /// The answer in a sentence.
+    pub(super) fn verdict(&self) -> String {
+        let late = format!(
+            "Seen from outside, {} of episode {} ran {} late on {}, seed {}",
+            self.victim,
+            self.episode,
+            format_ns(self.total_ns),
+            self.kernel,
+            self.seed
+        );
+        let Some((what, ns, function)) = self.most() else { return format!("{late}; nothing was written down.") };
+        let most = if function.is_empty() { String::new() } else { format!(", most of that in {function}") };
+        format!("{late}: {} of it {what}{most}.", format_ns(ns))
+    }
+
+    /// What had most of it, for how long, and in which function.
+    fn most(&self) -> Option<(String, u64, &str)> {
+        let sum = |what: &str| {
+            self.stretches.iter().filter(|stretch| stretch.what() == what).map(|stretch| stretch.ns).sum::<u64>()
+        };
+        let stretch = self.stretches.iter().max_by_key(|stretch| sum(&stretch.what()))?;
+        let what = stretch.what();
+        let longest = self.stretches.iter().filter(|other| other.what() == what).max_by_key(|other| other.ns)?;
+        let function = longest.functions.first().map_or("", |function| function.name.as_str());
+        Some((what.clone(), sum(&what), function))
+    }
+
+    /// Why it can be believed.
+    pub(super) fn proof(&self) -> String {
+        let all = if self.times_found == self.times { "all".to_owned() } else { self.times_found.to_string() };
+        format!(
+            "Two more runs left the same recording, byte by byte ({}), and {all} of its {} times in the episode are readings of the \
+             clock at known instructions. So this is what ran: {}, {} ns each.",
+            counted(self.same_files, "file"),
+            self.times,
+            counted(usize::try_from(self.instructions).unwrap_or(usize::MAX), "instruction"),
+            self.instruction_ns
+        )
+    }
+
+    /// Why the interrupt came when it did.
+    pub(super) fn arrival_in_words(&self) -> String {
+        let after = |ns: u64| format!("The interrupt came {} after it was due", format_ns(ns));
+        match &self.arrival {
+            Arrival::AtOnce { after_ns } => format!("{}: interrupts were on.", after(*after_ns)),
+            Arrival::InterruptsOff { after_ns, off_before_ns, on_after_ns, off_in, off_for, on_in } => format!(
+                "{}: interrupts were off. {off_in}{} had turned them off {} before, and {on_in} turned them on {} after.",
+                after(*after_ns),
+                off_for.as_ref().map(|name| format!(", called by {name},")).unwrap_or_default(),
+                format_ns(*off_before_ns),
+                format_ns(*on_after_ns)
+            ),
+            Arrival::InInterrupt { after_ns, name } => {
+                format!("{}: interrupt {name} was being served.", after(*after_ns))
+            }
+            Arrival::NotSeen => "No interrupt was seen between due and running.".to_owned(),
+        }
+    }
+
+    /// What must be known besides.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.is_cut {
+            notes.push("not all that ran could be written down: the end is missing".to_owned());
+        }
+        if self.times_found < self.times {
+            notes.push(format!(
+                "{} of {} times are at no reading of the clock: there the instructions may be off by some",
+                self.times - self.times_found,
+                self.times
+            ));
+        }
+        notes
+    }
+
+    /// What to run next.
+    pub(super) fn next(&self) -> String {
+        format!("punctual why {}", shell_word(&self.recording.display().to_string()))
+    }
+}

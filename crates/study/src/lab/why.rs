@@ -1,0 +1,277 @@
+//! A late wakeup of a guest, looked at from outside.
+//!
+//! The guest is booted again, twice. The first time to learn at which instructions it read its clock: there the times of the recording are
+//! found. The second time what ran between due and running is written down, block by block. Both times it has to leave the same recording.
+
+use super::error::LabError;
+use super::run::{CellEnd, LabPlan, LabProgress, RECORDING, run};
+use punctual_blame::{Split, split, threads};
+use punctual_lab::guest::{self, Guest, GuestError, Outcome};
+use punctual_lab::outside::{Clock, RecordKind, Story, Switches, Symbols, Trace, story};
+use punctual_recording::episode::EventKind;
+use punctual_recording::{Episode, Hint, for_each_episode};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// A late wakeup, from inside and from outside.
+#[derive(Debug)]
+pub struct Outside {
+    /// The recording that the guest left, each time.
+    pub recording: PathBuf,
+    /// How many of its files, byte by byte the same each time.
+    pub same_files: usize,
+    /// What was seen from inside.
+    pub episode: Episode,
+    /// How that is explained.
+    pub split: Split,
+    /// What was seen from outside.
+    pub story: Story,
+    /// Times of the episode that are readings of the clock at known instructions, and all of them.
+    pub times: (usize, usize),
+    /// What an instruction takes, ns.
+    pub instruction_ns: u64,
+    /// How much of a processor all guests took.
+    pub used: Duration,
+}
+
+/// Why nothing could be seen from outside.
+#[derive(Debug, thiserror::Error)]
+pub enum WhyError {
+    /// The lab.
+    #[error(transparent)]
+    Lab(#[from] LabError),
+    /// The guest came to no end, or its command failed.
+    #[error("the guest: {0}")]
+    Guest(String),
+    /// A signal ended it.
+    #[error("ended by a signal")]
+    Interrupted,
+    /// The recording has no evidence.
+    #[error("{}: no late wakeup with evidence in it", .0.display())]
+    NoEpisode(PathBuf),
+    /// Not the one that was asked for.
+    #[error("there is no episode {wanted}: the recording has {least} to {most}")]
+    NoSuchEpisode {
+        /// Which was asked for.
+        wanted: u64,
+        /// The first there is.
+        least: u64,
+        /// The last.
+        most: u64,
+    },
+    /// Another recording came out.
+    #[error("{0} has other bytes than before: this guest does not run the same way again")]
+    OtherBytes(String),
+    /// The times are at no instructions.
+    #[error(
+        "the {0} times of the episode are not readings of the clock in one stretch: the guest idled between due and running, or they are too few"
+    )]
+    NoPlace(usize),
+    /// The kernel's functions.
+    #[error("the guest's kernel does not list its functions")]
+    NoSymbols,
+    /// What was written cannot be read.
+    #[error("what was seen from outside: {0}")]
+    Trace(std::io::Error),
+    /// The recording.
+    #[error(transparent)]
+    Recording(#[from] punctual_recording::Error),
+}
+
+impl Hint for WhyError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            WhyError::Lab(error) => error.hint(),
+            WhyError::NoEpisode(_) => Some("give `record` a lower threshold, such as --why 100us, or a --load"),
+            WhyError::NoSuchEpisode { .. } => {
+                Some("`punctual why` of the recording lists them; without --episode the longest is taken")
+            }
+            WhyError::NoPlace(_) => Some("take another one with --episode"),
+            WhyError::Recording(error) => error.hint(),
+            _ => None,
+        }
+    }
+}
+
+/// What is being done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhyStep {
+    /// The guest runs as in any lab.
+    Recording,
+    /// It runs again, to learn when it reads its clock.
+    Clock,
+    /// It runs again, to see what ran.
+    Window,
+}
+
+/// Guests are looked at this often.
+const EVERY: Duration = Duration::from_millis(100);
+/// What is seen from outside begins so long before the wakeup was due: where interrupts are turned off, and by whom.
+const BEFORE_NS: u64 = 200_000;
+/// And ends so long after it ran.
+const AFTER_NS: u64 = 20_000;
+
+/// Looks at an episode of the plan's only cell, or at the longest. `go_on` is asked ten times a second; once it says no, guests are ended.
+///
+/// # Errors
+///
+/// See [`WhyError`].
+pub fn why(
+    plan: &LabPlan,
+    episode: Option<u64>,
+    go_on: &mut dyn FnMut(WhyStep, Duration) -> bool,
+) -> Result<Outside, WhyError> {
+    let began = Instant::now();
+    let (recording, mut used) = recorded(plan, &mut |_: &LabProgress<'_>| go_on(WhyStep::Recording, began.elapsed()))?;
+    let episode = chosen(&recording, episode)?;
+    let guest = plan.guest(plan.cells[0]);
+    let symbols_guest = Guest { program: None, files: Vec::new(), ..guest.clone() };
+    let (first, listed) =
+        beside(|| guest.boot_watched(&plan.script, None), || symbols_guest.boot("cat /proc/kallsyms"), &mut || {
+            go_on(WhyStep::Clock, began.elapsed())
+        });
+    let (outcome, trace) = first.map_err(ended)?;
+    let listed = listed.map_err(ended)?;
+    used += outcome.used + listed.used;
+    same(&outcome, &recording)?;
+    let symbols = Symbols::parse(&listed.output);
+    if symbols.is_empty() {
+        return Err(WhyError::NoSymbols);
+    }
+    let instruction_ns = 1 << guest.shift;
+    let clock = aligned(&trace, &episode, instruction_ns)?;
+    drop(trace);
+    let window = window(&clock, &episode);
+    let (second, ()) = beside(|| guest.boot_watched(&plan.script, Some(window)), || (), &mut || {
+        go_on(WhyStep::Window, began.elapsed())
+    });
+    let (outcome, trace) = second.map_err(ended)?;
+    used += outcome.used;
+    let same_files = same(&outcome, &recording)?;
+    let due_to_running = episode.expected_ns..episode.end_ns;
+    let story = story(&trace, &clock, &symbols, &switches(&episode), due_to_running).map_err(WhyError::Trace)?;
+    let times = (clock.found, clock.of);
+    Ok(Outside { recording, same_files, split: split(&episode), episode, story, times, instruction_ns, used })
+}
+
+/// The cell's recording, which is made where it is not there, and what of a processor that took.
+fn recorded(plan: &LabPlan, go_on: &mut dyn FnMut(&LabProgress<'_>) -> bool) -> Result<(PathBuf, Duration), WhyError> {
+    match run(plan, go_on)?.pop() {
+        Some(CellEnd::Ran(ran, recording)) if ran.has_recording => {
+            let used = if ran.is_kept { 0 } else { ran.used_ms };
+            Ok((recording, Duration::from_millis(used)))
+        }
+        Some(CellEnd::Ran(ran, _)) => Err(WhyError::Guest(
+            ran.said.unwrap_or_else(|| "its command left no recording: give `record --why TIME`".to_owned()),
+        )),
+        Some(CellEnd::Failed(said)) => Err(WhyError::Guest(said)),
+        Some(CellEnd::NotRun) | None => Err(WhyError::Interrupted),
+    }
+}
+
+/// The episode that was asked for, or the longest.
+fn chosen(recording: &Path, wanted: Option<u64>) -> Result<Episode, WhyError> {
+    let mut best: Option<Episode> = None;
+    let (mut least, mut most) = (u64::MAX, 0);
+    for_each_episode(recording, |episode| {
+        (least, most) = (least.min(episode.id), most.max(episode.id));
+        let is_better = match wanted {
+            Some(id) => episode.id == id,
+            None => best.as_ref().is_none_or(|best| best.total_ns() < episode.total_ns()),
+        };
+        if is_better {
+            best = Some(episode);
+        }
+    })?;
+    best.ok_or_else(|| match wanted {
+        Some(wanted) if most > 0 => WhyError::NoSuchEpisode { wanted, least, most },
+        _ => WhyError::NoEpisode(recording.to_owned()),
+    })
+}
+
+/// Runs two things beside each other, and asks meanwhile whether to go on.
+fn beside<A: Send, B: Send>(
+    first: impl FnOnce() -> A + Send,
+    second: impl FnOnce() -> B + Send,
+    go_on: &mut dyn FnMut() -> bool,
+) -> (A, B) {
+    std::thread::scope(|scope| {
+        let (sender, receiver) = channel::<()>();
+        let other_sender = sender.clone();
+        let first = scope.spawn(move || (first(), drop(sender)).0);
+        let second = scope.spawn(move || (second(), drop(other_sender)).0);
+        while receiver.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
+            if !go_on() {
+                guest::end();
+            }
+        }
+        let joined = (first.join(), second.join());
+        match joined {
+            (Ok(first), Ok(second)) => (first, second),
+            (Err(panic), _) | (_, Err(panic)) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+fn ended(error: GuestError) -> WhyError {
+    match error {
+        GuestError::Interrupted => WhyError::Interrupted,
+        error => WhyError::Guest(error.in_one_line()),
+    }
+}
+
+/// Holds what a guest left against the recording, byte by byte, and gives how many files that are.
+fn same(outcome: &Outcome, recording: &Path) -> Result<usize, WhyError> {
+    let (mut count, mut other) = (0, None);
+    let each = outcome.files.each(|path, contents| {
+        let Ok(below) = path.strip_prefix(RECORDING) else { return Ok(()) };
+        let mut bytes = Vec::new();
+        contents.read_to_end(&mut bytes)?;
+        let stored = punctual_recording::input::read_file(&recording.join(below), bytes.len() as u64 + 1);
+        match stored {
+            Ok(stored) if stored == bytes => count += 1,
+            _ => other = other.take().or_else(|| Some(below.display().to_string())),
+        }
+        Ok(())
+    });
+    each.map_err(WhyError::Trace)?;
+    match other {
+        Some(other) => Err(WhyError::OtherBytes(other)),
+        None if count == 0 => Err(WhyError::OtherBytes("a recording that is missing".to_owned())),
+        None => Ok(count),
+    }
+}
+
+fn aligned(trace: &Trace, episode: &Episode, instruction_ns: u64) -> Result<Clock, WhyError> {
+    let mut reads = Vec::new();
+    let read = trace.each(|record| {
+        if record.kind == RecordKind::ClockRead {
+            reads.push(record.count);
+        }
+    });
+    read.map_err(WhyError::Trace)?;
+    let within = episode.expected_ns..=episode.end_ns;
+    let mut times: Vec<u64> = episode.events.iter().map(|event| event.at_ns).filter(|at| within.contains(at)).collect();
+    times.sort_unstable();
+    times.dedup();
+    Clock::align(&times, &reads, instruction_ns).ok_or(WhyError::NoPlace(times.len()))
+}
+
+/// In instructions, what is looked at.
+fn window(clock: &Clock, episode: &Episode) -> Range<u64> {
+    clock.count_at(episode.expected_ns.saturating_sub(BEFORE_NS))..clock.count_at(episode.end_ns + AFTER_NS)
+}
+
+/// Which thread had the CPU when, as the guest wrote it down.
+fn switches(episode: &Episode) -> Switches {
+    let names = threads(episode);
+    let name = |tid: u32| names.get(&tid).map_or_else(|| format!("thread {tid}"), |name| (*name).to_owned());
+    let mut switches: Vec<(u64, String)> = Vec::new();
+    // Whoever had it when the evidence began.
+    switches.extend(episode.events.first().map(|event| (event.at_ns, name(event.tid))));
+    let switched = episode.events.iter().filter(|event| event.kind == EventKind::Switch);
+    switches.extend(switched.map(|event| (event.at_ns, name(event.value as u32))));
+    Switches::new(switches)
+}
