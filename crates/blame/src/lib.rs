@@ -50,6 +50,7 @@
 //!     groups: vec![],
 //!     members: vec![],
 //!     disk_limit: None,
+//!     processes: Vec::new(),
 //! };
 //! let split = split(&episode);
 //! // Less the 10 us that a switch may take.

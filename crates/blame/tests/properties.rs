@@ -80,6 +80,7 @@ fn episode() -> impl Strategy<Value = Episode> {
                 groups: vec![Group { path: "/a".into(), weights: vec![1_024], real_time_us: None }],
                 members: vec![(1, 0), (2, 0), (3, 7)],
                 disk_limit: None,
+                processes: Vec::new(),
             }
         })
 }
@@ -142,6 +143,7 @@ proptest! {
             id: 1, victim: Victim { tid: 1, name: "v".into(), priority: 1, cpu: 0 }, expected_ns: 5, end_ns: 5 + total, stage: Stage::Total,
             threshold_ns: 0, void: None, usual_delivery_ns: 0, fault_path_ns: 0, sample_period_ns: 0, nesting_known: true, missed_runs: 0, names: vec![], frames: vec![],
             events: vec![], samples: vec![], programs: vec![], builds: vec![], groups: vec![], members: vec![], disk_limit: None,
+            processes: vec![],
         };
         let parts = split(&episode).parts;
         prop_assert_eq!(parts.len(), 1);

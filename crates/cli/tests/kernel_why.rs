@@ -91,6 +91,28 @@ fn beside_busy_loops_a_recording_is_left_whose_counts_agree() {
     }
 }
 
+/// Of which process the late threads are stands in the evidence, and stacks are samples in the trace.
+fn assert_processes(directory: &Path, sampled: bool) {
+    let lines = std::fs::read_to_string(directory.join("a.punctual/events/episodes.jsonl")).unwrap();
+    let (mut met, mut known, mut samples) = (0, 0, 0);
+    for line in lines.lines() {
+        let episode: Value = serde_json::from_str(line).unwrap();
+        let processes = episode["processes"].as_array().map_or(&[][..], Vec::as_slice);
+        let of = |tid: &Value| processes.iter().find(|process| process["threads"].as_array().unwrap().contains(tid));
+        met += 1;
+        known += usize::from(of(&episode["victim"]["tid"]).is_some_and(|process| process["name"] == "punctual"));
+        let stacks = episode["samples"].as_array().unwrap();
+        samples += stacks.len();
+        assert!(stacks.iter().all(|sample| sample[2] == 0 || of(&sample[2]).is_some()), "{line:.2000}");
+    }
+    // Evidence that is written after the measurement finds its thread gone.
+    assert!(met > 10 && known > 0, "{known} of {met}");
+    let trace = std::fs::read(directory.join("a.pftrace")).unwrap();
+    // A packet's field 66, a sample.
+    let in_trace = trace.windows(2).filter(|pair| pair == &[0x92, 0x04]).count();
+    assert!(!sampled || samples > 0 && in_trace > 0, "{in_trace} in the trace of {samples}");
+}
+
 /// Every other form of the answer, from one recording of everything.
 #[test]
 fn a_recording_answers_in_all_forms_and_damage_is_one_clear_line() {
@@ -127,7 +149,7 @@ fn a_recording_answers_in_all_forms_and_damage_is_one_clear_line() {
     let weight: u64 = folded.lines().map(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap()).sum();
     assert_eq!(weight, number(&answer["late_ns"]), "a flame graph is as wide as the lateness");
     assert_eq!(code(&why(&["--perfetto", "a.pftrace"])), 0);
-    assert!(std::fs::metadata(directory.path().join("a.pftrace")).unwrap().len() > 1_000);
+    assert_processes(directory.path(), by_clock);
     // It is a recording as any other.
     assert_eq!(code(&run(directory.path(), &["report", "a.punctual"])), 0);
     assert_eq!(code(&why(&["--episode", "99999"])), 129);

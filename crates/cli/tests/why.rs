@@ -60,6 +60,7 @@ fn episode(id: u64) -> Episode {
         groups: Vec::new(),
         members: Vec::new(),
         disk_limit: None,
+        processes: Vec::new(),
     }
 }
 

@@ -191,6 +191,7 @@ mod tests {
             groups: vec![],
             members: vec![],
             disk_limit: None,
+            processes: Vec::new(),
         }
     }
 

@@ -51,6 +51,7 @@ impl Story {
                 groups: Vec::new(),
                 members: Vec::new(),
                 disk_limit: None,
+                processes: Vec::new(),
             },
             current,
             steal_ns: 1,

@@ -7,6 +7,7 @@ use super::groups::{Groups, Members};
 use super::kernel_code::KernelCode;
 use super::late::LateWakeup;
 use super::maps::Maps;
+use super::processes::Processes;
 use super::rings::Copied;
 use super::symbols::place;
 use crate::followed::shown;
@@ -57,6 +58,7 @@ pub(crate) struct Investigator {
     maps: Maps,
     groups: Groups,
     armers: Armers,
+    processes: Processes,
     /// This process's threads that are not measured.
     own: BTreeSet<u32>,
 }
@@ -103,6 +105,7 @@ impl Investigator {
             maps: Maps::default(),
             groups: Groups::new(),
             armers: Armers::new(ended),
+            processes: Processes::new(),
             own: BTreeSet::new(),
         }
     }
@@ -123,6 +126,7 @@ impl Investigator {
         let own = &self.own;
         self.armers.name(&mut events, &mut |tid, name| tables.name(&with_owner(own, tid, name)));
         tables.members.ask_for(events.iter().map(|event| event.tid), &mut self.groups, clock::monotonic_ns());
+        let processes = self.processes.of(&evidence.late, &evidence.copied, &events);
         let is_held_back = |event: &Event| {
             event.kind == EventKind::WorkBegin
                 && tables.names.get(event.name as usize).is_some_and(|name| name == HELD_BACK_WORK)
@@ -161,6 +165,7 @@ impl Investigator {
             groups,
             members,
             disk_limit,
+            processes,
         }
     }
 

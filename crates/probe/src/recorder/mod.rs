@@ -22,6 +22,7 @@ mod late;
 mod maps;
 pub(crate) mod missed;
 mod naming;
+mod processes;
 pub(crate) mod programs;
 pub(crate) mod requests;
 mod rings;

@@ -52,10 +52,14 @@ fn check_size(episode: &Episode) -> Result<(), String> {
     at_most("functions in all stacks", frames, MAX_EPISODE_FRAMES)?;
     at_most("members of groups", episode.members.len(), MAX_EPISODE_EVENTS)?;
     at_most("groups", episode.groups.len(), MAX_EPISODE_EVENTS)?;
+    at_most("processes", episode.processes.len(), MAX_EPISODE_EVENTS)?;
+    let threads = episode.processes.iter().map(|process| process.threads.len()).sum();
+    at_most("threads of processes", threads, MAX_EPISODE_EVENTS)?;
     let groups = episode.groups.iter().map(|group| &group.path);
     let programs = episode.programs.iter().flat_map(|program| [&program.name, &program.hook]);
-    let names =
-        episode.names.iter().chain(programs).chain(groups).chain([&episode.victim.name]).chain(&episode.disk_limit);
+    let processes = episode.processes.iter().map(|process| &process.name);
+    let names = episode.names.iter().chain(programs).chain(groups).chain(processes);
+    let names = names.chain([&episode.victim.name]).chain(&episode.disk_limit);
     let longest = names.map(String::len).max().unwrap_or(0);
     let stacks = episode.samples.iter().flat_map(|sample| &sample.frames);
     let called = stacks.filter_map(|&number| episode.frames.get(number as usize));
@@ -91,6 +95,9 @@ pub(crate) fn clean(episode: &mut Episode) {
     }
     for group in &mut episode.groups {
         clean(&mut group.path);
+    }
+    for process in &mut episode.processes {
+        clean(&mut process.name);
     }
     for (path, build) in &mut episode.builds {
         clean(path);

@@ -146,6 +146,17 @@ pub struct HookedProgram {
     pub ran_ns: Option<u64>,
 }
 
+/// A process, and those of its threads that an episode speaks of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    /// Its number: that of its first thread.
+    pub number: u32,
+    /// What it was called.
+    pub name: String,
+    /// Threads, by their numbers.
+    pub threads: Vec<u32>,
+}
+
 /// A control group in which processor time is shared out; or the automatic group of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
@@ -207,6 +218,8 @@ pub struct Episode {
     pub members: Vec<(u32, u32)>,
     /// The control group whose limit for disks the late one is under, by its path, where such limits held requests back.
     pub disk_limit: Option<String>,
+    /// Of which processes threads were, as far as that is known; older recordings do not tell it.
+    pub processes: Vec<Process>,
 }
 
 impl Episode {

@@ -332,6 +332,7 @@ mod tests {
             groups: Vec::new(),
             members: Vec::new(),
             disk_limit: None,
+            processes: Vec::new(),
         }
     }
 

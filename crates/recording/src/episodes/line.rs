@@ -1,7 +1,7 @@
 //! An episode as a line of its file.
 
 use crate::episodes::check::{check, clean};
-use crate::episodes::episode::{Episode, Event, EventKind, Frame, Group, HookedProgram, StackSample, Victim};
+use crate::episodes::episode::{Episode, Event, EventKind, Frame, Group, HookedProgram, Process, StackSample, Victim};
 use punctual_codes::Stage;
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +50,8 @@ struct Line {
     members: Vec<(u32, u32)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     disk_limit: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    processes: Vec<Process>,
 }
 
 /// The kernels of older recordings told it, or `blame` finds out that they did not.
@@ -104,6 +106,7 @@ impl Serialize for Episode {
             groups: self.groups.clone(),
             members: self.members.clone(),
             disk_limit: self.disk_limit.clone(),
+            processes: self.processes.clone(),
         };
         line.serialize(serializer)
     }
@@ -148,6 +151,7 @@ impl<'de> Deserialize<'de> for Episode {
             groups: line.groups,
             members: line.members,
             disk_limit: line.disk_limit,
+            processes: line.processes,
         };
         check(&episode).map_err(serde::de::Error::custom)?;
         clean(&mut episode);

@@ -48,6 +48,7 @@ fn episode() -> Episode {
         groups: vec![Group { path: "/a".into(), weights: vec![1_024], real_time_us: None }],
         members: vec![(7, 0)],
         disk_limit: None,
+        processes: Vec::new(),
     }
 }
 

@@ -1,9 +1,11 @@
-//! An episode as a Perfetto trace: each CPU's threads, interrupts and softirqs, the victim's stages, the samples.
+//! Episodes as a Perfetto trace: each CPU's threads, interrupts and softirqs, the late threads' stages, stacks as samples.
 
 use super::waits::step_words;
-use crate::encode::perfetto::{Lane, Scheduled, Tracks, begin_slice, end_slice, instant, switch, waking};
+use crate::encode::perfetto::{
+    Lane, OfProcess, Place, Scheduled, Stacks, Tracks, begin_slice, end_slice, instant, processes, switch, waking,
+};
 use punctual_blame::{Running, Slice, Split, replay, split};
-use punctual_recording::episode::{Event, EventKind};
+use punctual_recording::episode::{Event, EventKind, StackSample};
 use punctual_recording::{Episode, Stage, Vector};
 use std::collections::BTreeMap;
 
@@ -12,6 +14,8 @@ pub fn trace(episodes: &[Episode]) -> Vec<u8> {
     let mut tracks = Tracks::default();
     let mut body = Vec::new();
     let mut first = true;
+    let mut stacks = Stacks::default();
+    let threads_known = of_processes(episodes);
     // The evidence of neighbouring episodes overlaps: each CPU's time is shown once.
     let mut shown: BTreeMap<u32, u64> = BTreeMap::new();
     for episode in episodes {
@@ -27,19 +31,9 @@ pub fn trace(episodes: &[Episode]) -> Vec<u8> {
             nested(&mut tracks, &mut body, &mut first, &episode.names, cpu, slices);
         }
         for sample in &episode.samples {
-            if shown.get(&sample.cpu).is_some_and(|reached| sample.at_ns < *reached) {
-                continue;
+            if shown.get(&sample.cpu).is_none_or(|reached| sample.at_ns >= *reached) {
+                sampled(&mut tracks, &mut body, &mut first, &mut stacks, episode, sample, &threads_known);
             }
-            let innermost = sample.frames.first().and_then(|&frame| episode.frames.get(frame as usize));
-            let name = innermost.map_or("?", |frame| frame.function.as_str());
-            let stack: Vec<&str> = sample
-                .frames
-                .iter()
-                .filter_map(|&frame| Some(episode.frames.get(frame as usize)?.function.as_str()))
-                .collect();
-            let uuid = tracks.of(Some(sample.cpu), Lane::Samples, "samples");
-            let category = if sample.at_late_interrupt { "late interrupt" } else { "sample" };
-            instant(&mut body, &mut first, sample.at_ns, uuid, category, name, &[("stack", &stack.join(" < "))]);
         }
         for event in &episode.events {
             let reached = shown.entry(event.cpu).or_default();
@@ -49,9 +43,60 @@ pub fn trace(episodes: &[Episode]) -> Vec<u8> {
             *reached = event.at_ns.max(*reached);
         }
     }
-    let mut out = tracks.describe_all(&BTreeMap::new());
+    let mut out = if threads_known.is_empty() { Vec::new() } else { processes(&threads_known) };
+    out.extend(tracks.describe_all(&threads_known));
     out.extend(body);
     out
+}
+
+/// The threads whose process is known: none of recordings that do not tell it.
+fn of_processes(episodes: &[Episode]) -> BTreeMap<u32, OfProcess<'_>> {
+    let mut known = BTreeMap::new();
+    for episode in episodes {
+        let mut names = thread_names(&episode.events, &episode.names);
+        names.extend(episode.samples.iter().map(|sample| (sample.tid, episode.name(sample.name))));
+        names.insert(episode.victim.tid, &episode.victim.name);
+        for process in &episode.processes {
+            for &tid in &process.threads {
+                let name = names.get(&tid).copied().unwrap_or(&process.name);
+                // One that was gone before anybody asked is called as its thread is.
+                let command = if process.name.is_empty() { name } else { &process.name };
+                known.insert(tid, OfProcess { tid, process: process.number, name, command });
+            }
+        }
+    }
+    known
+}
+
+/// What a CPU was executing: a sample of its thread where that is of a known process, or else, and where it was taken at a late
+/// interrupt, an instant beside its CPU.
+fn sampled(
+    tracks: &mut Tracks,
+    body: &mut Vec<u8>,
+    first: &mut bool,
+    stacks: &mut Stacks,
+    episode: &Episode,
+    sample: &StackSample,
+    known: &BTreeMap<u32, OfProcess<'_>>,
+) {
+    let frames: Vec<(&str, &str)> = sample
+        .frames
+        .iter()
+        .filter_map(|&number| episode.frames.get(number as usize))
+        .map(|frame| (frame.function.as_str(), frame.module.as_str()))
+        .collect();
+    let thread = known.get(&sample.tid);
+    if let Some(thread) = thread {
+        let place = Place { at_ns: sample.at_ns, cpu: sample.cpu, process: thread.process, tid: sample.tid };
+        stacks.sample(body, place, episode.sample_period_ns, &frames);
+    }
+    if thread.is_none() || sample.at_late_interrupt {
+        let name = frames.first().map_or("?", |(function, _)| function);
+        let stack: Vec<&str> = frames.iter().map(|(function, _)| *function).collect();
+        let uuid = tracks.of(Some(sample.cpu), Lane::Samples, "samples");
+        let category = if sample.at_late_interrupt { "late interrupt" } else { "sample" };
+        instant(body, first, sample.at_ns, uuid, category, name, &[("stack", &stack.join(" < "))]);
+    }
 }
 
 /// What the scheduler did, in the terms of the kernel's own tracing.
@@ -185,8 +230,8 @@ pub(crate) fn nested(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::encode::perfetto::tests::{scheduling_of, slices_of};
-    use punctual_recording::episode::{Call, IN_INTERRUPT, Sender, Victim, WaitEnd};
+    use crate::encode::perfetto::tests::{instants_of, processes_of, samples_of, scheduling_of, slices_of};
+    use punctual_recording::episode::{Call, Frame, IN_INTERRUPT, Process, Sender, Victim, WaitEnd};
 
     fn episode(id: u64, at_ns: u64) -> Episode {
         let event = |after, kind, tid, context, value, name| Event {
@@ -233,6 +278,7 @@ mod tests {
             groups: Vec::new(),
             members: Vec::new(),
             disk_limit: None,
+            processes: Vec::new(),
         }
     }
 
@@ -253,6 +299,48 @@ mod tests {
         assert_eq!((scheduling.len(), wakings.len()), (8, 2), "{scheduling:?}");
         assert!(wakings.iter().all(|event| (event.2, event.4, event.5.as_str()) == (7, 9, "victim")), "{wakings:?}");
         assert!(slices.iter().all(|(.., start, end)| start <= end));
+    }
+
+    #[test]
+    fn samples_stand_on_threads_of_processes_and_lateness_on_the_late_threads_own_track() {
+        let mut known = episode(1, 1_000_000);
+        known.sample_period_ns = 500_000;
+        known.frames = [("spin", "kernel"), ("entry", "kernel"), ("main", "/usr/bin/other")]
+            .map(|(function, module)| Frame { function: function.into(), module: module.into() })
+            .to_vec();
+        let sample = |at_ns, tid, at_late_interrupt, frames: &[u32]| StackSample {
+            at_ns,
+            cpu: 1,
+            tid,
+            context: 0,
+            at_late_interrupt,
+            name: 0,
+            frames: frames.to_vec(),
+        };
+        known.samples = vec![
+            sample(1_000_300, 7, false, &[0, 1, 2]),
+            sample(1_000_500, 7, true, &[0, 1, 2]),
+            sample(1_000_600, 8, false, &[1]),
+        ];
+        // Of thread 8 the process is not known.
+        let process =
+            |number, name: &str, threads: &[u32]| Process { number, name: name.into(), threads: threads.into() };
+        known.processes = vec![process(6, "program", &[7]), process(9, "", &[9])];
+        let data = trace(&[known.clone()]);
+        let stack = ["/usr/bin/other main", "/kernel entry", "/kernel spin"].map(str::to_owned).to_vec();
+        let expected = [1_000_300, 1_000_500].map(|at| (at, 1, 6, 7, stack.clone()));
+        assert_eq!(samples_of(&data), (Some(500_000), expected.to_vec()));
+        let named = |tid, name: &str, process, command: &str| (tid, name.to_owned(), process, command.to_owned());
+        assert_eq!(processes_of(&data), [named(7, "other", 6, "program"), named(9, "victim", 9, "victim")]);
+        let of_victim = |track: &str, data: &[u8]| slices_of(data).iter().filter(|slice| slice.0 == track).count();
+        assert_eq!((of_victim("victim", &data), of_victim("late: victim (thread 9)", &data)), (8, 0));
+        // The one at a late interrupt, and the one of nobody.
+        assert_eq!(instants_of(&data), [(1_000_500, "spin".to_owned()), (1_000_600, "entry".to_owned())]);
+        // An older recording tells no processes: what it has stands beside the CPUs, as before.
+        known.processes.clear();
+        let data = trace(&[known]);
+        assert_eq!((samples_of(&data), processes_of(&data)), ((None, Vec::new()), Vec::new()));
+        assert_eq!((instants_of(&data).len(), of_victim("late: victim (thread 9)", &data)), (3, 8));
     }
 
     #[test]

@@ -4,6 +4,10 @@
 //! with a length before them. So it is written by hand here: one track for each level and thread below a track for
 //! each CPU, a slice as a pair of begin and end.
 
+mod stacks;
+
+pub(crate) use stacks::{Place, Stacks};
+
 use std::collections::BTreeMap;
 
 // Field numbers of the public trace format.
@@ -120,13 +124,13 @@ impl Tracks {
         self.known.entry((cpu, lane)).or_insert_with(|| (parent + next, name.to_owned())).0
     }
 
-    /// The packets that describe them; they stand before all others. Marks of a thread whose process is known stand on the
-    /// thread's own track.
+    /// The packets that describe them; they stand before all others. What is said of a thread whose process is known, its marks
+    /// and its lateness, stands on the thread's own track.
     pub(crate) fn describe_all(&self, threads: &BTreeMap<u32, OfProcess<'_>>) -> Vec<u8> {
         let mut out = Vec::new();
         let mut last_cpu = None;
         for (rank, ((cpu, lane), (uuid, name))) in self.known.iter().enumerate() {
-            if let Lane::Marks(tid) = lane
+            if let Lane::Marks(tid) | Lane::Victim(tid) = lane
                 && let Some(thread) = threads.get(tid)
             {
                 describe_thread(&mut out, *uuid, thread);
@@ -345,152 +349,4 @@ pub(crate) fn event(out: &mut Vec<u8>, first: &mut bool, time: u64, write: impl 
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-
-    /// A reader of its own, from the format's description: field number, and whole number or bytes.
-    pub(crate) enum Field<'a> {
-        Whole(u64),
-        Bytes(&'a [u8]),
-    }
-
-    fn read_varint(data: &mut &[u8]) -> u64 {
-        let mut value = 0;
-        for shift in (0..64).step_by(7) {
-            let byte = data[0];
-            *data = &data[1..];
-            value |= u64::from(byte % 128) << shift;
-            if byte < 128 {
-                return value;
-            }
-        }
-        panic!("a number of more than 64 bits")
-    }
-
-    pub(crate) fn fields(mut data: &[u8]) -> BTreeMap<u64, Vec<Field<'_>>> {
-        let mut found: BTreeMap<u64, Vec<Field>> = BTreeMap::new();
-        while !data.is_empty() {
-            let key = read_varint(&mut data);
-            let field = match key % 8 {
-                0 => Field::Whole(read_varint(&mut data)),
-                2 => {
-                    let length = read_varint(&mut data) as usize;
-                    let (value, rest) = data.split_at(length);
-                    data = rest;
-                    Field::Bytes(value)
-                }
-                other => panic!("wire type {other}"),
-            };
-            found.entry(key / 8).or_default().push(field);
-        }
-        found
-    }
-
-    pub(crate) fn number(of: &BTreeMap<u64, Vec<Field>>, field: u64) -> Option<u64> {
-        of.get(&field).map(|values| match values[0] {
-            Field::Whole(value) => value,
-            Field::Bytes(_) => panic!("field {field} is no number"),
-        })
-    }
-
-    pub(crate) fn part<'a>(of: &BTreeMap<u64, Vec<Field<'a>>>, field: u64) -> Option<&'a [u8]> {
-        of.get(&field).map(|values| match values[0] {
-            Field::Bytes(value) => value,
-            Field::Whole(_) => panic!("field {field} is a number"),
-        })
-    }
-
-    /// Track, name, begin and end of every slice; slices of a track may hold others inside.
-    pub(crate) fn slices_of(data: &[u8]) -> Vec<(String, String, u64, u64)> {
-        let mut tracks = BTreeMap::new();
-        let mut open: BTreeMap<u64, Vec<(u64, String)>> = BTreeMap::new();
-        let mut slices = Vec::new();
-        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-        for packet in &fields(data)[&1] {
-            let Field::Bytes(packet) = packet else { panic!("a packet is a message") };
-            let packet = fields(packet);
-            if packet.contains_key(&1) || packet.contains_key(&2) {
-                continue;
-            }
-            if let Some(track) = part(&packet, 60) {
-                let track = fields(track);
-                // A thread's own track is called as the thread is.
-                let own = part(&track, 4).map(fields);
-                let name = own.as_ref().map_or_else(|| part(&track, 2), |own| part(own, 5));
-                tracks.insert(number(&track, 1).unwrap(), text(name.unwrap()));
-                continue;
-            }
-            let time = number(&packet, 8).unwrap();
-            let event = fields(part(&packet, 11).unwrap());
-            let track = number(&event, 11).unwrap();
-            match number(&event, 9) {
-                Some(1) => open.entry(track).or_default().push((time, text(part(&event, 23).unwrap()))),
-                Some(2) => {
-                    let (start, name) = open.get_mut(&track).and_then(Vec::pop).expect("an end has its begin");
-                    slices.push((tracks[&track].clone(), name, start, time));
-                }
-                _ => {}
-            }
-        }
-        assert!(open.values().all(Vec::is_empty));
-        slices
-    }
-
-    /// Of which processes threads are: thread, its name, its process, and what that is called.
-    pub(crate) fn processes_of(data: &[u8]) -> Vec<(u64, String, u64, String)> {
-        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-        let (mut commands, mut threads) = (BTreeMap::new(), Vec::new());
-        for packet in &fields(data)[&1] {
-            let Field::Bytes(packet) = packet else { panic!("a packet is a message") };
-            let packet = fields(packet);
-            let Some(list) = part(&packet, 2) else { continue };
-            let list = fields(list);
-            for (field, listed) in
-                [1, 2].iter().flat_map(|field| list.get(field).into_iter().flatten().map(move |one| (field, one)))
-            {
-                let Field::Bytes(listed) = listed else { panic!("what is listed is a message") };
-                let listed = fields(listed);
-                let own = number(&listed, 1).unwrap();
-                match field {
-                    1 => commands.insert(own, text(part(&listed, 3).unwrap())),
-                    _ => {
-                        threads.push((own, text(part(&listed, 2).unwrap()), number(&listed, 3).unwrap()));
-                        None
-                    }
-                };
-            }
-        }
-        threads.into_iter().map(|(tid, name, process)| (tid, name, process, commands[&process].clone())).collect()
-    }
-
-    /// What the scheduler did: CPU, time, who ran, and whom it switched to or, after `true`, woke.
-    pub(crate) fn scheduling_of(data: &[u8]) -> Vec<(u64, u64, u64, bool, u64, String)> {
-        let mut found = Vec::new();
-        for packet in &fields(data)[&1] {
-            let Field::Bytes(packet) = packet else { panic!("a packet is a message") };
-            let packet = fields(packet);
-            let Some(bundle) = part(&packet, 1) else { continue };
-            let bundle = fields(bundle);
-            let event = fields(part(&bundle, 2).unwrap());
-            let (cpu, time) = (number(&bundle, 1).unwrap(), number(&event, 1).unwrap());
-            let is_waking = event.contains_key(&20);
-            let about = fields(part(&event, if is_waking { 20 } else { 4 }).unwrap());
-            let (name, tid) = if is_waking { (1, 2) } else { (5, 6) };
-            let name = String::from_utf8(part(&about, name).unwrap().to_vec()).unwrap();
-            let other = number(&about, tid).unwrap();
-            found.push((cpu, time, number(&event, 2).unwrap(), is_waking, other, name));
-        }
-        found
-    }
-
-    #[test]
-    fn numbers_of_any_size_are_written() {
-        for value in [0, 1, 127, 128, 300, u64::from(u32::MAX), u64::MAX] {
-            let mut out = Vec::new();
-            varint(&mut out, value);
-            let mut rest = out.as_slice();
-            assert_eq!(read_varint(&mut rest), value);
-            assert!(rest.is_empty());
-        }
-    }
-}
+pub(crate) mod tests;
