@@ -95,6 +95,27 @@ fn a_name_that_nobody_has_is_an_error() {
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 
+/// The nearest name that somebody has is told, and that the kernel cuts names.
+#[test]
+fn a_name_that_is_nearly_somebodys_is_answered_by_theirs() {
+    requires!("a name that is nearly somebody's", "BPF");
+    let directory = tempfile::tempdir().unwrap();
+    // The kernel keeps `punctual-nearly`.
+    let program = directory.path().join("punctual-nearly-named");
+    std::fs::copy("/bin/sleep", &program).unwrap();
+    let mut sleeper = std::process::Command::new(&program).arg("60").spawn().unwrap();
+    let said = |name: &str| {
+        let output = run(directory.path(), &["record", "-q", "-D", "1s", "--comm", name, "-o", "a.punctual"]);
+        assert_eq!(code(&output), 1, "{}", stdout(&output));
+        stderr(&output)
+    };
+    let (misspelt, whole) = (said("punctual-naerly"), said("punctual-nearly-named"));
+    sleeper.kill().unwrap();
+    sleeper.wait().unwrap();
+    assert!(misspelt.contains("did you mean punctual-nearly?"), "{misspelt}");
+    assert!(whole.contains("the kernel keeps 15 bytes of a name: write punctual-nearly"), "{whole}");
+}
+
 #[test]
 fn a_check_that_ends_in_the_warm_up_says_that_it_is_half_a_check() {
     let directory = tempfile::tempdir().unwrap();
