@@ -144,7 +144,7 @@ fn what_was_lost_to_slow_writing_is_counted_apart() {
     // The page says all that the text does of what is missing.
     assert_eq!(code(&run(directory.path(), &["why", "a.punctual", "--html", "a.html"])), 0);
     let page = std::fs::read_to_string(directory.path().join("a.html")).unwrap();
-    let notes: Vec<&str> = text.lines().filter(|line| line.starts_with("note: ")).collect();
+    let notes: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("note: ")).collect();
     assert!(notes.len() >= 2 && notes.iter().all(|note| page.contains(note)), "{notes:?}");
     let answer = json(&run(directory.path(), &["why", "a.punctual", "--json"]));
     assert_eq!(answer["recorder"]["writing_behind"], 5);

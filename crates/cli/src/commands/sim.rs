@@ -11,7 +11,7 @@ use punctual_recording::{
     Configuration, Counters, EndReason, Ended, LoadInfo, Provenance, Recording, Task, Wakeup, Writer, format_ns,
 };
 use punctual_report::answer::{Answer, Done};
-use punctual_report::sim::plane::Cell;
+use punctual_report::sim::plane::{Cell, plane_html};
 use punctual_report::sim::{
     ExperimentAnswer, ExperimentSweep, ExperimentSweepAnswer, ExperimentsAnswer, PapersAnswer, WhatifAnswer,
     WhatifSweepAnswer,
@@ -22,6 +22,7 @@ use punctual_sim::ledger;
 use punctual_sim::machine::Mechanism;
 use punctual_sim::shipped::BUILTIN;
 use punctual_sim::sweep::{Axis, Shard, Sweep};
+use punctual_sim::swept::Point;
 use punctual_sim::time::{MILLISECOND, NANOSECOND};
 use punctual_sim::watch::Watch;
 use punctual_sim::whatif::{Context, WhatIf};
@@ -168,12 +169,13 @@ fn sweep_experiment(experiment: &Experiment, arguments: &SimRunArguments, output
     }
     let interrupted = watched.is_over();
     let (mut code, mut written) = (u8::from(interrupted), Artifacts::default());
+    let found = ExperimentSweep { grid: &grid, points: &points, interrupted };
     if let Some(path) = &arguments.html {
         let cells: Vec<(u64, Cell)> = points.iter().map(|(number, point)| (*number, Cell::from(point))).collect();
-        let page = punctual_report::sim::plane::plane_html(&grid, &cells, experiment.name());
+        let verdict = punctual_report::sim::sweep::experiment_verdict(&found);
+        let page = plane_html(&grid, &cells, experiment.name(), "punctual sim run", &verdict);
         code = code.max(written.write(path, page));
     }
-    let found = ExperimentSweep { grid: &grid, points: &points, interrupted };
     let text = || punctual_report::sim::experiment_sweep_text(&found);
     answer(output, &written, code, || ExperimentSweepAnswer::new(&found), text)
 }
@@ -363,13 +365,8 @@ fn whatif(arguments: &SimWhatifArguments, output: Output) -> anyhow::Result<u8> 
     let (points, interrupted) = (points?, watched.is_over());
     let (mut code, mut written) = (u8::from(interrupted), Artifacts::default());
     if let Some(path) = &arguments.html {
-        let cell = |point: &punctual_sim::swept::Point| match &point.outcome {
-            Some(outcome) => Cell::Count(outcome.misses),
-            None => Cell::Impossible,
-        };
-        let cells: Vec<(u64, Cell)> = points.iter().map(|point| (point.number, cell(point))).collect();
         let title = format!("Missed buffers of {} in {}", arguments.device, arguments.context);
-        code = code.max(written.write(path, punctual_report::sim::plane::plane_html(&grid, &cells, &title)));
+        code = code.max(written.write(path, whatif_page(&grid, &points, interrupted, &title).map_err(usage)?));
     }
     answer(
         output,
@@ -378,6 +375,26 @@ fn whatif(arguments: &SimWhatifArguments, output: Output) -> anyhow::Result<u8> 
         || WhatifSweepAnswer::new(&grid, &points, interrupted),
         || punctual_report::sim::sweep::text(&grid, &points, interrupted),
     )
+}
+
+/// The page of a sweep, whose axes have their units on it.
+fn whatif_page(grid: &Sweep, points: &[Point], interrupted: bool, title: &str) -> Result<String, punctual_sim::Error> {
+    let cell = |point: &Point| match &point.outcome {
+        Some(outcome) => Cell::Count(outcome.misses),
+        None => Cell::Impossible,
+    };
+    let cells: Vec<(u64, Cell)> = points.iter().map(|point| (point.number, cell(point))).collect();
+    let with_unit = |axis: &Axis| {
+        let unit = match axis.name.as_str() {
+            "period" | "runtime" => ", ms",
+            "compute" => ", us",
+            _ => "",
+        };
+        Axis { name: format!("{}{unit}", axis.name), ..axis.clone() }
+    };
+    let drawn = Sweep::new(grid.axes().iter().map(with_unit).collect())?;
+    let verdict = punctual_report::sim::sweep::verdict(grid, points, interrupted);
+    Ok(plane_html(&drawn, &cells, title, "punctual sim whatif", &verdict))
 }
 
 fn question(arguments: &SimWhatifArguments) -> anyhow::Result<WhatIf> {

@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     }
     report.functions_left_out = functions_left_out;
     if let Some(file) = &arguments.html {
-        let page = punctual_report::why::page::html(&report, &lateness);
+        let page = punctual_report::why::page::html(&report, &lateness, document);
         code = code.max(artifacts.write(file, page));
     }
     if output.json {

@@ -3,12 +3,16 @@
 use crate::browser::{between, browser, opened};
 use crate::support::{punctual, skip, stderr};
 use std::path::Path;
+use std::process::Command;
 
-/// A page, its name and the command that writes it from a golden recording.
-const PAGES: [(&str, &str); 13] = [
+/// A page of each kind, its name and the command that writes it without measuring anything.
+const PAGES: [(&str, &str); 17] = [
     ("record", "report record.punctual"),
+    ("softirq", "report softirq.punctual"),
+    ("simulated", "report sim.punctual"),
     ("followed", "report comm.punctual"),
     ("idle", "report idle.punctual"),
+    ("validate", "report validate.punctual"),
     ("device", "report device.punctual"),
     ("log", "report log.punctual"),
     ("interact", "report interact.punctual"),
@@ -20,8 +24,25 @@ const PAGES: [(&str, &str); 13] = [
         "compare-sides",
         "compare check/idle.punctual check/loaded.punctual again=check/loaded.punctual --device audio64 --device modem",
     ),
+    ("compare-inputs", "compare interact.punctual interact.punctual"),
     ("forecast", "forecast check --curve"),
     ("modem-study", "modem study --row 3/17 --bytes 100 --attempts 1"),
+];
+
+/// Pages of what is simulated. That of all papers takes a minute: it has what that of one experiment has, more often.
+const SIMULATED: [(&str, &str); 6] = [
+    ("experiment", "sim run nt-timers-table3"),
+    ("timeline", "sim timeline soft-modem-callbacks"),
+    (
+        "classes",
+        "sim run soft-modem-table3 --sweep device.policy.reservation.runtime=1..4 --sweep device.policy.reservation.period=7..14",
+    ),
+    ("counts", "sim whatif --device modem --duration 10s --context slots:1/4 --sweep period=4..9 --sweep compute=1..4"),
+    ("one-axis", "sim whatif --device modem --duration 10s --context slots:1/4 --sweep period=4..40"),
+    (
+        "cubes",
+        "sim whatif --device modem --duration 1s --context slots:1/4 --sweep period=4..6 --sweep compute=1..2 --sweep buffers=2..3",
+    ),
 ];
 
 /// Looks at the page in a frame of each width, so that 400 are 400 also where a window cannot be that narrow.
@@ -59,32 +80,56 @@ addEventListener('load', () => setTimeout(() => {
   out.id = 'faults';
   for (const frame of document.querySelectorAll('iframe')) out.append(faultsOf(frame.contentDocument, frame.clientWidth).join('\n') + '\n');
 }, 1500));"#;
-#[test]
-fn no_page_has_faults_of_layout() {
-    const NAME: &str = "no_page_has_faults_of_layout";
-    let Some(browser) = browser() else { return skip(NAME, "there is no chromium") };
+
+/// Faults of a page at both widths.
+fn layout_of(browser: &Path, name: &str, page: &Path) -> Vec<String> {
+    let file = page.file_name().unwrap().to_string_lossy();
+    let frame = |width| format!("<iframe src=\"{file}\" style=\"width:{width}px;height:900px;border:0\"></iframe>");
+    let around = page.with_file_name(format!("{name}-framed.html"));
+    std::fs::write(&around, format!("<html><body>{}{}</body></html>", frame(400), frame(1280))).unwrap();
+    let (dom, _) = opened(browser, &around, FIND_FAULTS);
+    let told = between(&dom, "<pre id=\"faults\">", "</pre>");
+    let texts = told.lines().filter(|line| line.ends_with(" texts") && !line.ends_with(": 0 texts")).count();
+    assert_eq!(texts, 2, "{name} was not seen at both widths: {told}");
+    told.lines().filter(|line| !line.ends_with(" texts")).map(|fault| format!("{name} at {fault}")).collect()
+}
+
+/// Writes each page and looks for its faults; `false` where the program cannot draw.
+fn look_at_all(pages: &[(&str, &str)], looked_for: impl Fn(&str, &Path) -> Vec<String>) -> bool {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let directory = tempfile::tempdir().unwrap();
     let mut all: Vec<String> = Vec::new();
-    for (name, words) in PAGES {
+    for (name, words) in pages {
         let page = directory.path().join(format!("{name}.html"));
-        let mut command = punctual();
-        command.current_dir(&golden).args(words.split_whitespace()).arg("--html").arg(&page);
-        let output = command.output().unwrap();
+        let output =
+            punctual().current_dir(&golden).args(words.split_whitespace()).arg("--html").arg(&page).output().unwrap();
         if stderr(&output).contains("Node.js") {
-            return skip(NAME, "the program was built without the script of the pages");
+            return false;
         }
-        let frame =
-            |width| format!("<iframe src=\"{name}.html\" style=\"width:{width}px;height:900px;border:0\"></iframe>");
-        let around = directory.path().join(format!("{name}-framed.html"));
-        std::fs::write(&around, format!("<html><body>{}{}</body></html>", frame(400), frame(1280))).unwrap();
-        let (dom, _) = opened(&browser, &around, FIND_FAULTS);
-        let told = between(&dom, "<pre id=\"faults\">", "</pre>");
-        let texts = told.lines().filter(|line| line.ends_with(" texts") && !line.ends_with(": 0 texts")).count();
-        assert_eq!(texts, 2, "{name} was not seen at both widths: {told}");
-        all.extend(told.lines().filter(|line| !line.ends_with(" texts")).map(|fault| format!("{name} at {fault}")));
+        assert!(page.exists(), "{name}: {}", stderr(&output));
+        all.extend(looked_for(name, &page));
     }
     assert!(all.is_empty(), "{}", all.join("\n"));
+    true
+}
+
+const UNDRAWN: &str = "the program was built without the script of the pages";
+
+fn look_for_layout(name: &str, pages: &[(&str, &str)]) {
+    let Some(browser) = browser() else { return skip(name, "there is no chromium") };
+    if !look_at_all(pages, |name, page| layout_of(&browser, name, page)) {
+        skip(name, UNDRAWN);
+    }
+}
+
+#[test]
+fn no_page_has_faults_of_layout() {
+    look_for_layout("no_page_has_faults_of_layout", &PAGES);
+}
+
+#[test]
+fn no_page_of_a_simulation_has_faults_of_layout() {
+    look_for_layout("no_page_of_a_simulation_has_faults_of_layout", &SIMULATED);
 }
 
 /// What axe-core says of a page, each fault with the first element that has it.
@@ -95,31 +140,57 @@ addEventListener('load', () => setTimeout(() => axe.run(document).then(({ violat
   out.append(`${passes.length} passes\n`);
   for (const { id, nodes } of violations) out.append(`${id}, ${nodes.length} times: ${nodes[0].html.slice(0, 120)}\n`);
 }), 800));"#;
+/// What axe-core finds on a page; `axe`: its script.
+fn barriers_of(browser: &Path, axe: &str, name: &str, page: &Path) -> Vec<String> {
+    let (dom, complaints) = opened(browser, page, &format!("{axe}\n{FIND_BARRIERS}"));
+    assert!(dom.contains("id=\"barriers\""), "{name}: {complaints}");
+    let told = between(&dom, "<pre id=\"barriers\">", "</pre>");
+    assert!(told.lines().next().is_some_and(|line| !line.starts_with("0 ")), "{name}: {told}");
+    told.lines().skip(1).map(|fault| format!("{name}: {fault}")).collect()
+}
+
 /// axe-core is not ours and not small: `scripts/setup --test` fetches it where there is npm, and `PUNCTUAL_AXE` says where its
 /// `axe.min.js` lies.
+fn axe() -> Option<String> {
+    let script = std::fs::read_to_string(std::env::var_os("PUNCTUAL_AXE")?).unwrap();
+    Some(script.replace("</script", "<\\/script"))
+}
+
+fn look_for_barriers(name: &str, pages: &[(&str, &str)]) {
+    let Some(axe) = axe() else { return skip(name, "PUNCTUAL_AXE does not say where axe.min.js is") };
+    let Some(browser) = browser() else { return skip(name, "there is no chromium") };
+    if !look_at_all(pages, |name, page| barriers_of(&browser, &axe, name, page)) {
+        skip(name, UNDRAWN);
+    }
+}
+
 #[test]
 fn no_page_has_faults_of_accessibility() {
-    const NAME: &str = "no_page_has_faults_of_accessibility";
-    let Some(axe) = std::env::var_os("PUNCTUAL_AXE") else {
-        return skip(NAME, "PUNCTUAL_AXE does not say where axe.min.js is");
-    };
+    look_for_barriers("no_page_has_faults_of_accessibility", &PAGES);
+}
+
+#[test]
+fn no_page_of_a_simulation_has_faults_of_accessibility() {
+    look_for_barriers("no_page_of_a_simulation_has_faults_of_accessibility", &SIMULATED);
+}
+
+/// A study is measured; one that is ended early has the same page with less in it.
+#[test]
+fn machine_the_page_of_a_study_has_no_faults() {
+    const NAME: &str = "machine_the_page_of_a_study_has_no_faults";
     let Some(browser) = browser() else { return skip(NAME, "there is no chromium") };
-    let axe = std::fs::read_to_string(axe).unwrap().replace("</script", "<\\/script");
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let directory = tempfile::tempdir().unwrap();
-    let mut all: Vec<String> = Vec::new();
-    for (name, words) in PAGES {
-        let page = directory.path().join(format!("{name}.html"));
-        let output =
-            punctual().current_dir(&golden).args(words.split_whitespace()).arg("--html").arg(&page).output().unwrap();
-        if stderr(&output).contains("Node.js") {
-            return skip(NAME, "the program was built without the script of the pages");
-        }
-        let (dom, complaints) = opened(&browser, &page, &format!("{axe}\n{FIND_BARRIERS}"));
-        assert!(dom.contains("id=\"barriers\""), "{name}: {complaints}");
-        let told = between(&dom, "<pre id=\"barriers\">", "</pre>");
-        assert!(told.lines().next().is_some_and(|line| !line.starts_with("0 ")), "{name}: {told}");
-        all.extend(told.lines().skip(1).map(|fault| format!("{name}: {fault}")));
+    let page = directory.path().join("study.html");
+    let mut command = Command::new("timeout");
+    command.args(["-s", "INT", "6"]).arg(punctual().get_program()).current_dir(directory.path());
+    let words = ["device", "study", "-q", "-D", "40s", "-o", "study", "--html", "study.html"];
+    let output = command.args(words).output().unwrap();
+    if !page.exists() {
+        return skip(NAME, stderr(&output).trim());
     }
-    assert!(all.is_empty(), "{}", all.join("\n"));
+    let text = std::fs::read_to_string(&page).unwrap();
+    assert!(text.contains("punctual device study · ") && text.contains("<a href=\"#provenance\">"), "{text:.3000}");
+    let mut faults = layout_of(&browser, "study", &page);
+    faults.extend(axe().into_iter().flat_map(|axe| barriers_of(&browser, &axe, "study", &page)));
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

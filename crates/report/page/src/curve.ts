@@ -4,6 +4,9 @@ import { along, colour, dash, decades, element, latencyAxis, latencyDomain, marg
 import type { Curve, CurveLine, Drawn, Renderer } from "./types";
 import { count, lengthOf, microseconds, share, shareTick } from "./words";
 
+/** Below this width names of marks stand upright along their lines: across they would lie on the curves. */
+const NARROW = 560;
+
 /** How many values were at least so long. */
 function atLeast(line: CurveLine, ns: number): number {
   let low = 0;
@@ -31,7 +34,9 @@ function draw(picture: Curve, width: number, hidden: ReadonlySet<number>): Drawn
   // One that would run out of the picture stands to the left of its line.
   const room = width - margin.left - margin.right;
   const texts = marks.map((mark) => {
-    const [at, length] = [pixels(mark.ns), mark.name.length * 6.8 + 12];
+    const at = pixels(mark.ns);
+    if (width < NARROW) return { from: at - 14, to: at, leftwards: true };
+    const length = mark.name.length * 6.8 + 12;
     return at + length > room ? { from: at - length, to: at, leftwards: true } : { from: at, to: at + length, leftwards: false };
   });
   const rows: number[] = [];
@@ -58,8 +63,9 @@ function draw(picture: Curve, width: number, hidden: ReadonlySet<number>): Drawn
           text: "name",
           frameAnchor: "top",
           textAnchor: texts[index].leftwards ? "end" : "start",
-          dx: texts[index].leftwards ? -4 : 4,
-          dy: 4 + rows[index] * 14,
+          rotate: width < NARROW ? -90 : 0,
+          dx: width < NARROW ? -8 : texts[index].leftwards ? -4 : 4,
+          dy: width < NARROW ? 4 + rows[index] * 120 : 4 + rows[index] * 14,
           fill: "var(--soft)",
           stroke: "var(--page)",
           strokeWidth: 3,

@@ -37,18 +37,21 @@ function ticksOf(picture: Intervals, [low, high]: [number, number]): number[] {
   return ticks.filter((tick) => tick >= low && tick <= high);
 }
 
+/** How wide a letter of a row's name is, pixels, rather more than less: what has no room is cut off. */
+const LETTER = 7.2;
+
 function draw(picture: Intervals, width: number): Drawn {
   const rowHeight = 28;
   const inner = Math.max(1, picture.rows.length) * rowHeight;
   const top = 26;
   const height = inner + top + margin.bottom;
   const longest = Math.max(8, ...picture.rows.map((row) => row.name.length));
-  const left = Math.min(Math.round(width * 0.42), longest * 6.6 + 16);
+  const left = Math.min(Math.round(width * 0.42), longest * LETTER + 16);
   const domain = domainOf(picture);
   const room = width - left - margin.right;
   const ticks = thinned(ticksOf(picture, domain), Math.floor(room / 62));
   const short = (name: string) => {
-    const most = Math.floor((left - 14) / 6.4);
+    const most = Math.floor((left - 14) / LETTER);
     return name.length > most ? `${name.slice(0, Math.max(1, most - 1))}…` : name;
   };
   const svg = Plot.plot({

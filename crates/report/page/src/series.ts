@@ -28,6 +28,13 @@ function draw(picture: Series, width: number, hidden: ReadonlySet<number>): Draw
           strokeLinejoin: "round",
         }),
       ),
+      // A line needs two neighbours: a value without one would not be seen.
+      lines.map((line) =>
+        Plot.dot(
+          line.ns.flatMap((ns, index) => (ns !== null && line.ns[index - 1] == null && line.ns[index + 1] == null ? [{ ns, index }] : [])),
+          { x: (one) => one.index + 0.5, y: (one) => Math.max(one.ns / 1000, domain[0]), r: 2.5, fill: colour(line.style) },
+        ),
+      ),
     ],
   }) as SVGSVGElement & Plot.Plot;
   const x = svg.scale("x")!;

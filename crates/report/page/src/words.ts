@@ -63,6 +63,7 @@ export function seconds(value: number): string {
   if (value < 59.5) return `${short(value)} s`;
   if (value < 3570) return `${short(value / 60)} min`;
   if (value < 86000) return `${short(value / 3600)} h`;
-  if (value < 31000000) return `${short(value / 86400)} days`;
+  const days = short(value / 86400);
+  if (value < 31000000) return days === "1" ? "1 day" : `${days} days`;
   return `${whole.format(Number((value / 31536000).toPrecision(2)))} years`;
 }

@@ -1,7 +1,10 @@
 //! The study of a soft device in its contexts, as text and a page.
 
 use crate::device::{INTERVAL_BIN_NS, Run, bins, bystander_max, keeps_up};
-use crate::encode::plain_page::{escape, page, prose};
+use crate::encode::head::{Head, Part, standing};
+use crate::encode::html::setting::{context, provenance};
+use crate::encode::html::table::thousands;
+use crate::encode::plain_page::escape;
 use crate::layout::{counted, grouped, table};
 use crate::microseconds;
 use punctual_device::{Profile, pc99};
@@ -169,6 +172,8 @@ const HEADER: [&str; 13] = [
 
 /// The column of the number of blocks.
 const BLOCKS: usize = 5;
+/// The columns of times.
+const TIMES: [usize; 3] = [9, 10, 12];
 
 fn word(works: Option<bool>) -> &'static str {
     match works {
@@ -242,45 +247,62 @@ pub fn text(study: &StudyReport<'_>) -> String {
 
 /// The study as a page.
 pub fn html(study: &StudyReport<'_>) -> String {
-    let mut body = format!(
-        "<h1>{} in its contexts</h1>\n<p class=\"verdict\">{}</p>\n",
-        escape(&study.profile.name),
-        prose(&verdict(study))
-    );
-    let _ = writeln!(
-        body,
+    let documents = || study.rows.iter().filter_map(|row| Some((row, row.run.as_ref().ok()?.document)));
+    let about = format!(
         "<p>The study of Jones and Saroiu, <i>Predictable Scheduling for a Soft Modem</i> (MSR-TR-2000-88), section 6, with \
          Linux's contexts: {} of work every {}, {} buffers. The bystander is a FIFO 95 thread that wakes every 1 ms on \
          the same CPU. Times are in microseconds. <i>Machine's</i> underruns fell into a time in which even a FIFO 99 thread was \
-         kept from the CPU. The simulator was asked about a machine without interference.</p>",
+         kept from the CPU. The simulator was asked about a machine without interference.</p>\n",
         escape(&format_ns(study.profile.compute_ns)),
         escape(&format_ns(study.profile.period_ns)),
         study.profile.buffers
     );
+    let mut parts = vec![Part::new("about", "What was tried", about)];
     for (group, title) in GROUPS {
         let rows: Vec<&Row<'_>> = study.rows.iter().filter(|row| row.group == group).collect();
         if rows.is_empty() {
             continue;
         }
-        let _ = writeln!(body, "<h2>{}</h2>", escape(title));
-        table_html(&rows, &mut body);
+        let mut body = String::new();
+        table_html(&rows, title, &mut body);
         match group {
             "contexts" | "control" => rows.iter().for_each(|row| pictures(row, &mut body)),
             "priorities" => rows.iter().for_each(|row| pending_picture(row, &mut body)),
             _ => {}
         }
+        parts.push(Part::new(group, title, body));
     }
-    page(&format!("punctual: {} in its contexts", study.profile.name), &body)
+    if let Some((row, document)) = documents().next() {
+        let mut body =
+            "<p class=\"soft\">Of the first run; the others differ in their context and what competes.</p>\n"
+                .to_owned();
+        provenance(&[(row.name(), document)]).0.html(&mut body);
+        parts.push(Part::new("provenance", "Provenance", body));
+    }
+    let head = Head {
+        title: &format!("{} in its contexts", study.profile.name),
+        context: &context("punctual device study", documents().next().map(|(_, document)| document)),
+        verdict: &verdict(study),
+        next: &[],
+        warnings: &[],
+        blind: &[],
+    };
+    standing(&head, &parts, "")
 }
 
 /// Columns of the page's tables: those of the text, with the paper's words below the context and the blocks beside the
 /// underruns.
-fn table_html(rows: &[&Row<'_>], body: &mut String) {
+fn table_html(rows: &[&Row<'_>], title: &str, body: &mut String) {
     let numbers = 5;
-    body.push_str("<div class=\"wide\"><table><thead><tr>");
+    let title = escape(title);
+    let _ = write!(
+        body,
+        "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Table: {title}\"><table><thead><tr>"
+    );
     for (column, name) in HEADER.iter().enumerate().filter(|(column, _)| *column != BLOCKS) {
         let class = if column >= numbers { " class=\"n\"" } else { "" };
-        let _ = write!(body, "<th{class}>{}</th>", escape(name));
+        let unit = if TIMES.contains(&column) { " us" } else { "" };
+        let _ = write!(body, "<th scope=\"col\"{class}>{}{unit}</th>", escape(name));
     }
     body.push_str("</tr></thead><tbody>\n");
     let mut said_before = None;
@@ -305,7 +327,8 @@ fn table_html(rows: &[&Row<'_>], body: &mut String) {
                 0 if !said.is_empty() => format!("<span class=\"id\">{}</span>", escape(&said)),
                 _ => String::new(),
             };
-            let _ = write!(body, "<td{class}>{}{more}</td>", escape(cell));
+            let cell = if TIMES.contains(&column) { thousands(cell) } else { cell.clone() };
+            let _ = write!(body, "<td{class}>{}{more}</td>", escape(&cell));
         }
         body.push_str("</tr>\n");
     }
@@ -536,7 +559,7 @@ mod tests {
     fn a_histogram_is_well_formed() {
         let mut body = String::new();
         histogram("a < b", &[(0, 3), (950_000, 1_000), (7_000_000, 1)], 50_000, 1e6, Some(6_000_000), &mut body);
-        assert_well_formed(&crate::encode::plain_page::page("x", &body));
+        assert_well_formed(&crate::encode::plain_page::frame("x", "", &body));
         assert!(body.contains("1 further to the right") && body.contains("a &lt; b"));
     }
 }

@@ -96,12 +96,7 @@ svg .t3{fill:#64748b}svg .late{stroke:var(--bad);stroke-width:2;fill:none}
 details{margin:.5rem 0}summary{cursor:pointer}
 ";
 
-/// A whole page around `body`.
-pub(crate) fn page(title: &str, body: &str) -> String {
-    frame(title, "", &format!("<main>\n{body}</main>\n"))
-}
-
-/// A whole page around `body`, which brings its own landmarks, with more style than every page has.
+/// A whole page around `body`, which brings its own landmarks; `style`: more than every page has.
 pub(crate) fn frame(title: &str, style: &str, body: &str) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
@@ -121,7 +116,7 @@ pub(crate) mod tests {
         let mut open: Vec<&str> = Vec::new();
         for part in body.split('<').skip(1) {
             let (tag, text) = part.split_once('>').unwrap_or_else(|| panic!("a tag without an end: {part:.60}"));
-            assert!(!text.contains('>') || open.last() == Some(&"style"), "a stray '>': {part:.60}");
+            assert!(!text.contains('>') || tag == "style", "a stray '>': {part:.60}");
             assert_eq!(tag.matches('"').count() % 2, 0, "an open quote: {tag}");
             let name = tag.trim_start_matches('/').split([' ', '/', '\n']).next().unwrap_or("");
             if tag.starts_with('/') {
@@ -138,7 +133,7 @@ pub(crate) mod tests {
 
     #[test]
     fn text_cannot_break_out() {
-        let html = page("<b>\"&\u{1}", "<p>x</p>\n");
+        let html = frame("<b>\"&\u{1}", "", "<p>x</p>\n");
         assert_well_formed(&html);
         assert!(html.contains("<title>&lt;b&gt;&quot;&amp;\u{fffd}</title>"));
     }

@@ -3,7 +3,7 @@
 use crate::encode::html::curve::{Curve, CurveLine, Mark, survival};
 use crate::encode::html::heat::Heat;
 use crate::encode::html::history::History;
-use crate::encode::html::setting::{began, provenance};
+use crate::encode::html::setting::{context, provenance};
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section};
 use crate::layout::{agreeing, counted};
@@ -31,8 +31,6 @@ pub fn recording_page(measurement: &Measurement, devices: &[Vec<JudgedDevice>], 
         names(&measurement.parts).into_iter().zip(measurement.parts.iter().map(|(_, document)| document)).collect();
     let first = parts.first().map(|(_, document)| *document);
     let host = first.and_then(|document| document.provenance.host.name.clone());
-    let when = first.and_then(began);
-    let context: Vec<String> = ["punctual report".to_owned()].into_iter().chain(host.clone()).chain(when).collect();
     let mut sections = vec![shares(&parts, devices)];
     let part_names: Vec<&str> = parts.iter().map(|(name, _)| name.as_str()).collect();
     sections.extend(device_section(&part_names, devices));
@@ -67,7 +65,7 @@ pub fn recording_page(measurement: &Measurement, devices: &[Vec<JudgedDevice>], 
     }
     Page {
         title: host.map_or_else(|| "How late wakeups ran".to_owned(), |host| format!("How late wakeups ran on {host}")),
-        context: context.join(" · "),
+        context: context("punctual report", first),
         verdict: measurement.verdict.clone(),
         next: measurement.next.clone(),
         warnings: warnings(&parts),

@@ -2,7 +2,9 @@
 
 use super::model::{ReserveReport, in_words};
 use super::text::{class_in_words, setting_in_words};
-use crate::encode::plain_page::{coordinate, escape, page, prose};
+use crate::NextStep;
+use crate::encode::head::{Head, Part, standing};
+use crate::encode::plain_page::{coordinate, escape, prose};
 use crate::layout::{grouped, thousandths};
 use punctual_recording::format_ns;
 use punctual_reserve::{AttemptCounts, Class, Reservation, Setting, Trial};
@@ -10,32 +12,37 @@ use std::fmt::Write as _;
 
 /// The page, one file.
 pub fn html(report: &ReserveReport<'_>) -> String {
-    let title = format!("A reservation for {}", report.thread);
-    let mut body = format!("<h1>{}</h1>\n<p class=\"verdict\">{}</p>\n", escape(&title), prose(&report.verdict()));
+    let mut job = String::new();
     if let Some(recommended) = report.recommended {
-        let _ = writeln!(body, "<p>{}</p>", prose(&report.cost(recommended)));
+        let _ = writeln!(job, "<p>{}</p>", prose(&report.cost(recommended)));
     }
-    for note in report.all_notes() {
-        let _ = writeln!(body, "<p>Note: {}</p>", prose(&note));
-    }
-    let _ = writeln!(body, "<p>{}</p>", prose(&report.job_in_words()));
-    body.push_str("<h2>The plane</h2>\n");
-    body.push_str(&plane(report));
+    let _ = writeln!(job, "<p>{}</p>", prose(&report.job_in_words()));
     let (rule, supply, count) = report.wrong();
-    let _ = writeln!(
-        body,
-        "<p class=\"soft\">● sufficient, ◐ marginal (some attempts failed), × insufficient, ◇ recommended; an empty place was not \
+    let drawn = format!(
+        "{}<p class=\"soft\">● sufficient, ◐ marginal (some attempts failed), × insufficient, ◇ recommended; an empty place was not \
          tried. The lines are the least that two models call sufficient: the rule of the soft modem paper (dashed), wrong for {rule} \
          of {count} trials, and the least supply of a reservation that knows nothing of its job (solid), wrong for {supply}. A \
-         model without a line calls nothing in the picture sufficient.</p>"
+         model without a line calls nothing in the picture sufficient.</p>\n",
+        plane(report)
     );
-    body.push_str("<h2>What was tried</h2>\n");
-    body.push_str(&trials(report));
-    proof(report, &mut body);
-    if let Some(next) = &report.next {
-        let _ = writeln!(body, "<h2>Next</h2>\n<p><code>{}</code></p>", escape(next));
-    }
-    page(&title, &body)
+    let mut tried = trials(report);
+    proof(report, &mut tried);
+    let parts = [
+        Part::new("job", "The job", job),
+        Part::new("plane", "The plane", drawn),
+        Part::new("tried", "What was tried", tried),
+    ];
+    let next: Vec<NextStep> = report.next.iter().map(|command| NextStep::new("", command.clone())).collect();
+    let notes = report.all_notes();
+    let head = Head {
+        title: &format!("A reservation for {}", report.thread),
+        context: "punctual reserve",
+        verdict: &report.verdict(),
+        next: &next,
+        warnings: &notes,
+        blind: &[],
+    };
+    standing(&head, &parts, "")
 }
 
 const LEFT: f64 = 46.0;
@@ -185,7 +192,7 @@ fn predicted(report: &ReserveReport<'_>, scale: &Scale, period_ns: u64, out: &mu
 }
 
 fn trials(report: &ReserveReport<'_>) -> String {
-    let mut out = "<div class=\"wide\"><table><caption>Trials</caption><thead><tr><th scope=\"col\">setting</th>\
+    let mut out = "<div class=\"wide\" tabindex=\"0\"><table><caption>Trials</caption><thead><tr><th scope=\"col\">setting</th>\
                    <th scope=\"col\" class=\"n\">attempts</th><th scope=\"col\">class</th><th scope=\"col\" class=\"n\">jobs</th>\
                    <th scope=\"col\" class=\"n\">late</th><th scope=\"col\" class=\"n\">worst response</th></tr></thead><tbody>\n"
         .to_owned();
@@ -215,7 +222,7 @@ fn counted(counts: &AttemptCounts) -> String {
 fn proof(report: &ReserveReport<'_>, body: &mut String) {
     let Some(proof) = &report.proof else { return };
     body.push_str(
-        "<h2>Measured again</h2>\n<div class=\"wide\"><table class=\"short\"><caption>In turn</caption><thead><tr>\
+        "<h3>Measured again</h3>\n<div class=\"wide\" tabindex=\"0\"><table class=\"short\"><caption>In turn</caption><thead><tr>\
          <th scope=\"col\">side</th><th scope=\"col\" class=\"n\">jobs</th><th scope=\"col\" class=\"n\">late</th>\
          <th scope=\"col\" class=\"n\">worst response</th></tr></thead><tbody>\n",
     );

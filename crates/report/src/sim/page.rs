@@ -1,6 +1,8 @@
 //! The ledger of the papers as one HTML file, with the papers' figures drawn anew from the simulated machine.
 
-use crate::encode::plain_page::{escape, page, prose};
+use crate::encode::head::{Head, Part, standing};
+use crate::encode::plain_page::{escape, prose};
+use crate::layout::grouped;
 use crate::sim::figures::{FIGURES, figures_of, own_figures};
 use crate::sim::plane::{Cell, legend, plane_svg};
 use crate::sim::rows::{shown, table};
@@ -16,12 +18,13 @@ use std::fmt::Write;
 pub use crate::sim::plane::plane_html;
 
 /// Every assumption once, though several experiments rest on it.
-fn assumptions(known: &[AssumptionNote], out: &mut String) {
+fn assumptions(known: &[AssumptionNote]) -> Option<Part> {
     if known.is_empty() {
-        return;
+        return None;
     }
+    let mut out = String::new();
     out.push_str(
-        "<h2 id=\"assumed\">What is assumed</h2>\n<div class=\"wide\"><table><caption>What the papers leave open</caption>\n\
+        "<div class=\"wide\" tabindex=\"0\"><table><caption>What the papers leave open</caption>\n\
          <thead><tr><th scope=\"col\">name</th><th scope=\"col\">what is assumed</th></tr></thead>\n<tbody>\n",
     );
     let mut told: Vec<&str> = Vec::new();
@@ -38,21 +41,23 @@ fn assumptions(known: &[AssumptionNote], out: &mut String) {
         let _ = writeln!(out, "<tr id=\"assumed-{name}\"><th scope=\"row\">{name}</th><td>{what}</td></tr>");
     }
     out.push_str("</tbody></table></div>\n");
+    Some(Part::new("assumed", "What is assumed", out))
 }
 
 /// Every value that was chosen because of what came out, and how its rows move over its range.
-fn fitted(ranges: &[(FittedNote, Vec<Moved>)], out: &mut String) {
+fn fitted(ranges: &[(FittedNote, Vec<Moved>)]) -> Option<Part> {
     if ranges.is_empty() {
-        return;
+        return None;
     }
+    let mut out = String::new();
     out.push_str(
-        "<h2 id=\"fitted\">What is fitted</h2>\n<p>These values were chosen because of what came out. Beside each stands \
+        "<p>These values were chosen because of what came out. Beside each stands \
          what its rows become at others: what moves much is known only as well as the value is.</p>\n",
     );
     for (note, moved) in ranges {
         let _ = writeln!(
             out,
-            "<div class=\"wide\"><table><caption>{}, <code>{}</code> of {}: {}</caption>\n<thead><tr><th scope=\"col\">value</th>",
+            "<div class=\"wide\" tabindex=\"0\"><table><caption>{}, <code>{}</code> of {}: {}</caption>\n<thead><tr><th scope=\"col\">value</th>",
             escape(&note.name),
             escape(&note.key),
             escape(&note.experiment),
@@ -72,6 +77,7 @@ fn fitted(ranges: &[(FittedNote, Vec<Moved>)], out: &mut String) {
         }
         out.push_str("</tbody></table></div>\n");
     }
+    Some(Part::new("fitted", "What is fitted", out))
 }
 
 /// Figure 17 of soft-modem-2000: its twelve reservations, as published, as simulated, and by the paper's own rule.
@@ -131,10 +137,6 @@ fn a_wakeup(out: &mut String) -> Result<(), Error> {
     Ok(())
 }
 
-fn head(verdict: &str, out: &mut String) {
-    let _ = writeln!(out, "<p class=\"verdict\">{}</p>", prose(verdict));
-}
-
 const DRAWN: &str = "Dots are drawn from one run of the simulated machine; dashed lines are numbers that the paper \
     prints. Of points that fall on the same dot one is drawn, of a crowded pixel column twelve with its lowest and \
     highest among them: extremes are always there. Counts of histograms are on a logarithmic scale.";
@@ -151,62 +153,53 @@ pub fn papers_html(ledger: &Ledger, ranges: &[(FittedNote, Vec<Moved>)]) -> Resu
             papers.push(&row.paper);
         }
     }
-    let title = "Four papers on latency, and a simulated machine";
-    let mut body = format!("<h1>{title}</h1>\n");
-    head(&ledger_verdict(ledger), &mut body);
-    body.push_str("<nav aria-label=\"Contents\"><ul>\n<li><a href=\"#counts\">Counts</a></li>\n");
+    let mut parts = vec![Part::new("counts", "Counts", counts(ledger))];
     for paper in &papers {
-        let paper = escape(paper);
-        let _ = writeln!(body, "<li><a href=\"#figures-{paper}\">{paper}: figures</a></li>");
-        let _ = writeln!(body, "<li><a href=\"#ledger-{paper}\">{paper}: ledger</a></li>");
-    }
-    body.push_str("<li><a href=\"#assumed\">What is assumed</a></li>\n<li><a href=\"#fitted\">What is fitted</a></li>\n</ul></nav>\n");
-    counts(ledger, &mut body);
-    let failing: Vec<&LedgerRow> = ledger.rows.iter().filter(|row| row.fails()).collect();
-    if !failing.is_empty() {
-        table("What fails", failing.into_iter(), &mut body);
-    }
-    let contradicted: Vec<&LedgerRow> = ledger
-        .rows
-        .iter()
-        .filter(|row| row.class == Class::Prediction && row.holds == Some(false) && !row.fails())
-        .collect();
-    if !contradicted.is_empty() {
-        table(
-            "Predictions that the papers contradict, each with the measured reason",
-            contradicted.into_iter(),
-            &mut body,
-        );
-    }
-    for paper in &papers {
-        let name = escape(paper);
         let rows: Vec<&LedgerRow> = ledger.rows.iter().filter(|row| row.paper == *paper).collect();
-        let _ = writeln!(body, "<h2 id=\"figures-{name}\">{name}: figures</h2>");
-        let figures: Vec<_> = FIGURES.iter().filter(|figure| figure.paper == *paper).collect();
-        if !figures.is_empty() {
-            let _ = writeln!(body, "<p class=\"soft\">{DRAWN}</p>");
-        }
-        let after = figures.iter().position(|figure| figure.title.starts_with("Figure 18")).unwrap_or(figures.len());
-        figures_of(&figures[..after], &rows, &mut body)?;
-        if *paper == "wdm-latency-1999" {
-            a_wakeup(&mut body)?;
-        }
-        if *paper == "soft-modem-2000" {
-            figure_17(ledger, &mut body)?;
-        }
-        figures_of(&figures[after..], &rows, &mut body)?;
-        not_drawn(&rows, &mut body);
-        let _ = writeln!(body, "<h2 id=\"ledger-{name}\">{name}: ledger</h2>");
+        let drawn = figures_of_paper(paper, &rows, ledger)?;
+        parts.push(Part::new(format!("figures-{paper}"), format!("{paper}: figures"), drawn));
+        let mut body = String::new();
         table(&format!("Every table and figure of {paper}"), rows.into_iter(), &mut body);
+        parts.push(Part::new(format!("ledger-{paper}"), format!("{paper}: ledger"), body));
     }
-    assumptions(&ledger.assumptions, &mut body);
-    fitted(ranges, &mut body);
-    Ok(page(title, &body))
+    parts.extend(assumptions(&ledger.assumptions));
+    parts.extend(fitted(ranges));
+    let head = Head {
+        title: "Four papers on latency, and a simulated machine",
+        context: "punctual sim papers",
+        verdict: &ledger_verdict(ledger),
+        next: &[],
+        warnings: &[],
+        blind: &[],
+    };
+    Ok(standing(&head, &parts, ""))
 }
 
-fn counts(ledger: &Ledger, out: &mut String) {
+/// What a paper draws, drawn anew, and what is left out of it.
+fn figures_of_paper(paper: &str, rows: &[&LedgerRow], ledger: &Ledger) -> Result<String, Error> {
+    let mut body = String::new();
+    let figures: Vec<_> = FIGURES.iter().filter(|figure| figure.paper == paper).collect();
+    if !figures.is_empty() {
+        let _ = writeln!(body, "<p class=\"soft\">{DRAWN}</p>");
+    }
+    let after = figures.iter().position(|figure| figure.title.starts_with("Figure 18")).unwrap_or(figures.len());
+    figures_of(&figures[..after], rows, &mut body)?;
+    if paper == "wdm-latency-1999" {
+        a_wakeup(&mut body)?;
+    }
+    if paper == "soft-modem-2000" {
+        figure_17(ledger, &mut body)?;
+    }
+    figures_of(&figures[after..], rows, &mut body)?;
+    not_drawn(rows, &mut body);
+    Ok(body)
+}
+
+/// How many points of each class there are, and those that do not hold.
+fn counts(ledger: &Ledger) -> String {
+    let mut out = String::new();
     out.push_str(
-        "<table class=\"short\" id=\"counts\"><caption>Points by class</caption>\n<thead><tr><th scope=\"col\">class</th>\
+        "<table class=\"short\"><caption>Points by class</caption>\n<thead><tr><th scope=\"col\">class</th>\
          <th scope=\"col\" class=\"n\">points</th><th scope=\"col\">means</th></tr></thead>\n<tbody>\n",
     );
     let meanings = [
@@ -222,6 +215,20 @@ fn counts(ledger: &Ledger, out: &mut String) {
         let _ = writeln!(out, "<tr><th scope=\"row\">{name}</th><td class=\"n\">{count}</td><td>{meaning}</td></tr>");
     }
     out.push_str("</tbody></table>\n");
+    let failing: Vec<&LedgerRow> = ledger.rows.iter().filter(|row| row.fails()).collect();
+    if !failing.is_empty() {
+        table("What fails", failing.into_iter(), &mut out);
+    }
+    let is_contradicted = |row: &&LedgerRow| row.class == Class::Prediction && row.holds == Some(false) && !row.fails();
+    let contradicted: Vec<&LedgerRow> = ledger.rows.iter().filter(is_contradicted).collect();
+    if !contradicted.is_empty() {
+        table(
+            "Predictions that the papers contradict, each with the measured reason",
+            contradicted.into_iter(),
+            &mut out,
+        );
+    }
+    out
 }
 
 /// Figures of which nothing is drawn, with the reason their rows give.
@@ -247,35 +254,50 @@ fn not_drawn(rows: &[&LedgerRow], out: &mut String) {
 /// # Errors
 /// A machine that is impossible.
 pub fn experiment_html(experiment: &Experiment, outcome: &Outcome) -> Result<String, Error> {
-    let mut body = format!("<h1>{}</h1>\n", escape(&outcome.name));
-    head(&outcome_verdict(outcome), &mut body);
-    let _ = writeln!(body, "<p>{}</p>\n<p class=\"soft\">{DRAWN}</p>", prose(&outcome.about));
+    let mut figures = format!("<p>{}</p>\n<p class=\"soft\">{DRAWN}</p>\n", prose(&outcome.about));
     let rows: Vec<&LedgerRow> = outcome.rows.iter().collect();
     let known: Vec<_> = FIGURES.iter().filter(|figure| figure.experiment == outcome.name).collect();
     if known.is_empty() {
-        own_figures(experiment, &mut body);
+        own_figures(experiment, &mut figures);
     } else {
-        figures_of(&known, &rows, &mut body)?;
+        figures_of(&known, &rows, &mut figures)?;
     }
-    body.push_str("<h2>Point by point</h2>\n");
-    table("Paper beside simulated", rows.into_iter(), &mut body);
-    body.push_str(
+    let mut points = String::new();
+    table("Paper beside simulated", rows.into_iter(), &mut points);
+    let mut parts = vec![
+        Part::new("figures", "Figures", figures),
+        Part::new("points", "Point by point", points),
+        Part::new("cases", "Cases", cases(outcome)),
+    ];
+    parts.extend(assumptions(&outcome.assumptions));
+    let head = Head {
+        title: &outcome.name,
+        context: "punctual sim run",
+        verdict: &outcome_verdict(outcome),
+        next: &[],
+        warnings: &[],
+        blind: &[],
+    };
+    Ok(standing(&head, &parts, ""))
+}
+
+fn cases(outcome: &Outcome) -> String {
+    let mut body =
         "<table class=\"short\"><caption>Cases</caption>\n<thead><tr><th scope=\"col\">case</th><th scope=\"col\" class=\"n\">runs</th>\
-         <th scope=\"col\" class=\"n\">simulated, s</th><th scope=\"col\" class=\"n\">events</th></tr></thead>\n<tbody>\n",
-    );
+         <th scope=\"col\" class=\"n\">simulated, s</th><th scope=\"col\" class=\"n\">events</th></tr></thead>\n<tbody>\n"
+            .to_owned();
     for case in &outcome.cases {
         let _ = writeln!(
             body,
             "<tr><th scope=\"row\">{}</th><td class=\"n\">{}</td><td class=\"n\">{:.1}</td><td class=\"n\">{}</td></tr>",
             escape(if case.name.is_empty() { "as written" } else { &case.name }),
-            case.runs,
+            grouped(case.runs),
             case.simulated as f64 / punctual_sim::time::SECOND as f64,
-            case.events
+            grouped(case.events)
         );
     }
     body.push_str("</tbody></table>\n");
-    assumptions(&outcome.assumptions, &mut body);
-    Ok(page(&outcome.name, &body))
+    body
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Planes: a class or a count at every point of a grid, as in Figure 17 of soft-modem-2000.
 
-use crate::encode::plain_page::{escape, page};
+use crate::encode::head::{Head, Part, standing};
+use crate::encode::plain_page::escape;
+use crate::layout::{counted, grouped};
 use punctual_sim::experiment::Point;
 use punctual_sim::sweep::{Axis, Sweep};
 use std::fmt::Write;
@@ -91,7 +93,7 @@ fn draw(cell: &Cell, most: u64, x: f64, y: f64, side: f64, name: &str, out: &mut
     let (size, fits) = match letter.chars().count() {
         1 => (14.0, side >= 14.0),
         2 => (12.0, side >= 20.0),
-        _ => (9.0, side >= 26.0),
+        _ => (10.0, side >= 27.0),
     };
     if fits {
         let ink = match class {
@@ -198,12 +200,18 @@ pub(crate) fn legend(counts: bool) -> &'static str {
     }
 }
 
-/// A sweep as a page: a plane for each combination of the leading axes, and every point in a table.
-pub fn plane_html(sweep: &Sweep, cells: &[(u64, Cell)], title: &str) -> String {
+/// A sweep as a page: a plane for each combination of the leading axes, and every point in a table. `context` and `verdict`
+/// stand above them: the command, and its answer in a sentence.
+pub fn plane_html(sweep: &Sweep, cells: &[(u64, Cell)], title: &str, context: &str, verdict: &str) -> String {
     let counts = cells.iter().any(|(_, cell)| matches!(cell, Cell::Count(_)));
-    let mut body = format!("<h1>{}</h1>\n", escape(title));
-    let _ = writeln!(body, "<p class=\"verdict\">{} of {} points computed.</p>", cells.len(), sweep.points());
-    body.push_str(legend(counts));
+    let mut body = legend(counts).to_owned();
+    planes(sweep, cells, title, &mut body);
+    let parts = [Part::new("plane", "The plane", body), Part::new("points", "Every point", points(sweep, cells))];
+    let head = Head { title, context, verdict, next: &[], warnings: &[], blind: &[] };
+    standing(&head, &parts, "")
+}
+
+fn planes(sweep: &Sweep, cells: &[(u64, Cell)], title: &str, body: &mut String) {
     let axes = sweep.axes();
     let plane: u64 = axes.iter().rev().take(2).map(|axis| axis.values.len() as u64).product::<u64>().max(1);
     let planes = sweep.points() / plane;
@@ -220,7 +228,7 @@ pub fn plane_html(sweep: &Sweep, cells: &[(u64, Cell)], title: &str) -> String {
             Some(svg) => {
                 let _ = writeln!(
                     body,
-                    "<figure class=\"wide\">{svg}<figcaption>{}</figcaption></figure>",
+                    "<figure class=\"wide\" tabindex=\"0\">{svg}<figcaption>{}</figcaption></figure>",
                     escape(&fixed.join(", "))
                 );
             }
@@ -230,13 +238,16 @@ pub fn plane_html(sweep: &Sweep, cells: &[(u64, Cell)], title: &str) -> String {
     if planes > MAX_PLANES {
         let _ = writeln!(body, "<p>{} more planes are not drawn.</p>", planes - MAX_PLANES);
     }
+}
+
+fn points(sweep: &Sweep, cells: &[(u64, Cell)]) -> String {
     let listed = cells.len().min(5000);
-    let _ = write!(
-        body,
-        "<details><summary>{listed} of {} points as a table</summary><table class=\"short\"><caption>Points</caption><thead><tr>",
-        cells.len()
+    let mut body = format!(
+        "<details><summary>{} of {} as a table</summary><table class=\"short\"><caption>Points</caption><thead><tr>",
+        grouped(listed as u64),
+        counted(cells.len(), "point")
     );
-    for axis in axes {
+    for axis in sweep.axes() {
         let _ = write!(body, "<th scope=\"col\" class=\"n\">{}</th>", escape(&axis.name));
     }
     body.push_str("<th scope=\"col\">result</th></tr></thead>\n<tbody>\n");
@@ -248,7 +259,7 @@ pub fn plane_html(sweep: &Sweep, cells: &[(u64, Cell)], title: &str) -> String {
         let _ = writeln!(body, "<td>{}</td></tr>", cell.word());
     }
     body.push_str("</tbody></table></details>\n");
-    page(title, &body)
+    body
 }
 
 #[cfg(test)]
@@ -264,24 +275,24 @@ mod tests {
     fn every_point_stands_at_its_place() {
         let sweep = sweep(&["runtime=1..8", "period=7..20"]);
         let cells = [(0, Cell::Sufficient), (15, Cell::Marginal), (111, Cell::Insufficient), (5, Cell::Impossible)];
-        let html = plane_html(&sweep, &cells, "Reservations & classes");
+        let html = plane_html(&sweep, &cells, "Reservations & classes", "punctual sim run", "4 < 5.");
         assert_well_formed(&html);
         for point in
             ["runtime 1, period 7: sufficient", "runtime 2, period 8: marginal", "runtime 8, period 20: insuff"]
         {
             assert!(html.contains(point), "{point}");
         }
-        assert!(html.contains("4 of 112 points"));
+        assert!(html.contains("<p class=\"verdict\">4 &lt; 5.</p>") && html.contains("4 of 4 points as a table"));
     }
 
     #[test]
     fn counts_one_axis_and_three_axes() {
         let cells: Vec<(u64, Cell)> = (0..12).map(|index| (index, Cell::Count(index * index * 1000))).collect();
         for axes in [&["p=1..12"][..], &["a=1..2", "b=1..2", "c=1..3"]] {
-            let html = plane_html(&sweep(axes), &cells, "misses");
+            let html = plane_html(&sweep(axes), &cells, "misses", "punctual sim whatif", "");
             assert_well_formed(&html);
             assert!(html.contains(": 121000</title>") && html.contains("121k"));
         }
-        assert_well_formed(&plane_html(&sweep(&[]), &[], "nothing"));
+        assert_well_formed(&plane_html(&sweep(&[]), &[], "nothing", "punctual sim whatif", ""));
     }
 }

@@ -30,7 +30,7 @@ fn verdict(row: &LedgerRow) -> String {
 pub(crate) fn table<'a>(caption: &str, rows: impl Iterator<Item = &'a LedgerRow>, out: &mut String) {
     let _ = writeln!(
         out,
-        "<div class=\"wide\"><table><caption>{}</caption>\n<thead><tr><th scope=\"col\">point</th>\
+        "<div class=\"wide\" tabindex=\"0\"><table><caption>{}</caption>\n<thead><tr><th scope=\"col\">point</th>\
          <th scope=\"col\" class=\"n\">published</th><th scope=\"col\" class=\"n\">simulated</th><th scope=\"col\">verdict</th>\
          <th scope=\"col\">class</th><th scope=\"col\">held to</th></tr></thead>\n<tbody>",
         escape(caption)

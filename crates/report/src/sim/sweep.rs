@@ -1,5 +1,6 @@
 //! What came out at every point of a grid: of a what-if, of one case of an experiment.
 
+use crate::layout::{agreeing, counted, grouped};
 use punctual_recording::format_ns;
 use punctual_sim::experiment;
 use punctual_sim::sweep::Sweep;
@@ -17,20 +18,28 @@ pub struct ExperimentSweep<'a> {
 }
 
 /// One sentence about it.
-pub(super) fn experiment_verdict(found: &ExperimentSweep) -> String {
+pub fn experiment_verdict(found: &ExperimentSweep) -> String {
     let count = |class: &str| found.points.iter().filter(|(_, point)| point.class() == class).count();
     let head = match found.interrupted {
         false => String::new(),
-        true => format!("Interrupted after {} of {} points. ", found.points.len(), found.grid.points()),
+        true => format!("Interrupted after {} of {}. ", found.points.len(), counted(found.grid.points(), "point")),
     };
+    let (sufficient, asked) = (count("sufficient"), counted(found.points.len(), "point"));
     format!(
-        "{head}{} of {} points are sufficient, {} marginal, {} insufficient, {} impossible.",
-        count("sufficient"),
-        found.points.len(),
+        "{head}{sufficient} of {asked} {} sufficient, {} marginal, {} insufficient.{}",
+        agreeing(sufficient, "is", "are"),
         count("marginal"),
         count("insufficient"),
-        count("impossible")
+        impossible(count("impossible"))
     )
+}
+
+/// At how many points nothing was computed because there is no such machine.
+fn impossible(points: usize) -> String {
+    if points == 0 {
+        return String::new();
+    }
+    format!(" At {} there is no such machine.", counted(points, "point"))
 }
 
 /// The points for people.
@@ -38,23 +47,31 @@ pub fn experiment_sweep_text(found: &ExperimentSweep) -> String {
     format!("{}\n\n{}", experiment_verdict(found), super::plane_text(found.grid, found.points))
 }
 
-pub(super) fn verdict(points: &[Point], interrupted: bool) -> String {
-    let outcomes = points.iter().filter_map(|point| point.outcome);
-    let without = outcomes.clone().filter(|outcome| outcome.misses == 0).count();
-    let possible = outcomes.count();
+/// What came of a what-if at every point, and where it is worst.
+pub fn verdict(grid: &Sweep, points: &[Point], interrupted: bool) -> String {
+    let outcomes = || points.iter().filter_map(|point| Some((point.number, point.outcome?)));
+    let (without, possible) = (outcomes().filter(|(_, outcome)| outcome.misses == 0).count(), outcomes().count());
     let kept = if interrupted { " It was interrupted; what was computed was kept." } else { "" };
     if points.is_empty() && interrupted {
         return "It was interrupted before any point was computed.".to_owned();
     }
     if possible == 0 && !points.is_empty() {
-        return format!("None of the {} points can be: no such device, reservation or machine.{kept}", points.len());
+        let asked = counted(points.len(), "point");
+        return format!("None of {asked} can be: there is no such device, reservation or machine.{kept}");
     }
-    format!("No buffer was missed at {without} of {possible} points; {} more cannot be.{kept}", points.len() - possible)
+    // Of several that are as bad the first.
+    let worst = outcomes().max_by_key(|(number, outcome)| (outcome.misses, std::cmp::Reverse(*number)));
+    let most = worst.filter(|(_, outcome)| outcome.misses > 0).map_or_else(String::new, |(number, outcome)| {
+        let values = grid.axes().iter().zip(grid.written(number)).map(|(axis, value)| format!("{} {value}", axis.name));
+        format!("; the most, {}, at {}", grouped(outcome.misses), values.collect::<Vec<_>>().join(", "))
+    });
+    let asked = counted(possible, "point");
+    format!("No buffer was missed at {without} of {asked}{most}.{}{kept}", impossible(points.len() - possible))
 }
 
 /// The points for people: a plane where there are two axes, else a table.
 pub fn text(grid: &Sweep, points: &[Point], interrupted: bool) -> String {
-    let verdict = verdict(points, interrupted);
+    let verdict = verdict(grid, points, interrupted);
     if let [up, right] = grid.axes() {
         let mut rows = Vec::new();
         for row in (0..up.values.len()).rev() {
@@ -77,7 +94,7 @@ pub fn text(grid: &Sweep, points: &[Point], interrupted: bool) -> String {
         return format!("{verdict}\n\nMissed buffers (- where no such machine can be)\n\n{table}\n");
     }
     let mut header: Vec<&str> = grid.axes().iter().map(|axis| axis.name.as_str()).collect();
-    header.extend(["activations", "misses", "most pending", "latest start"]);
+    header.extend(["activations", "misses", "most pending", "worst start"]);
     let rows = points.iter().map(|point| {
         let mut cells: Vec<String> = grid.values(point.number).iter().map(i64::to_string).collect();
         match &point.outcome {

@@ -1,6 +1,8 @@
 //! A short run as a picture: who ran when, at which level.
 
-use crate::encode::plain_page::{coordinate, escape, number, page};
+use crate::encode::head::{Head, Part, standing};
+use crate::encode::plain_page::{coordinate, escape, number};
+use crate::layout::counted;
 use punctual_sim::observe::Level;
 use punctual_sim::recorded::{Timeline, TimelineSlice};
 use punctual_sim::time::{MICROSECOND, MILLISECOND, NEVER, Picoseconds, SECOND};
@@ -214,7 +216,7 @@ fn late(
 
 fn totals(rows: &BTreeMap<(u32, Lane), Row>, length: Picoseconds) -> String {
     let mut out = String::from(
-        "<div class=\"wide\"><table class=\"short\"><caption>Where the time went</caption>\n<thead><tr><th scope=\"col\">CPU</th>\
+        "<div class=\"wide\" tabindex=\"0\"><table class=\"short\"><caption>Where the time went</caption>\n<thead><tr><th scope=\"col\">CPU</th>\
          <th scope=\"col\">level</th><th scope=\"col\">what</th><th scope=\"col\" class=\"n\">slices</th>\
          <th scope=\"col\" class=\"n\">time</th><th scope=\"col\" class=\"n\">share</th></tr></thead>\n<tbody>\n",
     );
@@ -244,7 +246,7 @@ fn totals(rows: &BTreeMap<(u32, Lane), Row>, length: Picoseconds) -> String {
 fn listing(timeline: &Timeline) -> String {
     let shown: Vec<&TimelineSlice> = timeline.slices.iter().take(MAX_LISTED).collect();
     let mut out = format!(
-        "<details><summary>The first {} of {} slices, one by one</summary>\n<div class=\"wide\"><table class=\"short\"><caption>\
+        "<details><summary>The first {} of {} slices, one by one</summary>\n<div class=\"wide\" tabindex=\"0\"><table class=\"short\"><caption>\
          Slices in order of their start</caption>\n<thead><tr><th scope=\"col\" class=\"n\">from, ms</th>\
          <th scope=\"col\" class=\"n\">length</th><th scope=\"col\">CPU</th><th scope=\"col\">what</th></tr></thead>\n<tbody>\n",
         shown.len(),
@@ -280,27 +282,34 @@ pub fn html(timeline: &Timeline, title: &str) -> String {
     let from = timeline.slices.iter().map(|shown| shown.slice.start).min().unwrap_or(0);
     let to = timeline.slices.iter().map(|shown| shown.slice.end).max().unwrap_or(from);
     let rows = rows(timeline);
-    let mut body = format!("<h1>{}</h1>\n", escape(title));
+    let head = |verdict: &str, parts: &[Part]| {
+        let head = Head { title, context: "punctual sim timeline", verdict, next: &[], warnings: &[], blind: &[] };
+        standing(&head, parts, "")
+    };
     if rows.is_empty() {
-        body.push_str("<p class=\"verdict\">Nothing ran.</p>\n");
-        return page(title, &body);
+        return head("Nothing ran.", &[]);
     }
     let waits = timeline.activations.iter().filter(|done| done.thread.is_some() && done.unit.arrival != NEVER);
     let longest = waits.map(|done| done.latency()).max();
-    let _ = writeln!(
-        body,
-        "<p class=\"verdict\">{} slices in {} ms{}.</p>\n<p class=\"soft\">A lane shows when something ran; hold the \
-         pointer over a bar for its name, level and length. The line below a thread's lane goes from the time its work \
-         was due to the time it began. Slices narrower than a pixel are drawn together, and none narrower than 0.8 \
-         pixels.</p>",
-        timeline.slices.iter().filter(|shown| shown.slice.level != Level::Idle).count(),
+    let slices = timeline.slices.iter().filter(|shown| shown.slice.level != Level::Idle).count();
+    let verdict = format!(
+        "{} in {} ms{}.",
+        counted(slices, "slice"),
         number((to - from) as f64 / MILLISECOND as f64),
         longest.map_or(String::new(), |longest| format!("; the longest from due to begun: {}", micros(longest)))
     );
-    let _ = writeln!(body, "{}", figure(timeline, from, to));
-    body.push_str(&totals(&rows, to - from));
-    body.push_str(&listing(timeline));
-    page(title, &body)
+    let lanes = format!(
+        "<p class=\"soft\">A lane shows when something ran; hold the pointer over a bar for its name, level and length. The line \
+         below a thread's lane goes from the time its work was due to the time it began. Slices narrower than a pixel are drawn \
+         together, and none narrower than 0.8 pixels.</p>\n{}\n",
+        figure(timeline, from, to)
+    );
+    let parts = [
+        Part::new("lanes", "Who ran when", lanes),
+        Part::new("totals", "Where the time went", totals(&rows, to - from)),
+        Part::new("slices", "Slice by slice", listing(timeline)),
+    ];
+    head(&verdict, &parts)
 }
 
 #[cfg(test)]

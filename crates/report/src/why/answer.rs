@@ -489,7 +489,7 @@ mod tests {
             let is_whole = !view.without_details;
             let mut report = WhyReport::new(Path::new("x"), 0, None, vec![view], false, None, &[]);
             report.functions_left_out = u64::from(!is_whole) * 7;
-            let page = crate::why::page::html(&report, &CallTree::default());
+            let page = crate::why::page::html(&report, &CallTree::default(), &crate::why::page::tests::document());
             for said in ["of 1 of 1 episode only the sums", "7 times a function stands with its caller"] {
                 assert_eq!(crate::why::text(&report).contains(said), !is_whole);
                 assert_eq!(page.contains(said), !is_whole);

@@ -7,63 +7,84 @@ use super::model::{EpisodeView, WhyReport};
 use super::text::notes;
 use super::waits::rows;
 use super::words::{as_detail, part_of_wait};
-use crate::encode::plain_page::{escape, frame, prose};
+use crate::encode::head::{Head, Part, standing};
+use crate::encode::html::setting::{context, provenance};
+use crate::encode::html::table::{Column, Table, Value};
+use crate::encode::plain_page::{escape, prose};
 use crate::layout::{counted, microseconds};
 use punctual_blame::{CallTree, Kind};
-use punctual_recording::{Stage, printable_path};
+use punctual_recording::{Document, Stage, printable_path};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Causes with a section of their own.
 const SECTIONS: usize = 12;
 
-/// The page. `lateness` is weighed in ns, below causes.
-pub fn html(report: &WhyReport<'_>, lateness: &CallTree) -> String {
-    let mut body = String::new();
+/// The page. `lateness` is weighed in ns, below causes; `document` is the recording's own.
+pub fn html(report: &WhyReport<'_>, lateness: &CallTree, document: &Document) -> String {
     let title = format!("Why late: {}", printable_path(report.recording));
-    let _ = write!(body, "<h1>{}</h1>\n<p class=\"verdict\">{}</p>\n", escape(&title), prose(&report.verdict()));
     let mut missing = String::new();
     notes(&mut missing, report);
-    for note in missing.lines() {
-        let _ = writeln!(body, "<p class=\"soft\">{}</p>", prose(note));
+    let note = |line: &str| line.strip_prefix("note: ").map(str::to_owned);
+    let is_blind = |line: &str| line.starts_with("not seen: ");
+    let warnings: Vec<String> = missing.lines().filter_map(note).filter(|line| !is_blind(line)).collect();
+    let mut parts = vec![Part::new("causes", "Causes", causes(report))];
+    if lateness.count() > 0 {
+        let mut body = "<p class=\"soft\">The width is time of lateness; causes at the top, the code that samples saw below them. \
+             A click or Enter zooms in, Escape out; arrow keys move.</p>\n"
+            .to_owned();
+        flame_graph(&mut body, lateness);
+        parts.push(Part::new("flames", "Flame graph", body));
     }
+    let mut body = String::new();
+    sections(&mut body, report);
+    if !body.is_empty() {
+        parts.push(Part::new("each", "Each leading cause", body));
+    }
+    let mut body = String::new();
+    for cost in missing.lines().filter(|line| note(line).is_none()) {
+        let _ = writeln!(body, "<p class=\"soft\">{}</p>", prose(cost));
+    }
+    provenance(&[("recording".to_owned(), document)]).0.html(&mut body);
+    parts.push(Part::new("provenance", "Provenance", body));
+    let head = Head {
+        title: &title,
+        context: &context("punctual why", Some(document)),
+        verdict: &report.verdict(),
+        next: &super::answer::next(report),
+        warnings: &warnings,
+        blind: report.blind,
+    };
+    standing(&head, &parts, flame::STYLE)
+}
+
+/// All causes, with their shares.
+fn causes(report: &WhyReport<'_>) -> String {
     let late_ns = report.causes().iter().map(|cause| cause.total_ns).sum::<u64>();
-    body.push_str("<h2>Causes</h2>\n<div class=\"wide\"><table><thead><tr>");
-    for (name, class) in
-        [("kind", ""), ("name", ""), ("code", ""), ("share", " class=\"n\""), ("episodes", " class=\"n\"")]
-    {
-        let _ = write!(body, "<th scope=\"col\"{class}>{name}</th>");
-    }
-    body.push_str("<th scope=\"col\" class=\"n\">typical us</th><th scope=\"col\" class=\"n\">longest us</th></tr></thead><tbody>\n");
+    let share = |ns: u64| Value::text(format!("{:.1} %", ns as f64 / late_ns.max(1) as f64 * 100.0));
+    let mut rows: Vec<Vec<Value>> = Vec::new();
     for cause in report.shown_causes() {
-        let share = cause.total_ns as f64 / late_ns.max(1) as f64 * 100.0;
-        let _ = writeln!(
-            body,
-            "<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{share:.1} %</td><td class=\"n\">{}</td>\
-             <td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
-            cause.kind.name(),
-            escape(cause.who.name()),
-            escape(&cause.detail.as_ref().map(|detail| as_detail(detail) + &part_of_wait(cause)).unwrap_or_default()),
-            cause.episodes,
-            microseconds(Some(cause.typical_ns)),
-            microseconds(Some(cause.max_ns))
-        );
+        let code = cause.detail.as_ref().map(|detail| as_detail(detail) + &part_of_wait(cause)).unwrap_or_default();
+        rows.push(vec![
+            Value::text(cause.who.name()),
+            Value::text(cause.kind.name()),
+            Value::text(code),
+            share(cause.total_ns),
+            Value::Count(Some(cause.episodes)),
+            Value::Ns(Some(cause.typical_ns)),
+            Value::Ns(Some(cause.max_ns)),
+        ]);
     }
     let rest = report.rest_ns();
     if rest > 0 {
-        let share = rest as f64 / late_ns.max(1) as f64 * 100.0;
-        let _ = writeln!(
-            body,
-            "<tr><td></td><td>all others</td><td></td><td class=\"n\">{share:.1} %</td><td></td><td></td><td></td></tr>"
-        );
+        let nothing = || Value::text("");
+        rows.push(vec![Value::text("all others"), nothing(), nothing(), share(rest), nothing(), nothing(), nothing()]);
     }
-    body.push_str("</tbody></table></div>\n");
-    if lateness.count() > 0 {
-        body.push_str("<h2>Flame graph</h2>\n<p class=\"soft\">The width is time of lateness; causes at the top, the code that samples saw below them. A click or Enter zooms in, Escape out; arrow keys move.</p>\n");
-        flame_graph(&mut body, lateness);
-    }
-    sections(&mut body, report);
-    frame(&title, flame::STYLE, &format!("<main>\n{body}</main>\n"))
+    let words = ["name", "kind", "code"].map(Column::words).into_iter();
+    let columns = words.chain(["share", "episodes", "typical us", "longest us"].map(Column::numbers)).collect();
+    let mut out = String::new();
+    Table { caption: "Who made wakeups late".to_owned(), columns, rows }.html(&mut out);
+    out
 }
 
 /// What became of each leading cause, with an example.
@@ -71,7 +92,7 @@ fn sections(body: &mut String, report: &WhyReport<'_>) {
     let mut explained = BTreeSet::new();
     for cause in report.causes().iter().take(SECTIONS) {
         let Some(example) = report.episodes.iter().find(|episode| episode.id == cause.example) else { continue };
-        let _ = writeln!(body, "<h2>{}</h2>", escape(&cause.kind.cause(&cause.who)));
+        let _ = writeln!(body, "<h3>{}</h3>", escape(&cause.kind.cause(&cause.who)));
         let Advice { happened, remedy, kind } = Advice::on(cause);
         let _ = writeln!(body, "<p>{} {}</p>", prose(&happened), prose(remedy.unwrap_or_default()));
         if explained.insert(kind) {
@@ -99,7 +120,7 @@ fn explanation(body: &mut String, kind: Kind) {
 }
 
 fn episode(body: &mut String, episode: &EpisodeView) {
-    body.push_str("<div class=\"wide\"><table class=\"short\"><thead><tr><th scope=\"col\" class=\"n\">us</th><th scope=\"col\">kind</th><th scope=\"col\">name</th><th scope=\"col\">code</th></tr></thead><tbody>\n");
+    body.push_str("<div class=\"wide\" tabindex=\"0\"><table class=\"short\"><thead><tr><th scope=\"col\" class=\"n\">us</th><th scope=\"col\">kind</th><th scope=\"col\">name</th><th scope=\"col\">code</th></tr></thead><tbody>\n");
     for part in &episode.split.parts {
         let _ = writeln!(
             body,
@@ -121,8 +142,11 @@ fn episode(body: &mut String, episode: &EpisodeView) {
         let _ = writeln!(body, "<p class=\"soft\">Below a late timer interrupt: {}</p>", escape(&stack.join(" < ")));
     }
     if episode.tree.count() > 0 {
-        let _ =
-            writeln!(body, "<div class=\"wide\"><pre>{}</pre></div>", escape(&super::tree::text(&episode.tree, 200)));
+        let _ = writeln!(
+            body,
+            "<div class=\"wide\" tabindex=\"0\"><pre>{}</pre></div>",
+            escape(&super::tree::text(&episode.tree, 200))
+        );
     }
 }
 
@@ -132,7 +156,7 @@ fn waits(body: &mut String, episode: &EpisodeView) {
     if rows.is_empty() {
         return;
     }
-    body.push_str("<div class=\"wide\"><table class=\"short\"><thead><tr><th scope=\"col\" class=\"n\">us</th><th scope=\"col\">waits, and what kept whoever was waited for</th></tr></thead><tbody>\n");
+    body.push_str("<div class=\"wide\" tabindex=\"0\"><table class=\"short\"><thead><tr><th scope=\"col\" class=\"n\">us</th><th scope=\"col\">waits, and what kept whoever was waited for</th></tr></thead><tbody>\n");
     for row in rows {
         let words = format!("{}{}", "\u{a0}\u{a0}\u{a0}".repeat(row.depth), row.words());
         let _ =
@@ -142,10 +166,15 @@ fn waits(body: &mut String, episode: &EpisodeView) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::encode::plain_page::tests::assert_well_formed;
     use std::path::Path;
+
+    /// A recording's document.
+    pub(crate) fn document() -> Document {
+        serde_json::from_str(include_str!("../../../cli/tests/golden/why.punctual/recording.json")).unwrap()
+    }
 
     #[test]
     fn a_page_is_well_formed_whatever_the_names() {
@@ -154,12 +183,16 @@ mod tests {
         tree.add(&["irq".into(), "a<b>&\"".into(), "f".into()], 700, &mut room);
         tree.add(&["steal".into(), "the host".into()], 300, &mut room);
         let report = WhyReport::new(Path::new("<a>"), 0, None, Vec::new(), false, None, &[]);
-        let html = html(&report, &tree);
+        let html = html(&report, &tree, &document());
         // Its one script stands in it, and loads nothing.
         let (before, rest) = html.split_once("<script>").unwrap();
         let (script, after) = rest.split_once("</script>").unwrap();
         assert_well_formed(&format!("{before}{after}"));
         assert!(!script.contains("</") && !script.contains("http") && !script.contains("import"));
         assert!(html.contains("a&lt;b&gt;") && html.contains("<rect"));
+        // Where, when and with what, as on every page.
+        for said in ["punctual why · ", "<a href=\"#provenance\">", "<th scope=\"row\">kernel</th>"] {
+            assert!(html.contains(said), "{said}");
+        }
     }
 }

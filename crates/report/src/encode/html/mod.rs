@@ -21,6 +21,7 @@ pub use subject::Subject;
 pub use table::{Column, Table, Value};
 
 use crate::NextStep;
+use crate::encode::head::Head;
 use crate::encode::plain_page::{escape, prose};
 use punctual_recording::is_control;
 use serde::Serialize;
@@ -32,9 +33,6 @@ const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/page.js"));
 /// What a page with pictures says where the program was built without the script that draws them.
 pub const NEEDS_SCRIPT: &str = "this punctual was built without the script that draws pages: install Node.js 18 or newer and npm, \
      run scripts/setup and build again";
-
-/// A verdict of more letters than this is set smaller.
-const LONG: usize = 400;
 
 /// A page that cannot be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,22 +144,16 @@ impl Page {
 
     fn html_with(&self, script: &str) -> String {
         let mut pictures = Vec::new();
-        let mut body = format!(
-            "<a class=\"skip\" href=\"#main\">Skip to the pictures and tables</a>\n<header>\n<p class=\"context\">{}</p>\n\
-             <h1>{}</h1>\n<p class=\"verdict{}\">{}</p>\n",
-            escape(&self.context),
-            escape(&self.title),
-            if self.verdict.len() > LONG { " long" } else { "" },
-            prose(&self.verdict)
-        );
-        steps(&self.next, &mut body);
-        list("warnings", "Know this first", &self.warnings, &mut body);
-        list("blind", "What this measurement could not see", &self.blind, &mut body);
-        body.push_str("</header>\n<nav aria-label=\"Sections\"><ul>");
-        for section in &self.sections {
-            let _ = write!(body, "<li><a href=\"#{}\">{}</a></li>", escape(&section.id), escape(&section.title));
-        }
-        body.push_str("</ul></nav>\n<main id=\"main\" tabindex=\"-1\">\n");
+        let head = Head {
+            title: &self.title,
+            context: &self.context,
+            verdict: &self.verdict,
+            next: &self.next,
+            warnings: &self.warnings,
+            blind: &self.blind,
+        };
+        let mut body = head.html(self.sections.iter().map(|section| (section.id.as_str(), section.title.as_str())));
+        body.push_str("<main id=\"main\" tabindex=\"-1\">\n");
         for section in &self.sections {
             let id = escape(&section.id);
             let _ = writeln!(
@@ -198,28 +190,6 @@ fn inert(json: &str) -> String {
         }
     }
     out
-}
-
-fn list(class: &str, heading: &str, lines: &[String], out: &mut String) {
-    if lines.is_empty() {
-        return;
-    }
-    let _ = write!(out, "<div class=\"{class}\"><h2>{heading}</h2><ul>");
-    for line in lines {
-        let _ = write!(out, "<li>{}</li>", prose(line));
-    }
-    out.push_str("</ul></div>\n");
-}
-
-fn steps(next: &[NextStep], out: &mut String) {
-    if next.is_empty() {
-        return;
-    }
-    out.push_str("<ul class=\"next\">");
-    for step in next {
-        let _ = write!(out, "<li>Next: <code>{}</code> {}</li>", escape(&step.command), prose(&step.purpose));
-    }
-    out.push_str("</ul>\n");
 }
 
 /// What the script of a page reads.

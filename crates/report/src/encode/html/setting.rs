@@ -35,6 +35,13 @@ pub(crate) fn began(document: &Document) -> Option<String> {
     (provenance.monotonic_to_unix_ns != 0).then(|| date(unix.div_euclid(1_000_000_000)))
 }
 
+/// The line above a page's heading: the command, and where and when the first of its recordings was made.
+pub(crate) fn context(command: &str, first: Option<&Document>) -> String {
+    let host = first.and_then(|document| document.provenance.host.name.clone());
+    let parts = [Some(command.to_owned()), host, first.and_then(began)];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
 fn rows_of(document: &Document) -> Vec<(String, String)> {
     let provenance = &document.provenance;
     let (host, configuration) = (&provenance.host, &provenance.configuration);

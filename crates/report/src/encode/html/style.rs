@@ -54,6 +54,9 @@ padding:.35rem .6rem;font-size:.82rem;line-height:1.4;box-shadow:0 2px 8px #0004
 details.values{font-size:.88rem}details.values .wide{max-height:24rem;overflow:auto}
 footer{max-width:76rem;margin:2rem auto;padding:0 1rem;color:var(--soft);font-size:.85rem}
 td{overflow-wrap:anywhere}td:not(.n){min-width:5.5rem}tbody th{min-width:7rem}
+@media screen and (max-width:40rem){.wide>table{width:max-content;min-width:100%}.wide>table td,.wide>table th{max-width:15rem}
+.wide>table>tbody th[scope=row]:first-child{position:sticky;left:0;background:var(--page);max-width:9rem;overflow-wrap:anywhere}
+.wide>table>caption{max-width:calc(100vw - 2rem)}}
 @media print{nav,.skip,.tip,details.values,.legend button[aria-pressed=false]{display:none}header .verdict{font-size:12pt}
 .gallery{grid-template-columns:1fr 1fr}section{break-inside:auto}h2,h3{break-after:avoid}.wide{max-height:none}}
 ";

@@ -73,7 +73,7 @@ impl Value {
 }
 
 /// Sets the thousands of a decimal number apart.
-fn thousands(number: &str) -> String {
+pub(crate) fn thousands(number: &str) -> String {
     match number.split_once('.') {
         Some((whole, tenths)) => {
             whole.parse().map_or_else(|_| number.to_owned(), |whole| format!("{}.{tenths}", grouped(whole)))

@@ -126,7 +126,7 @@ impl WhatifSweepAnswer {
         });
         WhatifSweepAnswer {
             schema: "punctual.whatif-sweep/1",
-            verdict: sweep::verdict(points, interrupted),
+            verdict: sweep::verdict(grid, points, interrupted),
             exit_code: 0,
             interrupted,
             points: rows.collect(),

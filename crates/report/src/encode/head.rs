@@ -1,0 +1,98 @@
+//! What stands above the sections of every page, and the pages whose pictures stand in them as they are.
+
+use crate::NextStep;
+use crate::encode::html::style;
+use crate::encode::plain_page::{escape, frame, prose};
+use std::fmt::Write;
+
+/// A verdict of more letters than this is set smaller.
+const LONG: usize = 400;
+
+/// What a page says before its sections.
+pub(crate) struct Head<'a> {
+    /// The heading.
+    pub(crate) title: &'a str,
+    /// A line above the heading: the command, the machine, the date.
+    pub(crate) context: &'a str,
+    /// The answer, in a sentence or two.
+    pub(crate) verdict: &'a str,
+    /// What to run next.
+    pub(crate) next: &'a [NextStep],
+    /// What must be known before believing the rest.
+    pub(crate) warnings: &'a [String],
+    /// What the measurement could not see.
+    pub(crate) blind: &'a [String],
+}
+
+impl Head<'_> {
+    /// With links to the sections: each an anchor and a heading.
+    pub(crate) fn html<'s>(&self, sections: impl Iterator<Item = (&'s str, &'s str)>) -> String {
+        let mut body = format!(
+            "<a class=\"skip\" href=\"#main\">Skip to the pictures and tables</a>\n<header>\n<p class=\"context\">{}</p>\n\
+             <h1>{}</h1>\n<p class=\"verdict{}\">{}</p>\n",
+            escape(self.context),
+            escape(self.title),
+            if self.verdict.len() > LONG { " long" } else { "" },
+            prose(self.verdict)
+        );
+        steps(self.next, &mut body);
+        list("warnings", "Know this first", self.warnings, &mut body);
+        list("blind", "What this measurement could not see", self.blind, &mut body);
+        body.push_str("</header>\n<nav aria-label=\"Sections\"><ul>");
+        for (id, title) in sections {
+            let _ = write!(body, "<li><a href=\"#{}\">{}</a></li>", escape(id), escape(title));
+        }
+        body.push_str("</ul></nav>\n");
+        body
+    }
+}
+
+/// A section of a page that no script draws.
+pub(crate) struct Part {
+    /// The anchor: unique on its page.
+    pub(crate) id: String,
+    /// The heading.
+    pub(crate) title: String,
+    /// What it holds, as HTML.
+    pub(crate) body: String,
+}
+
+impl Part {
+    pub(crate) fn new(id: impl Into<String>, title: impl Into<String>, body: String) -> Part {
+        Part { id: id.into(), title: title.into(), body }
+    }
+}
+
+/// A whole page of such sections, which needs no script; `style`: more than every page has.
+pub(crate) fn standing(head: &Head<'_>, parts: &[Part], style: &str) -> String {
+    let mut body = head.html(parts.iter().map(|part| (part.id.as_str(), part.title.as_str())));
+    body.push_str("<main id=\"main\" tabindex=\"-1\">\n");
+    for Part { id, title, body: inside } in parts {
+        let (id, title) = (escape(id), escape(title));
+        let _ = writeln!(body, "<section aria-labelledby=\"{id}\">\n<h2 id=\"{id}\">{title}</h2>\n{inside}</section>");
+    }
+    body.push_str("</main>\n");
+    frame(head.title, &format!("{}{style}", style::STYLE), &body)
+}
+
+fn list(class: &str, heading: &str, lines: &[String], out: &mut String) {
+    if lines.is_empty() {
+        return;
+    }
+    let _ = write!(out, "<div class=\"{class}\"><h2>{heading}</h2><ul>");
+    for line in lines {
+        let _ = write!(out, "<li>{}</li>", prose(line));
+    }
+    out.push_str("</ul></div>\n");
+}
+
+fn steps(next: &[NextStep], out: &mut String) {
+    if next.is_empty() {
+        return;
+    }
+    out.push_str("<ul class=\"next\">");
+    for step in next {
+        let _ = write!(out, "<li>Next: <code>{}</code> {}</li>", escape(&step.command), prose(&step.purpose));
+    }
+    out.push_str("</ul>\n");
+}
