@@ -3,7 +3,7 @@
 mod support;
 
 use punctual_recording::Recording;
-use support::{code, json, run, signal, start, stderr, stdout};
+use support::{code, json, run, signal, start, stderr, stdout, wait_until};
 
 #[test]
 fn every_prediction_holds_or_is_contradicted_for_a_listed_reason() {
@@ -157,6 +157,13 @@ fn what_is_asked_wrongly_of_an_experiment_is_named() {
     assert!(open.count() > 0 && answer["verdict"].as_str().unwrap().contains("not asked for"), "{answer}");
 }
 
+/// Whether a process has a handler for a signal.
+fn catches(child: &std::process::Child, signal: i32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+    let caught = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigCgt:")?.trim(), 16).ok());
+    caught.is_some_and(|caught| caught & 1 << (signal - 1) != 0)
+}
+
 /// Each of these takes far longer than it is given.
 #[test]
 fn ctrl_c_ends_a_computation_and_keeps_what_was_computed() {
@@ -171,6 +178,8 @@ fn ctrl_c_ends_a_computation_and_keeps_what_was_computed() {
         &["whatif", "--device", "modem", "--context", "slots:1/4", "-D", "20d", "--sweep", "period=4..40"],
     ] {
         let child = start(directory.path(), &[&["sim"], words, &["--json"]].concat());
+        // On a busy machine it takes a while until it hears signals at all.
+        assert!(wait_until(|| catches(&child, libc::SIGINT)), "{words:?}");
         std::thread::sleep(std::time::Duration::from_millis(700));
         signal(&child, libc::SIGINT);
         let output = child.wait_with_output().unwrap();
