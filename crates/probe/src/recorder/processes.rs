@@ -61,7 +61,9 @@ impl Processes {
             return *process;
         }
         let status = std::fs::read(format!("/proc/{tid}/status")).unwrap_or_default();
-        let process = process_in(&String::from_utf8_lossy(&status)).unwrap_or(0);
+        // Of one that is gone what was known of it still holds: nobody else has its number.
+        let before = self.threads.get(&tid).map_or(0, |(process, _)| *process);
+        let process = process_in(&String::from_utf8_lossy(&status)).unwrap_or(before);
         self.threads.insert(tid, (process, now_ns));
         process
     }
@@ -74,7 +76,8 @@ impl Processes {
         }
         let text = std::fs::read(format!("/proc/{number}/comm")).unwrap_or_default();
         let text = text.strip_suffix(b"\n").unwrap_or(&text);
-        let name = printable(&String::from_utf8_lossy(text));
+        let before = self.names.get(&number).map(|(name, _)| name.clone()).filter(|_| text.is_empty());
+        let name = before.unwrap_or_else(|| printable(&String::from_utf8_lossy(text)));
         self.names.insert(number, (name.clone(), now_ns));
         name
     }
@@ -97,6 +100,12 @@ mod tests {
         assert_eq!(processes.process_of(u32::MAX, 1), 0);
         assert!(!processes.name_of(std::process::id(), 1).is_empty());
         assert_eq!(processes.name_of(u32::MAX, 1), "");
+        // What was known holds on.
+        processes.threads.insert(u32::MAX - 1, (7, 1));
+        processes.names.insert(u32::MAX - 1, ("gone".to_owned(), 1));
+        let later = 2 * HOLDS_NS;
+        assert_eq!(processes.process_of(u32::MAX - 1, later), 7);
+        assert_eq!(processes.name_of(u32::MAX - 1, later), "gone");
         assert_eq!(process_in("Name:\tTgid:\nTgid:\t17\nPid:\t18\n"), Some(17));
     }
 }
