@@ -5,15 +5,19 @@ mod collect;
 mod measure;
 mod outcome;
 mod place;
+mod point;
 mod quantity;
+mod row;
 pub mod schema;
 mod series;
 mod service;
 mod verdict;
+mod views;
 
 pub use build::{DeviceSpec, Setup};
 pub use collect::{Constraints, DeviceRun, Run};
 pub use outcome::{AssumptionNote, CaseSummary, FittedNote, LedgerRow, Moved, Outcome};
+pub use point::Point;
 pub use quantity::Measure;
 pub use schema::{Class, Value};
 pub use series::Series;
@@ -21,14 +25,10 @@ pub use service::{Served, Service};
 /// The value of a key of an experiment.
 pub use toml::Value as Setting;
 
-use crate::recorded::Timeline;
-
 use crate::error::{Error, Result};
 use crate::machine::{Engine, Mechanism};
-use crate::time::{Picoseconds, SECOND};
 use crate::watch::{ToTheEnd, Watch};
 use measure::Subject;
-use punctual_recording::Wakeup;
 use schema::File;
 
 /// An experiment that was read and found possible.
@@ -399,126 +399,6 @@ impl Experiment {
             holds: judged.then(|| verdict::holds(row, simulated.as_ref())),
             contradicted: of_paper.then(|| crate::shipped::contradicted(&row.id)).flatten(),
             simulated,
-        }
-    }
-
-    /// Runs one case with some keys set otherwise (`device.policy.reservation.runtime`), for a sweep.
-    ///
-    /// # Errors
-    /// A key that does not exist. A machine that is impossible is no error but [`Point::impossible`]. `None` if the watcher
-    /// wanted no more.
-    pub fn point(&self, case: Option<&str>, set: &[(&str, toml::Value)], watch: &dyn Watch) -> Result<Option<Point>> {
-        let index = self.case_of(case).map_err(|what| self.at(&[], what))?;
-        let mut document = self.whole.clone();
-        if let Some(case) = self.file.case.get(index) {
-            for (path, value) in &case.set {
-                place::set(&mut document, path, value).map_err(|what| self.at(&[], what))?;
-            }
-        }
-        for (path, value) in set {
-            place::set(&mut document, path, value).map_err(|what| self.at(&[], what))?;
-        }
-        let file: File =
-            document.try_into().map_err(|error: toml::de::Error| self.at(&[], error.message().to_owned()))?;
-        let mut point = Point::default();
-        for run in 0..file.runs {
-            let ran = build::build(&file, run).map_err(|(_, what)| what).and_then(|setup| {
-                let done = collect::run(&setup, watch).map_err(|error| error.to_string())?;
-                Ok(done.map(|done| (setup, done)))
-            });
-            let (setup, done) = match ran {
-                Ok(Some(ran)) => ran,
-                Ok(None) => return Ok(None),
-                Err(what) => return Ok(Some(Point { impossible: Some(what), ..Point::default() })),
-            };
-            point.runs += 1;
-            for (seen, device) in done.devices.iter().zip(&setup.devices) {
-                let never = seen.never.iter().filter(|&&due| done.length - due > device.tolerance.start).count();
-                point.blocks += (seen.blocks.len() + never) as u64;
-                point.faults += never as u64;
-                point.faults +=
-                    seen.blocks.iter().filter(|block| block.fate != crate::modem::Fate::Good).count() as u64;
-                let most = seen.blocks.iter().map(|block| block.pending).max().unwrap_or(0);
-                point.pending_max = point.pending_max.max(most);
-                point.overruns += seen.overruns;
-            }
-            point.successes += u64::from(setup.link.is_some() && done.transfer.took.is_some());
-            point.transfer_faults += done.transfer.faults;
-            point.has_link = setup.link.is_some();
-        }
-        watch.part_done();
-        Ok(Some(point))
-    }
-
-    /// A short run of one case, with everything that happened: for a timeline.
-    ///
-    /// # Errors
-    /// A case that does not exist, a machine that is impossible, a run of more than ten seconds.
-    pub fn timeline(&self, case: Option<&str>, from: Picoseconds, to: Picoseconds) -> Result<Timeline> {
-        let index = self.case_of(case).map_err(|what| self.at(&[], what))?;
-        if from >= to || to - from > 10 * SECOND {
-            return Err(self.at(&[], "a timeline shows more than nothing and at most 10 s"));
-        }
-        Timeline::of(&self.setup(index, 0)?.spec, from, to)
-    }
-
-    /// The points of a figure, from the first run of one case: what a picture of the paper's figure is drawn from.
-    ///
-    /// # Errors
-    /// A case, thread or device that does not exist, a machine that is impossible.
-    pub fn series(&self, case: Option<&str>, series: &Series) -> Result<Vec<(f64, f64)>> {
-        let index = self.case_of(case).map_err(|what| self.at(&[], what))?;
-        let setup = self.setup(index, 0)?;
-        let run = collect::run(&setup, &ToTheEnd)?.unwrap_or_default();
-        series.points(&setup, &run).map_err(|what| self.at(&[], what))
-    }
-
-    /// Hands every wakeup of a run of one case, in order of completion, to `take`: for a recording.
-    ///
-    /// # Errors
-    /// A case that does not exist, a machine that is impossible.
-    pub fn wakeups(&self, case: Option<&str>, run: u64, take: impl FnMut(&str, &Wakeup)) -> Result<()> {
-        let index = self.case_of(case).map_err(|what| self.at(&[], what))?;
-        let setup = self.setup(index, run)?;
-        crate::recorded::wakeups(&setup.spec, setup.duration, take)
-    }
-}
-
-/// What came out at one point of a sweep over an experiment.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Point {
-    /// Why there is no such machine.
-    pub impossible: Option<String>,
-    /// Runs.
-    pub runs: u64,
-    /// Blocks of the device.
-    pub blocks: u64,
-    /// Blocks late or lost.
-    pub faults: u64,
-    /// Most samples pending.
-    pub pending_max: u64,
-    /// How often the ring wrapped.
-    pub overruns: u64,
-    /// Transfers that got through.
-    pub successes: u64,
-    /// Faults during transfers.
-    pub transfer_faults: u64,
-    /// Whether there is a transfer to be sufficient for.
-    pub has_link: bool,
-}
-
-impl Point {
-    /// `impossible`, `sufficient`, `marginal` or `insufficient`, as in Figure 17 of soft-modem-2000. Without a transfer
-    /// a device suffers no fault, overflows, or is between.
-    pub fn class(&self) -> &'static str {
-        match self {
-            Point { impossible: Some(_), .. } => "impossible",
-            Point { has_link: false, faults: 0, .. } => "sufficient",
-            Point { has_link: false, overruns: 0, .. } => "marginal",
-            Point { has_link: false, .. } => "insufficient",
-            Point { transfer_faults: 0, .. } => "sufficient",
-            Point { successes: 0, .. } => "insufficient",
-            _ => "marginal",
         }
     }
 }

@@ -1,6 +1,6 @@
 //! How an experiment is written: the keys of its TOML file.
 
-use super::quantity::Measure;
+pub use super::row::{Class, Row, Value};
 use crate::cost::Cost;
 use crate::time::Span;
 use serde::Deserialize;
@@ -492,70 +492,4 @@ pub struct Case {
     /// Keys and their values instead: `"device.context" = "dpc"`; elements of lists go by their name.
     #[serde(default)]
     pub set: toml::Table,
-}
-
-/// How the number of a row arises. Whether it is the paper's stands apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Class {
-    /// A mechanism goes in, the number comes out, and nothing was fitted on it.
-    Prediction,
-    /// It comes out because a value was chosen so that it does.
-    Fitted,
-    /// What the paper measured goes in.
-    Input,
-    /// Arithmetic on numbers that are printed, or another row told anew.
-    Identity,
-    /// It does not come out of this machine.
-    NotSimulated,
-}
-
-/// A number or a word.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(untagged)]
-pub enum Value {
-    /// A number.
-    Number(f64),
-    /// A word.
-    Text(String),
-}
-
-/// One point of a paper.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Row {
-    /// Its name, unique over all experiments.
-    pub id: String,
-    /// Where the paper prints it.
-    #[serde(default)]
-    pub printed: String,
-    /// What it is.
-    pub item: String,
-    /// In which case it is measured.
-    pub case: Option<String>,
-    /// On which of several devices; the first when absent.
-    pub device: Option<String>,
-    /// How it is measured.
-    pub measure: Option<Measure>,
-    /// What the paper prints.
-    pub published: Option<Value>,
-    /// The unit of both.
-    #[serde(default)]
-    pub unit: String,
-    /// How it is held.
-    pub class: Class,
-    /// Largest difference.
-    pub tolerance: Option<f64>,
-    /// Largest difference, percent of what is published.
-    pub tolerance_percent: Option<f64>,
-    /// Smallest value that holds.
-    pub at_least: Option<f64>,
-    /// Largest value that holds.
-    pub at_most: Option<f64>,
-    /// Why it may differ by so much.
-    pub resolution: Option<String>,
-    /// The assumption it rests on.
-    pub assumption: Option<String>,
-    /// Why it is an input, or not simulated.
-    pub because: Option<String>,
 }
