@@ -32,7 +32,9 @@ fn a_prediction_that_fails_fails_the_command() {
     assert_eq!(code(&output), 2, "{}", stderr(&output));
     assert!(json(&output)["verdict"].as_str().unwrap().contains("FAIL"));
     assert_eq!(code(&run(directory.path(), &["sim", "run", "nt-timers-table3", "--set", "clock"])), 129);
-    let constraints = stdout(&run(directory.path(), &["sim", "run", "two-modems"]));
+    let two_modems = run(directory.path(), &["sim", "run", "two-modems"]);
+    let constraints = stdout(&two_modems);
+    assert_eq!(code(&two_modems), 0, "{constraints}");
     assert!(constraints.contains("time constraints granted"), "{constraints}");
     let sweep = [
         "sim",
