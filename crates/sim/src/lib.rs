@@ -53,7 +53,6 @@ pub mod random;
 pub mod recorded;
 pub mod ring;
 pub mod shipped;
-mod spread;
 pub mod sweep;
 pub mod swept;
 pub mod theory;

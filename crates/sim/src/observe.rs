@@ -30,6 +30,8 @@ pub struct Unit {
     pub next_samples: u32,
     /// See [`Unit::next_samples`].
     pub next_rate: u64,
+    /// Whether the ring had run over its samples before its work began.
+    pub lost: bool,
     /// Whether a time constraint was asked for and granted; `None` when none was asked for.
     pub granted: Option<bool>,
 }
@@ -65,6 +67,7 @@ impl Unit {
             first_sample: 0,
             next_samples: 0,
             next_rate: 0,
+            lost: false,
             granted: None,
         }
     }

@@ -5,10 +5,11 @@ use punctual_recording::Wakeup;
 use punctual_sim::experiment::Experiment;
 use punctual_sim::interference::Interference;
 use punctual_sim::ledger::builtin;
+use punctual_sim::random::Random;
 use punctual_sim::sweep::{Axis, Shard, Sweep};
 use punctual_sim::time::{MICROSECOND, MILLISECOND, SECOND};
 use punctual_sim::watch::ToTheEnd;
-use punctual_sim::whatif::{Context, WhatIf};
+use punctual_sim::whatif::{Context, RingSize, WhatIf};
 
 fn wakeup(index: u64, late_ns: u64) -> Wakeup {
     Wakeup {
@@ -117,7 +118,7 @@ fn nonsense_is_refused_in_one_line() {
 #[test]
 fn the_interval_holds_what_a_run_as_long_counts() {
     let recorded = |seconds: u64, first: u64| {
-        let mut random = punctual_sim::random::Random::new(first, 0);
+        let mut random = Random::new(first, 0);
         let wakeups: Vec<Wakeup> = (0..seconds * 1000)
             .map(|index| wakeup(index, if random.below(500) == 0 { 3_000_000 } else { 0 }))
             .collect();
@@ -148,6 +149,88 @@ fn the_interval_holds_what_a_run_as_long_counts() {
     assert!(interval.high <= 5 * interval.low.max(1), "{} to {}", interval.low, interval.high);
 }
 
+/// Machines whose stalls come more or less often from one run to the next, by a spread (standard deviation of the
+/// logarithm) that is known: recordings and runs in turn, and how many counted what the interval of the eight recordings
+/// around them said; with the median of high over low.
+fn held_on_machines_that_change(spread: f64, cells: usize) -> (usize, f64) {
+    let mut random = Random::new(18, 0);
+    let mut normal = || (0..12).map(|_| random.below(1 << 20) as f64 / f64::from(1 << 20)).sum::<f64>() - 6.0;
+    let mut machine = |seed: u64| {
+        let mut stalls = Random::new(seed, 1);
+        let every = (40.0 * (-spread * normal()).exp()).max(4.0) as u64;
+        // A stall of 1.2 to 2.7 ms, over which some wakeups are missed.
+        let mut wakeups = Vec::new();
+        let mut index = 0;
+        while index < 4_000 {
+            let late = if stalls.below(every) == 0 { 1_200_000 + stalls.below(1_500_000) } else { 0 };
+            wakeups.push(wakeup(index, late));
+            index += 1 + late / 1_000_000;
+        }
+        let mut question = WhatIf::new(MILLISECOND, 2, 100 * MICROSECOND, Context::Thread(80));
+        question.ring = Some(RingSize { samples: 16, size: 32 });
+        question.interference = Some(Interference::from_wakeups(1_000_000, &wakeups));
+        (question.duration, question.seed) = (4 * SECOND, seed);
+        question
+    };
+    let rounds: Vec<Interference> = (0..cells as u64).filter_map(|seed| machine(seed).interference).collect();
+    let (mut held, mut ratios) = (0, Vec::new());
+    for cell in 0..cells {
+        let run = machine(1_000 + cell as u64);
+        let counted = run.answer().unwrap().misses;
+        let first = cell.saturating_sub(3).min(cells - 8);
+        let mut question = WhatIf { seed: cell as u64, ..run };
+        question.rounds = rounds[first..first + 8].to_vec();
+        question.interference = Interference::joined(&question.rounds);
+        let interval = question.answer_with_interval(2, &ToTheEnd).unwrap().interval.unwrap();
+        assert!(interval.refused.is_none() && counted >= 30, "{counted}");
+        held += usize::from((interval.low..=interval.high).contains(&counted));
+        ratios.push(interval.high as f64 / interval.low.max(1) as f64);
+    }
+    ratios.sort_by(f64::total_cmp);
+    (held, ratios[cells / 2])
+}
+
+/// 36 of 40, and four times as much at most where the machine changes by a quarter; wider where it changes by more.
+#[test]
+fn the_interval_of_several_recordings_is_as_wide_as_the_machine_changes() {
+    let (held, ratio) = held_on_machines_that_change(0.2, 40);
+    assert!(held >= 36 && ratio <= 4.0, "{held} of 40, high over low {ratio:.1}");
+    let (held, wider) = held_on_machines_that_change(0.7, 40);
+    assert!(held >= 36 && wider > 2.0 * ratio, "{held} of 40, high over low {wider:.1}");
+}
+
+/// A ring of two blocks is full one period after a block came, and loses both: a stall of 1.5 periods costs two blocks with
+/// it and one without, a stall of half a period none.
+#[test]
+fn a_ring_that_is_full_loses_what_waits_in_it() {
+    let misses = |late: u64, ring: Option<u64>, context| {
+        let wakeups: Vec<Wakeup> =
+            (0..30_000).map(|index| wakeup(index, if index % 100 == 50 { late } else { 0 })).collect();
+        let mut question = WhatIf::new(MILLISECOND, 2, 100 * MICROSECOND, context);
+        question.interference = Some(Interference::from_wakeups(1_000_000, &wakeups));
+        question.ring = ring.map(|size| RingSize { samples: 16, size });
+        question.duration = 30 * SECOND;
+        question.answer().unwrap().misses
+    };
+    let thread = Context::Thread(80);
+    let without = misses(1_500_000, None, thread);
+    assert!((250..350).contains(&without), "{without}");
+    assert_eq!(misses(1_500_000, Some(32), thread), 2 * without);
+    // One of 64 samples is full after three periods more; one that never is full is as none.
+    assert_eq!(misses(1_500_000, Some(64), thread), without);
+    assert_eq!(misses(500_000, Some(32), thread), 0);
+    // A stall of threads holds up neither handler nor softirq.
+    for context in [Context::Irq, Context::Softirq] {
+        assert_eq!(misses(1_500_000, Some(32), context), 0);
+    }
+    let mut question = WhatIf::new(MILLISECOND, 2, 0, thread);
+    question.ring = Some(RingSize { samples: 16, size: 32 });
+    let ring = |question: WhatIf| question.ring.map(|ring| ring.size);
+    assert_eq!(ring(question.with("buffers", 5).unwrap()), Some(80));
+    question.ring = Some(RingSize { samples: 16, size: 512 });
+    assert_eq!(ring(question.with("buffers", 5).unwrap()), Some(512));
+}
+
 #[test]
 fn what_a_recording_cannot_carry_is_refused_with_what_would() {
     let clean = |seconds: u64| {
@@ -165,6 +248,12 @@ fn what_a_recording_cannot_carry_is_refused_with_what_would() {
     }
     let (refused, verdict) = clean(70);
     assert!(refused.is_none() && verdict.contains("from 70s recorded: 0 to 0 in a run as long"), "{verdict}");
+    let wakeups: Vec<Wakeup> = (0..30_000).map(|index| wakeup(index, 0)).collect();
+    let mut faster = WhatIf::new(333 * MICROSECOND, 2, 10 * MICROSECOND, Context::Thread(80));
+    faster.interference = Some(Interference::from_wakeups(1_000_000, &wakeups));
+    faster.duration = SECOND;
+    let verdict = faster.answer_with_interval(2, &ToTheEnd).unwrap().verdict();
+    assert!(verdict.contains("Wakeups every 1ms") && verdict.ends_with("record with -i 333us."), "{verdict}");
     let mut alone = WhatIf::new(MILLISECOND, 2, 100 * MICROSECOND, Context::Thread(80));
     alone.duration = SECOND;
     assert!(alone.answer_with_interval(1, &ToTheEnd).unwrap().interval.is_none());

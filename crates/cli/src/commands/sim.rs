@@ -6,7 +6,7 @@ use crate::output::{self, Output, Usage};
 use crate::signals::Interrupted;
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
-use punctual_device::Catalogue;
+use punctual_device::{Catalogue, Sampling};
 use punctual_recording::{
     Configuration, Counters, EndReason, Ended, LoadInfo, Provenance, Recording, Task, Wakeup, Writer, format_ns,
 };
@@ -25,7 +25,7 @@ use punctual_sim::sweep::{Axis, Shard, Sweep};
 use punctual_sim::swept::Point;
 use punctual_sim::time::{MILLISECOND, NANOSECOND};
 use punctual_sim::watch::Watch;
-use punctual_sim::whatif::{Context, WhatIf};
+use punctual_sim::whatif::{Context, RingSize, WhatIf};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -402,6 +402,8 @@ fn question(arguments: &SimWhatifArguments) -> anyhow::Result<WhatIf> {
     let context = Context::parse(&arguments.context).map_err(Usage)?;
     let mut question =
         WhatIf::new(device.period_ns * NANOSECOND, u64::from(device.buffers), device.compute_ns * NANOSECOND, context);
+    let sampling = Sampling::of(&device);
+    question.ring = Some(RingSize { samples: sampling.samples, size: sampling.ring.into() });
     question.duration = arguments.duration.saturating_mul(NANOSECOND);
     question.seed = arguments.seed;
     question.bystander = arguments.bystander.map(|priority| (priority, MILLISECOND));

@@ -43,6 +43,7 @@ pub(super) fn check(spec: &MachineSpec) -> Result<()> {
         }
         let zero = match &source.arrival {
             Arrival::Periodic { period, .. } => *period == 0,
+            Arrival::Sampled { period, samples, ring } => *period == 0 || *samples == 0 || *ring == 0,
             Arrival::Poisson { mean } => *mean == 0,
             Arrival::Times(times) => !times.is_sorted(),
             Arrival::Phases(phases) => {

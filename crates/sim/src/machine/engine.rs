@@ -3,8 +3,8 @@
 use super::NONE;
 use super::ready::ReadyQueue;
 use super::slots::SlotPlan;
-use super::source::{Source, block_time};
-use super::specification::{Arrival, MachineSpec, WorkContext};
+use super::source::Source;
+use super::specification::{MachineSpec, WorkContext};
 use super::thread::Thread;
 use crate::calendar::Calendar;
 use crate::error::Result;
@@ -45,7 +45,7 @@ struct Frame {
 pub(super) struct Cpu {
     frames: Vec<Frame>,
     /// Sources whose interrupt waits for the level to sink.
-    raised: Vec<u32>,
+    pub(super) raised: Vec<u32>,
     dpcs: VecDeque<u32>,
     /// The source whose deferred procedure runs, and what is left of its present unit.
     dpc: u32,
@@ -343,8 +343,8 @@ impl Engine {
         let source = &mut self.sources[source_index as usize];
         let mut unit = source.deferred.pop_front().expect("queued only with a unit");
         unit.dpc_start = self.now;
-        if source.has_lost(&unit) {
-            unit.work = 0;
+        if source.spec.context == WorkContext::Dpc {
+            source.begin(&mut unit, self.now);
         }
         let mut length = source.spec.dpc.draw(&mut source.random);
         if source.spec.context == WorkContext::Dpc && source_index != self.clock {
@@ -421,8 +421,8 @@ impl Engine {
             cpu.raised.remove(at);
         }
         unit.irq_start = self.now;
-        if source.has_lost(&unit) {
-            unit.work = 0;
+        if source.spec.context == WorkContext::Irq {
+            source.begin(&mut unit, self.now);
         }
         let mut remaining = source.spec.isr.draw(&mut source.random);
         if source.spec.context == WorkContext::Irq {
@@ -433,80 +433,5 @@ impl Engine {
         }
         cpu.frames.push(Frame { source: source_index, irql, remaining, unit });
         true
-    }
-
-    /// An interrupt is raised.
-    #[inline]
-    fn raise<O: Observer>(&mut self, index: usize, observer: &mut O) {
-        let now = self.now;
-        let source = &mut self.sources[index];
-        let mut unit = Unit::new(source.sequence, Some(index as u32), now);
-        source.sequence += 1;
-        let next = match &source.spec.arrival {
-            Arrival::Periodic { period, .. } => now + period,
-            Arrival::Poisson { mean } => now.saturating_add(source.random.exponential(*mean)),
-            Arrival::Times(times) => {
-                source.position += 1;
-                times.get(source.position).copied().unwrap_or(NEVER)
-            }
-            Arrival::Phases(phases) => {
-                let phase = &phases.phases[source.phase];
-                unit.phase = source.phase as u32;
-                unit.samples = phase.samples[source.position];
-                unit.work = phase.work.draw(&mut source.random);
-                source.position = (source.position + 1) % phase.samples.len();
-                if now >= phase.until && source.phase + 1 < phases.phases.len() {
-                    source.phase += 1;
-                    source.position = 0;
-                }
-                unit.first_sample = source.samples;
-                source.samples += u64::from(unit.samples);
-                let next = &phases.phases[source.phase];
-                unit.next_rate = next.rate;
-                unit.next_samples = next.samples[source.position];
-                if let Some(ring) = &mut source.ring {
-                    ring.arrive(unit.samples, now, unit.next_rate, unit.next_samples);
-                }
-                now + block_time(phases, source.phase, source.position)
-            }
-            Arrival::Replay { block, blocks } => {
-                unit.work = blocks[source.block][source.position].1;
-                source.position += 1;
-                let block = *block;
-                let blocks = blocks.clone();
-                source.next_replayed(block, &blocks)
-            }
-        };
-        if !matches!(source.spec.arrival, Arrival::Phases(_) | Arrival::Replay { .. }) {
-            unit.work = source.spec.work.draw(&mut source.random);
-        }
-        let cpu = source.spec.cpu;
-        observer.arrival(index as u32, &unit);
-        if (source.spec.latched && !source.waiting.is_empty()) || source.waiting.len() >= MAX_WAITING {
-            source.lost += 1;
-        } else {
-            if source.waiting.is_empty() {
-                self.cpus[cpu].raised.push(index as u32);
-            }
-            source.waiting.push_back(unit);
-        }
-        self.calendar.set(self.slot_source(index), next);
-        self.dirty |= 1 << cpu;
-    }
-
-    fn schedule_first(&mut self, index: usize) {
-        let source = &mut self.sources[index];
-        let first = match &source.spec.arrival {
-            Arrival::Periodic { offset, .. } => *offset,
-            Arrival::Poisson { mean } => source.random.exponential(*mean),
-            Arrival::Times(times) => times.first().copied().unwrap_or(NEVER),
-            Arrival::Phases(phases) => phases.offset + block_time(phases, 0, 0),
-            Arrival::Replay { block, blocks } => {
-                let (block, blocks) = (*block, blocks.clone());
-                source.block = source.random.below(blocks.len() as u64) as usize;
-                source.next_replayed(block, &blocks)
-            }
-        };
-        self.calendar.set(self.slot_source(index), first);
     }
 }

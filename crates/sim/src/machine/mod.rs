@@ -5,8 +5,10 @@
 //! the machine is built; an event changes some of it and decides anew what each CPU concerned runs.
 
 mod account;
+mod arrivals;
 mod check;
 mod engine;
+mod locks;
 mod mechanism;
 mod migrate;
 mod ready;
@@ -16,6 +18,7 @@ mod specification;
 mod thread;
 mod threads;
 mod timers;
+mod units;
 
 pub use engine::{CpuTime, Engine};
 pub use mechanism::Mechanism;

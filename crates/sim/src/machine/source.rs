@@ -57,16 +57,35 @@ impl Source {
             samples: 0,
             ring: match &spec.arrival {
                 Arrival::Phases(phases) if phases.ring < u64::MAX => Some(Ring::new(phases.ring, phases.offset)),
+                Arrival::Sampled { ring, .. } => Some(Ring::new(*ring, 0)),
                 _ => None,
             },
             spec,
         }
     }
 
-    /// Whether the ring has run over the samples of this block: then there is nothing to process.
+    /// The work of a block begins: there is none, if the ring has run over its samples.
     #[inline]
-    pub(super) fn has_lost(&self, unit: &Unit) -> bool {
-        self.ring.as_ref().is_some_and(|ring| ring.is_lost(unit.first_sample))
+    pub(super) fn begin(&mut self, unit: &mut Unit, now: Picoseconds) {
+        let Some(ring) = &mut self.ring else { return };
+        unit.lost = match self.spec.arrival {
+            Arrival::Sampled { .. } => !ring.settle(unit.first_sample, unit.samples, now, true).0,
+            _ => ring.is_lost(unit.first_sample),
+        };
+        if unit.lost {
+            unit.work = 0;
+        }
+    }
+
+    /// A block of so many samples is complete, and the next one, of `next`, begins.
+    #[inline]
+    pub(super) fn sampled(&mut self, unit: &mut Unit, now: Picoseconds, (rate, next): (u64, u32)) {
+        unit.first_sample = self.samples;
+        self.samples += u64::from(unit.samples);
+        (unit.next_rate, unit.next_samples) = (rate, next);
+        if let Some(ring) = &mut self.ring {
+            ring.arrive(unit.samples, now, rate, next);
+        }
     }
 
     /// A block is dealt with: its samples were taken, or dropped.

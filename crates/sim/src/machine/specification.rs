@@ -119,7 +119,18 @@ pub enum Arrival {
     },
     /// At these times.
     Times(Vec<Picoseconds>),
-    /// A device that transfers samples and interrupts once for each block, in phases.
+    /// A block of samples every `period`, the first after one, through a ring. A block leaves the ring when its work
+    /// begins; a ring that is full starts again at nothing, and whose work had not begun is lost.
+    Sampled {
+        /// The time between two blocks.
+        period: Picoseconds,
+        /// Samples of each.
+        samples: u32,
+        /// Samples that the ring holds.
+        ring: u64,
+    },
+    /// A device that transfers samples and interrupts once for each block, in phases. A block leaves its ring when its
+    /// work is done.
     Phases(Phases),
     /// Events of observed blocks of time, blocks drawn at random, so that what came together stays together.
     Replay {

@@ -3,9 +3,9 @@
 use super::NONE;
 use super::engine::{Engine, MAX_WAITING};
 use super::ready::is_keyed;
-use super::specification::{Activity, LateWork, Policy, TimerRule};
+use super::specification::{Activity, LateWork, Policy};
 use super::thread::{MAX_SHARE, SHARE_BITS, State, base_level};
-use crate::observe::{Activation, Observer, Unit};
+use crate::observe::{Observer, Unit};
 use crate::time::{NEVER, Picoseconds};
 
 impl Engine {
@@ -118,7 +118,7 @@ impl Engine {
 
     /// Queues a thread that has work at the level that it has now, or parks it.
     #[inline]
-    fn enqueue(&mut self, index: usize, front: bool) {
+    pub(super) fn enqueue(&mut self, index: usize, front: bool) {
         let spec = &self.spec.threads[index];
         let thread = &mut self.threads[index];
         let cpu = &mut self.cpus[thread.cpu];
@@ -212,7 +212,7 @@ impl Engine {
     }
 
     /// As [`Self::requeue`], for a moment at which the CPU has not been charged: it will be when it decides.
-    fn requeue_charged(&mut self, index: usize) {
+    pub(super) fn requeue_charged(&mut self, index: usize) {
         let cpu = self.threads[index].cpu;
         if self.threads[index].state == State::Running {
             self.dirty |= 1 << cpu;
@@ -359,51 +359,6 @@ impl Engine {
         own_share.max((1u64 << SHARE_BITS).saturating_sub(inactive + extra)).max(1)
     }
 
-    /// The present thread of a CPU wants a lock: it has it, or waits for it.
-    fn acquire(&mut self, index: usize, lock: usize) {
-        let holder = self.locks[lock];
-        if holder == NONE {
-            self.locks[lock] = index as u32;
-            self.threads[index].holding = true;
-            return;
-        }
-        let cpu = self.threads[index].cpu;
-        self.threads[index].state = State::Waiting;
-        self.cpus[cpu].thread = NONE;
-        let (holder, level) = (holder as usize, self.threads[index].level);
-        if self.spec.inheritance && !is_keyed(level) && level > self.threads[holder].inherited {
-            self.threads[holder].inherited = level;
-            self.requeue_charged(holder);
-        }
-    }
-
-    /// The present thread of a CPU is done with a lock: the highest that waits has it, of several the first by index.
-    fn let_go(&mut self, index: usize, lock: usize) {
-        if !self.threads[index].holding {
-            return;
-        }
-        self.threads[index].holding = false;
-        self.threads[index].inherited = 0;
-        let waits = |at: &usize| {
-            self.threads[*at].state == State::Waiting
-                && self.spec.threads[*at].hold.is_some_and(|hold| hold.lock as usize == lock)
-        };
-        let next = (0..self.threads.len()).filter(waits).max_by_key(|&at| (self.threads[at].level, usize::MAX - at));
-        self.locks[lock] = next.map_or(NONE, |next| next as u32);
-        let Some(next) = next else { return };
-        self.threads[next].holding = true;
-        if self.spec.inheritance {
-            let others = (0..self.threads.len()).filter(|&at| at != next).filter(|at| {
-                self.threads[*at].state == State::Waiting
-                    && self.spec.threads[*at].hold.is_some_and(|hold| hold.lock as usize == lock)
-            });
-            let highest = others.map(|at| self.threads[at].level).filter(|level| !is_keyed(*level)).max();
-            self.threads[next].inherited = highest.unwrap_or(0);
-        }
-        self.enqueue(next, false);
-        self.look_at(next);
-    }
-
     /// When to look again although nothing else happens: the end of a quantum somebody waits for, or of a budget.
     #[inline]
     fn arm_turn(&mut self, cpu: usize) {
@@ -431,113 +386,5 @@ impl Engine {
             }
         }
         self.calendar.set(self.slot_turn(cpu), at);
-    }
-
-    /// Takes up the thread's next unit. False when there is none: then it has armed its timer, if it has one.
-    #[inline]
-    fn load<O: Observer>(&mut self, index: usize, observer: &mut O) -> bool {
-        if self.spec.threads[index].late_work == LateWork::DropStale {
-            while self.threads[index].units.len() > 1 {
-                let stale = self.threads[index].units.pop_front().expect("more than one");
-                if let Some(source) = stale.source {
-                    self.sources[source as usize].settle(&stale, self.now, false);
-                }
-                observer.dropped(&stale, self.now);
-            }
-        }
-        let spec = &self.spec.threads[index];
-        let unit = match spec.activity {
-            Activity::Timer { rule, .. } if rule != TimerRule::KernelPeriodic => {
-                let system_time = self.system_time();
-                let fire = self.threads[index].fire;
-                if fire > system_time {
-                    self.arm(index, rule, system_time);
-                    return false;
-                }
-                let mut unit = self.new_unit(index, fire);
-                unit.irq_start = self.tick.irq_start;
-                unit.dpc_start = self.tick.dpc_start;
-                unit.ready = self.threads[index].woken;
-                unit
-            }
-            _ => match self.threads[index].units.pop_front() {
-                Some(mut unit) => {
-                    if unit.source.is_some_and(|source| self.sources[source as usize].has_lost(&unit)) {
-                        unit.work = 0;
-                    }
-                    unit
-                }
-                None => return false,
-            },
-        };
-        let spec = &self.spec.threads[index];
-        let thread = &mut self.threads[index];
-        let (before, raised) = match (spec.raise, spec.hold) {
-            (Some(raise), _) => {
-                thread.raise_irql = raise.irql;
-                let before = raise.after.min(unit.work);
-                (before, raise.length.min(unit.work - before))
-            }
-            (None, Some(hold)) => {
-                let before = hold.after.min(unit.work);
-                (before, hold.length.min(unit.work - before))
-            }
-            (None, None) => (unit.work, 0),
-        };
-        thread.segments = [before, raised, unit.work - before - raised];
-        thread.segment = 0;
-        thread.remaining = before;
-        thread.current = Some(unit);
-        thread.started = NEVER;
-        true
-    }
-
-    /// The present segment of a CPU's thread is done.
-    #[inline]
-    pub(super) fn thread_done<O: Observer>(&mut self, cpu: usize, observer: &mut O) {
-        let index = self.cpus[cpu].thread as usize;
-        while self.threads[index].segment < 2 {
-            let thread = &mut self.threads[index];
-            thread.segment += 1;
-            thread.remaining = thread.segments[thread.segment];
-            let (segment, more) = (thread.segment, thread.remaining > 0);
-            if let Some(hold) = self.spec.threads[index].hold {
-                match segment {
-                    1 if more => self.acquire(index, hold.lock as usize),
-                    _ => self.let_go(index, hold.lock as usize),
-                }
-            }
-            if more {
-                return;
-            }
-        }
-        let thread = &mut self.threads[index];
-        thread.segment = 0;
-        let unit = thread.current.take().expect("a running thread has a unit");
-        if let Some(source) = unit.source {
-            self.sources[source as usize].settle(&unit, self.now, true);
-        }
-        let activation =
-            Activation { thread: Some(index as u32), cpu: cpu as u32, unit, start: thread.started, end: self.now };
-        observer.activation(&activation);
-        if let Activity::Timer { interval, rule, .. } = self.spec.threads[index].activity
-            && rule != TimerRule::KernelPeriodic
-        {
-            thread.fire += interval;
-        }
-        if self.load(index, observer) {
-            self.threads[index].started = self.now;
-            if matches!(self.spec.threads[index].policy, Policy::EarliestDeadline { .. }) {
-                // The next job has its own deadline.
-                let unit = self.threads[index].current.take();
-                self.threads[index].started = NEVER;
-                self.cpus[cpu].thread = NONE;
-                self.threads[index].current = unit;
-                self.enqueue(index, false);
-            }
-        } else {
-            self.threads[index].state = State::Blocked;
-            self.cpus[cpu].thread = NONE;
-        }
     }
 }

@@ -1,0 +1,176 @@
+//! What came of the question.
+
+use super::{Context, Interval, WhatIf};
+use crate::error::Result;
+use crate::machine::Engine;
+use crate::observe::{Activation, Observer, Unit};
+use crate::time::{NANOSECOND, Picoseconds, SECOND, format_span};
+use crate::watch::{ToTheEnd, Watch};
+use punctual_recording::{Distribution, counted};
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// Activations that were due and are settled.
+    pub activations: u64,
+    /// Of those, how many were not done within `(buffers - 1) * period`, or lost when the ring was full.
+    pub misses: u64,
+    /// Most activations that were due and not done at one time.
+    pub pending_max: u64,
+    /// From due to start of the work, or until the block was found lost, ns.
+    pub latency: Distribution,
+    /// From due to done, or found lost, ns.
+    pub response: Distribution,
+    /// The bystander's lateness, ns.
+    pub bystander: Option<Distribution>,
+    /// Times between the bystander's starts, ns.
+    pub bystander_intervals: Option<Distribution>,
+    /// Share of the CPU that the device had, the competitors had, and that nobody had.
+    pub shares: [f64; 3],
+    /// Simulated time, ps.
+    pub exposure: Picoseconds,
+    /// Events handled.
+    pub events: u64,
+    /// Whether it was ended before the simulated time was over, or before it was known how sure the misses are.
+    pub interrupted: bool,
+    /// How sure the misses are; `None` where nothing recorded went in, so that they follow from the question alone.
+    pub interval: Option<Interval>,
+}
+
+impl Answer {
+    /// One sentence.
+    pub fn verdict(&self) -> String {
+        let time = format_span(self.exposure);
+        let counted = match self.misses {
+            0 => format!("No buffer of {} missed in {time} of simulated time", self.activations),
+            misses => {
+                format!("{} of {} missed in {time} of simulated time", counted(misses, "buffer"), self.activations)
+            }
+        };
+        match &self.interval {
+            _ if self.interrupted => format!("{counted}. It was interrupted: how sure that is was not worked out."),
+            None => format!("{counted}."),
+            Some(Interval { refused: Some(why), .. }) => why.clone(),
+            Some(interval) => format!(
+                "{counted}, from {} recorded{}: {} to {} in a run as long, 95 times of 100 while the machine {}.",
+                format_span(interval.recorded),
+                if interval.recordings > 1 { format!(" in {} rounds", interval.recordings) } else { String::new() },
+                interval.low,
+                interval.high,
+                match interval.recordings {
+                    0 | 1 => "stays as it was recorded",
+                    _ => "changes no more than between the rounds",
+                }
+            ),
+        }
+    }
+}
+
+/// How much is simulated before the watcher is asked again.
+const PIECE: Picoseconds = 60 * SECOND;
+
+/// What an answer is made of.
+struct Seen {
+    /// What the switch to a thread takes before its first instruction.
+    switch: Picoseconds,
+    source: u32,
+    bystander: u32,
+    limit: Picoseconds,
+    arrived: u64,
+    answer: Answer,
+    last_bystander: Option<Picoseconds>,
+}
+
+impl Observer for Seen {
+    fn arrival(&mut self, source: u32, _unit: &Unit) {
+        if source == self.source {
+            self.arrived += 1;
+            self.answer.pending_max = self.answer.pending_max.max(self.arrived - self.answer.activations);
+        }
+    }
+
+    fn activation(&mut self, activation: &Activation) {
+        if activation.unit.source == Some(self.source) {
+            self.answer.activations += 1;
+            self.answer.misses += u64::from(activation.unit.lost || activation.response() > self.limit);
+            let switch = if activation.thread.is_some() { self.switch } else { 0 };
+            self.answer.latency.record((activation.latency() + switch) / NANOSECOND);
+            self.answer.response.record(activation.response() / NANOSECOND);
+        } else if activation.thread == Some(self.bystander) {
+            if let Some(lateness) = &mut self.answer.bystander {
+                lateness.record((activation.latency() + self.switch) / NANOSECOND);
+            }
+            if let (Some(gaps), Some(last)) = (&mut self.answer.bystander_intervals, self.last_bystander) {
+                gaps.record((activation.start - last) / NANOSECOND);
+            }
+            self.last_bystander = Some(activation.start);
+        }
+    }
+}
+
+impl WhatIf {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// A line that names what is impossible.
+    pub fn answer(&self) -> Result<Answer> {
+        self.answer_watched(&ToTheEnd)
+    }
+
+    /// The same, which the watcher may end: then the answer is of the time simulated until then.
+    ///
+    /// # Errors
+    /// A line that names what is impossible.
+    pub fn answer_watched(&self, watch: &dyn Watch) -> Result<Answer> {
+        let spec = self.machine()?;
+        let named = |name: &str| spec.threads.iter().position(|thread| thread.name == name);
+        let mut seen = Seen {
+            switch: spec.context_switch,
+            source: spec.sources.len() as u32 - 1,
+            bystander: named("bystander").map_or(u32::MAX, |index| index as u32),
+            limit: (self.buffers - 1) * self.period,
+            arrived: 0,
+            answer: Answer {
+                activations: 0,
+                misses: 0,
+                pending_max: 0,
+                latency: Distribution::new(),
+                response: Distribution::new(),
+                bystander: self.bystander.map(|_| Distribution::new()),
+                bystander_intervals: self.bystander.map(|_| Distribution::new()),
+                shares: [0.0; 3],
+                exposure: self.duration,
+                events: 0,
+                interrupted: false,
+                interval: None,
+            },
+            last_bystander: None,
+        };
+        let mut engine = Engine::new(spec.clone())?;
+        let mut simulated = 0;
+        while simulated < self.duration && !(simulated > 0 && watch.is_over()) {
+            simulated = simulated.saturating_add(PIECE).min(self.duration);
+            engine.run(simulated, &mut seen);
+        }
+        let mut answer = seen.answer;
+        (answer.exposure, answer.interrupted) = (simulated, simulated < self.duration);
+        // What is due and was never done by the end has missed, if its time is over.
+        let due = (simulated.saturating_sub(seen.limit) / self.period).min(seen.arrived);
+        if answer.activations < due {
+            answer.misses += due - answer.activations;
+            answer.activations = due;
+        }
+        let of = |time: Picoseconds| time as f64 / simulated as f64;
+        let device = match self.context {
+            Context::Irq | Context::Softirq => answer.activations.saturating_mul(self.compute),
+            _ => engine.thread_time(0),
+        };
+        let competitors = (0..spec.threads.len())
+            .filter(|&index| spec.threads[index].name == "competitor")
+            .map(|index| engine.thread_time(index))
+            .sum();
+        answer.shares = [of(device), of(competitors), of(engine.cpu_time(0).idle)];
+        answer.events = engine.events();
+        Ok(answer)
+    }
+}

@@ -1,0 +1,121 @@
+//! How sure the answer is: the question again and again, on the recordings drawn anew.
+
+use super::{Answer, WhatIf, spread};
+use crate::error::Result;
+use crate::interference::{Interference, MAX_BYTES};
+use crate::random::mix;
+use crate::time::{MICROSECOND, MILLISECOND, NANOSECOND, Picoseconds, SECOND, format_span};
+use crate::watch::Watch;
+
+/// Between which numbers the misses of a run as long as the simulated time lie, 95 times of 100: of one recording while the
+/// machine stays as it was recorded, of several while it changes from run to run as it did from one of them to the next.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Interval {
+    /// How much time was recorded, ps.
+    pub recorded: Picoseconds,
+    /// In how many recordings.
+    pub recordings: u64,
+    /// Repetitions, each on the recording's seconds drawn anew and with other phases.
+    pub repetitions: u64,
+    /// At least so many misses.
+    pub low: u64,
+    /// At most so many.
+    pub high: u64,
+    /// Why the recording cannot carry the answer, and what would.
+    pub refused: Option<String>,
+}
+
+/// Less recorded than this has too few seconds to be drawn from.
+const MIN_RECORDED: Picoseconds = 20 * SECOND;
+/// So many times as long as the time asked about a recording without a miss must be to exclude one: `-ln 0.05`.
+const TIMES_WITHOUT: u64 = 3;
+/// Repetitions at least and at most, and for how much simulated time in all.
+const REPETITIONS: (u64, u64, Picoseconds) = (24, 100, 36_000 * SECOND);
+/// Repetitions at least of each of several recordings.
+const MIN_OF_EACH: u64 = 4;
+
+impl WhatIf {
+    /// The answer with its interval, on up to `threads` threads: the question again and again, each time on the
+    /// recording's seconds drawn anew, in other phases and with another seed. Without a recording there is none.
+    ///
+    /// # Errors
+    /// A line that names what is impossible.
+    pub fn answer_with_interval(&self, threads: usize, watch: &dyn Watch) -> Result<Answer> {
+        let mut answer = self.answer_watched(watch)?;
+        watch.part_done();
+        let Some(interference) = self.interference.as_ref().filter(|_| !answer.interrupted) else { return Ok(answer) };
+        let recorded = interference.observed();
+        let repetitions = self.repetitions();
+        // Each of those that go on at once replays a recording of its own.
+        let at_once = usize::try_from(MAX_BYTES / interference.bytes().max(1)).unwrap_or(usize::MAX).max(1);
+        let rounds = if self.rounds.len() > 1 { &self.rounds[..] } else { std::slice::from_ref(interference) };
+        let question = self.alone();
+        let counted = crate::parallel::map(repetitions as usize, threads.min(at_once), |index| {
+            let seed = mix(self.seed ^ mix(index as u64 + 1));
+            let drawn = rounds[index % rounds.len()].resampled(seed);
+            let again = WhatIf { interference: Some(drawn), seed, ..question.clone() };
+            let answer = again.answer_watched(watch)?;
+            watch.part_done();
+            Ok((!answer.interrupted).then_some(answer.misses))
+        });
+        let Some(counted) = counted.into_iter().collect::<Result<Option<Vec<u64>>>>()? else {
+            answer.interrupted = true;
+            return Ok(answer);
+        };
+        let most = counted.iter().copied().max().unwrap_or(0);
+        let refused = self.refusal(interference, answer.misses, most);
+        // Of recordings of one length; of several lengths, as if all were of their mean.
+        let length = self.duration as f64 * rounds.len() as f64 / recorded.max(1) as f64;
+        let (low, mut high) = spread::interval(&counted, rounds.len(), length);
+        // What was met in no second of the recording may still come: no more often than once in a third of it.
+        if most == 0 {
+            high = high.max(TIMES_WITHOUT * self.duration / recorded.max(1));
+        }
+        let recordings = rounds.len() as u64;
+        answer.interval = Some(Interval { recorded, recordings, repetitions, low, high, refused });
+        Ok(answer)
+    }
+
+    /// How often the question is put again for the interval.
+    pub fn repetitions(&self) -> u64 {
+        let (min, max, in_all) = REPETITIONS;
+        let often = (in_all / self.duration.max(1)).clamp(min, max);
+        // As often for every recording, and often enough to tell what changes from one to the next from chance.
+        let rounds = self.rounds.len().max(1) as u64;
+        often.max(if rounds > 1 { rounds * MIN_OF_EACH } else { 0 }).next_multiple_of(rounds)
+    }
+
+    /// Why what was recorded cannot carry the answer.
+    fn refusal(&self, interference: &Interference, misses: u64, most: u64) -> Option<String> {
+        let recorded = interference.observed();
+        // A stall that lies between two wakeups, and meets a release of the device, is in no recording.
+        let every = interference.period_ns().saturating_mul(NANOSECOND);
+        if every > self.period {
+            return Some(format!(
+                "Wakeups every {} do not say what a device meets every {}: record with -i {}us.",
+                format_span(every),
+                format_span(self.period),
+                (self.period / MICROSECOND).max(1)
+            ));
+        }
+        let span = |time: Picoseconds| format_span(time.next_multiple_of(SECOND));
+        if recorded < MIN_RECORDED {
+            return Some(format!(
+                "A recording of {} cannot say how often a buffer is missed: record at least {}.",
+                format_span(recorded / MILLISECOND * MILLISECOND),
+                span(MIN_RECORDED)
+            ));
+        }
+        let needed = self.duration.saturating_mul(TIMES_WITHOUT);
+        if misses == 0 && most == 0 && recorded < needed {
+            let missing = span(needed - recorded);
+            return Some(format!(
+                "A recording of {} without a miss cannot exclude one in {}: record {missing} more, or ask about at most {} (-D).",
+                span(recorded),
+                span(self.duration),
+                format_span(recorded / TIMES_WITHOUT / SECOND * SECOND)
+            ));
+        }
+        None
+    }
+}

@@ -1,0 +1,12 @@
+//! What if a device ran on this machine: a simulated machine with the interference that was measured.
+
+mod answer;
+mod context;
+mod interval;
+mod question;
+mod spread;
+
+pub use answer::Answer;
+pub use context::Context;
+pub use interval::Interval;
+pub use question::{RingSize, WhatIf};

@@ -1,0 +1,153 @@
+//! Between which numbers another run's count lies, from counts of repetitions that stand for one or several recordings.
+
+/// The 97.5 % quantile of Student's distribution with 1 degree of freedom, 2, 3, and so on; beyond, the last.
+const STUDENT: [f64; 30] = [
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
+    2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+];
+
+/// At least and at most so many, 95 times of 100. The repetitions at `index`, `index + rounds` and so on stand for one
+/// recording, as often for each; a run is `length` times as long as a recording.
+pub(super) fn interval(counted: &[u64], rounds: usize, length: f64) -> (u64, u64) {
+    if counted.is_empty() {
+        return (0, 0);
+    }
+    if rounds > 1 && counted.len() >= 2 * rounds { of_several(counted, rounds, length) } else { of_one(counted) }
+}
+
+/// What the middle 95 of 100 repetitions counted.
+fn of_one(counted: &[u64]) -> (u64, u64) {
+    let mut sorted = counted.to_vec();
+    sorted.sort_unstable();
+    let at = |share: f64| sorted[((sorted.len() - 1) as f64 * share).round() as usize];
+    (at(0.025), at(0.975))
+}
+
+/// A prediction interval for one more run, in the counts' logarithms (of one more than the count, so that none is none).
+///
+/// The repetitions of one recording differ by the chance of a run as long and by that of which seconds were recorded,
+/// which is `length` times as much. The recordings' means differ by how the machine changed from one to the next, by that
+/// second chance, and by how few repetitions they are of. A run differs by the change and by the first chance: what the
+/// recordings do not share with it is taken out, and what it has of its own put in. The quantile is Student's with as many
+/// degrees of freedom as there are recordings less one, for of how the machine is a recording is one draw.
+fn of_several(counted: &[u64], rounds: usize, length: f64) -> (u64, u64) {
+    let repetitions = counted.len() / rounds;
+    let of_recording = |first: usize| counted.iter().skip(first).step_by(rounds).map(|&count| (count as f64).ln_1p());
+    let means: Vec<f64> = (0..rounds).map(|first| of_recording(first).sum::<f64>() / repetitions as f64).collect();
+    let squares = |(first, mean): (usize, &f64)| of_recording(first).map(|log| (log - mean).powi(2)).sum::<f64>();
+    let within = means.iter().enumerate().map(squares).sum::<f64>() / (rounds * (repetitions - 1)) as f64;
+    let of_run = within / (1.0 + length);
+    let of_mean = within - of_run + within / repetitions as f64;
+    let middle = means.iter().sum::<f64>() / rounds as f64;
+    let between = means.iter().map(|mean| (mean - middle).powi(2)).sum::<f64>() / (rounds - 1) as f64;
+    let variance = (between - of_mean).max(0.0) + of_run + between.max(of_mean) / rounds as f64;
+    let reach = STUDENT[(rounds - 1).min(STUDENT.len()) - 1] * variance.sqrt();
+    let low = (middle - reach).exp_m1().floor().max(0.0) as u64;
+    let high = (middle + reach).exp_m1().ceil() as u64;
+    (low, high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::interval;
+    use crate::random::Random;
+
+    #[test]
+    fn one_recording_gives_what_its_repetitions_counted() {
+        let counted: Vec<u64> = (0..=100).collect();
+        assert_eq!(interval(&counted, 1, 1.0), (3, 98));
+        assert_eq!(interval(&[], 1, 1.0), (0, 0));
+        assert_eq!(interval(&[0; 24], 4, 1.0), (0, 0));
+    }
+
+    /// Numbers by chance for machines that change.
+    struct Chance(Random);
+
+    impl Chance {
+        /// Uniform, above 0 and below 1.
+        fn share(&mut self) -> f64 {
+            (self.0.below(1 << 30) as f64 + 0.5) / f64::from(1 << 30)
+        }
+
+        fn normal(&mut self) -> f64 {
+            (-2.0 * self.share().ln()).sqrt() * (std::f64::consts::TAU * self.share()).cos()
+        }
+
+        /// A count of this mean whose misses come in bursts of three: of a variance three times its mean.
+        fn count(&mut self, mean: f64) -> u64 {
+            let (mut bursts, mut time) = (0, -self.share().ln());
+            while time < mean / 3.0 {
+                bursts += 1;
+                time -= self.share().ln();
+            }
+            3 * bursts
+        }
+
+        /// What the repetitions of so many recordings count, of a machine whose rate changes by `spread` (standard
+        /// deviation of the logarithm); recordings are `1 / length` times as long as a run.
+        fn counted(&mut self, mean: f64, spread: f64, rounds: usize, length: f64) -> Vec<u64> {
+            let recorded: Vec<f64> = (0..rounds)
+                .map(|_| {
+                    let rate = mean * (spread * self.normal()).exp();
+                    self.count(rate / length) as f64 * length
+                })
+                .collect();
+            // A repetition draws the recording's seconds anew, and then a run of those.
+            let mut again = |rate: f64| {
+                let drawn = self.count(rate / length) as f64 * length;
+                self.count(drawn)
+            };
+            (0..rounds * 8).map(|index| again(recorded[index % rounds])).collect()
+        }
+    }
+
+    /// Machines of known change: one more run lies within as often as is said, and the interval is not much wider than
+    /// that of whoever knows rate and change. Of one recording it holds less, the more the machine changes.
+    #[test]
+    fn one_more_run_lies_within_as_often_as_is_said_in_an_interval_little_wider_than_it_must_be() {
+        let mut chance = Chance(Random::new(11, 0));
+        let (mut met, mut alone_held) = (0, 0);
+        for spread in [0.0, 0.2, 0.5, 1.2] {
+            for (rounds, length) in [(4, 1.0), (8, 1.0), (16, 1.0), (16, 0.5)] {
+                let (mut held, mut ratios) = (0, Vec::new());
+                for _ in 0..400 {
+                    let counted = chance.counted(200.0, spread, rounds, length);
+                    let more = (200.0 * (spread * chance.normal()).exp()).max(1.0);
+                    let more = chance.count(more);
+                    let within = |(low, high): (u64, u64)| (low..=high).contains(&more);
+                    let (low, high) = interval(&counted, rounds, length);
+                    held += u32::from(within((low, high)));
+                    ratios.push(high as f64 / low.max(1) as f64);
+                    let one: Vec<u64> = counted.iter().copied().step_by(rounds).collect();
+                    alone_held += u32::from(spread > 1.0 && within(interval(&one, 1, length)));
+                }
+                ratios.sort_by(f64::total_cmp);
+                // The standard deviation of the logarithm of a count whose variance is three times its mean.
+                let known = (2.0 * 1.96 * (spread * spread + 3.0 / 200.0_f64).sqrt()).exp();
+                let wider = ratios[200].ln() / known.ln();
+                assert!(held >= 368, "{spread}, {rounds} recordings: {held} of 400 within");
+                assert!(wider < if rounds < 8 { 2.2 } else { 1.5 }, "{spread}, {rounds}: {wider} times as wide");
+                met += 400;
+            }
+        }
+        assert_eq!(met, 6_400);
+        assert!(alone_held < 800, "{alone_held} of 1600 of one recording");
+    }
+
+    /// Also of one that is not of the kind that the logarithm takes it for: by a factor of up to 100, most of the time low.
+    #[test]
+    fn a_machine_that_changes_otherwise_lies_within_too() {
+        let mut random = Random::new(11, 0);
+        let mut run = || (1.0 + 99.0 * (random.below(1_000_000) as f64 / 1e6).powi(3)) as u64;
+        for rounds in [4_usize, 8, 16] {
+            let mut held = 0;
+            for _ in 0..400 {
+                let recordings: Vec<u64> = (0..rounds).map(|_| run()).collect();
+                let counted: Vec<u64> = (0..rounds * 8).map(|index| recordings[index % rounds]).collect();
+                let (low, high) = interval(&counted, rounds, 1.0);
+                held += u64::from((low..=high).contains(&run()));
+            }
+            assert!(held >= 368, "{rounds} recordings: {held} of 400");
+        }
+    }
+}
