@@ -7,6 +7,7 @@ mod holder;
 mod inside;
 mod queued;
 mod sampled;
+mod several;
 mod spinning;
 mod stopped;
 mod unseen;

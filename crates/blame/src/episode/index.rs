@@ -177,6 +177,11 @@ impl<'a> Index<'a> {
         within(self.woken.get(&u64::from(tid)), from_ns, u64::MAX).first().copied()
     }
 
+    /// The wakings of a thread from one time to before another.
+    pub(crate) fn wakings_of(&self, tid: u32, from_ns: u64, to_ns: u64) -> &[&'a Event] {
+        within(self.woken.get(&u64::from(tid)), from_ns, to_ns)
+    }
+
     /// Who asked last for a function to be called, up to a time.
     pub(crate) fn last_asked(&self, call: u64, until_ns: u64) -> Option<&'a Event> {
         last(self.asked.get(&call), until_ns)

@@ -66,6 +66,8 @@ enum Chosen {
     Third,
     /// Chosen by somebody who had not read the judge, before any answer was seen
     Fourth,
+    /// Chosen by somebody who had not read the judge, before any answer was seen: those that it was wrong about
+    Fifth,
 }
 
 impl Chosen {
@@ -75,6 +77,7 @@ impl Chosen {
             Chosen::Second => Set::Second,
             Chosen::Third => Set::Third,
             Chosen::Fourth => Set::Fourth,
+            Chosen::Fifth => Set::Fifth,
         }
     }
 }

@@ -35,6 +35,8 @@ pub enum Set {
     Third,
     /// By somebody who had not read the judge, before any answer to them was seen.
     Fourth,
+    /// By somebody who had not read the judge, before any answer to them was seen; of those the ones that it was wrong about.
+    Fifth,
 }
 
 impl Set {
@@ -46,6 +48,7 @@ impl Set {
             Set::Second => "second",
             Set::Third => "third",
             Set::Fourth => "fourth",
+            Set::Fifth => "fifth",
         }
     }
 }

@@ -353,6 +353,14 @@ pub(crate) fn poll(descriptor: i32, limit: i32) -> bool {
     unsafe { libc::poll(&mut asked, 1, limit) == 1 }
 }
 
+/// Waits until there is something to read from one of several: of each whether it is that.
+pub(crate) fn wait_for_any<const NUMBER: usize>(descriptors: [i32; NUMBER]) -> [bool; NUMBER] {
+    let mut asked = descriptors.map(|descriptor| libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 });
+    // SAFETY: so many structures, which live through the call.
+    unsafe { libc::poll(asked.as_mut_ptr(), NUMBER as libc::nfds_t, -1) };
+    asked.map(|asked| asked.revents & libc::POLLIN != 0)
+}
+
 pub(crate) fn write(descriptor: i32, bytes: &[u8]) -> isize {
     // SAFETY: reads the slice.
     unsafe { libc::write(descriptor, bytes.as_ptr().cast(), bytes.len()) }

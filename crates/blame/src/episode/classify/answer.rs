@@ -66,6 +66,11 @@ impl Classifier<'_> {
 
     /// How the wait ended; of one that a worker of the kernel's ended, `woken_by` may be the event by which it was given the work.
     pub(super) fn end(&self, woken_by: &Event) -> End {
+        self.of_several(woken_by, self.direct_end(woken_by))
+    }
+
+    /// The same, where nothing but this wait counts.
+    pub(super) fn direct_end(&self, woken_by: &Event) -> End {
         let slice = slice_before(self.episode, woken_by, self.timelines);
         if woken_by.context & IN_INTERRUPT != 0 {
             return match (timer_due(self.index, woken_by), self.after_time_limits(woken_by)) {

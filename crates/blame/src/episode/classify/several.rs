@@ -1,0 +1,97 @@
+//! Who ends a wait for one of several things. Whoever brings one of them has ended that wait only if it was the one that counts:
+//! an event loop that is told of something else takes that, and waits on.
+
+use super::answer::{End, LOOK_NS};
+use super::classifier::Classifier;
+use punctual_recording::episode::{Call, Event, EventKind, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE, Sender};
+
+/// So many waits in a row of one loop are looked through.
+const MAX_WAITS: usize = 256;
+
+impl Classifier<'_> {
+    /// Of a wait that ended like this, who ended what was waited for. A thread that had been asked before, and answers in a later
+    /// wait of that loop, was waited for all the time; where nobody is seen to have been asked, who brings something that the loop does no
+    /// more than take is not known to be it.
+    pub(super) fn of_several(&self, woken_by: &Event, end: End) -> End {
+        let by = match end {
+            End::By(tid) => Some(tid),
+            End::Timer => None,
+            _ => return end,
+        };
+        let sleeper = woken_by.value as u32;
+        let slept_ns = self.index.last_leave(sleeper, woken_by.at_ns).map(|leave| leave.at_ns);
+        let Some(slept_ns) = slept_ns.filter(|_| is_for_several(woken_by)) else { return end };
+        if by.is_some_and(|tid| self.owes(tid, sleeper, slept_ns)) {
+            return end;
+        }
+        let (mut last, mut is_taken_only) = (woken_by, false);
+        for number in 0..MAX_WAITS {
+            let Some((next, ran_ns)) = self.next_for_several(last) else { break };
+            if number == 0 {
+                let asks = |event: &&Event| event.is_the_threads_own() && Some(event.value as u32) != by;
+                let asked = self.index.wakings_by(sleeper, woken_by.at_ns, next.at_ns).iter().any(asks);
+                is_taken_only = ran_ns < LOOK_NS && !asked;
+            }
+            if let End::By(tid) = self.direct_end(next)
+                && Some(tid) != by
+                && self.owes(tid, sleeper, slept_ns)
+                && !self.is_asked(tid, sleeper, woken_by.at_ns, next.at_ns)
+            {
+                return End::By(tid);
+            }
+            last = next;
+        }
+        match by.filter(|_| is_taken_only) {
+            Some(tid) => End::NotBy(format!("{} told it of one of several things, and it waited on", self.thread(tid))),
+            None => end,
+        }
+    }
+
+    /// The waking that ends the next wait of the loop, and for how long the thread ran before that.
+    fn next_for_several(&self, woken_by: &Event) -> Option<(&Event, u64)> {
+        let tid = woken_by.value;
+        let later = self.index.turns_from(tid, woken_by.at_ns.saturating_add(1));
+        let (mut ran_ns, mut runs_since) = (0, None);
+        for (position, event) in later.iter().enumerate().filter(|(_, event)| event.kind == EventKind::Switch) {
+            if event.at_ns > self.subject.end_ns {
+                return None;
+            }
+            if event.value == tid {
+                runs_since = Some(event.at_ns);
+                continue;
+            }
+            ran_ns += event.at_ns - runs_since.take()?;
+            // Others may come before it meanwhile, and it may wait for a lock, or for a page.
+            if event.left_state() != 0 && event.left_state() & (LEFT_FOR_LOCK | LEFT_UNINTERRUPTIBLE) == 0 {
+                let next = later[position..].iter().find(|event| event.kind == EventKind::Waking)?;
+                return is_for_several(next).then_some((*next, ran_ns));
+            }
+        }
+        None
+    }
+
+    /// Whether a thread was asked by the sleeper, and has not woken it since, as that went to sleep.
+    fn owes(&self, tid: u32, sleeper: u32, slept_ns: u64) -> bool {
+        let answers = self.index.wakings_of(sleeper, 0, slept_ns);
+        let answered_ns = answers.iter().rfind(|event| is_from(event, tid)).map_or(0, |event| event.at_ns);
+        self.is_asked(tid, sleeper, answered_ns, slept_ns)
+    }
+
+    /// Whether a thread was woken by what the other one did, between two times.
+    fn is_asked(&self, tid: u32, by: u32, from_ns: u64, to_ns: u64) -> bool {
+        self.index.wakings_of(tid, from_ns, to_ns).iter().any(|event| is_from(event, by))
+    }
+}
+
+/// Whether a waking is a thread's own, or the delivery of what it has sent.
+fn is_from(event: &Event, tid: u32) -> bool {
+    match event.wait_end().map(|end| end.sender) {
+        Some(Sender::Thread(sender)) => sender == tid,
+        _ => event.tid == tid && event.is_the_threads_own(),
+    }
+}
+
+/// Whether who is woken had called the kernel to wait for one of several things.
+fn is_for_several(woken_by: &Event) -> bool {
+    woken_by.wait_end().is_some_and(|end| end.sleeper == Call::Poll)
+}

@@ -1,0 +1,134 @@
+//! Waits for one of several things: an event loop is told of something else meanwhile, and waits on.
+
+mod support;
+
+use punctual_blame::{Kind, Part, split};
+use punctual_recording::episode::{Call, EventKind, IN_SOFTIRQ, Sender, WaitEnd};
+use punctual_recording::{Episode, Stage};
+use support::{ENDER_NOT_SEEN, INTERRUPT, Story, VICTIM, VICTIM_RUNS, in_words};
+
+const SERVER: (u32, i16) = (7, 120);
+const BYSTANDER: (u32, i16) = (9, 120);
+/// Asleep so that a signal would wake it.
+const WAITS: u32 = 1;
+const POLL: WaitEnd =
+    WaitEnd { sleeper: Call::Poll, waker: Some(Call::Write), signals: false, ends: false, sender: Sender::NotTold };
+const READ: WaitEnd = WaitEnd { sleeper: Call::Read, ..POLL };
+
+/// The current thread wakes another one.
+fn wakes(story: &mut Story, at_us: u64, tid: u32, end: WaitEnd) {
+    let name = if story.current == BYSTANDER { 3 } else { 2 };
+    story.event(at_us, EventKind::Waking, 0, u64::from(tid), end.bits() | 19, name);
+}
+
+/// A request of two waits of a loop: a bystander ends the first at 2,500 us, the server the second at 4,000. The loop does `asks`
+/// before the first and `between` the two, and looks for so long at what it got.
+fn request(end: WaitEnd, asks: &[(u32, i16)], between: &[(u32, i16)], looks_us: u64) -> Episode {
+    let mut story = Story::new((0, 120), 5_000);
+    story.episode.stage = Stage::Request;
+    story.timer(1_002, 0);
+    story.switch(1_010, VICTIM_RUNS, 0, 1);
+    for (number, asked) in asks.iter().enumerate() {
+        wakes(&mut story, 1_100 + number as u64, asked.0, READ);
+    }
+    story.switch(1_500, SERVER, WAITS, 2);
+    story.switch(2_400, BYSTANDER, 0, 3);
+    wakes(&mut story, 2_500, VICTIM, end);
+    story.switch(2_505, VICTIM_RUNS, 0, 1);
+    for (number, asked) in between.iter().enumerate() {
+        wakes(&mut story, 2_506 + number as u64, asked.0, READ);
+    }
+    story.switch(2_505 + looks_us, SERVER, WAITS, 2);
+    wakes(&mut story, 4_000, VICTIM, end);
+    story.switch(4_005, VICTIM_RUNS, 0, 1);
+    story.switch(5_000, SERVER, WAITS, 2);
+    story.episode
+}
+
+fn waits(episode: &Episode) -> Vec<Part> {
+    let split = split(episode);
+    assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
+    let mut waits: Vec<Part> = split.parts.into_iter().filter(|part| part.kind == Kind::Wait).collect();
+    waits.sort_by(|a, b| a.who.name().cmp(b.who.name()));
+    waits
+}
+
+/// Names and us of the waits.
+fn named(episode: &Episode) -> Vec<(String, u64)> {
+    waits(episode).iter().map(|part| (part.who.name().to_owned(), part.ns / 1_000)).collect()
+}
+
+fn both(of_server: u64) -> Vec<(String, u64)> {
+    vec![("first".to_owned(), 1_000), ("other".to_owned(), of_server)]
+}
+
+#[test]
+fn who_was_asked_before_was_waited_for_all_the_time() {
+    // Long or short: the answer had not come; and whoever told the loop of something may be answered.
+    for (between, looks_us) in [(&[][..], 25), (&[][..], 400), (&[BYSTANDER][..], 25)] {
+        let episode = request(POLL, &[SERVER], between, looks_us);
+        assert_eq!(named(&episode), [("other".to_owned(), 1_000 + 1_495 - looks_us)], "{looks_us}");
+        assert_eq!(waits(&episode)[0].unknown_ns, 0);
+    }
+}
+
+#[test]
+fn where_nobody_was_asked_what_the_loop_only_takes_accuses_nobody() {
+    let waits = waits(&request(POLL, &[], &[], 25));
+    let (unseen, server) = (&waits[0], &waits[1]);
+    assert_eq!((&unseen.who, unseen.ns, unseen.unknown_ns), (&ENDER_NOT_SEEN, 1_000_000, 1_000_000));
+    let words = in_words(&unseen.detail);
+    assert_eq!(words.as_deref(), Some("first told it of one of several things, and it waited on"));
+    assert_eq!((server.who.name(), server.ns), ("other", 1_470_000));
+    // What it works on was a step of its work.
+    assert_eq!(named(&request(POLL, &[], &[], 400)), both(1_095));
+}
+
+#[test]
+fn each_has_its_time_where_both_were_asked_or_one_after_the_other() {
+    assert_eq!(named(&request(POLL, &[BYSTANDER, SERVER], &[], 25)), both(1_470));
+    assert_eq!(named(&request(POLL, &[BYSTANDER], &[SERVER], 25)), both(1_470));
+    assert_eq!(named(&request(POLL, &[], &[SERVER], 25)), both(1_470));
+    // Asked before for something, and now for more.
+    assert_eq!(named(&request(POLL, &[SERVER], &[SERVER], 25)), both(1_470));
+}
+
+#[test]
+fn a_wait_for_one_thing_is_that_ones_who_ends_it() {
+    assert_eq!(named(&request(READ, &[SERVER], &[], 25)), both(1_470));
+}
+
+#[test]
+fn who_is_sent_a_packet_is_asked() {
+    let mut episode = request(POLL, &[SERVER], &[], 25);
+    let sent = WaitEnd { sender: Sender::Thread(VICTIM), ..READ };
+    let asks = episode.events.iter_mut().find(|event| event.value == u64::from(SERVER.0) && event.at_ns == 1_100_000);
+    let asks = asks.expect("the server is asked");
+    // It is delivered over somebody else.
+    (asks.context, asks.tid, asks.extra) = (IN_SOFTIRQ, BYSTANDER.0, sent.bits() | 19);
+    let others = split(&episode).parts;
+    assert!(others.iter().all(|part| part.who.name() != "first"), "{others:?}");
+}
+
+#[test]
+fn a_timer_of_the_loop_ends_no_wait_for_whoever_was_asked() {
+    let mut story = Story::new((0, 120), 5_000);
+    story.episode.stage = Stage::Request;
+    story.timer(1_002, 0);
+    story.switch(1_010, VICTIM_RUNS, 0, 1);
+    wakes(&mut story, 1_100, SERVER.0, READ);
+    story.switch(1_500, SERVER, WAITS, 2);
+    story.event(2_500, EventKind::VectorBegin, INTERRUPT, 1, 0, 2);
+    story.event(2_501, EventKind::TimerBegin, INTERRUPT, 0, 2_500_000, 4);
+    story.event(2_502, EventKind::Waking, INTERRUPT, u64::from(VICTIM), POLL.bits() | 19, 2);
+    story.event(2_503, EventKind::TimerEnd, INTERRUPT, 0, 0, 4);
+    story.event(2_504, EventKind::VectorEnd, INTERRUPT, 1, 0, 2);
+    story.switch(2_505, VICTIM_RUNS, 0, 1);
+    story.switch(2_530, SERVER, WAITS, 2);
+    wakes(&mut story, 4_000, VICTIM, POLL);
+    story.switch(4_005, VICTIM_RUNS, 0, 1);
+    story.switch(5_000, SERVER, WAITS, 2);
+    let named = named(&story.episode);
+    assert_eq!(named.len(), 1, "{named:?}");
+    assert_eq!(named[0].0, "other");
+}
