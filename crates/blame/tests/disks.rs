@@ -3,7 +3,7 @@
 mod support;
 
 use punctual_blame::{Kind, Part};
-use punctual_recording::episode::{EventKind, LEFT_FOR_IO, LEFT_UNINTERRUPTIBLE};
+use punctual_recording::episode::{EventKind, IN_SOFTIRQ, LEFT_FOR_IO, LEFT_UNINTERRUPTIBLE};
 use support::{INTERRUPT, OTHER, Story, VICTIM, VICTIM_RUNS, in_words, parts_of_response};
 
 const IO: u32 = LEFT_FOR_IO | LEFT_UNINTERRUPTIBLE;
@@ -146,4 +146,34 @@ fn what_the_limit_of_a_group_holds_back_is_the_limits_until_it_goes_on() {
         innocent += 1;
     }
     assert_eq!(innocent, 2);
+}
+
+/// The victim sleeps for a disk until a softirq's timer of this name wakes it; another one's request was just done.
+fn paused(timer: &str, left_state: u32) -> Part {
+    let parts = parts_of(|story| {
+        story.episode.names.push(timer.to_owned());
+        story.event(1_400, EventKind::RequestBegin, 0, 3, 4096, 1);
+        story.switch(1_500, OTHER, left_state, 2);
+        story.event(3_400, EventKind::RequestEnd, INTERRUPT, 3, 0, 5);
+        story.event(3_480, EventKind::SoftirqBegin, IN_SOFTIRQ, 1, 0, 2);
+        story.event(3_481, EventKind::CallbackBegin, IN_SOFTIRQ, 0, 0, 8);
+        story.event(3_500, EventKind::Waking, IN_SOFTIRQ, u64::from(VICTIM), 19, 2);
+        story.event(3_501, EventKind::CallbackEnd, IN_SOFTIRQ, 0, 0, 8);
+        story.event(3_502, EventKind::SoftirqEnd, IN_SOFTIRQ, 1, 0, 2);
+        story.switch(3_505, VICTIM_RUNS, 0, 1);
+    });
+    parts.into_iter().find(|part| part.ns == 2_000_000).unwrap()
+}
+
+#[test]
+fn a_pause_for_what_is_not_written_yet_is_no_disks() {
+    let pause = paused("process_timeout", IO);
+    let words = "too much that was written is not on the disk yet";
+    assert_eq!(
+        (pause.kind, pause.who.name(), in_words(&pause.detail).as_deref()),
+        (Kind::Io, "writeback", Some(words))
+    );
+    // Another timer, and a sleep for no disk, are not that.
+    let others = [paused("mempool_timeout", IO), paused("process_timeout", LEFT_UNINTERRUPTIBLE)];
+    assert!(others.iter().all(|part| part.who.name() != "writeback"), "{others:?}");
 }

@@ -11,6 +11,13 @@ use crate::episode::story::STOPPED;
 use crate::kind::Kind;
 use punctual_recording::episode::{Event, EventKind, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE};
 
+/// The name of a wait by which the kernel slows down who writes faster than the disk.
+const WRITEBACK: &str = "writeback";
+/// The timer that ends it.
+const PAUSE_TIMER: &str = "process_timeout";
+/// The longest one lasts 0.2 s, and a tick of the slowest clock, ns.
+const MAX_PAUSE_NS: u64 = 210_000_000;
+
 impl Classifier<'_> {
     /// The way back to the program. Its code has interrupts on but for moments: where a timer came late there, nothing in
     /// this kernel kept it.
@@ -158,11 +165,22 @@ impl Classifier<'_> {
             }
             // What a thread has put into a ring is no request to a disk.
             _ if waits_in_ring(left_state) && woken_by.is_some_and(is_by_a_thread) => Blamed::new(Kind::Io, by),
+            _ if is_held_back(span, left_state, woken_by, &by) => Blamed {
+                detail: Some(Detail::Seen("too much that was written is not on the disk yet".to_owned())),
+                ..Blamed::new(Kind::Io, WRITEBACK)
+            },
             _ if left_state & LEFT_FOR_IO != 0 => self.input_or_output(span, woken_by, by),
             _ if self.sleeps_on_timer(woken_by) => Blamed::new(Kind::Sleep, by),
             _ => Blamed::unknown(&format!("asleep until woken by {by}")),
         }
     }
+}
+
+/// Whether the kernel held a writer back until more was on the disk: no other wait for input or output ends by this timer so soon.
+fn is_held_back(span: &StateSpan, left_state: u32, woken_by: Option<&Event>, by: &str) -> bool {
+    let waits = LEFT_FOR_IO | LEFT_UNINTERRUPTIBLE;
+    let is_timer = by == PAUSE_TIMER && woken_by.is_some_and(|waking| !is_by_a_thread(waking));
+    left_state & waits == waits && is_timer && span.end_ns.saturating_sub(span.start_ns) <= MAX_PAUSE_NS
 }
 
 /// A page of this memory, if it is known which.
