@@ -132,3 +132,21 @@ fn a_timer_of_the_loop_ends_no_wait_for_whoever_was_asked() {
     assert_eq!(named.len(), 1, "{named:?}");
     assert_eq!(named[0].0, "other");
 }
+
+/// As a forged recording may have them: the loop is told of something every 2 us, by one and the same, and nobody was asked.
+#[test]
+fn many_waits_are_looked_through_in_a_bounded_time() {
+    const TOLD: u64 = 5_000;
+    let mut story = Story::new((0, 120), 40_000);
+    story.episode.stage = Stage::Request;
+    story.timer(1_002, 0);
+    story.switch(1_010, VICTIM_RUNS, 0, 1);
+    for told in 0..TOLD {
+        story.switch(2_000 + 2 * told, BYSTANDER, WAITS, 3);
+        wakes(&mut story, 2_001 + 2 * told, VICTIM, POLL);
+        story.switch(2_001 + 2 * told, VICTIM_RUNS, 0, 1);
+    }
+    story.switch(40_000, SERVER, WAITS, 2);
+    let waits = waits(&story.episode);
+    assert_eq!(waits.iter().map(|part| part.ns).sum::<u64>(), TOLD * 1_000, "{waits:?}");
+}

@@ -5,8 +5,10 @@ use super::answer::{End, LOOK_NS};
 use super::classifier::Classifier;
 use punctual_recording::episode::{Call, Event, EventKind, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE, Sender};
 
-/// So many waits in a row of one loop are looked through.
-const MAX_WAITS: usize = 256;
+/// So many waits in a row of one loop are looked through ...
+const MAX_WAITS: usize = 64;
+/// ... and so many wakings for who was asked: whoever was asked before those counts as asked by nobody.
+const MAX_WAKINGS: usize = 64;
 
 impl Classifier<'_> {
     /// Of a wait that ended like this, who ended what was waited for. A thread that had been asked before, and answers in a later
@@ -72,14 +74,15 @@ impl Classifier<'_> {
 
     /// Whether a thread was asked by the sleeper, and has not woken it since, as that went to sleep.
     fn owes(&self, tid: u32, sleeper: u32, slept_ns: u64) -> bool {
-        let answers = self.index.wakings_of(sleeper, 0, slept_ns);
-        let answered_ns = answers.iter().rfind(|event| is_from(event, tid)).map_or(0, |event| event.at_ns);
+        let mut answers = self.index.wakings_of(sleeper, 0, slept_ns).iter().rev().take(MAX_WAKINGS);
+        let answered_ns = answers.find(|event| is_from(event, tid)).map_or(0, |event| event.at_ns);
         self.is_asked(tid, sleeper, answered_ns, slept_ns)
     }
 
     /// Whether a thread was woken by what the other one did, between two times.
     fn is_asked(&self, tid: u32, by: u32, from_ns: u64, to_ns: u64) -> bool {
-        self.index.wakings_of(tid, from_ns, to_ns).iter().any(|event| is_from(event, by))
+        let mut wakings = self.index.wakings_of(tid, from_ns, to_ns).iter().rev().take(MAX_WAKINGS);
+        wakings.any(|event| is_from(event, by))
     }
 }
 
