@@ -65,7 +65,7 @@ fn both(of_server: u64) -> Vec<(String, u64)> {
 #[test]
 fn who_was_asked_before_was_waited_for_all_the_time() {
     // Long or short: the answer had not come; and whoever told the loop of something may be answered.
-    for (between, looks_us) in [(&[][..], 25), (&[][..], 400), (&[BYSTANDER][..], 25)] {
+    for (between, looks_us) in [(&[][..], 25), (&[][..], 1_200), (&[BYSTANDER][..], 25)] {
         let episode = request(POLL, &[SERVER], between, looks_us);
         assert_eq!(named(&episode), [("other".to_owned(), 1_000 + 1_495 - looks_us)], "{looks_us}");
         assert_eq!(waits(&episode)[0].unknown_ns, 0);
@@ -81,7 +81,7 @@ fn where_nobody_was_asked_what_the_loop_only_takes_accuses_nobody() {
     assert_eq!(words.as_deref(), Some("first told it of one of several things, and it waited on"));
     assert_eq!((server.who.name(), server.ns), ("other", 1_470_000));
     // What it works on was a step of its work.
-    assert_eq!(named(&request(POLL, &[], &[], 400)), both(1_095));
+    assert_eq!(named(&request(POLL, &[], &[], 1_200)), both(295));
 }
 
 #[test]

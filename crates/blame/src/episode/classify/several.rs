@@ -1,10 +1,12 @@
 //! Who ends a wait for one of several things. Whoever brings one of them has ended that wait only if it was the one that counts:
 //! an event loop that is told of something else takes that, and waits on.
 
-use super::answer::{End, LOOK_NS};
+use super::answer::End;
 use super::classifier::Classifier;
 use punctual_recording::episode::{Call, Event, EventKind, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE, Sender};
 
+/// Whoever works on what it was told for longer than this, ns, has waited for it.
+const TAKE_NS: u64 = 1_000_000;
 /// So many waits in a row of one loop are looked through ...
 const MAX_WAITS: usize = 64;
 /// ... and so many wakings for who was asked: whoever was asked before those counts as asked by nobody.
@@ -32,7 +34,7 @@ impl Classifier<'_> {
             if number == 0 {
                 let asks = |event: &&Event| event.is_the_threads_own() && Some(event.value as u32) != by;
                 let asked = self.index.wakings_by(sleeper, woken_by.at_ns, next.at_ns).iter().any(asks);
-                is_taken_only = ran_ns < LOOK_NS && !asked;
+                is_taken_only = ran_ns < TAKE_NS && !asked;
             }
             if let End::By(tid) = self.direct_end(next)
                 && Some(tid) != by
