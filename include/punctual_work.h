@@ -16,7 +16,7 @@
  * comes all the same.
  *
  * The same file is compiled to a BPF program, which runs in the interrupt or the softirq, and for the processor. Therefore:
- * one file; this is the only header; no calls but of functions in the file that are static; no writable variables outside of
+ * one file; this is the only header; no assembly; no calls but of functions in the file that are static; no writable variables outside of
  * functions: what persists is kept in `state`; constant tables are static const; at most about 300 bytes of local variables, for BPF has 512 for all;
  * integers only, and no signed division. Every loop has a constant bound (`i < block->samples && i < 64` has one) and every
  * index is held within its array, where the kernel can see it: punctual_below(value, 16).

@@ -122,14 +122,24 @@ fn an_encoder_ends_where_it_is_wanted_and_as_this_processor_has_it() {
 }
 
 /// C that is refused, and a word of why.
-const REFUSED: [(&str, &str, &str); 14] = [
+const REFUSED: [(&str, &str, &str); 16] = [
+    (
+        "assembly",
+        "__asm__(\".pushsection .rodata\\n.inc\" \"bin \\\"/etc/hostname\\\"\\n.popsection\"); int work(struct punctual_block *b) { return 0; }",
+        "assembly.c:2:1: inline assembly is refused",
+    ),
+    (
+        "pasted",
+        "#define CAT(a, b) a##b\nint work(struct punctual_block *b) { CAT(__as, m__)(\"nop\"); return 0; }",
+        "pasted.c:3:52: inline assembly is refused",
+    ),
     ("endless", "int work(struct punctual_block *b) { for (;;) b->state[0]++; }", "does not see that it ends"),
     (
         "asked",
         "int work(struct punctual_block *b) { for (long long i = 0; i < b->state[0]; i++) b->state[i & 7]++; return 0; }",
         "does not see that it ends",
     ),
-    ("null", "int work(struct punctual_block *b) { *(volatile int *)0 = 1; return 0; }", "outside of its block"),
+    ("null", "int work(struct punctual_block *b) { *(volatile int *)0 = 1; return 0; }", "a number for an address"),
     ("wild", "int work(struct punctual_block *b) { return b->state[b->number]; }", "outside of its block"),
     (
         "beyond",
@@ -212,7 +222,7 @@ fn what_loops_or_faults_or_calls_is_refused_in_a_line() {
         let said = stderr(&output);
         assert_eq!(code(&output), 1, "{name}: {said}");
         assert!(said.contains(words) && said.contains(&file), "{name}: {said}");
-        assert_eq!(said.lines().count(), 1, "{name}: {said}");
+        assert_eq!(said.lines().filter(|line| !line.starts_with("warning: ")).count(), 1, "{name}: {said}");
         assert!(!directory.path().join("device").exists());
     }
     // No recording was begun by any of them.
@@ -242,22 +252,61 @@ fn what_takes_too_long_is_counted_and_rests() {
     }
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("expensive.c"), EXPENSIVE).unwrap();
-    let one = device(
-        directory.path(),
-        "run",
-        &["encoder compute=20us", "--work", "expensive.c", "--context", "irq", "-D", "1s"],
-    );
-    let (own, blocks) = (&one["own"], &one["blocks"]);
-    let number = |value: &Value| value.as_u64().unwrap();
-    assert!(number(&own["done"]) > 10 && number(&own["over"]) == number(&own["done"]), "{one}");
-    // Every second block says that it failed; which ones are worked on is the budget's choice.
-    assert!(number(&own["failed"]) > 0 && number(&own["failed"]) < number(&own["done"]), "{one}");
-    assert!(number(&blocks["refused"]) > number(&own["done"]), "{one}");
-    assert!(number(&own["longest_ns"]) > number(&own["block_ns"]) / 2, "{one}");
-    // 2 % of each window are allowed, and the block that went beyond.
-    assert!(one["share"].as_f64().unwrap() < 0.2, "{one}");
-    assert_eq!(one["keeps_up"], false);
-    eprintln!("{} blocks done, {} refused", own["done"], blocks["refused"]);
+    for context in ["irq", "thread:80"] {
+        let words = ["encoder compute=20us", "--work", "expensive.c", "--context", context, "-D", "1s"];
+        let one = device(directory.path(), &context.replace(':', ""), &words);
+        let (own, blocks) = (&one["own"], &one["blocks"]);
+        let number = |value: &Value| value.as_u64().unwrap();
+        assert!(number(&own["done"]) > 10 && number(&own["over"]) == number(&own["done"]), "{one}");
+        // Every second block says that it failed; which ones are worked on is the budget's choice.
+        assert!(number(&own["failed"]) > 0 && number(&own["failed"]) < number(&own["done"]), "{one}");
+        assert!(number(&blocks["refused"]) > number(&own["done"]), "{one}");
+        // None is counted twice: each that came was worked on, or was not. The last ones may still have waited.
+        let known = ["processed", "refused", "dropped", "lost"].map(|what| number(&blocks[what]));
+        let (arrived, known) = (number(&blocks["arrived"]), known.iter().sum::<u64>());
+        assert_eq!(blocks["processed"], own["done"], "{one}");
+        assert!(known <= arrived && number(&one["underruns"]) <= arrived, "{known} of {one}");
+        assert!(arrived - known <= 2 + arrived / 20, "{known} of {one}");
+        assert!(number(&own["longest_ns"]) > number(&own["block_ns"]) / 2, "{one}");
+        if context == "irq" {
+            // 2 % of each window are allowed, and the block that went beyond.
+            assert!(one["share"].as_f64().unwrap() < 0.2, "{one}");
+        }
+        assert_eq!(one["keeps_up"], false);
+        eprintln!("{context}: {} blocks done, {} refused of {arrived}", own["done"], blocks["refused"]);
+    }
+}
+
+/// In a thread: what the verifier refuses ends the work, and the run with it, in its last moments too.
+const CARELESS: [(&str, &str); 4] = [
+    ("divides", "block->output[0] = block->number / (unsigned long long)block->state[5 + (block->number < 900)];"),
+    ("beyond", "block->output[0] = block->state[block->number < 448 ? 0 : block->number - 448];"),
+    ("last", "if (block->number == 975) __builtin_trap();"),
+    ("behind", "if (block->number == 990) block->output[8 + (block->number == 0)] = 1;"),
+];
+
+#[test]
+fn in_a_thread_careless_work_ends_the_run_and_its_exit_code_says_so() {
+    requires!("work of a user's own", "real-time priority");
+    if !has_clang() {
+        return support::skip(TEST, "there is no clang");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let mut ended = 0;
+    for (name, does) in CARELESS {
+        let does = format!("if (block->number < 500) block->state[6] = 1;\n{does}");
+        let file = work_that(directory.path(), name, &does);
+        let words = ["device", "run", "encoder", "--work", &file, "-c", "thread:80", "-D", "1s", "-q", "--json", "-o"];
+        let output = run(directory.path(), &[&words[..], &[name]].concat());
+        let (answer, code) = (json(&output), code(&output));
+        let end = &answer["contexts"][0]["own"]["ended"];
+        // Of a run on a busy machine the last blocks may not come.
+        assert_eq!(code, i32::from(!end.is_null()), "{name}: {answer}");
+        assert_eq!(answer["error"].is_null(), end.is_null(), "{name}: {answer}");
+        ended += code;
+    }
+    assert!(ended > 0);
+    eprintln!("{ended} of {} ended", CARELESS.len());
 }
 
 #[test]
@@ -286,9 +335,15 @@ const KILLED: [(&str, &str, &str); 6] = [
     ("swallows", "CALL(0, 0);", "it read or wrote the line"),
 ];
 
-/// A system call with this number and first argument, and eight bytes of the block.
-const CALL: &str = "#define CALL(number, first) __asm__ volatile(\"syscall\" : : \"a\"((long)number), \"D\"((long)first), \\
-\"S\"(block), \"d\"(8L) : \"rcx\", \"r11\", \"memory\")";
+/// The number of a system call, and behind it the call itself, within a constant of a function's: what jumps there makes it, without any
+/// assembly. With this first argument, and eight bytes of the block.
+const CALL: &str = "#ifndef __bpf__
+#define GADGET(number) static __attribute__((noinline, used)) unsigned long gadget_##number(void) \\
+{ return 0xc3050f00000000b8 | (unsigned long)number << 8; }
+GADGET(0) GADGET(1) GADGET(39)
+#define CALL(number, first) do { char *volatile at = (char *)gadget_##number + 2; \\
+((long (*)(long, void *, long))at)(first, block, 8); } while (0)
+#endif";
 
 fn work_that(directory: &Path, name: &str, does: &str) -> String {
     let text = format!(

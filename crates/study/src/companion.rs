@@ -20,8 +20,8 @@ pub(crate) trait Companion {
     /// What makes the measurement worthless.
     fn round(&mut self, observation: &mut Observation<'_>) -> Result<Step, StudyError>;
 
-    /// Nothing is measured any more since `ended_ns`, and the recording is not closed yet.
-    fn stop(&mut self, ended_ns: u64, observation: &mut Observation<'_>);
+    /// Nothing is measured any more since `ended_ns`, and the recording is not closed yet. It may still say that the run failed.
+    fn stop(&mut self, ended_ns: u64, observation: &mut Observation<'_>) -> Step;
 }
 
 /// Carries out a plan with these beside it. They start in this order and stop in the reverse one. Where one of them
@@ -39,8 +39,9 @@ pub(crate) fn measure_with(
             return Step::Go;
         }
         if let Some(ended_ns) = observation.ended_ns {
-            companions.iter_mut().rev().for_each(|companion| companion.stop(ended_ns, observation));
-            return Step::Go;
+            let steps: Vec<Step> =
+                companions.iter_mut().rev().map(|companion| companion.stop(ended_ns, observation)).collect();
+            return steps.into_iter().find(|step| *step != Step::Go).unwrap_or(Step::Go);
         }
         let starts = !std::mem::replace(&mut begun, true);
         // What is measured from now on has the CPUs as they are, and so has whatever starts now.

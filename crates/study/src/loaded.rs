@@ -127,7 +127,7 @@ impl Companion for Loads<'_> {
         Ok(Step::Go)
     }
 
-    fn stop(&mut self, ended_ns: u64, observation: &mut Observation<'_>) {
+    fn stop(&mut self, ended_ns: u64, observation: &mut Observation<'_>) -> Step {
         let mut scores = Vec::new();
         for running in self.running.drain(..) {
             let done = running.end(ended_ns);
@@ -136,5 +136,6 @@ impl Companion for Loads<'_> {
             scores.extend(done.scores);
         }
         observation.load_scores(scores);
+        Step::Go
     }
 }

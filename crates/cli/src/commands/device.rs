@@ -118,6 +118,9 @@ fn plan(specs: &[String], how: &HowArguments) -> anyhow::Result<DeviceRunPlan> {
         Some(WorkName::Own(path)) => Some(OwnWork::read(path)?),
         _ => None,
     };
+    for warning in own.iter().flat_map(OwnWork::warnings) {
+        output::say(&format!("warning: {warning}"));
+    }
     let parts = specs.iter().map(|spec| part(&catalogue, spec, how, own.as_ref()));
     let devices = parts.collect::<Result<Vec<_>, Usage>>()?;
     let limit = Some(Duration::from_nanos(how.duration));

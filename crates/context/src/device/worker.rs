@@ -5,6 +5,7 @@ use super::control::{Control, Watchdog};
 use super::job::Work;
 use super::memory::{Activation, CUT, RESTED, UNOBSERVED};
 use crate::context::{Context, Form, Reservation};
+use crate::own::process::Turn;
 use punctual_datapump::Line;
 use punctual_kernel::rests::Resting;
 use punctual_kernel::scheduling::{self, Scheduling};
@@ -203,7 +204,9 @@ fn work(mut setup: WorkerSetup) {
             Some(arrival) => {
                 unobserved += setup.arrivals.unobserved();
                 rest(&mut setup, |resting| resting.came(now, kept.max(now.saturating_sub(arrival))));
-                let mut activation = process(&mut setup, &mut budget, arrival);
+                let processed = process(&mut setup, &mut budget, arrival);
+                control.publish(&setup.line);
+                let Some(mut activation) = processed else { continue };
                 if unobserved > 0 {
                     unobserved -= 1;
                     activation.flags |= UNOBSERVED;
@@ -211,7 +214,6 @@ fn work(mut setup: WorkerSetup) {
                 if std::mem::take(&mut rested) || arrival < setup.rested_until {
                     activation.flags |= RESTED;
                 }
-                control.publish(&setup.line);
                 if let Work::Decode(decoder) = &setup.work {
                     control.publish_decoding(&decoder.counts());
                 }
@@ -245,7 +247,8 @@ fn rest(setup: &mut WorkerSetup, until: impl FnOnce(&mut Resting) -> Option<u64>
     }
 }
 
-fn process(setup: &mut WorkerSetup, budget: &mut Budget, arrival: u64) -> Activation {
+/// Works on a block; `None` where a user's own work was not to have it.
+fn process(setup: &mut WorkerSetup, budget: &mut Budget, arrival: u64) -> Option<Activation> {
     let line = &setup.line;
     let mut activation = Activation {
         block: line.taken,
@@ -275,13 +278,21 @@ fn process(setup: &mut WorkerSetup, budget: &mut Budget, arrival: u64) -> Activa
     activation.end = clock::monotonic_ns();
     if let Work::Process(process) = &setup.work {
         // This thread only hands over, and comes back when the block is done or never will be.
-        activation.executed = process.last().unwrap_or(0).min(activation.end - activation.start);
-        activation.flags = if process.last().is_none() { CUT } else { 0 };
+        let (executed, flags) = match process.last() {
+            Turn::Done(took) => (took, 0),
+            Turn::GivenUp => (0, CUT),
+            Turn::NotBegun => {
+                setup.line.take();
+                return None;
+            }
+        };
+        activation.executed = executed.min(activation.end - activation.start);
+        activation.flags = flags;
     }
     setup.line.take();
     activation.pending = u32::try_from(setup.line.pending(activation.end)).unwrap_or(u32::MAX);
     activation.cpu = clock::current_cpu();
-    activation
+    Some(activation)
 }
 
 /// Enforces a reservation while work is going on.

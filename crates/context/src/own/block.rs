@@ -82,7 +82,10 @@ impl std::fmt::Display for Ended {
             }
             Ended::Signal(libc::SIGFPE) => write!(formatter, "it divided by zero, and the kernel killed it"),
             Ended::Signal(libc::SIGILL) => {
-                write!(formatter, "it came to an instruction that is none, and the kernel killed it")
+                write!(
+                    formatter,
+                    "it divided by zero, had an index outside of its array or came to an instruction that is none, and was killed"
+                )
             }
             Ended::Signal(libc::SIGKILL) => {
                 write!(formatter, "signal 9 killed it, as the kernel does at a system call that work may not make")

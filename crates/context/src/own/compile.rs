@@ -6,11 +6,16 @@ use punctual_kernel::Refused;
 use rustix::fs::{MemfdFlags, SealFlags};
 use std::fs::File;
 use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A compiler that takes longer is given up.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Whom clang and ld run as where punctual is run by root.
+const NOBODY: u32 = 65_534;
+/// No more warnings are shown.
+const MAX_WARNINGS: usize = 10;
 /// No object and no list of errors is longer, bytes.
 const MAX_OUTPUT: u64 = 4 << 20;
 
@@ -18,8 +23,15 @@ const MAX_OUTPUT: u64 = 4 << 20;
 ///
 /// # Errors
 /// Where there is no clang, and the first thing that it finds wrong.
-pub(super) fn for_bpf(name: &str, source: &str) -> Result<Vec<u8>, Refused> {
+pub(super) fn for_bpf(name: &str, source: &str) -> Result<Compiled, Refused> {
     compile(name, source, &["-target", "bpf", "-mcpu=v3", "-g"])
+}
+
+/// What came of it.
+pub(super) struct Compiled {
+    pub(super) object: Vec<u8>,
+    /// What clang warns of in the user's file, a line each.
+    pub(super) warnings: Vec<String>,
 }
 
 /// A library with one function, for this processor, in memory.
@@ -30,14 +42,14 @@ pub(super) fn for_processor(work: &OwnWork) -> Result<File, Refused> {
     let name = work.name();
     let no_source = || refuse(name, "a thread runs the processor's own code: give FILE.c, or --context irq");
     let source = work.source.as_ref().ok_or_else(no_source)?;
-    let object = compile(name, source, &["-fPIC"])?;
+    let Compiled { object, .. } = compile(name, source, &[&["-fPIC"], &CHECKS[..]].concat())?;
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let memory = |name: &str| rustix::fs::memfd_create(name, flags).map(File::from);
     let failed = |error: std::io::Error| refuse(name, punctual_kernel::plain(&error));
     let mut input = memory("punctual-object").map_err(|error| failed(error.into()))?;
     let library = memory("punctual-library").map_err(|error| failed(error.into()))?;
     input.write_all(&object).map_err(failed)?;
-    let linked = Command::new("ld")
+    let linked = as_nobody("ld")
         .args(["-shared", "/proc/self/fd/0", "-o", "/proc/self/fd/1"])
         .stdin(Stdio::from(input))
         .stdout(Stdio::from(library.try_clone().map_err(failed)?))
@@ -54,12 +66,26 @@ pub(super) fn for_processor(work: &OwnWork) -> Result<File, Refused> {
     }
 }
 
-fn compile(name: &str, source: &str, kind: &[&str]) -> Result<Vec<u8>, Refused> {
+/// In a thread nothing verifies the work: what the verifier refuses ends it there, instead of reaching what lies beside an array.
+const CHECKS: [&str; 2] = ["-fsanitize=bounds,integer-divide-by-zero", "-fsanitize-trap=all"];
+
+/// Whoever reads a file of somebody's has no rights but his: as root a compiler could be asked for everybody's.
+fn as_nobody(program: &str) -> Command {
+    let mut command = Command::new(program);
+    if rustix::process::geteuid().is_root() {
+        command.uid(NOBODY).gid(NOBODY).current_dir("/");
+    }
+    command
+}
+
+fn compile(name: &str, source: &str, kind: &[&str]) -> Result<Compiled, Refused> {
     let text = whole(name, source).map_err(|reason| refuse(name, reason))?;
-    let child = Command::new("clang")
+    let child = as_nobody("clang")
         .args(kind)
+        // An assembler reads files too (`.incbin`), in words that may be put together from parts.
+        .args(["-fno-gnu-inline-asm"])
         .args(["-O2", "-std=gnu11", "-ffreestanding", "-fno-finite-loops", "-fno-ident", "-nostdinc"])
-        .args(["-w", "-Werror=implicit-function-declaration", "-Werror=incompatible-pointer-types"])
+        .args(["-Wall", "-Werror=implicit-function-declaration", "-Werror=incompatible-pointer-types"])
         .args(["-fno-color-diagnostics", "-fno-caret-diagnostics", "-x", "c", "-c", "-", "-o", "-"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -70,13 +96,18 @@ fn compile(name: &str, source: &str, kind: &[&str]) -> Result<Vec<u8>, Refused> 
         refuse(name, format!("clang compiles it, and cannot be run ({reason}): install clang, or give a FILE.bpf.o"))
     })?;
     let (object, said, succeeded) = talk(child, text).map_err(|reason| refuse(name, reason))?;
-    if succeeded { Ok(object) } else { Err(refuse(name, first_error(name, &said))) }
+    if succeeded {
+        Ok(Compiled { object, warnings: warnings(&said) })
+    } else {
+        Err(refuse(name, first_error(name, source, &said)))
+    }
 }
 
 /// The header and the text behind it, lines counted as they are in each.
 fn whole(name: &str, source: &str) -> Result<String, String> {
     let text = directives::without_header(source)?;
-    Ok(format!("# 1 \"{HEADER_NAME}\"\n{HEADER}\n# 1 \"{}\"\n{text}", name.replace(['"', '\\', '\n'], "?")))
+    // As a header of a system's (3), of which no warnings are of use, and back (2).
+    Ok(format!("# 1 \"{HEADER_NAME}\" 1 3\n{HEADER}\n# 1 \"{}\" 2\n{text}", name.replace(['"', '\\', '\n'], "?")))
 }
 
 /// Gives the compiler its text and takes what it makes and says; it is killed where it takes too long.
@@ -110,7 +141,8 @@ fn talk(mut child: Child, text: String) -> Result<(Vec<u8>, String, bool), Strin
 }
 
 /// What clang says of what BPF cannot do, and what that means.
-const CANNOT: [(&str, &str); 8] = [
+const CANNOT: [(&str, &str); 9] = [
+    ("inline assembly is disabled", "inline assembly is refused: write it in C"),
     ("= sdiv ", "BPF has no signed division: divide unsigned numbers, or shift"),
     ("= srem ", "BPF has no signed division: divide unsigned numbers, or shift"),
     ("unsupported signed division", "BPF has no signed division: divide unsigned numbers, or shift"),
@@ -118,16 +150,26 @@ const CANNOT: [(&str, &str); 8] = [
     ("'memset'", "it sets too much at once: use a loop with a constant bound"),
     ("'memcpy'", "it copies too much at once: use a loop with a constant bound"),
     ("'__multi3'", "BPF has no numbers of 128 bits: use long long"),
-    ("call to built-in function '__", "BPF has whole numbers of up to 64 bits only: no float, no double"),
+    ("call to built-in function '__", NO_FLOAT),
 ];
+const NO_FLOAT: &str = "BPF has whole numbers of up to 64 bits only: no float, no double";
 const LOCALS: &str = "its local variables are larger than the 512 bytes of BPF's stack: keep them in block->state";
 
+/// What is warned of, the first of them.
+fn warnings(said: &str) -> Vec<String> {
+    let lines = said.lines().filter(|line| line.contains(" warning: ")).take(MAX_WARNINGS);
+    lines.map(|line| punctual_recording::printable(&line.replacen(" warning:", "", 1))).collect()
+}
+
 /// The first error of the compiler's, `encoder.c:12:3: ...`, in a line.
-fn first_error(name: &str, said: &str) -> String {
+fn first_error(name: &str, source: &str, said: &str) -> String {
     let error = said.lines().find(|line| line.contains("error:")).or_else(|| said.lines().next());
     let error = error.unwrap_or("clang did not say why").replacen(" fatal error:", "", 1).replacen(" error:", "", 1);
     let place = place_in(name, &error);
     let error = match CANNOT.iter().find(|(part, _)| error.contains(part)) {
+        Some((_, words)) if *words == NO_FLOAT && place.is_empty() => {
+            format!("{}{words}", fractional_line(source).map_or_else(String::new, |line| format!("{name}:{line}: ")))
+        }
         Some((_, words)) => format!("{place}{words}"),
         None if error.contains("conflicting types for 'work'") => {
             format!("{place}its function has another signature: {} is right", super::signature::WANTED)
@@ -135,6 +177,16 @@ fn first_error(name: &str, said: &str) -> String {
         None => error,
     };
     punctual_recording::printable(&error)
+}
+
+/// The first line that names a type with fractions: where clang says that it has none, it does not say where.
+fn fractional_line(source: &str) -> Option<usize> {
+    let named = |line: &str| {
+        let code = line.split("//").next().unwrap_or_default();
+        let mut words = code.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+        words.any(|word| ["float", "double"].contains(&word))
+    };
+    source.lines().position(named).map(|line| line + 1)
 }
 
 /// `encoder.c:12:3: `, where the error says it of the user's file.
@@ -155,10 +207,10 @@ mod tests {
     #[test]
     fn a_compiler_gets_one_text_and_its_first_error_is_told() {
         let text = whole("a\"b.c", "#include \"punctual_work.h\"\n  # include <punctual_work.h>\nint x;\n").unwrap();
-        assert!(text.ends_with("# 1 \"a?b.c\"\n\n\nint x;\n"), "{text}");
+        assert!(text.ends_with("# 1 \"a?b.c\" 2\n\n\nint x;\n"), "{text}");
         assert_eq!(text.matches("include").count(), HEADER.matches("include").count());
         let said = "In file included from x\na.c:3:1: error: use of undeclared identifier 'y'\na.c:4:1: error: z\n";
-        let first_error = |said| first_error("a.c", said);
+        let first_error = |said| first_error("a.c", "int x; // no double\n\ndouble y;\n", said);
         assert_eq!(first_error(said), "a.c:3:1: use of undeclared identifier 'y'");
         assert!(first_error("a.c:1:1: error: unsupported signed division").starts_with("a.c:1:1: BPF has no signed"));
         let selecting =
@@ -167,5 +219,12 @@ mod tests {
         let signature = first_error("a.c:2:6: error: conflicting types for 'work'\n");
         assert!(signature.contains("int work(struct punctual_block *block) is right"), "{signature}");
         assert_eq!(first_error(""), "clang did not say why");
+        let floats = first_error("error: <unknown>:0:0: in function work: call to built-in function '__muldf3'\n");
+        assert!(floats.starts_with("a.c:3: BPF has whole numbers"), "{floats}");
+        let disabled = first_error("a.c:3:1: error: GNU-style inline assembly is disabled\n");
+        assert_eq!(disabled, "a.c:3:1: inline assembly is refused: write it in C");
+        let said = "a.c:6:2: warning: past the end [-Warray-bounds]\na.h:1:1: note: declared here\n";
+        assert_eq!(warnings(said), ["a.c:6:2: past the end [-Warray-bounds]"]);
+        assert_eq!(warnings(&said.repeat(30)).len(), MAX_WARNINGS);
     }
 }

@@ -39,6 +39,7 @@ pub struct OwnWork {
     object: Arc<[u8]>,
     /// Its C, where it was that.
     source: Option<Arc<str>>,
+    warnings: Arc<[String]>,
 }
 
 impl OwnWork {
@@ -51,19 +52,25 @@ impl OwnWork {
         let name = punctual_recording::printable(&name);
         let bytes = source::read(path)?;
         let is_c = path.extension().is_some_and(|extension| extension == "c");
-        let (object, source) = if is_c {
+        let (object, source, warnings) = if is_c {
             let source = String::from_utf8(bytes).map_err(|_| refuse(&name, "it is not text"))?;
-            (compile::for_bpf(&name, &source)?, Some(source.into()))
+            let compiled = compile::for_bpf(&name, &source)?;
+            (compiled.object, Some(source.into()), compiled.warnings)
         } else {
-            (bytes, None)
+            (bytes, None, Vec::new())
         };
         object::check(&object).map_err(|reason| refuse(&name, reason))?;
-        Ok(OwnWork { name, object: object.into(), source })
+        Ok(OwnWork { name, object: object.into(), source, warnings: warnings.into() })
     }
 
     /// The name of its file.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What its compiler warns of, `encoder.c:12:3: ...`.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// The BPF object.

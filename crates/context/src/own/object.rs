@@ -12,6 +12,8 @@ const SECTION: usize = 64;
 const SYMBOL: usize = 24;
 const INSTRUCTION: usize = 8;
 const SYMBOLS: u32 = 2;
+/// A symbol that is a variable.
+const OBJECT: u8 = 1;
 const WRITABLE: u64 = 1;
 const ALLOCATED: u64 = 2;
 const EXECUTABLE: u64 = 4;
@@ -21,7 +23,7 @@ pub(super) fn check(object: &[u8]) -> Result<(), String> {
     let object = Object::open(object).ok_or("it is no BPF object of this byte order (clang -target bpf makes one)")?;
     let sections = object.sections().ok_or(DAMAGED)?;
     let mut has_code = false;
-    for section in &sections {
+    for (index, section) in sections.iter().enumerate() {
         match section {
             Section { flags, name, .. } if flags & EXECUTABLE != 0 => {
                 if name != ".text" && section.size != 0 {
@@ -33,7 +35,14 @@ pub(super) fn check(object: &[u8]) -> Result<(), String> {
             // Compilers leave empty ones.
             Section { flags, size, .. } if flags & ALLOCATED == 0 || *size == 0 => {}
             Section { flags, name, .. } if flags & WRITABLE != 0 => {
+                let name = variable(&sections, index).unwrap_or_else(|| name.clone());
                 return Err(format!("it has variables or maps (`{name}`): what persists is kept in block->state"));
+            }
+            Section { name, .. } if name.starts_with(".rodata.str") => {
+                return Err(
+                    "it has text in quotes: only tables can be used, such as static const char text[] = \"...\""
+                        .to_owned(),
+                );
             }
             Section { name, .. } if name != ".rodata" => {
                 return Err(format!(
@@ -51,6 +60,15 @@ pub(super) fn check(object: &[u8]) -> Result<(), String> {
     let information =
         information.ok_or("it has no type information: compile it with -g (clang -target bpf -mcpu=v3 -g -O2)")?;
     signature::check(information.bytes)
+}
+
+/// The name of the first variable in this section.
+fn variable(sections: &[Section<'_>], index: usize) -> Option<String> {
+    let table = sections.iter().find(|section| section.kind == SYMBOLS)?;
+    let names = sections.get(table.link as usize)?;
+    let is_in = |symbol: &&[u8]| symbol[4] & 15 == OBJECT && number(symbol, 6, 2) == Some(index as u64);
+    let symbol = table.bytes.chunks_exact(SYMBOL).find(is_in)?;
+    text_at(names.bytes, number(symbol, 0, 4)? as usize)
 }
 
 const DAMAGED: &str = "it is damaged, or no object with a function in it";

@@ -127,7 +127,18 @@ pub(crate) struct OwnProcess {
     number: u64,
     /// What the next block is answered with: the work is not told it, and an answer that nobody asked for has another.
     token: u64,
-    last: Option<u64>,
+    last: Turn,
+}
+
+/// What came of the work's turn with a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// It was done, and took so much CPU time, ns.
+    Done(u64),
+    /// It was begun, and its process ended.
+    GivenUp,
+    /// It was not begun: its budget was used up, or its process had ended before.
+    NotBegun,
 }
 
 impl OwnProcess {
@@ -169,7 +180,7 @@ impl OwnProcess {
             window_worked: 0,
             number: 0,
             token: clock::monotonic_ns(),
-            last: None,
+            last: Turn::NotBegun,
         };
         process.line.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
         if process.line.read(&mut [0]).ok() != Some(1) {
@@ -197,22 +208,25 @@ impl OwnProcess {
             self.begin_block(number);
             self.work_on();
             self.window_worked = 0;
-            least = least.min(self.last.unwrap_or(u64::MAX));
+            // A clock that leaves out what the host took may not have moved at all.
+            if let Turn::Done(took @ 1..) = self.last {
+                least = least.min(took);
+            }
         }
         if let Some(ended) = self.tally.counts().ended {
             return Err(refuse(work.name(), ended.to_string()));
         }
         self.tally.begin(self.samples);
-        Ok(least)
+        Ok(if least == u64::MAX { 0 } else { least })
     }
 
     pub(crate) fn tally(&self) -> Arc<Tally> {
         Arc::clone(&self.tally)
     }
 
-    /// CPU time that the last block took, ns; `None` where it was not worked on to its end.
+    /// What came of the last block.
     #[inline]
-    pub(crate) fn last(&self) -> Option<u64> {
+    pub(crate) fn last(&self) -> Turn {
         self.last
     }
 
@@ -224,10 +238,11 @@ impl OwnProcess {
 
     /// Has it work on the block, and waits for it.
     pub(crate) fn work_on(&mut self) {
-        self.last = None;
+        self.last = Turn::NotBegun;
         if self.tally.has_ended() || self.is_too_much() {
             return;
         }
+        self.last = Turn::GivenUp;
         // SAFETY: within the mapping; the child waits.
         unsafe { (&raw mut (*self.tally.memory.as_ptr()).block.number).write_volatile(self.number) }
         fence(Ordering::SeqCst);
@@ -242,7 +257,7 @@ impl OwnProcess {
         // SAFETY: within the mapping.
         let result = unsafe { (&raw const (*self.tally.memory.as_ptr()).result).read_volatile() };
         self.window_worked += took;
-        self.last = Some(took);
+        self.last = Turn::Done(took);
         self.tally.done.fetch_add(1, Relaxed);
         self.tally.over.fetch_add(u64::from(took > self.budget_ns), Relaxed);
         self.tally.failed.fetch_add(u64::from(result != 0), Relaxed);

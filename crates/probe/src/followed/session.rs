@@ -12,7 +12,7 @@ use super::table::Table;
 use crate::recorder::requests::{EndedBy, Pause};
 use crate::recorder::{self, FlightRecorder, Watch};
 use crate::shared::error::RunError;
-use crate::shared::observation::{FLUSH, Observation, Outcome, Step, conclude};
+use crate::shared::observation::{FLUSH, Observation, Outcome, Step, conclude, take_last};
 use crate::shared::plan::Plan;
 use punctual_kernel::bpf::kernel_enumeration_has;
 use punctual_kernel::cpu_times::CpuTimes;
@@ -93,9 +93,10 @@ pub(crate) fn run(
         writer.directory().discard();
         return Err(nobody(selection).into());
     }
-    let ended = recorder::finish(session.watch.take(), &mut writer, ended);
-    if let Ok(ended) = &ended {
-        observe(&mut Observation { ended_ns: Some(ended.at_ns), ..session.observation(&mut writer) });
+    let mut ended = recorder::finish(session.watch.take(), &mut writer, ended);
+    if let Ok(ended) = &mut ended {
+        let step = observe(&mut Observation { ended_ns: Some(ended.at_ns), ..session.observation(&mut writer) });
+        take_last(ended, step);
     }
     conclude(plan, writer, ended)
 }

@@ -8,7 +8,7 @@ use crate::periodic::thread::{Equipment, MeasuringThread, Setup, ThreadCounts};
 use crate::recorder::{self, FlightRecorder, Watch};
 use crate::shared::control::Control;
 use crate::shared::error::RunError;
-use crate::shared::observation::{FLUSH, Observation, Outcome, Step, conclude, note};
+use crate::shared::observation::{FLUSH, Observation, Outcome, Step, conclude, note, take_last};
 use crate::shared::plan::{Plan, Policy, Via};
 use punctual_kernel::cpu_times::CpuTimes;
 use punctual_kernel::ending::{self, GettingReady};
@@ -101,14 +101,15 @@ pub(crate) fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> 
     control.stop();
     rounds.wait_for_threads(&mut measured, &mut writer);
     rounds.count(&measured, &mut writer);
-    let ended = ended.map(|ended| rounds.unless_much_never_came(ended, &measured, &writer));
+    let mut ended = ended.map(|ended| rounds.unless_much_never_came(ended, &measured, &writer));
     let happened = [(control.rests() > 0, RESTED), (ending::take_continued(), WAS_STOPPED)];
     let notes = happened.iter().filter(|(is_so, _)| *is_so).map(|(_, note)| (*note).to_owned());
     writer.provenance_mut().fallbacks.extend(notes);
     // Out of the kernel before the writing, which may take long.
     rounds.follower = None;
-    if ended.is_ok() {
-        observe(&mut Observation { ended_ns: Some(ended_ns), ..rounds.observation(&mut writer) });
+    if let Ok(ended) = &mut ended {
+        let step = observe(&mut Observation { ended_ns: Some(ended_ns), ..rounds.observation(&mut writer) });
+        take_last(ended, step);
     }
     let ended = recorder::finish(watch, &mut writer, ended);
     conclude(plan, writer, ended)

@@ -72,6 +72,15 @@ pub struct Outcome {
 /// A segment is closed this often.
 pub(crate) const FLUSH: Duration = Duration::from_secs(1);
 
+/// Takes what came of the last call: a run that came to its end may still have failed.
+pub(crate) fn take_last(ended: &mut Ended, step: Step) {
+    if let Step::Stop(EndReason::Failed, detail) = step
+        && ended.reason == EndReason::Completed
+    {
+        (ended.reason, ended.detail) = (EndReason::Failed, detail);
+    }
+}
+
 /// Judges the limits and closes the recording; of a run that failed it says why.
 pub(crate) fn conclude(
     plan: &Plan,

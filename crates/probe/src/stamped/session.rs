@@ -3,7 +3,7 @@
 use super::source::{Source, Stamped, refused};
 use crate::recorder::{self, Watch};
 use crate::shared::error::RunError;
-use crate::shared::observation::{FLUSH, Observation, Outcome, Step, conclude, note};
+use crate::shared::observation::{FLUSH, Observation, Outcome, Step, conclude, note, take_last};
 use crate::shared::plan::Plan;
 use punctual_kernel::cpu_times::CpuTimes;
 use punctual_kernel::ending::GettingReady;
@@ -73,10 +73,11 @@ pub(crate) fn run(
         not_believed: 0,
         longest_ns: 0,
     };
-    let ended = session.until_the_end(&mut writer, observe);
+    let mut ended = session.until_the_end(&mut writer, observe);
     session.count(&mut writer);
-    if let Ok(ended) = &ended {
-        observe(&mut Observation { ended_ns: Some(ended.at_ns), ..session.observation(&mut writer) });
+    if let Ok(ended) = &mut ended {
+        let step = observe(&mut Observation { ended_ns: Some(ended.at_ns), ..session.observation(&mut writer) });
+        take_last(ended, step);
     }
     let ended = recorder::finish(session.watch.take(), &mut writer, ended);
     conclude(plan, writer, ended)

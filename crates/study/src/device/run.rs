@@ -154,7 +154,7 @@ impl Companion for Devices<'_> {
     }
 
     fn round(&mut self, _: &mut Observation<'_>) -> Result<Step, StudyError> {
-        let Devices { plan, rig, summaries, judges, writer, .. } = self;
+        let Devices { plan, rig, summaries, judges, writer, flushed, .. } = &mut *self;
         rig.round(&mut |index, activation| take(plan, summaries, judges, writer, index, activation));
         rig.change_phases(&mut |index, phase| {
             let buffers = plan.devices[index].profile.buffers;
@@ -162,23 +162,22 @@ impl Companion for Devices<'_> {
         })
         .map_err(refused)?;
         if let Some(writer) = writer
-            && self.flushed.elapsed() >= FLUSH
+            && flushed.elapsed() >= FLUSH
         {
-            self.flushed = Instant::now();
+            *flushed = Instant::now();
             writer.flush()?;
         }
-        if let Some((index, ended, block)) = rig.ended() {
-            let name = summaries[index].own.as_ref().map_or("", |own| own.name.as_str());
-            return Ok(Step::Stop(EndReason::Failed, Some(format!("{name} ended at block {block}: {ended}"))));
+        if let Some(stop) = self.work_ended() {
+            return Ok(stop);
         }
-        if rig.is_starved() {
+        if self.rig.is_starved() {
             let detail = "a device's thread left the rest of the program no CPU time for 5 s: lower its priority";
             return Ok(Step::Stop(EndReason::Watchdog, Some(detail.to_owned())));
         }
         Ok(Step::Go)
     }
 
-    fn stop(&mut self, _: u64, _: &mut Observation<'_>) {
+    fn stop(&mut self, _: u64, _: &mut Observation<'_>) -> Step {
         self.competing = None;
         self.stopped_ns = clock::monotonic_ns();
         let Devices { plan, rig, summaries, judges, writer, .. } = self;
@@ -187,6 +186,8 @@ impl Companion for Devices<'_> {
         for (index, summary) in self.summaries.iter_mut().enumerate() {
             count(summary, &self.rig.counts(index), ran_ns);
         }
+        // In its last moments no round looked any more.
+        self.work_ended().unwrap_or(Step::Go)
     }
 }
 
@@ -211,6 +212,13 @@ impl<'a> Devices<'a> {
             stopped_ns: 0,
             flushed: Instant::now(),
         })
+    }
+
+    /// That the process of a user's own work ended, where it did.
+    fn work_ended(&self) -> Option<Step> {
+        let (index, ended, block) = self.rig.ended()?;
+        let name = self.summaries[index].own.as_ref().map_or("", |own| own.name.as_str());
+        Some(Step::Stop(EndReason::Failed, Some(format!("{name} ended at block {block}: {ended}"))))
     }
 
     fn ran_ns(&self) -> u64 {
