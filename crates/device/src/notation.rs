@@ -112,7 +112,8 @@ pub fn parse_want(text: &str) -> Result<u64, Error> {
         None => parse_duration(text, BareUnit::Seconds).map_err(|_| wrong())? / 1_000_000_000,
     };
     if seconds == 0 {
-        return Err(wrong());
+        let message = format!("`{text}` is too often to be a mean time between underruns: give 1s or more");
+        return Err(Error::Notation(message));
     }
     Ok(seconds)
 }
@@ -121,6 +122,15 @@ pub fn parse_want(text: &str) -> Result<u64, Error> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn what_is_too_often_is_not_called_badly_written() {
+        for text in ["500ms", "0.5s", "2/second"] {
+            let said = parse_want(text).unwrap_err().to_string();
+            assert!(said.contains("give 1s or more"), "{said}");
+        }
+        assert_eq!(parse_want("1s"), Ok(1));
+    }
 
     #[test]
     fn periods_as_people_write_them() {

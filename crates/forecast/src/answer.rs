@@ -357,14 +357,22 @@ fn device_notes(input: &Input, answers: &[DeviceAnswer]) -> Vec<String> {
     notes
 }
 
+/// Beyond so many times the variance of independent stalls the figure tells a reader nothing.
+const MAX_TOLD_DISPERSION: f64 = 100.0;
+
 /// What there is to say about dependence: how much wider intervals are, how many pieces there are, and drift.
 fn spread_notes(tail: &Tail) -> Vec<String> {
     let spread = tail.spread();
     let mut notes = Vec::new();
     let dispersion = spread.dispersion(tail.stalls() as f64);
-    if dispersion > 1.5 {
+    if dispersion > MAX_TOLD_DISPERSION {
+        let text = "stalls come together, so much that their number says next to nothing of how often others will come: intervals are as wide \
+                    as that";
+        notes.push(text.to_owned());
+    } else if dispersion > 1.5 {
         notes.push(format!(
-            "stalls come together: all intervals are widened, as for stalls that vary {dispersion:.1} times as much as independent ones"
+            "stalls come together: all intervals are widened, as for stalls whose number varies {dispersion:.1} times as much as that of \
+             independent ones"
         ));
     }
     if let Some((pieces, memory_ns)) = spread.pieces().zip(spread.memory_ns) {

@@ -3,12 +3,16 @@
 use crate::Error;
 use crate::input::{Input, ObservedTask, cautions};
 use punctual_device::Profile;
-use punctual_recording::{CycleCount, Document, TailValue, Task, agreeing, counted, format_ns};
+use punctual_recording::bounds::MAX_TIME_NS;
+use punctual_recording::{CycleCount, Document, TailValue, Task, agreeing, counted, format_ns, grouped};
 use std::collections::BTreeMap;
 
 /// A loop wakes in so many of a hundred of its periods or more, and in no more: who wakes twice in a cycle has cycles that are not
 /// its wakeups.
 const PERCENT: (u128, u128) = (50, 105);
+
+/// Whoever wakes in fewer of a hundred periods that were asked for may have another period.
+const CLOSE_PERCENT: u64 = 90;
 
 /// What the loops of a recording of followed threads are forecast from.
 #[derive(Debug, Clone)]
@@ -18,6 +22,8 @@ pub struct Loops {
     /// The loop as a device that has to be done with a cycle's work before the next begins: judged by
     /// [`Stage::Response`](crate::Stage::Response), from when a cycle was due until its work was done, which leaves nothing to compute.
     pub profile: Profile,
+    /// What was counted of loops whose cycles ran into the next: sentences that go before what is forecast.
+    pub counted: Vec<String>,
 }
 
 impl Input {
@@ -35,6 +41,7 @@ impl Input {
         damaged: &[String],
     ) -> Result<Option<Loops>, Error> {
         let Some(followed) = &document.followed else { return Ok(None) };
+        let asked_ns = period_ns.filter(|asked| followed.period_ns != Some(*asked));
         let Some(period_ns) = period_ns.or(followed.period_ns) else { return Ok(None) };
         let until_ns = document.ended.as_ref().map_or(document.last_ns, |ended| ended.at_ns);
         let periods = until_ns.saturating_sub(document.provenance.started_ns) / period_ns.max(1);
@@ -50,6 +57,10 @@ impl Input {
                 agreeing(others, "is", "are"),
             ));
         }
+        if let Some(asked_ns) = asked_ns {
+            let chosen = document.tasks.iter().filter(|task| loops(task));
+            cautions.extend(chosen.filter_map(|task| other_period(task, asked_ns, periods)));
+        }
         let of = |task: &Task| loops(task).then(|| ObservedTask { period_ns, missed: None, ..ObservedTask::of(task) });
         let inputs = Input::of_threads(document, (tail, seconds), &of, &cautions);
         if inputs.is_empty() {
@@ -59,7 +70,7 @@ impl Input {
                 format_ns(period_ns)
             )));
         }
-        Ok(Some(Loops { inputs, profile: Profile::of_loop(period_ns) }))
+        Ok(Some(Loops { inputs, profile: Profile::of_loop(period_ns), counted: Vec::new() }))
     }
 }
 
@@ -80,18 +91,63 @@ impl Loops {
                     input.measure
                 )));
             }
-            if count.not_woken > 0 {
-                input.cautions.push(format!(
-                    "{} of {} of {} began without a wakeup: the cycle before still ran, so there are at least so many overruns, and \
-                     this is optimistic",
-                    count.not_woken,
-                    counted(count.periods, "period"),
-                    input.measure
-                ));
+            let watched_ns = count.periods.saturating_mul(self.profile.period_ns).min(MAX_TIME_NS);
+            // Periods that were skipped went by, and brought no cycle. Of several threads nothing says whose they were.
+            if input.tasks.len() == 1 {
+                input.exposure_ns = input.exposure_ns.max(watched_ns);
+            }
+            if count.began_within() > 0 {
+                input.cautions.push(which_periods(&input.measure, count));
+                self.counted.push(what_was_counted(&input.measure, count, (self.profile.period_ns, watched_ns)));
             }
         }
         Ok(self)
     }
+}
+
+/// What periods within a cycle are to a forecast that counts wakeups.
+fn which_periods(measure: &str, count: &CycleCount) -> String {
+    let within = count.began_within();
+    let unseen = match count.not_woken - within {
+        0 => String::new(),
+        unseen => format!(" ({} more without a wakeup that was seen)", grouped(unseen)),
+    };
+    format!(
+        "{} of {} of {measure} began within the cycle before{unseen}: a loop that skips such periods overran once for each row of them, \
+         which is what is forecast; one that catches up overran in each, so that for it this is optimistic",
+        grouped(within),
+        counted(count.periods, "period"),
+    )
+}
+
+/// What a forecast of such a loop has to be read beside, before it.
+fn what_was_counted(measure: &str, count: &CycleCount, (period_ns, watched_ns): (u64, u64)) -> String {
+    let every = |overruns: u64| format_ns(watched_ns / overruns);
+    format!(
+        "{measure}: {} of {} took longer than {}{}, and {} began within the cycle before (where the loop catches up, an overrun every {}); ",
+        grouped(count.certain),
+        counted(count.cycles, "cycle"),
+        format_ns(period_ns),
+        if count.certain > 0 { format!(", one every {}", every(count.certain)) } else { String::new() },
+        counted(count.began_within(), "period"),
+        every(count.began_within()),
+    )
+}
+
+/// Says of a thread that wakes clearly less often than once in the period that was asked for how often it does.
+fn other_period(task: &Task, asked_ns: u64, periods: u64) -> Option<String> {
+    let seen = task.counters.wakeups.saturating_add(task.counters.unobserved);
+    let is_other = u128::from(seen) * 100 < u128::from(periods) * u128::from(CLOSE_PERCENT);
+    let every_ns = (u128::from(periods) * u128::from(asked_ns) / u128::from(seen.max(1))) as u64;
+    is_other.then(|| {
+        format!(
+            "{} woke about every {}, not every {}: where that is its period, this says how often its cycles would be too long for a \
+             shorter one, not how often they are",
+            task.measure,
+            format_ns(every_ns),
+            format_ns(asked_ns)
+        )
+    })
 }
 
 /// Whether the thread wakes about once in a period.

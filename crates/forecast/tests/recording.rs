@@ -247,10 +247,11 @@ fn a_loop_that_was_followed_is_held_to_its_period() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.punctual");
     write_loop(&path, Some(MS));
-    let Loops { inputs, profile } = loops(&path, None).unwrap().unwrap();
+    let Loops { inputs, profile, counted } = loops(&path, None).unwrap().unwrap();
     assert_eq!(inputs.iter().map(|input| input.measure.as_str()).collect::<Vec<_>>(), ["loop fifo:80"]);
     assert_eq!(inputs[0].exposure_ns, 60_000 * MS);
     assert_eq!(inputs[0].cautions, ["1 other thread wakes not once in 1.00 ms and is left out"]);
+    assert!(counted.is_empty());
     let underruns = inputs[0].underruns(&profile, Stage::Response).unwrap();
     assert_eq!((underruns.over, underruns.misses, underruns.is_upper_count), (60, 60.0, false));
     let mttf = underruns.mttf_s;
@@ -266,17 +267,49 @@ fn a_loop_that_was_followed_is_held_to_its_period() {
 
     // Held against whole cycles: those that a single wakeup shows, periods without a wakeup, and those that no wakeup shows.
     let held = |count: CycleCount| {
-        let cycles =
-            BTreeMap::from([("loop fifo:80".to_owned(), CycleCount { cycles: 60_000, periods: 60_000, ..count })]);
+        let cycles = BTreeMap::from([(
+            "loop fifo:80".to_owned(),
+            CycleCount { cycles: 60_000, periods: count.periods.max(60_000), ..count },
+        )]);
         loops(&path, None).unwrap().unwrap().held_against(&cycles)
     };
     let told = |count| held(count).unwrap().inputs[0].cautions.len();
     assert_eq!(told(CycleCount { overruns: 60, certain: 60, ..CycleCount::default() }), 1);
     assert_eq!(told(CycleCount { overruns: 62, certain: 60, unseen: 2, ..CycleCount::default() }), 1);
     assert_eq!(told(CycleCount { overruns: 60, certain: 60, not_woken: 7, ..CycleCount::default() }), 2);
+    // Those that nobody saw are no overruns, and periods that were skipped are time that went by.
+    assert_eq!(told(CycleCount { overruns: 60, certain: 60, not_woken: 7, unseen: 7, ..CycleCount::default() }), 1);
+    let skips = CycleCount {
+        overruns: 60,
+        certain: 60,
+        not_woken: 70_000,
+        unseen: 3,
+        periods: 130_000,
+        ..CycleCount::default()
+    };
+    let skips = held(skips).unwrap();
+    assert_eq!(skips.inputs[0].exposure_ns, 130_000 * MS);
+    let said = &skips.inputs[0].cautions[1];
+    assert!(
+        said.starts_with("69,997 of 130,000 periods of loop fifo:80 began within the cycle before (3 more without a wakeup that was seen)"),
+        "{said}"
+    );
+    assert_eq!(
+        skips.counted,
+        [
+            "loop fifo:80: 60 of 60,000 cycles took longer than 1.00 ms, one every 2.17 s, and 69,997 periods began within the cycle before \
+          (where the loop catches up, an overrun every 1.86 ms); "
+        ]
+    );
+    let mttf = skips.inputs[0].underruns(&skips.profile, Stage::Response).unwrap().mttf_s.value.unwrap();
+    assert!((2.1..2.3).contains(&mttf), "{mttf}");
     let error = held(CycleCount { overruns: 90, certain: 60, ..CycleCount::default() }).unwrap_err().to_string();
     assert!(error.contains("90 cycles of loop fifo:80 took too long, of which single wakeups show 60"), "{error}");
 
+    // A shorter period than the one in which it wakes.
+    let shorter = loops(&path, Some(600_000)).unwrap().unwrap();
+    let said = &shorter.inputs[0].cautions[1];
+    assert!(said.starts_with("loop fifo:80 woke about every 1.00 ms, not every 600 us"), "{said}");
     // Another period than the recording's; none of its threads wakes once in that.
     let error = loops(&path, Some(7 * MS)).unwrap_err().to_string();
     assert!(error.contains("none of its threads wakes about once in 7.00 ms"), "{error}");

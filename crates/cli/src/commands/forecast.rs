@@ -16,6 +16,7 @@ const BUFFERING_MS: [u64; 14] = [1, 2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 
 pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Result<u8> {
     super::artifacts::check_page(arguments.html.as_ref())?;
     let mut question = question(arguments)?;
+    let mut counted = Vec::new();
     let inputs = match loops(arguments)? {
         None if arguments.period.is_some() && arguments.device.is_empty() => {
             let line = "--period is of a device (--device), or of a loop that was followed (record --pid, --tid, --comm, --follow)";
@@ -27,10 +28,12 @@ pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Resu
             question.devices = vec![loops.profile];
             // A loop has no buffers to spare.
             question.curve = None;
+            counted = loops.counted;
             loops.inputs
         }
     };
-    let answer = punctual_forecast::answer(&inputs, &question)?;
+    let mut answer = punctual_forecast::answer(&inputs, &question)?;
+    answer.verdict = counted.concat() + &answer.verdict;
     let again = again(&arguments.recordings);
     let asked = ForecastAsked {
         recordings: &arguments.recordings,
@@ -84,7 +87,7 @@ fn other_options(arguments: &ForecastArguments) -> String {
 
 /// The loops of other programs, where the recordings are of such with a period.
 fn loops(arguments: &ForecastArguments) -> anyhow::Result<Option<Loops>> {
-    let mut profiles: Vec<Option<Profile>> = Vec::new();
+    let (mut profiles, mut counted): (Vec<Option<Profile>>, Vec<String>) = (Vec::new(), Vec::new());
     let period = arguments.period.as_deref().map(parse_period).transpose().map_err(|error| Usage(error.to_string()))?;
     let inputs = gather(&arguments.recordings, |path| {
         let (recording, tail, seconds) = read(path)?;
@@ -97,6 +100,7 @@ fn loops(arguments: &ForecastArguments) -> anyhow::Result<Option<Loops>> {
         let cycles = recording.cycles(loops.profile.period_ns)?;
         let loops = loops.held_against(&cycles).with_context(|| path.display().to_string())?;
         profiles.push(Some(loops.profile));
+        counted.extend(loops.counted);
         Ok(with_run(&recording, loops.inputs))
     })?;
     let Some(profile) = profiles.iter().flatten().next().cloned() else { return Ok(None) };
@@ -121,7 +125,7 @@ fn loops(arguments: &ForecastArguments) -> anyhow::Result<Option<Loops>> {
         );
         return Err(Usage(line).into());
     }
-    Ok(Some(Loops { inputs, profile }))
+    Ok(Some(Loops { inputs, profile, counted }))
 }
 
 /// What recordings hold, one input for each measure and load; runs of the same follow one another.

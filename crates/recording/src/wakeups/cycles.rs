@@ -47,6 +47,12 @@ impl CycleCount {
         self.certain.max(self.overruns.saturating_sub(self.unseen).saturating_sub(self.ending))
     }
 
+    /// Periods that certainly began while the cycle before still ran: those without a wakeup, less the wakeups that nobody saw. A loop
+    /// that catches up overran in each of them, one that skips them once for each row of them.
+    pub fn began_within(&self) -> u64 {
+        self.not_woken.saturating_sub(self.unseen)
+    }
+
     fn take(&mut self, length_ns: u64, period_ns: u64) {
         self.cycles += 1;
         self.overruns += u64::from(length_ns > period_ns);

@@ -30,13 +30,17 @@ fn group_text(out: &mut String, group: &Group) {
     };
     let in_a_row = group.extremal_index.filter(|index| *index > 0.0).map(|index| 1.0 / index);
     let in_a_row = in_a_row.map_or_else(String::new, |late| format!(" of {late:.1} late wakeups on average"));
+    // More than are too long for a device, which its row counts.
+    let stalls = match group.stalls {
+        0 => "no stall".to_owned(),
+        stalls => format!("judged by its longest {}", counted(stalls, "stall")),
+    };
     let _ = writeln!(
         out,
-        "{} under {}: watched for {}{use_of}; {}{in_a_row}",
+        "{} under {}: watched for {}{use_of}; {stalls}{in_a_row}",
         group.measure,
         group.load,
         format_seconds(group.exposure_s),
-        counted(group.stalls, "stall")
     );
     for note in &group.notes {
         let _ = writeln!(out, "  {note}");
@@ -66,12 +70,13 @@ fn worst_text(out: &mut String, group: &Group) {
     indented(out, &heads, 0..0, group.worst.iter().map(worst_row));
     if let Some(worst) = group.worst.iter().find(|worst| worst.stage == Stage::Total).or(group.worst.first()) {
         let longest = worst.longest_ns.map_or("nothing".to_owned(), format_ns);
-        let _ = writeln!(
-            out,
-            "  The longest seen is {longest} ({}); longer ones come at most {} times an hour of use (95 %).",
-            worst.stage.name(),
-            times(worst.longer_per_hour)
-        );
+        // None came: a bound of many that might have is no bound.
+        let longer = if worst.longer_per_hour * group.use_s / 3_600.0 > MAX_MIGHT_HAVE_COME {
+            "how often longer ones come cannot be told".to_owned()
+        } else {
+            format!("longer ones come at most {} times an hour of use (95 %)", times(worst.longer_per_hour))
+        };
+        let _ = writeln!(out, "  The longest seen is {longest} ({}); {longer}.", worst.stage.name());
     }
 }
 
@@ -126,6 +131,9 @@ fn time_scales_text(out: &mut String, group: &Group) {
     });
     indented(out, &[], 0..0, rows);
 }
+
+/// Of so many longer ones, more than any that was seen, nobody wants to know.
+const MAX_MIGHT_HAVE_COME: f64 = 1_000.0;
 
 /// How often, with as many digits as tell anything.
 fn times(often: f64) -> String {

@@ -154,16 +154,19 @@ impl LoopCycles {
 /// Of periods that began without a wakeup, with a space before; empty if there are none.
 fn not_woken(rows: &[(&str, &CycleCount)]) -> String {
     let sum = |of: &dyn Fn(&CycleCount) -> u64| rows.iter().map(|(_, count)| of(count)).sum::<u64>();
-    let (without, unseen) = (sum(&|count| count.not_woken), sum(&|count| count.unseen.min(count.not_woken)));
+    let (without, within) = (sum(&|count| count.not_woken), sum(&CycleCount::began_within));
     if without == 0 {
         return String::new();
     }
     let periods = counted(sum(&|count| count.periods), "period");
-    if unseen >= without {
+    if within == 0 {
         return format!(" Of {periods} {} began without a wakeup that was seen.", grouped(without));
     }
-    let unseen = if unseen > 0 { format!(" ({} not seen)", counted(unseen, "wakeup")) } else { String::new() };
-    format!(" Of {periods} {} began without a wakeup{unseen}: the cycle before still ran.", grouped(without))
+    let unseen = match without - within {
+        0 => String::new(),
+        unseen => format!(" ({} more without a wakeup that was seen)", grouped(unseen)),
+    };
+    format!(" Of {periods} {} began within the cycle before{unseen}.", grouped(within))
 }
 
 /// The longest cycle, ns, where there was one.
@@ -242,8 +245,8 @@ mod tests {
         (arm.unseen, arm.certain, arm.periods, arm.not_woken) = (1, 1, 60_010, 12);
         assert_eq!(
             doubtful.verdict(),
-            "arm fifo:80 took longer than 1.00 ms in at least 2 of 59,998 cycles, the longest seen 2.31 ms. Of 60,010 periods 12 began without a \
-             wakeup (1 wakeup not seen): the cycle before still ran."
+            "arm fifo:80 took longer than 1.00 ms in at least 2 of 59,998 cycles, the longest seen 2.31 ms. Of 60,010 periods 11 began within \
+             the cycle before (1 more without a wakeup that was seen)."
         );
         let mut ended = over.clone();
         ended.by_name.get_mut("arm fifo:80").unwrap().ending = 1;
