@@ -146,6 +146,22 @@ fn a_module_that_breaks_is_one_line_and_leaves_no_guest() {
 }
 
 #[test]
+fn a_parameter_that_a_module_does_not_have_is_an_error() {
+    if let Some(reason) = missing() {
+        return skip("a_parameter_that_a_module_does_not_have", &reason);
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let (ended, answer, said) =
+        lab(directory.path(), "shipped,nosuch=5,period_us=500", &["6.12"], &["record", "-D", "100ms"]);
+    if has_no_headers(&said) {
+        return skip("a_parameter_that_a_module_does_not_have", &said);
+    }
+    let guest = &answer["systems"][0]["guests"][0];
+    assert_eq!((ended, guest["command_exit_code"].as_u64()), (1, Some(1)), "{said}");
+    assert!(guest["said"].to_string().contains("it has no parameter 'nosuch'"), "{said}");
+}
+
+#[test]
 fn what_is_no_module_is_refused_before_a_guest() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::create_dir(directory.path().join("empty")).unwrap();

@@ -52,7 +52,13 @@ pub(super) fn loaded(driver: &Driver, built: &Built) -> Loaded {
     let parameters: String = driver.parameters.iter().map(|parameter| format!(" {}", shell_word(parameter))).collect();
     let name = &built.name;
     // What the kernel says of it, but for that it is none of its own.
-    let of_kernel = format!("dmesg | grep -F {} | grep -v taint | tail -n 1", shell_word(&name.replace('-', "_")));
+    let called = name.replace('-', "_");
+    let of_kernel = format!("dmesg | grep -F {} | grep -v taint | tail -n 1", shell_word(&called));
+    // The kernel loads it all the same, with what it would have without.
+    let unknown = format!(
+        "dmesg | grep -F {} | sed \"s/.*unknown parameter '\\(.*\\)' ignored.*/\\1/\" | head -n 1",
+        shell_word(&format!("{called}: unknown parameter"))
+    );
     let script = format!(
         "insmod {PLACE}{parameters} >/tmp/.module 2>&1 &\n\
          loading=$!\n\
@@ -60,7 +66,9 @@ pub(super) fn loaded(driver: &Driver, built: &Built) -> Loaded {
          if kill -0 $loading 2>/dev/null; then\n\
          echo 'error: module {name}: it had not been loaded after {} s'; exit 1\n\
          fi\n\
-         wait $loading || {{ said=$({of_kernel}); echo \"error: module {name}: $(cat /tmp/.module)${{said:+ ($said)}}\"; exit 1; }}\n",
+         wait $loading || {{ said=$({of_kernel}); echo \"error: module {name}: $(cat /tmp/.module)${{said:+ ($said)}}\"; exit 1; }}\n\
+         unknown=$({unknown})\n\
+         [ -z \"$unknown\" ] || {{ echo \"error: module {name}: it has no parameter '$unknown'\"; exit 1; }}\n",
         PATIENCE / 10
     );
     Loaded { script, stamps: built.stamps.clone() }

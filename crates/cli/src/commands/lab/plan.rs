@@ -26,6 +26,8 @@ pub(super) struct Prepared {
     pub(super) kernels: Vec<Kernel>,
     pub(super) interrupted: Interrupted,
     pub(super) plan: LabPlan,
+    /// What must be known of what is measured.
+    pub(super) note: Option<String>,
 }
 
 /// Reads the words, takes the kernels and builds modules.
@@ -64,7 +66,14 @@ pub(super) fn prepare(
         jobs: jobs.map_or(cpus, |jobs| jobs as usize),
         directory: arguments.output.clone().unwrap_or_else(|| crate::commands::fresh_name("lab-", "")),
     };
-    Ok(Prepared { kernels, interrupted, plan })
+    let is_beside = |built: &&Built| built.stamps.is_none() && scenario.measures_own_threads;
+    let note = modules.first().filter(is_beside).map(|built| {
+        format!(
+            "module {} gives no stamps (punctual_module.h): what was measured are threads of punctual's own, beside it",
+            built.name
+        )
+    });
+    Ok(Prepared { kernels, interrupted, plan, note })
 }
 
 fn kernel(system: &System) -> anyhow::Result<Kernel> {

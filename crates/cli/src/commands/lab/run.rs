@@ -19,14 +19,16 @@ pub(super) fn run(arguments: &LabRunArguments, output: Output) -> anyhow::Result
     }
     told_apart(&arguments.kernel)?;
     let cells = cells(arguments.kernel.len(), &arguments.seeds.0, arguments.shard.unwrap_or(Shard::WHOLE));
-    let Prepared { kernels, interrupted, plan } = prepare(&arguments.kernel, cells, arguments.jobs, &arguments.guest)?;
+    let Prepared { kernels, interrupted, plan, note } =
+        prepare(&arguments.kernel, cells, arguments.jobs, &arguments.guest)?;
     let mut progress = StepProgress::new(arguments.guest.quiet, "guests");
     let ends = punctual_study::lab::run(&plan, &mut |now| {
         progress.count(&running(&plan, now), now.ended, now.all, now.elapsed);
         !interrupted.is_set()
     });
     progress.done();
-    let report = report(arguments, &plan, &kernels, ends?, interrupted.is_set())?;
+    let mut report = report(arguments, &plan, &kernels, ends?, interrupted.is_set())?;
+    report.notes.extend(note);
     let mut artifacts = Artifacts::default();
     let mut code = report.exit_code;
     if let Some(path) = &arguments.html {

@@ -14,6 +14,8 @@ pub(super) struct Scenario {
     pub(super) script: String,
     /// How much of a processor a guest with it may take, if nobody says.
     pub(super) limit: Duration,
+    /// Whether it measures threads of punctual's own.
+    pub(super) measures_own_threads: bool,
 }
 
 /// What a guest may take that records nothing; a boot takes a thirtieth of it.
@@ -48,12 +50,17 @@ pub(super) fn read(words: &[String], before: Option<&str>, module: Option<&Loade
     if matches!(command, Command::Lab(_)) {
         return Err(Usage("there is no lab in a lab: give one of punctual's other commands".to_owned()));
     }
+    let measures_own_threads = match &command {
+        Command::Record(record) => record.measures_threads_of_its_own(),
+        Command::Check(_) => true,
+        _ => false,
+    };
     let loading = module.map_or("", |module| &module.script);
     let before = before.map_or_else(String::new, |command| {
         format!("( {command}\n) || {{ code=$?; echo \"error: --before ended with $code\"; exit $code; }}\n")
     });
     let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
-    Ok(Scenario { script: format!("{loading}{before}punctual {}", words.join(" ")), limit })
+    Ok(Scenario { script: format!("{loading}{before}punctual {}", words.join(" ")), limit, measures_own_threads })
 }
 
 fn parsed(words: &[String]) -> Result<Command, Usage> {
@@ -105,6 +112,9 @@ mod tests {
         );
         assert!(!with("record --comm driver -D 1s").unwrap().contains("--stamps"));
         assert!(!with("check -D 1s").unwrap().contains("--stamps"));
+        for (text, own) in [("check -D 1s", true), ("record -D 1s", true), ("record --comm a -D 1s", false)] {
+            assert_eq!(of(text).unwrap().measures_own_threads, own, "{text}");
+        }
         let refused = with("record -p 90").err().map(|error| error.0).unwrap_or_default();
         assert!(refused.contains("--stamps") && refused.lines().count() == 1, "{refused}");
     }
