@@ -3,6 +3,7 @@
 mod support;
 
 use punctual_recording::*;
+use serde_json::Value;
 use std::path::Path;
 use support::{code, json, run, stderr, stdout};
 
@@ -160,6 +161,22 @@ fn a_key_that_is_slower_is_said_where_its_kind_is_not() {
     assert!(verdict.starts_with("No kind of input differs"), "{verdict}");
     assert!(verdict.contains("; but by itself key a is slower: ") && !verdict.contains("key b"), "{verdict}");
     assert!(verdict.contains("because of input or output: vda"), "{verdict}");
+}
+
+#[test]
+fn a_program_that_a_signal_ended_is_said_before_all_else() {
+    let directory = tempfile::tempdir().unwrap();
+    write_in_turn(directory.path(), 3, [0, 0]);
+    for run in 0..3 {
+        let place = directory.path().join(format!("after/{run}.punctual/interactions.json"));
+        let mut summary: Value = serde_json::from_str(&std::fs::read_to_string(&place).unwrap()).unwrap();
+        (summary["ended_early"], summary["not_put_in"], summary["exit_code"]) = (true.into(), 33.into(), Value::Null);
+        std::fs::write(&place, summary.to_string()).unwrap();
+    }
+    let found = json(&run(directory.path(), &["compare", "before", "after", "--json"]));
+    let verdict = found["verdict"].as_str().unwrap();
+    let first = "B was ended by a signal in 3 of 3 runs, with 99 inputs not put in. ";
+    assert!(verdict.starts_with(first), "{verdict}");
 }
 
 #[test]

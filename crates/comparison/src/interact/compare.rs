@@ -42,6 +42,10 @@ pub struct InputSummary {
     pub lasted_ns: u64,
     /// How long inputs were waited for, ns.
     pub waited_ns: u64,
+    /// Runs in which a signal ended the program before the script was through.
+    pub ended_by_signal: u64,
+    /// Inputs of the script that were not put in, for that or another reason.
+    pub not_put_in: u64,
 }
 
 /// What B is beside A, by all kinds of input.

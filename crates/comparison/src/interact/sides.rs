@@ -57,6 +57,8 @@ pub(super) fn summary(side: &InputSide) -> InputSummary {
         seen: sum(&|run| of_kinds(run, &|own| own.seen)),
         lasted_ns: sum(&|run| run.lasted_ns),
         waited_ns: sum(&|run| run.waited_ns),
+        ended_by_signal: sum(&|run| u64::from(run.summary.ended_early && run.summary.exit_code.is_none())),
+        not_put_in: sum(&|run| run.summary.not_put_in),
     }
 }
 

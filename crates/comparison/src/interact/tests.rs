@@ -157,6 +157,7 @@ fn a_program_that_a_signal_ended_is_said() {
     ] {
         assert!(found.notes.iter().any(|own| own == note), "{:?}", found.notes);
     }
+    assert_eq!((found.a.ended_by_signal, found.b.ended_by_signal, found.b.not_put_in), (0, 2, 21));
 }
 
 proptest! {

@@ -30,7 +30,7 @@ const WIDE: f64 = 2.0;
 
 /// The verdict. *Worse* and *better* stand in it only of systems.
 pub(super) fn verdict(comparison: &InputComparison) -> String {
-    let mut words = beginning(comparison).to_owned();
+    let mut words = died(comparison) + beginning(comparison);
     let different: Vec<&GroupComparison> = comparison.different().collect();
     if !comparison.has_limits() {
         words += &what_they_had(comparison);
@@ -48,6 +48,20 @@ pub(super) fn verdict(comparison: &InputComparison) -> String {
         words += &format!(" {wanting}");
     }
     words
+}
+
+/// That a signal ended a program, with a space behind: what it took until then is no praise of it.
+fn died(comparison: &InputComparison) -> String {
+    let sides = [("A", &comparison.a), ("B", &comparison.b)];
+    let died = sides.iter().filter(|(_, side)| side.ended_by_signal > 0).map(|(label, side)| {
+        let of = counted(side.runs as u64, "run");
+        let rest = match side.not_put_in {
+            0 => String::new(),
+            inputs => format!(", with {} not put in", counted(inputs, "input")),
+        };
+        format!("{label} was ended by a signal in {} of {of}{rest}. ", side.ended_by_signal)
+    });
+    died.collect()
 }
 
 fn beginning(comparison: &InputComparison) -> &'static str {
