@@ -265,6 +265,27 @@ fn a_loop_that_was_followed_is_held_to_its_period() {
     let verdict = answer(&inputs, &question).unwrap().verdict;
     assert_eq!(verdict, "a cycle of loop fifo:80 takes longer than 1.00 ms about every 1.0 s");
 
+    // A shorter period than the one in which it wakes.
+    let shorter = loops(&path, Some(600_000)).unwrap().unwrap();
+    let said = &shorter.inputs[0].cautions[1];
+    assert!(said.starts_with("loop fifo:80 woke about every 1.00 ms, not every 600 us"), "{said}");
+    // Another period than the recording's; none of its threads wakes once in that.
+    let error = loops(&path, Some(7 * MS)).unwrap_err().to_string();
+    assert!(error.contains("none of its threads wakes about once in 7.00 ms"), "{error}");
+    // Without a period, and of periodic threads, there are no loops.
+    let unknown = directory.path().join("b.punctual");
+    write_loop(&unknown, None);
+    assert!(loops(&unknown, None).unwrap().is_none() && loops(&unknown, Some(MS)).unwrap().is_some());
+    let own = directory.path().join("c.punctual");
+    write(&own, 12, 0, true);
+    assert!(loops(&own, Some(MS)).unwrap().is_none());
+}
+
+#[test]
+fn a_loop_that_was_followed_is_held_against_its_cycles() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.punctual");
+    write_loop(&path, Some(MS));
     // Held against whole cycles: those that a single wakeup shows, periods without a wakeup, and those that no wakeup shows.
     let held = |count: CycleCount| {
         let cycles = BTreeMap::from([(
@@ -305,19 +326,4 @@ fn a_loop_that_was_followed_is_held_to_its_period() {
     assert!((2.1..2.3).contains(&mttf), "{mttf}");
     let error = held(CycleCount { overruns: 90, certain: 60, ..CycleCount::default() }).unwrap_err().to_string();
     assert!(error.contains("90 cycles of loop fifo:80 took too long, of which single wakeups show 60"), "{error}");
-
-    // A shorter period than the one in which it wakes.
-    let shorter = loops(&path, Some(600_000)).unwrap().unwrap();
-    let said = &shorter.inputs[0].cautions[1];
-    assert!(said.starts_with("loop fifo:80 woke about every 1.00 ms, not every 600 us"), "{said}");
-    // Another period than the recording's; none of its threads wakes once in that.
-    let error = loops(&path, Some(7 * MS)).unwrap_err().to_string();
-    assert!(error.contains("none of its threads wakes about once in 7.00 ms"), "{error}");
-    // Without a period, and of periodic threads, there are no loops.
-    let unknown = directory.path().join("b.punctual");
-    write_loop(&unknown, None);
-    assert!(loops(&unknown, None).unwrap().is_none() && loops(&unknown, Some(MS)).unwrap().is_some());
-    let own = directory.path().join("c.punctual");
-    write(&own, 12, 0, true);
-    assert!(loops(&own, Some(MS)).unwrap().is_none());
 }
