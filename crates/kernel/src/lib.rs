@@ -35,6 +35,7 @@ pub mod cpu_times;
 pub mod cpus;
 pub mod ending;
 pub mod features;
+mod function_addresses;
 pub mod guard;
 pub mod hold;
 pub mod host;
@@ -62,6 +63,7 @@ pub mod verifier;
 pub mod watchdog;
 
 pub use bpf_words::{listen, said};
+pub use function_addresses::function_addresses;
 pub use missing::{Missing, is_older_than};
 pub use thread_number::number_in_kernel;
 pub use trial::{Found, Trial};

@@ -97,6 +97,16 @@ struct ring {
 	struct open_handlers open;
 };
 
+/* Functions of the kernel that timers and calls between CPUs are known by. */
+enum known_function {
+	BPF_TIMER_FUNCTION,
+	SAMPLING_CLOCK_FUNCTION,
+	QUOTA_PERIOD_FUNCTION,
+	QUOTA_SLACK_FUNCTION,
+	WAKING_FROM_AFAR_FUNCTION,
+	SINGLE_CALL_FUNCTION,
+};
+
 struct recorder_configuration {
 	/* From the run queue to per-CPU variables of the same CPU, bytes; 0: not known. */
 	__s64 steal_offset;
@@ -115,6 +125,8 @@ struct recorder_configuration {
 	__u64 requests_tell_queue;
 	/* Whether each waking tells what the two threads had called the kernel for, not only those out of a sleep for a lock. */
 	__u64 waits_wanted;
+	/* Where these functions lie, by `enum known_function`; 0: not known. */
+	__u64 functions[6];
 };
 
 struct {
@@ -208,6 +220,12 @@ struct perf_event {
 };
 
 #pragma clang attribute pop
+
+/* Whether this is that function, where it is known where that lies. */
+static __always_inline bool is_function(__u64 function, enum known_function known)
+{
+	return function && function == recorder_configuration.functions[known];
+}
 
 /* A word of per-CPU memory; 0 where its place is not known. */
 static __always_inline __u64 read_word(__s64 offset)

@@ -195,11 +195,20 @@ static __always_inline __u64 count_up(__u64 *word)
 /* No thread has the id in its upper half. */
 #define GONE (~0ULL)
 
+/* What timers of threads call: whose addresses stand in the configuration. */
+enum timer_function {
+	CALLS_SLEEPER,
+	CALLS_TIMERFD,
+	CALLS_POSIX_TIMER,
+	CALLS_INTERVAL_TIMER,
+};
+
 struct follow_configuration {
 	struct nesting_place nesting;
 	__u64 names_wanted;	/* whether renames are told */
 	__u64 switch_tells_state;	/* see `left_state` */
 	__u64 places_wanted;	/* whether records tell where a thread waits */
+	__u64 timers[4];	/* by `enum timer_function`; 0: not known */
 	/* Whoever takes this name is followed with all it starts; empty: nobody. */
 	char mark[NAME_SIZE];
 };

@@ -7,11 +7,6 @@
 #include "groups.h"
 #include "wakes.h"
 
-extern const void hrtimer_wakeup __ksym;
-extern const void timerfd_tmrproc __ksym __weak;
-extern const void posix_timer_fn __ksym __weak;
-extern const void it_real_fn __ksym __weak;
-
 #define TASK_DEAD 0x80
 /* A waking that comes so shortly before its thread is seen to block belongs to that block: its waker was faster. */
 #define FASTER_NS 20000
@@ -154,20 +149,22 @@ int BPF_PROG(timer_begins, struct hrtimer *timer)
 	struct hrtimer___based *based = (void *)timer;
 	struct context *context;
 	__u32 use, thread = 0;
-	void *function = timer->function;
+	__u64 function = (__u64)timer->function;
 
-	if (function == &hrtimer_wakeup) {
+	if (!function)
+		return 0;
+	if (function == follow_configuration.timers[CALLS_SLEEPER]) {
 		struct task_struct *task = READ_AS(timer, struct hrtimer_sleeper, task);
 
 		thread = READ_AS(task, struct task_struct, pid);
 		if (!find_followed(thread))
 			return 0;
 		use = TIMER_SLEEP;
-	} else if (function == &timerfd_tmrproc) {
+	} else if (function == follow_configuration.timers[CALLS_TIMERFD]) {
 		use = TIMER_FD;
-	} else if (function == &posix_timer_fn) {
+	} else if (function == follow_configuration.timers[CALLS_POSIX_TIMER]) {
 		use = TIMER_POSIX;
-	} else if (function == &it_real_fn) {
+	} else if (function == follow_configuration.timers[CALLS_INTERVAL_TIMER]) {
 		use = TIMER_INTERVAL;
 	} else {
 		return 0;

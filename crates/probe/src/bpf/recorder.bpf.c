@@ -41,11 +41,6 @@
 /* Timers of one interrupt expire within this; its interrupted stack is taken once. */
 #define ONE_INTERRUPT_NS 20000
 
-extern const void bpf_timer_cb __ksym __weak;
-extern const void perf_swevent_hrtimer __ksym __weak;
-extern const void sched_cfs_period_timer __ksym __weak;
-extern const void sched_cfs_slack_timer __ksym __weak;
-
 #ifdef WITHOUT_GROUPS
 #define GROUP_OF(task) 0
 #define note_if_out_of_quota(task)
@@ -266,13 +261,13 @@ static __always_inline __u64 function_of(struct hrtimer *timer)
 	__u64 function = (__u64)timer->function, inner = 0;
 	void *outer, *program;
 
-	if (function && function == (__u64)&bpf_timer_cb && bpf_core_field_exists(((struct bpf_hrtimer *)0)->timer)) {
+	if (is_function(function, BPF_TIMER_FUNCTION) && bpf_core_field_exists(((struct bpf_hrtimer *)0)->timer)) {
 		outer = (void *)(__u64)timer - bpf_core_field_offset(struct bpf_hrtimer, timer);
 		if (bpf_core_field_exists(((struct bpf_hrtimer *)0)->cb.callback_fn))
 			inner = (__u64)READ_AS(outer, struct bpf_hrtimer, cb.callback_fn);
 		else if (bpf_core_field_exists(((struct bpf_hrtimer___flat *)0)->callback_fn))
 			inner = (__u64)READ_AS(outer, struct bpf_hrtimer___flat, callback_fn);
-	} else if (function && function == (__u64)&perf_swevent_hrtimer) {
+	} else if (is_function(function, SAMPLING_CLOCK_FUNCTION)) {
 		outer = (void *)(__u64)timer - bpf_core_field_offset(struct perf_event, hw.hrtimer);
 		program = READ_AS(outer, struct perf_event, prog);
 		if (program)
@@ -333,9 +328,9 @@ int BPF_PROG(timer_ends, struct hrtimer *timer)
 #ifndef WITHOUT_GROUPS
 	__u64 function = (__u64)timer->function;
 
-	if (bpf_core_field_exists(struct task_group, cfs_bandwidth) && function &&
-	    (function == (__u64)&sched_cfs_period_timer || function == (__u64)&sched_cfs_slack_timer))
-		note_refill(timer, function == (__u64)&sched_cfs_slack_timer);
+	if (bpf_core_field_exists(struct task_group, cfs_bandwidth) &&
+	    (is_function(function, QUOTA_PERIOD_FUNCTION) || is_function(function, QUOTA_SLACK_FUNCTION)))
+		note_refill(timer, is_function(function, QUOTA_SLACK_FUNCTION));
 #endif
 	if (ring)
 		note_end(ring, TIMER_END, inside, &ring->open.timer[inside], ring->open.timer_function[inside]);

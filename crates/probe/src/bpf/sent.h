@@ -11,13 +11,10 @@
 
 #include "event_ring.h"
 
-extern const void sched_ttwu_pending __ksym __weak;
-extern const void generic_smp_call_function_single_interrupt __ksym __weak;
-
 /* Wakings from afar come this way too: they have an event of their own. */
 static __always_inline bool is_waking(__u64 function)
 {
-	return function == (__u64)&sched_ttwu_pending;
+	return is_function(function, WAKING_FROM_AFAR_FUNCTION);
 }
 
 SEC("?raw_tp/csd_queue_cpu")
@@ -49,7 +46,7 @@ int BPF_PROG(interrupt_sent, __u64 cpu, __u64 site, __u64 callback)
 {
 	if (!callback)
 		return note_named(INTERRUPT_SENT, cpu, RESCHEDULE);
-	if (callback == (__u64)&generic_smp_call_function_single_interrupt)
+	if (is_function(callback, SINGLE_CALL_FUNCTION))
 		return note_named(INTERRUPT_SENT, cpu, CALL_FUNCTION_SINGLE);
 	return 0;
 }

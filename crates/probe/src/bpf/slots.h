@@ -48,6 +48,9 @@ struct shared {
 struct configuration {
 	/* From the run queue to the host's steal counter of the same CPU, bytes; 0: not known. */
 	__s64 steal_offset;
+	/* Where the functions lie that the threads' timers call; 0 where the kernel hides that from this user. */
+	__u64 hrtimer_wakeup;
+	__u64 timerfd_tmrproc;
 };
 
 struct shared shared;

@@ -7,8 +7,6 @@
 #include "slots.h"
 #include "states.h"
 
-extern const void timerfd_tmrproc __ksym;
-
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, MAX_TASKS);
@@ -91,7 +89,7 @@ int BPF_PROG(timer_armed, struct hrtimer *timer)
 	__u64 key = (__u64)timer;
 	struct slot *slot = find_slot((__u32)bpf_get_current_pid_tgid(), &number);
 
-	if (!slot || timer->function != &timerfd_tmrproc)
+	if (!slot || (__u64)timer->function != configuration.timerfd_tmrproc)
 		return 0;
 	if (slot->timer != key)
 		bpf_map_update_elem(&timers, &key, &number, BPF_ANY);
@@ -106,7 +104,7 @@ int BPF_PROG(interrupt, struct hrtimer *timer)
 	__u32 *number;
 	struct slot *slot;
 
-	if (timer->function != &timerfd_tmrproc)
+	if ((__u64)timer->function != configuration.timerfd_tmrproc)
 		return 0;
 	now = bpf_ktime_get_ns();
 	number = bpf_map_lookup_elem(&timers, &key);

@@ -2,9 +2,6 @@
 /* Follows a thread that sleeps in clock_nanosleep: timer interrupt -> wake -> switch. */
 #include "slots.h"
 
-/* 0 where the kernel hides from this user where its functions lie. */
-extern const void hrtimer_wakeup __ksym __weak;
-
 static __always_inline bool is_for_current(struct hrtimer *timer)
 {
 	return (__u64)READ_AS(timer, struct hrtimer_sleeper, task) == bpf_get_current_task();
@@ -22,7 +19,7 @@ int BPF_PROG(timer_armed, struct hrtimer *timer)
 	 * Other timers are armed in the thread's context too, its scheduler's for one. Where the function's address is
 	 * hidden, the timer that wakes this thread is known by what stands behind it: the thread.
 	 */
-	if (&hrtimer_wakeup ? timer->function != &hrtimer_wakeup : !is_for_current(timer))
+	if (configuration.hrtimer_wakeup ? (__u64)timer->function != configuration.hrtimer_wakeup : !is_for_current(timer))
 		return 0;
 	begin_wakeup(slot, number, timer);
 	return 0;
@@ -36,7 +33,7 @@ int BPF_PROG(timer_expired, struct hrtimer *timer)
 	struct slot *slot;
 	struct task_struct *task;
 
-	if (&hrtimer_wakeup && timer->function != &hrtimer_wakeup)
+	if (configuration.hrtimer_wakeup && (__u64)timer->function != configuration.hrtimer_wakeup)
 		return 0;
 	now = bpf_ktime_get_ns();
 	task = READ_AS(timer, struct hrtimer_sleeper, task);

@@ -146,6 +146,8 @@ pub(crate) struct Configuration {
     pub(crate) names_wanted: u64,
     pub(crate) switch_tells_state: u64,
     pub(crate) places_wanted: u64,
+    /// Where the functions lie that timers of threads call, by `enum timer_function`; 0: not known.
+    pub(crate) timers: [u64; 4],
     pub(crate) mark: [u8; NAME_SIZE],
 }
 
@@ -157,6 +159,7 @@ impl Configuration {
             &self.names_wanted.to_ne_bytes(),
             &self.switch_tells_state.to_ne_bytes(),
             &self.places_wanted.to_ne_bytes(),
+            self.timers.map(u64::to_ne_bytes).as_flattened(),
             &self.mark,
         ]
         .concat()
@@ -353,8 +356,9 @@ impl Rings {
         self.memory.at::<Records>(cpu * size_of::<Records>(), 1).as_ptr()
     }
 
-    /// Takes everything out of the rings. Only one thread may do so at a time.
-    pub(crate) fn take(&self, into: &mut Vec<Record>) {
+    /// Takes everything out of the rings; how much came of the one that brought most. Only one thread may do so at a time.
+    pub(crate) fn take(&self, into: &mut Vec<Record>) -> u64 {
+        let mut most = 0;
         for cpu in 0..self.cpus {
             let ring = self.ring(cpu);
             // SAFETY: `at` checked that the ring lies within the mapping; a whole word, which only programs write.
@@ -363,6 +367,7 @@ impl Rings {
             let read = unsafe { AtomicU64::from_ptr(&raw mut (*ring).read) };
             let end = head.load(Ordering::Acquire);
             let begin = read.load(Ordering::Relaxed);
+            most = most.max(end - begin);
             into.reserve((end - begin) as usize);
             for position in begin..end {
                 // SAFETY: taken modulo the size; the programs do not write over records before `read` says so.
@@ -370,6 +375,7 @@ impl Rings {
             }
             read.store(end, Ordering::Release);
         }
+        most
     }
 
     /// Records for which there was no room.
@@ -491,7 +497,16 @@ mod tests {
         check!("records", Records, records, head, lost, pads, read, more_pads);
         check!("rename", Rename, sequence, tid, process, name);
         check!("threads", Threads, followed, index, contexts, renames, renamed, next, alive, without_room, pads);
-        check!("follow_configuration", Configuration, nesting, names_wanted, switch_tells_state, places_wanted, mark);
+        check!(
+            "follow_configuration",
+            Configuration,
+            nesting,
+            names_wanted,
+            switch_tells_state,
+            places_wanted,
+            timers,
+            mark
+        );
         assert_eq!(size_of::<Record>(), 128);
         for section in [".bss", ".rodata"] {
             assert_eq!(variable_offsets(&btf, section), [0], "{section}");

@@ -6,7 +6,7 @@ use crate::recorder::programs::switch_tells_state;
 use crate::shared::left_out;
 use crate::shared::namespaces::refuse_namespaces;
 use punctual_kernel::bpf::LoadedObject;
-use punctual_kernel::{Refused, limits, per_cpu};
+use punctual_kernel::{Refused, function_addresses, limits, per_cpu};
 
 pub(super) const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/foreign.bpf.o"));
 /// The same for kernels before 5.12.
@@ -20,6 +20,9 @@ const RACES: &str = "a thread that begins at the same instant as another one on 
 
 const DOING: &str = "following other programs' threads";
 
+/// What timers of threads call, in the order of `enum timer_function`.
+const TIMER_FUNCTIONS: [&str; 4] = ["hrtimer_wakeup", "timerfd_tmrproc", "posix_timer_fn", "it_real_fn"];
+
 /// Loads the programs, without attaching them yet; how many CPUs they are for, and what they do not see on this kernel.
 fn load(selection: &Selection, with_places: bool) -> Result<(LoadedObject, usize, Vec<String>), Refused> {
     refuse_namespaces(DOING)?;
@@ -32,6 +35,7 @@ fn load(selection: &Selection, with_places: bool) -> Result<(LoadedObject, usize
         names_wanted: u64::from(selection.by_name()),
         switch_tells_state: u64::from(switch_tells_state()),
         places_wanted: u64::from(with_places),
+        timers: function_addresses(TIMER_FUNCTIONS),
         mark: [0; NAME_SIZE],
     };
     if selection.command {

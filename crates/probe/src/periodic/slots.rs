@@ -28,6 +28,16 @@ pub(crate) struct Slot {
 #[repr(C)]
 pub(crate) struct Configuration {
     pub(crate) steal_offset: i64,
+    pub(crate) hrtimer_wakeup: u64,
+    pub(crate) timerfd_tmrproc: u64,
+}
+
+impl Configuration {
+    /// As the programs' read-only data.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let functions = [self.hrtimer_wakeup, self.timerfd_tmrproc].map(u64::to_ne_bytes);
+        [self.steal_offset.to_ne_bytes(), functions[0], functions[1]].concat()
+    }
 }
 
 /// `struct private` of `bpf/slots.h`.
@@ -149,7 +159,10 @@ mod tests {
                 layout_of!(CallbackCounts, queued, ran, elsewhere, refused, error)
             );
 
-            assert_eq!(record_layout(&btf, "configuration"), layout_of!(Configuration, steal_offset));
+            assert_eq!(
+                record_layout(&btf, "configuration"),
+                layout_of!(Configuration, steal_offset, hrtimer_wakeup, timerfd_tmrproc)
+            );
 
             // The mapped table begins where the globals do, and nothing stands beside it.
             for section in [".bss", ".rodata"] {

@@ -7,7 +7,7 @@ use crate::shared::plan::Via;
 use punctual_kernel::bpf::LoadedObject;
 use punctual_kernel::callbacks::CallbackCounts;
 use punctual_kernel::features::{CALLED_PROGRAMS, Feature, TIMERS, explain};
-use punctual_kernel::{Refused, clock, host, limits, per_cpu};
+use punctual_kernel::{Refused, clock, function_addresses, host, limits, per_cpu};
 
 /// The compiled BPF programs, carried in the binary.
 pub fn object_bytes(via: Via) -> &'static [u8] {
@@ -46,8 +46,17 @@ impl StageTracer {
             return Err(Refused::because("following a softirq callback", limits::ADDRESSES_HIDDEN));
         }
         let steal_offset = per_cpu::places().steal;
-        let configuration = Configuration { steal_offset: steal_offset.unwrap_or(0) };
-        let object = LoadedObject::load(via.name(), object_bytes(via), Some(&configuration.steal_offset.to_ne_bytes()))
+        let function = match via {
+            Via::Timer => "hrtimer_wakeup",
+            Via::Softirq => "timerfd_tmrproc",
+        };
+        let [address] = function_addresses([function]);
+        let configuration = Configuration {
+            steal_offset: steal_offset.unwrap_or(0),
+            hrtimer_wakeup: if via == Via::Timer { address } else { 0 },
+            timerfd_tmrproc: if via == Via::Softirq { address } else { 0 },
+        };
+        let object = LoadedObject::load(via.name(), object_bytes(via), Some(&configuration.bytes()))
             .map_err(|refused| explain(refused, StageTracer::needed(via)))?;
         let table = SlotTable::new(object.shared_globals()?);
         Ok(StageTracer { object, table, steal_known: steal_offset.is_some() })

@@ -11,7 +11,7 @@ use punctual_kernel::bpf::{
     LoadedObject, enable_run_time_statistics, kernel_record_has, run_statistics, tracepoint_arguments,
 };
 use punctual_kernel::per_cpu::{self, NESTING_BLIND, Places};
-use punctual_kernel::{Refused, bpf_programs, clock, cpus, host, performance_event};
+use punctual_kernel::{Refused, bpf_programs, clock, cpus, function_addresses, host, performance_event};
 use punctual_recording::{HandlerSum, Stage};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -257,6 +257,16 @@ impl FlightRecorder {
     }
 }
 
+/// In the order of `enum known_function`.
+const FUNCTIONS: [&str; 6] = [
+    "bpf_timer_cb",
+    "perf_swevent_hrtimer",
+    "sched_cfs_period_timer",
+    "sched_cfs_slack_timer",
+    "sched_ttwu_pending",
+    "generic_smp_call_function_single_interrupt",
+];
+
 /// What the programs have to know of this kernel. A timer later than `late_ns` has its interrupted stack taken; with `waits`
 /// each waking tells what the two threads had called the kernel for.
 pub(crate) fn configuration(doing: &str, late_ns: u64, waits: bool) -> Result<(Vec<u8>, Places), Refused> {
@@ -280,6 +290,7 @@ pub(crate) fn configuration(doing: &str, late_ns: u64, waits: bool) -> Result<(V
     for word in [late_ns, told[0], told[1], groups_of_controller, cpus, requests_tell_queue, waits] {
         configuration.extend_from_slice(&word.to_ne_bytes());
     }
+    configuration.extend_from_slice(function_addresses(FUNCTIONS).map(u64::to_ne_bytes).as_flattened());
     Ok((configuration, places))
 }
 

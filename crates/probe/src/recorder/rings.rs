@@ -143,7 +143,7 @@ mod tests {
         let btf = Btf::from_raw("recorder", OBJECT).unwrap().unwrap();
         let (size, configuration) = record_layout(&btf, "recorder_configuration");
         let offsets: Vec<usize> = configuration.iter().map(|(_, offset)| *offset).collect();
-        assert_eq!((size, offsets), (96, vec![0, 8, 16, 40, 48, 56, 64, 72, 80, 88]));
+        assert_eq!((size, offsets), (144, vec![0, 8, 16, 40, 48, 56, 64, 72, 80, 88, 96]));
         assert_eq!(record_layout(&btf, "nesting_place").0, size_of::<punctual_kernel::per_cpu::NestingPlace>());
         assert_eq!(variable_offsets(&btf, ".rodata"), [0]);
     }
