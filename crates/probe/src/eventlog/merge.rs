@@ -13,6 +13,9 @@ pub(super) struct Noted {
     pub(super) text: Option<Box<str>>,
 }
 
+/// Room for more than this is given back, where so much is not needed any more.
+pub(super) const MAX_SPARE: usize = 1 << 15;
+
 /// Keeps what may still be preceded by something that has not come.
 #[derive(Default)]
 pub(super) struct Merger {
@@ -20,12 +23,12 @@ pub(super) struct Merger {
 }
 
 impl Merger {
-    pub(super) fn add(&mut self, noted: Vec<Noted>) {
-        if self.pending.is_empty() {
-            self.pending = noted;
-        } else {
-            self.pending.extend(noted);
+    /// Takes them in, and leaves the room that they had.
+    pub(super) fn add(&mut self, noted: &mut Vec<Noted>) {
+        if self.pending.capacity() > MAX_SPARE && self.pending.len() < MAX_SPARE / 2 {
+            self.pending.shrink_to(MAX_SPARE);
         }
+        self.pending.append(noted);
     }
 
     /// Everything up to a time has come: hands that on in order. Of equal times, what came first goes first.
@@ -75,7 +78,7 @@ pub(super) mod tests {
                 let mut batch: Vec<Noted> = times[taken..end].iter().map(|&(at, cpu)| noted(at, cpu)).collect();
                 batch.sort_by_key(|noted| noted.event.cpu);
                 taken = end;
-                merger.add(batch);
+                merger.add(&mut batch);
                 out.extend(merger.ready(reached).map(|noted| noted.event.at_ns));
             }
             let all: Vec<u64> = times.iter().map(|(at, _)| *at).collect();

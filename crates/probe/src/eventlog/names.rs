@@ -4,6 +4,7 @@ use super::merge::Noted;
 use crate::followed::shown;
 use crate::recorder::symbols::KernelSymbols;
 use crate::shared::names::before_zero;
+use crate::shared::recent::Recent;
 use punctual_kernel::clock;
 use punctual_recording::{EventKind, LoggedThread, MAX_LOGGED_THREADS, Softirq, Vector, printable};
 use std::collections::HashMap;
@@ -19,7 +20,10 @@ const MAX_NAMES: usize = 1 << 17;
 pub(super) struct Names {
     /// Each text once.
     texts: HashMap<[u8; 16], Arc<str>>,
+    recent_texts: Recent<[u8; 16], Arc<str>>,
     threads: HashMap<u32, Arc<str>>,
+    /// What `threads` holds of those that were heard of last.
+    recent_threads: Recent<u32, Arc<str>>,
     handlers: HashMap<u64, Arc<str>>,
     functions: HashMap<u64, Arc<str>>,
     symbols: Option<(KernelSymbols, Instant)>,
@@ -39,7 +43,9 @@ impl Names {
         let are_numbered_alike = !clock::in_pid_namespace();
         let mut names = Names {
             texts: HashMap::new(),
+            recent_texts: Recent::default(),
             threads: HashMap::from([(0, Arc::from("idle"))]),
+            recent_threads: Recent::default(),
             handlers: HashMap::new(),
             functions: HashMap::new(),
             symbols: None,
@@ -66,18 +72,23 @@ impl Names {
         // A name may be any bytes.
         let text = std::fs::read(format!("/proc/{tid}/comm")).ok()?;
         let name: Arc<str> = printable(String::from_utf8_lossy(&text).trim_end_matches('\n')).into();
-        self.threads.insert(tid, Arc::clone(&name));
+        self.rename(tid, &name);
         Some(name)
     }
 
     fn text(&mut self, comm: &[u8; 16]) -> Arc<str> {
+        if let Some(text) = self.recent_texts.get(comm) {
+            return Arc::clone(text);
+        }
         let text = before_zero(comm);
         let mut key = [0; 16];
         key[..text.len()].copy_from_slice(text);
         if self.texts.len() > MAX_NAMES {
             self.texts.clear();
         }
-        Arc::clone(self.texts.entry(key).or_insert_with(|| shown(&key).into()))
+        let text = Arc::clone(self.texts.entry(key).or_insert_with(|| shown(&key).into()));
+        self.recent_texts.put(*comm, Arc::clone(&text));
+        text
     }
 
     fn fixed(&mut self, text: &'static str) -> Arc<str> {
@@ -106,16 +117,25 @@ impl Names {
     }
 
     fn thread(&mut self, tid: u32) -> Arc<str> {
-        match self.threads.get(&tid) {
-            Some(name) => Arc::clone(name),
-            None => self.fixed(""),
+        self.known(tid).unwrap_or_else(|| self.fixed(""))
+    }
+
+    /// A thread's name, where it was heard of.
+    fn known(&mut self, tid: u32) -> Option<Arc<str>> {
+        if let Some(name) = self.recent_threads.get(&tid) {
+            return Some(Arc::clone(name));
         }
+        let name = Arc::clone(self.threads.get(&tid)?);
+        self.recent_threads.put(tid, Arc::clone(&name));
+        Some(name)
     }
 
     fn rename(&mut self, tid: u32, name: &Arc<str>) {
         // The idle thread of each CPU has a name of its own and the number 0.
-        if tid != 0 {
+        let is_the_same = self.recent_threads.get(&tid).is_some_and(|known| Arc::ptr_eq(known, name));
+        if tid != 0 && !is_the_same {
             self.threads.insert(tid, Arc::clone(name));
+            self.recent_threads.put(tid, Arc::clone(name));
         }
     }
 
@@ -125,7 +145,7 @@ impl Names {
             *self = Names { symbols: self.symbols.take(), ..Names::new() };
         }
         let event = &noted.event;
-        let own = self.threads.get(&event.tid).cloned();
+        let own = self.known(event.tid);
         let other = event.value as u32;
         let name = match event.kind {
             EventKind::Switch | EventKind::ProcessFork | EventKind::Rename if other == 0 => self.thread(0),

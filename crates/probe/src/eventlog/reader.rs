@@ -9,11 +9,15 @@ use punctual_recording::episode::{Event, EventKind};
 use punctual_recording::printable;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{SyncSender, TrySendError};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError};
 use std::time::Duration;
 
-/// The rings are emptied this often.
+/// The rings are emptied this often where much comes, and where programs may put marks, whose memory is smaller.
 const ROUND: Duration = Duration::from_millis(5);
+/// And this often where little comes: a ring that was filled by this much at most in such a time is not full after the next,
+/// even if sixteen times as much comes.
+const QUIET_ROUND: Duration = Duration::from_millis(20);
+const LITTLE: usize = 4096;
 /// What was read is handed on this often, or when it is much.
 const HAND_ON_NS: u64 = 50_000_000;
 const MUCH: usize = 16_384;
@@ -47,6 +51,8 @@ pub(super) struct Sources {
 pub(super) struct Reader {
     pub(super) sources: Sources,
     pub(super) sender: SyncSender<Batch>,
+    /// Room of batches that were taken in, to be used again.
+    pub(super) spare: Receiver<Vec<Noted>>,
     pub(super) stopping: Arc<AtomicBool>,
     /// Nothing later is logged, ns.
     pub(super) until_ns: Arc<AtomicU64>,
@@ -61,6 +67,7 @@ impl Reader {
         let mut handed_ns = clock::monotonic_ns();
         loop {
             let stopping = self.stopping.load(Ordering::Acquire);
+            let before = batch.noted.len();
             if stopping || batch.noted.len() < MAX_KEPT {
                 self.round(&mut batch);
             }
@@ -69,16 +76,17 @@ impl Reader {
                 let _ = self.sender.send(batch);
                 return;
             }
+            let is_quiet = self.sources.marks.is_none() && batch.noted.len() - before < LITTLE;
             let now = clock::monotonic_ns();
             if batch.noted.len() > MUCH || now - handed_ns > HAND_ON_NS {
                 handed_ns = now;
                 match self.sender.try_send(batch) {
-                    Ok(()) => batch = Batch::default(),
+                    Ok(()) => batch = Batch { noted: self.spare.try_recv().unwrap_or_default(), ..Batch::default() },
                     Err(TrySendError::Full(kept)) => batch = kept,
                     Err(TrySendError::Disconnected(_)) => return,
                 }
             }
-            std::thread::sleep(ROUND);
+            std::thread::sleep(if is_quiet { QUIET_ROUND } else { ROUND });
         }
     }
 

@@ -1,7 +1,7 @@
 //! An event log that runs.
 
 use super::marks::{MarkLosses, Marks};
-use super::merge::{Merger, Noted};
+use super::merge::{MAX_SPARE, Merger, Noted};
 use super::names::Names;
 use super::programs::LogPrograms;
 use super::reader::{Batch, NICE, QUEUE, Reader, Sources};
@@ -14,7 +14,7 @@ use punctual_recording::episode::{Event, EventKind};
 use punctual_recording::{CpuDrops, EventClass, LogCost, LogDocument, LogRow, MarkCounts};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -33,6 +33,8 @@ pub struct EventLog {
     stopping: Arc<AtomicBool>,
     reader: Option<JoinHandle<()>>,
     batches: Receiver<Batch>,
+    /// Takes back the room of batches.
+    spare: SyncSender<Vec<Noted>>,
     merger: Merger,
     names: Names,
     notes: Vec<String>,
@@ -143,12 +145,13 @@ impl EventLog {
             sources.rings = Some(LogRings::new(programs.object.shared_array("rings")?, programs.possible, &cpus));
         }
         let (sender, batches) = sync_channel(QUEUE);
+        let (spare, spares) = sync_channel(QUEUE);
         // Loading the programs is no part of what reading and writing cost.
         let cpu_before_ns = clock::process_cpu_ns();
         let stopping = Arc::new(AtomicBool::new(false));
         let until_ns = Arc::new(AtomicU64::new(u64::MAX));
         let (told, until) = (Arc::clone(&stopping), Arc::clone(&until_ns));
-        let reader = Reader { sources, sender, stopping: told, until_ns: until, trace_missed: 0 };
+        let reader = Reader { sources, sender, spare: spares, stopping: told, until_ns: until, trace_missed: 0 };
         let document = LogDocument {
             classes: classes.to_vec(),
             cpus: cpus.clone(),
@@ -175,6 +178,7 @@ impl EventLog {
             stopping,
             reader,
             batches,
+            spare,
             merger,
             names,
             notes,
@@ -194,6 +198,14 @@ impl EventLog {
     /// Where programs can put marks: the header, and a path.
     pub fn mark_ways(&self) -> &[String] {
         &self.ways
+    }
+
+    /// Descriptors of its programs, by name, for statistics.
+    pub fn programs(&self) -> Vec<(String, i32)> {
+        let of = |programs: &Arc<Mutex<LogPrograms>>| {
+            programs.lock().unwrap_or_else(PoisonError::into_inner).object.programs()
+        };
+        self.programs.as_ref().map(of).unwrap_or_default()
     }
 
     /// What is logged.
@@ -234,7 +246,7 @@ impl EventLog {
         }
     }
 
-    fn take_batch(&mut self, batch: Batch, each: &mut dyn FnMut(&LogRow<'_>) -> bool) {
+    fn take_batch(&mut self, mut batch: Batch, each: &mut dyn FnMut(&LogRow<'_>) -> bool) {
         let document = &mut self.document;
         if !batch.dropped.is_empty() {
             document.drops = batch.dropped.iter().map(|&(cpu, dropped)| CpuDrops { cpu, dropped }).collect();
@@ -243,7 +255,10 @@ impl EventLog {
         let MarkLosses { dropped, refused, unserved, broken, first_broken } = batch.marks;
         document.marks = MarkCounts { library, trace_marker, dropped, refused, unserved, broken, first_broken };
         document.cost.reader_ns = batch.reader_ns;
-        self.merger.add(batch.noted);
+        self.merger.add(&mut batch.noted);
+        if batch.noted.capacity() <= MAX_SPARE {
+            let _ = self.spare.try_send(batch.noted);
+        }
         for noted in self.merger.ready(batch.reached_ns) {
             if self.left_behind.first_ns.is_some() {
                 self.left_behind.add(&noted.event);

@@ -9,10 +9,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// The rings are emptied this often; and where the evidence of late wakeups is kept, which waits in other rings until they are
-/// noticed.
-const EVERY: Duration = Duration::from_millis(20);
-const EVERY_FOR_EVIDENCE: Duration = Duration::from_millis(10);
+/// The rings are emptied this often: the evidence of late wakeups waits in other rings until they are noticed.
+const EVERY: Duration = Duration::from_millis(10);
+/// And this often while a round brings much: threads that switch as fast as they can fill a ring in 20 ms.
+const EVERY_OF_MUCH: Duration = Duration::from_millis(3);
+const MUCH_OF_A_ROUND: u64 = 1 << 11;
 /// A record may become visible this much later than the time that stands in it.
 const SETTLE_NS: u64 = 2_000_000;
 /// As many records wait to be written (64 MB) before they are left in the rings, which count what they lose.
@@ -29,17 +30,16 @@ pub(super) struct Drain {
 }
 
 impl Drain {
-    /// Starts it. `for_evidence`: the evidence of late wakeups is kept, so that the thread goes before ordinary ones: whoever fills
-    /// the CPUs shall not keep them from being noticed.
-    pub(super) fn start(rings: Rings, for_evidence: bool) -> Result<Drain, Refused> {
+    /// Starts it. It goes before ordinary threads: whoever fills the CPUs shall not keep late wakeups from being noticed, nor the
+    /// rings full.
+    pub(super) fn start(rings: Rings) -> Result<Drain, Refused> {
         let (sender, records) = channel();
         let waiting = Arc::new(AtomicUsize::new(0));
         let stop = Arc::new(AtomicBool::new(false));
         let (their_waiting, their_stop) = (Arc::clone(&waiting), Arc::clone(&stop));
         let body = move || {
-            let _eager = for_evidence.then(Eager::begin);
-            let every = if for_evidence { EVERY_FOR_EVIDENCE } else { EVERY };
-            empty(&rings, &sender, &their_waiting, &their_stop, every);
+            let _eager = Eager::begin();
+            empty(&rings, &sender, &their_waiting, &their_stop);
         };
         let thread = std::thread::Builder::new()
             .name("drain".to_owned())
@@ -60,6 +60,11 @@ impl Drain {
         true
     }
 
+    /// Whether so much waits to be taken that whoever takes it is to go before ordinary threads.
+    pub(super) fn is_behind(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > MAX_WAITING / 8
+    }
+
     /// Empties the rings a last time; what came stands ready to be taken.
     pub(super) fn stop(&mut self) {
         self.stop.store(true, Ordering::Release);
@@ -75,15 +80,16 @@ impl Drop for Drain {
     }
 }
 
-fn empty(rings: &Rings, sender: &Sender<Vec<Record>>, waiting: &AtomicUsize, stop: &AtomicBool, every: Duration) {
+fn empty(rings: &Rings, sender: &Sender<Vec<Record>>, waiting: &AtomicUsize, stop: &AtomicBool) {
     let mut taken: Vec<Record> = Vec::new();
     loop {
         let last = stop.load(Ordering::Acquire);
         // A thread that moved to a CPU whose ring was emptied already may have left its record before in one that was
         // not: what is too new to be sure waits for the next round.
         let settled = if last { u64::MAX } else { clock::monotonic_ns().saturating_sub(SETTLE_NS) };
+        let mut brought = 0;
         if last || waiting.load(Ordering::Relaxed) < MAX_WAITING {
-            rings.take(&mut taken);
+            brought = rings.take(&mut taken);
         }
         taken.sort_by_key(|record| record.at);
         let ready: Vec<Record> = taken.drain(..taken.partition_point(|record| record.at < settled)).collect();
@@ -96,6 +102,6 @@ fn empty(rings: &Rings, sender: &Sender<Vec<Record>>, waiting: &AtomicUsize, sto
         if last {
             return;
         }
-        std::thread::sleep(every);
+        std::thread::sleep(if brought < MUCH_OF_A_ROUND { EVERY } else { EVERY_OF_MUCH });
     }
 }

@@ -2,8 +2,8 @@
 
 use super::drain::Drain;
 use super::memory::{
-    FOLLOW_NAME, RECORD_BY_NAME, RECORD_ENDED, RECORD_NO_WAKEUP, RECORD_WITHIN_WORK, Record, SENT_HERE, WAKER_SOFTIRQ,
-    WAKER_THREAD, WAKER_TIMER, Wake, shown, text,
+    FOLLOW_NAME, NAME_SIZE, RECORD_BY_NAME, RECORD_ENDED, RECORD_NO_WAKEUP, RECORD_WITHIN_WORK, Record, SENT_HERE,
+    WAKER_SOFTIRQ, WAKER_THREAD, WAKER_TIMER, Wake, shown, text,
 };
 use super::nearest::nearest_names;
 use super::programs::Programs;
@@ -14,10 +14,11 @@ use crate::recorder::{self, FlightRecorder, Watch};
 use crate::shared::error::RunError;
 use crate::shared::observation::{FLUSH, Observation, Outcome, Step, conclude, take_last};
 use crate::shared::plan::Plan;
+use crate::shared::recent::Recent;
 use punctual_kernel::bpf::kernel_enumeration_has;
 use punctual_kernel::cpu_times::CpuTimes;
 use punctual_kernel::ending::GettingReady;
-use punctual_kernel::scheduling::kernel_priority;
+use punctual_kernel::scheduling::{Eager, kernel_priority};
 use punctual_kernel::{Refused, clock, cpus, host, steal};
 use punctual_recording::episode::Call;
 use punctual_recording::{Configuration, EndReason, Ended, Provenance, Softirq, Stage, Wakeup, Writer, counted};
@@ -54,7 +55,7 @@ pub(crate) fn run(
     if for_requests && !tells_calls() {
         provenance.blind.push(WAITS.to_owned());
     }
-    let drain = Drain::start(programs.rings.share(), recorder.is_some())?;
+    let drain = Drain::start(programs.rings.share())?;
     let mut writer = Writer::create(&plan.output, provenance, Vec::new())?;
     writer.followed_mut().asked = selection.asked();
     writer.followed_mut().period_ns = plan.followed_period_ns;
@@ -76,6 +77,8 @@ pub(crate) fn run(
         drain,
         table: Table::default(),
         records: Vec::new(),
+        eager: None,
+        wanted: Recent::default(),
         finished: Vec::new(),
         start,
         end: plan.duration_ns.map_or(u64::MAX, |duration| start.saturating_add(duration)),
@@ -127,6 +130,10 @@ struct Session<'a> {
     drain: Drain,
     table: Table,
     records: Vec<Record>,
+    /// While much waits to be written: where others want the CPUs too, it would be left in the rings and lost.
+    eager: Option<Eager>,
+    /// Whether a name is selected: looking for an expression takes longer than all else that is done with a record.
+    wanted: Recent<[u8; NAME_SIZE], bool>,
     /// The wakeups that this round brought.
     finished: Vec<Wakeup>,
     start: u64,
@@ -154,6 +161,7 @@ impl Session<'_> {
         loop {
             self.programs.follow_renamed(self.selection);
             self.finished.clear();
+            self.eager = if self.drain.is_behind() { self.eager.take().or_else(Eager::begin) } else { None };
             let took_all = self.take(writer);
             self.anybody |= self.programs.table.alive() > 0 || !self.finished.is_empty();
             if let Some(watch) = &mut self.watch {
@@ -224,7 +232,7 @@ impl Session<'_> {
                 continue;
             }
             // One that was followed for its name and has another now: it became another program.
-            if record.flags & RECORD_BY_NAME != 0 && !self.selection.wants_name(&text(&record.name)) {
+            if record.flags & RECORD_BY_NAME != 0 && !self.is_wanted(&record.name) {
                 self.programs.table.follow_no_more(record.tid);
                 continue;
             }
@@ -235,7 +243,8 @@ impl Session<'_> {
                 }
                 if let Some((_, wakeup)) = &taken {
                     let priority = kernel_priority(record.policy.into(), record.priority.into());
-                    watch.followed(wakeup, ended_by(&record.wake), pause(record), &shown(&record.name), priority);
+                    let name = || shown(&record.name);
+                    watch.followed(wakeup, ended_by(&record.wake), pause(record), &name, priority);
                 }
             }
             if let Some((task, wakeup)) = taken {
@@ -245,6 +254,15 @@ impl Session<'_> {
         self.records = records;
         self.records.clear();
         took_all
+    }
+
+    fn is_wanted(&mut self, name: &[u8; NAME_SIZE]) -> bool {
+        if let Some(wanted) = self.wanted.get(name) {
+            return *wanted;
+        }
+        let wanted = self.selection.wants_name(&text(name));
+        self.wanted.put(*name, wanted);
+        wanted
     }
 
     fn push(&mut self, task: usize, wakeup: Wakeup, writer: &mut Writer) {

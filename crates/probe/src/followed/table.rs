@@ -5,6 +5,8 @@ use super::memory::{
     WAKER_TIMER, WAKER_VECTOR, Wake, shown,
 };
 use super::selection::{name_of, policy_of, process_of};
+use crate::shared::names::before_zero;
+use crate::shared::recent::{Placed, Recent};
 use punctual_recording::{
     Counters, FollowedStamps, FollowedThread, OTHERS, Softirq, Task, Vector, Waker, WakerKind, Wakeup, Writer,
 };
@@ -25,12 +27,43 @@ const MAX_ALL_NAMES: usize = 16_384;
 const TIMER_USES: [&str; 4] = ["sleep", "timerfd", "posix timer", "interval timer"];
 
 /// Who a thread is, as far as it tells tasks apart.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Identity {
     tid: u32,
     name: [u8; NAME_SIZE],
     policy: u16,
     priority: u16,
+}
+
+impl Placed for Identity {
+    fn place(&self) -> usize {
+        self.tid as usize
+    }
+}
+
+/// Who woke a thread, by its task: kind, number and name as records have them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Waking {
+    task: usize,
+    kind: u32,
+    id: u32,
+    name: [u8; NAME_SIZE],
+}
+
+impl Placed for Waking {
+    fn place(&self) -> usize {
+        (self.id as usize).wrapping_mul(31) ^ self.kind as usize ^ self.task << 4
+    }
+}
+
+/// A waker that was found for a task.
+struct Found {
+    task: usize,
+    position: u32,
+    /// As what it counts there.
+    counted_as: String,
+    /// Wakings since, which the task's counts do not hold yet.
+    count: u64,
 }
 
 /// What a thread has counted so far.
@@ -45,8 +78,11 @@ struct Counts {
 #[derive(Default)]
 pub(super) struct Table {
     tasks: HashMap<Identity, usize>,
+    recent_tasks: Recent<Identity, usize>,
     counts: Vec<Counts>,
     wakers: HashMap<(u32, u32, [u8; NAME_SIZE]), u32>,
+    /// Those that woke last.
+    recent_wakers: Recent<Waking, Found>,
     /// Positions of the wakers that are told by their kind alone.
     other_wakers: HashMap<WakerKind, u32>,
     /// Names of wakers over all threads.
@@ -128,6 +164,11 @@ impl Table {
     }
 
     fn waker(&mut self, wake: &Wake, task: usize, writer: &mut Writer) -> Option<u32> {
+        let waking = Waking { task, kind: wake.kind, id: wake.id, name: alone(&wake.name) };
+        if let Some(found) = self.recent_wakers.get_mut(&waking) {
+            found.count += 1;
+            return Some(found.position);
+        }
         let waker = named(wake)?;
         let followed = writer.followed_mut();
         let by = &mut followed.threads[task].woken_by;
@@ -135,26 +176,46 @@ impl Table {
         let is_new = !by.contains_key(&shown);
         let has_room = by.len() < MAX_NAMES && self.names < MAX_ALL_NAMES;
         self.names += usize::from(is_new && has_room);
-        *by.entry(if is_new && !has_room { OTHERS.to_owned() } else { shown }).or_insert(0) += 1;
+        let counted_as = if is_new && !has_room { OTHERS.to_owned() } else { shown };
+        *by.entry(counted_as.clone()).or_insert(0) += 1;
+        let position = self.position_of(waker, wake, writer);
+        if let Some(displaced) = self.recent_wakers.put(waking, Found { task, position, counted_as, count: 0 }) {
+            displaced.settle(writer);
+        }
+        Some(position)
+    }
+
+    /// The waker's position among all, made if it has none.
+    fn position_of(&mut self, waker: Waker, wake: &Wake, writer: &mut Writer) -> u32 {
+        let followed = writer.followed_mut();
         let id = if wake.kind == WAKER_SOFTIRQ { wake.id & !SENT_HERE } else { wake.id };
-        let key = (wake.kind, id, wake.name);
+        let key = (wake.kind, id, alone(&wake.name));
         if let Some(position) = self.wakers.get(&key) {
-            return Some(*position);
+            return *position;
         }
         let position = followed.wakers.len() as u32;
         if self.wakers.len() < MAX_WAKERS {
             self.wakers.insert(key, position);
             followed.wakers.push(waker);
-            return Some(position);
+            return position;
         }
         let kind = waker.kind;
-        Some(*self.other_wakers.entry(kind).or_insert_with(|| {
+        *self.other_wakers.entry(kind).or_insert_with(|| {
             followed.wakers.push(Waker { kind, name: OTHERS.to_owned(), id: None });
             position
-        }))
+        })
     }
 
-    fn task(&mut self, mut identity: Identity, mut process: u32, writer: &mut Writer) -> usize {
+    fn task(&mut self, identity: Identity, process: u32, writer: &mut Writer) -> usize {
+        if let Some(task) = self.recent_tasks.get(&identity) {
+            return *task;
+        }
+        let task = self.find_or_add(identity, process, writer);
+        self.recent_tasks.put(identity, task);
+        task
+    }
+
+    fn find_or_add(&mut self, mut identity: Identity, mut process: u32, writer: &mut Writer) -> usize {
         if let Some(task) = self.tasks.get(&identity) {
             return *task;
         }
@@ -199,11 +260,28 @@ impl Table {
 
     /// Tells the writer what was counted; `lost` is the number of all records for which there was no room.
     pub(super) fn count(&mut self, lost: u64, writer: &mut Writer) {
+        self.recent_wakers.take_all().for_each(|found| found.settle(writer));
         // Threads tell of their losses with their next record. Those that ended without one are not known any more.
         let told: u64 = self.counts.iter().map(|counts| counts.lost).sum();
         for (task, counts) in self.counts.iter().enumerate() {
             let untold = if task == 0 { lost.saturating_sub(told) } else { 0 };
             writer.set_thread_counts(task, counts.lost + untold, counts.unseen, counts.executed_ns);
+        }
+    }
+}
+
+/// A name without what stands behind its end, which is left from others.
+fn alone(name: &[u8; NAME_SIZE]) -> [u8; NAME_SIZE] {
+    let (mut alone, text) = ([0; NAME_SIZE], before_zero(name));
+    alone[..text.len()].copy_from_slice(text);
+    alone
+}
+
+impl Found {
+    /// Adds its wakings to what the task has counted.
+    fn settle(self, writer: &mut Writer) {
+        if self.count > 0 {
+            *writer.followed_mut().threads[self.task].woken_by.entry(self.counted_as).or_insert(0) += self.count;
         }
     }
 }

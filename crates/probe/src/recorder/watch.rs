@@ -62,6 +62,10 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// The usual delivery of a timer interrupt is not believed beyond this, ns: on a busy machine the median is not what
 /// nobody could help.
 const MAX_USUAL_NS: u64 = 15_000;
+
+/// A thread's name, which is asked for only when it was late.
+type Named<'a> = &'a dyn Fn() -> String;
+
 /// Watches wakeups. Call [`Watch::wakeup`] for each and [`Watch::round`] every 10 ms or so.
 pub struct Watch {
     recorder: FlightRecorder,
@@ -166,16 +170,16 @@ impl Watch {
 
     /// Looks at a wakeup of a thread with this name and priority as the kernel counts.
     pub fn wakeup(&mut self, wakeup: &Wakeup, name: &str, priority: i16) {
-        self.look_at(wakeup, wakeup.expected_ns, wakeup.total_ns, name, priority);
+        self.look_at(wakeup, wakeup.expected_ns, wakeup.total_ns, &|| name.to_owned(), priority);
     }
 
     /// Looks at a wakeup of a followed thread that something ended. Where it sleeps within its work then, it is not done with
     /// what it was woken for: its next wakeups belong to that until it sleeps otherwise.
-    pub(crate) fn followed(&mut self, wakeup: &Wakeup, ended_by: EndedBy, then: Pause, name: &str, priority: i16) {
+    pub(crate) fn followed(&mut self, wakeup: &Wakeup, ended_by: EndedBy, then: Pause, name: Named<'_>, priority: i16) {
         match self.settings.stage {
             Stage::Response => {}
             Stage::Request => return self.requested(wakeup, ended_by, then, name, priority),
-            _ => return self.wakeup(wakeup, name, priority),
+            _ => return self.look_at(wakeup, wakeup.expected_ns, wakeup.total_ns, name, priority),
         }
         let expected_ns = self.at_work.remove(&wakeup.tid).unwrap_or(wakeup.expected_ns);
         let Some(work_ns) = wakeup.work_ns else { return };
@@ -187,7 +191,7 @@ impl Watch {
         self.look_at(wakeup, expected_ns, end_ns.saturating_sub(expected_ns), name, priority);
     }
 
-    fn requested(&mut self, wakeup: &Wakeup, ended_by: EndedBy, then: Pause, name: &str, priority: i16) {
+    fn requested(&mut self, wakeup: &Wakeup, ended_by: EndedBy, then: Pause, name: Named<'_>, priority: i16) {
         let Some(work_ns) = wakeup.work_ns else { return self.requests.lost_sight_of(wakeup.tid) };
         let until_ns = wakeup.expected_ns + wakeup.total_ns + work_ns;
         let stretch = Stretch { expected_ns: wakeup.expected_ns, ended_by, until_ns, then };
@@ -202,7 +206,7 @@ impl Watch {
         self.requests.lost_sight_of(tid);
     }
 
-    fn look_at(&mut self, wakeup: &Wakeup, expected_ns: u64, value_ns: u64, name: &str, priority: i16) {
+    fn look_at(&mut self, wakeup: &Wakeup, expected_ns: u64, value_ns: u64, name: Named<'_>, priority: i16) {
         self.values.record(value_ns);
         if let Some(irq_ns) = wakeup.irq_ns {
             self.deliveries.record(irq_ns);
@@ -217,7 +221,7 @@ impl Watch {
         }
         let late = LateWakeup {
             tid: wakeup.tid,
-            name: name.to_owned(),
+            name: name(),
             priority,
             cpu: wakeup.cpu,
             expected_ns,

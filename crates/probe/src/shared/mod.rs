@@ -8,6 +8,7 @@
 //! * `left_out`: what is not seen where a program could not be loaded.
 //! * `names`: names out of the kernel.
 //! * `namespaces`: where programs in the kernel and this process do not speak of the same.
+//! * `recent`: what was found last for a key.
 //! * `source_numbers`: numbers that the programs' sources state too, for tests.
 //! * `trials`: what needs BPF programs, tried out.
 
@@ -20,6 +21,7 @@ pub(crate) mod names;
 pub(crate) mod namespaces;
 pub(crate) mod observation;
 pub(crate) mod plan;
+pub(crate) mod recent;
 #[cfg(test)]
 pub(crate) mod source_numbers;
 pub(crate) mod trials;

@@ -9,16 +9,42 @@ const MAX_TEXTS: usize = 1 << 16;
 const MAX_BYTES: usize = 8 << 20;
 
 /// Numbers texts in the order in which they come.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Texts {
     list: Vec<Arc<str>>,
     numbers: HashMap<Arc<str>, i64>,
     bytes: usize,
+    /// Where texts stood that came last, and their numbers: the same come again and again from the same places of memory.
+    /// What stands there now is compared, so a place that was used anew gives no wrong number.
+    recent: [(usize, u32); RECENT],
+}
+
+/// A power of two.
+const RECENT: usize = 128;
+
+impl Default for Texts {
+    fn default() -> Self {
+        Texts { list: Vec::new(), numbers: HashMap::new(), bytes: 0, recent: [(0, 0); RECENT] }
+    }
 }
 
 impl Texts {
     /// The number of a text.
     pub(crate) fn number(&mut self, text: &str) -> i64 {
+        let at = text.as_ptr() as usize;
+        let place = (at >> 3 ^ at >> 10) & (RECENT - 1);
+        let (known_at, known) = self.recent[place];
+        if known_at == at && self.list.get(known as usize).is_some_and(|known| **known == *text) {
+            return i64::from(known);
+        }
+        let number = self.find_or_add(text);
+        if let Ok(number) = u32::try_from(number) {
+            self.recent[place] = (at, number);
+        }
+        number
+    }
+
+    fn find_or_add(&mut self, text: &str) -> i64 {
         if let Some(&number) = self.numbers.get(text) {
             return number;
         }
@@ -50,5 +76,25 @@ impl Texts {
         if self.list.len() > MAX_TEXTS || self.bytes > MAX_BYTES {
             *self = Texts::default();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One place in memory holds one text after another: each has its number all the same.
+    #[test]
+    fn a_place_that_is_used_anew_gives_the_number_of_what_stands_there() {
+        let (mut texts, mut buffer) = (Texts::default(), String::with_capacity(8));
+        let mut numbers = Vec::new();
+        for word in ["one", "two", "one", "ten", "two", "one", "", "ten"] {
+            buffer.clear();
+            buffer.push_str(word);
+            numbers.push(texts.number(&buffer));
+        }
+        assert_eq!(numbers, [0, 1, 0, 2, 1, 0, 3, 2]);
+        assert_eq!(texts.all().collect::<Vec<_>>(), ["one", "two", "ten", ""]);
+        assert_eq!(texts.bytes(), 9);
     }
 }

@@ -183,11 +183,15 @@ impl LogDocument {
 /// The segments of a log are joined at its end where they have no more rows: it is to end at once.
 const MAX_ROWS_JOINED_AT_END: u64 = 1 << 17;
 
+/// There are not more codes of kinds.
+const CODES: usize = 1 << u8::BITS;
+
 /// Writes `events/log/` and `events/log.json` into the directory of a recording.
 pub struct LogWriter {
     directory: Directory,
     rows: SegmentWriter,
-    counts: BTreeMap<(u8, u32), u64>,
+    /// By CPU, and there by the kind's code.
+    counts: BTreeMap<u32, Box<[u64; CODES]>>,
     last_ns: u64,
     late_rows: u64,
 }
@@ -206,7 +210,8 @@ impl LogWriter {
     /// Takes a row.
     pub fn push(&mut self, row: &LogRow<'_>) {
         let event = &row.event;
-        *self.counts.entry((event.kind.code(), event.cpu)).or_default() += 1;
+        let counts = self.counts.entry(event.cpu).or_insert_with(|| Box::new([0; CODES]));
+        counts[usize::from(event.kind.code())] += 1;
         self.late_rows += u64::from(event.at_ns < self.last_ns);
         self.last_ns = self.last_ns.max(event.at_ns);
         let rows = self.rows.rows();
@@ -228,7 +233,7 @@ impl LogWriter {
 
     /// Rows taken so far.
     pub fn rows(&self) -> u64 {
-        self.counts.values().sum()
+        self.counts.values().flat_map(|counts| counts.iter()).sum()
     }
 
     /// Rows that no segment holds yet.
@@ -246,12 +251,14 @@ impl LogWriter {
 
     /// Puts down what the rows say of themselves.
     fn count(&self, document: &mut LogDocument) {
-        let counts = self.counts.iter().filter_map(|(&(code, cpu), &count)| {
-            let kind = EventKind::from_code(code)?;
-            Some(LogCount { class: kind.class(), kind: kind.name().to_owned(), cpu, count })
-        });
+        let of_kind = |code: u8, kind: EventKind| {
+            let counted = self.counts.iter().map(move |(&cpu, counts)| (cpu, counts[usize::from(code)]));
+            let count = move |(cpu, count)| LogCount { class: kind.class(), kind: kind.name().to_owned(), cpu, count };
+            counted.filter(|(_, count)| *count > 0).map(count)
+        };
+        let kinds = (0..=u8::MAX).filter_map(|code| Some((code, EventKind::from_code(code)?)));
         document.schema = LOG_SCHEMA.to_owned();
-        document.counts = counts.collect();
+        document.counts = kinds.flat_map(|(code, kind)| of_kind(code, kind)).collect();
         document.late_rows = self.late_rows;
     }
 

@@ -59,7 +59,9 @@ impl<'a> TableWriter<'a> {
                 continue;
             }
             values.extend(cells.iter().flatten().copied());
-            levels.extend(cells.iter().map(|cell| i16::from(cell.is_some())));
+            if column.optional {
+                levels.extend(cells.iter().map(|cell| i16::from(cell.is_some())));
+            }
             let mut writer = group.next_column()?.expect("the row group has the schema's columns");
             let levels = column.optional.then_some(levels.as_slice());
             writer.typed::<Int64Type>().write_batch(&values, levels, None)?;
