@@ -1,7 +1,7 @@
 //! What measuring costs: `cargo bench -p punctual-probe --bench cost` as root.
 //!
 //! Everything that is compared is run in turn, several rounds in one run, because the machine is shared and noisy:
-//! read the ratios. `-- wakeups`, `-- switches` or `-- programs` runs a part of it.
+//! read the ratios. `-- wakeups`, `-- cyclictest`, `-- switches` or `-- programs` runs a part of it.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -27,7 +27,12 @@ fn main() {
     // As the measurement does, so that all that are compared run alike.
     let _power = hold::PowerRequest::hold();
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    let parts: [(&str, fn()); 3] = [("wakeups", wakeups), ("switches", unrelated_switches), ("programs", programs)];
+    let parts: [(&str, fn()); 4] = [
+        ("wakeups", wakeups),
+        ("cyclictest", against_cyclictest),
+        ("switches", unrelated_switches),
+        ("programs", programs),
+    ];
     for (_, part) in parts.into_iter().filter(|(name, _)| wanted.is_empty() || wanted.iter().any(|word| word == name)) {
         part();
     }
@@ -131,6 +136,36 @@ fn wakeups() {
             Err(refused) => println!("\nrecording a wakeup in user space: {refused}"),
         }
     }
+}
+
+/// The rounds in which both are run in turn, and where in their order the interval of the median ends: of twenty values the
+/// median lies between the sixth and the fifteenth with 96 % confidence, whatever they are spread like.
+const PAIRED_ROUNDS: usize = 20;
+const INTERVAL: (usize, usize) = (5, 14);
+
+/// `record --no-bpf` beside cyclictest: the ratio of their CPU times per wakeup.
+fn against_cyclictest() {
+    let mut ratios = Vec::new();
+    for round in 0..PAIRED_ROUNDS {
+        // Each goes first as often as the other.
+        let first = (round % 2 == 0).then(|| record(false));
+        let Some(other) = cyclictest() else {
+            println!("\ncyclictest: not installed");
+            return;
+        };
+        ratios.push(first.unwrap_or_else(|| record(false)) / other);
+    }
+    let middle = median(&mut ratios);
+    println!(
+        "\nCPU time per wakeup of record --no-bpf, by that of cyclictest, {PAIRED_ROUNDS} rounds of {SECONDS} s in turn"
+    );
+    println!(
+        "median {middle:.3}, its interval {:.3} to {:.3} (96 %); all from {:.3} to {:.3}",
+        ratios[INTERVAL.0],
+        ratios[INTERVAL.1],
+        ratios[0],
+        ratios[PAIRED_ROUNDS - 1]
+    );
 }
 
 /// What the attached programs cost threads that nobody measures: a byte sent back and forth between two on one CPU.

@@ -25,12 +25,34 @@ enum How {
 /// Where a program says how much it lost.
 #[derive(Clone, Copy)]
 enum Lost {
-    /// Under this key of what it prints.
-    Json(&'static str),
+    /// Under this key of what it prints, which tells its own cost too.
+    Json(&'static str, Printed),
     /// In what `perf report --stats` counts.
     Perf,
     /// Nowhere.
     Untold,
+}
+
+/// What of its own CPU time a command of punctual prints.
+#[derive(Clone, Copy)]
+enum Printed {
+    /// That of its measuring threads, which is not that of the process.
+    Threads,
+    /// That of its process.
+    Process,
+    /// The same for each wakeup.
+    EachWakeup,
+}
+
+impl Printed {
+    /// CPU time of the process while it measured, as its answer has it, ns.
+    fn ns(self, answer: &Value) -> Option<f64> {
+        match self {
+            Printed::Threads => None,
+            Printed::Process => answer["cost"]["process_ns"].as_f64(),
+            Printed::EachWakeup => Some(answer["cost"]["cpu_ns_per_wakeup"].as_f64()? * answer["wakeups"].as_f64()?),
+        }
+    }
 }
 
 /// The run queue's latency as bpftrace's own tool measures it.
@@ -63,16 +85,16 @@ pub(crate) fn all() -> Vec<Collector> {
             "punctual record, 1 ms",
             PUNCTUAL,
             &["record", "-a", "0", "-D", "1h", "--json", "-o", "OUT"],
-            Lost::Json("lost"),
+            Lost::Json("lost", Printed::Threads),
         ),
         program(
             "punctual log, sched",
             PUNCTUAL,
             &["log", "--events", "sched", "-D", "1h", "--json", "-o", "OUT"],
-            Lost::Json("dropped"),
+            Lost::Json("dropped", Printed::Process),
         ),
-        program("punctual record --comm", PUNCTUAL, &FOLLOWED, Lost::Json("lost")),
-        program("punctual record --comm --why", PUNCTUAL, &WITH_WHY, Lost::Json("lost")),
+        program("punctual record --comm", PUNCTUAL, &FOLLOWED, Lost::Json("lost", Printed::EachWakeup)),
+        program("punctual record --comm --why", PUNCTUAL, &WITH_WHY, Lost::Json("lost", Printed::EachWakeup)),
     ]
 }
 
@@ -80,6 +102,8 @@ pub(crate) fn all() -> Vec<Collector> {
 pub(crate) struct Kept {
     pub(crate) bytes: Option<u64>,
     pub(crate) lost: Option<u64>,
+    /// CPU time of its own that it prints, ns.
+    pub(crate) printed_ns: Option<f64>,
 }
 
 /// A collector that looks on.
@@ -129,7 +153,9 @@ impl Collector {
                 let output = scratch.path().join("out");
                 let file = |name| fs::File::create(scratch.path().join(name)).map_err(|error| error.to_string());
                 let words = words.iter().map(|&word| if word == "OUT" { output.as_os_str() } else { word.as_ref() });
-                let mut command = Command::new(program);
+                // Another build of it may be measured, such as a release.
+                let other = std::env::var_os("PUNCTUAL_PROGRAM").filter(|_| program == PUNCTUAL);
+                let mut command = Command::new(other.unwrap_or_else(|| program.into()));
                 command.args(words).stdin(Stdio::null()).stdout(file("printed")?).stderr(file("said")?);
                 What::Program(command.spawn().map_err(|error| error.to_string())?, lost)
             }
@@ -141,8 +167,8 @@ impl Collector {
 }
 
 impl Running {
-    /// Waits until it has begun.
-    fn settle(&mut self) -> Result<(), String> {
+    /// Waits until it has begun, or has caught up with what it was given.
+    pub(crate) fn settle(&mut self) -> Result<(), String> {
         if !matches!(self.what, What::Program(..)) {
             return Ok(());
         }
@@ -180,7 +206,7 @@ impl Running {
     pub(crate) fn stop(mut self) -> Result<Kept, String> {
         let output = self.scratch.path().join("out");
         match &mut self.what {
-            What::Nothing => Ok(Kept { bytes: None, lost: None }),
+            What::Nothing => Ok(Kept { bytes: None, lost: None, printed_ns: None }),
             What::Ring(instance) => Ok(end_tracing(instance)),
             What::Program(child, lost) => {
                 let began = Instant::now();
@@ -193,16 +219,16 @@ impl Running {
                     }
                     std::thread::sleep(Duration::from_millis(20));
                 }
-                let lost = match *lost {
-                    Lost::Untold => None,
-                    Lost::Perf => lost_by_perf(&output),
-                    Lost::Json(key) => {
-                        let printed = fs::read(self.scratch.path().join("printed")).unwrap_or_default();
-                        let answer: Value = serde_json::from_slice(&printed).map_err(|error| error.to_string())?;
-                        answer[key].as_u64()
+                let (lost, printed_ns) = match *lost {
+                    Lost::Untold => (None, None),
+                    Lost::Perf => (lost_by_perf(&output), None),
+                    Lost::Json(key, printed) => {
+                        let text = fs::read(self.scratch.path().join("printed")).unwrap_or_default();
+                        let answer: Value = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
+                        (answer[key].as_u64(), printed.ns(&answer))
                     }
                 };
-                Ok(Kept { bytes: output.exists().then(|| bytes_below(&output)), lost })
+                Ok(Kept { bytes: output.exists().then(|| bytes_below(&output)), lost, printed_ns })
             }
         }
     }
@@ -284,5 +310,6 @@ fn end_tracing(instance: &Path) -> Kept {
     }
     let _ = fs::remove_dir(instance);
     let count = |name: &str| counts.get(name).copied();
-    Kept { bytes: count("bytes"), lost: count("overrun").zip(count("dropped events")).map(|(one, other)| one + other) }
+    let lost = count("overrun").zip(count("dropped events")).map(|(one, other)| one + other);
+    Kept { bytes: count("bytes"), lost, printed_ns: None }
 }

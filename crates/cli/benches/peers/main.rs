@@ -28,6 +28,8 @@ struct Round {
     audio: Spent,
     /// CPU time of the collector's processes for each switch, while paced, ns.
     reader_ns: f64,
+    /// And from when it had begun until it was stopped, ns.
+    seen_ns: f64,
     kept: Kept,
     switches: f64,
 }
@@ -69,15 +71,20 @@ fn main() {
 }
 
 fn measure(collector: &Collector) -> Result<Round, String> {
-    let running = collector.start()?;
+    let mut running = collector.start()?;
+    let begun_ns = running.cpu_ns();
     let fast = workloads::ping_pong();
+    // What is left of the fast switches is no part of what paced ones cost.
+    running.settle()?;
     let before_ns = running.cpu_ns();
     let paced = workloads::paced();
     let reader_ns = running.cpu_ns().saturating_sub(before_ns) as f64 / paced.count;
     let audio = workloads::audio();
+    running.settle()?;
+    let seen_ns = running.cpu_ns().saturating_sub(begun_ns) as f64;
     let kept = running.stop()?;
     let switches = fast.count + paced.count + audio.count * workloads::SWITCHES_A_PERIOD;
-    Ok(Round { fast, paced, audio, reader_ns, kept, switches })
+    Ok(Round { fast, paced, audio, reader_ns, seen_ns, kept, switches })
 }
 
 fn print_table(rows: &[(&Collector, Vec<Round>)]) {
@@ -92,14 +99,15 @@ fn print_table(rows: &[(&Collector, Vec<Round>)]) {
         nothing.len()
     );
     println!(
-        "{:<28} {:>22} {:>22} {:>20} {:>14} {:>12} {:>8}",
+        "{:<28} {:>22} {:>22} {:>20} {:>10} {:>12} {:>8} {:>18}",
         "median (from to)",
         "+ns a switch, fast",
         "+ns, 10,000/s",
         "+us an audio period",
         "reader ns",
         "bytes/switch",
-        "lost"
+        "lost",
+        "printed/seen"
     );
     for (collector, rounds) in rows.iter().skip(1) {
         let more = |value: fn(&Round) -> f64, unit: f64| {
@@ -109,14 +117,16 @@ fn print_table(rows: &[(&Collector, Vec<Round>)]) {
         let lost: Vec<u64> = rounds.iter().filter_map(|round| round.kept.lost).collect();
         let lost = if lost.is_empty() { "-".to_owned() } else { lost.iter().sum::<u64>().to_string() };
         let bytes = middle(rounds.iter().filter_map(|round| Some(round.kept.bytes? as f64 / round.switches))).0;
+        let printed = rounds.iter().filter_map(|round| Some(round.kept.printed_ns? / round.seen_ns));
         println!(
-            "{:<28} {:>22} {:>22} {:>20} {:>14} {:>12} {lost:>8}",
+            "{:<28} {:>22} {:>22} {:>20} {:>10} {:>12} {lost:>8} {:>18}",
             collector.name,
             more(|round| round.fast.ns, 1.0),
             more(|round| round.paced.ns, 1.0),
             more(|round| round.audio.ns, 1000.0),
             format!("{:.0}", middle(rounds.iter().map(|round| round.reader_ns)).0),
             if bytes.is_nan() { "-".to_owned() } else { format!("{bytes:.1}") },
+            ratios(middle(printed)),
         );
     }
 }
@@ -124,6 +134,11 @@ fn print_table(rows: &[(&Collector, Vec<Round>)]) {
 fn spread((median, least, greatest): (f64, f64, f64)) -> String {
     let digits = usize::from(median.abs() < 10.0);
     format!("{median:+.digits$} ({least:+.digits$} {greatest:+.digits$})")
+}
+
+/// Of what a command prints of its own cost to what is seen of it from outside.
+fn ratios((median, least, greatest): (f64, f64, f64)) -> String {
+    if median.is_nan() { "-".to_owned() } else { format!("{median:.2} ({least:.2} {greatest:.2})") }
 }
 
 /// Median, least and greatest; not a number where there is none.

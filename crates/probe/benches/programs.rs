@@ -1,0 +1,188 @@
+//! What the programs in the kernel cost by themselves: `cargo bench --workspace --profile dev --bench programs` as root.
+//!
+//! First what a program is made of, each part many times over: no program costs less than the sum of its parts. Then each
+//! program as the kernel measures it, less an empty one that runs beside it, while two threads on CPU 0 hand a byte to and fro.
+//! `-- parts` or `-- programs` runs a half of it.
+
+#![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
+
+mod begin;
+mod pairs;
+
+use begin::is_left_out;
+use punctual_kernel::bpf::{self, LoadedObject, run_statistics};
+use punctual_probe::eventlog::EventLog;
+use punctual_probe::recorder::FlightRecorder;
+use punctual_probe::{Programs, Selection, StageTracer, Via};
+use punctual_recording::EventClass;
+use std::collections::BTreeMap;
+
+const ROUNDS: usize = 5;
+const SECONDS: f64 = 0.6;
+
+/// The parts, as `helpers.bpf.c` names them, and in words.
+const PARTS: [(&str, &str); 8] = [
+    ("clock_read", "the clock is read"),
+    ("own_cpu", "the CPU's number"),
+    ("own_thread", "the current thread, and a field of it"),
+    ("array_place", "the CPU's place in an array, by its number"),
+    ("hash_place", "a place in a per-CPU hash"),
+    ("place_taken", "an atomic addition, the value before it"),
+    ("word_of_kernel", "a word anywhere in the kernel, safely"),
+    ("whole_record", "a record with its time in the CPU's ring, and no more"),
+];
+/// As `helpers.bpf.c` has it.
+const TIMES: f64 = 1024.0;
+/// The fastest of so many calls is told: what interrupted the others is no part of it.
+const CALLS: usize = 200;
+
+fn main() {
+    if is_left_out("loads BPF programs", bpf::may_load) {
+        return;
+    }
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let halves: [(&str, fn()); 2] = [("parts", parts), ("programs", programs)];
+    for (_, half) in halves.into_iter().filter(|(name, _)| wanted.is_empty() || wanted.iter().any(|word| word == name))
+    {
+        half();
+    }
+}
+
+fn parts() {
+    let object = include_bytes!(concat!(env!("OUT_DIR"), "/helpers.bpf.o"));
+    let object =
+        LoadedObject::load_sized("helpers", object, None, &[("rings", punctual_kernel::cpus::possible() as u32)])
+            .expect("the parts of programs");
+    let fastest = |name: &str| {
+        let once = || {
+            let mut took = [0; 8];
+            object.call(name, &mut took).expect("it is called");
+            u64::from_ne_bytes(took)
+        };
+        (0..CALLS).map(|_| once()).min().unwrap_or(0) as f64 / TIMES
+    };
+    let nothing = fastest("nothing");
+    println!("What programs are made of, ns each, less a turn of the loop ({nothing:.1} ns)");
+    for (name, words) in PARTS {
+        println!("{words:<56} {:>8.1}", fastest(name) - nothing);
+    }
+}
+
+/// Something with programs in the kernel.
+trait Instrument {
+    /// Their descriptors, by name.
+    fn programs(&self) -> Vec<(String, i32)>;
+}
+
+impl Instrument for StageTracer {
+    fn programs(&self) -> Vec<(String, i32)> {
+        StageTracer::programs(self)
+    }
+}
+
+impl Instrument for Programs {
+    fn programs(&self) -> Vec<(String, i32)> {
+        Programs::programs(self)
+    }
+}
+
+impl Instrument for FlightRecorder {
+    fn programs(&self) -> Vec<(String, i32)> {
+        FlightRecorder::programs(self)
+    }
+}
+
+impl Instrument for EventLog {
+    fn programs(&self) -> Vec<(String, i32)> {
+        EventLog::programs(self)
+    }
+}
+
+fn following(selection: &Selection) -> Box<dyn Instrument> {
+    Box::new(Programs::start(selection).expect("BPF programs"))
+}
+
+fn logging(classes: &[EventClass]) -> Box<dyn Instrument> {
+    Box::new(EventLog::start(classes, None).expect("the log starts"))
+}
+
+/// What it is called, and how it starts.
+type Start = (&'static str, fn() -> Box<dyn Instrument>);
+
+const INSTRUMENTS: [Start; 6] = [
+    ("record: nobody of these is followed", || {
+        let mut tracer = StageTracer::load(Via::Timer).expect("BPF programs");
+        tracer.attach().expect("attached");
+        Box::new(tracer)
+    }),
+    ("record --comm: others are followed", || following(&Selection::of_thread(1))),
+    ("record --comm: these are followed", || following(&Selection::of_processes(vec![std::process::id()]))),
+    ("--why: the flight recorder", || Box::new(FlightRecorder::start(0, false).expect("the recorder starts"))),
+    ("log --events sched", || logging(&[EventClass::Sched])),
+    ("log", || logging(&EventClass::DEFAULT)),
+];
+
+/// What a program took in each round, ns a run, and how often it ran for a trip.
+#[derive(Default)]
+struct Measured {
+    each: Vec<f64>,
+    runs_a_trip: f64,
+}
+
+fn programs() {
+    let Ok(_statistics) = bpf::enable_run_time_statistics() else {
+        println!("run times of the programs: not available");
+        return;
+    };
+    println!(
+        "\nPrograms, ns a run by the kernel's statistics, less an empty one's: the median of {ROUNDS} rounds, from and to;"
+    );
+    println!("and how often each runs for a switch of two threads on CPU 0");
+    for (what, start) in INSTRUMENTS {
+        let mut measured: BTreeMap<String, Measured> = BTreeMap::new();
+        for _ in 0..ROUNDS {
+            round(start, &mut measured);
+        }
+        println!("\n{what}");
+        let mut whole = 0.0;
+        for (name, Measured { mut each, runs_a_trip }) in measured {
+            let (runs, middle) = (runs_a_trip / 2.0 / ROUNDS as f64, pairs::median(&mut each));
+            // What hardly ever runs here says nothing of a switch.
+            if runs < 0.01 {
+                continue;
+            }
+            whole += runs * middle;
+            println!(
+                "  {name:<28} {middle:>7.0} ({:>4.0} to {:>4.0}) {runs:>7.2} a switch",
+                each[0],
+                each[each.len() - 1]
+            );
+        }
+        println!("  {:<28} {whole:>7.0} a switch", "in all");
+    }
+}
+
+/// Lets the threads run with the programs and the empty one attached, and adds what each program took.
+fn round(start: fn() -> Box<dyn Instrument>, measured: &mut BTreeMap<String, Measured>) {
+    let empty = include_bytes!(concat!(env!("OUT_DIR"), "/empty.bpf.o"));
+    let mut empty = LoadedObject::load("empty", empty, None).expect("an empty program");
+    empty.attach().expect("attached");
+    let instrument = start();
+    let each_program = || empty.programs().into_iter().chain(instrument.programs());
+    let now = || -> Vec<(String, u64, u64)> {
+        let of = |(name, program)| run_statistics(program).map(|(runs, ns, _)| (name, runs, ns));
+        each_program().filter_map(of).collect()
+    };
+    let before = now();
+    let (_, trips) = pairs::spent(&[0], None, SECONDS);
+    let mut took = before.into_iter().zip(now()).map(|((name, runs, ns), (_, runs_now, ns_now))| {
+        let (runs, ns) = (runs_now - runs, ns_now - ns);
+        (name, runs, ns as f64 / runs.max(1) as f64)
+    });
+    let base = took.next().map_or(0.0, |(_, _, each)| each);
+    for (name, runs, each) in took.filter(|(_, runs, _)| *runs > 0) {
+        let of = measured.entry(name).or_default();
+        of.each.push(each - base);
+        of.runs_a_trip += runs as f64 / trips;
+    }
+}
