@@ -14,6 +14,7 @@ mod clock;
 mod plugin;
 mod story;
 mod symbols;
+mod teller;
 mod trace;
 
 pub use clock::Clock;
