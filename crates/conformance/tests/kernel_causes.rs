@@ -47,7 +47,7 @@ fn causes(examiner: &Path, program: &Path) -> Vec<Value> {
     let run = run.expect("the examiner starts");
     let answer: Value = serde_json::from_slice(&run.stdout).expect("the examiner's JSON");
     let causes = answer["causes"].as_array().expect("a list of causes").clone();
-    assert_eq!(causes.len(), 4, "{answer}");
+    assert_eq!(causes.len(), 5, "{answer}");
     causes
 }
 
