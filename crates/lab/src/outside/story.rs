@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use std::io::Write as _;
 
-    const FUNCTIONS: [&str; 9] = [
+    const FUNCTIONS: [&str; 10] = [
         "copy_pages",
         "_raw_spin_lock_irq",
         "_raw_spin_unlock_irq",
@@ -141,6 +141,7 @@ mod tests {
         "native_irq_return_iret",
         "schedule",
         "__switch_to_asm",
+        "asm_exc_page_fault",
     ];
 
     fn address(function: &str) -> u64 {
@@ -160,6 +161,7 @@ mod tests {
     const LEAVES: u64 = 19;
     const OFF: u64 = 2;
     const ON: u64 = 3;
+    const FLAGS: u64 = 4;
 
     /// A clock that is 1,000 ns ahead of 4 ns an instruction.
     fn clock() -> Clock {
@@ -171,8 +173,7 @@ mod tests {
     /// `khugepaged` copies with interrupts off while a wakeup is due at 5,000 ns; the interrupt comes once they are on, serves a softirq at
     /// its end and returns; then the late one is let in, and runs at 9,000 ns.
     fn told() -> Story {
-        let user = 0x5555_0000_0000;
-        let steps = [
+        told_of(&[
             (4_000, "copy_pages", CALLS),
             (4_040, "_raw_spin_lock_irq", RETURNS),
             (4_048, "_raw_spin_lock_irq", OFF),
@@ -187,13 +188,18 @@ mod tests {
             (6_520, "copy_pages", BLOCK),
             (8_000, "schedule", BLOCK),
             (8_400, "__switch_to_asm", BLOCK),
-        ];
+        ])
+    }
+
+    /// Steps by the guest's clock, and then the late one's own code.
+    fn told_of(steps: &[(u64, &str, u64)]) -> Story {
+        let user = 0x5555_0000_0000;
         let mut file = tempfile::tempfile().unwrap();
         let mut put = |ns: u64, address: u64, kind: u64| {
             file.write_all(&[((ns - 1_000) / 4).to_le_bytes(), (address << 8 | kind).to_le_bytes()].concat()).unwrap();
         };
         for (ns, function, kind) in steps {
-            put(ns, address(function), kind);
+            put(*ns, address(function), *kind);
         }
         put(8_600, user, BLOCK);
         put(9_400, user, BLOCK);
@@ -234,5 +240,53 @@ mod tests {
             on_in: "_raw_spin_unlock_irq".to_owned(),
         };
         assert_eq!((story.delivery, story.interrupt_ns), (expected, Some(5_680)));
+    }
+
+    /// Interrupts are turned off just after it was due, before the timer's interrupt is there; once more within that, and by an exception; flags that
+    /// are restored to off turn nothing on.
+    #[test]
+    fn interrupts_that_are_turned_off_after_it_was_due_keep_it_as_well() {
+        let story = told_of(&[
+            (4_000, "copy_pages", CALLS),
+            (5_040, "_raw_spin_lock_irq", OFF),
+            (5_200, "copy_pages", OFF),
+            (5_400, "copy_pages", FLAGS),
+            (5_600, "asm_exc_page_fault", BLOCK),
+            (5_680, "native_irq_return_iret", LEAVES),
+            (5_800, "_raw_spin_unlock_irq", BLOCK),
+            (6_000, "_raw_spin_unlock_irq", ON),
+            (6_040, "asm_sysvec_apic_timer_interrupt", BLOCK),
+            (6_400, "native_irq_return_iret", LEAVES),
+            (6_480, "__switch_to_asm", BLOCK),
+        ]);
+        let Delivery::InterruptsOff { section, off_in, on_in, .. } = &story.delivery else { panic!("{story:?}") };
+        assert_eq!(
+            (section, off_in.as_str(), on_in.as_str()),
+            (&(5_040..6_000), "_raw_spin_lock_irq", "_raw_spin_unlock_irq")
+        );
+    }
+
+    #[test]
+    fn another_interrupt_keeps_it_and_code_with_interrupts_on_does_not() {
+        let handler = |on_ns: u64| {
+            told_of(&[
+                (4_000, "copy_pages", BLOCK),
+                (4_400, "asm_sysvec_apic_timer_interrupt", BLOCK),
+                (on_ns, "native_irq_return_iret", LEAVES),
+                (on_ns + 40, "asm_sysvec_apic_timer_interrupt", BLOCK),
+                (8_000, "native_irq_return_iret", LEAVES),
+                (8_400, "__switch_to_asm", BLOCK),
+            ])
+        };
+        assert_eq!(handler(5_600).delivery, Delivery::InInterrupt { name: "apic_timer_interrupt".to_owned() });
+        // It had ended before this one was due.
+        let late = told_of(&[
+            (4_400, "asm_sysvec_apic_timer_interrupt", BLOCK),
+            (4_800, "native_irq_return_iret", LEAVES),
+            (4_840, "copy_pages", BLOCK),
+            (5_120, "asm_sysvec_apic_timer_interrupt", BLOCK),
+            (8_000, "native_irq_return_iret", LEAVES),
+        ]);
+        assert_eq!((late.delivery, late.interrupt_ns), (Delivery::AtOnce, Some(5_120)));
     }
 }

@@ -13,13 +13,30 @@ struct Level {
     name: String,
     // How deep calls were within the one that it interrupted.
     callers: usize,
+    // Whether interrupts were off there, as an exception may find them: they are again afterwards.
+    was_off: bool,
 }
 
+/// Interrupts are off.
 struct Off {
     since_ns: u64,
     function: Option<usize>,
     caller: Option<usize>,
+    /// The interrupt that is being served, where the processor turned them off for one.
+    interrupt: Option<String>,
+    /// How many more times they were turned off meanwhile, to be restored as they are.
+    nested: u32,
 }
+
+/// A time when they were off.
+struct WasOff {
+    off: Off,
+    on_ns: u64,
+    on_in: Option<usize>,
+}
+
+/// An interrupt that waited for interrupts to be turned on comes within this, ns.
+const AT_ONCE_NS: u64 = 200;
 
 struct Open {
     begin_ns: u64,
@@ -46,6 +63,7 @@ pub(super) struct Teller<'a> {
     callers: Vec<Option<usize>>,
     thread: Option<String>,
     off: Option<Off>,
+    was_off: Option<WasOff>,
     last: Option<Last>,
     open: Option<Open>,
     // Functions, and for how long.
@@ -91,6 +109,7 @@ impl<'a> Teller<'a> {
             callers: Vec::new(),
             thread: None,
             off: None,
+            was_off: None,
             last: None,
             open: None,
             all: BTreeMap::new(),
@@ -105,10 +124,9 @@ impl<'a> Teller<'a> {
         let last_ns = self.last.as_ref().map_or(0, |last| self.clock.ns_at(last.count));
         let Range { start, end } = self.range;
         self.until(end);
-        let otherwise = self.interrupt_ns.map_or(Delivery::NotSeen, |_| Delivery::AtOnce);
         Story {
             functions: self.functions_of(&self.all),
-            delivery: self.delivery.take().unwrap_or(otherwise),
+            delivery: self.delivery.take().unwrap_or(Delivery::NotSeen),
             interrupt_ns: self.interrupt_ns,
             instructions: self.clock.count_at(end).saturating_sub(self.clock.count_at(start)),
             segments: self.segments,
@@ -123,33 +141,42 @@ impl<'a> Teller<'a> {
             RecordKind::ClockRead => {}
             RecordKind::InterruptsOff => {
                 let function = self.symbols.at(record.address);
-                self.turned_off(ns, function, self.callers.last().copied().flatten());
+                self.turned_off(ns, function, self.callers.last().copied().flatten(), None);
             }
-            RecordKind::InterruptsOn | RecordKind::FlagsRestored => {
-                self.turned_on(ns, self.symbols.at(record.address));
-            }
+            RecordKind::InterruptsOn => self.turned_on(ns, self.symbols.at(record.address)),
+            RecordKind::FlagsRestored => match &mut self.off {
+                // As they were before they were turned off once more.
+                Some(off) if off.nested > 0 => off.nested -= 1,
+                _ => self.turned_on(ns, self.symbols.at(record.address)),
+            },
             _ => self.block(record, ns),
         }
     }
 
-    fn turned_off(&mut self, ns: u64, function: Option<usize>, caller: Option<usize>) {
-        if self.off.is_none() {
-            self.off = Some(Off { since_ns: ns, function, caller });
+    fn turned_off(&mut self, ns: u64, function: Option<usize>, caller: Option<usize>, interrupt: Option<String>) {
+        match &mut self.off {
+            Some(off) => off.nested = off.nested.saturating_add(1),
+            None => self.off = Some(Off { since_ns: ns, function, caller, interrupt, nested: 0 }),
         }
     }
 
-    /// Where interrupts were off when it was due, this is why it did not come.
-    fn turned_on(&mut self, ns: u64, function: Option<usize>) {
-        let Some(off) = self.off.take() else { return };
-        let due_ns = self.range.start;
-        if off.since_ns <= due_ns && due_ns < ns && self.interrupt_ns.is_none() {
-            let name = |function: Option<usize>| function.map(|number| self.symbols.name(number).to_owned());
-            self.delivery = Some(Delivery::InterruptsOff {
-                section: off.since_ns..ns,
+    fn turned_on(&mut self, ns: u64, on_in: Option<usize>) {
+        self.was_off = self.off.take().map(|off| WasOff { off, on_ns: ns, on_in }).or(self.was_off.take());
+    }
+
+    /// Why the interrupt comes now: it had to wait where interrupts were off until a moment ago.
+    fn delivery(&self, ns: u64) -> Delivery {
+        let was_off = self.was_off.as_ref().filter(|was| was.on_ns > self.range.start && ns - was.on_ns <= AT_ONCE_NS);
+        let Some(WasOff { off, on_ns, on_in }) = was_off else { return Delivery::AtOnce };
+        let name = |function: Option<usize>| function.map(|number| self.symbols.name(number).to_owned());
+        match &off.interrupt {
+            Some(name) => Delivery::InInterrupt { name: name.clone() },
+            None => Delivery::InterruptsOff {
+                section: off.since_ns..*on_ns,
                 off_in: name(off.function).unwrap_or_default(),
                 off_for: name(off.caller),
-                on_in: name(function).unwrap_or_default(),
-            });
+                on_in: name(*on_in).unwrap_or_default(),
+            },
         }
     }
 
@@ -165,7 +192,7 @@ impl<'a> Teller<'a> {
             self.ended(ns);
         }
         if asked {
-            self.turned_off(ns, function, None);
+            self.turned_off(ns, function, None, None);
         }
         if let Some((place, name)) = entry {
             self.entered(place, name, ns, function);
@@ -193,8 +220,12 @@ impl<'a> Teller<'a> {
                 }
             }
             RecordKind::BlockLeaves => {
-                self.turned_on(ns, last.function);
-                if let Some(level) = self.levels.pop() {
+                let on_in = last.function;
+                let level = self.levels.pop();
+                if !level.as_ref().is_some_and(|level| level.was_off) {
+                    self.turned_on(ns, on_in);
+                }
+                if let Some(level) = level {
                     self.callers.truncate(level.callers);
                 }
             }
@@ -203,17 +234,17 @@ impl<'a> Teller<'a> {
     }
 
     fn entered(&mut self, place: Place, name: String, ns: u64, function: Option<usize>) {
-        let due_ns = self.range.start;
-        if place == Place::Interrupt && ns >= due_ns && self.interrupt_ns.is_none() {
-            let within = self.levels.iter().find(|level| level.place == Place::Interrupt);
-            self.delivery = self.delivery.take().or_else(|| Some(Delivery::InInterrupt { name: within?.name.clone() }));
+        if place == Place::Interrupt && ns >= self.range.start && self.interrupt_ns.is_none() {
+            self.delivery = Some(self.delivery(ns));
             self.interrupt_ns = Some(ns);
         }
+        let was_off = self.off.is_some();
         if place != Place::Softirq {
             // The processor turns interrupts off where it enters the kernel.
-            self.turned_off(ns, function, None);
+            let interrupt = (place == Place::Interrupt).then(|| name.clone());
+            self.turned_off(ns, function, None, interrupt);
         }
-        self.levels.push(Level { place, name, callers: self.callers.len() });
+        self.levels.push(Level { place, name, callers: self.callers.len(), was_off });
     }
 
     /// Time passed in the block before.

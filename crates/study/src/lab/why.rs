@@ -88,6 +88,9 @@ impl Hint for WhyError {
             WhyError::NoSuchEpisode { .. } => {
                 Some("`punctual why` of the recording lists them; without --episode the longest is taken")
             }
+            WhyError::OtherBytes(_) => {
+                Some("was the program, or a file that goes into the guest, changed meanwhile? ask again")
+            }
             WhyError::NoPlace(_) => Some("take another one with --episode"),
             WhyError::Recording(error) => error.hint(),
             _ => None,

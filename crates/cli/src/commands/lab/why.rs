@@ -74,7 +74,7 @@ fn arrival(outside: &Outside) -> Arrival {
         Delivery::AtOnce => Arrival::AtOnce { after_ns },
         Delivery::InterruptsOff { section, off_in, off_for, on_in } => Arrival::InterruptsOff {
             after_ns,
-            off_before_ns: due_ns.saturating_sub(section.start),
+            off_from_ns: section.start.cast_signed().saturating_sub(due_ns.cast_signed()),
             on_after_ns: section.end.saturating_sub(due_ns),
             off_in: off_in.clone(),
             off_for: off_for.clone(),

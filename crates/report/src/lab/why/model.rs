@@ -77,8 +77,8 @@ pub enum Arrival {
     InterruptsOff {
         /// How long it took.
         after_ns: u64,
-        /// How long they had been off when it was due.
-        off_before_ns: u64,
+        /// When they were turned off, from when it was due: before that below 0.
+        off_from_ns: i64,
         /// How long after it was due they were turned on.
         on_after_ns: u64,
         /// The function that turned them off.
@@ -195,11 +195,14 @@ impl OutsideReport<'_> {
         let after = |ns: u64| format!("The interrupt came {} after it was due", format_ns(ns));
         match &self.arrival {
             Arrival::AtOnce { after_ns } => format!("{}: interrupts were on.", after(*after_ns)),
-            Arrival::InterruptsOff { after_ns, off_before_ns, on_after_ns, off_in, off_for, on_in } => format!(
-                "{}: interrupts were off. {off_in}{} had turned them off {} before, and {on_in} turned them on {} after.",
+            Arrival::InterruptsOff { after_ns, off_from_ns, on_after_ns, off_in, off_for, on_in } => format!(
+                "{}: interrupts were off. {off_in}{} had turned them off {}, and {on_in} turned them on {} after it was due.",
                 after(*after_ns),
                 off_for.as_ref().map(|name| format!(", called by {name},")).unwrap_or_default(),
-                format_ns(*off_before_ns),
+                match off_from_ns {
+                    ..0 => format!("{} before", format_ns(off_from_ns.unsigned_abs())),
+                    _ => format!("{} after", format_ns(off_from_ns.unsigned_abs())),
+                },
                 format_ns(*on_after_ns)
             ),
             Arrival::InInterrupt { after_ns, name } => {
