@@ -383,20 +383,24 @@ fn in_a_thread_what_loops_or_faults_is_killed_and_nothing_else() {
     // Later on, the run ends with what has been measured, and says why.
     let is_here = |(_, does, _): &&(&str, &str, &str)| !does.starts_with("CALL") || cfg!(target_arch = "x86_64");
     for (name, does, words) in KILLED.iter().filter(is_here).filter(|(name, ..)| *name != "illegal") {
-        let file = work_that(directory.path(), name, &format!("if (block->number == 300) {does}"));
+        // A machine that is held up leaves blocks out.
+        let file = work_that(directory.path(), name, &format!("if (block->number >= 300) {does}"));
         let output = run_in("thread:80", &file, name);
         let (said, told) = (stderr(&output), stdout(&output));
         assert_eq!(code(&output), 1, "{name}: {said}");
-        let ended = format!("{file} ended at block 300");
-        assert!(said.contains(&ended) && said.contains(words) && said.lines().count() == 1, "{name}: {said}");
-        assert!(told.starts_with(&ended), "{name}: {told}");
+        let ended = format!("{file} ended at block ");
+        let digits = |text: &str| text.chars().take_while(char::is_ascii_digit).collect::<String>();
+        let at = said.split_once(&ended).and_then(|(_, rest)| digits(rest).parse::<u64>().ok());
+        let at = at.unwrap_or_else(|| panic!("{name}: {said}"));
+        assert!(at >= 300 && said.contains(words) && said.lines().count() == 1, "{name}: {said}");
+        assert!(told.starts_with(&format!("{ended}{at}")), "{name}: {told}");
         let document = std::fs::read_to_string(directory.path().join(name).join("recording.json")).unwrap();
         let document: Value = serde_json::from_str(&document).unwrap();
         assert_eq!(document["ended"]["reason"], "failed", "{name}: {}", document["ended"]);
         assert!(document["ended"].to_string().contains(words), "{name}: {}", document["ended"]);
         let mut blocks = 0;
         for_each_activation(&directory.path().join(name), |row| blocks += u64::from(!row.cut)).unwrap();
-        assert!(blocks > 100 && blocks <= 300, "{name}: {blocks}");
+        assert!(blocks > 100 && blocks <= at, "{name}: {blocks} of {at}");
         met += 1;
     }
     eprintln!("{met} processes killed");
