@@ -120,6 +120,10 @@ fn a_reservation_is_found_proven_kept_and_undone() {
     let mut met = 0;
     for attempt in 0..MAX_ATTEMPTS {
         let answer = reserve(directory.path(), "^every-20ms$", &format!("r{attempt}"), &["--apply"]);
+        // Beside others it may wake too seldom, or too irregularly, to be told.
+        if answer["error"].as_str().is_some_and(|error| error.contains("has no periodic thread named ^every-20ms$")) {
+            continue;
+        }
         assert_eq!(answer["end"], "finished", "{answer}");
         assert_eq!((&answer["thread"]["name"], &answer["thread"]["tid"]), (&"every-20ms".into(), &thread.tid.into()));
         met += assert_consistent(&answer);

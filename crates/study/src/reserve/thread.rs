@@ -130,7 +130,7 @@ fn by_itself(
 /// Why there is no thread to reserve for, and what to do.
 fn nobody(plan: &ReservePlan, mut why_not: Vec<(usize, String, NotPeriodic)>) -> String {
     why_not.sort_by_key(|(count, ..)| std::cmp::Reverse(*count));
-    let seconds = plan.measure_ns as f64 / 1e9;
+    let measured = punctual_recording::format_ns(plan.measure_ns);
     let whose = match &plan.subject {
         Subject::Command(program) => format!("`{}`", program.name),
         Subject::Process(process) => format!("process {process}"),
@@ -138,9 +138,9 @@ fn nobody(plan: &ReservePlan, mut why_not: Vec<(usize, String, NotPeriodic)>) ->
     };
     let wanted = plan.thread.as_ref().map(|wanted| format!(" named {}", wanted.as_str())).unwrap_or_default();
     let nearest = match why_not.first() {
-        None => format!("none{wanted} woke in {seconds:.0} s"),
+        None => format!("none{wanted} woke in {measured}"),
         Some((count, name, NotPeriodic::TooFew(_))) => {
-            format!("`{name}` woke most often, {count} times in {seconds:.0} s: measure longer with --measure")
+            format!("`{name}` woke most often, {count} times in {measured}: measure longer with --measure")
         }
         Some((count, name, NotPeriodic::Irregular(share))) => format!(
             "`{name}` woke most often, {count} times, but only {} % of its intervals are within a quarter of their median",
