@@ -7,13 +7,12 @@ use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use punctual_blame::{Kind, chain};
 use punctual_recording::episode::{
-    Call, Event, EventKind, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_FROZEN, LEFT_STOPPED, LEFT_UNINTERRUPTIBLE, Sender,
-    WaitEnd,
+    Call, Event, EventKind, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_FROZEN, LEFT_STOPPED, LEFT_UNINTERRUPTIBLE, WaitEnd,
 };
 use punctual_recording::{Episode, Stage};
 use std::cell::Cell;
 use support::sums::{adds_up, depth};
-use support::{INTERRUPT, Story, VICTIM, lets_go};
+use support::{INTERRUPT, NOTHING_TOLD, Story, VICTIM, lets_go};
 
 /// Threads beside the victim, by number from here on.
 const FIRST: u32 = 1;
@@ -28,8 +27,7 @@ const STATES: [u32; 7] = [
     LEFT_STOPPED,
     LEFT_FROZEN,
 ];
-const READ: WaitEnd =
-    WaitEnd { sleeper: Call::Read, waker: Some(Call::Write), signals: false, ends: false, sender: Sender::NotTold };
+const READ: WaitEnd = WaitEnd { sleeper: Call::Read, waker: Some(Call::Write), ..NOTHING_TOLD };
 
 #[derive(Clone, Copy, PartialEq)]
 enum State {

@@ -10,7 +10,7 @@ use punctual_recording::episode::{
 };
 use punctual_recording::{Episode, Softirq, Stage};
 use std::collections::BTreeSet;
-use support::{ENDER_NOT_SEEN, INTERRUPT, Story, VICTIM, VICTIM_RUNS, in_words, lets_go};
+use support::{ENDER_NOT_SEEN, INTERRUPT, NOTHING_TOLD, Story, VICTIM, VICTIM_RUNS, in_words, lets_go};
 
 const IDLE: (u32, i16) = (0, 120);
 const SERVER: (u32, i16) = (7, 120);
@@ -18,8 +18,7 @@ const STORE: (u32, i16) = (8, 120);
 const BYSTANDER: (u32, i16) = (9, 120);
 /// Asleep so that a signal would wake it.
 const WAITS: u32 = 1;
-const READ: WaitEnd =
-    WaitEnd { sleeper: Call::Read, waker: Some(Call::Write), signals: false, ends: false, sender: Sender::NotTold };
+const READ: WaitEnd = WaitEnd { sleeper: Call::Read, waker: Some(Call::Write), ..NOTHING_TOLD };
 
 fn signalled() -> WaitEnd {
     WaitEnd { signals: true, waker: Some(Call::Other), ..READ }

@@ -3,16 +3,15 @@
 mod support;
 
 use punctual_blame::{Kind, Part, split};
-use punctual_recording::episode::{Call, EventKind, IN_SOFTIRQ, Sender, WaitEnd};
+use punctual_recording::episode::{Call, Event, EventKind, IN_SOFTIRQ, Sender, WaitEnd};
 use punctual_recording::{Episode, Stage};
-use support::{ENDER_NOT_SEEN, INTERRUPT, Story, VICTIM, VICTIM_RUNS, in_words};
+use support::{ENDER_NOT_SEEN, INTERRUPT, NOTHING_TOLD, Story, VICTIM, VICTIM_RUNS, in_words};
 
 const SERVER: (u32, i16) = (7, 120);
 const BYSTANDER: (u32, i16) = (9, 120);
 /// Asleep so that a signal would wake it.
 const WAITS: u32 = 1;
-const POLL: WaitEnd =
-    WaitEnd { sleeper: Call::Poll, waker: Some(Call::Write), signals: false, ends: false, sender: Sender::NotTold };
+const POLL: WaitEnd = WaitEnd { sleeper: Call::Poll, waker: Some(Call::Write), ..NOTHING_TOLD };
 const READ: WaitEnd = WaitEnd { sleeper: Call::Read, ..POLL };
 
 /// The current thread wakes another one.
@@ -74,14 +73,16 @@ fn who_was_asked_before_was_waited_for_all_the_time() {
 
 #[test]
 fn where_nobody_was_asked_what_the_loop_only_takes_accuses_nobody() {
-    let waits = waits(&request(POLL, &[], &[], 25));
+    let waits = waits(&asleep(request(POLL, &[], &[], 25)));
     let (unseen, server) = (&waits[0], &waits[1]);
     assert_eq!((&unseen.who, unseen.ns, unseen.unknown_ns), (&ENDER_NOT_SEEN, 1_000_000, 1_000_000));
     let words = in_words(&unseen.detail);
     assert_eq!(words.as_deref(), Some("first told it of one of several things, and it waited on"));
     assert_eq!((server.who.name(), server.ns), ("other", 1_470_000));
-    // What it works on was a step of its work.
-    assert_eq!(named(&request(POLL, &[], &[], 1_200)), both(295));
+    // What it works on was a step of its work; but who brings the last was at work already, and may have been asked before.
+    let worked_on = request(POLL, &[], &[], 1_200);
+    assert_eq!(named(&worked_on), [("ender not seen".to_owned(), 1_000), ("other".to_owned(), 295)]);
+    assert_eq!(named(&asleep(worked_on)), both(295));
 }
 
 #[test]
@@ -89,13 +90,64 @@ fn each_has_its_time_where_both_were_asked_or_one_after_the_other() {
     assert_eq!(named(&request(POLL, &[BYSTANDER, SERVER], &[], 25)), both(1_470));
     assert_eq!(named(&request(POLL, &[BYSTANDER], &[SERVER], 25)), both(1_470));
     assert_eq!(named(&request(POLL, &[], &[SERVER], 25)), both(1_470));
-    // Asked before for something, and now for more.
-    assert_eq!(named(&request(POLL, &[SERVER], &[SERVER], 25)), both(1_470));
+    // Asked before for something, and now for more: which of it the first wait was for is not seen.
+    let more = [("ender not seen".to_owned(), 1_000), ("other".to_owned(), 1_470)];
+    assert_eq!(named(&request(POLL, &[SERVER], &[SERVER], 25)), more);
+}
+
+/// The server sleeps until the bystander has told the loop something.
+fn asleep(mut episode: Episode) -> Episode {
+    for event in episode.events.iter_mut().filter(|event| event.at_ns < 2_500_000) {
+        if event.kind == EventKind::Switch && event.value == u64::from(SERVER.0) {
+            (event.value, event.name) = (8, 4);
+        } else if event.tid == SERVER.0 {
+            event.tid = 8;
+        }
+    }
+    let wakes = Event { at_ns: 2_500_500, kind: EventKind::Waking, value: u64::from(SERVER.0), ..episode.events[0] };
+    episode.events.push(wakes);
+    episode.events.sort_by_key(|event| event.at_ns);
+    episode
 }
 
 #[test]
 fn a_wait_for_one_thing_is_that_ones_who_ends_it() {
     assert_eq!(named(&request(READ, &[SERVER], &[], 25)), both(1_470));
+}
+
+#[test]
+fn who_reads_from_one_descriptor_waits_for_whom_it_asked() {
+    let from = |descriptor| WaitEnd { descriptor: Some(descriptor), ..READ };
+    for looks_us in [25, 1_200] {
+        let waited = [("other".to_owned(), 1_000 + 1_495 - looks_us)];
+        assert_eq!(named(&request(from(5), &[SERVER], &[], looks_us)), waited);
+        // Another one is another thing.
+        let mut apart = request(from(5), &[SERVER], &[], looks_us);
+        let answer = apart.events.iter_mut().find(|event| event.at_ns == 4_000_000).expect("the server answers");
+        answer.extra = from(6).bits() | 19;
+        assert_eq!(named(&apart), both(1_495 - looks_us));
+        // Nobody was seen to be asked: a server that was at work may have been, one that slept was not.
+        let unasked = request(from(5), &[], &[], looks_us);
+        assert_eq!(named(&unasked), [("ender not seen".to_owned(), 1_000), ("other".to_owned(), 1_495 - looks_us)]);
+        assert_eq!(named(&asleep(unasked)), both(1_495 - looks_us));
+    }
+}
+
+#[test]
+fn an_answer_that_comes_while_the_loop_works_is_not_the_news() {
+    // The server that was asked goes to sleep, and the loop does not wait again.
+    let mut episode = request(POLL, &[SERVER], &[], 1_200);
+    episode.events.retain(|event| event.at_ns < 3_705_000 || event.at_ns == 5_000_000);
+    assert_eq!(named(&episode), [("ender not seen".to_owned(), 1_000)]);
+    let mut unasked = asleep(request(POLL, &[], &[], 1_200));
+    unasked.events.retain(|event| event.at_ns < 3_705_000 || event.at_ns == 5_000_000);
+    assert_eq!(named(&unasked), [("first".to_owned(), 1_000)]);
+}
+
+#[test]
+fn one_who_is_asked_in_between_was_not_waited_for_before() {
+    let from = WaitEnd { descriptor: Some(5), ..READ };
+    assert_eq!(named(&request(from, &[], &[SERVER], 25)), both(1_470));
 }
 
 #[test]

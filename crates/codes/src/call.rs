@@ -29,5 +29,7 @@ codes! {
         None = 11, "no call";
         /// To wait for a signal.
         Signal = 12, "signal";
+        /// To go on with a wait in whose midst it was stopped, or had a signal.
+        Restart = 13, "a wait that goes on";
     }
 }

@@ -5,6 +5,7 @@ mod asked;
 mod classifier;
 mod holder;
 mod inside;
+mod interrupted;
 mod queued;
 mod sampled;
 mod several;
@@ -49,6 +50,7 @@ impl Classifier<'_> {
             Doing::Spinning { holder } => Some(self.spun_for(holder)),
             Doing::HeldBefore { taker } => Some(self.held_before(taker)),
             Doing::HeldBack { disk } => Some(self.held_back(disk)),
+            Doing::Interrupted { by, is_lock, woken_by } => Some(self.stopped_meanwhile(by, is_lock, woken_by)),
             Doing::OutOfQuota { name } => Some(self.out_of_quota(name)),
             Doing::Slack => Some(Blamed::new(Kind::TimerSlack, self.victim())),
             Doing::Due | Doing::Waiting { .. } | Doing::Running => None,
@@ -78,6 +80,7 @@ impl Classifier<'_> {
             | Doing::Blocked { .. }
             | Doing::HeldBefore { .. }
             | Doing::HeldBack { .. }
+            | Doing::Interrupted { .. }
             | Doing::Spinning { .. }
             | Doing::OutOfQuota { .. } => Vec::new(),
         }

@@ -149,6 +149,11 @@ impl<'a> Index<'a> {
         within(self.turns.get(&tid), from_ns, u64::MAX)
     }
 
+    /// The last switch from or to a thread, or its waking, up to a time.
+    pub(crate) fn last_turn(&self, tid: u32, until_ns: u64) -> Option<&'a Event> {
+        last(self.turns.get(&u64::from(tid)), until_ns)
+    }
+
     /// When a thread is switched to next, after a time.
     pub(crate) fn next_switch_to(&self, tid: u32, after_ns: u64) -> Option<u64> {
         let times = self.comes.get(&u64::from(tid))?;

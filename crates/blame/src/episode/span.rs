@@ -19,6 +19,9 @@ pub(crate) enum Doing {
     HeldBefore { taker: u32 },
     /// It waited for a disk, and the limit of its control group held its request back: the position of the disk's name.
     HeldBack { disk: u32 },
+    /// It waited, for a lock or otherwise, and was stopped meanwhile: for whom, where that is known, and the position of the waking
+    /// by which it came to be stopped.
+    Interrupted { by: Option<u32>, is_lock: bool, woken_by: usize },
     /// It slept again in the kernel; what it left in is [`Event::left_state`], and the position of its waking follows.
     Blocked { left_state: u32, woken_by: Option<usize> },
 }
@@ -32,6 +35,7 @@ impl Doing {
                 | Doing::Blocked { .. }
                 | Doing::HeldBefore { .. }
                 | Doing::HeldBack { .. }
+                | Doing::Interrupted { .. }
                 | Doing::OutOfQuota { .. }
         )
     }

@@ -5,7 +5,9 @@
 pub(crate) mod sums;
 
 use punctual_blame::{Awaited, Detail, Part, Who, split};
-use punctual_recording::episode::{Event, EventKind, IN_SOFTIRQ, LockWaking, Victim, WakingAct, WordState};
+use punctual_recording::episode::{
+    Call, Event, EventKind, IN_SOFTIRQ, LockWaking, Sender, Victim, WaitEnd, WakingAct, WordState,
+};
 use punctual_recording::{Episode, Stage};
 
 pub(crate) const VICTIM: u32 = 100;
@@ -18,6 +20,17 @@ pub(crate) const ENDER_NOT_SEEN: Who = Who::NotSeen(Awaited::Ender);
 pub(crate) fn in_words(detail: &Option<Detail>) -> Option<String> {
     detail.as_ref().map(Detail::to_string)
 }
+
+/// A waking of one that waited for no word in memory, of which nothing is told.
+pub(crate) const NOTHING_TOLD: WaitEnd = WaitEnd {
+    sleeper: Call::Other,
+    waker: None,
+    signals: false,
+    ends: false,
+    thaws: false,
+    descriptor: None,
+    sender: Sender::NotTold,
+};
 
 /// Writes an episode of a FIFO 80 victim on CPU 0, due at 1,000 us.
 pub(crate) struct Story {

@@ -76,6 +76,8 @@ static __always_inline __u32 call_of_x86(long number)
 	case 242:	/* mq_timedsend */
 	case 243:	/* mq_timedreceive */
 		return CALL_QUEUE;
+	case 219:	/* restart_syscall */
+		return CALL_RESTART;
 	default:
 		return number < 0 ? CALL_NONE : CALL_OTHER;
 	}
@@ -144,6 +146,8 @@ static __always_inline __u32 call_of_arm64(long number)
 	case 192:	/* semtimedop */
 	case 193:	/* semop */
 		return CALL_QUEUE;
+	case 128:	/* restart_syscall */
+		return CALL_RESTART;
 	default:
 		return number < 0 ? CALL_NONE : CALL_OTHER;
 	}

@@ -18,6 +18,7 @@
 #define MUTEX_CONTENDED 2
 /* The same of musl: the owner's thread id and this. */
 #define MUTEX_WAITERS 0x80000000U
+#define MUTEX_OWNER 0x3fffffffU
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -65,6 +66,9 @@ static __always_inline bool sleeps_for_lock(struct task_struct *task)
 	case FUTEX_WAIT:
 		return value == MUTEX_CONTENDED || value & MUTEX_WAITERS;
 	case FUTEX_WAIT_BITSET:
+		/* A robust mutex with a time limit. */
+		if (value & MUTEX_WAITERS)
+			return value & MUTEX_OWNER;
 		/* Conditions of the C library say by which clock. */
 		return value == MUTEX_CONTENDED && !(operation & FUTEX_REAL_TIME);
 	default:

@@ -32,6 +32,7 @@ enum waking_act {
 	ACT_REQUEUES = 4,
 	ACT_SIGNALS = 5,
 	ACT_ENDS = 6,
+	ACT_THAWS = 7,
 };
 
 #define ACT_BIT 16
@@ -43,6 +44,9 @@ enum waking_act {
  * sent what a softirq delivers. */
 #define SLEEPER_BIT 24
 #define WAKER_BIT 28
+/* One more than the number of the descriptor that it reads from; 0: none, or one of the many. */
+#define DESCRIPTOR_BIT 32
+#define MAX_DESCRIPTOR 1021
 
 enum word {
 	WORD_SAME = 1,
@@ -132,14 +136,28 @@ static __always_inline bool is_ending(void)
 	return ((struct task_struct___waking *)bpf_get_current_task_btf())->flags & ENDING;
 }
 
+/*
+ * Whether a thread is woken out of the freezer that stopped it in its sleep. What it had waited for has come meanwhile: else it
+ * sleeps on without being woken.
+ */
+static __always_inline bool is_thawed(struct task_struct *woken)
+{
+	return state_of(woken) & STATE_FROZEN;
+}
+
 /* Of a thread that does not wait for a word in memory: what it waits for, and what the current thread is doing. */
-static __always_inline __u64 how_answered(struct pt_regs *sleeps)
+static __always_inline __u64 how_answered(struct task_struct *woken, struct pt_regs *sleeps)
 {
 	struct pt_regs *wakes = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	__u64 told = (__u64)WORD_NONE << WORD_BIT | (__u64)call_of(sleeps) << SLEEPER_BIT;
+	__u32 call = call_of(sleeps);
+	__u64 told = (__u64)WORD_NONE << WORD_BIT | (__u64)call << SLEEPER_BIT;
 
+	if (call == CALL_READ && first_argument(sleeps) <= MAX_DESCRIPTOR)
+		told |= (first_argument(sleeps) + 1) << DESCRIPTOR_BIT;
 	if (is_ending())
 		return told | (__u64)ACT_ENDS << ACT_BIT;
+	if (is_thawed(woken))
+		return told | (__u64)ACT_THAWS << ACT_BIT;
 	told |= (__u64)call_of(wakes) << WAKER_BIT;
 	return told | (__u64)(sends_signal(wakes) ? ACT_SIGNALS : ACT_ELSE) << ACT_BIT;
 }
@@ -160,7 +178,7 @@ static __always_inline __u64 how_woken(struct task_struct *woken, bool waits)
 		if (!HAS_HELPER(task_pt_regs))
 			return 0;
 		if (!calls_futex((void *)bpf_task_pt_regs(woken)))
-			return how_answered((void *)bpf_task_pt_regs(woken));
+			return how_answered(woken, (void *)bpf_task_pt_regs(woken));
 	} else if (!sleeps_for_lock(woken)) {
 		return 0;
 	}
@@ -174,6 +192,8 @@ static __always_inline __u64 how_woken(struct task_struct *woken, bool waits)
 	       (__u64)(owner_of_lock(woken, operation, value) & 0x3fffff) << OWNER_BIT;
 	if (is_ending())
 		return told | ACT_ENDS << ACT_BIT;
+	if (is_thawed(woken))
+		return told | (__u64)ACT_THAWS << ACT_BIT;
 	if (sends_signal(wakes))
 		return told | ACT_SIGNALS << ACT_BIT;
 	if (!calls_futex(wakes))

@@ -125,6 +125,7 @@ mod tests {
             ("ACT_REQUEUES", "ACT_BIT", LockWaking { act: WakingAct::Requeues, ..nothing }),
             ("ACT_SIGNALS", "ACT_BIT", LockWaking { act: WakingAct::Signals, ..nothing }),
             ("ACT_ENDS", "ACT_BIT", LockWaking { act: WakingAct::Ends, ..nothing }),
+            ("ACT_THAWS", "ACT_BIT", LockWaking { act: WakingAct::Thaws, ..nothing }),
             ("WORD_SAME", "WORD_BIT", LockWaking { same_word: Some(true), ..nothing }),
             ("WORD_OTHER", "WORD_BIT", LockWaking { same_word: Some(false), ..nothing }),
             ("WORD_FREE", "STATE_BIT", LockWaking { state: WordState::Free, ..nothing }),

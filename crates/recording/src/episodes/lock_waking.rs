@@ -25,6 +25,9 @@ pub enum WakingAct {
     Signals,
     /// It was ending: what it had, the kernel gave back for it.
     Ends,
+    /// It let the sleeper, whom the freezer of a control group had stopped in its sleep, go on: what that had waited for had come
+    /// before. One that has to wait on is not woken.
+    Thaws,
 }
 
 /// What stood in the word as the waker woke.
@@ -67,6 +70,11 @@ pub struct WaitEnd {
     pub signals: bool,
     /// Whether it was ending.
     pub ends: bool,
+    /// Whether it let go on whom the freezer had stopped; see [`WakingAct::Thaws`].
+    pub thaws: bool,
+    /// The number of what the sleeper read from; `None` where it had not called to read, where the recording does not say, and from
+    /// number 1,022 on.
+    pub descriptor: Option<u32>,
     /// Who sent what the softirq delivers in which this happened.
     pub sender: Sender,
 }
@@ -91,11 +99,14 @@ const OWNER_BIT: u32 = 42;
 /// In place of the place, where the word is this. In place of the owner stands the sender then.
 const SLEEPER_BIT: u32 = 24;
 const WAKER_BIT: u32 = 28;
+/// One more than the number of the descriptor.
+const DESCRIPTOR_BIT: u32 = 32;
+const DESCRIPTOR_BITS: u64 = 0x3ff;
 const NO_WORD: u64 = 3;
 /// The sender's place says that there was none.
 const NO_THREAD: u32 = 1;
 
-const ACTS: [WakingAct; 7] = [
+const ACTS: [WakingAct; 8] = [
     WakingAct::NotTold,
     WakingAct::Else,
     WakingAct::WakesWord,
@@ -103,6 +114,7 @@ const ACTS: [WakingAct; 7] = [
     WakingAct::Requeues,
     WakingAct::Signals,
     WakingAct::Ends,
+    WakingAct::Thaws,
 ];
 const WORDS: [Option<bool>; 3] = [None, Some(true), Some(false)];
 const STATES: [WordState; 4] = [WordState::NotRead, WordState::Free, WordState::Held, WordState::NoLock];
@@ -129,10 +141,11 @@ impl LockWaking {
 impl WaitEnd {
     /// As it stands in [`Event::extra`], above the woken thread's priority.
     pub fn bits(&self) -> u64 {
-        let act = match (self.ends, self.signals) {
-            (true, _) => WakingAct::Ends,
-            (false, true) => WakingAct::Signals,
-            (false, false) => WakingAct::Else,
+        let act = match (self.ends, self.thaws, self.signals) {
+            (true, ..) => WakingAct::Ends,
+            (false, true, _) => WakingAct::Thaws,
+            (false, false, true) => WakingAct::Signals,
+            (false, false, false) => WakingAct::Else,
         };
         let act = ACTS.iter().position(|known| *known == act).unwrap_or(0) as u64;
         let waker = self.waker.map_or(0, Call::code);
@@ -145,6 +158,7 @@ impl WaitEnd {
             | NO_WORD << WORD_BIT
             | u64::from(self.sleeper.code()) << SLEEPER_BIT
             | u64::from(waker) << WAKER_BIT
+            | self.descriptor.map_or(0, |number| (u64::from(number) + 1) & DESCRIPTOR_BITS) << DESCRIPTOR_BIT
             | u64::from(sender) << OWNER_BIT
     }
 }
@@ -163,8 +177,16 @@ impl Event {
             NO_THREAD => Sender::NoThread,
             tid => Sender::Thread(tid),
         };
-        let (signals, ends) = (told.act == WakingAct::Signals, told.act == WakingAct::Ends);
-        Some(WaitEnd { sleeper: call(SLEEPER_BIT)?, waker: call(WAKER_BIT), signals, ends, sender })
+        let is = |act| told.act == act;
+        Some(WaitEnd {
+            sleeper: call(SLEEPER_BIT)?,
+            waker: call(WAKER_BIT),
+            signals: is(WakingAct::Signals),
+            ends: is(WakingAct::Ends),
+            thaws: is(WakingAct::Thaws),
+            descriptor: ((self.extra >> DESCRIPTOR_BIT & DESCRIPTOR_BITS) as u32).checked_sub(1),
+            sender,
+        })
     }
 
     /// Of a waking: what it tells of a sleep for a lock of the program.
@@ -215,21 +237,22 @@ mod tests {
         let mut looked_at = 0;
         for sleeper in Call::ALL {
             for waker in Call::ALL.map(Some).into_iter().chain([None]) {
-                for (signals, ends, sender) in [
-                    (false, false, Sender::NotTold),
-                    (true, false, Sender::NotTold),
-                    (false, true, Sender::NotTold),
-                    (false, false, Sender::NoThread),
-                    (false, false, Sender::Thread(0x3f_ffff)),
+                for (signals, ends, thaws, descriptor, sender) in [
+                    (false, false, false, None, Sender::NotTold),
+                    (true, false, false, Some(0), Sender::NotTold),
+                    (false, true, false, None, Sender::NotTold),
+                    (false, false, true, Some(1_021), Sender::NotTold),
+                    (false, false, false, None, Sender::NoThread),
+                    (false, false, false, Some(3), Sender::Thread(0x3f_ffff)),
                 ] {
-                    let end = WaitEnd { sleeper, waker, signals, ends, sender };
+                    let end = WaitEnd { sleeper, waker, signals, ends, thaws, descriptor, sender };
                     assert_eq!(event(end.bits() | 19).wait_end(), Some(end));
                     assert!(!event(end.bits() | 19).lock_waking().let_go());
                     looked_at += 1;
                 }
             }
         }
-        assert_eq!(looked_at, Call::ALL.len() * (Call::ALL.len() + 1) * 5);
+        assert_eq!(looked_at, Call::ALL.len() * (Call::ALL.len() + 1) * 6);
         assert_eq!(event(19).wait_end(), None);
         assert_eq!(event(19).lock_waking().act, WakingAct::NotTold);
         assert!(!event(u64::MAX).lock_waking().let_go());

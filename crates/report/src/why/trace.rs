@@ -352,6 +352,8 @@ mod tests {
             waker: Some(Call::Write),
             signals: false,
             ends: false,
+            thaws: false,
+            descriptor: None,
             sender: Sender::NotTold,
         }
         .bits();

@@ -102,6 +102,9 @@ impl Classifier<'_> {
         if told.act == WakingAct::Ends {
             return End::By(woken_by.tid);
         }
+        if told.act == WakingAct::Thaws {
+            return End::NotBy(format!("{by} thawed it, and what it waited for had come before"));
+        }
         if told.act == WakingAct::Signals && !for_signal {
             return End::NotBy(format!("the wait ended with a signal of {by}"));
         }
@@ -125,7 +128,7 @@ impl Classifier<'_> {
             WakingAct::WakesWord | WakingAct::UnlocksWord | WakingAct::Requeues => End::By(woken_by.tid),
             // With a thread the kernel wakes those who join it.
             WakingAct::Else if self.ends_next(woken_by) => End::By(woken_by.tid),
-            WakingAct::Else | WakingAct::Signals | WakingAct::Ends => {
+            WakingAct::Else | WakingAct::Signals | WakingAct::Ends | WakingAct::Thaws => {
                 End::NotBy(format!("woken by {by}, over nothing that it waited for"))
             }
         }

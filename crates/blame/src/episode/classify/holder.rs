@@ -62,7 +62,7 @@ impl<'a> Classifier<'a> {
     /// Cuts sleeps where who is waited for changes, and the time with a CPU where the thread spins.
     fn cut(&self, story: Vec<StateSpan>) -> impl Iterator<Item = StateSpan> {
         let cut = |span| self.cut_by_spins(self.handed_over(span));
-        story.into_iter().flat_map(|span| self.cut_by_limit(span)).flat_map(cut)
+        self.through_stops(story).into_iter().flat_map(|span| self.cut_by_limit(span)).flat_map(cut)
     }
 
     /// Cuts a wait for a disk where the limit of a control group let the request go on.
@@ -193,7 +193,7 @@ impl<'a> Classifier<'a> {
             && left_state & LEFT_UNINTERRUPTIBLE != 0
             && is_by_a_thread(waker)
             && waker.tid != 0
-            && waker.lock_waking().act != WakingAct::Signals
+            && !matches!(waker.lock_waking().act, WakingAct::Signals | WakingAct::Thaws)
             && !self.is_at_work(waker)
             && !self.sleeps_on_at_once(waker)
             && self.last_waited_for(Some(waker)) != Some(EventKind::LockBegin)
@@ -222,6 +222,9 @@ impl<'a> Classifier<'a> {
     pub(crate) fn holder(&self, span: &StateSpan) -> Option<Holder<'a>> {
         let (waker, tid, kind) = match span.doing {
             Doing::Spinning { holder } => (None, holder, Kind::Lock),
+            Doing::Interrupted { by: Some(tid), is_lock, woken_by } => {
+                (self.episode.events.get(woken_by), tid, if is_lock { Kind::Lock } else { Kind::Wait })
+            }
             Doing::Blocked { left_state, woken_by: Some(woken_by) } => {
                 let waker = &self.episode.events[woken_by];
                 if left_state & LEFT_FOR_LOCK != 0 {
@@ -259,7 +262,7 @@ impl<'a> Classifier<'a> {
     }
 
     /// The thread that woke the sleeper, if it did so by letting go of the lock.
-    fn who_let_go(&self, waker: &Event) -> Option<u32> {
+    pub(super) fn who_let_go(&self, waker: &Event) -> Option<u32> {
         let is_a_thread = is_by_a_thread(waker) && waker.tid != 0;
         (is_a_thread && waker.lock_waking().let_go() && !self.may_be_no_lock(waker)).then_some(waker.tid)
     }
@@ -305,6 +308,7 @@ impl<'a> Classifier<'a> {
         not_seen(match (told.act, told.same_word) {
             (WakingAct::NotTold, _) => format!("woken by {by}; whether that let it go is not in the recording"),
             (WakingAct::Signals, _) => format!("the wait ended with a signal of {by}"),
+            (WakingAct::Thaws, _) => format!("{by} thawed it, and it had been let go before"),
             (WakingAct::Requeues, _) => format!("{by} sent it to wait for something else"),
             (WakingAct::WakesWord, Some(true)) => {
                 return Blamed::unknown(&format!("it waited for a word of {by}, which is no lock"));

@@ -29,9 +29,14 @@ impl Classifier<'_> {
         let (mut ender, mut end_ns) = (woken_by, span.end_ns);
         for _ in 0..MAX_HANDED_ON {
             let queued = self.queued(&self.episode.events[ender]);
-            let queued = queued.filter(|&queued| (span.start_ns..end_ns).contains(&self.episode.events[queued].at_ns));
+            let queued = queued.filter(|&queued| span.start_ns <= self.episode.events[queued].at_ns);
             let Some(queued) = queued else { break };
             let at_ns = self.episode.events[queued].at_ns;
+            // A stop came in between: until it ended nobody had been handed anything.
+            if at_ns >= end_ns {
+                ender = queued;
+                continue;
+            }
             let doing = Doing::Blocked { left_state, woken_by: Some(ender) };
             spans.push(StateSpan { start_ns: at_ns, end_ns, doing, ..span });
             (ender, end_ns) = (queued, at_ns);

@@ -1,5 +1,6 @@
 //! Who ends a wait for one of several things. Whoever brings one of them has ended that wait only if it was the one that counts:
-//! an event loop that is told of something else takes that, and waits on.
+//! an event loop that is told of something else takes that, and waits on. Such a loop waits by `poll` and the like, or reads from one
+//! descriptor what several have to say.
 
 use super::answer::End;
 use super::classifier::Classifier;
@@ -10,12 +11,13 @@ const TAKE_NS: u64 = 1_000_000;
 /// So many waits in a row of one loop are looked through ...
 const MAX_WAITS: usize = 64;
 /// ... and so many wakings for who was asked: whoever was asked before those counts as asked by nobody.
-const MAX_WAKINGS: usize = 64;
+pub(super) const MAX_WAKINGS: usize = 64;
 
 impl Classifier<'_> {
     /// Of a wait that ended like this, who ended what was waited for. A thread that had been asked before, and answers in a later
-    /// wait of that loop, was waited for all the time; where nobody is seen to have been asked, who brings something that the loop does no
-    /// more than take is not known to be it.
+    /// wait of that loop, was waited for all the time. Where nobody is seen to have been asked, who brings something that the loop does no
+    /// more than take is not known to be it; nor is whoever brings anything, where the one that brings the last was at work already as the
+    /// wait began: nothing tells whether that had been asked before.
     pub(super) fn of_several(&self, woken_by: &Event, end: End) -> End {
         let by = match end {
             End::By(tid) => Some(tid),
@@ -24,30 +26,41 @@ impl Classifier<'_> {
         };
         let sleeper = woken_by.value as u32;
         let slept_ns = self.index.last_leave(sleeper, woken_by.at_ns).map(|leave| leave.at_ns);
-        let Some(slept_ns) = slept_ns.filter(|_| is_for_several(woken_by)) else { return end };
+        let Some(slept_ns) = slept_ns.filter(|_| continues(woken_by, woken_by)) else { return end };
         if by.is_some_and(|tid| self.owes(tid, sleeper, slept_ns)) {
             return end;
         }
-        let (mut last, mut is_taken_only) = (woken_by, false);
+        let (mut last, mut is_taken_only, mut at_work) = (woken_by, false, None);
         for number in 0..MAX_WAITS {
             let Some((next, ran_ns)) = self.next_for_several(last) else { break };
             if number == 0 {
                 let asks = |event: &&Event| event.is_the_threads_own() && Some(event.value as u32) != by;
                 let asked = self.index.wakings_by(sleeper, woken_by.at_ns, next.at_ns).iter().any(asks);
-                is_taken_only = ran_ns < TAKE_NS && !asked;
+                is_taken_only = ran_ns < TAKE_NS && !asked && descriptor(woken_by).is_none();
             }
             if let End::By(tid) = self.direct_end(next)
                 && Some(tid) != by
-                && self.owes(tid, sleeper, slept_ns)
                 && !self.is_asked(tid, sleeper, woken_by.at_ns, next.at_ns)
             {
-                return End::By(tid);
+                if self.owes(tid, sleeper, slept_ns) {
+                    return End::By(tid);
+                }
+                at_work = at_work.or_else(|| self.is_awake(tid, slept_ns).then_some(tid));
             }
             last = next;
         }
-        match by.filter(|_| is_taken_only) {
-            Some(tid) => End::NotBy(format!("{} told it of one of several things, and it waited on", self.thread(tid))),
-            None => end,
+        let told = |tid| format!("{} told it of one of several things", self.thread(tid));
+        match (by, at_work) {
+            (Some(tid), Some(other)) => {
+                let other = self.thread(other);
+                End::NotBy(format!("{}, and {other}, which was at work already, of the next", told(tid)))
+            }
+            (Some(tid), None) if is_taken_only => End::NotBy(format!("{}, and it waited on", told(tid))),
+            // That one's answer may have come while the loop was at work.
+            (Some(tid), None) if descriptor(woken_by).is_none() && self.has_asked(sleeper, slept_ns) => {
+                End::NotBy(format!("{}, and another had been asked", told(tid)))
+            }
+            _ => end,
         }
     }
 
@@ -68,14 +81,31 @@ impl Classifier<'_> {
             // Others may come before it meanwhile, and it may wait for a lock, or for a page.
             if event.left_state() != 0 && event.left_state() & (LEFT_FOR_LOCK | LEFT_UNINTERRUPTIBLE) == 0 {
                 let next = later[position..].iter().find(|event| event.kind == EventKind::Waking)?;
-                return is_for_several(next).then_some((*next, ran_ns));
+                return continues(woken_by, next).then_some((*next, ran_ns));
             }
         }
         None
     }
 
+    /// Whether a thread did not sleep at a time: whoever asks it for something need not wake it.
+    fn is_awake(&self, tid: u32, at_ns: u64) -> bool {
+        match self.index.last_turn(tid, at_ns) {
+            Some(event) => event.kind != EventKind::Switch || event.tid != tid || event.left_state() == 0,
+            None => {
+                let next = self.index.turns_from(u64::from(tid), at_ns).first();
+                next.is_none_or(|event| event.kind != EventKind::Waking)
+            }
+        }
+    }
+
+    /// Whether anybody was asked by the sleeper, and has not woken it since, as that went to sleep.
+    fn has_asked(&self, sleeper: u32, slept_ns: u64) -> bool {
+        let mut asked = self.index.wakings_by(sleeper, 0, slept_ns).iter().rev().take(MAX_WAKINGS);
+        asked.any(|event| event.is_the_threads_own() && self.owes(event.value as u32, sleeper, slept_ns))
+    }
+
     /// Whether a thread was asked by the sleeper, and has not woken it since, as that went to sleep.
-    fn owes(&self, tid: u32, sleeper: u32, slept_ns: u64) -> bool {
+    pub(super) fn owes(&self, tid: u32, sleeper: u32, slept_ns: u64) -> bool {
         let mut answers = self.index.wakings_of(sleeper, 0, slept_ns).iter().rev().take(MAX_WAKINGS);
         let answered_ns = answers.find(|event| is_from(event, tid)).map_or(0, |event| event.at_ns);
         self.is_asked(tid, sleeper, answered_ns, slept_ns)
@@ -96,7 +126,19 @@ fn is_from(event: &Event, tid: u32) -> bool {
     }
 }
 
-/// Whether who is woken had called the kernel to wait for one of several things.
-fn is_for_several(woken_by: &Event) -> bool {
-    woken_by.wait_end().is_some_and(|end| end.sleeper == Call::Poll)
+/// What who is woken read from, where that is told.
+fn descriptor(woken_by: &Event) -> Option<u32> {
+    woken_by.wait_end().and_then(|end| end.descriptor)
+}
+
+/// Whether two waits are for one of several things, and the same loop's: by calls that tell which of them came, or by reading from one
+/// descriptor.
+fn continues(before: &Event, next: &Event) -> bool {
+    // One that was interrupted by a stop goes on by another call.
+    let call = |event: &Event| match event.wait_end()?.sleeper {
+        Call::Restart => Some(Call::Poll),
+        call => Some(call),
+    };
+    let is_read = descriptor(before).is_some() && descriptor(before) == descriptor(next);
+    call(before) == call(next) && (call(before) == Some(Call::Poll) || is_read)
 }

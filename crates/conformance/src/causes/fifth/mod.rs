@@ -1,12 +1,18 @@
 //! Causes that were put down, as a program of their own, before any answer to them was seen, by somebody who had not read the judge:
-//! of that list those about which it was wrong, or would be if it guessed otherwise. All are loops that wait for one of several things.
+//! of that list those about which it was wrong, or would be if it guessed otherwise: loops that wait for one of several things, and a victim
+//! that is stopped while it waits.
 
 mod loops;
+mod stops;
 
-use super::cause::{CAUSE, Cause, Set, Stage};
+use super::cause::{Accepted, CAUSE, Cause, Set, Stage};
 
 /// With waits for other processes.
 const FIFTH: Cause = Cause { set: Set::Fifth, stage: Stage::Request, ..CAUSE };
+
+/// Each has its own part: a wait that is told as a stop is wrong, and the other way round.
+const EACH: [Accepted; 2] = [("wait", "^{culprit}$"), ("stopped", "^{culprit}$")];
+const EACH_FROZEN: [Accepted; 2] = [("wait", "^{culprit}$"), ("stopped", "freezer")];
 
 /// The list.
 pub(super) static CAUSES: &[Cause] = &[
@@ -46,6 +52,42 @@ pub(super) static CAUSES: &[Cause] = &[
         right: &[("wait", "c-server")],
         tells: Some("c-store"),
         make: loops::servers,
+        ..FIFTH
+    },
+    Cause {
+        name: "stopped-asking",
+        what: "the victim is stopped by a signal while it waits for a server, and goes on before the answer or after it",
+        right: &EACH,
+        make: stops::asking_stopped,
+        ..FIFTH
+    },
+    Cause {
+        name: "stopped-polling",
+        what: "the same in an event loop",
+        right: &EACH,
+        make: stops::polling_stopped,
+        ..FIFTH
+    },
+    Cause {
+        name: "frozen-asking",
+        what: "the victim's group is frozen while it waits for a server",
+        right: &EACH_FROZEN,
+        make: stops::asking_frozen,
+        ..FIFTH
+    },
+    Cause {
+        name: "frozen-asleep",
+        what: "the same with an answer by a socket, for which the victim sleeps on while it is frozen",
+        right: &EACH_FROZEN,
+        make: stops::asleep_frozen,
+        ..FIFTH
+    },
+    Cause {
+        name: "stopped-locking",
+        what: "the victim is stopped by a signal while it waits for a mutex",
+        right: &EACH,
+        nameless: &[("lock", "not seen")],
+        make: stops::locking_stopped,
         ..FIFTH
     },
 ];

@@ -2,6 +2,8 @@
 //! second list they were chosen by somebody who had read the judge, not by a stranger.
 
 mod calls;
+mod loops;
+mod patience;
 mod queues;
 mod shares;
 
@@ -119,6 +121,66 @@ pub(super) static CAUSES: &[Cause] = &[
         right: &[("entitled", "c-burst")],
         threshold: "4ms",
         make: shares::batch,
+        ..THIRD
+    },
+    Cause {
+        name: "read-loop",
+        what: "a server is slow to answer into an event counter from which the victim reads others' news too",
+        right: &[("wait", "c-server")],
+        make: loops::counted,
+        ..ASKED
+    },
+    Cause {
+        name: "news-work",
+        what: "the victim asks a server, and works 1.2 ms on the news that others tell its event loop before the answer",
+        right: &[("wait", "c-server")],
+        make: loops::working,
+        ..ASKED
+    },
+    Cause {
+        name: "busy-server",
+        what: "the server is at work for another client when the victim asks it",
+        right: &[("wait", "c-server")],
+        make: loops::busy,
+        ..ASKED
+    },
+    Cause {
+        name: "busy-event-loop",
+        what: "the same, and others tell the victim's event loop news before the answer",
+        right: &[("wait", "c-server")],
+        nameless: &[("wait", "not seen")],
+        make: loops::busy_told,
+        ..ASKED
+    },
+    Cause {
+        name: "busy-news-work",
+        what: "the same, and the victim works 1.2 ms on each",
+        right: &[("wait", "c-server")],
+        nameless: &[("wait", "not seen")],
+        make: loops::busy_working,
+        ..ASKED
+    },
+    Cause {
+        name: "busy-read-loop",
+        what: "the same by an event counter, from which the victim reads answers and news",
+        right: &[("wait", "c-server")],
+        nameless: &[("wait", "not seen")],
+        make: loops::busy_counted,
+        ..ASKED
+    },
+    Cause {
+        name: "robust-limit",
+        what: "the victim waits for a robust mutex until its patience of 2 ms ends",
+        right: &[("lock", "c-holder")],
+        make: patience::robust_limit,
+        ..THIRD
+    },
+    Cause {
+        name: "frozen-queue",
+        what: "a group is frozen with the holder of a mutex in it and others that queue for that before the victim",
+        right: &[("lock", "c-owner")],
+        nameless: &[("lock", "not seen")],
+        make: patience::frozen_queue,
         ..THIRD
     },
 ];

@@ -1,0 +1,276 @@
+//! Waits in whose midst a thread is stopped: by a signal, by its tracer, by the freezer of its control group. It is woken to be
+//! stopped, and nobody wakes it for what it waits for meanwhile. Until that came it waited all the same, and only from then on it
+//! was kept by whoever stopped it.
+
+use super::answer::LOOK_NS;
+use super::classifier::{Blamed, Classifier};
+use super::holder::sleepers_call;
+use crate::episode::chain::is_by_a_thread;
+use crate::episode::detail::Detail;
+use crate::episode::span::{Doing, StateSpan};
+use crate::episode::story::STOPPED;
+use crate::kind::Kind;
+use punctual_recording::Awaited;
+use punctual_recording::episode::{
+    Call, Event, EventKind, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_FROZEN, LEFT_UNINTERRUPTIBLE, WakingAct,
+};
+
+/// So many stops of one wait are looked through ...
+const MAX_STOPS: usize = 64;
+/// ... and so many sleeps of whoever was asked.
+const MAX_SLEEPS: usize = 64;
+
+/// How a wait went on in whose midst the thread was stopped.
+struct Course {
+    /// In which state it had gone to sleep.
+    left_state: u32,
+    /// Position of the waking by which it came to be stopped first.
+    stopped_by: usize,
+    /// When the last stop ended.
+    until_ns: u64,
+    came: Came,
+}
+
+/// When that came which was waited for.
+enum Came {
+    /// After the last stop: position of the waking.
+    Later(usize),
+    /// While it was stopped: from this thread, which was through with it then.
+    Meanwhile(u32, u64),
+    /// That is not seen.
+    NotSeen,
+}
+
+impl Classifier<'_> {
+    /// Tells waits in whose midst the thread was stopped from stops.
+    pub(super) fn through_stops(&self, story: Vec<StateSpan>) -> Vec<StateSpan> {
+        let mut course: Option<Course> = None;
+        let mut spans = Vec::with_capacity(story.len());
+        for span in story {
+            let Doing::Blocked { left_state, woken_by } = span.doing else {
+                spans.push(span);
+                continue;
+            };
+            if course.as_ref().is_none_or(|course| span.start_ns >= course.until_ns) {
+                course = self.course_of(&span, left_state, woken_by);
+            }
+            match &course {
+                Some(course) => spans.extend(self.along(course, span, left_state)),
+                None => spans.push(span),
+            }
+        }
+        spans
+    }
+
+    /// The course of the wait to which a sleep or a stop belongs, where there is one.
+    fn course_of(&self, span: &StateSpan, left_state: u32, woken_by: Option<usize>) -> Option<Course> {
+        let tid = self.subject.tid;
+        if left_state & STOPPED == 0 {
+            return self.course(left_state, span.start_ns, &self.episode.events[woken_by?]);
+        }
+        // The time that is looked at began while it was stopped.
+        let mut leave = self.index.last_leave(tid, span.start_ns)?;
+        for _ in 0..MAX_STOPS {
+            let woken_by = self.index.last_woken(tid, leave.at_ns)?;
+            leave = self.index.last_leave(tid, woken_by.at_ns)?;
+            if leave.left_state() & STOPPED == 0 {
+                let course = self.course(leave.left_state(), leave.at_ns, woken_by);
+                return course.filter(|course| course.until_ns > span.start_ns);
+            }
+        }
+        None
+    }
+
+    /// How a wait went on that ended like this, where it was interrupted by a stop.
+    fn course(&self, left_state: u32, slept_ns: u64, woken_by: &Event) -> Option<Course> {
+        let is_lock = left_state & LEFT_FOR_LOCK != 0;
+        let is_wait = left_state != 0 && left_state & (LEFT_FOR_IO | LEFT_UNINTERRUPTIBLE | STOPPED) == 0;
+        let call = sleepers_call(woken_by)?;
+        if !is_wait || !(is_lock || self.is_of_a_request()) || call == Call::Sleep {
+            return None;
+        }
+        let found = |until_ns, came| Course { left_state, stopped_by: self.position(woken_by), until_ns, came };
+        if woken_by.lock_waking().act == WakingAct::Thaws {
+            // From when on it was frozen is not seen: it slept.
+            let came = if is_lock { None } else { self.answered_meanwhile(slept_ns, slept_ns, woken_by.at_ns) };
+            return came.map(|(by, at_ns)| found(woken_by.at_ns, Came::Meanwhile(by, at_ns)));
+        }
+        let (mut waking, mut stop) = (woken_by, self.stop_after(woken_by)?);
+        if !self.wakes_to_stop(woken_by, slept_ns) {
+            return None;
+        }
+        let tid = self.subject.tid;
+        for _ in 0..MAX_STOPS {
+            let Some(continued) = self.index.next_woken(tid, stop.at_ns) else {
+                return Some(found(u64::MAX, Came::NotSeen));
+            };
+            let until_ns = continued.at_ns;
+            if let Some(again) = self.stop_after(continued) {
+                stop = again;
+                continue;
+            }
+            let Some(next) = self.waits_on(continued, waking) else {
+                let came = if is_lock { None } else { self.answered_meanwhile(slept_ns, stop.at_ns, until_ns) };
+                return Some(found(until_ns, came.map_or(Came::NotSeen, |(by, at_ns)| Came::Meanwhile(by, at_ns))));
+            };
+            waking = next;
+            match self.stop_after(next).filter(|_| self.wakes_to_stop(next, slept_ns)) {
+                Some(again) => stop = again,
+                None => return Some(found(until_ns, Came::Later(self.position(next)))),
+            }
+        }
+        Some(found(stop.at_ns, Came::NotSeen))
+    }
+
+    /// What a sleep or a stop within such a wait was: a part of the wait, or the stop after it.
+    fn along(&self, course: &Course, span: StateSpan, left_state: u32) -> Vec<StateSpan> {
+        let is_lock = course.left_state & LEFT_FOR_LOCK != 0;
+        let waits_for =
+            |by| StateSpan { doing: Doing::Interrupted { by, is_lock, woken_by: course.stopped_by }, ..span };
+        // Whom the freezer stopped in its sleep left its CPU to sleep.
+        let stopped = match span.doing {
+            Doing::Blocked { left_state, woken_by } if left_state & STOPPED == 0 => {
+                StateSpan { doing: Doing::Blocked { left_state: left_state | LEFT_FROZEN, woken_by }, ..span }
+            }
+            _ => span,
+        };
+        match course.came {
+            // Of that sleep for a lock it is told who held it then.
+            _ if is_lock && left_state & STOPPED == 0 => vec![span],
+            Came::Later(woken_by) if is_lock => {
+                // A lock that is let go while nobody is woken for it may have gone to another one.
+                let held = self.episode.events[course.stopped_by].lock_waking().owner;
+                let last = self.who_let_go(&self.episode.events[woken_by]);
+                vec![waits_for(last.filter(|tid| *tid == held))]
+            }
+            Came::Later(woken_by) => {
+                let doing = Doing::Blocked { left_state: course.left_state, woken_by: Some(woken_by) };
+                vec![StateSpan { doing, ..span }]
+            }
+            Came::Meanwhile(by, at_ns) if at_ns >= span.end_ns => vec![waits_for(Some(by))],
+            Came::Meanwhile(_, at_ns) if at_ns <= span.start_ns => vec![stopped],
+            Came::Meanwhile(by, at_ns) => {
+                vec![StateSpan { end_ns: at_ns, ..waits_for(Some(by)) }, StateSpan { start_ns: at_ns, ..stopped }]
+            }
+            Came::NotSeen => vec![waits_for(None)],
+        }
+    }
+
+    /// When a thread that was woken is stopped before it can have done anything.
+    fn stop_after(&self, woken_by: &Event) -> Option<&Event> {
+        let (leave, ran_ns) = self.leaves_next(woken_by.value, woken_by.at_ns)?;
+        (leave.left_state() & STOPPED != 0 && ran_ns < LOOK_NS).then_some(leave)
+    }
+
+    /// Whether a waking before a stop was for that, and not the end of the wait.
+    fn wakes_to_stop(&self, woken_by: &Event, slept_ns: u64) -> bool {
+        let told = woken_by.lock_waking();
+        is_by_a_thread(woken_by)
+            && match told.act {
+                WakingAct::Signals => true,
+                WakingAct::Ends => false,
+                // A tracer, or the freezer.
+                _ => !told.let_go() && !self.owes(woken_by.tid, self.subject.tid, slept_ns),
+            }
+    }
+
+    /// The waking that ends the next sleep of one that goes on after a stop, if it goes on with the wait that ended with `before`.
+    fn waits_on(&self, continued: &Event, before: &Event) -> Option<&Event> {
+        let (leave, ran_ns) = self.leaves_next(continued.value, continued.at_ns)?;
+        let other = LEFT_FOR_IO | LEFT_UNINTERRUPTIBLE | STOPPED;
+        let next = self.index.next_woken(self.subject.tid, leave.at_ns)?;
+        let place = |event: &Event| event.wait_end().is_none().then(|| event.lock_waking().place);
+        // Waits with a time limit go on by a call of their own.
+        let (call, call_before) = (sleepers_call(next), sleepers_call(before)?);
+        let goes_on = matches!(call_before, Call::Poll | Call::Futex | Call::Restart) && call == Some(Call::Restart);
+        let is_same = goes_on || call == Some(call_before) && place(next) == place(before);
+        (ran_ns < LOOK_NS && leave.left_state() & other == 0 && is_same).then_some(next)
+    }
+
+    /// The next switch by which a thread leaves its CPU to sleep after a time, and for how long it ran before.
+    fn leaves_next(&self, tid: u64, after_ns: u64) -> Option<(&Event, u64)> {
+        let (mut ran_ns, mut runs_since) = (0, None);
+        let turns = self.index.turns_from(tid, after_ns.saturating_add(1));
+        for event in turns.iter().copied().filter(|event| event.kind == EventKind::Switch) {
+            if event.value == tid {
+                runs_since = Some(event.at_ns);
+                continue;
+            }
+            ran_ns += event.at_ns - runs_since.take()?;
+            if event.left_state() != 0 {
+                return Some((event, ran_ns));
+            }
+        }
+        None
+    }
+
+    /// Of one that goes on after a stop as if it had not waited, the thread that it had waited for, and when that was through: the
+    /// only one that it had asked, if that worked on nothing else.
+    fn answered_meanwhile(&self, slept_ns: u64, stopped_ns: u64, until_ns: u64) -> Option<(u32, u64)> {
+        let asks = self.asked_before(slept_ns)?;
+        let tid = asks.value as u32;
+        let slept = self.index.last_leave(tid, asks.at_ns);
+        let is_lock = asks.wait_end().is_none() && slept.is_none_or(|leave| leave.left_state() & LEFT_FOR_LOCK != 0);
+        let through_ns = self.through_with(asks, until_ns)?;
+        let mut wakes = self.index.wakings_by(tid, asks.at_ns, through_ns).iter();
+        let asks_on = wakes.any(|event| event.is_the_threads_own());
+        (!is_lock && !asks_on && through_ns > stopped_ns).then_some((tid, through_ns))
+    }
+
+    /// The waking by which the only thread was asked that still owes an answer.
+    fn asked_before(&self, slept_ns: u64) -> Option<&Event> {
+        let sleeper = self.subject.tid;
+        let mut asked: Option<&Event> = None;
+        for event in self.index.wakings_by(sleeper, 0, slept_ns).iter().rev().take(super::several::MAX_WAKINGS) {
+            if event.is_the_threads_own() && self.owes(event.value as u32, sleeper, slept_ns) {
+                if asked.is_some_and(|asked| asked.value != event.value) {
+                    return None;
+                }
+                asked = asked.or(Some(event));
+            }
+        }
+        asked
+    }
+
+    /// When whoever was asked went to sleep until it is asked anew, or past that time; what it sleeps meanwhile ends by a timer or
+    /// a device.
+    fn through_with(&self, asks: &Event, until_ns: u64) -> Option<u64> {
+        let tid = asks.value as u32;
+        let mut from_ns = asks.at_ns;
+        for _ in 0..MAX_SLEEPS {
+            let (leave, _) = self.leaves_next(asks.value, from_ns)?;
+            if leave.at_ns >= until_ns {
+                return None;
+            }
+            let Some(next) = self.index.next_woken(tid, leave.at_ns).filter(|next| next.at_ns < until_ns) else {
+                let other = LEFT_FOR_IO | LEFT_FOR_LOCK | LEFT_UNINTERRUPTIBLE | STOPPED;
+                return (leave.left_state() & other == 0).then_some(leave.at_ns);
+            };
+            if is_by_a_thread(next) && leave.left_state() & (LEFT_FOR_LOCK | LEFT_UNINTERRUPTIBLE | STOPPED) == 0 {
+                return None;
+            }
+            from_ns = next.at_ns;
+        }
+        None
+    }
+
+    /// The thread waited, and was stopped meanwhile: where nothing tells for whom, or what that one did.
+    pub(super) fn stopped_meanwhile(&self, by: Option<u32>, is_lock: bool, woken_by: usize) -> Blamed {
+        let (kind, awaited) = if is_lock { (Kind::Lock, Awaited::Holder) } else { (Kind::Wait, Awaited::Ender) };
+        if let Some(tid) = by {
+            let name = self.thread(tid);
+            let inside = Some((Kind::Unknown, format!("what {name} did").into()));
+            return Blamed { inside, tid: Some(tid), ..Blamed::new(kind, name) };
+        }
+        let stopper = self.thread(self.episode.events[woken_by].tid);
+        let why = format!("{stopper} stopped it meanwhile, and when its wait was over is not seen");
+        let inside = Some((Kind::Unknown, why.clone().into()));
+        Blamed { detail: Some(Detail::NotSeen(why)), inside, ..Blamed::new(kind, awaited) }
+    }
+
+    /// Where an event of the index stands in the episode.
+    fn position(&self, event: &Event) -> usize {
+        let first = self.episode.events.as_ptr().addr();
+        (std::ptr::from_ref(event).addr() - first) / size_of::<Event>()
+    }
+}

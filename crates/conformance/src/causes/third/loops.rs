@@ -1,0 +1,162 @@
+//! Loops that are told of other things before the answer comes: of one descriptor, with work to do, from a server that was at work when
+//! it was asked.
+
+use super::super::locks::{PERIOD, serve};
+use super::super::scene::{MS, Made, Scene, real_time};
+use super::super::system::{self, now, pipe, spin};
+use punctual_random::Random;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::{Acquire, Release};
+
+/// The answer within what is read from an event counter, beside news that count one each.
+const ANSWER: u64 = 1 << 20;
+
+/// Somebody who has something to say every so often, ns, and nobody waits for that.
+fn noise(scene: &mut Scene, pause: u64, tell: impl Fn()) -> Made {
+    let (board, here) = (scene.board, scene.here);
+    scene.role("c-noise", || {
+        real_time(60, here)?;
+        board.prepared();
+        while !board.is_ending() {
+            system::sleep(pause);
+            tell();
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// Reads from an event counter until the answer is in it.
+fn until_answered(counter: i32) {
+    let mut bytes = [0; 8];
+    while u64::from_ne_bytes(bytes) < ANSWER {
+        if system::read(counter, &mut bytes) != 8 {
+            return;
+        }
+    }
+}
+
+/// Takes what comes, works on news for so long, ns, and ends with the answer. `word` is 1 meanwhile: there is no news at other times.
+fn works_on(word: &AtomicU32, (news, answer): (i32, i32), work: u64) {
+    word.store(1, Release);
+    loop {
+        let [told, answered] = system::wait_for_any([news, answer]);
+        if told {
+            system::read(news, &mut [0; 1]);
+            spin(now(), work);
+        }
+        if answered {
+            system::read(answer, &mut [0; 1]);
+            return word.store(0, Release);
+        }
+    }
+}
+
+fn news_while(word: &AtomicU32, news: i32) {
+    if word.load(Acquire) == 1 {
+        system::write(news, &[1]);
+    }
+}
+
+pub(super) fn counted(scene: &mut Scene) -> Made {
+    let (ask, counter) = (pipe()?, system::event_fd());
+    scene.victim(PERIOD, || {
+        system::write(ask.1, &[1]);
+        until_answered(counter);
+    })?;
+    noise(scene, MS, || _ = system::write(counter, &1_u64.to_ne_bytes()))?;
+    let next = || _ = system::read(ask.0, &mut [0; 1]);
+    serve(scene, "c-server", next, || _ = system::write(counter, &ANSWER.to_ne_bytes()))
+}
+
+pub(super) fn working(scene: &mut Scene) -> Made {
+    let (ask, answer, news) = (pipe()?, pipe()?, pipe()?);
+    let word = &scene.board.words[0];
+    scene.victim(PERIOD, || {
+        system::write(ask.1, &[1]);
+        works_on(word, (news.0, answer.0), 6 * MS / 5);
+    })?;
+    noise(scene, 4 * MS, || news_while(word, news.1))?;
+    let next = || _ = system::read(ask.0, &mut [0; 1]);
+    serve(scene, "c-server", next, || _ = system::write(answer.1, &[1]))
+}
+
+const OTHERS: u8 = 2;
+
+/// A server that takes what is asked in turn: another client's questions take long.
+fn busy_server(scene: &mut Scene, ask: (i32, i32), answer: impl Fn()) -> Made {
+    let (board, there, count) = (scene.board, scene.there, scene.count);
+    scene.role("c-client", || {
+        real_time(60, there)?;
+        let mut random = Random(47);
+        board.prepared();
+        while !board.is_ending() {
+            system::sleep(random.between(12 * MS, 28 * MS));
+            system::write(ask.1, &[OTHERS]);
+        }
+        Ok(())
+    })?;
+    scene.culprit("c-server", || {
+        system::steady(there);
+        let mut random = Random(53);
+        board.prepared();
+        while !board.is_ending() && board.count() < count {
+            let mut asked = [0];
+            system::read(ask.0, &mut asked);
+            if asked[0] == OTHERS {
+                let start = now();
+                spin(start, random.between(5 * MS, 9 * MS));
+                board.injected("c-server", start, now());
+            } else {
+                answer();
+            }
+        }
+        while !board.is_ending() {
+            answer();
+            system::sleep(MS);
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+pub(super) fn busy(scene: &mut Scene) -> Made {
+    let (ask, answer) = (pipe()?, pipe()?);
+    scene.victim(PERIOD, || {
+        system::write(ask.1, &[1]);
+        system::read(answer.0, &mut [0; 1]);
+    })?;
+    busy_server(scene, ask, || _ = system::write(answer.1, &[1]))
+}
+
+pub(super) fn busy_told(scene: &mut Scene) -> Made {
+    let (ask, answer, news) = (pipe()?, pipe()?, pipe()?);
+    let word = &scene.board.words[0];
+    scene.victim(PERIOD, || {
+        system::write(ask.1, &[1]);
+        works_on(word, (news.0, answer.0), 0);
+    })?;
+    noise(scene, MS, || news_while(word, news.1))?;
+    busy_server(scene, ask, || _ = system::write(answer.1, &[1]))
+}
+
+pub(super) fn busy_working(scene: &mut Scene) -> Made {
+    let (ask, answer, news) = (pipe()?, pipe()?, pipe()?);
+    let word = &scene.board.words[0];
+    scene.victim(PERIOD, || {
+        system::write(ask.1, &[1]);
+        works_on(word, (news.0, answer.0), 6 * MS / 5);
+    })?;
+    noise(scene, 4 * MS, || news_while(word, news.1))?;
+    busy_server(scene, ask, || _ = system::write(answer.1, &[1]))
+}
+
+pub(super) fn busy_counted(scene: &mut Scene) -> Made {
+    let (ask, counter) = (pipe()?, system::event_fd());
+    scene.victim(PERIOD, || {
+        system::write(ask.1, &[1]);
+        until_answered(counter);
+    })?;
+    noise(scene, MS, || _ = system::write(counter, &1_u64.to_ne_bytes()))?;
+    busy_server(scene, ask, || _ = system::write(counter, &ANSWER.to_ne_bytes()))
+}
