@@ -11,14 +11,23 @@ mod pairs;
 
 use begin::is_left_out;
 use punctual_kernel::bpf::{self, LoadedObject, run_statistics};
+use punctual_kernel::pseudo_terminal::PseudoTerminal;
 use punctual_probe::eventlog::EventLog;
 use punctual_probe::recorder::FlightRecorder;
 use punctual_probe::{Programs, Selection, StageTracer, Via};
-use punctual_recording::EventClass;
+use punctual_recording::{EventClass, Stage};
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 const ROUNDS: usize = 5;
 const SECONDS: f64 = 0.6;
+/// As often as a program that says much.
+const BETWEEN_BYTES: Duration = Duration::from_micros(50);
 
 /// The parts, as `helpers.bpf.c` names them, and in words.
 const PARTS: [(&str, &str); 8] = [
@@ -98,6 +107,44 @@ impl Instrument for EventLog {
     }
 }
 
+/// The recorder of whole requests, while a thread writes into a terminal: each byte is handed on by a worker of the kernel's.
+struct Handing {
+    recorder: FlightRecorder,
+    end: Arc<AtomicBool>,
+    writer: Option<JoinHandle<()>>,
+}
+
+impl Handing {
+    fn start() -> Handing {
+        let recorder = FlightRecorder::start_for(0, Stage::Request).expect("the recorder starts");
+        let end = Arc::new(AtomicBool::new(false));
+        let terminal = PseudoTerminal::make().expect("a terminal");
+        let mut far = File::from(terminal.open_far().expect("its far side"));
+        let ends = Arc::clone(&end);
+        let writer = std::thread::spawn(move || {
+            while !ends.load(Ordering::Relaxed) {
+                far.write_all(b"x").expect("it is written");
+                std::thread::sleep(BETWEEN_BYTES);
+                terminal.read(&mut [0; 16]);
+            }
+        });
+        Handing { recorder, end, writer: Some(writer) }
+    }
+}
+
+impl Drop for Handing {
+    fn drop(&mut self) {
+        self.end.store(true, Ordering::Relaxed);
+        self.writer.take().map(JoinHandle::join);
+    }
+}
+
+impl Instrument for Handing {
+    fn programs(&self) -> Vec<(String, i32)> {
+        self.recorder.programs()
+    }
+}
+
 fn following(selection: &Selection) -> Box<dyn Instrument> {
     Box::new(Programs::start(selection).expect("BPF programs"))
 }
@@ -109,7 +156,7 @@ fn logging(classes: &[EventClass]) -> Box<dyn Instrument> {
 /// What it is called, and how it starts.
 type Start = (&'static str, fn() -> Box<dyn Instrument>);
 
-const INSTRUMENTS: [Start; 6] = [
+const INSTRUMENTS: [Start; 7] = [
     ("record: nobody of these is followed", || {
         let mut tracer = StageTracer::load(Via::Timer).expect("BPF programs");
         tracer.attach().expect("attached");
@@ -118,6 +165,7 @@ const INSTRUMENTS: [Start; 6] = [
     ("record --comm: others are followed", || following(&Selection::of_thread(1))),
     ("record --comm: these are followed", || following(&Selection::of_processes(vec![std::process::id()]))),
     ("--why: the flight recorder", || Box::new(FlightRecorder::start(0, false).expect("the recorder starts"))),
+    ("--why-stage request: the same, and bytes through a terminal", || Box::new(Handing::start())),
     ("log --events sched", || logging(&[EventClass::Sched])),
     ("log", || logging(&EventClass::DEFAULT)),
 ];
