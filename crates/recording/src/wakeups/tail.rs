@@ -48,9 +48,17 @@ pub struct BlockMaximum {
 /// Keeps the largest values it is shown.
 #[derive(Debug)]
 pub(crate) struct LargestValues {
-    values: BinaryHeap<Reverse<(u64, u64, u32)>>,
+    /// As they came, until there are as many as are kept.
+    first: Vec<Reverse<Largest>>,
+    /// All from then on.
+    values: BinaryHeap<Reverse<Largest>>,
+    /// A value that is not above this changes nothing, ns; looked at before anything else, for most are not.
+    least_ns: Option<u64>,
     max: usize,
 }
+
+/// (value, expected time, thread)
+type Largest = (u64, u64, u32);
 
 impl Default for LargestValues {
     fn default() -> Self {
@@ -61,22 +69,31 @@ impl Default for LargestValues {
 impl LargestValues {
     /// Keeps so many.
     pub(crate) fn new(max: usize) -> LargestValues {
-        LargestValues { values: BinaryHeap::new(), max }
+        LargestValues { first: Vec::new(), values: BinaryHeap::new(), least_ns: None, max }
     }
 
     pub(crate) fn offer(&mut self, value_ns: u64, expected_ns: u64, tid: u32) {
-        if self.values.len() < self.max {
-            self.values.push(Reverse((value_ns, expected_ns, tid)));
-        } else if let Some(mut smallest) = self.values.peek_mut()
-            && value_ns > smallest.0.0
-        {
-            *smallest = Reverse((value_ns, expected_ns, tid));
+        match self.least_ns {
+            Some(least_ns) if value_ns <= least_ns => return,
+            Some(_) => {
+                if let Some(mut smallest) = self.values.peek_mut() {
+                    *smallest = Reverse((value_ns, expected_ns, tid));
+                }
+            }
+            None => {
+                self.first.push(Reverse((value_ns, expected_ns, tid)));
+                if self.first.len() < self.max {
+                    return;
+                }
+                self.values = BinaryHeap::from(std::mem::take(&mut self.first));
+            }
         }
+        self.least_ns = self.values.peek().map(|smallest| smallest.0.0);
     }
 
     /// (value, expected time, thread), largest first.
-    pub(crate) fn sorted(&self) -> Vec<(u64, u64, u32)> {
-        let mut values: Vec<_> = self.values.iter().map(|entry| entry.0).collect();
+    pub(crate) fn sorted(&self) -> Vec<Largest> {
+        let mut values: Vec<_> = self.first.iter().chain(&self.values).map(|entry| entry.0).collect();
         values.sort_unstable_by_key(|&entry| Reverse(entry));
         values
     }
