@@ -3,6 +3,7 @@
 //! Nothing is pinned: programs, maps and links live as long as this process holds their descriptors,
 //! so none outlives it, whatever ends it.
 
+use crate::kernel_types::kernel_types;
 pub use crate::loading::may_load;
 use crate::{Missing, Refused, bpf_words, ending, verifier};
 use libbpf_rs::{Link, MapCore, Object, ObjectBuilder};
@@ -18,7 +19,7 @@ fn leave_out_missing(open: &mut libbpf_rs::OpenObject) {
         let Some(tracepoint) = section.strip_prefix("tp_btf/").or_else(|| section.strip_prefix("raw_tp/")) else {
             continue;
         };
-        let kernel = kernel.get_or_insert_with(|| libbpf_rs::btf::Btf::from_vmlinux().ok());
+        let kernel = kernel.get_or_insert_with(kernel_types);
         let name = format!("btf_trace_{tracepoint}");
         let found = kernel
             .as_ref()
@@ -33,7 +34,7 @@ fn leave_out_missing(open: &mut libbpf_rs::OpenObject) {
 pub fn tracepoint_arguments(tracepoint: &str) -> Option<usize> {
     use libbpf_rs::ReferencesType as _;
     use libbpf_rs::btf::types::{FuncProto, Ptr, Typedef};
-    let btf = libbpf_rs::btf::Btf::from_vmlinux().ok()?;
+    let btf = kernel_types()?;
     let name: Typedef<'_> = btf.type_by_name(&format!("btf_trace_{tracepoint}"))?;
     let pointer = Ptr::try_from(name.referenced_type()).ok()?;
     let function = FuncProto::try_from(pointer.referenced_type()).ok()?;
@@ -43,14 +44,14 @@ pub fn tracepoint_arguments(tracepoint: &str) -> Option<usize> {
 
 /// Whether a record of the kernel has a member; `None` where the kernel has no such record, or does not describe its own.
 pub fn kernel_record_has(record: &str, member: &str) -> Option<bool> {
-    let btf = libbpf_rs::btf::Btf::from_vmlinux().ok()?;
+    let btf = kernel_types()?;
     let record: libbpf_rs::btf::types::Struct<'_> = btf.type_by_name(record)?;
     Some(record.iter().any(|one| one.name.is_some_and(|name| name == member)))
 }
 
 /// Whether an enumeration of the kernel's has this name in it, by its own account; `None` where it says nothing.
 pub fn kernel_enumeration_has(enumeration: &str, name: &str) -> Option<bool> {
-    let btf = libbpf_rs::btf::Btf::from_vmlinux().ok()?;
+    let btf = kernel_types()?;
     let enumeration: libbpf_rs::btf::types::Enum<'_> = btf.type_by_name(enumeration)?;
     Some(enumeration.iter().any(|one| one.name.is_some_and(|known| known == name)))
 }

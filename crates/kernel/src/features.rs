@@ -1,5 +1,6 @@
 //! What a kernel must have for some of punctual's programs, since when kernels have it, and how that is found out.
 
+use crate::kernel_types::kernel_types;
 use crate::{Missing, Refused};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::{Enum, Enum64, Func, Typedef};
@@ -125,12 +126,12 @@ pub fn first_with(needed: &[Feature]) -> &'static str {
 impl Feature {
     /// Whether this kernel has it; `None` where that cannot be found out, such as without type information.
     pub fn is_there(&self) -> Option<bool> {
-        let kernel = || Btf::from_vmlinux().ok();
+        let kernel = kernel_types;
         match self.found_by {
-            FoundBy::ProgramType(name) => Some(has_value(&kernel()?, "bpf_prog_type", name)),
+            FoundBy::ProgramType(name) => Some(has_value(&*kernel()?, "bpf_prog_type", name)),
             FoundBy::Helper(_, name) => {
                 let value = format!("BPF_FUNC_{}", name.trim_start_matches("bpf_"));
-                Some(has_value(&kernel()?, "bpf_func_id", &value))
+                Some(has_value(&*kernel()?, "bpf_func_id", &value))
             }
             FoundBy::Function(name) => Some(kernel()?.type_by_name::<Func<'_>>(name).is_some()),
             FoundBy::Tracepoint(name) => {

@@ -1,8 +1,9 @@
 //! Where functions of the kernel lie, for programs that know a timer by what it calls.
 //!
-//! The BPF library would read the kernel's whole list of symbols for every object that names one, a character at a time. Here it
-//! is read once, and only as far as what is looked for.
+//! The BPF library would read the kernel's whole list of symbols for every object that names one, a character at a time. Here the kernel
+//! is asked where that is quick. Else its list is read once, and only as far as what is looked for.
 
+use crate::asked_function::Finder;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -21,12 +22,24 @@ pub fn function_addresses<const N: usize>(names: [&'static str; N]) -> [u64; N] 
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let unknown: Vec<&'static str> = names.into_iter().filter(|name| !known.contains_key(name)).collect();
     if !unknown.is_empty() {
-        let found = File::open(LIST).map(|list| find(BufReader::with_capacity(BUFFER, list), &unknown));
+        let found = asked(&unknown).unwrap_or_else(|| listed(&unknown));
         // One that is not there is not looked for again.
         known.extend(unknown.iter().map(|name| (*name, 0)));
-        known.extend(found.unwrap_or_default());
+        known.extend(found);
     }
     names.map(|name| known.get(name).copied().unwrap_or(0))
+}
+
+/// What the kernel says itself, where it does so quickly.
+fn asked<'a>(names: &[&'a str]) -> Option<Vec<(&'a str, u64)>> {
+    let finder = Finder::load()?;
+    names.iter().map(|name| Some((*name, finder.find(name)?))).collect()
+}
+
+/// What stands in its list.
+fn listed<'a>(names: &[&'a str]) -> Vec<(&'a str, u64)> {
+    let found = File::open(LIST).map(|list| find(BufReader::with_capacity(BUFFER, list), names));
+    found.unwrap_or_default()
 }
 
 /// Reads `ADDRESS KIND NAME`, and behind a tab a module, line by line until all are found. Of two with one name the first counts.
@@ -80,6 +93,8 @@ mod tests {
         let found = function_addresses(names);
         assert_eq!(found[1], 0);
         assert_eq!(function_addresses(names), found, "the same when it is asked again");
+        let listed: BTreeMap<_, _> = listed(&names).into_iter().collect();
+        assert_eq!(names.map(|name| listed.get(name).copied().unwrap_or(0)), found, "as in the list");
         let text = std::fs::read_to_string(LIST).unwrap_or_default();
         for (name, address) in names.into_iter().zip(found).filter(|(_, address)| *address != 0) {
             let stands = text

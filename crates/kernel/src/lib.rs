@@ -24,6 +24,7 @@
 //! * [`bpf_layout`]: how shared records lie, for tests.
 //! * [`guard`]: the child process that runs the load and ends all of it when the parent is gone.
 
+mod asked_function;
 pub mod bpf;
 pub mod bpf_layout;
 pub mod bpf_programs;
@@ -40,6 +41,7 @@ pub mod guard;
 pub mod hold;
 pub mod host;
 pub mod keeper;
+pub mod kernel_types;
 pub mod limits;
 pub mod linking;
 mod loading;

@@ -4,6 +4,7 @@
 //! the two is the same on every CPU. The kernel's type information lists it, where it lists per-CPU variables at all.
 
 use crate::features::CURRENT_THREAD;
+use crate::kernel_types::kernel_types;
 use crate::steal::{self, Teller};
 use libbpf_rs::btf::types::{Composite, DataSec, MemberAttr, Struct, Var};
 use libbpf_rs::btf::{Btf, BtfType};
@@ -65,7 +66,7 @@ struct Variable {
 
 /// The running kernel's places.
 pub fn places() -> Places {
-    let Ok(btf) = Btf::from_vmlinux() else { return Places::default() };
+    let Some(btf) = kernel_types() else { return Places::default() };
     // x86 counts for each CPU. Where each thread has its own count, programs read it from the thread, which takes a helper.
     let in_thread = member_offset(&btf, "thread_info", "preempt").is_some() && CURRENT_THREAD.is_there() == Some(true);
     let mut places = places_among(&variables(&btf), member_offset(&btf, "pcpu_hot", "preempt_count"), in_thread);
