@@ -1,8 +1,7 @@
 //! Call trees of an episode's samples, and the same folded for flame graphs.
 
 use crate::episode::detail::Detail;
-use crate::episode::index::Index;
-use crate::episode::sampling::seen_at;
+use crate::episode::sightings::Sightings;
 use crate::episode::split::{Piece, Split};
 use crate::kind::Kind;
 use punctual_recording::Episode;
@@ -21,6 +20,7 @@ pub struct CallTree {
 #[derive(Debug, Clone)]
 pub struct Room {
     left: usize,
+    taken: usize,
     refused: u64,
 }
 
@@ -30,7 +30,7 @@ const FUNCTION_BYTES: usize = 720;
 impl Room {
     /// So many bytes.
     pub fn of(bytes: usize) -> Room {
-        Room { left: bytes, refused: 0 }
+        Room { left: bytes, taken: 0, refused: 0 }
     }
 
     /// How often a function was left out.
@@ -38,20 +38,38 @@ impl Room {
         self.refused
     }
 
+    /// Takes over what was made in a room of its own. If not, it was not whole there or does not fit here whole, and is to be
+    /// made here instead; if so, it is as if it had been.
+    pub fn takes_over(&mut self, other: &Room) -> bool {
+        let fits = other.refused == 0 && other.taken <= self.left;
+        if fits {
+            self.take(other.taken);
+        }
+        fits
+    }
+
     fn takes(&mut self, name: &str) -> bool {
-        let left = self.left.checked_sub(FUNCTION_BYTES + name.len());
-        self.refused += u64::from(left.is_none());
-        self.left = left.unwrap_or(self.left);
-        left.is_some()
+        let bytes = FUNCTION_BYTES + name.len();
+        let fits = bytes <= self.left;
+        if fits {
+            self.take(bytes);
+        }
+        self.refused += u64::from(!fits);
+        fits
+    }
+
+    fn take(&mut self, bytes: usize) {
+        self.left -= bytes;
+        self.taken += bytes;
     }
 }
 
 impl CallTree {
     /// The samples that fell into an episode's lateness, on the CPU where the victim waited at that moment, below who
     /// was being executed.
-    pub fn of_samples(episode: &Episode, split: &Split, room: &mut Room) -> CallTree {
+    pub fn of_samples(episode: &Episode, split: &Split, sightings: &Sightings, room: &mut Room) -> CallTree {
         let mut tree = CallTree::default();
-        for (sample, position) in samples_within(episode, split) {
+        for (sample, position) in sightings.in_pieces(episode) {
             let piece = &split.pieces[position];
             let mut path = vec![format!("{} {}", piece.kind.name(), piece.who)];
             path.extend(steps(piece));
@@ -111,26 +129,6 @@ fn steps(piece: &Piece) -> Vec<String> {
     others.map(|(kind, who)| format!("kept by {}", kind.cause(who))).collect()
 }
 
-/// Whether whoever was waited for within a request had no CPU then: what ran on its last one has nothing to do with it.
-fn is_off_cpu(piece: &Piece) -> bool {
-    let last = piece.path.last().map_or(piece.kind, |(kind, _)| *kind);
-    last.is_off_cpu() && (!piece.path.is_empty() || piece.kind == Kind::Wait)
-}
-
-/// The samples of the clock that fell into pieces, each with the position of its piece.
-fn samples_within<'a>(episode: &'a Episode, split: &'a Split) -> impl Iterator<Item = (&'a StackSample, usize)> {
-    let clocked = || episode.samples.iter().filter(|sample| !sample.at_late_interrupt);
-    let index = clocked().next().map(|_| Index::of(episode)).unwrap_or_default();
-    clocked().filter_map(move |sample| {
-        let seen_at = seen_at(&index, sample);
-        // The piece that ends where the clock's interrupt begins is the one that was seen. Pieces do not overlap.
-        let position = split.pieces.partition_point(|piece| piece.start_ns < seen_at).checked_sub(1)?;
-        let piece = &split.pieces[position];
-        let is_inside = piece.cpu == sample.cpu && seen_at <= piece.start_ns.saturating_add(piece.ns);
-        (is_inside && !is_off_cpu(piece)).then_some((sample, position))
-    })
-}
-
 /// A late interrupt was kept by what lasted this long at least, ns.
 const KEPT_NS: u64 = 50_000;
 /// The stack is taken within this after it, ns.
@@ -176,9 +174,9 @@ pub fn late_stacks(episode: &Episode, split: &Split) -> Vec<Vec<String>> {
 
 /// Adds an episode to a tree that is weighed by lateness, ns: each piece below its cause, spread over the stacks that
 /// were seen in it.
-pub fn add_lateness(tree: &mut CallTree, episode: &Episode, split: &Split, room: &mut Room) {
+pub fn add_lateness(tree: &mut CallTree, episode: &Episode, split: &Split, sightings: &Sightings, room: &mut Room) {
     let mut seen: BTreeMap<usize, Vec<&StackSample>> = BTreeMap::new();
-    for (sample, position) in samples_within(episode, split) {
+    for (sample, position) in sightings.in_pieces(episode) {
         seen.entry(position).or_default().push(sample);
     }
     for (position, piece) in split.pieces.iter().enumerate() {

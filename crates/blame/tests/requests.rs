@@ -3,7 +3,7 @@
 
 mod support;
 
-use punctual_blame::{CallTree, Inside, Kind, Part, Room, add_lateness, folded, split};
+use punctual_blame::{CallTree, Findings, Inside, Kind, Part, Room, add_lateness, chain, folded, split};
 use punctual_recording::episode::{
     Call, Event, EventKind, Frame, IN_SOFTIRQ, INTERRUPTED_USER, LEFT_DEAD, LEFT_FOR_IO, LEFT_FOR_LOCK,
     LEFT_UNINTERRUPTIBLE, LockWaking, Sender, StackSample, WaitEnd, WakingAct, WordState,
@@ -418,7 +418,9 @@ fn stacks_of_bystanders_stand_below_no_wait() {
     };
     episode.samples = vec![sample(1_700, SERVER.0, 0), sample(2_500, 9, 1), sample(3_200, SERVER.0, 0)];
     let mut tree = CallTree::default();
-    add_lateness(&mut tree, &episode, &split(&episode), &mut Room::of(1 << 20));
+    let found = Findings::of(&episode);
+    assert_eq!((&found.split, &found.chain), (&split(&episode), &chain(&episode)));
+    add_lateness(&mut tree, &episode, &found.split, &found.sightings, &mut Room::of(1 << 20));
     let folded = folded(&tree);
     assert_eq!(folded.matches("wait;other;serve ").count(), 1, "{folded}");
     assert!(folded.contains("wait;other;kept by waiting for a thread that was not seen"), "{folded}");

@@ -30,13 +30,17 @@ const MAX_LENGTH: usize = 16;
 /// The wakings that led to the victim's, latest first, to the interrupt at the root or as far as the evidence reaches.
 pub fn chain(episode: &Episode) -> Vec<Link> {
     let episode = &*with_nesting(episode);
-    let timelines = replay(episode);
+    chain_by(episode, &replay(episode))
+}
+
+/// The same, by what each CPU was doing. The events' nesting is known.
+pub(crate) fn chain_by(episode: &Episode, timelines: &BTreeMap<u32, CpuTimeline>) -> Vec<Link> {
     let mut links = Vec::new();
     let mut woken = (episode.victim.tid, episode.victim.name.clone());
     let mut found = waking(episode, &Subject::victim(episode));
     while let Some(index) = found {
         let event = &episode.events[index];
-        let (by, name, tid) = waker(episode, event, &timelines);
+        let (by, name, tid) = waker(episode, event, timelines);
         links.push(Link { at_ns: event.at_ns, cpu: event.cpu, woken: woken.1, by, name: name.clone() });
         let Some(tid) = tid.filter(|_| links.len() < MAX_LENGTH) else { break };
         woken = (tid, name);

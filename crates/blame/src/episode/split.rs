@@ -117,12 +117,17 @@ pub fn split_awaited(episode: &Episode) -> Split {
 
 fn split_of(episode: &Episode, is_due: bool) -> Split {
     let episode = &*with_nesting(episode);
-    let timelines = replay(episode);
+    split_by(&Shared::new(episode, &replay(episode)), is_due)
+}
+
+/// Splits an episode by what was found of it already.
+pub(crate) fn split_by(shared: &Shared<'_>, is_due: bool) -> Split {
+    let (episode, timelines) = (shared.episode, shared.timelines);
     let subject = Subject { is_due, ..Subject::victim(episode) };
-    let judged = judge(&Shared::new(episode, &timelines), subject, &mut Vec::new());
+    let judged = judge(shared, subject, &mut Vec::new());
     let mut pieces: Vec<Piece> = judged.into_iter().map(|judged| judged.piece).collect();
     debug_assert_eq!(pieces.iter().map(|piece| piece.ns).sum::<u64>(), episode.total_ns());
-    name_by_programs(episode, &timelines, &mut pieces);
+    name_by_programs(episode, timelines, &mut pieces);
     let pieces = join(pieces);
     Split { parts: parts(&pieces), pieces }
 }

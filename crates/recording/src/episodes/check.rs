@@ -55,6 +55,19 @@ fn check_size(episode: &Episode) -> Result<(), String> {
     at_most("processes", episode.processes.len(), MAX_EPISODE_EVENTS)?;
     let threads = episode.processes.iter().map(|process| process.threads.len()).sum();
     at_most("threads of processes", threads, MAX_EPISODE_EVENTS)?;
+    at_most("bytes of names where they are used", bytes_of_names(episode), MAX_EPISODE_TEXT_BYTES)
+}
+
+/// What an episode takes up at most when it is told, bytes, about: names wherever they are used, and what each event and function
+/// of a stack takes.
+pub(super) fn bytes_when_told(episode: &Episode) -> usize {
+    const EVENT_BYTES: usize = 64;
+    let frames = episode.samples.iter().map(|sample| sample.frames.len()).sum::<usize>();
+    bytes_of_names(episode).saturating_add((episode.events.len() + frames) * EVENT_BYTES)
+}
+
+/// What its names may come to where they are used, if each were as long as the longest, bytes.
+fn bytes_of_names(episode: &Episode) -> usize {
     let groups = episode.groups.iter().map(|group| &group.path);
     let programs = episode.programs.iter().flat_map(|program| [&program.name, &program.hook]);
     let processes = episode.processes.iter().map(|process| &process.name);
@@ -70,8 +83,7 @@ fn check_size(episode: &Episode) -> Result<(), String> {
     let late = late.filter_map(|&number| episode.frames.get(number as usize));
     let longest_late = late.map(|frame| frame.function.len()).max().unwrap_or(0);
     let interrupts = episode.events.iter().filter(|event| event.kind == EventKind::VectorBegin).count();
-    let text = text.saturating_add(longest_late.saturating_mul(interrupts));
-    at_most("bytes of names where they are used", text, MAX_EPISODE_TEXT_BYTES)
+    text.saturating_add(longest_late.saturating_mul(interrupts))
 }
 
 /// Makes every name of an episode one that stands on a line and steers no terminal.

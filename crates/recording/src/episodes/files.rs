@@ -1,15 +1,14 @@
 //! `events/`: the episodes of a recording, a JSON line each, and what was counted of them.
 
 use crate::episodes::episode::Episode;
+use crate::episodes::read::{Lines, read_episodes};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::bounds::MAX_EPISODE_BYTES;
 use crate::format::directory::{Directory, temporary_for};
-use crate::format::input;
-use crate::format::json_file::{check_json, read_json, write_json};
+use crate::format::json_file::{read_json, write_json};
 use punctual_codes::Stage;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Seek, Write};
+use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// What the flight recorder was set to and what it counted. Written anew by rename about every second.
@@ -158,9 +157,9 @@ pub fn write_handler_sums(recording: &Directory, sums: &[HandlerSum]) -> Result<
     write_json(&recording.below("events")?, "handlers.json", &sums)
 }
 
-const EPISODES: &str = "episodes.jsonl";
+pub(super) const EPISODES: &str = "episodes.jsonl";
 
-fn directory(recording: &Path) -> PathBuf {
+pub(super) fn directory(recording: &Path) -> PathBuf {
     recording.join("events")
 }
 
@@ -215,52 +214,10 @@ pub fn read_recorder_summary(recording: &Path) -> Result<Option<RecorderSummary>
     read_json(&directory(recording).join("recorder.json"), "is not a recorder's summary")
 }
 
-/// Hands on every episode of a recording. Returns whether the last line was cut off, as a kill leaves it.
-///
-/// # Errors
-/// [`ErrorKind::NotFound`] where the recording has none, [`ErrorKind::Invalid`] with the line that is damaged.
-pub fn for_each_episode(recording: &Path, take: impl FnMut(Episode)) -> Result<bool> {
-    let path = directory(recording).join(EPISODES);
-    let file = match input::open_file(&path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let message = "holds no episodes: record with --why, as in `punctual record --why 500us`";
-            return Err(Error::new(ErrorKind::NotFound, recording, message));
-        }
-        Err(error) => return Err(Error::io(path, "cannot read", error)),
-    };
-    read_episodes(file, &path, take)
-}
-
-fn read_episodes(file: File, path: &Path, mut take: impl FnMut(Episode)) -> Result<bool> {
-    let mut reader = BufReader::new(file);
-    let mut line = Vec::new();
-    let mut number = 0;
-    loop {
-        line.clear();
-        number += 1;
-        let mut limited = reader.by_ref().take(MAX_EPISODE_BYTES as u64 + 1);
-        let read = limited.read_until(b'\n', &mut line).map_err(|error| Error::io(path, "cannot read", error))?;
-        let damaged = |what: String| Error::new(ErrorKind::Invalid, path, format!("line {number} is damaged: {what}"));
-        if read == 0 {
-            return Ok(false);
-        }
-        if read > MAX_EPISODE_BYTES {
-            return Err(damaged(format!("it is longer than {MAX_EPISODE_BYTES} bytes, the most that is read of one")));
-        }
-        if line.last() != Some(&b'\n') {
-            return Ok(true);
-        }
-        check_json(&line).map_err(damaged)?;
-        let episode = serde_json::from_slice(&line).map_err(|error| damaged(error.to_string()))?;
-        take(episode);
-    }
-}
-
 /// Changes every episode of a recording; the file is replaced by rename when all are written.
 ///
 /// # Errors
-/// As [`for_each_episode`]; the file stays as it was then.
+/// As [`crate::for_each_episode`]; the file stays as it was then.
 pub fn rewrite_episodes(recording: &Directory, mut change: impl FnMut(&mut Episode)) -> Result<()> {
     let directory = recording.below("events")?;
     let path = directory.path().join(EPISODES);
@@ -269,7 +226,7 @@ pub fn rewrite_episodes(recording: &Directory, mut change: impl FnMut(&mut Episo
     let old = directory.open(EPISODES).map_err(|error| Error::io(&path, "cannot read", error))?;
     let mut file = std::io::BufWriter::new(directory.create(&temporary).map_err(io)?);
     let mut written = Ok(());
-    let read = read_episodes(old, &path, |mut episode| {
+    let read = read_episodes(Lines::of(old, path.clone()), |mut episode| {
         change(&mut episode);
         if written.is_ok() {
             written =
@@ -288,6 +245,7 @@ pub fn rewrite_episodes(recording: &Directory, mut change: impl FnMut(&mut Episo
 mod tests {
     use super::*;
     use crate::episodes::episode::{Event, EventKind, Frame, HookedProgram, StackSample, Victim};
+    use crate::episodes::read::for_each_episode;
 
     fn episode() -> Episode {
         let event = |at_ns, kind| Event {

@@ -36,8 +36,9 @@ struct Line {
     names: Vec<String>,
     #[serde(default)]
     frames: Vec<Frame>,
-    #[serde(default)]
-    events: Vec<EventLine>,
+    /// Their times are from the expected one on, as if they were without a sign.
+    #[serde(default, with = "as_numbers")]
+    events: Vec<Event>,
     #[serde(default)]
     samples: Vec<SampleLine>,
     #[serde(default)]
@@ -52,6 +53,50 @@ struct Line {
     disk_limit: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     processes: Vec<Process>,
+}
+
+/// Events as lists of numbers, taken apart one by one: there may be very many.
+mod as_numbers {
+    use super::{Event, EventKind, EventLine};
+    use serde::de::{Deserializer, Error, SeqAccess, Visitor};
+    use serde::ser::{SerializeSeq, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(events: &[Event], serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(events.len()))?;
+        for event in events {
+            let Event { at_ns, cpu, kind, tid, priority, context, steal_ns, value, extra, name } = *event;
+            let line: EventLine =
+                (at_ns as i64, cpu, kind.code(), tid, priority, context, steal_ns, value, extra, name);
+            list.serialize_element(&line)?;
+        }
+        list.end()
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Event>, D::Error> {
+        deserializer.deserialize_seq(Events)
+    }
+
+    struct Events;
+
+    impl<'de> Visitor<'de> for Events {
+        type Value = Vec<Event>;
+
+        fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            formatter.write_str("a list of events")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<Event>, A::Error> {
+            let mut events = Vec::new();
+            while let Some(line) = list.next_element::<EventLine>()? {
+                let (after, cpu, kind, tid, priority, context, steal_ns, value, extra, name) = line;
+                let no_kind = || A::Error::custom(format!("{kind} is no kind of event"));
+                let kind = EventKind::from_code(kind).ok_or_else(no_kind)?;
+                let at_ns = after as u64;
+                events.push(Event { at_ns, cpu, kind, tid, priority, context, steal_ns, value, extra, name });
+            }
+            Ok(events)
+        }
+    }
 }
 
 /// The kernels of older recordings told it, or `blame` finds out that they did not.
@@ -85,14 +130,7 @@ impl Serialize for Episode {
             missed_runs: self.missed_runs,
             names: self.names.clone(),
             frames: self.frames.clone(),
-            events: self
-                .events
-                .iter()
-                .map(|event| {
-                    let Event { at_ns, cpu, kind, tid, priority, context, steal_ns, value, extra, name } = *event;
-                    (after(at_ns), cpu, kind.code(), tid, priority, context, steal_ns, value, extra, name)
-                })
-                .collect(),
+            events: self.events.iter().map(|event| Event { at_ns: after(event.at_ns) as u64, ..*event }).collect(),
             samples: self
                 .samples
                 .iter()
@@ -114,16 +152,14 @@ impl Serialize for Episode {
 
 impl<'de> Deserialize<'de> for Episode {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Episode, D::Error> {
-        let line = Line::deserialize(deserializer)?;
+        let mut line = Line::deserialize(deserializer)?;
         let at = |after: i64| {
             let out_of_range = || serde::de::Error::custom(format!("{after} ns from the expected time is no time"));
             line.expected_ns.checked_add_signed(after).ok_or_else(out_of_range)
         };
-        let mut events = Vec::with_capacity(line.events.len());
-        for &(after, cpu, kind, tid, priority, context, steal_ns, value, extra, name) in &line.events {
-            let kind = EventKind::from_code(kind)
-                .ok_or_else(|| serde::de::Error::custom(format!("{kind} is no kind of event")))?;
-            events.push(Event { at_ns: at(after)?, cpu, kind, tid, priority, context, steal_ns, value, extra, name });
+        let mut events = std::mem::take(&mut line.events);
+        for event in &mut events {
+            event.at_ns = at(event.at_ns as i64)?;
         }
         let mut samples = Vec::with_capacity(line.samples.len());
         for (after, cpu, tid, context, at_late_interrupt, name, frames) in line.samples {

@@ -3,5 +3,7 @@
 mod check;
 pub(crate) mod episode;
 pub(crate) mod files;
+pub(crate) mod in_parallel;
 mod line;
 pub(crate) mod lock_waking;
+pub(crate) mod read;

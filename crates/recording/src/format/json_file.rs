@@ -38,6 +38,67 @@ pub(crate) fn parse_json<T: DeserializeOwned>(path: &Path, text: &[u8], is_not: 
 
 /// Counts values and depth before anything is kept of a text. What is no JSON is left to the parser.
 pub(crate) fn check_json(text: &[u8]) -> std::result::Result<(), String> {
+    // Each value takes a byte at least, and most texts are short.
+    if text.len() < MAX_JSON_VALUES { check_depth(text) } else { check_values(text) }
+}
+
+/// The depth alone, with a look at nothing but what changes it.
+fn check_depth(text: &[u8]) -> std::result::Result<(), String> {
+    let (mut at, mut depth) = (0, 0_usize);
+    loop {
+        at += plain_bytes(&text[at..]);
+        let Some(&byte) = text.get(at) else { return Ok(()) };
+        at += 1;
+        match byte {
+            b'"' => at += text_bytes(&text[at..]),
+            b'[' | b'{' => {
+                depth += 1;
+                if depth > MAX_JSON_DEPTH {
+                    return Err(format!("it is nested deeper than {MAX_JSON_DEPTH}"));
+                }
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+}
+
+/// How many bytes stand before the first that begins a text, a list or an object, or ends one; eight are looked at at a time.
+fn plain_bytes(text: &[u8]) -> usize {
+    // The high bit of each byte of a word that is this one. Behind such a byte others may be taken for it too.
+    let of = |word: u64, byte: u8| {
+        let differs = word ^ u64::from_le_bytes([byte; 8]);
+        differs.wrapping_sub(u64::from_le_bytes([1; 8])) & !differs & u64::from_le_bytes([0x80; 8])
+    };
+    let (words, rest) = text.as_chunks::<8>();
+    for (number, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        // `[` and `{`, `]` and `}` differ in one bit.
+        let folded = word | u64::from_le_bytes([0x20; 8]);
+        let found = of(word, b'"') | of(folded, b'{') | of(folded, b'}');
+        if found != 0 {
+            return 8 * number + found.trailing_zeros() as usize / 8;
+        }
+    }
+    let plain = rest.iter().take_while(|byte| !matches!(byte, b'"' | b'[' | b']' | b'{' | b'}'));
+    8 * words.len() + plain.count()
+}
+
+/// How long a text is with its closing quotation mark; all there is where it has none.
+fn text_bytes(text: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(next) = text[at.min(text.len())..].iter().position(|&byte| byte == b'"' || byte == b'\\') {
+        let found = at + next;
+        if text[found] == b'"' {
+            return found + 1;
+        }
+        // Whatever is escaped ends nothing.
+        at = found + 2;
+    }
+    text.len()
+}
+
+fn check_values(text: &[u8]) -> std::result::Result<(), String> {
     let (mut values, mut depth, mut is_text, mut is_escaped) = (1_usize, 0_usize, false, false);
     for &byte in text {
         if is_text {
@@ -82,15 +143,26 @@ pub(crate) fn read_document<T: DeserializeOwned>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn values_and_depth_are_counted_outside_texts() {
         assert_eq!(check_json(br#"{"a,[{\"[": [1, 2, {"b": null}]}"#), Ok(()));
+        assert_eq!(check_json(br#"{"ends in an escape\"#), Ok(()));
         assert!(check_json("[".repeat(MAX_JSON_DEPTH).as_bytes()).is_ok());
         assert!(check_json("[".repeat(MAX_JSON_DEPTH + 1).as_bytes()).unwrap_err().contains("nested"));
         let quoted = format!("\"{}\"", "[,".repeat(MAX_JSON_VALUES));
         assert_eq!(check_json(quoted.as_bytes()), Ok(()));
         let many = format!("[{}0]", "0,".repeat(MAX_JSON_VALUES));
         assert!(check_json(many.as_bytes()).unwrap_err().contains("values"));
+    }
+    proptest! {
+        /// Whatever stands in a text, and wherever.
+        #[test]
+        fn the_depth_of_a_short_text_is_that_of_a_careful_look(
+            text in prop::collection::vec(prop::sample::select(&br#"[[[[{{]}"\,:1a "#[..]), 0..400),
+        ) {
+            prop_assert_eq!(check_depth(&text), check_values(&text));
+        }
     }
 }

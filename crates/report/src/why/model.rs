@@ -2,7 +2,8 @@
 
 use super::words::with_group;
 use punctual_blame::{
-    CallTree, Cause, Kind, Link, Piece, Room, Split, Summary, Turn, Who, chain, is_nesting_known, split, summarize,
+    CallTree, Cause, Findings, Kind, Link, Piece, Room, Sightings, Split, Summary, Turn, Who, is_nesting_known,
+    summarize,
 };
 use punctual_recording::bounds::{MAX_DETAIL_BYTES, MAX_TREE_BYTES};
 use punctual_recording::episode::Victim;
@@ -50,8 +51,13 @@ pub struct EpisodeView {
 impl EpisodeView {
     /// Looks into an episode.
     pub fn new(episode: &Episode, room: &mut Room) -> EpisodeView {
-        let split = split(episode);
-        EpisodeView {
+        EpisodeView::of(episode, Findings::of(episode), room).0
+    }
+
+    /// Tells of an episode what was found in it. Returns the samples that its split's pieces have, too.
+    pub fn of(episode: &Episode, found: Findings, room: &mut Room) -> (EpisodeView, Sightings) {
+        let Findings { split, chain, sightings } = found;
+        let view = EpisodeView {
             id: episode.id,
             void: episode.void.clone(),
             nesting_known: is_nesting_known(episode),
@@ -60,13 +66,14 @@ impl EpisodeView {
             expected_ns: episode.expected_ns,
             total_ns: episode.total_ns(),
             stage: episode.stage,
-            chain: chain(episode),
-            tree: CallTree::of_samples(episode, &split, room),
+            chain,
+            tree: CallTree::of_samples(episode, &split, &sightings, room),
             late_stacks: punctual_blame::late_stacks(episode, &split),
             builds: episode.builds.clone(),
             without_details: false,
             split,
-        }
+        };
+        (view, sightings)
     }
 
     /// How much memory its details take up, bytes, about; without the tree, which keeps to its room.

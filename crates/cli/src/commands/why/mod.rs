@@ -1,24 +1,17 @@
 //! `punctual why`.
 
+mod evidence;
+
 use super::artifacts::Artifacts;
 use crate::args::why::WhyArguments;
 use crate::output::{self, Output, Usage};
 use anyhow::Context;
-use punctual_blame::{CallTree, Kind, Room, add_lateness, folded};
-use punctual_recording::bounds::{MAX_DETAIL_BYTES, MAX_TREE_BYTES};
-use punctual_recording::episode::Victim;
-use punctual_recording::{
-    Episode, RecorderSummary, Recording, for_each_episode, printable, read_handler_sums, read_recorder_summary,
-};
-use punctual_report::why::{
-    EpisodeView, ExplainAnswer, HandlersAnswer, OnlyThread, WhyAnswer, WhyReport, episode_text, text,
-};
+use evidence::{Evidence, gather};
+use punctual_blame::{Kind, folded};
+use punctual_recording::{RecorderSummary, Recording, read_handler_sums, read_recorder_summary};
+use punctual_report::why::{ExplainAnswer, HandlersAnswer, WhyAnswer, WhyReport, episode_text, text};
 use punctual_report::why::{cost, handlers};
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-
-/// A trace of more episodes than this is of no use to a viewer.
-const MAX_TRACED: usize = 200;
 
 pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8> {
     if let Some(kind) = arguments.explain {
@@ -97,91 +90,6 @@ fn one_recording(named: Option<&Path>) -> anyhow::Result<PathBuf> {
     }
 }
 
-/// What is read of the episodes, within bounds.
-struct Evidence {
-    views: Vec<EpisodeView>,
-    /// What is left out because it is another thread's.
-    others: Others,
-    /// Those to trace, of so many that were chosen.
-    traced: Vec<Episode>,
-    chosen: usize,
-    /// Who was late with whom.
-    lateness: CallTree,
-    /// How often a function had no room in call trees.
-    functions_left_out: u64,
-    /// Whether the last line was cut short.
-    is_cut: bool,
-}
-
-/// Episodes of threads that were not asked for.
-#[derive(Default)]
-struct Others {
-    count: u64,
-    void: u64,
-    /// Their names, some of them.
-    names: BTreeSet<String>,
-}
-
-impl Others {
-    /// So many names are told.
-    const MAX_NAMES: usize = 5;
-
-    fn take(&mut self, episode: &Episode) {
-        self.count += 1;
-        self.void += u64::from(episode.void.is_some());
-        if self.names.len() < Self::MAX_NAMES {
-            self.names.insert(printable(&episode.victim.name));
-        }
-    }
-
-    /// What is said of them beside so many episodes of the one that was asked for; nobody of that name is wrong usage.
-    fn only(self, asked: &str, found: usize) -> Result<OnlyThread, Usage> {
-        if found == 0 && self.count > 0 {
-            let names: Vec<String> = self.names.into_iter().collect();
-            return Err(Usage(format!("no thread `{asked}` was late: late were {}", names.join(", "))));
-        }
-        Ok(OnlyThread { asked: asked.to_owned(), others: self.count, others_void: self.void })
-    }
-}
-
-fn gather(path: &Path, arguments: &WhyArguments) -> anyhow::Result<Evidence> {
-    let mut views = Vec::new();
-    let mut others = Others::default();
-    let number = arguments.thread.as_ref().and_then(|asked| asked.parse::<u32>().ok());
-    let is_asked = |victim: &Victim| {
-        arguments.thread.as_ref().is_none_or(|asked| *asked == victim.name || number == Some(victim.tid))
-    };
-    let mut traced: Vec<Episode> = Vec::new();
-    let mut chosen = 0_usize;
-    let mut room = Room::of(MAX_TREE_BYTES);
-    let (mut detail_bytes, mut traced_bytes) = (0, 0);
-    let mut lateness = CallTree::default();
-    let is_chosen = |id: u64| arguments.episode.is_none_or(|only| only == id);
-    let is_cut = for_each_episode(path, |episode| {
-        if !is_asked(&episode.victim) {
-            return others.take(&episode);
-        }
-        let mut view = EpisodeView::new(&episode, &mut room);
-        if is_chosen(view.id) && view.void.is_none() {
-            add_lateness(&mut lateness, &episode, &view.split, &mut room);
-        }
-        if arguments.perfetto.is_some() && is_chosen(view.id) {
-            chosen += 1;
-            traced_bytes += bytes_of(&episode);
-            if traced.len() < MAX_TRACED && traced_bytes < MAX_DETAIL_BYTES {
-                traced.push(episode);
-            }
-        }
-        detail_bytes += view.detail_bytes();
-        if detail_bytes > MAX_DETAIL_BYTES && arguments.episode != Some(view.id) {
-            detail_bytes -= view.detail_bytes();
-            view.leave_out_details();
-        }
-        views.push(view);
-    })?;
-    Ok(Evidence { views, others, traced, chosen, lateness, functions_left_out: room.refused(), is_cut })
-}
-
 /// Why there is no episode of this number.
 fn not_there(path: &Path, only: u64, many: usize, kept: u64) -> anyhow::Error {
     if (1..=kept).contains(&only) {
@@ -193,15 +101,6 @@ fn not_there(path: &Path, only: u64, many: usize, kept: u64) -> anyhow::Error {
         _ => format!("they are numbered from 1 to {many}"),
     };
     Usage(format!("there is no episode {only}: {are}")).into()
-}
-
-/// What an episode takes up, bytes, about.
-fn bytes_of(episode: &Episode) -> usize {
-    let samples = episode.samples.iter().map(|sample| 64 + sample.frames.len() * 4).sum::<usize>();
-    let names = episode.names.iter().map(|name| 56 + name.len()).sum::<usize>();
-    let frames = episode.frames.iter().map(|frame| 112 + frame.function.len() + frame.module.len()).sum::<usize>();
-    // A trace plays it back: about four times as much again.
-    5 * (episode.events.len() * 64 + samples + names + frames)
 }
 
 fn all_handlers(path: &Path, recorder: Option<&RecorderSummary>, is_cut: bool, output: Output) -> anyhow::Result<u8> {

@@ -1,0 +1,32 @@
+//! What follows from one episode, with the looks that its parts have in common taken once.
+
+use crate::episode::chain::{Link, chain_by};
+use crate::episode::nesting::with_nesting;
+use crate::episode::replay::replay;
+use crate::episode::shared::Shared;
+use crate::episode::sightings::Sightings;
+use crate::episode::split::{Split, split_by};
+use punctual_recording::Episode;
+
+/// Who had an episode's lateness, who woke the victim, and which samples saw what of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Findings {
+    /// As [`split`](crate::split) gives it.
+    pub split: Split,
+    /// As [`chain`](crate::chain()) gives it.
+    pub chain: Vec<Link>,
+    /// The samples that fell into the split's pieces.
+    pub sightings: Sightings,
+}
+
+impl Findings {
+    /// Looks into an episode.
+    pub fn of(episode: &Episode) -> Findings {
+        let nested = &*with_nesting(episode);
+        let timelines = replay(nested);
+        let shared = Shared::new(nested, &timelines);
+        let split = split_by(&shared, true);
+        let sightings = Sightings::among(nested, shared.samples.iter().map(|(seen_at, _)| *seen_at), &split);
+        Findings { chain: chain_by(nested, &timelines), sightings, split }
+    }
+}

@@ -1,0 +1,152 @@
+//! What `punctual why` reads of the episodes of a recording, on several CPUs.
+
+use crate::args::why::WhyArguments;
+use crate::output::Usage;
+use punctual_blame::{CallTree, Findings, Room, Sightings, add_lateness};
+use punctual_recording::bounds::{MAX_DETAIL_BYTES, MAX_TREE_BYTES};
+use punctual_recording::episode::Victim;
+use punctual_recording::{Episode, look_into_episodes, printable};
+use punctual_report::why::{EpisodeView, OnlyThread};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// A trace of more episodes than this is of no use to a viewer.
+const MAX_TRACED: usize = 200;
+/// More threads than this do not look into episodes, on however many CPUs: each of them takes memory.
+const MAX_THREADS: usize = 4;
+
+/// What is read of the episodes, within bounds.
+#[derive(Default)]
+pub(super) struct Evidence {
+    pub(super) views: Vec<EpisodeView>,
+    /// What is left out because it is another thread's.
+    pub(super) others: Others,
+    /// Those to trace, of so many that were chosen.
+    pub(super) traced: Vec<Episode>,
+    pub(super) chosen: usize,
+    /// Who was late with whom.
+    pub(super) lateness: CallTree,
+    /// How often a function had no room in call trees.
+    pub(super) functions_left_out: u64,
+    /// Whether the last line was cut short.
+    pub(super) is_cut: bool,
+}
+
+/// Episodes of threads that were not asked for.
+#[derive(Default)]
+pub(super) struct Others {
+    count: u64,
+    void: u64,
+    /// Their names, some of them.
+    names: BTreeSet<String>,
+}
+
+impl Others {
+    /// So many names are told.
+    const MAX_NAMES: usize = 5;
+
+    fn take(&mut self, victim: &Victim, is_void: bool) {
+        self.count += 1;
+        self.void += u64::from(is_void);
+        if self.names.len() < Self::MAX_NAMES {
+            self.names.insert(printable(&victim.name));
+        }
+    }
+
+    /// What is said of them beside so many episodes of the one that was asked for; nobody of that name is wrong usage.
+    pub(super) fn only(self, asked: &str, found: usize) -> Result<OnlyThread, Usage> {
+        if found == 0 && self.count > 0 {
+            let names: Vec<String> = self.names.into_iter().collect();
+            return Err(Usage(format!("no thread `{asked}` was late: late were {}", names.join(", "))));
+        }
+        Ok(OnlyThread { asked: asked.to_owned(), others: self.count, others_void: self.void })
+    }
+}
+
+/// What one thread found in an episode, before it is known how much room there is beside the others.
+struct Looked {
+    view: EpisodeView,
+    sightings: Sightings,
+    detail_bytes: usize,
+    /// What its call tree takes up.
+    room: Room,
+    episode: Episode,
+}
+
+impl Looked {
+    fn into(episode: Episode) -> Looked {
+        let mut room = Room::of(MAX_TREE_BYTES);
+        let (view, sightings) = EpisodeView::of(&episode, Findings::of(&episode), &mut room);
+        Looked { detail_bytes: view.detail_bytes(), view, sightings, room, episode }
+    }
+}
+
+/// Takes up what is found, episode after episode, within bounds.
+struct Gathering<'a> {
+    arguments: &'a WhyArguments,
+    evidence: Evidence,
+    room: Room,
+    detail_bytes: usize,
+    traced_bytes: usize,
+}
+
+impl Gathering<'_> {
+    fn take(&mut self, looked: Looked) {
+        let Looked { mut view, sightings, detail_bytes, room, episode } = looked;
+        if !self.room.takes_over(&room) {
+            view.tree = CallTree::of_samples(&episode, &view.split, &sightings, &mut self.room);
+        }
+        let is_chosen = self.arguments.episode.is_none_or(|only| only == view.id);
+        // Only these two show it.
+        let shows_lateness = self.arguments.folded || self.arguments.html.is_some();
+        if is_chosen && shows_lateness && view.void.is_none() {
+            add_lateness(&mut self.evidence.lateness, &episode, &view.split, &sightings, &mut self.room);
+        }
+        if is_chosen && self.arguments.perfetto.is_some() {
+            self.evidence.chosen += 1;
+            self.traced_bytes += bytes_of(&episode);
+            if self.evidence.traced.len() < MAX_TRACED && self.traced_bytes < MAX_DETAIL_BYTES {
+                self.evidence.traced.push(episode);
+            }
+        }
+        if self.detail_bytes + detail_bytes > MAX_DETAIL_BYTES && self.arguments.episode != Some(view.id) {
+            view.leave_out_details();
+        } else {
+            self.detail_bytes += detail_bytes;
+        }
+        self.evidence.views.push(view);
+    }
+}
+
+pub(super) fn gather(path: &Path, arguments: &WhyArguments) -> anyhow::Result<Evidence> {
+    let number = arguments.thread.as_ref().and_then(|asked| asked.parse::<u32>().ok());
+    let is_asked = |victim: &Victim| {
+        arguments.thread.as_ref().is_none_or(|asked| *asked == victim.name || number == Some(victim.tid))
+    };
+    let look = |episode: Episode| match is_asked(&episode.victim) {
+        true => Ok(Box::new(Looked::into(episode))),
+        false => Err((episode.victim, episode.void.is_some())),
+    };
+    let mut gathering = Gathering {
+        arguments,
+        evidence: Evidence::default(),
+        room: Room::of(MAX_TREE_BYTES),
+        detail_bytes: 0,
+        traced_bytes: 0,
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+    let is_cut = look_into_episodes(path, threads, look, |looked| match looked {
+        Ok(looked) => gathering.take(*looked),
+        Err((victim, is_void)) => gathering.evidence.others.take(&victim, is_void),
+    })?;
+    Ok(Evidence { is_cut, functions_left_out: gathering.room.refused(), ..gathering.evidence })
+}
+
+/// What an episode takes up, bytes, about.
+fn bytes_of(episode: &Episode) -> usize {
+    let samples = episode.samples.iter().map(|sample| 64 + sample.frames.len() * 4).sum::<usize>();
+    let names = episode.names.iter().map(|name| 56 + name.len()).sum::<usize>();
+    let frames = episode.frames.iter().map(|frame| 112 + frame.function.len() + frame.module.len()).sum::<usize>();
+    // A trace plays it back: about four times as much again.
+    5 * (episode.events.len() * 64 + samples + names + frames)
+}
