@@ -388,6 +388,14 @@ fn spread_notes(tail: &Tail) -> Vec<String> {
         };
         notes.push(format!("what happens still shows {memory} later: the recording counts as {counts_as}{enough}"));
     }
+    if spread.is_carried_by_few() && spread.is_long() {
+        let clusters = spread.carriers.map_or(1, |carriers| carriers.round().max(1.0) as u64);
+        notes.push(format!(
+            "what varies is made by about as much as {} of stalls: larger ones are to be expected, so that devices hold is said only while \
+             conditions stay as recorded",
+            counted(clusters, "cluster")
+        ));
+    }
     if let Some(drift) = spread.drift {
         notes.push(format!(
             "the machine drifts: stalls are {}, and answers hold only while conditions stay as recorded",

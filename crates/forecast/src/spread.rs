@@ -5,12 +5,16 @@
 //! the count (stalls that are rarer are more independent), never faster than the count, so that limits made from it
 //! grow with the count: a device that meets fewer stalls never gets a worse limit.
 
+mod clusters;
+mod counts;
 mod course;
 mod drift;
 
 use crate::interval::Estimate;
 use crate::special::{chi_squared_q, gamma_quantile};
-use course::{BLOCKS, Course, UNLIKELY, excess, settled};
+use clusters::{carriers, cluster};
+use counts::{Counts, excess};
+use course::{BLOCKS, Course, UNLIKELY, settled};
 pub use drift::Drift;
 use drift::{Found, drift};
 
@@ -26,10 +30,14 @@ const SELDOM_SEEN: f64 = 1.3;
 const FEW_CRESTS: f64 = 8.0;
 /// Where rarer stalls vary more, what they gain with each halving of their number goes on; never as much as their number loses.
 const MAX_GROWTH: f64 = 1.9;
+/// Events are of one cluster where the next is nearer than this part of their mean distance, and nearer than the memory.
+const NEAR: f64 = 4.0;
 /// A tail model needs so many times as long as the machine remembers.
 pub(crate) const MIN_PIECES: f64 = 20.0;
 /// A verdict of *holds* without a condition needs so many times as long: that it is 20 times is only an estimate.
 pub(crate) const SETTLED_PIECES: f64 = 40.0;
+/// And what varies from part to part must be made by so many clusters: of fewer, the largest of all is mostly not among those seen.
+pub(crate) const SETTLED_CARRIERS: f64 = 8.0;
 /// And an hour of exposure, less what a run of that length may miss, ns. How long a machine remembers shows only in
 /// recordings of many times that length, and much comes by the minute (jobs, collections, heat): where a short recording shows
 /// no memory, that is no proof that there is none.
@@ -50,6 +58,10 @@ pub struct Spread {
     pub may_drift: bool,
     /// As many independent pieces as would vary as the rarest counts do, where those vary by no accident.
     worth: Option<f64>,
+    /// How many clusters make what varies, where that is no accident: the least at any level.
+    pub carriers: Option<f64>,
+    /// Of the rarest events of which that can be told, how many come with one on average, itself included.
+    cluster: f64,
     /// The exposure, ns.
     exposure: f64,
 }
@@ -64,6 +76,8 @@ impl Spread {
             drift: None,
             may_drift: false,
             worth: None,
+            carriers: None,
+            cluster: 1.0,
             exposure,
         }
     }
@@ -74,16 +88,17 @@ impl Spread {
         let mut spread = Spread::independent(exposure);
         // Blocks may show a part of the excess only, and a rate that wanders shows its crests seldom.
         let mut unsettled = 1.0;
+        let all_counts: Vec<Counts> = usable.iter().map(|times| Counts::of(times, exposure)).collect();
         // Where most is known of the time course: memory and drift.
-        for times in usable.iter().rev().take(4) {
-            let course = Course::of(times, exposure);
+        for counts in all_counts.iter().rev().take(4) {
+            let course = Course::of(counts, exposure);
             if let Some(memory) = course.memory() {
                 if spread.memory_ns.is_none_or(|known| memory > known) {
                     spread.memory_ns = Some(memory);
                 }
                 unsettled = course.left(memory).max(unsettled);
             }
-            match drift(times, exposure) {
+            match drift(counts) {
                 Found::Nothing => {}
                 Found::Possible => spread.may_drift = true,
                 Found::Sure(found) => spread.drift = Some(spread.drift.map_or(found, |known| known.with(found))),
@@ -93,11 +108,19 @@ impl Spread {
             let fades = 1.0 / settled(2.0 * exposure / BLOCKS as f64 / memory);
             unsettled = unsettled.max(fades) * SELDOM_SEEN;
         }
+        if let Some(rarest) = usable.first() {
+            let seldom = if spread.memory_ns.is_some() { SELDOM_SEEN } else { 1.0 };
+            // As near as few independent events are to each other.
+            let near = exposure / (NEAR * rarest.len() as f64);
+            spread.cluster =
+                seldom * cluster(rarest, spread.memory_ns.unwrap_or(exposure / counts::MOST as f64).min(near));
+        }
         let mut significant = Vec::new();
-        for times in &usable {
-            let count = times.len() as f64;
-            let excess = excess(times, BLOCKS, exposure);
+        for counts in &all_counts {
+            let count = counts.events;
+            let excess = excess(counts.in_blocks(BLOCKS));
             let degrees = (BLOCKS - 1) as f64;
+            spread.carriers = spread.carriers.into_iter().chain(carriers(counts)).reduce(f64::min);
             significant.push(chi_squared_q(degrees, degrees * (excess + 1.0)) < UNLIKELY);
             let taken = ((excess + 1.0) * OF_AN_ESTIMATE - 1.0).max(0.0) * unsettled;
             let relative = taken / count;
@@ -155,11 +178,16 @@ impl Spread {
         lengths.into_iter().chain(self.worth).reduce(f64::min)
     }
 
-    /// Whether the recording is long enough, by itself and against its own memory, and the same throughout, for a verdict
+    /// Whether the recording is long enough, by itself, against its own memory and its largest clusters, and the same throughout, for a verdict
     /// without a condition.
     pub fn is_settled(&self) -> bool {
         let is_worth = self.pieces().is_none_or(|pieces| pieces >= SETTLED_PIECES);
-        self.is_long() && is_worth && self.drift.is_none() && !self.may_drift
+        self.is_long() && is_worth && !self.is_carried_by_few() && self.drift.is_none() && !self.may_drift
+    }
+
+    /// Whether so few clusters make what varies that larger ones have to be expected than were seen.
+    pub(crate) fn is_carried_by_few(&self) -> bool {
+        self.carriers.is_some_and(|carriers| carriers < SETTLED_CARRIERS)
     }
 
     /// Whether the recording is long enough by itself.
@@ -172,7 +200,7 @@ impl Spread {
     /// count is times as variable as one of independent events. It grows with the count. Without excess and weights it is Garwood's.
     pub(crate) fn upper(&self, sum: f64, largest: f64, confidence: f64) -> f64 {
         let sum = sum / largest;
-        let scale = self.dispersion(sum.max(1.0));
+        let scale = self.dispersion(sum.max(1.0)).max(self.cluster);
         largest * self.ahead().1 * scale * gamma_quantile(sum / scale + 1.0, confidence)
     }
 

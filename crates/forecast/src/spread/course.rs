@@ -1,12 +1,13 @@
 //! How counts in blocks of the recording vary, by the length of the blocks: for how long the machine remembers, and how much of
 //! what varies within the recording is left in its whole.
 
+use super::counts::{Counts, excess};
 use crate::special::chi_squared_q;
 
 /// Dispersion is no accident below this probability.
 pub(super) const UNLIKELY: f64 = 0.01;
 /// A memory shows below this probability, at any number of blocks.
-const SHOWS: f64 = 0.002;
+pub(super) const SHOWS: f64 = 0.002;
 /// The fewest blocks, which are the longest.
 const MIN_BLOCKS: usize = 8;
 /// Blocks of which the spread is told that is extrapolated to the whole.
@@ -14,17 +15,6 @@ pub(super) const BLOCKS: usize = 16;
 /// How slowly the variance of block means is taken to fall with their length, at the least: this power of it. With no memory, or
 /// one that is short beside the blocks, it is 1; where what varies does so at every length alike (1/f), near 0.
 const MIN_POWER: f64 = 0.25;
-
-/// Counts in so many blocks: their variance over their mean, less 1.
-pub(super) fn excess(times: &[u64], blocks: usize, exposure: f64) -> f64 {
-    let mut counts = vec![0.0f64; blocks];
-    for &at in times {
-        let block = (at as f64 / exposure * blocks as f64) as usize;
-        counts[block.min(blocks - 1)] += 1.0;
-    }
-    let mean = times.len() as f64 / blocks as f64;
-    counts.iter().map(|count| (count - mean).powi(2)).sum::<f64>() / mean / (blocks - 1) as f64 - 1.0
-}
 
 /// Of that power, how far from 1 it usually lies (a normal prior's deviation).
 const POWER_DEVIATION: f64 = 0.7;
@@ -40,15 +30,13 @@ pub(super) struct Course {
 }
 
 impl Course {
-    pub(super) fn of(times: &[u64], exposure: f64) -> Course {
-        let mut course = Course { curve: Vec::new(), events: times.len() as f64, exposure, shows: false };
-        let mut blocks = MIN_BLOCKS;
-        while blocks <= 4_096 && course.events >= 2.0 * blocks as f64 {
-            let excess = excess(times, blocks, exposure);
+    pub(super) fn of(counts: &Counts, exposure: f64) -> Course {
+        let mut course = Course { curve: Vec::new(), events: counts.events, exposure, shows: false };
+        for own in counts.from(MIN_BLOCKS) {
+            let (blocks, excess) = (own.len(), excess(own));
             let degrees = (blocks - 1) as f64;
             course.shows |= blocks <= 64 && chi_squared_q(degrees, degrees * (excess + 1.0)) < SHOWS;
             course.curve.push((blocks, excess));
-            blocks *= 2;
         }
         course
     }

@@ -1,5 +1,6 @@
 //! Whether the machine is another at the end of the recording than at its beginning, or in its middle.
 
+use super::counts::Counts;
 use crate::special::{chi_squared_q, normal_quantile};
 
 /// Blocks in which events are counted.
@@ -51,13 +52,10 @@ pub(super) enum Found {
 }
 
 /// Fits a line and a parabola to counts in blocks and judges each by the scatter about both.
-pub(super) fn drift(times: &[u64], exposure: f64) -> Found {
-    let mut counts = [0.0f64; BLOCKS];
-    for &at in times {
-        counts[((at as f64 / exposure * BLOCKS as f64) as usize).min(BLOCKS - 1)] += 1.0;
-    }
+pub(super) fn drift(counts: &Counts) -> Found {
+    let (events, counts) = (counts.events, counts.in_blocks(BLOCKS));
     let n = BLOCKS as f64;
-    let mean = times.len() as f64 / n;
+    let mean = events / n;
     // Orthogonal polynomials over the blocks.
     let line = |block: usize| block as f64 - (n - 1.0) / 2.0;
     let bend = |block: usize| line(block).powi(2) - (n * n - 1.0) / 12.0;

@@ -35,8 +35,53 @@ fn independent_events_are_let_be() {
 #[test]
 fn too_few_events_show_no_memory() {
     let at_once = |count: u64| (0..count).map(|at| at * 1_000_000).collect::<Vec<u64>>();
-    assert_eq!(Course::of(&at_once(15), EXPOSURE).memory(), None);
-    assert!(Course::of(&at_once(16), EXPOSURE).memory().is_some());
+    let memory = |count| Course::of(&Counts::of(&at_once(count), EXPOSURE), EXPOSURE).memory();
+    assert_eq!(memory(15), None);
+    assert!(memory(16).is_some());
+}
+
+/// Beside independent events, clusters of these sizes, each within 40 ms and anywhere.
+fn with_clusters(seed: u64, sizes: impl Iterator<Item = u64>) -> Vec<u64> {
+    let mut random = Random(seed);
+    let mut times = independent(seed, 1_500);
+    for size in sizes {
+        let begin = (random.uniform() * 0.999 * EXPOSURE) as u64;
+        times.extend((0..size).map(|event| begin + event * 40_000_000 / size));
+    }
+    times.sort_unstable();
+    times
+}
+
+/// 400 clusters of 2 are enough; of one with 60 events beside 60 with 4 it is that one, nearly; and where
+/// sizes have no finite variance few do, in most recordings.
+#[test]
+fn few_clusters_that_make_what_varies_leave_a_condition() {
+    let of = |times: Vec<u64>| Spread::of(&[times], EXPOSURE);
+    let alike = of(with_clusters(1, (0..400).map(|_| 2)));
+    assert!(alike.carriers.is_some() && !alike.is_carried_by_few(), "{alike:?}");
+    let one = of(with_clusters(2, std::iter::once(60).chain((0..60).map(|_| 4))));
+    assert!(one.carriers.is_some_and(|carriers| carriers < 3.0) && !one.is_settled(), "{one:?}");
+    let heavy = |seed: u64| {
+        let mut random = Random(seed + 1_000);
+        let sizes: Vec<u64> = (0..300).map(|_| random.uniform().powf(-1.0 / 1.3).min(2_000.0) as u64).collect();
+        of(with_clusters(seed, sizes.into_iter()))
+    };
+    let (few, none) = (0..50).fold((0, 0), |(few, none), seed| {
+        let independent = of(independent(seed, 2_000));
+        (few + u32::from(heavy(seed).is_carried_by_few()), none + u32::from(independent.carriers.is_none()))
+    });
+    assert!(few >= 30 && none >= 45, "{few} and {none} of 50");
+}
+
+/// Where the rarest come by the dozen, what was not seen would have come by the dozen too.
+#[test]
+fn what_was_not_seen_is_as_large_as_the_rarest_clusters() {
+    let dozens =
+        (0..8u64).flat_map(|cluster| (0..12u64).map(move |event| cluster * 400_000_000_000 + event * 3_000_000));
+    let found = Spread::of(&[dozens.collect()], EXPOSURE);
+    assert!(found.upper(0.0, 1.0, 0.95) > 12.0 * 2.99 && found.upper(0.0, 1.0, 0.95) < 12.0 * 8.0, "{found:?}");
+    assert_eq!(cluster(&[0, 1, 2, 10, 20], 2.0), (9.0 + 1.0 + 1.0) / 5.0);
+    assert_eq!(cluster(&[], 2.0), 0.0);
 }
 
 #[test]
@@ -76,7 +121,7 @@ fn of_several_levels_the_longest_memory_counts() {
         times
     };
     let (short, long) = (bursts(1, 2e9), bursts(2, 60e9));
-    let memories = [&short, &long].map(|times| Course::of(times, EXPOSURE).memory().unwrap());
+    let memories = [&short, &long].map(|times| Course::of(&Counts::of(times, EXPOSURE), EXPOSURE).memory().unwrap());
     assert!(2.0 * memories[0] < memories[1], "{memories:?}");
     for levels in [[short.clone(), long.clone()], [long, short]] {
         assert_eq!(Spread::of(&levels, EXPOSURE).memory_ns, Some(memories[1]));
