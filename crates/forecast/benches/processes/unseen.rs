@@ -105,25 +105,25 @@ impl Unseen {
         }
     }
 
-    /// Late wakeups of each CPU: (when s, by how many scales).
-    pub(crate) fn run(self, seconds: f64, random: &mut Random) -> Vec<Vec<(f64, f64)>> {
+    /// Late wakeups of each CPU until `until`, of a machine that is recorded for so many seconds: (when s, by how many scales).
+    pub(crate) fn run(self, seconds: f64, until: f64, random: &mut Random) -> Vec<Vec<(f64, f64)>> {
         let mut cpus = match self {
-            Unseen::Together => together(seconds, random),
-            Unseen::LongMemory => vec![wandering(seconds, random)],
-            Unseen::Trend => vec![growing(seconds, random)],
-            Unseen::Change => vec![changing(seconds, random)],
-            Unseen::Tenth => vec![swinging(seconds, random)],
-            Unseen::Critical => vec![critical(seconds, random)],
+            Unseen::Together => together(until, random),
+            Unseen::LongMemory => vec![wandering(until, random)],
+            Unseen::Trend => vec![growing(seconds, until, random)],
+            Unseen::Change => vec![changing(seconds, until, random)],
+            Unseen::Tenth => vec![swinging(seconds, until, random)],
+            Unseen::Critical => vec![critical(until, random)],
             _ => {
                 let mut events = Vec::new();
-                ground(&mut events, (0.0, seconds), EVENTS, 1.0, random);
+                ground(&mut events, (0.0, until), EVENTS, 1.0, random);
                 match self {
-                    Unseen::Weibull => renewed(&mut events, seconds, random),
-                    Unseen::Collector => collected(&mut events, seconds, random),
-                    Unseen::Sojourns => stormy(&mut events, seconds, random),
-                    Unseen::Beat => beating(&mut events, seconds, random),
-                    Unseen::Pairs => paired(&mut events, seconds, random),
-                    _ => charged(&mut events, seconds, random),
+                    Unseen::Weibull => renewed(&mut events, until, random),
+                    Unseen::Collector => collected(&mut events, until, random),
+                    Unseen::Sojourns => stormy(&mut events, until, random),
+                    Unseen::Beat => beating(&mut events, until, random),
+                    Unseen::Pairs => paired(&mut events, until, random),
+                    _ => charged(&mut events, until, random),
                 }
                 vec![events]
             }
@@ -264,16 +264,16 @@ fn wandering(seconds: f64, random: &mut Random) -> Vec<(f64, f64)> {
     events
 }
 
-fn growing(seconds: f64, random: &mut Random) -> Vec<(f64, f64)> {
+fn growing(seconds: f64, until: f64, random: &mut Random) -> Vec<(f64, f64)> {
     let mut events = Vec::new();
     let mut at = 0.0;
     loop {
         at += random.exponential() / (1.5 * EVENTS);
-        if at >= seconds {
+        if at >= until {
             return events;
         }
-        // From a third of its last rate on.
-        let share = (1.0 + 2.0 * at / seconds) / 3.0;
+        // From a third of its last rate on, which it then keeps.
+        let share = (1.0 + 2.0 * (at / seconds).min(1.0)) / 3.0;
         let late = MIDDLE * (DEVIATION * random.normal()).exp();
         if random.uniform() < share && late > BASE {
             events.push((at, late));
@@ -281,18 +281,18 @@ fn growing(seconds: f64, random: &mut Random) -> Vec<(f64, f64)> {
     }
 }
 
-fn changing(seconds: f64, random: &mut Random) -> Vec<(f64, f64)> {
+fn changing(seconds: f64, until: f64, random: &mut Random) -> Vec<(f64, f64)> {
     let change = seconds * (0.1 + 0.8 * random.uniform());
     let mut events = Vec::new();
     ground(&mut events, (0.0, change), EVENTS, 1.0, random);
-    ground(&mut events, (change, seconds), 3.0 * EVENTS, 1.0, random);
+    ground(&mut events, (change, until), 3.0 * EVENTS, 1.0, random);
     events
 }
 
-fn swinging(seconds: f64, random: &mut Random) -> Vec<(f64, f64)> {
+fn swinging(seconds: f64, until: f64, random: &mut Random) -> Vec<(f64, f64)> {
     let phase = random.uniform();
     let mut events = Vec::new();
-    for second in 0..seconds as u64 {
+    for second in 0..until as u64 {
         let from = second as f64;
         let angle = std::f64::consts::TAU * (from / (10.0 * seconds) + phase);
         ground(&mut events, (from, from + 1.0), EVENTS, 1.0 + 0.3 * angle.sin(), random);
