@@ -1,9 +1,9 @@
-//! A recording's first tenth against the rest of it.
+//! A recording's first part against the rest of it: `scripts/back-test` makes the recordings.
 //!
-//! `cargo bench -p punctual-forecast --bench backtest -- A.punctual ...`
+//! `cargo bench -p punctual-forecast --bench backtest -- [--first SECONDS] A.punctual ...`
 //!
-//! For every shipped device: the mean time between underruns forecast from the first tenth, and what the other nine
-//! tenths had. Held out are wakeups, so this shows what the interval is worth if the load goes on as it was.
+//! For every shipped device and CPU: the mean time between underruns forecast from the first seconds (a tenth, unless said), and what
+//! the rest had. Held out are wakeups, so this shows what the interval is worth if the load goes on as it was.
 
 use punctual_device::Catalogue;
 use punctual_forecast::{Input, Late, Lateness, Stage, format_seconds};
@@ -24,60 +24,125 @@ fn part(recording: &Recording, from: f64, to: f64) -> Result<Vec<Input>, Box<dyn
     let mut parts = Vec::new();
     for input in whole {
         let mut part = Input { exposure_ns: end - begin, ..input };
-        let mut values: Vec<Late> = Vec::new();
-        let mut distribution = Distribution::new();
         for task in &mut part.tasks {
             (task.wakeups, task.missed) = (0, Some(0));
         }
+        let mut own: Vec<(Distribution, Vec<Late>)> = part.tasks.iter().map(|_| Default::default()).collect();
         recording.for_each_wakeup(|wakeup| {
             let position = part.tasks.iter().position(|task| task.tid == wakeup.tid);
             let Some(task) = position.filter(|_| (begin..end).contains(&wakeup.expected_ns)) else { return };
             part.tasks[task].wakeups += 1;
             *part.tasks[task].missed.get_or_insert(0) += wakeup.missed;
-            distribution.record(wakeup.total_ns);
-            values.push(Late { at_ns: wakeup.expected_ns - begin, task, value_ns: wakeup.total_ns });
+            own[task].0.record(wakeup.total_ns);
+            own[task].1.push(Late { at_ns: wakeup.expected_ns - begin, task, value_ns: wakeup.total_ns });
         })?;
-        values.sort_unstable_by_key(|late| std::cmp::Reverse(late.value_ns));
-        let complete_above_ns = values.get(TAIL_LENGTH).map_or(0, |late| late.value_ns);
-        values.truncate(TAIL_LENGTH);
-        values.sort_unstable();
-        let lateness = Lateness { distribution, largest: values, complete_above_ns, by_task: Vec::new() };
+        let lateness = lateness(own);
         part.stages = [(Stage::Total, lateness)].into();
         parts.push(part);
     }
     Ok(parts)
 }
 
+/// What each task had, with its largest values kept as a recording keeps them.
+fn lateness(tasks: Vec<(Distribution, Vec<Late>)>) -> Lateness {
+    let (mut distribution, mut largest, mut by_task) = (Distribution::new(), Vec::new(), Vec::new());
+    for (own, mut values) in tasks {
+        values.sort_unstable_by_key(|late| std::cmp::Reverse(late.value_ns));
+        let complete_above_ns = values.get(TAIL_LENGTH).map_or(0, |late| late.value_ns);
+        values.truncate(TAIL_LENGTH);
+        largest.extend(values);
+        distribution.add(&own);
+        by_task.push((own, complete_above_ns));
+    }
+    largest.sort_unstable();
+    let complete_above_ns = by_task.iter().map(|task| task.1).max().unwrap_or(0);
+    Lateness { distribution, largest, complete_above_ns, by_task }
+}
+
+/// How the forecasts of one recording fared.
+#[derive(Default)]
+struct Tally {
+    agree: u32,
+    /// Contradicted, but said only while conditions stay as recorded.
+    hedged: u32,
+    /// Contradicted, and said without a condition.
+    plain: u32,
+}
+
+/// Compares one part with another, device by device and CPU by CPU, and prints where they contradict each other.
 #[allow(clippy::print_stdout, reason = "a benchmark's output is its purpose")]
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    for path in std::env::args().skip(1).filter(|argument| argument != "--bench") {
-        let recording = Recording::open(&path)?;
-        let (tenth, rest) = (part(&recording, 0.0, 0.1)?, part(&recording, 0.1, 1.0)?);
-        for (tenth, rest) in tenth.iter().zip(&rest) {
-            println!("{path}: {} under {}", tenth.measure, tenth.load);
-            println!("device          forecast from a tenth            the rest had       within");
-            let (mut within, mut all) = (0, 0);
-            for device in Catalogue::shipped().profiles() {
-                let forecast = tenth.underruns(device, Stage::Total)?.mttf_s;
-                let found = rest.underruns(device, Stage::Total)?;
-                let seconds = |value: Option<f64>| value.map_or("-".to_owned(), format_seconds);
-                // The rest is a sample too: the forecast is contradicted where the two intervals do not meet.
-                let meets = forecast.low.is_none_or(|low| found.mttf_s.high.is_none_or(|high| low <= high))
-                    && forecast.high.is_none_or(|high| found.mttf_s.low.is_none_or(|low| low <= high));
-                all += 1;
-                within += u32::from(meets);
-                println!(
-                    "{:15} {:>10} to {:<10} {:>10} ({} over)  {}",
-                    device.id,
-                    seconds(forecast.low),
-                    seconds(forecast.high),
-                    seconds(found.mttf_s.value),
-                    found.over,
-                    if meets { "yes" } else { "NO" }
-                );
+fn compare(early: &Input, rest: &Input) -> Result<Tally, Box<dyn std::error::Error>> {
+    let mut tally = Tally::default();
+    for device in Catalogue::shipped().profiles() {
+        let (forecast, found) = (early.underruns(device, Stage::Total)?, rest.underruns(device, Stage::Total)?);
+        for own in &forecast.cpus {
+            let Some(other) = found.cpus.iter().find(|other| other.cpu == own.cpu) else { continue };
+            // The rest is a sample too: the forecast is contradicted where the two intervals do not meet.
+            let meets = own.mttf_s.low.is_none_or(|low| other.mttf_s.high.is_none_or(|high| low <= high))
+                && own.mttf_s.high.is_none_or(|high| other.mttf_s.low.is_none_or(|low| low <= high));
+            if meets {
+                tally.agree += 1;
+                continue;
             }
-            println!("{within} of {all}");
+            let condition = if forecast.is_settled { "" } else { ", while conditions stay as recorded" };
+            if forecast.is_settled {
+                tally.plain += 1
+            } else {
+                tally.hedged += 1
+            }
+            let seconds = |value: Option<f64>| value.map_or("-".to_owned(), format_seconds);
+            let (low, high) = (seconds(own.mttf_s.low), seconds(own.mttf_s.high));
+            let cpu = own.cpu.map_or("any CPU".to_owned(), |cpu| format!("CPU {cpu}"));
+            let had = format!("{} ({} over)", seconds(other.mttf_s.value), other.over);
+            println!("  {} on {cpu}: {low} to {high}{condition}; the rest had {had}", device.id);
         }
     }
+    Ok(tally)
+}
+
+/// The share of a recording that its first so many seconds are; a tenth, unless said.
+fn share_of(recording: &Recording, first_s: Option<f64>) -> Result<f64, Box<dyn std::error::Error>> {
+    let Some(first_s) = first_s else { return Ok(0.1) };
+    let (mut first, mut last) = (u64::MAX, 0);
+    recording.for_each_wakeup(|wakeup| {
+        first = first.min(wakeup.expected_ns);
+        last = last.max(wakeup.expected_ns);
+    })?;
+    let seconds = last.saturating_sub(first) as f64 / 1e9;
+    if first_s < seconds { Ok(first_s / seconds) } else { Err(format!("it lasts {seconds:.0} s only").into()) }
+}
+
+#[allow(clippy::print_stdout, reason = "a benchmark's output is its purpose")]
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench").peekable();
+    let first_s = match arguments.next_if(|argument| argument == "--first") {
+        Some(_) => Some(arguments.next().ok_or("--first needs a number of seconds")?.parse::<f64>()?),
+        None => None,
+    };
+    let mut all = Tally::default();
+    for path in arguments {
+        let recording = Recording::open(&path)?;
+        let share = share_of(&recording, first_s).map_err(|error| format!("{path}: {error}"))?;
+        let (early, rest) = (part(&recording, 0.0, share)?, part(&recording, share, 1.0)?);
+        for (early, rest) in early.iter().zip(&rest) {
+            println!("{path}: {} under {}", early.measure, early.load);
+            let tally = compare(early, rest)?;
+            println!("  {}", tally.in_words());
+            all.agree += tally.agree;
+            all.hedged += tally.hedged;
+            all.plain += tally.plain;
+        }
+    }
+    println!("all: {}", all.in_words());
     Ok(())
+}
+
+impl Tally {
+    fn in_words(&self) -> String {
+        let Tally { agree, hedged, plain } = self;
+        format!(
+            "{agree} of {} agree; {hedged} do not, with a condition; {plain} do not, without one",
+            agree + hedged + plain
+        )
+    }
 }
