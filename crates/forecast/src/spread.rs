@@ -30,7 +30,7 @@ const SELDOM_SEEN: f64 = 1.3;
 const FEW_CRESTS: f64 = 8.0;
 /// Where rarer stalls vary more, what they gain with each halving of their number goes on; never as much as their number loses.
 const MAX_GROWTH: f64 = 1.9;
-/// Events are of one cluster where the next is nearer than this part of their mean distance, and nearer than the memory.
+/// Events are of one cluster where they are so many times nearer to each other than on average, and nearer than the memory.
 const NEAR: f64 = 4.0;
 /// A tail model needs so many times as long as the machine remembers.
 pub(crate) const MIN_PIECES: f64 = 20.0;
@@ -178,8 +178,8 @@ impl Spread {
         lengths.into_iter().chain(self.worth).reduce(f64::min)
     }
 
-    /// Whether the recording is long enough, by itself, against its own memory and its largest clusters, and the same throughout, for a verdict
-    /// without a condition.
+    /// Whether the recording is long enough, by itself, against its own memory and its largest clusters, and the same throughout, for
+    /// a verdict without a condition.
     pub fn is_settled(&self) -> bool {
         let is_worth = self.pieces().is_none_or(|pieces| pieces >= SETTLED_PIECES);
         self.is_long() && is_worth && !self.is_carried_by_few() && self.drift.is_none() && !self.may_drift

@@ -25,7 +25,7 @@ pub enum Outcome {
     /// Neither.
     Unknown,
     /// As [`Outcome::Holds`], while conditions stay as recorded: the recording is shorter than an hour, too short against
-    /// its own memory, or drifts.
+    /// its own memory, owes what varies to few clusters, or drifts.
     HoldsAsRecorded,
     /// On every CPU the lower limit of 99.5 %, one-sided, reaches the want.
     Holds,
@@ -90,8 +90,8 @@ pub struct Underruns {
     pub pieces: Option<f64>,
     /// How many times as frequent late wakeups are at the end as at the beginning, where that is no accident.
     pub drift: Option<f64>,
-    /// Whether the recording is long enough, by itself and against its own memory, and without a drift, for *holds* without a
-    /// condition.
+    /// Whether the recording is long enough, by itself, against its own memory and its largest clusters, and without a drift, for
+    /// *holds* without a condition.
     pub is_settled: bool,
     /// Underruns for each hour of use that this device would meet.
     pub per_hour: Estimate,

@@ -77,3 +77,22 @@ fn how_long_what_happens_still_shows_is_said_in_seconds() {
     let seconds: f64 = said.unwrap_or_else(|| panic!("{notes:?}")).0.parse().unwrap();
     assert!((10.0..120.0).contains(&seconds), "{notes:?}");
 }
+
+/// Two hours with 2,000 stalls anywhere; and with 60 others within a second, which no second cluster stands beside.
+#[test]
+fn that_one_cluster_makes_what_varies_is_said() {
+    for in_one in [0, 60] {
+        let mut random = Random(5);
+        let mut at: Vec<u64> = (0..2_000).map(|_| (random.uniform() * 7.1e12) as u64 / MS * MS).collect();
+        at.extend((0..in_one).map(|stall| 3_600_000 * MS + stall * 15 * MS));
+        at.sort_unstable();
+        at.dedup();
+        let late: Vec<(u64, u64)> = at.iter().map(|&at| (at, 2 * MS + (random.exponential() * 1e6) as u64)).collect();
+        let others = 2 * HOUR - late.len() as u64;
+        let question = Question { devices: vec![device(MS, 3, 0)], ..Question::default() };
+        let group = only_group(input(MS, &late, others, Some(0)), &question);
+        let is_said = group.notes.iter().any(|note| note.contains("about as much as 1 cluster of stalls"));
+        assert_eq!(is_said, in_one > 0, "{:?}", group.notes);
+        assert_eq!(group.devices[0].underruns.is_settled, in_one == 0, "{:?}", group.notes);
+    }
+}
