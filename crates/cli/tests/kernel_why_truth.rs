@@ -1,7 +1,7 @@
 //! What `punctual why` blames against what fire drills injected, for known.
 //!
 //! `every_drill_...` measure all drills alone and under a load, with and without samples, for a second each; at length they
-//! print the figures of `docs/why.md`:
+//! print the figures of `docs/why-truth.md`:
 //!
 //! ```sh
 //! PUNCTUAL_TRUTH_SECONDS=8 cargo test -p punctual --test kernel_why_truth every_drill -- --nocapture --test-threads 1

@@ -14,7 +14,7 @@
 //! * [`interarrival`]: whether late events come periodically, in clusters or at random.
 //! * [`schedulability`]: response times, EDF demand, reservations, and the latency a task set bears.
 //!
-//! The method and its measured coverage are described in `docs/forecast.md`.
+//! The method and its measured coverage are described in `docs/forecast.md` and `docs/forecast-truth.md`.
 //!
 //! ```
 //! use punctual_forecast::garwood;

@@ -50,7 +50,7 @@ struct Arguments {
     /// Print the table of the documentation
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
-    /// Write that table into docs/why.md: that of the first list
+    /// Write that table into docs/why-truth.md: that of the first list
     #[arg(long)]
     document: bool,
 }
@@ -188,10 +188,10 @@ fn try_each(examiner: &Examiner, chosen: Vec<&'static Cause>, prints_text: bool)
 
 /// Writes the table of the page anew.
 fn document(results: &[(&Cause, Examined)]) -> Result<()> {
-    let path = Path::new("docs/why.md");
-    let text = std::fs::read_to_string(path).context("docs/why.md (run from the checkout)")?;
+    let path = Path::new("docs/why-truth.md");
+    let text = std::fs::read_to_string(path).context("docs/why-truth.md (run from the checkout)")?;
     let text = causes::rewrite(&text, &causes::markdown(results))
-        .context("docs/why.md lacks the markers of the generated table")?;
+        .context("docs/why-truth.md lacks the markers of the generated table")?;
     Ok(std::fs::write(path, text)?)
 }
 
