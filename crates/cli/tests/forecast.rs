@@ -64,6 +64,89 @@ fn devices_hold_or_fail_by_what_was_counted() {
     assert!(text.contains("Worst cases by stage and load"), "{text}");
 }
 
+/// A device of the user's own, which also takes the place of a shipped one.
+const OWN: &str = "[[device]]\nid = \"mixer\"\nperiod = \"5ms\"\nbuffers = 2\ncompute = \"1ms\"\non_miss = \"drop\"\n\
+                   [[device]]\nid = \"modem\"\nperiod = \"10ms\"\nbuffers = 2\ncompute = \"1ms\"\non_miss = \"drop\"\n";
+
+/// First what the user named, then the devices of today, then the papers', under a line that says so.
+#[test]
+fn devices_stand_under_whose_they_are() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("a"), "1", 60, 0);
+    std::fs::write(directory.path().join("mine.toml"), OWN).unwrap();
+    let mut met = 0;
+    for words in [&["device", "list"][..], &["forecast", "a"]] {
+        for (own, groups) in
+            [(&[][..], &["today", "papers"][..]), (&["--profiles", "mine.toml"], &["named", "today", "papers"])]
+        {
+            let words = [words, own].concat();
+            let answer = json(&run(directory.path(), &[&words[..], &["--json"]].concat()));
+            let devices: Vec<(&str, &str)> = (answer["devices"].as_array().unwrap().iter())
+                .map(|device| (device["device"].as_str().unwrap(), device["origin"].as_str().unwrap()))
+                .collect();
+            let mut told: Vec<&str> = devices.iter().map(|(_, origin)| *origin).collect();
+            told.dedup();
+            assert_eq!(told, groups, "{words:?}");
+            for name in ["adsl", "v90"] {
+                assert!(devices.contains(&(name, "papers")), "{words:?}");
+            }
+            assert!(devices.contains(&("audio", "today")), "{words:?}");
+            assert_eq!(devices[..2] == [("mixer", "named"), ("modem", "named")], !own.is_empty(), "{words:?}");
+
+            // The text has the same, with each group's line above its first device.
+            let text = stdout(&run(directory.path(), &words));
+            let firsts: Vec<&str> = text.lines().filter_map(|line| line.split_whitespace().next()).collect();
+            for group in groups {
+                let heading = match *group {
+                    "named" => "yours:",
+                    "today" => "today's:",
+                    _ => "the",
+                };
+                let first = devices.iter().find(|(_, origin)| origin == group).unwrap().0;
+                assert!(firsts.windows(2).any(|pair| pair == [heading, first]), "{heading} {first}: {text}");
+                met += 1;
+            }
+        }
+    }
+    // Who names devices alone has one group, without a line.
+    let words = ["forecast", "a", "--device", "v90", "--device", "audio"];
+    let answer = json(&run(directory.path(), &[&words[..], &["--json"]].concat()));
+    let named: Vec<&str> =
+        answer["devices"].as_array().unwrap().iter().map(|device| device["device"].as_str().unwrap()).collect();
+    assert_eq!(named, ["v90", "audio"]);
+    assert!(!stdout(&run(directory.path(), &words)).contains("yours:"));
+    eprintln!("{met} groups of devices");
+    assert_eq!(met, 10);
+}
+
+/// What holds, what fails, what holds on a condition and what is not known are sentences of their own, which name each device once.
+#[test]
+fn each_device_stands_in_one_sentence_of_the_verdict() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("a"), "1", 300, 0);
+    let devices = ["audio256", "rt-video", "audio64", "voip"];
+    let words = devices.iter().flat_map(|device| ["--device", *device]).collect::<Vec<_>>();
+    let answer = json(&run(directory.path(), &[&["forecast", "a", "--want", "10s", "--json"], &words[..]].concat()));
+    let verdict = answer["verdict"].as_str().unwrap();
+    let sentences: Vec<&str> = verdict.split_inclusive(". ").map(str::trim_end).collect();
+    let mut met = std::collections::BTreeSet::new();
+    for device in answer["devices"].as_array().unwrap() {
+        let (name, outcome) = (device["device"].as_str().unwrap(), device["verdict"].as_str().unwrap());
+        let of = |sentence: &&&str| sentence.split([' ', ',']).any(|word| word == name);
+        let [sentence] = sentences.iter().filter(of).collect::<Vec<_>>()[..] else { panic!("{name}: {verdict}") };
+        let is = match outcome {
+            "fails" => sentence.contains(" fails about every "),
+            "holds-as-recorded" => sentence.contains(", but only while conditions stay as recorded."),
+            "unknown" => sentence.starts_with("Whether ") && sentence.ends_with(" cannot be told yet."),
+            _ => sentence.ends_with(" holds.") || sentence.ends_with(" hold."),
+        };
+        assert!(is, "{name} {outcome}: {sentence}");
+        met.insert(outcome.to_owned());
+    }
+    eprintln!("{} outcomes: {verdict}", met.len());
+    assert!(met.len() >= 2, "{met:?}");
+}
+
 /// The text of a forecast, and its `next:` lines.
 fn told(directory: &Path, words: &[&str]) -> (String, Vec<String>) {
     let output = run(directory, words);

@@ -440,7 +440,7 @@ fn how_often_a_loop_will_overrun_is_forecast() {
     let verdict = forecast["verdict"].as_str().unwrap();
     // What was counted comes first.
     assert!(verdict.starts_with("loop-r fifo:40: "), "{verdict}");
-    assert!(verdict.contains("a cycle of loop-r fifo:40 takes longer than 10.0 ms about every "), "{verdict}");
+    assert!(verdict.contains("A cycle of loop-r fifo:40 takes longer than 10.0 ms about every "), "{verdict}");
     let misses = forecast["devices"][0]["misses"].as_f64().unwrap();
     // Of about 20 in two seconds; those that hang together count once.
     let overruns = cycles["overruns"].as_f64().unwrap();

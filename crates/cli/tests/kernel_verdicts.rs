@@ -56,6 +56,39 @@ fn fails_unless_wanted(words: &[&'static str]) -> u32 {
     2
 }
 
+/// What is run beside a measurement, and by whom its output is told apart from the answer.
+const BESIDE: [&[&str]; 3] = [&["record", "-q"], &["record", "-q", "--follow"], &["log", "-q"]];
+
+/// What a command prints is the command's: both its streams go to the standard error, in its order, so that the standard output
+/// holds the answer alone; and how it ended is said and is the exit code's reason.
+#[test]
+fn the_output_of_a_command_is_never_part_of_the_answer() {
+    let mut met = 0;
+    for (words, json_too) in BESIDE.iter().flat_map(|words| [(words, false), (words, true)]) {
+        if (words[0] == "log" || words.contains(&"--follow")) && support::allows("BPF").is_err() {
+            continue;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let command = ["--", "sh", "-c", "echo its-output; echo its-error >&2; echo its-end; sleep 0.3; exit 7"];
+        let asked: &[&str] = if json_too { &["--json", "-o", "a.punctual"] } else { &["-o", "a.punctual"] };
+        let output = run(directory.path(), &[words, asked, &command[..]].concat());
+        assert_eq!(code(&output), 1, "{words:?}: {}{}", stdout(&output), stderr(&output));
+        // The answer has the command's words, as what was run, and no line of what it printed.
+        let lines =
+            |text: &str| text.lines().filter(|line| line.starts_with("its-")).map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(lines(&stdout(&output)), Vec::<String>::new(), "{words:?}");
+        assert_eq!(lines(&stderr(&output)), ["its-output", "its-error", "its-end"], "{words:?}");
+        let verdict = match json_too {
+            true => json(&output)["verdict"].as_str().unwrap().to_owned(),
+            false => stdout(&output).lines().next().unwrap().to_owned(),
+        };
+        assert!(verdict.contains("The load failed") && verdict.contains("ended with code 7"), "{verdict}");
+        met += 1;
+    }
+    eprintln!("{met} commands with output of their own");
+    assert!(met >= 2);
+}
+
 #[test]
 fn a_program_that_ends_well_is_no_failure() {
     let directory = tempfile::tempdir().unwrap();

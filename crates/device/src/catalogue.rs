@@ -1,6 +1,7 @@
 //! Profiles in TOML: those that are shipped, and those of users.
 
 use crate::Error;
+use crate::Origin;
 use crate::Signal;
 use crate::notation::{parse_period, parse_want, written_rate};
 use crate::profile::{DEFAULT_WANT_S, OnMiss, Printed, Profile, Source, Sources, Unit};
@@ -10,7 +11,10 @@ use std::sync::LazyLock;
 use toml::Spanned;
 
 static SHIPPED: LazyLock<Catalogue> = LazyLock::new(|| {
-    Catalogue::parse(include_str!("catalogue.toml")).expect("the shipped catalogue is tested to be readable")
+    let parse = |text, origin| Catalogue::of(text, origin).expect("the shipped catalogue is tested to be readable");
+    let mut shipped = parse(include_str!("catalogue/today.toml"), Origin::Today);
+    shipped.profiles.extend(parse(include_str!("catalogue/papers.toml"), Origin::Papers).profiles);
+    shipped
 });
 
 /// A list of profiles, each id once.
@@ -31,6 +35,10 @@ impl Catalogue {
     /// [`Error::Text`] with the line and what is wrong there: an unknown key, a value of the wrong kind,
     /// a device that could never work, an id that stands there twice.
     pub fn parse(text: &str) -> Result<Catalogue, Error> {
+        Catalogue::of(text, Origin::Named)
+    }
+
+    fn of(text: &str, origin: Origin) -> Result<Catalogue, Error> {
         let line_of = |offset: usize| text[..offset.min(text.len())].matches('\n').count() + 1;
         let file: File = toml::from_str(text).map_err(|error| Error::Text {
             line: error.span().map_or(1, |span| line_of(span.start)),
@@ -40,7 +48,7 @@ impl Catalogue {
         for stored in file.device {
             let line = line_of(stored.span().start);
             let at_line = |error: Error| Error::Text { line, message: error.to_string() };
-            let profile = stored.into_inner().into_profile().map_err(at_line)?;
+            let profile = stored.into_inner().into_profile(origin).map_err(at_line)?;
             profile.validate().and_then(|()| profile.usable_slack_ns().map(|_| ())).map_err(at_line)?;
             if catalogue.find(&profile.id).is_some() {
                 let message = format!("device `{}` stands there twice", profile.id);
@@ -51,7 +59,7 @@ impl Catalogue {
         Ok(catalogue)
     }
 
-    /// All profiles, in their order.
+    /// All profiles: those that a user named first, then those of today, then those of the papers.
     pub fn profiles(&self) -> &[Profile] {
         &self.profiles
     }
@@ -61,14 +69,12 @@ impl Catalogue {
         self.profiles.iter().find(|profile| profile.id == id)
     }
 
-    /// Takes in another catalogue's profiles; of two with the same id, the other's stays.
+    /// Takes in another catalogue's profiles, each where its origin has it; of two with the same id, the other's stays.
     pub fn extend(&mut self, other: Catalogue) {
-        for profile in other.profiles {
-            match self.profiles.iter_mut().find(|known| known.id == profile.id) {
-                Some(known) => *known = profile,
-                None => self.profiles.push(profile),
-            }
-        }
+        self.profiles.retain(|known| other.find(&known.id).is_none());
+        self.profiles.extend(other.profiles);
+        // Within an origin the order stays.
+        self.profiles.sort_by_key(|profile| profile.origin);
     }
 
     /// Reads a specification: an id, and what is to differ from its profile, separated by blanks.
@@ -169,7 +175,7 @@ struct StoredRange {
 }
 
 impl Stored {
-    fn into_profile(self) -> Result<Profile, Error> {
+    fn into_profile(self, origin: Origin) -> Result<Profile, Error> {
         let device = self.id.clone();
         let in_device = |error: Error| Error::Profile { device: device.clone(), message: error.to_string() };
         let length = |text: &str| parse_duration(text, BareUnit::Microseconds).map_err(Error::Notation);
@@ -205,6 +211,7 @@ impl Stored {
             unit: self.unit.or(rate_millihertz.map(|_| Unit::Frame)),
             rate_millihertz,
             signal: self.signal,
+            origin,
             sources,
             printed: self.printed.map(printed).transpose().map_err(in_device)?,
             id: self.id,
@@ -312,6 +319,8 @@ mod tests {
         assert_eq!(catalogue.profiles().len(), count);
         assert_eq!(catalogue.find("modem").unwrap().period_ns, 5_000_000);
         assert!(catalogue.find("modem").unwrap().sources.period.is_assumption());
+        assert_eq!((&*catalogue.profiles()[0].id, catalogue.profiles()[0].origin), ("modem", Origin::Named));
+        assert!(catalogue.profiles().is_sorted_by_key(|profile| profile.origin));
     }
 
     proptest! {

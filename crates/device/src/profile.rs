@@ -1,6 +1,7 @@
 //! One device.
 
 use crate::Error;
+use crate::Origin;
 use crate::Signal;
 use crate::notation::{parse_period, written_rate};
 
@@ -143,6 +144,8 @@ pub struct Profile {
     pub rate_millihertz: Option<u64>,
     /// What it decodes.
     pub signal: Option<Signal>,
+    /// Whose it is.
+    pub origin: Origin,
     /// Where the numbers come from.
     pub sources: Sources,
     /// The range a publication prints, if the profile is one value out of it.
@@ -162,6 +165,7 @@ impl Profile {
             compute_ns: 0,
             want_s: DEFAULT_WANT_S,
             on_miss: OnMiss::Drop,
+            origin: Origin::Named,
             unit: Some(Unit::Cycle),
             rate_millihertz: None,
             signal: None,
@@ -323,6 +327,7 @@ mod tests {
             unit: None,
             rate_millihertz: None,
             signal: None,
+            origin: Origin::Named,
             sources,
             printed: None,
         }

@@ -1,13 +1,15 @@
 //! One question to recordings, and the whole answer.
 
-use crate::advice::{Advice, CurvePoint, TimeScale, is_known};
+use crate::advice::{Advice, CurvePoint, TimeScale};
 use crate::input::Input;
 use crate::level::{Level, Tail};
 use crate::spread::{MIN_SETTLED_NS, SETTLED_PIECES};
 use crate::underrun::{Outcome, Underruns};
 use crate::{Error, Horizon, Stage, Usage};
 use punctual_device::Profile;
-use punctual_recording::{NO_LOAD, agreeing, counted, format_ns};
+use punctual_recording::{NO_LOAD, counted, format_ns};
+
+mod verdict;
 
 /// A curve of mean time between underruns against buffering.
 #[derive(Debug, Clone, PartialEq)]
@@ -204,7 +206,7 @@ pub fn answer(inputs: &[Input], question: &Question) -> Result<Answer, Error> {
         }
     }
     Ok(Answer {
-        verdict: verdict(inputs, &groups),
+        verdict: verdict::in_words(inputs, &groups),
         exposure_s: groups.iter().map(|group| group.exposure_s).sum(),
         stalls: groups.iter().map(|group| group.stalls).sum(),
         cautions,
@@ -343,7 +345,7 @@ fn device_notes(input: &Input, answers: &[DeviceAnswer]) -> Vec<String> {
     }
     let is_short = input.tasks.iter().any(|task| (task.exposure_ns() as f64) < MIN_SETTLED_NS);
     if is_short && answers.iter().any(|answer| answer.underruns.outcome == Outcome::HoldsAsRecorded) {
-        let text = "less than an hour was recorded: what comes by the minute may not have shown, so that devices hold is said \
+        let text = "less than an hour was recorded, and what comes every few minutes may not have shown: devices are said to hold \
                     only while conditions stay as recorded";
         notes.push(text.to_owned());
     }
@@ -366,8 +368,8 @@ fn spread_notes(tail: &Tail) -> Vec<String> {
     let mut notes = Vec::new();
     let dispersion = spread.dispersion(tail.stalls() as f64);
     if dispersion > MAX_TOLD_DISPERSION {
-        let text = "stalls come together, so much that their number says next to nothing of how often others will come: intervals are as wide \
-                    as that";
+        let text = "stalls come in such bursts that their number says next to nothing about how often others will come; the intervals are as \
+                    wide as that makes them";
         notes.push(text.to_owned());
     } else if dispersion > 1.5 {
         notes.push(format!(
@@ -377,7 +379,7 @@ fn spread_notes(tail: &Tail) -> Vec<String> {
     }
     if let Some((pieces, memory_ns)) = spread.pieces().zip(spread.memory_ns) {
         let enough = if pieces < SETTLED_PIECES {
-            "; too few for any answer except one that holds while conditions stay as recorded"
+            ": too few to say that anything holds, except while conditions stay as recorded"
         } else {
             ""
         };
@@ -386,7 +388,9 @@ fn spread_notes(tail: &Tail) -> Vec<String> {
             pieces if pieces < 1.0 => "less than one independent piece".to_owned(),
             pieces => counted(pieces as u64, "independent piece"),
         };
-        notes.push(format!("what happens still shows {memory} later: the recording counts as {counts_as}{enough}"));
+        notes.push(format!(
+            "what happens still has an effect {memory} later: the recording counts as {counts_as}{enough}"
+        ));
     }
     if spread.is_carried_by_few() && spread.is_long() {
         let clusters = spread.carriers.map_or(1, |carriers| carriers.round().max(1.0) as u64);
@@ -403,7 +407,7 @@ fn spread_notes(tail: &Tail) -> Vec<String> {
         ));
     }
     if spread.drift.is_none() && spread.may_drift && spread.is_long() {
-        let text = "whether the machine drifts cannot be ruled out, so that devices hold is said only while conditions stay as recorded";
+        let text = "a drift of the machine cannot be ruled out: devices are said to hold only while conditions stay as recorded";
         notes.push(text.to_owned());
     }
     notes
@@ -420,97 +424,6 @@ pub fn format_seconds(seconds: f64) -> String {
         _ if seconds < 172_800.0 => format!("{:.1} h", seconds / 3_600.0),
         _ if seconds < 63_072_000.0 => format!("{:.1} days", seconds / 86_400.0),
         _ => format!("{:.1} years", seconds / 31_536_000.0),
-    }
-}
-
-fn verdict(inputs: &[Input], groups: &[Group]) -> String {
-    let lost: u64 = inputs.iter().map(|input| input.lost).sum();
-    let lossy = if lost > 0 {
-        format!("from a lossy recording ({} lost), so optimistic: ", counted(lost, "wakeup"))
-    } else {
-        String::new()
-    };
-    let has_devices = groups.iter().any(|group| !group.devices.is_empty());
-    let text = if has_devices { devices_in_words(groups) } else { level_in_words(groups) };
-    format!("{lossy}{text}")
-}
-
-/// Which devices hold, which fail and how often, and of which it cannot be told.
-fn devices_in_words(groups: &[Group]) -> String {
-    let many = groups.len() > 1;
-    let all = || groups.iter().flat_map(|group| group.devices.iter().map(move |answer| (group, answer)));
-    let named = |group: &Group, answer: &DeviceAnswer| {
-        if answer.stage.holds_work() {
-            // It has a name of its own.
-            return if many { format!("{} under {}", group.measure, group.load) } else { group.measure.clone() };
-        }
-        if many {
-            format!("{} under {} {}", answer.device.id, group.load, group.measure)
-        } else {
-            answer.device.id.clone()
-        }
-    };
-    let of = |outcome: Outcome| all().filter(move |(_, answer)| answer.underruns.outcome == outcome);
-    let mut parts = Vec::new();
-    let holding: Vec<String> = of(Outcome::Holds).map(|(group, answer)| named(group, answer)).collect();
-    if !holding.is_empty() {
-        parts.push(format!("{} {}", some_of(&holding), agreeing(holding.len(), "holds", "hold")));
-    }
-    for (group, answer) in of(Outcome::Fails).take(3) {
-        let every = answer.underruns.mttf_s.value.or(answer.underruns.mttf_s.high).unwrap_or(0.0);
-        let (name, every) = (named(group, answer), format_seconds(every));
-        parts.push(match answer.stage.holds_work() {
-            true => {
-                let allowed = format_ns(answer.device.period_ns);
-                format!("a cycle of {name} takes longer than {allowed} about every {every}")
-            }
-            false => format!("{name} fails about every {every}"),
-        });
-    }
-    let more = of(Outcome::Fails).count().saturating_sub(3);
-    if more > 0 {
-        parts.push(format!("{more} more {}", agreeing(more, "fails", "fail")));
-    }
-    let as_recorded: Vec<String> = of(Outcome::HoldsAsRecorded).map(|(group, answer)| named(group, answer)).collect();
-    if !as_recorded.is_empty() {
-        let hold = agreeing(as_recorded.len(), "holds", "hold");
-        parts.push(format!("while conditions stay as recorded, {} {hold}", some_of(&as_recorded)));
-    }
-    let unknown: Vec<String> = of(Outcome::Unknown).map(|(group, answer)| named(group, answer)).collect();
-    if !unknown.is_empty() {
-        parts.push(format!("{} cannot be told yet", some_of(&unknown)));
-    }
-    parts.join("; ")
-}
-
-/// Of so many names all stand in a verdict; of more the first ones, for the table has them all.
-const MAX_NAMED: usize = 4;
-
-fn some_of(names: &[String]) -> String {
-    match names.len() {
-        0..=MAX_NAMED => names.join(", "),
-        many => format!("{} and {} more", names[..MAX_NAMED - 1].join(", "), many - (MAX_NAMED - 1)),
-    }
-}
-
-/// What is exceeded once in the first horizon that was asked for.
-fn level_in_words(groups: &[Group]) -> String {
-    let Some((group, worst)) = groups.first().and_then(|group| Some((group, group.worst.first()?))) else {
-        return "nothing was asked that this recording can answer".to_owned();
-    };
-    let (horizon, load) = (worst.horizon, &group.load);
-    match (worst.level.level.value, worst.level.level.low) {
-        (Some(value), _) if is_known(&worst.level) => {
-            let once = format!("about {} is exceeded once per {horizon} under {load}", format_ns(value as u64));
-            match &worst.next {
-                Ok(next) => {
-                    format!("{once}; the next {horizon} stays below {} with a probability of 95 %", format_ns(*next))
-                }
-                Err(_) => once,
-            }
-        }
-        (_, Some(low)) => format!("at least {} is exceeded once per {horizon} under {load}", format_ns(low as u64)),
-        _ => format!("too short to tell what is exceeded once per {horizon} under {load}"),
     }
 }
 

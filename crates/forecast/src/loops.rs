@@ -124,7 +124,7 @@ fn which_periods(measure: &str, count: &CycleCount) -> String {
 fn what_was_counted(measure: &str, count: &CycleCount, (period_ns, watched_ns): (u64, u64)) -> String {
     let every = |overruns: u64| format_ns(watched_ns / overruns);
     format!(
-        "{measure}: {} of {} took longer than {}{}, and {} began within the cycle before (where the loop catches up, an overrun every {}); ",
+        "{measure}: {} of {} took longer than {}{}, and {} began within the cycle before (where the loop catches up, an overrun every {}). ",
         grouped(count.certain),
         counted(count.cycles, "cycle"),
         format_ns(period_ns),

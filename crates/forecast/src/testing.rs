@@ -1,7 +1,7 @@
 //! Synthetic inputs for tests.
 
 use crate::input::{Input, Late, Lateness, ObservedTask};
-use punctual_device::{OnMiss, Profile, Source, Sources};
+use punctual_device::{OnMiss, Origin, Profile, Source, Sources};
 use punctual_recording::{Distribution, Stage};
 
 pub(crate) use punctual_random::Random;
@@ -21,6 +21,7 @@ pub(crate) fn device(period_ns: u64, buffers: u32, compute_ns: u64) -> Profile {
         unit: None,
         rate_millihertz: None,
         signal: None,
+        origin: Origin::Named,
         sources: Sources { period: source(), buffers: source(), compute: source(), want: source() },
         printed: None,
     }

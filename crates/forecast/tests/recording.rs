@@ -79,7 +79,7 @@ fn what_is_lossy_or_cut_says_so_first() {
     write(&cut, 20, 0, false);
     let question = Question { devices: Catalogue::shipped().profiles().to_vec(), ..Question::default() };
     let found = answer(&read(&lossy), &question).unwrap();
-    assert!(found.verdict.starts_with("from a lossy recording (5 wakeups lost)"), "{}", found.verdict);
+    assert!(found.verdict.starts_with("This rests on a lossy recording (5 wakeups lost)"), "{}", found.verdict);
     let found = answer(&read(&cut), &question).unwrap();
     assert!(found.cautions[0].contains("cut short"), "{:?}", found.cautions);
     // Too short for any horizon: a bound, and how much longer.
@@ -263,7 +263,7 @@ fn a_loop_that_was_followed_is_held_to_its_period() {
         ..Question::default()
     };
     let verdict = answer(&inputs, &question).unwrap().verdict;
-    assert_eq!(verdict, "a cycle of loop fifo:80 takes longer than 1.00 ms about every 1.0 s");
+    assert_eq!(verdict, "A cycle of loop fifo:80 takes longer than 1.00 ms about every 1.0 s.");
 
     // A shorter period than the one in which it wakes.
     let shorter = loops(&path, Some(600_000)).unwrap().unwrap();
@@ -319,7 +319,7 @@ fn a_loop_that_was_followed_is_held_against_its_cycles() {
         skips.counted,
         [
             "loop fifo:80: 60 of 60,000 cycles took longer than 1.00 ms, one every 2.17 s, and 69,997 periods began within the cycle before \
-          (where the loop catches up, an overrun every 1.86 ms); "
+          (where the loop catches up, an overrun every 1.86 ms). "
         ]
     );
     let mttf = skips.inputs[0].underruns(&skips.profile, Stage::Response).unwrap().mttf_s.value.unwrap();

@@ -4,7 +4,7 @@ use super::artifacts::Artifacts;
 use crate::args::ForecastArguments;
 use crate::output::{self, Output, Usage};
 use anyhow::Context;
-use punctual_device::{Catalogue, Profile, parse_period, parse_want};
+use punctual_device::{Catalogue, Origin, Profile, parse_period, parse_want};
 use punctual_forecast::{CurveQuestion, Horizon, Input, Loops, Question};
 use punctual_recording::{BareUnit, Recording, Stage, TailValue, parse_duration};
 use punctual_report::{ForecastAsked, shell_word};
@@ -200,6 +200,7 @@ fn question(arguments: &ForecastArguments) -> anyhow::Result<Question> {
             device =
                 device.with_compute(parse_duration(compute, BareUnit::Microseconds).map_err(|error| usage(&error))?);
         }
+        device.origin = Origin::Named;
         devices.push(device);
     }
     if devices.is_empty() {

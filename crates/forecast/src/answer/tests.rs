@@ -34,7 +34,7 @@ fn what_is_exceeded_once_is_said_where_it_is_known() {
     let question = Question { horizons: vec![Horizon::Nanoseconds(600_000 * MS)], ..Question::default() };
     let found = answer(&[hour_with_stalls()], &question).unwrap();
     // Six times in the hour: the sixth longest.
-    assert!(found.verdict.starts_with("about 10.4 ms is exceeded once per 600s under test"), "{}", found.verdict);
+    assert!(found.verdict.starts_with("About 10.4 ms is exceeded once per 600s under test"), "{}", found.verdict);
     assert_eq!((found.stalls, found.groups[0].worst[0].measure_further_s), (60, None));
 }
 
@@ -55,8 +55,8 @@ fn devices_are_named_with_their_load_where_there_are_several() {
     let question = Question { devices: vec![device(10 * MS, 3, 0)], ..Question::default() };
     let (one, other) = (hour_with_stalls(), Input { load: "games".into(), ..hour_with_stalls() });
     let verdict = |inputs: &[Input]| answer(inputs, &question).unwrap().verdict;
-    assert_eq!(verdict(std::slice::from_ref(&one)), "test cannot be told yet");
-    assert_eq!(verdict(&[one, other]), "test under test fifo:80, test under games fifo:80 cannot be told yet");
+    assert_eq!(verdict(std::slice::from_ref(&one)), "Whether test holds cannot be told yet.");
+    assert_eq!(verdict(&[one, other]), "Whether test under test and test under games hold cannot be told yet.");
 }
 
 #[test]
@@ -73,7 +73,8 @@ fn how_long_what_happens_still_shows_is_said_in_seconds() {
     }
     let others = 10 * HOUR - late.len() as u64;
     let notes = only_group(input(MS, &late, others, Some(0)), &Question::default()).notes;
-    let said = notes.iter().find_map(|note| note.strip_prefix("what happens still shows ")?.split_once(" s later"));
+    let said =
+        notes.iter().find_map(|note| note.strip_prefix("what happens still has an effect ")?.split_once(" s later"));
     let seconds: f64 = said.unwrap_or_else(|| panic!("{notes:?}")).0.parse().unwrap();
     assert!((10.0..120.0).contains(&seconds), "{notes:?}");
 }

@@ -185,7 +185,7 @@ fn written_by_people(corpus: &Path) {
     copy(corpus, &top.join("experiments/soft-modem-dialup.toml"), "simulation", "soft-modem-dialup.toml");
     copy(corpus, &top.join("experiments/nt-timers-table2.toml"), "simulation", "nt-timers-table2.toml");
     copy(corpus, &top.join("loads/office.toml"), "load_file", "office.toml");
-    copy(corpus, &top.join("crates/device/src/catalogue.toml"), "profiles", "catalogue.toml");
+    copy(corpus, &top.join("crates/device/src/catalogue/today.toml"), "profiles", "today.toml");
     let rt_app = r#"{"global":{"duration":2},"tasks":{"audio":{"policy":"SCHED_FIFO","priority":80,"cpus":[0],"loop":-1,
 "run":2000,"timer":{"ref":"tick","period":10000}},"modem":{"priority":70,"phases":{"a":{"run":500,"timer":{"ref":"t","period":8000}}}}}}"#;
     std::fs::create_dir_all(corpus.join("task_set_rt_app")).expect("a writable corpus");

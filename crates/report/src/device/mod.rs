@@ -1,11 +1,13 @@
 //! What soft devices met, and the study of one.
 
 mod answer;
+mod origins;
 mod own;
 mod page;
 pub mod study;
 mod text;
 
 pub use answer::{DeviceAnswer, ProfilesAnswer, StudyAnswer, VerifyAnswer};
+pub(crate) use origins::under_origins;
 pub use page::device_page;
 pub use text::*;

@@ -1,5 +1,6 @@
 //! Soft devices in their contexts, as text for people.
 
+use super::origins::under_origins;
 use super::own;
 use crate::layout::{counted, grouped, table};
 use crate::{StageRow, microseconds, stage_rows};
@@ -340,6 +341,7 @@ pub fn bystander_max(run: &Run<'_>, stage: Stage) -> Option<u64> {
 
 /// Profiles as text, a line each.
 pub fn list_text(profiles: &[Profile]) -> String {
+    let rows = profiles.iter().map(list_row);
     table(
         &[
             "device",
@@ -354,22 +356,24 @@ pub fn list_text(profiles: &[Profile]) -> String {
             "what it is",
         ],
         2..3,
-        profiles.iter().map(|profile| {
-            let slack = u64::try_from(profile.slack_ns()).map_or_else(|_| "none".to_owned(), format_ns);
-            vec![
-                profile.id.clone(),
-                format_ns(profile.period_ns),
-                profile.buffers.to_string(),
-                format_ns(profile.compute_ns),
-                format!("{:.1}", share(profile)),
-                format_ns(profile.tolerance_ns()),
-                slack,
-                Sampling::of(profile).samples.to_string(),
-                profile.on_miss.name().replace('_', " "),
-                profile.what.clone(),
-            ]
-        }),
+        under_origins(profiles.iter(), rows),
     )
+}
+
+fn list_row(profile: &Profile) -> Vec<String> {
+    let slack = u64::try_from(profile.slack_ns()).map_or_else(|_| "none".to_owned(), format_ns);
+    vec![
+        profile.id.clone(),
+        format_ns(profile.period_ns),
+        profile.buffers.to_string(),
+        format_ns(profile.compute_ns),
+        format!("{:.1}", share(profile)),
+        format_ns(profile.tolerance_ns()),
+        slack,
+        Sampling::of(profile).samples.to_string(),
+        profile.on_miss.name().replace('_', " "),
+        profile.what.clone(),
+    ]
 }
 
 fn share(profile: &Profile) -> f64 {

@@ -130,6 +130,8 @@ impl<'a> HorizonRow<'a> {
 pub(crate) struct DeviceForecast<'a> {
     device: &'a str,
     name: &'a str,
+    /// `named` by the user, a device of `today` or of the `papers`.
+    origin: &'static str,
     load: &'a str,
     measure: &'a str,
     stage: &'static str,
@@ -247,6 +249,7 @@ impl<'a> DeviceForecast<'a> {
         DeviceForecast {
             device: &device.id,
             name: &device.name,
+            origin: device.origin.name(),
             load,
             measure,
             stage: answer.stage.name(),

@@ -111,6 +111,7 @@ fn devices(answer: &Answer) -> Option<Section> {
         let table_rows = group.devices.iter().map(|device| {
             vec![
                 Value::text(device.device.name.clone()),
+                Value::text(device.device.origin.whose()),
                 Value::Ns(Some(device.device.period_ns)),
                 Value::Count(Some(u64::from(device.device.buffers))),
                 Value::Ns(u64::try_from(device.device.slack_ns()).ok()),
@@ -120,7 +121,7 @@ fn devices(answer: &Answer) -> Option<Section> {
                 verdict(device),
             ]
         });
-        let mut columns = vec![Column::words("device")];
+        let mut columns = vec![Column::words("device"), Column::words("whose")];
         columns.extend(["period us", "buffers", "slack us", "stalls", "runs dry", "want"].map(Column::numbers));
         columns.push(Column::words("verdict"));
         blocks.push(Block::Table(Table {

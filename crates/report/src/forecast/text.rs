@@ -1,6 +1,7 @@
 //! A forecast as text for people.
 
 use super::units::{counted_units, in_units, is_loop, slack_in_units};
+use crate::device::under_origins;
 use crate::layout::{counted, grouped, indented};
 use punctual_device::Profile;
 use punctual_forecast::{
@@ -89,7 +90,8 @@ fn devices_text(out: &mut String, group: &Group) {
     if several {
         heads.insert(4, "worst CPU");
     }
-    indented(out, &heads, 0..0, group.devices.iter().map(|answer| device_row(answer, several)));
+    let rows = group.devices.iter().map(|answer| device_row(answer, several));
+    indented(out, &heads, 0..0, under_origins(group.devices.iter().map(|answer| &answer.device), rows));
     if group.devices.len() <= FEW {
         for words in group.devices.iter().filter_map(|answer| slack_in_units(group, answer)) {
             let _ = writeln!(out, "  {words}");

@@ -22,6 +22,8 @@ struct ProfileRow<'a> {
     device: &'a str,
     name: &'a str,
     what: &'a str,
+    /// `named` by the user, a device of `today` or of the `papers`.
+    origin: &'static str,
     period_ns: u64,
     buffers: u32,
     compute_ns: u64,
@@ -63,6 +65,7 @@ impl<'a> ProfileRow<'a> {
             device: &profile.id,
             name: &profile.name,
             what: &profile.what,
+            origin: profile.origin.name(),
             period_ns: profile.period_ns,
             buffers: profile.buffers,
             compute_ns: profile.compute_ns,

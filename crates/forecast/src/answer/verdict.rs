@@ -1,0 +1,131 @@
+//! The answer of a forecast in words: a sentence for each of what holds, what fails, what holds on a condition, and what is not known.
+
+use super::{DeviceAnswer, Group, format_seconds};
+use crate::advice::is_known;
+use crate::input::Input;
+use crate::underrun::Outcome;
+use punctual_recording::{NO_LOAD, agreeing, counted, format_ns};
+
+/// Of so many names all stand in a sentence; of more the first ones, for the table has them all.
+const MAX_NAMED: usize = 4;
+/// Of so many that fail each has its own time.
+const MAX_FAILING: usize = 3;
+
+/// The verdict on everything that was asked.
+pub(super) fn in_words(inputs: &[Input], groups: &[Group]) -> String {
+    let lost: u64 = inputs.iter().map(|input| input.lost).sum();
+    let has_devices = groups.iter().any(|group| !group.devices.is_empty());
+    let text = if has_devices { devices(groups) } else { level(groups) };
+    if lost == 0 {
+        return text;
+    }
+    format!("This rests on a lossy recording ({} lost), so it is optimistic. {text}", counted(lost, "wakeup"))
+}
+
+/// What holds, what fails and how often, and of what it cannot be told.
+fn devices(groups: &[Group]) -> String {
+    let names = Names::of(groups);
+    let all = || groups.iter().flat_map(|group| group.devices.iter().map(move |answer| (group, answer)));
+    let of = |outcome: Outcome| all().filter(move |(_, answer)| answer.underruns.outcome == outcome);
+    let named = |outcome: Outcome| of(outcome).map(|(group, answer)| names.name(group, answer)).collect::<Vec<_>>();
+    let holds = |named: &[String]| agreeing(named.len(), "holds", "hold");
+    let mut sentences = Vec::new();
+    let holding = named(Outcome::Holds);
+    if !holding.is_empty() {
+        sentences.push(format!("{} {}.", some_of(&holding), holds(&holding)));
+    }
+    let failing: Vec<_> = of(Outcome::Fails).collect();
+    sentences
+        .extend(failing.iter().take(MAX_FAILING).map(|(group, answer)| failure(&names.name(group, answer), answer)));
+    let more = failing.len().saturating_sub(MAX_FAILING);
+    if more > 0 {
+        sentences.push(format!("{more} more {}.", agreeing(more, "fails", "fail")));
+    }
+    let as_recorded = named(Outcome::HoldsAsRecorded);
+    if !as_recorded.is_empty() {
+        let condition = "but only while conditions stay as recorded";
+        sentences.push(format!("{} {}, {condition}.", some_of(&as_recorded), holds(&as_recorded)));
+    }
+    let unknown = named(Outcome::Unknown);
+    if !unknown.is_empty() {
+        sentences.push(format!("Whether {} {} cannot be told yet.", some_of(&unknown), holds(&unknown)));
+    }
+    sentences.join(" ")
+}
+
+/// How often a device runs dry, or a cycle takes too long.
+fn failure(name: &str, answer: &DeviceAnswer) -> String {
+    let found = &answer.underruns.mttf_s;
+    let every = format_seconds(found.value.or(found.high).unwrap_or(0.0));
+    match answer.stage.holds_work() {
+        true => {
+            format!("A cycle of {name} takes longer than {} about every {every}.", format_ns(answer.device.period_ns))
+        }
+        false => format!("{name} fails about every {every}."),
+    }
+}
+
+/// How devices are named: by what tells the groups apart, and nothing else.
+struct Names {
+    loads_differ: bool,
+    measures_differ: bool,
+}
+
+impl Names {
+    fn of(groups: &[Group]) -> Names {
+        let differs = |of: fn(&Group) -> &str| groups.iter().any(|group| of(group) != of(&groups[0]));
+        Names { loads_differ: differs(|group| &group.load), measures_differ: differs(|group| &group.measure) }
+    }
+
+    fn name(&self, group: &Group, answer: &DeviceAnswer) -> String {
+        // A loop has a name of its own, which is what was measured.
+        let is_loop = answer.stage.holds_work();
+        let mut name = if is_loop { group.measure.clone() } else { answer.device.id.clone() };
+        if self.loads_differ {
+            name = format!("{name} {}", under(&group.load));
+        }
+        if self.measures_differ && !is_loop {
+            name = format!("{name} at {}", group.measure);
+        }
+        name
+    }
+}
+
+/// Under what it was measured.
+fn under(load: &str) -> String {
+    if load == NO_LOAD { "with no load".to_owned() } else { format!("under {load}") }
+}
+
+fn some_of(names: &[String]) -> String {
+    let (shown, more) = match names.len() {
+        0..=MAX_NAMED => (names, None),
+        many => (&names[..MAX_NAMED - 1], Some(format!("{} more", many - (MAX_NAMED - 1)))),
+    };
+    let mut words: Vec<&str> = shown.iter().map(String::as_str).chain(more.as_deref()).collect();
+    let last = words.pop().unwrap_or_default();
+    if words.is_empty() { last.to_owned() } else { format!("{} and {last}", words.join(", ")) }
+}
+
+/// What is exceeded once in the first horizon that was asked for.
+fn level(groups: &[Group]) -> String {
+    let Some((group, worst)) = groups.first().and_then(|group| Some((group, group.worst.first()?))) else {
+        return "Nothing was asked that this recording can answer.".to_owned();
+    };
+    let (horizon, under) = (worst.horizon, under(&group.load));
+    match (worst.level.level.value, worst.level.level.low) {
+        (Some(value), _) if is_known(&worst.level) => {
+            let once = format!("About {} is exceeded once per {horizon} {under}", format_ns(value as u64));
+            match &worst.next {
+                Ok(next) => {
+                    format!("{once}; the next {horizon} stays below {} with a probability of 95 %.", format_ns(*next))
+                }
+                Err(_) => once + ".",
+            }
+        }
+        (_, Some(low)) => format!(
+            "What is exceeded once per {horizon} {under} is {} or more; how much more cannot be told yet.",
+            format_ns(low as u64)
+        ),
+        _ => format!("What is exceeded once per {horizon} {under} cannot be told yet: the recording is too short."),
+    }
+}

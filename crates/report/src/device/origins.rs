@@ -1,0 +1,22 @@
+//! Tables of devices, under whose they are.
+
+use punctual_device::Profile;
+
+/// The rows of a table of devices, with a line above those of each origin where there are several.
+pub(crate) fn under_origins<'a>(
+    profiles: impl Iterator<Item = &'a Profile>,
+    rows: impl Iterator<Item = Vec<String>>,
+) -> Vec<Vec<String>> {
+    let (mut under, mut origins, mut before) = (Vec::new(), 0, None);
+    for (profile, row) in profiles.zip(rows) {
+        if before.replace(profile.origin) != Some(profile.origin) {
+            origins += 1;
+            under.push(vec![format!("{}:", profile.origin.whose())]);
+        }
+        under.push(row);
+    }
+    if origins == 1 {
+        under.remove(0);
+    }
+    under
+}
