@@ -265,7 +265,10 @@ impl Kind {
             Kind::Irq if who.name() == "local_timer" => {
                 "Arm fewer timers on this CPU, or keep the tick from it (nohz_full= on the kernel's command line)."
             }
-            Kind::Irq => "Send it to another CPU: /proc/irq/N/smp_affinity (stop irqbalance first).",
+            Kind::Irq => {
+                "If /proc/interrupts lists it, send it to another CPU: /proc/irq/N/smp_affinity (stop irqbalance first). Else a timer, a \
+                 counter or a BPF program runs there: end that."
+            }
             Kind::Softirq => {
                 "Send its device's interrupt to another CPU, or let threads do such work: threadirqs on the kernel's command line, \
                  or a PREEMPT_RT kernel."

@@ -300,7 +300,7 @@ fn several_sides_stand_beside_the_first_and_share_the_error_rate() {
     }
     let page = std::fs::read_to_string(directory.path().join("sides.html")).unwrap();
     assert!(page.contains(text.lines().next().unwrap().split(", its ").next().unwrap()), "{text}");
-    assert!(page.contains("punctual.compare-sides/1") && page.contains("What devices would make of it"));
+    assert!(page.contains("punctual.compare-sides/1") && page.contains("What this means for devices"));
     // Few runs are no verdict of the systems, of however many sides.
     let few = ["compare", "plain/0.punctual", "same/0.punctual", "later/0.punctual"];
     let text = stdout(&run(directory.path(), &few));

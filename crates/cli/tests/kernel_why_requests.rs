@@ -208,7 +208,7 @@ fn a_slow_store_behind_a_server_is_told_along_the_chain() {
         let report = json(&run(directory.path(), &["report", "a.punctual", "--json"]));
         tally.missing += number(&report["unobserved"]);
         let text = stdout(&run(directory.path(), &["why", "a.punctual"]));
-        assert!(text.contains("from their waking until they waited for more work longer than 1.00 ms"), "{text}");
+        assert!(text.contains("took longer than 1.00 ms from wakeup to the wait for more work"), "{text}");
         if tally.met() >= MIN_MET {
             break;
         }

@@ -66,6 +66,37 @@ fn a_limit_beyond_what_was_measured_says_what_was_judged() {
     assert!(!said("p99=1s").contains("the maximum was judged"));
 }
 
+/// A quantile has one value, wherever an answer says it: in its sentence, as a limit and in its table.
+#[test]
+fn one_quantile_is_said_with_one_value() {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, scale) in [("one", 1), ("other", 9)] {
+        write(&directory.path().join(name), name, "none", 20_000, scale, Some(EndReason::Completed));
+    }
+    let mut met = 0;
+    // By itself, and added up with a run that was nine times as late.
+    for recordings in [&["one"][..], &["other"], &["one", "other"]] {
+        let words = [&["report"], recordings, &["--limit", "p99.9=1ns", "--json"]].concat();
+        let output = run(directory.path(), &words);
+        assert_eq!(code(&output), 2, "{recordings:?}: {}", stderr(&output));
+        let answer = json(&output);
+        let verdict = answer["verdict"].as_str().unwrap();
+        let found = answer["limits"][0]["found_ns"].as_u64().unwrap_or_else(|| panic!("{answer}"));
+        let said = format_ns(found);
+        assert!(verdict.contains(&format!(", 99.9 % within {said}.")), "{verdict}");
+        assert!(verdict.contains(&format!("Over the limit: p99.9 is {said};")), "{verdict}");
+        let totals = answer["stages"].as_array().unwrap().iter().filter(|row| row["stage"] == "total");
+        for row in totals {
+            assert_eq!(row["p99_9_ns"], found, "{verdict}");
+            met += 1;
+        }
+        let text = stdout(&run(directory.path(), &words[..words.len() - 1]));
+        assert_eq!(text.lines().next(), Some(verdict), "{recordings:?}");
+    }
+    eprintln!("{met} tables with the quantile of their sentence");
+    assert_eq!(met, 6);
+}
+
 /// Every wakeup stands once in the histogram, in the row of its microsecond, in the column of its CPU.
 #[test]
 fn a_histogram_has_every_wakeup_once() {

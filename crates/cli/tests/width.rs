@@ -157,7 +157,7 @@ const EXPECTED_PLURALS: [&str; 16] = [
     "of {chosen} episodes",
     "number_of(&threads)",
     "to tell from the maximum",
-    "late wakeups on average",
+    "late wakeups each on average",
     "more than can be replayed",
     "are too many",
     "rows for {max_marks} marks",

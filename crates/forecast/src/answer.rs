@@ -299,7 +299,7 @@ fn exposure_notes(input: &Input, question: &Question, usage: Usage) -> Vec<Strin
         notes.push(format!("nobody knows how many hours of use an hour of `{load}` stands for: taken as one"));
     }
     if question.usage.is_none() && usage.continuous {
-        notes.push("a day means 24 hours of use and a week 168, in horizons and in wants".to_owned());
+        notes.push("a day means 24 hours of use and a week 168, in the tables and in --want".to_owned());
     }
     if input.fills_in(Stage::Total) {
         let missed: u64 = input.tasks.iter().filter_map(|task| task.missed).sum();

@@ -1,6 +1,7 @@
 //! The loops of other programs: how often a cycle will take longer than its period.
 
 use crate::Error;
+use crate::Stage;
 use crate::input::{Input, ObservedTask, cautions};
 use punctual_device::Profile;
 use punctual_recording::bounds::MAX_TIME_NS;
@@ -96,6 +97,7 @@ impl Loops {
             if input.tasks.len() == 1 {
                 input.exposure_ns = input.exposure_ns.max(watched_ns);
             }
+            self.counted.extend(what_single_wakeups_miss(input, count, watched_ns));
             if count.began_within() > 0 {
                 input.cautions.push(which_periods(&input.measure, count));
                 self.counted.push(what_was_counted(&input.measure, count, (self.profile.period_ns, watched_ns)));
@@ -105,15 +107,44 @@ impl Loops {
     }
 }
 
+/// So many times as many overruns, or as long a cycle, as single wakeups show make a forecast of these another one.
+const MUCH_MORE: u64 = 2;
+
+/// That whole cycles tell of more, or of longer ones, than single wakeups, of which a forecast is made: each wakeup that nobody saw may
+/// have begun a cycle of its own, or have stood within one.
+fn what_single_wakeups_miss(input: &Input, count: &CycleCount, watched_ns: u64) -> Option<String> {
+    let longest_ns = input.stages.get(&Stage::Response).and_then(|work| work.distribution.max()).unwrap_or(0);
+    let is_more = count.overruns > count.certain.saturating_mul(MUCH_MORE);
+    let is_longer = count.longest_ns > longest_ns.saturating_mul(MUCH_MORE);
+    (count.unseen > 0 && (is_more || is_longer)).then(|| {
+        format!(
+            "This may be far too optimistic for {}: up to {} of {} took too long, one every {}, the longest {}, where single wakeups, of \
+             which forecasts are made, show {} and {} ({} not seen). ",
+            input.measure,
+            grouped(count.overruns),
+            counted(count.cycles, "cycle"),
+            format_ns(watched_ns / count.overruns.max(1)),
+            format_ns(count.longest_ns),
+            grouped(count.certain),
+            format_ns(longest_ns),
+            agreeing_count(count.unseen),
+        )
+    })
+}
+
+fn agreeing_count(unseen: u64) -> String {
+    format!("{} {}", counted(unseen, "wakeup"), agreeing(unseen, "was", "were"))
+}
+
 /// What periods within a cycle are to a forecast that counts wakeups.
 fn which_periods(measure: &str, count: &CycleCount) -> String {
     let within = count.began_within();
     let unseen = match count.not_woken - within {
         0 => String::new(),
-        unseen => format!(" ({} more without a wakeup that was seen)", grouped(unseen)),
+        unseen => format!(" (and {} more without a wakeup that was seen)", grouped(unseen)),
     };
     format!(
-        "{} of {} of {measure} began within the cycle before{unseen}: a loop that skips such periods overran once for each row of them, \
+        "{} of {} of {measure} began before the previous cycle had ended{unseen}: a loop that skips such periods overran once for each row of them, \
          which is what is forecast; one that catches up overran in each, so that for it this is optimistic",
         grouped(within),
         counted(count.periods, "period"),
@@ -124,7 +155,7 @@ fn which_periods(measure: &str, count: &CycleCount) -> String {
 fn what_was_counted(measure: &str, count: &CycleCount, (period_ns, watched_ns): (u64, u64)) -> String {
     let every = |overruns: u64| format_ns(watched_ns / overruns);
     format!(
-        "{measure}: {} of {} took longer than {}{}, and {} began within the cycle before (where the loop catches up, an overrun every {}). ",
+        "{measure}: {} of {} took longer than {}{}, and {} began before the previous cycle had ended (where the loop catches up, an overrun every {}). ",
         grouped(count.certain),
         counted(count.cycles, "cycle"),
         format_ns(period_ns),

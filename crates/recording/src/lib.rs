@@ -72,11 +72,11 @@ pub use activations::files::{
 pub use document::asked::Asked;
 pub use document::contents::{
     Configuration, Counters, Document, EndReason, Ended, Followed, FollowedThread, Host, Limit, LoadInfo, LoadScore,
-    NO_LOAD, Provenance, SCHEMA, SCHEMA_VERSION, Setting, Task, WAS_STOPPED, Waker, WakerKind,
+    NO_LOAD, Provenance, SCHEMA, SCHEMA_VERSION, Setting, THREADS_RESTED, Task, WAS_STOPPED, Waker, WakerKind,
 };
 pub use document::kind::RecordingKind;
 pub use document::kind_of::kind_of;
-pub use document::limit::LimitSpec;
+pub use document::limit::{LimitSpec, quantile_of_percent};
 pub use document::merge::{compatible, merge};
 pub use document::reader::{Recording, WakeupRows};
 pub use document::writer::{OTHERS, Totals, Writer};

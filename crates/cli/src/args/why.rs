@@ -80,7 +80,7 @@ fn threshold(text: &str) -> Result<Threshold, String> {
         if !(50.0..100.0).contains(&percent) {
             return Err(format!("`{text}`: a quantile from p50 to below p100, such as p99.9"));
         }
-        return Ok(Threshold::Quantile(percent / 100.0));
+        return Ok(Threshold::Quantile(punctual_recording::quantile_of_percent(percent)));
     }
     match parse_duration(text, BareUnit::Microseconds)? {
         ns @ 1..=10_000_000_000 => Ok(Threshold::Fixed(ns)),

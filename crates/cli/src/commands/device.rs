@@ -238,7 +238,9 @@ fn study(arguments: &DeviceStudyArguments, output: Output) -> anyhow::Result<u8>
     });
     progress.done();
     let study = result?;
-    let report = study_rows(&study);
+    // Said where the catalogue's own is another one.
+    let asked = (arguments.device != spec).then_some(arguments.device.as_str());
+    let report = StudyReport { asked, ..study_rows(&study) };
     let mut artifacts = Artifacts::default();
     let written = arguments.html.as_ref().map_or(0, |path| artifacts.write(path, study_report::html(&report)));
     let code = written.max(u8::from(study_report::is_untried(&report)));
@@ -270,6 +272,7 @@ fn study_rows(study: &Study) -> StudyReport<'_> {
     });
     StudyReport {
         profile: &study.plan.profile,
+        asked: None,
         rows: rows.collect(),
         lowest_sufficient: study.lowest_sufficient.as_deref(),
         least_intrusive: study.least_intrusive.as_deref(),

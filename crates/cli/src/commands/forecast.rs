@@ -35,11 +35,13 @@ pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Resu
     let mut answer = punctual_forecast::answer(&inputs, &question)?;
     answer.verdict = counted.concat() + &answer.verdict;
     let again = again(&arguments.recordings);
+    let explained = explained(&arguments.recordings);
     let asked = ForecastAsked {
         recordings: &arguments.recordings,
         devices: &arguments.device,
         options: &other_options(arguments),
         advises: question.advise,
+        explained: explained.as_ref(),
         again: again.as_deref(),
     };
     let steps = punctual_report::after_forecast(&answer, &asked, &punctual_load::names());
@@ -73,6 +75,15 @@ pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Resu
 fn again(paths: &[PathBuf]) -> Option<String> {
     let recording = Recording::open(super::expand(paths).first()?).ok()?;
     punctual_report::own_options(recording.document())
+}
+
+/// The first recording that kept evidence of late wakeups.
+fn explained(paths: &[PathBuf]) -> Option<PathBuf> {
+    let kept = |path: &PathBuf| {
+        let recording = Recording::open(path).ok()?;
+        recording.document().recorder.as_ref().map(|recorder| recorder.kept)
+    };
+    super::expand(paths).into_iter().find(|path| kept(path).is_some_and(|kept| kept > 0))
 }
 
 /// What else is asked of the devices, as it was given.

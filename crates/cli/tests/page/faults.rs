@@ -1,9 +1,8 @@
 //! What every page is held to: faults of layout, and of accessibility.
 
-use crate::browser::{between, browser, opened};
+use crate::browser::{Theme, between, browser, opened, opened_in};
 use crate::support::{punctual, skip, stderr};
 use std::path::Path;
-use std::process::Command;
 
 /// A page of each kind, its name and the command that writes it without measuring anything.
 const PAGES: [(&str, &str); 17] = [
@@ -82,7 +81,7 @@ addEventListener('load', () => setTimeout(() => {
 }, 1500));"#;
 
 /// Faults of a page at both widths.
-fn layout_of(browser: &Path, name: &str, page: &Path) -> Vec<String> {
+pub(crate) fn layout_of(browser: &Path, name: &str, page: &Path) -> Vec<String> {
     let file = page.file_name().unwrap().to_string_lossy();
     let frame = |width| format!("<iframe src=\"{file}\" style=\"width:{width}px;height:900px;border:0\"></iframe>");
     let around = page.with_file_name(format!("{name}-framed.html"));
@@ -132,26 +131,34 @@ fn no_page_of_a_simulation_has_faults_of_layout() {
     look_for_layout("no_page_of_a_simulation_has_faults_of_layout", &SIMULATED);
 }
 
-/// What axe-core says of a page, each fault with the first element that has it.
+/// What axe-core says of a page, each fault with the first element that has it. Of a dark page only what its colours change.
 const FIND_BARRIERS: &str = r#"
-addEventListener('load', () => setTimeout(() => axe.run(document).then(({ violations, passes }) => {
+const isDark = matchMedia('(prefers-color-scheme: dark)').matches;
+const asked = isDark ? { runOnly: ['color-contrast'] } : {};
+addEventListener('load', () => setTimeout(() => axe.run(document, asked).then(({ violations, passes }) => {
   const out = document.body.appendChild(document.createElement('pre'));
   out.id = 'barriers';
-  out.append(`${passes.length} passes\n`);
+  out.append(`${passes.length} passes, ${isDark ? 'Dark' : 'Light'}\n`);
   for (const { id, nodes } of violations) out.append(`${id}, ${nodes.length} times: ${nodes[0].html.slice(0, 120)}\n`);
 }), 800));"#;
-/// What axe-core finds on a page; `axe`: its script.
-fn barriers_of(browser: &Path, axe: &str, name: &str, page: &Path) -> Vec<String> {
-    let (dom, complaints) = opened(browser, page, &format!("{axe}\n{FIND_BARRIERS}"));
-    assert!(dom.contains("id=\"barriers\""), "{name}: {complaints}");
-    let told = between(&dom, "<pre id=\"barriers\">", "</pre>");
-    assert!(told.lines().next().is_some_and(|line| !line.starts_with("0 ")), "{name}: {told}");
-    told.lines().skip(1).map(|fault| format!("{name}: {fault}")).collect()
+
+/// What axe-core finds on a page in both themes; `axe`: its script.
+pub(crate) fn barriers_of(browser: &Path, axe: &str, name: &str, page: &Path) -> Vec<String> {
+    let mut faults = Vec::new();
+    for theme in [Theme::Light, Theme::Dark] {
+        let (dom, complaints) = opened_in(browser, page, &format!("{axe}\n{FIND_BARRIERS}"), theme);
+        assert!(dom.contains("id=\"barriers\""), "{name}: {complaints}");
+        let told = between(&dom, "<pre id=\"barriers\">", "</pre>");
+        let first = told.lines().next().unwrap_or_default();
+        assert!(!first.starts_with("0 ") && first.ends_with(&format!(" passes, {theme:?}")), "{name}: {told}");
+        faults.extend(told.lines().skip(1).map(|fault| format!("{name}, {theme:?}: {fault}")));
+    }
+    faults
 }
 
 /// axe-core is not ours and not small: `scripts/setup --test` fetches it where there is npm, and `PUNCTUAL_AXE` says where its
 /// `axe.min.js` lies.
-fn axe() -> Option<String> {
+pub(crate) fn axe() -> Option<String> {
     let script = std::fs::read_to_string(std::env::var_os("PUNCTUAL_AXE")?).unwrap();
     Some(script.replace("</script", "<\\/script"))
 }
@@ -172,25 +179,4 @@ fn no_page_has_faults_of_accessibility() {
 #[test]
 fn no_page_of_a_simulation_has_faults_of_accessibility() {
     look_for_barriers("no_page_of_a_simulation_has_faults_of_accessibility", &SIMULATED);
-}
-
-/// A study is measured; one that is ended early has the same page with less in it.
-#[test]
-fn machine_the_page_of_a_study_has_no_faults() {
-    const NAME: &str = "machine_the_page_of_a_study_has_no_faults";
-    let Some(browser) = browser() else { return skip(NAME, "there is no chromium") };
-    let directory = tempfile::tempdir().unwrap();
-    let page = directory.path().join("study.html");
-    let mut command = Command::new("timeout");
-    command.args(["-s", "INT", "6"]).arg(punctual().get_program()).current_dir(directory.path());
-    let words = ["device", "study", "-q", "-D", "40s", "-o", "study", "--html", "study.html"];
-    let output = command.args(words).output().unwrap();
-    if !page.exists() {
-        return skip(NAME, stderr(&output).trim());
-    }
-    let text = std::fs::read_to_string(&page).unwrap();
-    assert!(text.contains("punctual device study · ") && text.contains("<a href=\"#provenance\">"), "{text:.3000}");
-    let mut faults = layout_of(&browser, "study", &page);
-    faults.extend(axe().into_iter().flat_map(|axe| barriers_of(&browser, &axe, "study", &page)));
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

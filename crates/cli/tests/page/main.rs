@@ -3,6 +3,7 @@
 mod browser;
 mod faults;
 mod flames;
+mod measured;
 mod numbers;
 mod recordings;
 #[path = "../support/mod.rs"]

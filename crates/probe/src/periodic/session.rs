@@ -16,7 +16,9 @@ use punctual_kernel::hold::{self, PowerRequest};
 use punctual_kernel::rests::{Resting, RoomBelow, Times};
 use punctual_kernel::scheduling::Scheduling;
 use punctual_kernel::{Refused, capabilities, clock, host, kernel_types, limits, steal};
-use punctual_recording::{Configuration, Counters, EndReason, Ended, Provenance, Task, WAS_STOPPED, Wakeup, Writer};
+use punctual_recording::{
+    Configuration, Counters, EndReason, Ended, Provenance, THREADS_RESTED, Task, WAS_STOPPED, Wakeup, Writer,
+};
 use rtrb::{Consumer, RingBuffer};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,10 +42,6 @@ struct Measured {
     /// The number of its slot among the programs', where they follow it.
     slot: Option<u32>,
 }
-
-/// Where threads had to rest.
-const RESTED: &str = "real-time threads, the measuring ones among them, left whoever is below them too little of a CPU: there the \
-                      measuring threads rested for 10 of every 100 ms, and those points of the grid count as missed";
 
 /// Carries out a plan that follows nobody else's threads.
 pub(crate) fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> Step) -> Result<Outcome, RunError> {
@@ -102,7 +100,7 @@ pub(crate) fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> 
     rounds.wait_for_threads(&mut measured, &mut writer);
     rounds.count(&measured, &mut writer);
     let mut ended = ended.map(|ended| rounds.unless_much_never_came(ended, &measured, &writer));
-    let happened = [(control.rests() > 0, RESTED), (ending::take_continued(), WAS_STOPPED)];
+    let happened = [(control.rests() > 0, THREADS_RESTED), (ending::take_continued(), WAS_STOPPED)];
     let notes = happened.iter().filter(|(is_so, _)| *is_so).map(|(_, note)| (*note).to_owned());
     writer.provenance_mut().fallbacks.extend(notes);
     // Out of the kernel before the writing, which may take long.

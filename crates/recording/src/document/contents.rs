@@ -148,6 +148,10 @@ pub struct Ended {
 pub const WAS_STOPPED: &str = "punctual itself was stopped meanwhile, by a signal or a terminal's job control, and went on: all its \
                                threads were late then, which says nothing of the machine";
 
+/// One of [`Provenance::fallbacks`]: punctual's own threads rested.
+pub const THREADS_RESTED: &str = "real-time threads, punctual's own among them, left everything below them too little of a CPU: there \
+                                  punctual's rested for 10 of every 100 ms, and those points of the grid count as missed";
+
 /// Where a recording comes from. Unknown things are `None` or absent, never invented.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Provenance {

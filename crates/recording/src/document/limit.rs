@@ -74,7 +74,14 @@ impl LimitSpec {
 /// `p99.9`: 0.999.
 fn quantile_of(what: &str) -> Option<f64> {
     let percent = what.strip_prefix('p')?.parse::<f64>().ok()?;
-    (percent > 0.0 && percent < 100.0).then_some(percent / 100.0)
+    (percent > 0.0 && percent < 100.0).then(|| quantile_of_percent(percent))
+}
+
+/// The quantile that so many percent are: of 99.9 what `0.999` is in source text. 99.9 divided by 100 is a little more, and may be the
+/// next of all values.
+pub fn quantile_of_percent(percent: f64) -> f64 {
+    // As a decimal number with an exponent it is rounded once.
+    format!("{percent}e-2").parse().unwrap_or(percent / 100.0)
 }
 
 impl Limit {

@@ -165,7 +165,7 @@ fn shares(comparison: &Comparison, parts: &[(String, &Document)]) -> Section {
     }
     Section {
         id: "share".into(),
-        title: "How many were how late".into(),
+        title: "Latency distribution".into(),
         lead: format!(
             "A is {}, B is {}; all runs of a side together. To the right, latency; upwards, the share of wakeups that took at least so \
              long; both axes are logarithmic.",
@@ -254,7 +254,7 @@ fn devices(comparison: &Comparison) -> Option<Section> {
     });
     Some(Section {
         id: "devices".into(),
-        title: "What devices would make of it".into(),
+        title: "What this means for devices".into(),
         lead:
             "How often each device's slack was exceeded: stalls, those of several threads with one cause counted once."
                 .into(),

@@ -88,7 +88,7 @@ fn shares(found: &[Shared], parts: &[(String, &Document)]) -> Section {
     let slacks = slacks.map(|row| (row.device.name.as_str(), i64::try_from(row.slack_ns).unwrap_or(i64::MAX)));
     Section {
         id: "share".into(),
-        title: "How many were how late".into(),
+        title: "Latency distribution".into(),
         lead: "All runs of a side together. To the right, latency; upwards, the share of wakeups that took at least so long; \
                both axes are logarithmic."
             .into(),
@@ -144,7 +144,7 @@ fn devices(found: &[Shared]) -> Option<Section> {
     columns.push(Column::words("as often as A"));
     Some(Section {
         id: "devices".into(),
-        title: "What devices would make of it".into(),
+        title: "What this means for devices".into(),
         lead:
             "How often each device's slack was exceeded: stalls, those of several threads with one cause counted once."
                 .into(),

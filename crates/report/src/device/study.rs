@@ -50,6 +50,8 @@ impl Row<'_> {
 pub struct StudyReport<'a> {
     /// The device.
     pub profile: &'a Profile,
+    /// What was asked for, where the device stands for that.
+    pub asked: Option<&'a str>,
     /// Its runs.
     pub rows: Vec<Row<'a>>,
     /// The lowest thread that keeps up beside a spinning competitor.
@@ -112,7 +114,17 @@ pub fn verdict(study: &StudyReport<'_>) -> String {
         let names: Vec<&str> = refused.iter().map(|(context, _)| *context).collect();
         format!(" Not tried, for this machine refused: {}.", names.join(", "))
     };
-    format!("{least}{lowest}{pc99}{untried}")
+    let asked = match study.asked {
+        Some(asked) => format!(
+            " {} stands for {asked} here, as the modem of the paper: {} of {}, {} of computing each.",
+            study.profile.id,
+            counted(study.profile.buffers, "buffer"),
+            format_ns(study.profile.period_ns),
+            format_ns(study.profile.compute_ns)
+        ),
+        None => String::new(),
+    };
+    format!("{least}{lowest}{pc99}{untried}{asked}")
 }
 
 /// Whether none of the contexts could be tried: then nothing was found out.
@@ -539,6 +551,7 @@ mod tests {
         };
         let study = StudyReport {
             profile,
+            asked: Some("modem"),
             rows: vec![row],
             lowest_sufficient: None,
             least_intrusive: None,
@@ -551,6 +564,7 @@ mod tests {
         let answer = crate::answer::value(&crate::device::StudyAnswer::new(&study));
         assert_eq!(answer["contexts"][0]["unavailable"], "PREEMPT_RT kernels refuse bpf_timer");
         assert!(verdict(&study).contains("No context could be tried"));
+        assert!(verdict(&study).contains(" stands for modem here"));
         let cut = verdict(&StudyReport { interrupted: true, least_intrusive: Some("irq"), ..study });
         assert!(cut.contains("nothing is concluded") && cut.contains("no context") && !cut.contains("least"), "{cut}");
     }

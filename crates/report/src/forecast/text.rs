@@ -30,11 +30,12 @@ fn group_text(out: &mut String, group: &Group) {
         format!(", {} of use ({} hours an hour)", format_seconds(group.use_s), group.compression)
     };
     let in_a_row = group.extremal_index.filter(|index| *index > 0.0).map(|index| 1.0 / index);
-    let in_a_row = in_a_row.map_or_else(String::new, |late| format!(" of {late:.1} late wakeups on average"));
+    let in_a_row = in_a_row.map_or_else(String::new, |late| format!(", of {late:.1} late wakeups each on average"));
     // More than are too long for a device, which its row counts.
     let stalls = match group.stalls {
         0 => "no stall".to_owned(),
-        stalls => format!("judged by its longest {}", counted(stalls, "stall")),
+        1 => "judged by its longest stall".to_owned(),
+        stalls => format!("judged by its {} longest stalls", grouped(stalls)),
     };
     let _ = writeln!(
         out,

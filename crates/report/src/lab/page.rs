@@ -50,7 +50,7 @@ fn shares(parts: &[(String, &Document)]) -> Option<Section> {
     }
     Some(Section {
         id: "share".into(),
-        title: "How many were how late".into(),
+        title: "Latency distribution".into(),
         lead: "All runs of a kernel together. To the right, latency; upwards, the share of wakeups that took at least so long; both \
                axes are logarithmic."
             .into(),

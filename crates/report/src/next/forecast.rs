@@ -20,6 +20,8 @@ pub struct ForecastAsked<'a> {
     pub options: &'a str,
     /// Whether it was asked what would be enough.
     pub advises: bool,
+    /// A recording of them with evidence of late wakeups, where there is one.
+    pub explained: Option<&'a PathBuf>,
     /// The options that measure the same once more ([`crate::own_options`]); `None` where `punctual record` cannot.
     pub again: Option<&'a str>,
 }
@@ -30,7 +32,10 @@ pub fn after_forecast(forecast: &Forecast, asked: &ForecastAsked<'_>, known_load
     let failing = devices().filter(|(_, device)| device.underruns.outcome == Outcome::Fails);
     let tightest = failing.min_by_key(|(_, device)| device.device.usable_slack_ns().unwrap_or(u64::MAX));
     let mut steps = Vec::new();
-    if let (Some((group, device)), Some(again)) = (tightest, asked.again)
+    if let (Some((_, device)), Some(path)) = (tightest, asked.explained) {
+        let purpose = format!("says what delayed {}", device.device.id);
+        steps.push(NextStep::new(&purpose, format!("punctual why {}", shell_word(&printable_path(path)))));
+    } else if let (Some((group, device)), Some(again)) = (tightest, asked.again)
         && let Ok(slack) = device.device.usable_slack_ns()
     {
         let load = load_option(&group.load, known_loads);

@@ -68,7 +68,12 @@ impl LoopCycles {
             .map(|(name, count)| {
                 let (of, longest) = (counted(count.cycles, "cycle"), format_ns(count.longest_ns));
                 let least = (count.certain + count.ending).max(count.overruns.saturating_sub(count.unseen));
-                let at_least = if least < count.overruns || count.not_woken > 0 { "at least " } else { "" };
+                // Between them lie wakeups that nobody saw: each may have begun a cycle of its own, or not.
+                let often = match (least < count.overruns, count.not_woken > 0) {
+                    (true, _) => format!("{} to {}", grouped(least), grouped(count.overruns)),
+                    (false, true) => format!("at least {}", grouped(least)),
+                    (false, false) => grouped(least),
+                };
                 let longest = match count.unseen {
                     0 => format!("{longest} at most"),
                     _ => format!("the longest seen {longest}"),
@@ -77,7 +82,7 @@ impl LoopCycles {
                     0 => String::new(),
                     ending => format!(" ({} as {} thread ended)", grouped(ending), agreeing(ending, "its", "their")),
                 };
-                (printable(name), format!("in {at_least}{} of {of}{ending}, {longest}", grouped(least)))
+                (printable(name), format!("in {often} of {of}{ending}, {longest}"))
             })
             .collect();
         let Some((first, others)) = over.split_first() else {
@@ -164,9 +169,9 @@ fn not_woken(rows: &[(&str, &CycleCount)]) -> String {
     }
     let unseen = match without - within {
         0 => String::new(),
-        unseen => format!(" ({} more without a wakeup that was seen)", grouped(unseen)),
+        unseen => format!("; {} more began without a wakeup that was seen", grouped(unseen)),
     };
-    format!(" Of {periods} {} began within the cycle before{unseen}.", grouped(within))
+    format!(" Of {periods} {} began before the previous cycle had ended{unseen}.", grouped(within))
 }
 
 /// The longest cycle, ns, where there was one.
@@ -245,8 +250,8 @@ mod tests {
         (arm.unseen, arm.certain, arm.periods, arm.not_woken) = (1, 1, 60_010, 12);
         assert_eq!(
             doubtful.verdict(),
-            "arm fifo:80 took longer than 1.00 ms in at least 2 of 59,998 cycles, the longest seen 2.31 ms. Of 60,010 periods 11 began within \
-             the cycle before (1 more without a wakeup that was seen)."
+            "arm fifo:80 took longer than 1.00 ms in 2 to 3 of 59,998 cycles, the longest seen 2.31 ms. Of 60,010 periods 11 began before the \
+             previous cycle had ended; 1 more began without a wakeup that was seen."
         );
         let mut ended = over.clone();
         ended.by_name.get_mut("arm fifo:80").unwrap().ending = 1;

@@ -214,7 +214,7 @@ fn shares(parts: &[(String, &Document)], devices: &[Vec<JudgedDevice>]) -> Secti
     }
     Section {
         id: "share".into(),
-        title: "How many were how late".into(),
+        title: "Latency distribution".into(),
         lead: "To the right, latency; upwards, the share of wakeups that took at least so long. Both axes are logarithmic: a step to the \
                right is a factor. The sooner a line falls, the better; where it bends to the right, the tail begins."
             .into(),
@@ -316,7 +316,7 @@ fn device_section(names: &[&str], devices: &[Vec<JudgedDevice>]) -> Option<Secti
     };
     Some(Section {
         id: "devices".into(),
-        title: "What devices would make of it".into(),
+        title: "What this means for devices".into(),
         lead: "A device with n buffers of length t that takes c to compute one may begin (n-1)·t - c late: its slack. The slacks stand as \
                dotted lines in the picture above."
             .into(),

@@ -2,7 +2,7 @@
 
 use crate::layout::{counted, grouped, spoken_duration};
 use crate::{Measurement, load_name};
-use punctual_recording::{Distribution, Document, EndReason, NO_LOAD, Stage, format_ns};
+use punctual_recording::{Distribution, Document, EndReason, NO_LOAD, Stage, THREADS_RESTED, format_ns};
 
 pub(super) fn total(document: &Document) -> Distribution {
     document.distributions.sum(|key| key.stage == Stage::Total)
@@ -18,6 +18,7 @@ pub fn recording_verdict(documents: &[&Document]) -> String {
         let (Some(max), Some(median)) = (total.max(), total.quantile(0.5)) else {
             let unjudged = if document.limits.is_empty() { "" } else { ", so that no limit can be judged" };
             sentences.push(format!("No wakeup was measured {load}{unjudged}."));
+            sentences.extend(never_slept(document));
             sentences.extend(end_in_words(document));
             continue;
         };
@@ -45,6 +46,16 @@ pub fn recording_verdict(documents: &[&Document]) -> String {
     sentences.join(" ")
 }
 
+/// What it may mean that threads that were there never woke.
+fn never_slept(document: &Document) -> Option<String> {
+    let watched = document.followed.is_some() && !document.tasks.is_empty();
+    watched.then(|| {
+        "The threads that were followed either slept all the time, or never did, as a loop does that spins or is always behind: \
+         `top -H` tells which; if it is behind, give it a real-time priority or less to do."
+            .to_owned()
+    })
+}
+
 /// Under what it was measured. A machine on which other programs work is not idle because nothing was added.
 fn load_in_words(document: &Document) -> String {
     match (load_name(document), busy_with_others(document)) {
@@ -68,8 +79,10 @@ fn missed_in_words(document: &Document) -> Option<String> {
     let is_much = missed.saturating_mul(MUCH) > periods;
     let shortest = document.tasks.iter().map(|task| task.period_ns).filter(|period| *period > 0).min()?;
     is_much.then(|| {
+        let rested = document.provenance.fallbacks.iter().any(|note| note == THREADS_RESTED);
+        let why = if rested { "rested, so that others had some of their CPU" } else { "could not keep up" };
         format!(
-            "{} of {} went by without a wakeup: with an interval of {} the threads could not keep up.",
+            "{} of {} went by without a wakeup: with an interval of {} the threads {why}.",
             grouped(missed),
             counted(periods, "period"),
             format_ns(shortest)

@@ -81,10 +81,14 @@ impl<'a> WhyAnswer<'a> {
 pub(super) fn next(report: &WhyReport<'_>) -> Vec<NextStep> {
     let mut steps: Vec<NextStep> = Vec::new();
     for advice in advice::leading(report) {
-        let step = NextStep::new("says how to be sure of it, and what helps", explain::command(advice.kind));
-        if !steps.contains(&step) {
-            steps.push(step);
+        // One command a kind: the first of its causes is the largest.
+        let command = explain::command(advice.kind);
+        if steps.iter().any(|step| step.command == command) {
+            continue;
         }
+        let remedy = advice.remedy.unwrap_or_default();
+        let purpose = format!("says how to be sure, and what else helps. {} {remedy}", advice.happened);
+        steps.push(NextStep::new(&purpose, command));
     }
     steps
 }

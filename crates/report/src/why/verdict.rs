@@ -8,11 +8,13 @@ use punctual_recording::{RecorderSummary, Stage, agreeing, counted, format_ns};
 use std::fmt::Write;
 
 impl WhyReport<'_> {
-    fn later(&self) -> &'static str {
+    /// What so many wakeups did, which makes them late: `were later than 1.00 ms`.
+    fn exceeded(&self, count: u64) -> String {
+        let threshold = self.threshold();
         match self.stage() {
-            Stage::Request => "from their waking until they waited for more work longer than",
-            Stage::Response => "from their waking to their next sleep longer than",
-            _ => "later than",
+            Stage::Request => format!("took longer than {threshold} from wakeup to the wait for more work"),
+            Stage::Response => format!("took longer than {threshold} from wakeup to the next sleep"),
+            _ => format!("{} later than {threshold}", agreeing(count, "was", "were")),
         }
     }
 
@@ -27,7 +29,7 @@ impl WhyReport<'_> {
 
     /// The verdict where no wakeup is known to have been late.
     fn nothing_late(&self) -> String {
-        let later = self.later();
+        let exceeded = self.exceeded(1);
         let counted_ns = self.recorder.as_ref().map_or(0, |recorder| recorder.armed_ns);
         let has_threshold = self.recorder.as_ref().is_none_or(|recorder| recorder.threshold_ns.is_some());
         match (self.cut, has_threshold) {
@@ -35,16 +37,15 @@ impl WhyReport<'_> {
                 "Cut short before anything was counted: whether a wakeup was late is not known.".to_owned()
             }
             (true, true) => format!(
-                "Cut short. In the first {}, which is all that was counted, no wakeup was {later} {}.",
-                format_ns(counted_ns),
-                self.threshold()
+                "Cut short. In the first {}, which is all that was counted, no wakeup {exceeded}.",
+                format_ns(counted_ns)
             ),
             (cut, false) => format!(
                 "{}There were too few wakeups to know {}: nothing was kept as late. Record longer, or give --why a time, such as 5ms.",
                 if cut { "Cut short. " } else { "" },
                 self.threshold()
             ),
-            (false, true) => format!("No wakeup was {later} {}: there is nothing to explain.", self.threshold()),
+            (false, true) => format!("No wakeup {exceeded}: there is nothing to explain."),
         }
     }
 
@@ -66,12 +67,11 @@ impl WhyReport<'_> {
         // Many may share a kind, as the threads of a compiler do.
         let is_whole = first.total_ns >= of_kind_ns / 10 * 9;
         let mut verdict = format!(
-            "{}{}{}, {} {}: {} of the {}{} was {}",
+            "{}{}{} {}: {} of the {}{} was {}",
             self.cut(),
             counted(self.whole() as u64, "wakeup"),
             self.only.as_ref().map(OnlyThread::in_words).unwrap_or_default(),
-            self.later(),
-            self.threshold(),
+            self.exceeded(self.whole() as u64),
             percent(if is_whole { first.total_ns } else { of_kind_ns }, self.summary.late_ns),
             format_ns(self.summary.late_ns),
             if self.of_responses() { "" } else { " of lateness" },
@@ -115,18 +115,17 @@ impl WhyReport<'_> {
 
     /// The verdict where wakeups were late and no evidence of them is whole.
     fn nothing_concluded(&self, late: u64) -> String {
-        let (cut, later, threshold) = (self.cut(), self.later(), self.threshold());
-        let were = agreeing(late, "wakeup was", "wakeups were");
+        let (cut, exceeded, wakeups) = (self.cut(), self.exceeded(late), counted(late, "wakeup"));
         let missing = self.missing();
         if missing > 0 && self.episodes.is_empty() {
             let kept = if missing == 1 { "one that was kept".to_owned() } else { format!("{missing} that were kept") };
             return format!(
-                "{cut}{late} {were} {later} {threshold}, and the evidence of the {kept} is gone from the recording: nothing can \
+                "{cut}{wakeups} {exceeded}, and the evidence of the {kept} is gone from the recording: nothing can \
                  be concluded."
             );
         }
         let them = agreeing(late, "it", "them");
-        format!("{cut}{late} {were} {later} {threshold}, and no evidence of {them} is whole: nothing can be concluded.")
+        format!("{cut}{wakeups} {exceeded}, and no evidence of {them} is whole: nothing can be concluded.")
     }
 
     /// Late wakeups of which the verdict says nothing, where there are any.

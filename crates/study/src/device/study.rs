@@ -276,12 +276,29 @@ fn file_name(point: &Point) -> String {
 /// Such a share of blocks may be late without the modem failing: a transfer survives a few.
 const BEARABLE: f64 = 0.01;
 
-/// Whether the device kept up: at most one block in a hundred, or a single one, late by its own doing. `None` where it
-/// did not run.
+/// Whether the device kept up: at most one block in a hundred, or a single one, late by its own doing, and no more left waiting than
+/// its buffers hold. `None` where it did not run.
 pub fn holds(subject: &Subject) -> Option<bool> {
-    let device = subject.device()?;
+    kept_up(subject.device()?)
+}
+
+fn kept_up(device: &DeviceSummary) -> Option<bool> {
     let own = device.underruns.saturating_sub(device.underruns_outside);
-    (device.arrived > 0).then_some(device.processed > 0 && own as f64 <= (BEARABLE * device.arrived as f64).max(1.0))
+    let bearable = (BEARABLE * device.arrived as f64).max(1.0);
+    // A thread that never had its turn is late with nothing that it did: its blocks still wait.
+    let gone = [
+        device.processed,
+        device.dropped,
+        device.lost,
+        device.refused,
+        device.cut,
+        device.coalesced,
+        device.rested,
+        device.unobserved,
+    ];
+    let waiting = gone.iter().fold(device.arrived, |left, gone| left.saturating_sub(*gone));
+    let is_served = waiting as f64 <= bearable + f64::from(device.buffers);
+    (device.arrived > 0).then_some(device.processed > 0 && is_served && own as f64 <= bearable)
 }
 
 /// The share of a bystander's callbacks that came more than 100 us away from their period.
@@ -326,6 +343,23 @@ mod tests {
         for point in &points {
             assert!(!file_name(point).contains('/'));
         }
+    }
+
+    #[test]
+    fn who_leaves_its_blocks_waiting_does_not_keep_up() {
+        let device = |arrived, processed, underruns| DeviceSummary {
+            arrived,
+            processed,
+            underruns,
+            buffers: 2,
+            ..DeviceSummary::default()
+        };
+        assert_eq!(kept_up(&device(279, 277, 2)), Some(true));
+        assert_eq!(kept_up(&device(279, 2, 2)), Some(false));
+        assert_eq!(kept_up(&device(279, 270, 9)), Some(false));
+        assert_eq!(kept_up(&device(0, 0, 0)), None);
+        // What was dropped for a newer block waits no longer.
+        assert_eq!(kept_up(&DeviceSummary { dropped: 200, ..device(279, 79, 0) }), Some(true));
     }
 
     #[test]

@@ -1,0 +1,93 @@
+//! Faults of pages that take long to make, or a machine: each is made once, and looked at in every way.
+
+use crate::browser::browser;
+use crate::faults::{axe, barriers_of, layout_of};
+use crate::support::{allows, guests, punctual, skip, stderr};
+use std::path::Path;
+use std::process::Command;
+
+/// Has the page made by a command, which is given its path and runs in the directory, and looks for its faults: of layout and, where
+/// axe-core is there, of accessibility.
+fn look_at(name: &str, page_name: &str, made_by: impl Fn(&Path) -> Command) {
+    let Some(browser) = browser() else { return skip(name, "there is no chromium") };
+    let directory = tempfile::tempdir().unwrap();
+    let page = directory.path().join(format!("{page_name}.html"));
+    let output = made_by(&page).current_dir(directory.path()).output().unwrap();
+    if stderr(&output).contains("Node.js") {
+        return skip(name, "the program was built without the script of the pages");
+    }
+    assert!(page.exists(), "{page_name}: {}", stderr(&output));
+    let text = std::fs::read_to_string(&page).unwrap();
+    assert!(text.contains("<h1") && text.contains("<a href=\"#"), "{text:.3000}");
+    let mut faults = layout_of(&browser, page_name, &page);
+    let axe = axe();
+    faults.extend(axe.iter().flat_map(|axe| barriers_of(&browser, axe, page_name, &page)));
+    eprintln!(
+        "{page_name}: looked at both widths{}",
+        if axe.is_some() { ", and for barriers in both themes" } else { "" }
+    );
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// The program with these words, the page's path where `PAGE` stands.
+fn words(command: &mut Command, words: &[&str], page: &Path) {
+    for word in words {
+        match *word {
+            "PAGE" => command.arg(page),
+            word => command.arg(word),
+        };
+    }
+}
+
+fn made_by(arguments: &'static [&'static str]) -> impl Fn(&Path) -> Command {
+    move |page| {
+        let mut command = punctual();
+        words(&mut command, arguments, page);
+        command
+    }
+}
+
+/// All experiments of the papers on one page, which takes most of a minute to compute.
+#[test]
+fn the_page_of_all_papers_has_no_faults() {
+    look_at("the_page_of_all_papers_has_no_faults", "papers", made_by(&["sim", "papers", "--html", "PAGE"]));
+}
+
+/// A study is measured; one that is ended early has the same page with less in it.
+#[test]
+fn machine_the_page_of_a_study_has_no_faults() {
+    const NAME: &str = "machine_the_page_of_a_study_has_no_faults";
+    if let Some(missing) = ["BPF", "real-time priority"].iter().find_map(|name| allows(name).err()) {
+        return skip(NAME, &missing);
+    }
+    look_at(NAME, "study", |page| {
+        let mut command = Command::new("timeout");
+        command.args(["-s", "INT", "6"]).arg(punctual().get_program());
+        words(&mut command, &["device", "study", "-q", "-D", "40s", "-o", "study", "--html", "PAGE"], page);
+        command
+    });
+}
+
+/// The search for a reservation, of a device.
+#[test]
+fn machine_the_page_of_a_reservation_has_no_faults() {
+    const NAME: &str = "machine_the_page_of_a_reservation_has_no_faults";
+    if let Some(missing) = ["BPF", "deadline reservation"].iter().find_map(|name| allows(name).err()) {
+        return skip(NAME, &missing);
+    }
+    look_at(NAME, "reserve", made_by(&["reserve", "-q", "v90", "-o", "d", "--html", "PAGE"]));
+}
+
+/// Guests side by side.
+#[test]
+fn machine_the_page_of_guests_has_no_faults() {
+    const NAME: &str = "machine_the_page_of_guests_has_no_faults";
+    if let Err(missing) = guests::kernel("6.12") {
+        return skip(NAME, &missing);
+    }
+    const WORDS: [&str; 14] = [
+        "lab", "run", "-q", "--kernel", "6.12", "--seeds", "1", "-o", "guests", "--html", "PAGE", "--", "record",
+        "-D1s",
+    ];
+    look_at(NAME, "lab", made_by(&WORDS));
+}
