@@ -386,14 +386,14 @@ fn keystrokes_are_seen_by_loop_program_and_kernel() {
     requires!("idle validation", "BPF", "BTF");
     let before = programs_in_the_kernel();
     let directory = tempfile::tempdir().unwrap();
-    // A loop of the lowest priority may not run at all beside compilers.
+    // A loop of the lowest priority runs seldom, or not at all, beside compilers and other tests.
     let mut attempts = 0;
     let answer = loop {
         attempts += 1;
         let output = run(directory.path(), &[&VALIDATE[..], &["-o", "a.punctual"]].concat());
         assert_eq!(code(&output), 0, "{}", stderr(&output));
         let answer = support::json(&output);
-        let ran = answer["validation"]["seen"].as_array().is_some_and(|seen| !seen.is_empty());
+        let ran = answer["validation"]["seen"].as_array().is_some_and(|seen| seen.len() >= 10);
         if ran || attempts == support::MAX_ATTEMPTS {
             break answer;
         }

@@ -113,7 +113,7 @@ fn a_recording_that_failed_counts_what_stands_there_and_says_why_it_ended() {
     let failed = Ended { reason: EndReason::Failed, detail, at_ns: 0 };
     write(&directory.path().join("a.punctual"), 3, &summary(0, 0), Some(failed));
     let text = stdout(&run(directory.path(), &["why", "a.punctual"]));
-    assert!(text.starts_with("Cut short. 3 wakeups, later than 100 us"), "{text}");
+    assert!(text.starts_with("Cut short. 3 wakeups were later than 100 us"), "{text}");
     assert!(
         text.lines().next().unwrap().ends_with("It failed: a.punctual: cannot write: no space left on the device.")
     );

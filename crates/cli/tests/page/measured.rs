@@ -68,16 +68,6 @@ fn machine_the_page_of_a_study_has_no_faults() {
     });
 }
 
-/// The search for a reservation, of a device.
-#[test]
-fn machine_the_page_of_a_reservation_has_no_faults() {
-    const NAME: &str = "machine_the_page_of_a_reservation_has_no_faults";
-    if let Some(missing) = ["BPF", "deadline reservation"].iter().find_map(|name| allows(name).err()) {
-        return skip(NAME, &missing);
-    }
-    look_at(NAME, "reserve", made_by(&["reserve", "-q", "v90", "-o", "d", "--html", "PAGE"]));
-}
-
 /// Guests side by side.
 #[test]
 fn machine_the_page_of_guests_has_no_faults() {

@@ -87,6 +87,9 @@ fn share(reservation: Reservation) -> f64 {
     reservation.budget_ns as f64 / reservation.period_ns as f64
 }
 
+/// How far left of its place the mark of what is recommended stands, in the picture's units.
+const RECOMMENDED_APART: f64 = 16.0;
+
 fn plane(report: &ReserveReport<'_>) -> String {
     let tried: Vec<(&Trial, Reservation)> = report
         .trials
@@ -121,21 +124,22 @@ fn plane(report: &ReserveReport<'_>) -> String {
             trial.succeeded,
             punctual_recording::counted(trial.attempts, "attempt")
         );
-        mark(&scale, *reservation, letter, &name, &mut out);
+        mark(&scale, *reservation, 0.0, letter, &name, &mut out);
     }
     if let Some(recommended) = report.recommended {
         let name = format!("recommended: {}", in_words(recommended.budget_ns, recommended.period_ns));
-        mark(&scale, recommended, "◇", &name, &mut out);
+        // Hardly larger than the smallest that sufficed, whose mark it would cover: it stands beside that.
+        mark(&scale, recommended, -RECOMMENDED_APART, "◇", &name, &mut out);
     }
     out.push_str("</svg></figure>\n");
     out
 }
 
-fn mark(scale: &Scale, reservation: Reservation, letter: &str, name: &str, out: &mut String) {
+fn mark(scale: &Scale, reservation: Reservation, aside: f64, letter: &str, name: &str, out: &mut String) {
     let _ = writeln!(
         out,
         "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\" style=\"font-size:14px\">{letter}<title>{}</title></text>",
-        coordinate(scale.x(reservation.period_ns)),
+        coordinate(scale.x(reservation.period_ns) + aside),
         coordinate(scale.y(share(reservation)) + 5.0),
         escape(name)
     );
