@@ -2,7 +2,7 @@
 //! it was asked.
 
 use super::super::locks::{PERIOD, serve};
-use super::super::scene::{MS, Made, Scene, real_time};
+use super::super::scene::{MS, Made, Refused, Scene, real_time};
 use super::super::system::{self, now, pipe, spin};
 use punctual_random::Random;
 use std::sync::atomic::AtomicU32;
@@ -58,25 +58,41 @@ fn news_while(word: &AtomicU32, news: i32) {
     }
 }
 
-pub(super) fn counted(scene: &mut Scene) -> Made {
+/// The ends of a pipe, to read and to write.
+type Pipe = (i32, i32);
+
+/// A victim that asks through the first pipe, takes the answer from the second, and works so long, ns, on each news that is told it so
+/// often meanwhile.
+fn asks_by_pipe(scene: &mut Scene, pause: u64, work: u64) -> Result<(Pipe, Pipe), Refused> {
+    let (ask, answer, news) = (pipe()?, pipe()?, pipe()?);
+    let word = &scene.board.words[0];
+    scene.victim(PERIOD, || {
+        system::write(ask.1, &[1]);
+        works_on(word, (news.0, answer.0), work);
+    })?;
+    noise(scene, pause, || news_while(word, news.1))?;
+    Ok((ask, answer))
+}
+
+/// A victim that asks through the pipe, and reads the answer from the event counter in which news are counted too.
+fn asks_by_counter(scene: &mut Scene) -> Result<(Pipe, i32), Refused> {
     let (ask, counter) = (pipe()?, system::event_fd());
     scene.victim(PERIOD, || {
         system::write(ask.1, &[1]);
         until_answered(counter);
     })?;
     noise(scene, MS, || _ = system::write(counter, &1_u64.to_ne_bytes()))?;
+    Ok((ask, counter))
+}
+
+pub(super) fn counted(scene: &mut Scene) -> Made {
+    let (ask, counter) = asks_by_counter(scene)?;
     let next = || _ = system::read(ask.0, &mut [0; 1]);
     serve(scene, "c-server", next, || _ = system::write(counter, &ANSWER.to_ne_bytes()))
 }
 
 pub(super) fn working(scene: &mut Scene) -> Made {
-    let (ask, answer, news) = (pipe()?, pipe()?, pipe()?);
-    let word = &scene.board.words[0];
-    scene.victim(PERIOD, || {
-        system::write(ask.1, &[1]);
-        works_on(word, (news.0, answer.0), 6 * MS / 5);
-    })?;
-    noise(scene, 4 * MS, || news_while(word, news.1))?;
+    let (ask, answer) = asks_by_pipe(scene, 4 * MS, 6 * MS / 5)?;
     let next = || _ = system::read(ask.0, &mut [0; 1]);
     serve(scene, "c-server", next, || _ = system::write(answer.1, &[1]))
 }
@@ -130,33 +146,16 @@ pub(super) fn busy(scene: &mut Scene) -> Made {
 }
 
 pub(super) fn busy_told(scene: &mut Scene) -> Made {
-    let (ask, answer, news) = (pipe()?, pipe()?, pipe()?);
-    let word = &scene.board.words[0];
-    scene.victim(PERIOD, || {
-        system::write(ask.1, &[1]);
-        works_on(word, (news.0, answer.0), 0);
-    })?;
-    noise(scene, MS, || news_while(word, news.1))?;
+    let (ask, answer) = asks_by_pipe(scene, MS, 0)?;
     busy_server(scene, ask, || _ = system::write(answer.1, &[1]))
 }
 
 pub(super) fn busy_working(scene: &mut Scene) -> Made {
-    let (ask, answer, news) = (pipe()?, pipe()?, pipe()?);
-    let word = &scene.board.words[0];
-    scene.victim(PERIOD, || {
-        system::write(ask.1, &[1]);
-        works_on(word, (news.0, answer.0), 6 * MS / 5);
-    })?;
-    noise(scene, 4 * MS, || news_while(word, news.1))?;
+    let (ask, answer) = asks_by_pipe(scene, 4 * MS, 6 * MS / 5)?;
     busy_server(scene, ask, || _ = system::write(answer.1, &[1]))
 }
 
 pub(super) fn busy_counted(scene: &mut Scene) -> Made {
-    let (ask, counter) = (pipe()?, system::event_fd());
-    scene.victim(PERIOD, || {
-        system::write(ask.1, &[1]);
-        until_answered(counter);
-    })?;
-    noise(scene, MS, || _ = system::write(counter, &1_u64.to_ne_bytes()))?;
+    let (ask, counter) = asks_by_counter(scene)?;
     busy_server(scene, ask, || _ = system::write(counter, &ANSWER.to_ne_bytes()))
 }
