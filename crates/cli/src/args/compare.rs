@@ -12,18 +12,18 @@ const MEASURED: [&str; 9] =
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
-    /// The sides, each beside the first: a recording, a directory of repeats, or several recordings joined by commas;
-    /// NAME=SIDE gives it a name
+    /// The sides, each compared with the first: a recording, a directory of repeats, or several recordings joined by commas;
+    /// NAME=SIDE names a side
     #[arg(num_args = 2.., value_names = ["A", "B"], required_unless_present = "repeat", conflicts_with_all = MEASURED)]
     pub(crate) sides: Vec<PathBuf>,
     /// Devices whose slack is compared, such as modem or `audio 64@48kHz x3`; may be repeated [default: those of check]
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Vec<String>,
-    /// Write a page with pictures, one file that needs nothing else
+    /// Render an HTML report, in one self-contained file
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
-    /// Measure all sides so many times at most, in turn, and compare: a verdict takes 3, and from 4 on it ends
-    /// as soon as it is clear
+    /// Measure all sides in turn, at most this many times, and compare: a verdict takes 3, and from 4 on measuring stops as
+    /// soon as the verdict is clear
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=99))]
     pub(crate) repeat: Option<u32>,
     #[command(flatten)]
@@ -33,14 +33,14 @@ pub(crate) struct CompareArguments {
 /// What `--repeat` measures.
 #[derive(Debug, Args)]
 pub(crate) struct MeasuringArguments {
-    /// What makes side A: a shell command, which runs to its end before each of its measurements, or, beginning with a dash,
-    /// options of `punctual record` for its threads and its load, such as '-p 90' or '--load disk'; may be repeated
+    /// What makes side A: a shell command, which runs to its end before each measurement of this side, or options of `punctual
+    /// record` for its threads and its load, beginning with a dash, such as '-p 90' or '--load disk'; may be repeated
     #[arg(long, value_name = "COMMAND|OPTIONS", conflicts_with = "sides", allow_hyphen_values = true, value_parser = SideSetting::parse)]
     pub(crate) a: Vec<SideSetting>,
-    /// The same for side B. Nothing that a command sets is set back afterwards
+    /// The same for side B. What a command sets is not restored afterwards
     #[arg(long, value_name = "COMMAND|OPTIONS", conflicts_with = "sides", allow_hyphen_values = true, value_parser = SideSetting::parse)]
     pub(crate) b: Vec<SideSetting>,
-    /// A shell command that runs during each measurement of side A, ended with it
+    /// A shell command that runs during each measurement of side A and is stopped when it ends
     #[arg(long, value_name = "COMMAND", conflicts_with = "sides")]
     pub(crate) while_a: Vec<String>,
     /// The same for side B
@@ -48,16 +48,16 @@ pub(crate) struct MeasuringArguments {
     pub(crate) while_b: Vec<String>,
     #[command(flatten)]
     pub(crate) further: FurtherSides,
-    /// Keep the machine busy on all sides: a name from `punctual load list` or a load file; several with commas
+    /// Keep the machine busy on all sides: a name from `punctual load list` or a load file; separate several with commas
     #[arg(long, value_name = "LOAD", value_delimiter = ',', conflicts_with = "sides")]
     pub(crate) load: Vec<Source>,
-    /// Keep the machine busy on all sides with this shell command, ended with each measurement
+    /// Keep the machine busy on all sides with this shell command, stopped when each measurement ends
     #[arg(long, value_name = "COMMAND", conflicts_with = "sides")]
     pub(crate) load_command: Vec<String>,
-    /// Measure all repeats, however clear it is before
+    /// Measure all repeats, even if the verdict is clear earlier
     #[arg(long, conflicts_with = "sides")]
     pub(crate) all_repeats: bool,
-    /// Exit with 0 although a command of the load failed
+    /// Exit with 0 even if a command of the load failed
     #[arg(long, conflicts_with = "sides")]
     pub(crate) ignore_failure: bool,
     /// How long each measurement takes
@@ -82,8 +82,8 @@ pub(crate) type Settings<'a> = (&'a [SideSetting], &'a [String]);
 /// Sides beyond A and B.
 #[derive(Debug, Args)]
 pub(crate) struct FurtherSides {
-    /// The same for a third side; --d, --e and --f make further ones, and --while-c to --while-f run beside them. Each is compared
-    /// with A
+    /// The same for a third side; --d, --e and --f make more sides, and --while-c to --while-f run during their measurements.
+    /// Each side is compared with A
     #[arg(long, value_name = "COMMAND|OPTIONS", conflicts_with = "sides", allow_hyphen_values = true, value_parser = SideSetting::parse)]
     pub(crate) c: Vec<SideSetting>,
     #[arg(long, hide = true, value_name = "COMMAND|OPTIONS", conflicts_with = "sides", allow_hyphen_values = true, value_parser = SideSetting::parse)]
@@ -172,7 +172,7 @@ impl SideSetting {
         }
         if !text.starts_with('-') {
             if uses_a_program(text) {
-                return Err("--repeat measures threads of punctual's own, and a command only sets a side before that; record inputs to a \
+                return Err("--repeat measures punctual's own threads, and a command only sets up a side before that; record inputs to a \
                             program by hand, in turn, and compare the recordings: punctual compare before after"
                     .to_owned());
             }
