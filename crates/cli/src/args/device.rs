@@ -19,7 +19,7 @@ pub(crate) enum DeviceCommand {
     /// List the devices
     #[command(after_help = "Example:\n  punctual device list --profiles mine.toml")]
     List {
-        /// Profiles of your own, in the catalogue's notation
+        /// Your own profiles, in the catalogue's notation
         #[arg(long, value_name = "FILE")]
         profiles: Option<PathBuf>,
     },
@@ -29,25 +29,25 @@ pub(crate) enum DeviceCommand {
         /// The device, such as modem or `audio 64@48kHz x3`
         #[arg(value_name = "DEVICE")]
         device: String,
-        /// Profiles of your own, in the catalogue's notation
+        /// Your own profiles, in the catalogue's notation
         #[arg(long, value_name = "FILE")]
         profiles: Option<PathBuf>,
     },
-    /// Run a device's work in the context that is asked for
+    /// Run a device's work in the context you ask for
     ///
-    /// That is an interrupt, a softirq, a thread or a reservation; a bystander runs beside it.
+    /// The context is an interrupt, a softirq, a thread or a reservation; a bystander runs beside it.
     #[command(
         after_help = "Examples:\n  sudo punctual device run modem --context irq -D 10s\n  sudo punctual device run v90 --context thread:10 --competitor spin:50 -D 10s\n  sudo punctual device run v90 --context reservation:2/8 --compete --competitor spin:normal\n  sudo punctual device run 'audio 64@48kHz x3' --context thread:80 --load mixed -D 60s\n  sudo punctual device run v90 --phases 18@7200Hz:2s,90@7200Hz:9s,90@8kHz:6s,105@8kHz -D 28s\n  sudo punctual device run encoder --work encoder.c --context irq -D 5s\n\nA bare number is seconds for -D, milliseconds in a reservation."
     )]
     Run(DeviceRunArguments),
     /// Run a soft modem in every context, beside competitors, at several priorities and reservations
     #[command(
-        after_help = "Examples:\n  sudo punctual device study modem -D 2m --html study.html\n  sudo punctual device study v90 -D 5m --json\n\nThe papers' modem is v90; modem stands for it here. The time is shared by 35 runs of at least a second."
+        after_help = "Examples:\n  sudo punctual device study modem -D 2m --html study.html\n  sudo punctual device study v90 -D 5m --json\n\nThe papers' modem is v90; modem stands for it here. 35 runs of at least a second share the time."
     )]
     Study(DeviceStudyArguments),
     /// Forecast underruns without a device, then run it and count them
     #[command(
-        after_help = "Example:\n  sudo punctual device verify audio64,ethercat1ms,v90 --context thread:80 --load mixed -D 2m\n\nHalf of the time is measured without a device, half is shared by the devices."
+        after_help = "Example:\n  sudo punctual device verify audio64,ethercat1ms,v90 --context thread:80 --load mixed -D 2m\n\nFor half of the time it measures without a device; the devices share the other half."
     )]
     Verify(DeviceVerifyArguments),
     /// Run several devices at once on one CPU
@@ -66,7 +66,7 @@ pub(crate) struct DeviceRunArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct DeviceMixArguments {
-    /// The devices, with commas; an own context after a plus sign: modem+softirq
+    /// The devices, separated by commas; a plus sign gives one its own context: modem+softirq
     #[arg(value_name = "DEVICES", value_delimiter = ',', required = true)]
     pub(crate) devices: Vec<String>,
     #[command(flatten)]
@@ -84,10 +84,10 @@ pub(crate) struct DeviceStudyArguments {
     /// The CPU [default: the last one that this process may use]
     #[arg(short = 'a', long, value_name = "CPU")]
     pub(crate) cpu: Option<u32>,
-    /// Write a page with this machine beside the paper's and the simulator's
+    /// Render an HTML report with this machine beside the paper's and the simulator's
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
-    /// Profiles of your own, in the catalogue's notation
+    /// Your own profiles, in the catalogue's notation
     #[arg(long, value_name = "FILE")]
     pub(crate) profiles: Option<PathBuf>,
     /// The directory for the recordings [default: study-DATE-TIME in the current directory]
@@ -100,7 +100,7 @@ pub(crate) struct DeviceStudyArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct DeviceVerifyArguments {
-    /// The devices, with commas
+    /// The devices, separated by commas
     #[arg(value_name = "DEVICES", value_delimiter = ',', required = true)]
     pub(crate) devices: Vec<String>,
     #[command(flatten)]
@@ -116,10 +116,10 @@ pub(crate) struct HowArguments {
     /// What competes on the same CPU: spin:normal, spin:50 (FIFO, resting a tenth of the time) or walk (reads files); may be repeated
     #[arg(long, value_name = "COMPETITOR", value_parser = Competitor::parse)]
     pub(crate) competitor: Vec<Competitor>,
-    /// Keep the machine busy meanwhile: a name from `punctual load list` or a load file; several with commas
+    /// Keep the machine busy during the run: a name from `punctual load list` or a load file; separate several with commas
     #[arg(long, value_name = "LOAD", value_delimiter = ',')]
     pub(crate) load: Vec<Source>,
-    /// Exit with 0 although a command of the load failed
+    /// Exit with 0 even if a command of the load failed
     #[arg(long)]
     pub(crate) ignore_failure: bool,
     /// How long to run
@@ -134,19 +134,19 @@ pub(crate) struct HowArguments {
     /// How the line's rate changes during the run, as samples@rate:time: 18@7200Hz:2s,90@7200Hz:9s,90@8kHz
     #[arg(long, value_name = "PHASES", value_delimiter = ',', value_parser = phase)]
     pub(crate) phases: Vec<Phase>,
-    /// What it does: decode, filter, or a file of your own, FILE.c or FILE.bpf.o [default: decode where `punctual device show` names a signal, else filter]
+    /// What the device does: decode, filter, or a file of your own, FILE.c or FILE.bpf.o [default: decode where `punctual device show` names a signal, else filter]
     #[arg(long, value_name = "WORK", value_parser = work)]
     pub(crate) work: Option<WorkName>,
-    /// What becomes of blocks that wait behind a newer one
+    /// What happens to blocks that wait behind a newer one
     #[arg(long, value_enum, default_value = "work-off")]
     pub(crate) late: LateName,
-    /// A reservation may use time that other reservations leave (SCHED_FLAG_RECLAIM)
+    /// Let a reservation use time that other reservations leave unused (SCHED_FLAG_RECLAIM)
     #[arg(long, conflicts_with = "compete")]
     pub(crate) reclaim: bool,
-    /// After its budget a reservation's thread goes on at normal priority until the next period, as Rialto/NT had it
+    /// Once its budget is used up, let a reservation's thread go on at normal priority until the next period, as in Rialto/NT
     #[arg(long)]
     pub(crate) compete: bool,
-    /// Profiles of your own, in the catalogue's notation
+    /// Your own profiles, in the catalogue's notation
     #[arg(long, value_name = "FILE")]
     pub(crate) profiles: Option<PathBuf>,
     /// The recording to write [default: device-DATE-TIME.punctual in the current directory]
@@ -163,7 +163,7 @@ fn phase(text: &str) -> Result<Phase, String> {
     let samples = rate.split_once('@').and_then(|(samples, _)| samples.trim().parse().ok());
     let samples = samples.filter(|samples| (1..=1 << 16).contains(samples));
     let samples =
-        samples.ok_or_else(|| format!("`{text}` is no phase: write samples@rate:time, such as 90@8kHz:5s"))?;
+        samples.ok_or_else(|| format!("`{text}` is not a phase: write samples@rate:time, such as 90@8kHz:5s"))?;
     let period_ns = punctual_device::parse_period(rate).map_err(|error| error.to_string())?;
     let length_ns = if time.is_empty() { u64::MAX } else { duration(time)? };
     Ok(Phase { period_ns, samples, length_ns })
@@ -193,14 +193,16 @@ fn work(text: &str) -> Result<WorkName, String> {
         "decode" => Ok(WorkName::Decode),
         "filter" => Ok(WorkName::Filter),
         _ if matches!(extension, Some("c" | "o")) => Ok(WorkName::Own(PathBuf::from(text))),
-        _ => Err(format!("`{text}` is no work: decode, filter, or a file of your own, FILE.c or FILE.bpf.o")),
+        _ => Err(format!(
+            "`{text}` is not a kind of work: give decode, filter, or a file of your own, FILE.c or FILE.bpf.o"
+        )),
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LateName {
-    /// Every block is processed, the oldest first
+    /// Process every block, the oldest first
     WorkOff,
-    /// All but the newest are dropped
+    /// Drop all but the newest
     DropStale,
 }
