@@ -9,19 +9,19 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 pub(crate) struct DrillArguments {
     /// What to inject: irq, softirq, irq-off, fifo, same-priority, lock, page-fault, throttle or migrate; or list, to see
-    /// which of them can be had here
+    /// which of them are available here
     #[arg(value_name = "DRILL", value_parser = wanted)]
     pub(crate) wanted: Wanted,
     /// How long each injection lasts, up to 50ms; 200us..5ms for random lengths
     #[arg(long = "for", value_name = "TIME", default_value = "2ms", value_parser = lengths)]
     pub(crate) lengths: Lengths,
-    /// How far apart injections begin on each CPU, on average; each begins at a random point of the first quarter
+    /// How far apart injections begin on each CPU, on average; each begins at a random point in the first quarter of its interval
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = every)]
     pub(crate) every: u64,
-    /// How long to go on, up to 10 minutes
+    /// How long to keep going, up to 10 minutes
     #[arg(short = 'D', long, value_name = "TIME", default_value = "20s", value_parser = duration)]
     pub(crate) duration: u64,
-    /// End after so many injections, on all CPUs together, if the time is not up before
+    /// End after this many injections on all CPUs together, unless the time is up first
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
     /// CPUs to inject on: 0 or 0-3,6 [default: all this process may use; the victim of lock and page-fault on the first]
@@ -30,7 +30,7 @@ pub(crate) struct DrillArguments {
     /// Real-time priority of the spinning thread or of the victim, 1 to 99 [default: fifo 95, same-priority 80, victims 70]
     #[arg(short, long, value_name = "PRIORITY", value_parser = priority)]
     pub(crate) priority: Option<u32>,
-    /// Makes the random lengths and starts the same again [default: another each time]
+    /// Repeat the same random lengths and starts [default: different ones each time]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
     /// Which pages the victim of page-fault touches
