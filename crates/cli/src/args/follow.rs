@@ -10,19 +10,20 @@ pub(crate) const OWN: [&str; 7] = ["priority", "interval", "policy", "via", "cpu
 #[group(skip)]
 #[command(group(clap::ArgGroup::new("followed").args(["pid", "tid", "comm", "follow"]).multiple(true)))]
 pub(crate) struct FollowArguments {
-    /// Follow all threads of these processes, also those that they start later
+    /// Follow all threads of these processes, including those that they start later
     #[arg(long, value_name = "PID", value_delimiter = ',', conflicts_with_all = OWN, value_parser = id)]
     pub(crate) pid: Vec<u32>,
     /// Follow these threads
     #[arg(long, value_name = "TID", value_delimiter = ',', conflicts_with_all = OWN, value_parser = id)]
     pub(crate) tid: Vec<u32>,
-    /// Follow threads with a name in which this regular expression is found, also those that come later; may be repeated
+    /// Follow threads whose name contains a match for this regular expression, including those that start later; may be
+    /// repeated
     #[arg(long, value_name = "REGEX", conflicts_with_all = OWN)]
     pub(crate) comm: Vec<String>,
     /// Follow the command's threads, and those of everything it starts
     #[arg(long, requires = "program", conflicts_with_all = OWN)]
     pub(crate) follow: bool,
-    /// How often the followed threads' loops should begin anew: counts the cycles that took longer
+    /// How often the followed threads' loops should start over: counts the cycles that took longer
     #[arg(long, value_name = "TIME", requires = "followed", value_parser = period)]
     pub(crate) period: Option<u64>,
 }
