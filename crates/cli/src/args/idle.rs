@@ -16,13 +16,14 @@ pub(crate) struct IdleArguments {
     /// Keep only gaps longer than this
     #[arg(long, value_name = "TIME", default_value = "5us", value_parser = threshold)]
     pub(crate) threshold: u64,
-    /// How the loops compete: idle gets what nobody else wants, fifo goes before all normal threads
+    /// How the loops compete: idle gets what nobody else wants, fifo runs before all normal threads
     #[arg(long, value_enum, default_value = "idle")]
     pub(crate) policy: IdlePolicy,
-    /// Count to a fixed number between two readings, as the paper of 2014 does, calibrated to take this long (1ms if left out)
+    /// Count to a fixed number between two readings, as the 2014 paper does; counting is calibrated to take this long (1ms if
+    /// left out)
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "1ms", value_parser = calibrated)]
     pub(crate) calibrated: Option<u64>,
-    /// See the same keystrokes as the loop, a program on a pseudo-terminal and the kernel see them (that paper's II.c)
+    /// Show the same keystrokes as the loop, a program on a pseudo-terminal and the kernel see them (II.c of that paper)
     #[arg(long, conflicts_with_all = ["duration", "calibrated", "policy"])]
     pub(crate) validate: bool,
     /// How many keystrokes, for --validate
@@ -31,13 +32,13 @@ pub(crate) struct IdleArguments {
     /// How long the program computes for each keystroke, for --validate
     #[arg(long, value_name = "TIME", default_value = "7420us", requires = "validate", value_parser = compute)]
     pub(crate) compute: u64,
-    /// Do not follow what takes the CPU inside the kernel: gaps have no causes
+    /// Do not follow, inside the kernel, what takes the CPU: gaps have no causes
     #[arg(long)]
     pub(crate) no_bpf: bool,
     /// The recording to write [default: idle-DATE-TIME.punctual in the current directory]
     #[arg(short, long, value_name = "NAME.punctual")]
     pub(crate) output: Option<PathBuf>,
-    /// Write a page with pictures too, as `punctual report --html` does from the recording
+    /// Also render an HTML report, as `punctual report --html` does from the recording
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
     /// Show no progress
