@@ -14,20 +14,20 @@ pub(crate) struct LabArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LabCommand {
-    /// List the kernels that have a name, or take them from the distribution's packages
+    /// List the named kernels, or fetch them from the distribution's packages
     #[command(after_help = "Examples:\n  punctual lab kernels\n  punctual lab kernels 6.12 6.12-rt --fetch")]
     Kernels(KernelsArguments),
     /// Run one of punctual's commands on each kernel, and compare
     ///
     /// It needs no privilege.
     #[command(
-        after_help = "Examples:\n  punctual lab run --kernel 6.12 --kernel 6.12-rt -- record -D 10s --load network\n  punctual lab run --kernel 6.12,preempt=none --kernel 6.12,preempt=full --seeds 1..5 -- record -D 10s\n  punctual lab run --kernel 6.12 --kernel newest-rt --module shipped -- record -D 10s --load network\n  punctual lab run --kernel ./vmlinuz --before 'insmod /driver.ko' --add driver.ko:/driver.ko -- record --why 1ms -D 10s\n\nWhat has run already in the directory of -o is not run again."
+        after_help = "Examples:\n  punctual lab run --kernel 6.12 --kernel 6.12-rt -- record -D 10s --load network\n  punctual lab run --kernel 6.12,preempt=none --kernel 6.12,preempt=full --seeds 1..5 -- record -D 10s\n  punctual lab run --kernel 6.12 --kernel newest-rt --module shipped -- record -D 10s --load network\n  punctual lab run --kernel ./vmlinuz --before 'insmod /driver.ko' --add driver.ko:/driver.ko -- record --why 1ms -D 10s\n\nGuests that have already run in the directory of -o are not run again."
     )]
     Run(Box<LabRunArguments>),
     /// Run a guest again and look at a late wakeup from outside, block by block
     ///
-    /// The guest runs the same instructions each time, so one more look costs it none. It shows interrupts that are off, and by whom, where
-    /// nothing in a guest can look. It needs no privilege.
+    /// The guest runs the same instructions each time, so looking again costs it none. It shows that interrupts are off, and who
+    /// turned them off, where nothing inside a guest can look. It needs no privilege.
     #[command(
         after_help = "Examples:\n  punctual lab why --kernel 6.12 -- record -D 1s --why 100us --load network\n  punctual lab why --kernel 6.12 --seed 3 --episode 2 -o lab -- record -D 1s --why 100us --load network\n\nWhat `lab run` left in the directory of -o is not recorded again."
     )]
@@ -39,27 +39,27 @@ pub(crate) struct KernelsArguments {
     /// Only these, by name
     #[arg(value_name = "KERNEL")]
     pub(crate) kernels: Vec<String>,
-    /// Take those that are not here
+    /// Fetch those that are not here
     #[arg(long)]
     pub(crate) fetch: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct LabRunArguments {
-    /// A kernel, with parameters after commas if it is to have some: a name from `punctual lab kernels`, or the path of a
-    /// vmlinuz or vmlinux (with a `/`); may be repeated, and the first is what the others are compared with
+    /// A kernel, with any parameters after commas: a name from `punctual lab kernels`, or the path of a vmlinuz or vmlinux
+    /// (with a `/`); may be repeated, and the others are compared with the first
     #[arg(long, required = true, value_name = "KERNEL[,PARAMETER]", value_parser = System::parse)]
     pub(crate) kernel: Vec<System>,
-    /// What the randomness of each kernel's guests begins with: 1..5 or 1,4,9; the same seed gives the same bytes
+    /// Seeds for the randomness of each kernel's guests: 1..5 or 1,4,9; the same seed gives the same bytes
     #[arg(long, value_name = "SEEDS", default_value = "1..3", value_parser = seeds)]
     pub(crate) seeds: Seeds,
-    /// Run only a part of the guests: 1/4 is the first of four
+    /// Run only part of the guests: 1/4 is the first of four
     #[arg(long, value_name = "I/N", value_parser = shard)]
     pub(crate) shard: Option<Shard>,
-    /// Guests at a time [default: one a CPU]
+    /// Guests to run at a time [default: one per CPU]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub(crate) jobs: Option<u32>,
-    /// Write a page with the kernels side by side, one file that needs nothing else
+    /// Render an HTML report with the kernels side by side, in one self-contained file
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
     #[command(flatten)]
@@ -73,16 +73,16 @@ pub(crate) struct GuestArguments {
     #[arg(short, long, value_name = "DIRECTORY")]
     pub(crate) output: Option<PathBuf>,
     /// Build a kernel module for each kernel and load it first: a directory with its sources, or `shipped` for a measuring
-    /// driver; with module parameters after commas. `record` records the stamps that it hands out
+    /// driver; put module parameters after commas. `record` records the stamps that the module hands out
     #[arg(long, value_name = "DIR[,PARAMETER]", value_parser = Driver::parse)]
     pub(crate) module: Option<Driver>,
-    /// A shell command that runs before in each guest
+    /// A shell command to run first in each guest
     #[arg(long, value_name = "COMMAND")]
     pub(crate) before: Option<String>,
-    /// A file to put into each guest, a program with its libraries; may be repeated
+    /// A file to put into each guest, with its libraries if it is a program; may be repeated
     #[arg(long, value_name = "HOST:GUEST", value_parser = added)]
     pub(crate) add: Vec<(PathBuf, String)>,
-    /// How much of a processor each guest may take [default: 5m and ten times what is recorded]
+    /// How much processor time each guest may take [default: 5m plus ten times the recorded time]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) timeout: Option<u64>,
     /// Memory of each guest, MiB
@@ -91,7 +91,7 @@ pub(crate) struct GuestArguments {
     /// Show no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// The words of one of punctual's commands. `record` stores its recording; of others, what they leave in /out is kept
+    /// One of punctual's commands. `record` stores its recording; of other commands, whatever they leave in /out is kept
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(crate) words: Vec<String>,
 }
@@ -101,7 +101,7 @@ pub(crate) struct LabWhyArguments {
     /// The kernel, as for `lab run`
     #[arg(long, value_name = "KERNEL[,PARAMETER]", value_parser = System::parse)]
     pub(crate) kernel: System,
-    /// What the guest's randomness begins with
+    /// The seed for the guest's randomness
     #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=5_000))]
     pub(crate) seed: u32,
     /// Which late wakeup of `punctual why` [default: the longest]
@@ -118,7 +118,8 @@ pub(crate) struct Seeds(pub(crate) Vec<u32>);
 const MAX_SEEDS: usize = 1_000;
 
 fn seeds(text: &str) -> Result<Seeds, String> {
-    let wrong = || format!("`{text}` is no list of seeds: write 1..5 or 1,4,9, at most {MAX_SEEDS} from 1 on");
+    let wrong =
+        || format!("`{text}` is not a list of seeds: write 1..5 or 1,4,9, at most {MAX_SEEDS} numbers from 1 up");
     let number = |word: &str| word.trim().parse::<u32>().ok().filter(|seed| (1..=5_000).contains(seed));
     let mut seeds = Vec::new();
     for part in text.split(',') {
@@ -142,7 +143,7 @@ fn added(text: &str) -> Result<(PathBuf, String), String> {
     let pair = text.rsplit_once(':').filter(|(host, guest)| !host.is_empty() && guest.len() > 1);
     let (host, guest) = pair.ok_or_else(|| format!("`{text}` names no place in the guest: write HOST:GUEST"))?;
     if guest.split('/').any(|part| part == "..") {
-        return Err(format!("`{text}`: the place in the guest leads upwards"));
+        return Err(format!("`{text}`: the place in the guest must not contain `..`"));
     }
     Ok((host.into(), guest.to_owned()))
 }
