@@ -13,10 +13,10 @@ pub(crate) struct LoadArguments {
 pub(crate) enum LoadCommand {
     /// List the loads that come with the program, and which of them are installed
     List,
-    /// Print a load's file: what it runs, and a start for one of your own
+    /// Print a load's file: what it runs, and a template for your own
     #[command(after_help = "Example:\n  punctual load show office > mine.toml")]
     Show {
-        /// A name, a load file or a job file of stress-ng
+        /// A name, a load file or a stress-ng job file
         #[arg(value_name = "LOAD")]
         load: Source,
     },
@@ -37,10 +37,10 @@ pub(crate) enum LoadCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct LoadRunArguments {
-    /// Names, load files, job files of stress-ng; several with commas
+    /// Names, load files or stress-ng job files, separated by commas
     #[arg(value_name = "LOAD", required = true, value_delimiter = ',')]
     pub(crate) load: Vec<Source>,
-    /// How long to count what it does, after it has warmed up
+    /// How long to count what it does, after its warm-up
     #[arg(short = 'D', long, value_name = "TIME", default_value = "10s", value_parser = super::values::duration)]
     pub(crate) duration: u64,
     /// Show no progress
