@@ -17,12 +17,12 @@ pub(crate) struct LogArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LogCommand {
-    /// Show a log line by line, in order of time across CPUs
+    /// Show a log line by line, in time order across CPUs
     #[command(
         after_help = "Examples:\n  punctual log show a.punctual --limit 100\n  punctual log show a.punctual --from 1.2s --to 1.25s --cpu 1\n  punctual log show a.punctual --comm '^ffmpeg' --events sched,mark\n  punctual log show a.punctual --csv > a.csv\n  punctual log show a.punctual --perfetto a.pftrace     to look at in Perfetto\n\nA bare number is seconds since the beginning for --from and --to."
     )]
     Show(Box<LogShowArguments>),
-    /// Print punctual.h, with which C and C++ programs make marks
+    /// Print punctual.h, which lets C and C++ programs make marks
     #[command(after_help = "Example:\n  punctual log header > punctual.h")]
     Header,
 }
@@ -32,26 +32,26 @@ pub(crate) struct LogRecordArguments {
     /// How long to log [default: 10s, or as long as the command runs]
     #[arg(short = 'D', long, value_name = "TIME", value_parser = duration)]
     pub(crate) duration: Option<u64>,
-    /// What to log: sched, irq, softirq, timer, work, fault, lock, futex, process, mark; default is all of these but
-    /// fault, lock and futex
+    /// What to log: sched, irq, softirq, timer, work, fault, lock, futex, process, mark; the default is all of these
+    /// except fault, lock and futex
     #[arg(long, value_name = "CLASS,...", default_value = "default", value_parser = classes)]
     pub(crate) events: Classes,
     /// The recording to write [default: log-DATE-TIME.punctual in the current directory]
     #[arg(short, long, value_name = "NAME.punctual")]
     pub(crate) output: Option<PathBuf>,
-    /// Write a page with pictures too, as `punctual report --html` does from the recording
+    /// Also render an HTML report, as `punctual report --html` does from the recording
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
-    /// Keep the machine busy meanwhile: a name from `punctual load list`, or a load file; several with commas
+    /// Keep the machine busy while logging: a name from `punctual load list`, or a load file; separate several with commas
     #[arg(long, value_name = "LOAD", value_delimiter = ',')]
     pub(crate) load: Vec<Source>,
-    /// Exit with 0 although a command of the load failed
+    /// Exit with 0 even if a command of the load failed
     #[arg(long)]
     pub(crate) ignore_failure: bool,
     /// Show no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// Run this command and log for as long as it runs
+    /// Run this command, and log for as long as it runs
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) program: Vec<String>,
 }
@@ -61,10 +61,10 @@ pub(crate) struct LogShowArguments {
     /// A recording made with `punctual log`
     #[arg(value_name = "RECORDING")]
     pub(crate) recording: PathBuf,
-    /// Only events from this time on, since the beginning
+    /// Only events from this time on, counted from the beginning
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) from: Option<u64>,
-    /// Only events up to this time, since the beginning
+    /// Only events up to this time, counted from the beginning
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) to: Option<u64>,
     /// Only events on these CPUs: 0 or 0-3,6
@@ -73,19 +73,19 @@ pub(crate) struct LogShowArguments {
     /// Only events of these classes
     #[arg(long, value_name = "CLASS,...", value_parser = classes)]
     pub(crate) events: Option<Classes>,
-    /// Only what threads with such a name did or had done to them: a regular expression
+    /// Only what was done by or to threads whose name contains a match for this regular expression
     #[arg(long, value_name = "REGEX", value_parser = regex::Regex::new)]
     pub(crate) comm: Option<regex::Regex>,
-    /// Only what these threads did or had done to them
+    /// Only what was done by or to these threads
     #[arg(long, value_name = "ID", value_delimiter = ',')]
     pub(crate) tid: Vec<u32>,
     /// At most this many events
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) limit: Option<u64>,
-    /// A table for spreadsheets
+    /// Print a table for spreadsheets
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
-    /// Write these events as a trace for Perfetto instead: threads, interrupts, softirqs and marks of each CPU
+    /// Write these events as a Perfetto trace instead: threads, interrupts, softirqs and marks of each CPU
     #[arg(long, value_name = "FILE", conflicts_with = "csv")]
     pub(crate) perfetto: Option<PathBuf>,
 }
