@@ -18,9 +18,9 @@ pub(crate) struct ModemArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModemCommand {
-    /// Send a file over a telephone line to a modem whose processor comes late, in virtual time or by a thread of this machine
+    /// Send a file over a telephone line to a modem whose processor runs late, in virtual time or by a thread on this machine
     #[command(
-        after_help = "Examples:\n  punctual modem transfer paper.gz                          ten attempts, nothing in the way\n  punctual modem transfer paper.gz --stall 60ms@10s         a stall of 60 ms in every 10 s\n  punctual modem transfer paper.gz --slots 3/16 --buffers 3 --late drop-stale\n  punctual modem transfer paper.gz --rate 14400 --snr 40 --attempts 1\n  sudo punctual modem transfer paper.gz --context thread:24 --competitor spin:normal --attempts 3\n  sudo punctual modem transfer paper.gz --context reservation:2/8 --competitor spin:normal\n\nIn virtual time, without --context, the same seed gives the same answer. A bare number is milliseconds, seconds behind the @.\nExit code 1: a file did not arrive."
+        after_help = "Examples:\n  punctual modem transfer paper.gz                          ten attempts, nothing in the way\n  punctual modem transfer paper.gz --stall 60ms@10s         a stall of 60 ms in every 10 s\n  punctual modem transfer paper.gz --slots 3/16 --buffers 3 --late drop-stale\n  punctual modem transfer paper.gz --rate 14400 --snr 40 --attempts 1\n  sudo punctual modem transfer paper.gz --context thread:24 --competitor spin:normal --attempts 3\n  sudo punctual modem transfer paper.gz --context reservation:2/8 --competitor spin:normal\n\nIn virtual time, without --context, the same seed gives the same answer. A bare number is milliseconds, or seconds after the @.\nExit code 1: a file did not arrive."
     )]
     Transfer(ModemTransferArguments),
     /// Say what stalls of each length do to a call: underruns, damaged frames, retrains, lost time
@@ -28,14 +28,14 @@ pub(crate) enum ModemCommand {
         after_help = "Examples:\n  punctual modem stalls\n  punctual modem stalls --lengths 5,20,60 --calls 4\n  punctual modem stalls --buffers 3 --json\n\nA bare number is milliseconds."
     )]
     Stalls(ModemStallsArguments),
-    /// Run the paper's tables of transfers, thirty rows with ten attempts each, in virtual time, each beside what it prints
+    /// Run the paper's tables of transfers in virtual time, thirty rows with ten attempts each, beside the paper's figures
     #[command(
-        after_help = "Examples:\n  punctual modem study -o study                    all rows; the same command goes on after Ctrl-C\n  punctual modem study --table 3                   the reservations of section 6.6\n  punctual modem study --row 3/16 --row int        the same row of every table\n  punctual modem study --bytes 20000 --attempts 3 --html tables.html\n\nThe same seed gives the same answer, on any number of CPUs. It needs no privilege, and measures nothing of this machine."
+        after_help = "Examples:\n  punctual modem study -o study                    all rows; the same command continues after Ctrl-C\n  punctual modem study --table 3                   the reservations of section 6.6\n  punctual modem study --row 3/16 --row int        the same row of every table\n  punctual modem study --bytes 20000 --attempts 3 --html tables.html\n\nThe same seed gives the same answer, on any number of CPUs. It needs no privilege, and measures nothing on this machine."
     )]
     Study(ModemStudyArguments),
-    /// Offer two modems as terminals that ordinary programs open, with a telephone line between them, in real time
+    /// Offer two modems as terminals that ordinary programs can open, with a telephone line between them, in real time
     #[command(
-        after_help = "Examples:\n  punctual modem line                             says two paths; open them with screen or minicom\n  punctual modem line --stall 80ms@4s             A's processor stalls; what you send still arrives\n  punctual modem line -D 1h --rate 14400 --snr 40\n\nA file from A to B, with Debian's lrzsz, when it said /dev/pts/3 and /dev/pts/4:\n  exec 4<>/dev/pts/4; printf 'ATE0S0=1\\r' >&4; head -n 2 <&4; head -n 4 <&4; rz <&4 >&4\n  exec 3<>/dev/pts/3; printf 'ATE0DT5550101\\r' >&3; head -n 2 <&3; sz FILE <&3 >&3\nThe second in another shell: it dials once B answers at the first ring, and each head ends with CONNECT 9600.\n\nIt ends at Ctrl-C, and nothing of it is left. It needs no privilege. A bare number is milliseconds for stalls, seconds for -D."
+        after_help = "Examples:\n  punctual modem line                             prints two paths; open them with screen or minicom\n  punctual modem line --stall 80ms@4s             A's processor stalls; what you send still arrives\n  punctual modem line -D 1h --rate 14400 --snr 40\n\nTo send a file from A to B with Debian's lrzsz, if it printed /dev/pts/3 and /dev/pts/4:\n  exec 4<>/dev/pts/4; printf 'ATE0S0=1\\r' >&4; head -n 2 <&4; head -n 4 <&4; rz <&4 >&4\n  exec 3<>/dev/pts/3; printf 'ATE0DT5550101\\r' >&3; head -n 2 <&3; sz FILE <&3 >&3\nRun the second line in another shell: it dials once B answers at the first ring, and each head ends with CONNECT 9600.\n\nIt ends at Ctrl-C and leaves nothing behind. It needs no privilege. A bare number is milliseconds for stalls, seconds for -D."
     )]
     Line(ModemLineArguments),
 }
@@ -59,22 +59,22 @@ fn line_duration(text: &str) -> Result<Duration, String> {
     let duration = parse_duration(text, BareUnit::Seconds)?;
     let fits = (1..=MAX_LINE_NS).contains(&duration);
     fits.then(|| Duration::from_nanos(duration))
-        .ok_or_else(|| format!("`{text}` is no time for a line: give up to 168h"))
+        .ok_or_else(|| format!("`{text}` is not a valid time for a line: give up to 168h"))
 }
 
 /// How the two ends and the line are made.
 #[derive(Debug, Args)]
 pub(crate) struct ModemOptions {
-    /// Chooses the line's noise and the points of the stalls
+    /// Chooses the line's noise and when the stalls begin
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// The rate to begin with, bit/s: 4800, 9600 or 14400; the modems fall back where the line is too bad for it
+    /// The rate to begin with, bit/s: 4800, 9600 or 14400; the modems fall back if the line is too bad for it
     #[arg(long, value_name = "RATE", default_value = "9600", value_parser = rate)]
     pub(crate) rate: Rate,
-    /// How far the line's noise lies below the signal, dB, 0 to 100, or none
+    /// How far the line's noise is below the signal, 0 to 100 dB, or none
     #[arg(long, value_name = "DB", default_value = "35", value_parser = noise)]
     pub(crate) snr: Noise,
-    /// Buffers of the calling end, 2 to 8: output is due so many blocks of 12.5 ms, less one, after its input
+    /// Buffers of the calling end, 2 to 8: output is due that many blocks of 12.5 ms, less one, after its input
     #[arg(long, value_name = "NUMBER", default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..=8))]
     pub(crate) buffers: u32,
     /// The calling end's processor time for a block of 12.5 ms
@@ -93,28 +93,29 @@ pub(crate) struct ModemTransferArguments {
     /// The file to send, up to 10 MB
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// How often to send it
+    /// How many times to send it
     #[arg(long, value_name = "NUMBER", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) attempts: u32,
-    /// Which way it goes, as the calling end sees it
+    /// Which way the file goes, as the calling end sees it
     #[arg(long, value_name = "WAY", default_value = "download")]
     pub(crate) direction: DirectionName,
-    /// Who the far end is: a pool of servers retrains as often as asked, a dedicated server hangs up at the fourth in a minute
+    /// Who the far end is: a pool of servers retrains as often as asked, a dedicated server hangs up at the fourth retrain in
+    /// a minute
     #[arg(long, value_name = "WHO", default_value = "pool")]
     pub(crate) far_end: FarEndName,
     /// Stalls of the calling end's processor, such as 60ms@10s: one in every 10 s, once the modems are connected
     #[arg(long, value_name = "TIME@TIME", value_parser = stalls)]
     pub(crate) stall: Option<Stalls>,
-    /// Receive it in real time, by a thread of this machine: thread:other, thread:80 or reservation:2/8
+    /// Receive it in real time, by a thread on this machine: thread:other, thread:80 or reservation:2/8
     #[arg(long, value_name = "CONTEXT", value_parser = Context::parse, conflicts_with_all = ["slots", "stall"])]
     pub(crate) context: Option<Context>,
     /// What that thread competes with: spin:normal, spin:50 or walk; may be repeated
     #[arg(long, value_name = "WHAT", value_parser = Competitor::parse, requires = "context")]
     pub(crate) competitor: Vec<Competitor>,
-    /// The CPU of that thread [default: the first that this program may use]
+    /// The CPU for that thread [default: the first that this program may use]
     #[arg(long, value_name = "CPU", requires = "context")]
     pub(crate) cpu: Option<u32>,
-    /// Give the calling end only a part of its processor, such as 2/13: 2 ms of every 13
+    /// Give the calling end only part of its processor, such as 2/13: 2 ms of every 13
     #[arg(long, value_name = "X/Y", value_parser = slots)]
     pub(crate) slots: Option<Slot>,
     #[command(flatten)]
@@ -123,7 +124,7 @@ pub(crate) struct ModemTransferArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct ModemStallsArguments {
-    /// How long the stalls are; several with commas
+    /// How long the stalls are; separate several with commas
     #[arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = length,
           default_value = "5,10,12,15,20,30,40,52,60,80,100,150,200")]
     pub(crate) lengths: Vec<u64>,
@@ -136,9 +137,9 @@ pub(crate) struct ModemStallsArguments {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LateName {
-    /// Every one is processed
+    /// Process every block
     WorkOff,
-    /// Only the newest is
+    /// Process only the newest block
     DropStale,
 }
 
@@ -152,9 +153,9 @@ pub(crate) enum DirectionName {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FarEndName {
-    /// It retrains as often as it is asked to
+    /// Retrain as often as asked
     Pool,
-    /// It hangs up at the fourth retrain within a minute
+    /// Hang up at the fourth retrain within a minute
     Dedicated,
 }
 
@@ -166,7 +167,7 @@ const MAX_COMPUTE_NS: u64 = 12_500_000;
 
 fn rate(text: &str) -> Result<Rate, String> {
     let found = Rate::ALL.into_iter().find(|rate| rate.bits_per_second().to_string() == text);
-    found.ok_or_else(|| format!("`{text}` is no rate of these modems: give 4800, 9600 or 14400"))
+    found.ok_or_else(|| format!("`{text}` is not a rate of these modems: give 4800, 9600 or 14400"))
 }
 
 /// The line's noise below the signal, dB; `None`: no noise.
@@ -180,7 +181,7 @@ fn noise(text: &str) -> Result<Noise, String> {
     let decibels = text.parse::<f64>().ok().filter(|decibels| (0.0..=100.0).contains(decibels));
     decibels
         .map(|decibels| Noise(Some(decibels)))
-        .ok_or_else(|| format!("`{text}` is no ratio: give 0 to 100 dB, or none"))
+        .ok_or_else(|| format!("`{text}` is not a ratio: give 0 to 100 dB, or none"))
 }
 
 fn compute(text: &str) -> Result<u64, String> {
@@ -202,10 +203,13 @@ fn length(text: &str) -> Result<u64, String> {
 }
 
 fn stalls(text: &str) -> Result<Stalls, String> {
-    let (stall, every) = text.split_once('@').ok_or_else(|| format!("`{text}` are no stalls: write 60ms@10s"))?;
+    let (stall, every) =
+        text.split_once('@').ok_or_else(|| format!("`{text}` does not describe stalls: write 60ms@10s"))?;
     let (length_ns, every_ns) = (length(stall)?, parse_duration(every, BareUnit::Seconds)?);
     if every_ns <= length_ns || every_ns > MAX_EVERY_NS {
-        return Err(format!("`{text}`: a stall must fit into its stretch, and that is at most 1 h: write 60ms@10s"));
+        return Err(format!(
+            "`{text}`: a stall must fit into the time after the @, which is at most 1 h: write 60ms@10s"
+        ));
     }
     Ok(Stalls { length_ns, every_ns, max_count: None })
 }
@@ -213,7 +217,7 @@ fn stalls(text: &str) -> Result<Stalls, String> {
 fn slots(text: &str) -> Result<Slot, String> {
     match Context::parse(&format!("slots:{text}")) {
         Ok(Context::Reservation(Reservation { runtime_ns, period_ns, .. })) => Ok(Slot { runtime_ns, period_ns }),
-        _ => Err(format!("`{text}` is no part of a processor: write 2/13, or 2ms/13ms")),
+        _ => Err(format!("`{text}` is not a part of a processor: write 2/13, or 2ms/13ms")),
     }
 }
 
