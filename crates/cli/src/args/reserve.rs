@@ -24,12 +24,12 @@ pub(crate) struct ReserveArguments {
 pub(crate) enum ReserveCommand {
     /// Run a command with a reservation for its threads
     ///
-    /// Threads that come later have it too.
+    /// Threads that start later get it too.
     #[command(
-        after_help = "Examples:\n  sudo punctual reserve run 2.2ms/10ms -- ./control-loop\n  sudo punctual reserve run 1/4 --thread '^data-loop' -- pipewire\n\nBare numbers are milliseconds. It ends with the command, passes signals on and exits with its code; a thread that the program\nschedules otherwise gets its reservation back. What a thread with a reservation starts is an ordinary thread, unless it is named."
+        after_help = "Examples:\n  sudo punctual reserve run 2.2ms/10ms -- ./control-loop\n  sudo punctual reserve run 1/4 --thread '^data-loop' -- pipewire\n\nBare numbers are milliseconds. It ends with the command, passes signals on to it and exits with its code. If the program\nchanges a thread's scheduling, the thread gets its reservation back. What a thread with a reservation starts is an ordinary\nthread, unless --thread names it."
     )]
     Run(ReserveRunArguments),
-    /// Put threads back that keep a reservation of --apply
+    /// Restore threads that --apply gave a reservation
     #[command(after_help = "Example:\n  sudo punctual reserve undo")]
     Undo,
 }
@@ -39,10 +39,10 @@ pub(crate) struct ReserveRunArguments {
     /// CPU time and period: 2.2ms/10ms, or 2/8 for milliseconds
     #[arg(value_name = "X/Y", value_parser = reservation)]
     pub(crate) reservation: Reservation,
-    /// The threads with a name in which this regular expression is found [default: the command's first thread]
+    /// The threads whose name contains a match for this regular expression [default: the command's first thread]
     #[arg(long, value_name = "REGEX", value_parser = name)]
     pub(crate) thread: Option<Regex>,
-    /// Exit with 0 where the command did, although no thread got the reservation
+    /// Exit with 0 if the command did, even if no thread got the reservation
     #[arg(long)]
     pub(crate) ignore_failure: bool,
     /// Say nothing about threads
@@ -55,7 +55,7 @@ pub(crate) struct ReserveRunArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct FindArguments {
-    /// A soft device in place of a program, such as v90 or `audio 64@48kHz x3`
+    /// A soft device instead of a program, such as v90 or `audio 64@48kHz x3`
     #[arg(value_name = "DEVICE", conflicts_with_all = ["pid", "program", "thread", "deadline", "apply"])]
     pub(crate) device: Option<String>,
     /// What competes with the device: spin:normal, spin:50 (a FIFO priority) or walk; may be repeated
@@ -64,55 +64,56 @@ pub(crate) struct FindArguments {
     /// How the device's thread is scheduled without a reservation: thread:other, or thread:80 for a FIFO priority
     #[arg(long, value_name = "CONTEXT", default_value = "thread:other", value_parser = scheduling)]
     pub(crate) context: Scheduling,
-    /// Profiles of your own, in the catalogue's notation
+    /// Your own profiles, in the catalogue's notation
     #[arg(long, value_name = "FILE", requires = "device")]
     pub(crate) profiles: Option<PathBuf>,
-    /// A process that runs already, in place of a command
+    /// A process that is already running, instead of a command
     #[arg(long, value_name = "PID", conflicts_with = "program", value_parser = clap::value_parser!(u32).range(1..=4_194_304))]
     pub(crate) pid: Option<u32>,
-    /// The thread with a name in which this regular expression is found [default: the periodic one that takes the most CPU time]
+    /// The thread whose name contains a match for this regular expression [default: the periodic one that takes the most CPU
+    /// time]
     #[arg(long, value_name = "REGEX", value_parser = name)]
     pub(crate) thread: Option<Regex>,
-    /// When a job must have ended, after its release [default: its period]
+    /// How long after its release a job must have ended [default: its period]
     #[arg(long, value_name = "TIME", value_parser = interval)]
     pub(crate) deadline: Option<u64>,
-    /// Keep the machine busy meanwhile: a name from `punctual load list`, or a load file; several with commas
+    /// Keep the machine busy during the study: a name from `punctual load list`, or a load file; separate several with commas
     #[arg(long, value_name = "LOAD", value_delimiter = ',')]
     pub(crate) load: Vec<Source>,
-    /// Keep the machine busy with this shell command, ended with the study
+    /// Keep the machine busy with this shell command until the study ends
     #[arg(long, value_name = "COMMAND")]
     pub(crate) load_command: Vec<String>,
-    /// Let the thread keep the reservation if it is proven; `punctual reserve undo` puts it back
+    /// Let the thread keep the reservation if it is proven; `punctual reserve undo` restores the thread
     #[arg(long)]
     pub(crate) apply: bool,
     /// How long to look at the program's threads first
     #[arg(long, value_name = "TIME", default_value = "4s", value_parser = duration)]
     pub(crate) measure: u64,
-    /// How often each setting is tried
+    /// How many times to try each setting
     #[arg(long, value_name = "NUMBER", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) attempts: u32,
-    /// How long each attempt is, at least 20 periods
+    /// How long each attempt takes, at least 20 periods
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration)]
     pub(crate) attempt: u64,
-    /// The real-time priority that is tried beside the reservations
+    /// The real-time priority to try beside the reservations
     #[arg(short, long, value_name = "PRIORITY", default_value_t = 50, value_parser = priority)]
     pub(crate) priority: u32,
     /// Try every reservation of the grid, to see the whole plane of period and budget
     #[arg(long)]
     pub(crate) full: bool,
-    /// How often it is measured again without and with the reservation, in turn; 0 for no proof
+    /// How many times to measure again without and with the reservation, in turn; 0 for no proof
     #[arg(long, value_name = "NUMBER", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=50))]
     pub(crate) rounds: u32,
-    /// How long each of these is
+    /// How long each of these measurements takes
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
     pub(crate) round: u64,
-    /// Draws the order of the trials
+    /// Chooses the order of the trials
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) seed: u64,
     /// The directory for the recordings [default: reserve-DATE-TIME in the current directory]
     #[arg(short, long, value_name = "DIRECTORY")]
     pub(crate) output: Option<PathBuf>,
-    /// Write a page with the plane of period and budget, one file that needs nothing else
+    /// Render an HTML report with the plane of period and budget, in one self-contained file
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
     /// Show no progress
@@ -126,7 +127,7 @@ pub(crate) struct FindArguments {
 fn scheduling(text: &str) -> Result<Scheduling, String> {
     match Context::parse(text) {
         Ok(Context::Thread(scheduling)) => Ok(scheduling),
-        Ok(_) => Err(format!("`{text}` is no thread: write thread:other or thread:80")),
+        Ok(_) => Err(format!("`{text}` is not a thread: write thread:other or thread:80")),
         Err(error) => Err(error),
     }
 }
