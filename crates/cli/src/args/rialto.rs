@@ -20,9 +20,9 @@ pub(crate) struct RialtoArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RialtoCommand {
-    /// Run a command with a reservation of Rialto/NT's kind: the same milliseconds of every period
+    /// Run a command with a reservation like Rialto/NT's: the same milliseconds of every period
     #[command(
-        after_help = "Examples:\n  punctual rialto run 2/8 -- ./control-loop\n  punctual rialto run 2/13 --hard -D 10s -- ./control-loop\n  punctual rialto run 1/7 --hard --thread v90 -- punctual device run v90 --context thread:other\n  punctual lab run --kernel newest --before 'while :; do :; done &' -- rialto run 2/8 --hard -D 5s -- sh -c 'while :; do :; done'\n\nTakes a machine with one CPU, a kernel with sched_ext and root: a guest of `punctual lab` is one. Bare numbers are milliseconds.\nIt ends with the command and exits with its code."
+        after_help = "Examples:\n  punctual rialto run 2/8 -- ./control-loop\n  punctual rialto run 2/13 --hard -D 10s -- ./control-loop\n  punctual rialto run 1/7 --hard --thread v90 -- punctual device run v90 --context thread:other\n  punctual lab run --kernel newest --before 'while :; do :; done &' -- rialto run 2/8 --hard -D 5s -- sh -c 'while :; do :; done'\n\nThis needs a machine with one CPU, a kernel with sched_ext, and root: a guest of `punctual lab` has all three. Bare numbers are milliseconds.\nIt ends with the command and exits with its code."
     )]
     Run(RialtoRunArguments),
 }
@@ -32,10 +32,11 @@ pub(crate) struct RialtoRunArguments {
     /// Whole milliseconds of CPU time and period: 2ms/8ms, or 2/8; without --hard the period is a power of two
     #[arg(value_name = "X/Y", value_parser = reservation)]
     pub(crate) reservation: Reservation,
-    /// It never runs outside its slots, not even where nobody else would
+    /// Never run outside its slots, not even when nobody else would run
     #[arg(long)]
     pub(crate) hard: bool,
-    /// Only threads of the command whose name begins like this have it (up to 15 bytes, as `ps -L -o comm` shows them); its others are ordinary
+    /// Reserve only for the command's threads whose name begins like this (up to 15 bytes, as `ps -L -o comm` shows them); its
+    /// other threads are ordinary
     #[arg(long, value_name = "NAME", value_parser = thread_name)]
     pub(crate) thread: Option<String>,
     /// Ask the command to end after this time
@@ -44,7 +45,7 @@ pub(crate) struct RialtoRunArguments {
     /// Say nothing at the end
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// The command; its threads share the reservation, and what it starts has none
+    /// The command; its threads share the reservation, and whatever it starts has none
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(crate) program: Vec<String>,
 }
