@@ -12,13 +12,13 @@ pub(crate) struct ThreadArguments {
     /// The period of each thread: 500us, 1kHz or 256@48kHz
     #[arg(short, long, value_name = "TIME", default_value = "1ms", value_parser = period)]
     pub(crate) interval: u64,
-    /// Real-time priority, 1 to 99; two with a comma for two threads on each CPU [default: 80]
+    /// Real-time priority, 1 to 99; two, separated by a comma, for two threads on each CPU [default: 80]
     #[arg(short, long, value_name = "PRIORITY", value_delimiter = ',', value_parser = priority)]
     pub(crate) priority: Vec<u32>,
     /// Do not follow wakeups inside the kernel: only the total is measured
     #[arg(long)]
     pub(crate) no_bpf: bool,
-    /// Let processors go into deep idle states
+    /// Let processors enter deep idle states
     #[arg(long)]
     pub(crate) no_power_request: bool,
     /// Show no progress
