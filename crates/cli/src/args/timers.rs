@@ -14,19 +14,21 @@ pub(crate) struct TimersArguments {
     /// The period of the callbacks
     #[arg(short, long, value_name = "TIME", default_value = "1ms", value_parser = period)]
     pub(crate) interval: u64,
-    /// The ways to measure, by name; several with commas [default: all]
+    /// The ways to measure, by name; separate several with commas [default: all]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = way)]
     pub(crate) way: Vec<TimerMethod>,
     /// Real-time priority, 1 to 99 [default: normal scheduling]
     #[arg(short, long, value_name = "PRIORITY", value_parser = priority)]
     pub(crate) priority: Option<u32>,
-    /// The clock to wait on: monotonic, realtime, boottime, tai; ways whose call does not take it are absent
+    /// The clock to wait on: monotonic, realtime, boottime, tai; ways whose call does not accept it are left out
     #[arg(long, value_name = "CLOCK", default_value = "monotonic", value_parser = clock)]
     pub(crate) clock: MethodClock,
-    /// Show what timer slack, clock and priority do: each of a few ways (or --way) with one of them changed at a time
+    /// Show what timer slack, clock and priority do: measure a few ways (or those of --way) with one of the three changed at a
+    /// time
     #[arg(long, conflicts_with_all = ["stall", "clock"])]
     pub(crate) effects: bool,
-    /// How long to be busy to see what each way does after it, up to 500ms; 0 for not at all [default: five and a half periods]
+    /// How long to stay busy, to see what each way does afterwards: up to 500ms; 0 to never be busy [default: five and a half
+    /// periods]
     #[arg(long, value_name = "TIME", value_parser = stall)]
     pub(crate) stall: Option<u64>,
     /// Keep the callbacks as a recording
