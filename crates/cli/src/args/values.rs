@@ -48,7 +48,7 @@ pub(super) fn reservation(text: &str) -> Result<Reservation, String> {
     match Context::parse(&format!("reservation:{text}")) {
         Ok(Context::Reservation(found)) => Ok(Reservation { budget_ns: found.runtime_ns, period_ns: found.period_ns }),
         Err(error) if text.contains('/') => Err(error.replace("reservation:", "")),
-        _ => Err(format!("`{text}` is no reservation: write CPU time and period, such as 2ms/8ms")),
+        _ => Err(format!("`{text}` is not a reservation: write CPU time and period, such as 2ms/8ms")),
     }
 }
 
@@ -59,7 +59,7 @@ pub(super) fn period(text: &str) -> Result<u64, String> {
     let text = text.trim();
     match text.parse::<f64>() {
         Ok(number) if number > 0.0 && number < MIN_BARE_PERIOD_US => {
-            Err(format!("`{text}` would be {text} us: write {text}us, or {text}ms if that is meant"))
+            Err(format!("`{text}` would be {text} us: write {text}us, or {text}ms if you mean that"))
         }
         // A musician has frames at a rate, a control loop a frequency.
         _ if text.contains('@') || text.to_ascii_lowercase().ends_with("hz") => {
@@ -75,9 +75,9 @@ pub(super) fn id(text: &str) -> Result<u32, String> {
     let id = text.trim().parse().ok().filter(|id| (1..=4_194_304).contains(id));
     id.ok_or_else(|| {
         if text.bytes().all(|byte| byte.is_ascii_digit()) {
-            format!("`{text}` is no id: they go from 1 to 4194304")
+            format!("`{text}` is not an id: ids go from 1 to 4194304")
         } else {
-            format!("`{text}` is no id but a name: follow threads by name with --comm, or give what `pidof` prints")
+            format!("`{text}` is a name, not an id: follow threads by name with --comm, or give what `pidof` prints")
         }
     })
 }
@@ -106,7 +106,7 @@ pub(super) fn limits(text: &str) -> Result<Limits, String> {
             continue;
         };
         let longest = of_cycle.trim().strip_prefix("max=").ok_or_else(|| {
-            format!("`{limit}` is no limit: of cycles only the longest is limited, such as cycle:max=1ms")
+            format!("`{limit}` is not a limit: for cycles, only the longest has one, such as cycle:max=1ms")
         })?;
         limits.cycle_ns = Some(parse_duration(longest, BareUnit::Microseconds)?);
     }
