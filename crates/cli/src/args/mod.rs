@@ -40,13 +40,13 @@ use values::{Limits, duration, interval, limits, period, stage};
 #[derive(Debug, Parser)]
 #[command(name = "punctual", version, max_term_width = 100, subcommand_required = true, arg_required_else_help = true)]
 #[command(
-    after_help = "Examples:\n  sudo punctual check                  a verdict on this machine in a minute\n  sudo punctual record -D 10s --load mixed\n  punctual report a.punctual --json\n\nExit codes: 0 fine, 1 error, 2 a limit that you set was exceeded, 129 wrong usage."
+    after_help = "Examples:\n  sudo punctual check                  a verdict on this machine in a minute\n  sudo punctual record -D 10s --load mixed\n  punctual report a.punctual --json\n\nExit codes: 0 fine, 1 error, 2 a limit you set was exceeded, 129 wrong usage."
 )]
 pub(crate) struct Arguments {
-    /// Answer in JSON, also on failure
+    /// Answer in JSON, even on failure
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Say also what the BPF library and the kernel's verifier say
+    /// Also show messages from the BPF library and the kernel's verifier
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
     #[command(subcommand)]
@@ -62,14 +62,14 @@ pub(crate) enum Command {
     Check(CheckArguments),
     /// Measure how late threads wake up, stage by stage
     ///
-    /// They are periodic threads of its own, or those of other programs.
+    /// The threads are punctual's own periodic ones, or those of other programs.
     #[command(
-        after_help = "Examples:\n  sudo punctual record -D 10s                     every CPU, FIFO 80, every 1 ms\n  sudo punctual record -p 95,50 -i 500us -a 1     two priorities on CPU 1\n  sudo punctual record --via softirq --load mixed the chain interrupt -> softirq -> thread\n  sudo punctual record --limit p99.9=200us,max=1ms\n  sudo punctual record -- make -j2                while a command runs\n  sudo punctual record --comm '^ffmpeg' -D 10s    the wakeups of ffmpeg's threads\n  sudo punctual record --follow -- make -j2       those of a command and all it starts\n  sudo punctual record --why 500us -D 60s         and who made it late: see punctual why\n  sudo punctual record -D 10s --hist > a.hist     what cyclictest -h prints\n\nA bare number is microseconds for -i and -b, seconds for -D."
+        after_help = "Examples:\n  sudo punctual record -D 10s                     every CPU, FIFO 80, every 1 ms\n  sudo punctual record -p 95,50 -i 500us -a 1     two priorities on CPU 1\n  sudo punctual record --via softirq --load mixed the chain interrupt -> softirq -> thread\n  sudo punctual record --limit p99.9=200us,max=1ms\n  sudo punctual record -- make -j2                while a command runs\n  sudo punctual record --comm '^ffmpeg' -D 10s    the wakeups of ffmpeg's threads\n  sudo punctual record --follow -- make -j2       the threads of a command and all it starts\n  sudo punctual record --why 500us -D 60s         also who made wakeups late: see punctual why\n  sudo punctual record -D 10s --hist > a.hist     what cyclictest -h prints\n\nA bare number is microseconds for -i and -b, seconds for -D."
     )]
     Record(RecordArguments),
-    /// Show recordings; those that were made alike are added up
+    /// Show recordings, adding up those made the same way
     ///
-    /// Alike are recordings of the same configuration and load.
+    /// These are recordings with the same configuration and load.
     #[command(
         after_help = "Examples:\n  punctual report a.punctual\n  punctual report monday.punctual tuesday.punctual --csv > both.csv\n  punctual report a.punctual --limit max=1ms && echo fine\n  punctual report a.punctual --interarrival 100us,1ms"
     )]
@@ -83,23 +83,23 @@ pub(crate) enum Command {
     Why(why::WhyArguments),
     /// Log every event of a short run, with programs' own marks
     ///
-    /// Events are switches, interrupts, timers, processes and more.
+    /// Events include switches, interrupts, timers, processes and more.
     #[command(
-        after_help = "Examples:\n  sudo punctual log -D 5s                          the default classes, on every CPU\n  sudo punctual log -o a.punctual -- ./program     while a command runs\n  sudo punctual log --events process,futex,mark -- make -j2\n  sudo punctual log --events all -D 2s --load mixed\n  punctual log show a.punctual --from 1s --to 1.1s  line by line\n  punctual report a.punctual                       what was logged, counted\n  punctual log header > punctual.h                 for programs that make marks\n\nIt ends with -D, with the command, or with Ctrl-C. A bare number is seconds for -D."
+        after_help = "Examples:\n  sudo punctual log -D 5s                          the default classes, on every CPU\n  sudo punctual log -o a.punctual -- ./program     while a command runs\n  sudo punctual log --events process,futex,mark -- make -j2\n  sudo punctual log --events all -D 2s --load mixed\n  punctual log show a.punctual --from 1s --to 1.1s  line by line\n  punctual report a.punctual                       counts of what was logged\n  punctual log header > punctual.h                 for programs that make marks\n\nIt ends after the time of -D, with the command, or at Ctrl-C. A bare number is seconds for -D."
     )]
     Log(log::LogArguments),
     /// Say whether one set of recordings is better than another
     ///
-    /// The answer is better, worse, or no difference that the data can show.
+    /// The answer is better, worse, or no difference the data can show.
     #[command(
-        after_help = "Examples:\n  punctual compare idle.punctual loaded.punctual\n  punctual compare before/ after/                   directories of repeats, of `interact` too\n  sudo punctual compare --repeat 5 --a 'sysctl -w kernel.timer_migration=1' --b 'sysctl -w kernel.timer_migration=0'\n  sudo punctual compare --repeat 5 --while-b 'clamscan -r /usr' --load mixed\n\nSettings are not set back: run the command that does after it. A bare number is seconds for -D, microseconds for -i."
+        after_help = "Examples:\n  punctual compare idle.punctual loaded.punctual\n  punctual compare before/ after/                   directories of repeats, also from `interact`\n  sudo punctual compare --repeat 5 --a 'sysctl -w kernel.timer_migration=1' --b 'sysctl -w kernel.timer_migration=0'\n  sudo punctual compare --repeat 5 --while-b 'clamscan -r /usr' --load mixed\n\nSettings are not restored: run the command that restores them afterwards. A bare number is seconds for -D, microseconds for -i."
     )]
     Compare(CompareArguments),
     /// Show what takes the CPU away from a loop that wants it all
     ///
     /// It needs no privilege.
     #[command(
-        after_help = "Examples:\n  sudo punctual idle                      every CPU for 20 s, causes by name\n  punctual idle -D 1m --threshold 2us     without privilege: gaps, without causes\n  sudo punctual idle --policy fifo -a 1   what real-time work on CPU 1 would lose\n  sudo punctual idle --calibrated=100us   the paper's loop of a fixed count, and how unsteady it is\n  sudo punctual idle --validate           100 keystrokes as loop, program and kernel see them\n\nA bare number is seconds for -D, microseconds for the other times."
+        after_help = "Examples:\n  sudo punctual idle                      every CPU for 20 s, causes by name\n  punctual idle -D 1m --threshold 2us     without privilege: gaps, without causes\n  sudo punctual idle --policy fifo -a 1   what real-time work on CPU 1 would lose\n  sudo punctual idle --calibrated=100us   the paper's fixed-count loop, and how unsteady it is\n  sudo punctual idle --validate           100 keystrokes as the loop, a program and the kernel see them\n\nA bare number is seconds for -D, microseconds for the other times."
     )]
     Idle(IdleArguments),
     /// Use a program as a person does, and time each key
@@ -118,7 +118,7 @@ pub(crate) enum Command {
     Forecast(ForecastArguments),
     /// Say whether periodic tasks meet their deadlines
     ///
-    /// With measured latency, if that is given.
+    /// It takes measured latency into account, if you give it.
     #[command(
         after_help = "Examples:\n  punctual schedulability examples/modem-and-audio.toml\n  punctual schedulability tasks.toml --latency a.punctual\n  punctual schedulability rt-app.json"
     )]
@@ -134,14 +134,14 @@ pub(crate) enum Command {
     Timers(TimersArguments),
     /// Inject a known cause of lateness for a bounded time
     ///
-    /// To see what it looks like, and to test an alarm.
+    /// Use it to see what the cause looks like, and to test an alarm.
     #[command(
-        after_help = "Examples:\n  punctual drill list                             what this kernel and this user can do\n  sudo punctual drill softirq --for 2ms --every 300ms -D 20s\n  sudo punctual drill fifo --for 200us..5ms -a 1 --priority 90 -o truth.jsonl\n  sudo punctual drill lock --json                 with a victim of its own\n\nAn injection lasts at most 50ms, all together take at most 25 % of a CPU (50 % with --yes),\nand all ends with the program, whatever ends it. A bare number is seconds for -D, microseconds elsewhere."
+        after_help = "Examples:\n  punctual drill list                             what this kernel and this user can do\n  sudo punctual drill softirq --for 2ms --every 300ms -D 20s\n  sudo punctual drill fifo --for 200us..5ms -a 1 --priority 90 -o truth.jsonl\n  sudo punctual drill lock --json                 with a victim of its own\n\nAn injection lasts at most 50ms. Together they take at most 25 % of a CPU (50 % with --yes),\nand all of them end with the program, whatever ends it. A bare number is seconds for -D, microseconds elsewhere."
     )]
     Drill(drill::DrillArguments),
     /// List, show, install and try what keeps a machine busy
     ///
-    /// Loads are real programs and artificial work to measure beside.
+    /// Loads are real programs and artificial work that run during a measurement.
     Load(LoadArguments),
     /// Run soft devices, and see what they do to others
     ///
@@ -149,14 +149,14 @@ pub(crate) enum Command {
     Device(device::DeviceArguments),
     /// Find, prove and apply the smallest reservation that is enough
     ///
-    /// It is CPU time for a program's periodic thread.
+    /// A reservation is CPU time for a program's periodic thread.
     #[command(
-        after_help = "Examples:\n  sudo punctual reserve -- ./control-loop           in about two minutes\n  sudo punctual reserve --load mixed -- ./control-loop\n  sudo punctual reserve --pid $(pidof pipewire) --thread ^data-loop --apply\n  sudo punctual reserve undo                        puts back what --apply changed\n  sudo punctual reserve v90 --competitor spin:normal   for a soft device\n  sudo punctual reserve run 2.2ms/10ms -- ./control-loop\n\nUntil it is proven, nothing stays changed, whatever ends it. A bare number is seconds, microseconds for --deadline.\nExit code 1: no reservation was proven."
+        after_help = "Examples:\n  sudo punctual reserve -- ./control-loop           in about two minutes\n  sudo punctual reserve --load mixed -- ./control-loop\n  sudo punctual reserve --pid $(pidof pipewire) --thread ^data-loop --apply\n  sudo punctual reserve undo                        undoes what --apply changed\n  sudo punctual reserve v90 --competitor spin:normal   for a soft device\n  sudo punctual reserve run 2.2ms/10ms -- ./control-loop\n\nUntil a reservation is proven, no change stays in place, whatever ends the run. A bare number is seconds, microseconds for --deadline.\nExit code 1: no reservation was proven."
     )]
     Reserve(reserve::ReserveArguments),
-    /// Serve reservations by slots, as Rialto/NT did
+    /// Serve reservations in slots, as Rialto/NT did
     ///
-    /// A scheduler of BPF programs (sched_ext) does it.
+    /// A scheduler made of BPF programs (sched_ext) does this.
     Rialto(rialto::RialtoArguments),
     /// Run the same command on several kernels
     ///
@@ -164,16 +164,16 @@ pub(crate) enum Command {
     Lab(lab::LabArguments),
     /// Send files between two software modems
     ///
-    /// A telephone line is between them, and one of them has a processor that comes late.
+    /// A telephone line connects them, and the processor of one of them runs late.
     Modem(modem::ModemArguments),
-    /// Say what this kernel and this user allow
+    /// Say what this kernel lets this user do
     ///
-    /// And what would allow the rest.
+    /// It also says what would allow the rest.
     #[command(
-        after_help = "Examples:\n  sudo punctual capabilities\n  sudo punctual capabilities 'flight recorder' 'drill irq'\n\nEach mode's BPF programs are loaded for trial and taken away again."
+        after_help = "Examples:\n  sudo punctual capabilities\n  sudo punctual capabilities 'flight recorder' 'drill irq'\n\nEach mode's BPF programs are loaded as a trial, then unloaded."
     )]
     Capabilities {
-        /// Only these rows, by name; the others are not tried
+        /// Try only these rows, by name, and not the others
         #[arg(value_name = "ROW")]
         rows: Vec<String>,
     },
@@ -196,22 +196,22 @@ pub(crate) struct CheckArguments {
     /// How long to measure in all: half of it idle, half under load
     #[arg(short = 'D', long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     pub(crate) duration: u64,
-    /// Say whether this device holds, and exit with 2 where it does not: modem or `audio 64@48kHz x3`; may be repeated
+    /// Say whether this device holds, and exit with 2 if it does not: modem or `audio 64@48kHz x3`; may be repeated
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Vec<String>,
-    /// Profiles of your own, in the catalogue's notation
+    /// Your own profiles, in the catalogue's notation
     #[arg(long, value_name = "FILE", requires = "device")]
     pub(crate) profiles: Option<PathBuf>,
-    /// The load of the second half: a name from `punctual load list` or a load file; several with commas
+    /// The load for the second half: a name from `punctual load list` or a load file; separate several with commas
     #[arg(long, value_name = "LOAD", default_value = "mixed", value_delimiter = ',')]
     pub(crate) load: Vec<Source>,
-    /// Exit with 0 although a command of the load failed
+    /// Exit with 0 even if a command of the load failed
     #[arg(long)]
     pub(crate) ignore_failure: bool,
     /// The directory for the two recordings [default: check-DATE-TIME in the current directory]
     #[arg(short, long, value_name = "DIRECTORY")]
     pub(crate) output: Option<PathBuf>,
-    /// Write a page with pictures too, as `punctual report --html` does from the recording
+    /// Also render an HTML report, as `punctual report --html` does from the recording
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
     #[command(flatten)]
@@ -232,27 +232,27 @@ pub(crate) struct RecordArguments {
     /// Stop at the first wakeup later than this and exit with 2
     #[arg(short = 'b', long = "break", value_name = "TIME", value_parser = interval)]
     pub(crate) break_ns: Option<u64>,
-    /// Exit with 2 if a quantile of the total exceeds a limit: p99.9=200us,max=1ms; of another stage with its name before it,
-    /// such as response:max=1ms for the time until a followed thread sleeps; with --period cycle:max=1ms for a whole cycle
+    /// Exit with 2 if a quantile of the total exceeds a limit: p99.9=200us,max=1ms; for another stage, put its name first,
+    /// such as response:max=1ms for the time until a followed thread sleeps; with --period, cycle:max=1ms for a whole cycle
     #[arg(long, value_name = "LIMITS", value_parser = limits)]
     pub(crate) limit: Option<Limits>,
-    /// Keep the machine busy meanwhile: a name from `punctual load list`, such as mixed or office, or a load file;
-    /// several with commas
+    /// Keep the machine busy during the measurement: a name from `punctual load list`, such as mixed or office, or a load
+    /// file; separate several with commas
     #[arg(long, value_name = "LOAD", value_delimiter = ',')]
     pub(crate) load: Vec<Source>,
-    /// Keep the machine busy with this shell command, ended with the measurement
+    /// Keep the machine busy with this shell command until the measurement ends
     #[arg(long, value_name = "COMMAND")]
     pub(crate) load_command: Vec<String>,
-    /// Exit with 0 although a command of the load failed
+    /// Exit with 0 even if a command of the load failed
     #[arg(long)]
     pub(crate) ignore_failure: bool,
     /// The recording to write [default: DATE-TIME.punctual in the current directory]
     #[arg(short, long, value_name = "NAME.punctual")]
     pub(crate) output: Option<PathBuf>,
-    /// Write a page with pictures too, as `punctual report --html` does from the recording
+    /// Also render an HTML report, as `punctual report --html` does from the recording
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
-    /// Print a histogram in place of the report: a row a microsecond, a column a thread
+    /// Print a histogram instead of the report: a row per microsecond, a column per thread
     #[arg(long, conflicts_with = "json")]
     pub(crate) hist: bool,
     #[command(flatten)]
@@ -261,11 +261,11 @@ pub(crate) struct RecordArguments {
     pub(crate) threads: ThreadArguments,
     #[command(flatten)]
     pub(crate) follow: FollowArguments,
-    /// Record what a driver says of itself: its kernel module's file of stamps, such as /dev/punctual (see
+    /// Record what a driver says about itself in its kernel module's file of stamps, such as /dev/punctual (see
     /// include/punctual_module.h)
     #[arg(long, value_name = "FILE", conflicts_with_all = follow::OWN, conflicts_with = "followed")]
     pub(crate) stamps: Option<PathBuf>,
-    /// Run this command as the load and measure for as long as it runs
+    /// Run this command as the load, and measure for as long as it runs
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) program: Vec<String>,
 }
@@ -291,20 +291,20 @@ pub(crate) struct ReportArguments {
     /// The stage whose lateness --interarrival looks at
     #[arg(long, value_name = "STAGE", default_value = "total", value_parser = stage, requires = "interarrival")]
     pub(crate) stage: Stage,
-    /// Write a page with pictures, one file that needs nothing else
+    /// Render an HTML report, in one self-contained file
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
-    /// Write a trace for Perfetto, of a recording of inputs to a program
+    /// Write a Perfetto trace of a recording of inputs to a program
     #[arg(long, value_name = "FILE")]
     pub(crate) perfetto: Option<PathBuf>,
-    /// Show each CPU by itself
+    /// Show each CPU separately
     #[arg(long)]
     pub(crate) by_cpu: bool,
-    /// Exit with 2 if a quantile of the total exceeds a limit: p99.9=200us,max=1ms; of another stage with its name before it,
+    /// Exit with 2 if a quantile of the total exceeds a limit: p99.9=200us,max=1ms; for another stage, put its name first,
     /// such as response:max=1ms
     #[arg(long, value_name = "LIMITS", value_parser = limits)]
     pub(crate) limit: Option<Limits>,
-    /// How often the loops of followed threads should begin anew: counts the cycles that took longer
+    /// How often the loops of followed threads should start over: counts the cycles that took longer
     #[arg(long, value_name = "TIME", value_parser = period)]
     pub(crate) period: Option<u64>,
 }
@@ -360,7 +360,7 @@ pub(crate) struct SchedulabilityArguments {
     /// The tasks: TOML, or JSON as rt-app reads it
     #[arg(value_name = "TASKS")]
     pub(crate) tasks: PathBuf,
-    /// A recording, made without these tasks, whose latency they meet
+    /// A recording, made without these tasks, of the latency that they will meet
     #[arg(long, value_name = "RECORDING")]
     pub(crate) latency: Option<PathBuf>,
 }
