@@ -10,11 +10,11 @@ pub(super) fn of(path: &[&str]) -> Option<Screen> {
 }
 
 const DURATION: (&str, &str) = ("duration", "How long to measure [default: 60s]");
-const LOAD: (&str, &str) = ("load", "Keep it busy: see `punctual load list`");
+const LOAD: (&str, &str) = ("load", "Add a load: see `punctual load list`");
 const CPUS: (&str, &str) = ("cpus", "CPUs: 0 or 0-3,6 [default: all]");
 const OUTPUT: (&str, &str) = ("output", "The recording [default: DATE-TIME.punctual]");
 const DIRECTORY: (&str, &str) = ("output", "The directory for the recordings");
-const HTML: (&str, &str) = ("html", "Write a page with pictures");
+const HTML: (&str, &str) = ("html", "Render an HTML report");
 const QUIET: (&str, &str) = ("quiet", "Show no progress");
 
 pub(super) const SCREENS: &[(&str, Screen)] = &[
@@ -40,9 +40,9 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
             ("interval", "Period: 500us, 1kHz, 64@48kHz [default: 1ms]"),
             ("priority", "Real-time priority, 1 to 99 [default: 80]"),
             LOAD,
-            ("limit", "Exit with 2 beyond these: p99.9=200us,max=1ms"),
-            ("why", "Keep who made later wakeups late: 500us"),
-            ("comm", "Follow threads of others by name; see --period"),
+            ("limit", "Exit with 2 above these: p99.9=200us,max=1ms"),
+            ("why", "Keep causes of wakeups this late: 500us"),
+            ("comm", "Follow others' threads by name; see --period"),
             ("follow", "Follow COMMAND's threads"),
             OUTPUT,
             HTML,
@@ -54,11 +54,11 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
             HTML,
             ("csv", "Print a table for spreadsheets"),
             ("markdown", "Print it as Markdown"),
-            ("hist", "Print a histogram, a row a microsecond"),
-            ("perfetto", "Write a trace of inputs for Perfetto"),
-            ("by_cpu", "Show each CPU by itself"),
-            ("interarrival", "Whether such wakeups come in clusters: 100us,1ms"),
-            ("limit", "Exit with 2 beyond these: p99.9=200us,max=1ms"),
+            ("hist", "Print a histogram, one row per us"),
+            ("perfetto", "Write a Perfetto trace of inputs"),
+            ("by_cpu", "Show CPUs separately"),
+            ("interarrival", "Are wakeups this late in clusters? 100us,1ms"),
+            ("limit", "Exit with 2 above these: p99.9=200us,max=1ms"),
         ],
     ),
     (
@@ -86,11 +86,11 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
     (
         "log show",
         &[
-            ("from", "From this time on, since the beginning"),
+            ("from", "From this time on, after the beginning"),
             ("to", "Up to this time"),
             ("cpu", "Only these CPUs: 0 or 0-3,6"),
             ("events", "Only these classes"),
-            ("comm", "Only threads with such a name"),
+            ("comm", "Only threads with this name"),
             ("tid", "Only these threads"),
             ("limit", "At most this many events"),
             ("csv", "Print a table for spreadsheets"),
@@ -102,7 +102,7 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
         &[
             ("device", "Devices whose slack is compared, such as modem"),
             HTML,
-            ("repeat", "Measure both sides, so many times at most"),
+            ("repeat", "Measure each side at most this many times"),
             ("a", "Sets up side A: a command, or options for it"),
             ("b", "The same for side B"),
             ("while_a", "Runs during each measurement of side A"),
@@ -158,7 +158,7 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
         &[
             ("duration", "How long in all [default: 20s]"),
             ("interval", "The period of the callbacks [default: 1ms]"),
-            ("way", "Only these ways, with commas"),
+            ("way", "Only these, comma-separated"),
             ("priority", "Real-time priority [default: normal scheduling]"),
             ("clock", "monotonic, realtime, boottime or tai"),
             ("effects", "What timer slack, clock and priority do"),
@@ -172,7 +172,7 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
             ("wanted", "Which: irq, softirq, fifo, lock, ...; or list"),
             ("lengths", "How long each lasts: 2ms or 200us..5ms"),
             ("every", "How far apart they begin [default: 500ms]"),
-            ("duration", "How long to go on [default: 20s]"),
+            ("duration", "How long to run [default: 20s]"),
             CPUS,
             ("output", "Write each injection to a file"),
             QUIET,
@@ -181,7 +181,7 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
     (
         "reserve",
         &[
-            ("pid", "A process that runs, in place of COMMAND"),
+            ("pid", "A running process, instead of COMMAND"),
             ("thread", "Which thread, by name"),
             ("deadline", "When a job must have ended [default: its period]"),
             LOAD,
@@ -207,9 +207,9 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
             ("kernel", "A name or a vmlinuz; may be repeated"),
             ("seeds", "1..5 or 1,4,9 [default: 1..3]"),
             ("module", "A driver to build and load: DIR or shipped"),
-            ("before", "A shell command that runs before"),
+            ("before", "A shell command to run first"),
             ("add", "A file for each guest; may be repeated"),
-            ("jobs", "Guests at a time [default: one a CPU]"),
+            ("jobs", "Guests at once [default: one per CPU]"),
             DIRECTORY,
             HTML,
             QUIET,
@@ -221,7 +221,7 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
             ("kernel", "A name or a vmlinuz"),
             ("seed", "Another seed, another run [default: 1]"),
             ("episode", "Which late wakeup [default: the longest]"),
-            ("before", "A shell command that runs before"),
+            ("before", "A shell command to run first"),
             ("add", "A file for the guest; may be repeated"),
             DIRECTORY,
             QUIET,
@@ -265,11 +265,11 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
     (
         "modem transfer",
         &[
-            ("attempts", "How often to send it [default: 10]"),
+            ("attempts", "Times to send it [default: 10]"),
             ("direction", "download or upload, as the caller sees it"),
             ("stall", "Stalls of the caller's processor: 60ms@10s"),
-            ("slots", "Only a part of that processor: 2/13"),
-            ("context", "In real time, by a thread: thread:80"),
+            ("slots", "Only part of that processor: 2/13"),
+            ("context", "In real time, on a thread: thread:80"),
             ("competitor", "What that thread competes with"),
             ("rate", "4800, 9600 or 14400 bit/s [default: 9600]"),
             ("snr", "The line's noise below the signal, dB"),
@@ -279,7 +279,7 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
     (
         "modem stalls",
         &[
-            ("lengths", "How long the stalls are, ms, with commas"),
+            ("lengths", "Stall lengths, ms, separated by commas"),
             ("calls", "Calls for each length and direction [default: 16]"),
             ("buffers", "Buffers of the calling end [default: 2]"),
             ("rate", "4800, 9600 or 14400 bit/s [default: 9600]"),
@@ -290,11 +290,11 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
         "modem study",
         &[
             ("table", "Only the rows of this table, 1 to 3"),
-            ("row", "Only the row of this name: int, thr-8, 3/16"),
+            ("row", "Only the row so named: int, thr-8, 3/16"),
             ("bytes", "How large the file is [default: 200000]"),
-            ("attempts", "How often each row sends it [default: 10]"),
+            ("attempts", "Times each row sends it [default: 10]"),
             ("seed", "Chooses file, noise and phases [default: 1]"),
-            ("output", "Store each attempt here, and go on from there"),
+            ("output", "Store each attempt here, and continue there"),
             HTML,
             QUIET,
         ],
