@@ -61,15 +61,14 @@ fn a_short_help_leads_to_the_whole_one() {
 fn options_stand_in_groups() {
     let help = said("record", "--help");
     let place = |heading: &str| help.find(&format!("\n{heading}:\n")).unwrap_or_else(|| panic!("no {heading}: {help}"));
-    let groups =
-        ["What is measured", "What keeps the machine busy", "What it must keep to", "Evidence for `punctual why`"];
+    let groups = ["What is measured", "What keeps the machine busy", "Limits", "Evidence for `punctual why`"];
     for group in groups {
         assert!(place(group) > 0);
     }
     let load = &help[place("What keeps the machine busy")..];
     assert!(load[..load.find("\n\n\n").unwrap_or(load.len())].contains("--load-command"));
     let root = said("", "--help");
-    for group in ["Measure:", "Explain and foresee:", "Try out:", "Rarely needed:"] {
+    for group in ["Measure:", "Explain and predict:", "Try out:", "Rarely needed:"] {
         assert_eq!(root.matches(&format!("\n{group}\n")).count(), 1, "{root}");
     }
 }

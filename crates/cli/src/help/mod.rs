@@ -14,23 +14,23 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ),
     ("Both sides", &["repeat", "a", "b", "while_a", "while_b", "all_repeats"]),
     ("What keeps the machine busy", &["load", "load_command", "ignore_failure", "competitor"]),
-    ("What it must keep to", &["break_ns", "limit"]),
+    ("Limits", &["break_ns", "limit"]),
     ("Evidence for `punctual why`", &["why", "why_stage", "sample_rate", "why_episodes"]),
     (OTHERS, &["pid", "tid", "comm", "follow"]),
     (
-        "Answer",
+        "Output",
         &[
             "output", "html", "csv", "markdown", "perfetto", "folded", "hist", "by_cpu", "table", "quiet", "json",
             "verbose",
         ],
     ),
 ];
-const OTHERS: &str = "Other programs' threads, in place of its own; all that are named are followed";
+const OTHERS: &str = "Other programs' threads, instead of punctual's own; all named are followed";
 
 /// Commands by what they are for, in the order of the help; what is in none of these comes last.
 const COMMANDS: [(&str, &[&str]); 3] = [
     ("Measure:", &["check", "record", "log", "idle", "interact", "timers"]),
-    ("Explain and foresee:", &["report", "why", "compare", "forecast"]),
+    ("Explain and predict:", &["report", "why", "compare", "forecast"]),
     ("Try out:", &["load", "drill", "device", "reserve", "sim"]),
 ];
 const LAST: &str = "Rarely needed:";
@@ -62,7 +62,7 @@ pub(crate) fn brief_command() -> Command {
     let (above, below) = last.split_at(last.len() / 2 + 1);
     rows += &format!("Also: {},\n      {}; see --help\n", above.join(", "), below.join(", "));
     let root = format!(
-        "{{about}}\n{{usage-heading}} {{usage}}\n{rows}`punctual COMMAND -h` is one screen; `--help` has it all"
+        "{{about}}\n{{usage-heading}} {{usage}}\n{rows}`punctual COMMAND -h` fits a screen; `--help` shows all"
     );
     // `--help` says what these two are; every command has them.
     let command = command.mut_arg("json", |json| json.hide_short_help(true));
@@ -132,7 +132,7 @@ fn brief(command: Command, path: &[&str]) -> Command {
         command.mut_subcommand(name, |below| brief(below, &path))
     });
     let Some(screen) = screens::of(path) else { return command };
-    let end = format!("{}All it takes: punctual {} --help", examples(&command), path.join(" "));
+    let end = format!("{}Full help: punctual {} --help", examples(&command), path.join(" "));
     command.disable_help_subcommand(true).after_help(end).mut_args(|argument| shortened(argument, screen))
 }
 
