@@ -22,7 +22,7 @@ pub static EXPORTS: [Export; 3] = [
     Export { name: "csv", help: "Print the stage table as CSV, in nanoseconds", text: csv::csv },
     Export {
         name: "hist",
-        help: "Print a histogram of the totals as cyclictest's -h does: a row a microsecond, a column a thread",
+        help: "Print a histogram of the totals as cyclictest's -h does: a row per microsecond, a column per thread",
         text: hist::hist,
     },
     Export {
