@@ -238,7 +238,7 @@ fn directories_of_repeats_made_in_turn_are_paired() {
         run(directory.path(), &["compare", "a/0.punctual,a/1.punctual", "b/0.punctual,b/1.punctual", "--json"]);
     assert_eq!(json(&listed)["b"]["runs"], 2);
     let twice = run(directory.path(), &["compare", "a/0.punctual,a/0.punctual", "b"]);
-    assert!(code(&twice) == 1 && stderr(&twice).contains("the same run stands there twice"), "{}", stderr(&twice));
+    assert!(code(&twice) == 1 && stderr(&twice).contains("the same run is given twice"), "{}", stderr(&twice));
 }
 
 #[test]

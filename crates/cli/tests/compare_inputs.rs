@@ -216,9 +216,9 @@ fn what_cannot_be_compared_is_said_in_a_line() {
     let cases: [(&[&str], u8, &str); 5] = [
         (&["before", golden], 1, "before/0.punctual holds inputs to a program and "),
         (&[golden, "after"], 1, "only recordings of one kind can be compared"),
-        (&["before", "after", "before"], 129, "3 sides: recordings of inputs to a program are compared two by two"),
+        (&["before", "after", "before"], 129, "3 sides: recordings of inputs to a program are compared two at a time"),
         (&["before", "after", "--device", "modem"], 129, "recordings of inputs to a program have none"),
-        (&["before/0.punctual,before/0.punctual", "after"], 1, "the same run stands there twice"),
+        (&["before/0.punctual,before/0.punctual", "after"], 1, "the same run is given twice"),
     ];
     for (sides, expected, words) in cases {
         let output = run(directory.path(), &[&["compare"], sides].concat());

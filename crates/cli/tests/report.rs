@@ -143,7 +143,7 @@ fn the_same_is_added_up_and_the_different_laid_beside() {
     // The same run twice is a mistake, not more data.
     let twice = run(directory.path(), &["report", "a", "a"]);
     assert_eq!(code(&twice), 1);
-    assert!(stderr(&twice).contains("the same run stands there twice"), "{}", stderr(&twice));
+    assert!(stderr(&twice).contains("the same run is given twice"), "{}", stderr(&twice));
 }
 
 #[test]

@@ -207,7 +207,7 @@ fn set_up(command: &str, interrupted: &dyn Fn() -> bool) -> Result<(), StudyErro
             return Err(StudyError::Interrupted);
         }
         if gone {
-            return Err(failed("was left alone by its guard, which was ended from outside".to_owned()));
+            return Err(failed("lost its guard, which was ended from outside".to_owned()));
         }
     }
 }
@@ -222,7 +222,7 @@ pub fn open_side(name: &str, paths: &[PathBuf]) -> Result<Side, StudyError> {
         let (run, inputs) = open_run(path)?;
         let id = &run.document.provenance.run_id;
         if side.runs.iter().any(|other| other.document.provenance.run_id == *id) {
-            return Err(StudyError::Setting(format!("{}: the same run stands there twice", path.display())));
+            return Err(StudyError::Setting(format!("{}: the same run is given twice", path.display())));
         }
         side.runs.push(run);
         side.inputs.extend(inputs);

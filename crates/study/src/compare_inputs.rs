@@ -39,7 +39,7 @@ pub fn open_input_side(name: &str, paths: &[PathBuf]) -> Result<InputSide, Study
         let run = open_run(path)?;
         let id = &run.document.provenance.run_id;
         if side.runs.iter().any(|other| other.document.provenance.run_id == *id) {
-            return Err(StudyError::Setting(format!("{}: the same run stands there twice", path.display())));
+            return Err(StudyError::Setting(format!("{}: the same run is given twice", path.display())));
         }
         side.runs.push(run);
     }

@@ -49,7 +49,7 @@ pub fn merge(documents: impl IntoIterator<Item = Document>) -> Result<Document> 
             return Err(Error::new(ErrorKind::Incompatible, "", reason));
         }
         if !runs.insert(document.provenance.run_id.clone()) {
-            return Err(Error::new(ErrorKind::Incompatible, "", "the same run stands there twice"));
+            return Err(Error::new(ErrorKind::Incompatible, "", "the same run is given twice"));
         }
         let measured_ns = sum.measured_ns().saturating_add(document.measured_ns());
         sum.counters.add(&document.counters);

@@ -11,7 +11,7 @@ use punctual_study::open_input_side;
 
 pub(super) fn run(arguments: &CompareArguments, sides: &[Written], output: Output) -> anyhow::Result<u8> {
     let [a, b] = sides else {
-        let what = format!("{} sides: recordings of inputs to a program are compared two by two", sides.len());
+        let what = format!("{} sides: recordings of inputs to a program are compared two at a time", sides.len());
         return Err(Usage(what).into());
     };
     if !arguments.device.is_empty() {
