@@ -147,11 +147,11 @@ const REFUSED: [(&str, &str, &str); 16] = [
         "outside of its block",
     ),
     ("global", "long long sum; int work(struct punctual_block *b) { return sum += b->number; }", "block->state"),
-    ("calls", "int other(int); int work(struct punctual_block *b) { return other(1); }", "does not have"),
+    ("calls", "int other(int); int work(struct punctual_block *b) { return other(1); }", "does not define"),
     (
         "helper",
         "static long (*help)(void) = (void *)5; int work(struct punctual_block *b) { return help(); }",
-        "function of the kernel's",
+        "kernel function",
     ),
     ("wrong", "int work(struct punctual_block *b) { return c; }", "wrong.c:2:45: use of undeclared identifier 'c'"),
     ("header", "#include <stdio.h>\nint work(struct punctual_block *b) { return 0; }", "#include <stdio.h> is refused"),
@@ -168,7 +168,7 @@ const REFUSED: [(&str, &str, &str); 16] = [
     (
         "other",
         "int work(struct punctual_block *b, int n) { return 0; }",
-        "int work(struct punctual_block *block) is right",
+        "it must be int work(struct punctual_block *block)",
     ),
     ("signed", "int work(struct punctual_block *b) { return b->state[0] / b->state[1]; }", ": BPF has no signed"),
 ];
@@ -176,9 +176,9 @@ const REFUSED: [(&str, &str, &str); 16] = [
 /// Objects that are refused: what clang is given beside the usual, the C, and a word of why.
 const OBJECTS: [(&str, &str, &str, &str); 5] = [
     ("plain", "-g0", "int punctual_work(struct punctual_block *b) { return 0; }", "-g"),
-    ("two", "-g", "int punctual_work(struct punctual_block *b, int n) { return n; }", "another signature"),
-    ("void", "-g", "int punctual_work(void *b) { return 0; }", "another signature"),
-    ("long", "-g", "long punctual_work(struct punctual_block *b) { return 0; }", "another signature"),
+    ("two", "-g", "int punctual_work(struct punctual_block *b, int n) { return n; }", "wrong signature"),
+    ("void", "-g", "int punctual_work(void *b) { return 0; }", "wrong signature"),
+    ("long", "-g", "long punctual_work(struct punctual_block *b) { return 0; }", "wrong signature"),
     ("large", "-DPUNCTUAL_STATES=5120", "int punctual_work(struct punctual_block *b) { return 0; }", "this version's"),
 ];
 
@@ -328,11 +328,11 @@ fn nothing_of_it_stays_when_the_process_is_killed() {
 /// In a thread: what ends the process in its first block, and a word of what is said.
 const KILLED: [(&str, &str, &str); 6] = [
     ("endless", "for (;;) block->state[0]++;", "in one block"),
-    ("null", "*(volatile int *)0 = 1;", "outside of its memory"),
-    ("illegal", "__builtin_trap();", "instruction that is none"),
+    ("null", "*(volatile int *)0 = 1;", "outside its memory"),
+    ("illegal", "__builtin_trap();", "invalid instruction"),
     ("asks", "CALL(39, 0);", "signal 9 killed it"),
-    ("answers", "CALL(1, 0);", "it read or wrote the line"),
-    ("swallows", "CALL(0, 0);", "it read or wrote the line"),
+    ("answers", "CALL(1, 0);", "it read or wrote the channel"),
+    ("swallows", "CALL(0, 0);", "it read or wrote the channel"),
 ];
 
 /// The number of a system call, and behind it the call itself, within a constant of a function's: what jumps there makes it, without any

@@ -78,20 +78,20 @@ impl std::fmt::Display for Ended {
                 write!(formatter, "it was killed after {} in one block", punctual_recording::format_ns(ns))
             }
             Ended::Signal(libc::SIGSEGV | libc::SIGBUS) => {
-                write!(formatter, "it reached outside of its memory, and the kernel killed it")
+                write!(formatter, "it reached outside its memory, and the kernel killed it")
             }
             Ended::Signal(libc::SIGFPE) => write!(formatter, "it divided by zero, and the kernel killed it"),
             Ended::Signal(libc::SIGILL) => {
                 write!(
                     formatter,
-                    "it divided by zero, had an index outside of its array or came to an instruction that is none, and was killed"
+                    "it divided by zero, had an index outside its array or reached an invalid instruction, and was killed"
                 )
             }
             Ended::Signal(libc::SIGKILL) => {
                 write!(formatter, "signal 9 killed it, as the kernel does at a system call that work may not make")
             }
             Ended::Signal(number) => write!(formatter, "signal {number} killed it"),
-            Ended::Meddled => write!(formatter, "it read or wrote the line over which it is handed its blocks"),
+            Ended::Meddled => write!(formatter, "it read or wrote the channel that hands it its blocks"),
             Ended::Exit => write!(formatter, "it ended by itself"),
         }
     }

@@ -40,7 +40,7 @@ pub(super) struct Compiled {
 /// As [`for_bpf`]; where it is no C, and where there is no linker.
 pub(super) fn for_processor(work: &OwnWork) -> Result<File, Refused> {
     let name = work.name();
-    let no_source = || refuse(name, "a thread runs the processor's own code: give FILE.c, or --context irq");
+    let no_source = || refuse(name, "a thread runs native code: give FILE.c, or --context irq");
     let source = work.source.as_ref().ok_or_else(no_source)?;
     let Compiled { object, .. } = compile(name, source, &[&["-fPIC"], &CHECKS[..]].concat())?;
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
@@ -93,7 +93,7 @@ fn compile(name: &str, source: &str, kind: &[&str]) -> Result<Compiled, Refused>
         .spawn();
     let child = child.map_err(|error| {
         let reason = punctual_kernel::plain(&error);
-        refuse(name, format!("clang compiles it, and cannot be run ({reason}): install clang, or give a FILE.bpf.o"))
+        refuse(name, format!("clang, which compiles it, cannot be run ({reason}): install clang, or give a FILE.bpf.o"))
     })?;
     let (object, said, succeeded) = talk(child, text).map_err(|reason| refuse(name, reason))?;
     if succeeded {
@@ -172,7 +172,7 @@ fn first_error(name: &str, source: &str, said: &str) -> String {
         }
         Some((_, words)) => format!("{place}{words}"),
         None if error.contains("conflicting types for 'work'") => {
-            format!("{place}its function has another signature: {} is right", super::signature::WANTED)
+            format!("{place}its function has the wrong signature: it must be {}", super::signature::WANTED)
         }
         None => error,
     };
@@ -217,7 +217,7 @@ mod tests {
             "fatal error: error in backend: Cannot select: 0x1: i64 = sdiv 0x2, a.c:2:72 @[ punctual_work.h:76:17 ]";
         assert_eq!(first_error(selecting), "a.c:2:72: BPF has no signed division: divide unsigned numbers, or shift");
         let signature = first_error("a.c:2:6: error: conflicting types for 'work'\n");
-        assert!(signature.contains("int work(struct punctual_block *block) is right"), "{signature}");
+        assert!(signature.contains("it must be int work(struct punctual_block *block)"), "{signature}");
         assert_eq!(first_error(""), "clang did not say why");
         let floats = first_error("error: <unknown>:0:0: in function work: call to built-in function '__muldf3'\n");
         assert!(floats.starts_with("a.c:3: BPF has whole numbers"), "{floats}");

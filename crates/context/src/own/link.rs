@@ -10,7 +10,7 @@ use punctual_kernel::{Refused, linking};
 pub(crate) fn link(programs: &[u8], work: &OwnWork) -> Result<Vec<u8>, Refused> {
     // The programs first: their configuration is the beginning of what is read-only.
     linking::link(&[programs, work.object()]).map_err(|_| {
-        let reason = format!("it does not link: its function is int {FUNCTION}(struct punctual_block *)");
+        let reason = format!("it does not link: its function must be int {FUNCTION}(struct punctual_block *)");
         refuse(work.name(), format!("{reason}, with the block of this version's punctual_work.h"))
     })
 }

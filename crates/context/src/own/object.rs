@@ -20,7 +20,8 @@ const EXECUTABLE: u64 = 4;
 
 /// Says in a line what may not be there; the object is not changed.
 pub(super) fn check(object: &[u8]) -> Result<(), String> {
-    let object = Object::open(object).ok_or("it is no BPF object of this byte order (clang -target bpf makes one)")?;
+    let object =
+        Object::open(object).ok_or("it is not a BPF object of this byte order (clang -target bpf makes one)")?;
     let sections = object.sections().ok_or(DAMAGED)?;
     let mut has_code = false;
     for (index, section) in sections.iter().enumerate() {
@@ -45,9 +46,7 @@ pub(super) fn check(object: &[u8]) -> Result<(), String> {
                 );
             }
             Section { name, .. } if name != ".rodata" => {
-                return Err(format!(
-                    "its tables stand in `{name}`: include punctual_work.h, which keeps them together"
-                ));
+                return Err(format!("its tables are in `{name}`: include punctual_work.h, which keeps them together"));
             }
             _ => {}
         }
@@ -71,7 +70,7 @@ fn variable(sections: &[Section<'_>], index: usize) -> Option<String> {
     text_at(names.bytes, number(symbol, 0, 4)? as usize)
 }
 
-const DAMAGED: &str = "it is damaged, or no object with a function in it";
+const DAMAGED: &str = "it is damaged, or not an object with a function in it";
 
 fn check_symbols(sections: &[Section<'_>]) -> Result<(), String> {
     let table = sections.iter().find(|section| section.kind == SYMBOLS).ok_or(DAMAGED)?;
@@ -88,7 +87,7 @@ fn check_symbols(sections: &[Section<'_>]) -> Result<(), String> {
         }
         if section == 0 {
             return Err(format!(
-                "it calls or uses `{name}`, which it does not have: only what is in the file can be used"
+                "it calls or uses `{name}`, which it does not define: only what is in the file can be used"
             ));
         }
         if name != FUNCTION {
@@ -99,7 +98,7 @@ fn check_symbols(sections: &[Section<'_>]) -> Result<(), String> {
     if found {
         Ok(())
     } else {
-        Err(format!("it does not include {HEADER_NAME}: begin with that, and write {}", signature::WANTED))
+        Err(format!("it does not include {HEADER_NAME}: begin with it, and write {}", signature::WANTED))
     }
 }
 
@@ -113,7 +112,7 @@ fn check_instructions(code: &[u8]) -> Result<(), String> {
             // A function of the same object; where it leads to, relocations say.
             0x85 if called == 1 => {}
             0x85 | 0x8d => {
-                return Err("it calls a function of the kernel's: only functions in the file can be called".into());
+                return Err("it calls a kernel function: only functions in the file can be called".into());
             }
             0xe5 => return Err("it has a loop without a bound (may_goto): every loop needs a constant one".into()),
             _ => {}
@@ -193,12 +192,12 @@ mod tests {
     #[test]
     fn what_is_no_work_is_refused_with_the_reason() {
         let words = |object: &[u8]| check(object).unwrap_err();
-        assert!(words(b"int work();").contains("no BPF object"));
-        assert!(words(PROGRAMS).contains("a function of the kernel's"), "{}", words(PROGRAMS));
+        assert!(words(b"int work();").contains("not a BPF object"));
+        assert!(words(PROGRAMS).contains("a kernel function"), "{}", words(PROGRAMS));
         // Another machine's, and one that ends early.
         let mut other = PROGRAMS.to_vec();
         other[18] = 62;
-        assert!(words(&other).contains("no BPF object"));
+        assert!(words(&other).contains("not a BPF object"));
         for length in [6, 63, 64, 1_000, PROGRAMS.len() - 1] {
             assert!(check(&PROGRAMS[..length]).is_err(), "{length}");
         }

@@ -41,7 +41,7 @@ pub(crate) fn explain(refused: Refused, said: &str, work: &OwnWork) -> Refused {
     match tail.filter_map(|(index, line)| Some((index, reason(line)?))).next() {
         Some((index, words)) => {
             let place = place(&lines[..index], &work.name).unwrap_or_default();
-            refuse(&work.name, format!("{place}{words} (-v shows the kernel's words)"))
+            refuse(&work.name, format!("{place}{words} (-v shows the kernel's message)"))
         }
         None => refused,
     }

@@ -23,7 +23,7 @@ pub(super) fn check(information: &[u8]) -> Result<(), String> {
     let is_it = |record: &&Type<'_>| record.kind == FUNCTION_KIND && types.name(record).as_deref() == Some(FUNCTION);
     let function =
         types.all.iter().find(is_it).ok_or("its type information has no such function: compile it with -g")?;
-    let wrong = || format!("its function has another signature: {WANTED} is right");
+    let wrong = || format!("its function has the wrong signature: it must be {WANTED}");
     let prototype = types.at(function.size_or_type).filter(|record| record.kind == PROTOTYPE).ok_or_else(wrong)?;
     let returns = types.at(prototype.size_or_type).ok_or_else(wrong)?;
     let parameter = if prototype.count == 1 { number(prototype.more, 4, 4) } else { None }.ok_or_else(wrong)?;
