@@ -36,9 +36,9 @@ impl Sharing {
 
     fn advice(self) -> &'static str {
         match self {
-            Sharing::Drills => "wait for their end, inject less, or choose other CPUs with -a",
+            Sharing::Drills => "wait until they end, inject less, or choose other CPUs with -a",
             Sharing::Devices => {
-                "wait for their end, choose another CPU with -a, or a context that the scheduler shares out, such as thread:80"
+                "wait until they end, choose another CPU with -a, or a context that the scheduler shares out, such as thread:80"
             }
         }
     }

@@ -52,7 +52,7 @@ impl Context {
     pub fn parse(text: &str) -> Result<Context, String> {
         let wrong = || {
             format!(
-                "`{text}` is no context: write irq, softirq, thread:80, thread:rr:80, thread:other, thread:idle, \
+                "`{text}` is not a context: write irq, softirq, thread:80, thread:rr:80, thread:other, thread:idle, \
                  reservation:2ms/8ms or slots:2/8"
             )
         };
@@ -180,13 +180,13 @@ mod tests {
             assert_eq!(Context::parse(shown), Ok(context));
         }
         for (text, word) in [
-            ("", "no context"),
-            ("isr", "no context"),
+            ("", "not a context"),
+            ("isr", "not a context"),
             ("thread:0", "1 to 99"),
             ("thread:100", "1 to 99"),
-            ("thread:soon", "no context"),
-            ("thread:other:5", "no context"),
-            ("reservation:8", "no context"),
+            ("thread:soon", "not a context"),
+            ("thread:other:5", "not a context"),
+            ("reservation:8", "not a context"),
             ("reservation:9/8", "must not exceed"),
             ("reservation:10us/50us", "100us to 4s"),
             ("reservation:1us/1ms", "at least 1.024 us"),

@@ -51,7 +51,7 @@ impl Catalogue {
             let profile = stored.into_inner().into_profile(origin).map_err(at_line)?;
             profile.validate().and_then(|()| profile.usable_slack_ns().map(|_| ())).map_err(at_line)?;
             if catalogue.find(&profile.id).is_some() {
-                let message = format!("device `{}` stands there twice", profile.id);
+                let message = format!("device `{}` is defined twice", profile.id);
                 return Err(Error::Text { line, message });
             }
             catalogue.profiles.push(profile);

@@ -16,7 +16,7 @@ pub fn parse_period(text: &str) -> Result<u64, Error> {
         None => parse_duration(text, BareUnit::Microseconds).map_err(Error::Notation)?,
     };
     if period == 0 {
-        return Err(Error::Notation(format!("`{text}` is no period: it must be at least 1 ns")));
+        return Err(Error::Notation(format!("`{text}` is not a period: it must be at least 1 ns")));
     }
     Ok(period)
 }
@@ -32,8 +32,7 @@ pub(crate) fn written_rate(text: &str) -> Result<Option<u64>, Error> {
 }
 
 fn not_a_period(text: &str) -> Error {
-    let advice =
-        "write frames@rate, such as 64@48kHz or 1024@2.4MS/s; a number of buffers stands behind it: 64@48kHz x3";
+    let advice = "write frames@rate, such as 64@48kHz or 1024@2.4MS/s; a number of buffers comes after it: 64@48kHz x3";
     Error::Notation(format!("`{text}` is not a period: {advice}"))
 }
 
@@ -112,7 +111,7 @@ pub fn parse_want(text: &str) -> Result<u64, Error> {
         None => parse_duration(text, BareUnit::Seconds).map_err(|_| wrong())? / 1_000_000_000,
     };
     if seconds == 0 {
-        let message = format!("`{text}` is too often to be a mean time between underruns: give 1s or more");
+        let message = format!("`{text}` is too frequent to be a mean time between underruns: give 1s or more");
         return Err(Error::Notation(message));
     }
     Ok(seconds)

@@ -59,7 +59,7 @@ fn check_times(setup: &DeviceSetup) -> Result<(), String> {
     }
     let is_highest = |scheduling| matches!(scheduling, Scheduling::Fifo(99) | Scheduling::RoundRobin(99));
     if setup.own.is_some() && matches!(setup.context, Context::Thread(scheduling) if is_highest(scheduling)) {
-        return Err("what hands blocks to work of your own stands above it: at most --context thread:98".to_owned());
+        return Err("what hands blocks to work of your own runs above it: at most --context thread:98".to_owned());
     }
     if setup.own.is_some() && !setup.phases.is_empty() {
         return Err("--phases goes with the filter, whose blocks may be of any size: --work filter".to_owned());

@@ -24,7 +24,7 @@ impl Competitor {
     /// # Errors
     /// A line that says what is wrong and what would be right.
     pub fn parse(text: &str) -> Result<Competitor, String> {
-        let wrong = || format!("`{text}` is no competitor: write spin:normal, spin:50 (a FIFO priority) or walk");
+        let wrong = || format!("`{text}` is not a competitor: write spin:normal, spin:50 (a FIFO priority) or walk");
         match text.split_once(':') {
             None if text == "walk" => Ok(Competitor::Walk),
             None if text == "spin" => Ok(Competitor::Spin(Scheduling::Other)),

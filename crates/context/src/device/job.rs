@@ -81,7 +81,7 @@ impl Job {
         let takes = || {
             let show = |time: f64| punctual_recording::format_ns(time as u64);
             format!(
-                "to decode {} of its signal takes {} here in {} context, {} of every {} were asked for",
+                "decoding {} of its signal takes {} here in {} context, and you asked for {} of every {}",
                 counted(units, "unit"),
                 show(block_ns(0)),
                 setup.context,
@@ -104,7 +104,7 @@ impl Job {
             return Err(refuse(
                 setup,
                 format!(
-                    "its work takes {} for a block here, and {} is the most in {} context",
+                    "its work takes {} per block here, and {} is the most allowed in {} context",
                     show(block_ns),
                     show(MAX_KERNEL_WORK_NS),
                     setup.context

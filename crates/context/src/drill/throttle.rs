@@ -25,7 +25,7 @@ pub(crate) fn reservation(length_ns: u64) -> Scheduling {
 /// Why a reservation was refused.
 pub(crate) fn with_reason(refused: Refused) -> Refused {
     let reason =
-        "it takes root or CAP_SYS_NICE, every CPU for this process, and bandwidth that nobody else has reserved";
+        "it needs root or CAP_SYS_NICE, every CPU for this process, and bandwidth that nobody else has reserved";
     Refused::because(refused.doing, format!("{}; {reason}", refused.reason))
 }
 

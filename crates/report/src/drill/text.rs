@@ -143,9 +143,9 @@ pub struct DrillLine {
 pub(super) fn list_verdict(lines: &[DrillLine]) -> String {
     let lacking: Vec<&str> = lines.iter().filter(|line| line.available == "no").map(|line| line.kind).collect();
     if lacking.is_empty() {
-        return "Every drill can be had here.".to_owned();
+        return "Every drill is available here.".to_owned();
     }
-    format!("Not to be had here: {}.", lacking.join(", "))
+    format!("Not available here: {}.", lacking.join(", "))
 }
 
 /// Which drills there are, as text.
