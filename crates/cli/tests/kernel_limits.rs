@@ -229,7 +229,7 @@ fn a_study_that_may_try_nothing_says_why_and_fails() {
     let verdict = answer["verdict"].as_str().unwrap();
     assert_eq!((code(&output), &answer["exit_code"]), (1, &1.into()), "{verdict}");
     assert!(verdict.starts_with("No context could be tried") && verdict.contains(" irq: "), "{verdict}");
-    assert!(verdict.contains("it takes root, or CAP_BPF") && verdict.contains("The other 3 were refused"), "{verdict}");
+    assert!(verdict.contains("it needs root, or CAP_BPF") && verdict.contains("The other 3 were refused"), "{verdict}");
 }
 
 #[test]

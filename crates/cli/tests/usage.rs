@@ -136,7 +136,7 @@ fn a_cpu_that_is_not_there_is_named_with_those_that_are() {
     let output = run(directory.path(), &["record", "-a", "60000", "--load", "cpu"]);
     assert_eq!(code(&output), 129);
     assert!(
-        stderr(&output).starts_with("error: CPU 60000 is not there or not allowed: allowed are "),
+        stderr(&output).starts_with("error: CPU 60000 is not there or not allowed: the allowed CPUs are "),
         "{}",
         stderr(&output)
     );

@@ -119,7 +119,7 @@ fn why_refused(name: &str, error: &libbpf_rs::Error) -> Refused {
         // What the verifier finds fault with it denies too, and then says how far it came.
         None if denied && !bpf_words::was_verified(&said) => return Refused::for_want_of_privilege(doing),
         None => match bpf_words::refused_program(&said) {
-            Some(program) => format!("this kernel refuses the BPF program `{program}` (-v shows its words)"),
+            Some(program) => format!("this kernel refuses the BPF program `{program}` (-v shows its message)"),
             None => plain(error),
         },
     };

@@ -143,12 +143,12 @@ fn host_steal() -> Capability {
     match (steal::teller(), per_cpu::places().steal, bpf::may_load()) {
         (Teller::Silent(why), ..) => judged(name, needed_for, Err(why.to_owned()), ""),
         (Teller::Hypervisor, Some(_), Ok(())) => {
-            judged(name, needed_for, Ok("the hypervisor tells it, readable for each wakeup".to_owned()), "")
+            judged(name, needed_for, Ok("the hypervisor reports it, readable for each wakeup".to_owned()), "")
         }
         (Teller::Hypervisor, ..) => {
             limited("only as a sum over the run, to 10 ms", "BPF and BTF can tell for each wakeup")
         }
-        (Teller::Unknown, ..) => limited("not known whether this hypervisor tells it; only as a sum, to 10 ms", ""),
+        (Teller::Unknown, ..) => limited("not known whether this hypervisor reports it; only as a sum, to 10 ms", ""),
     }
 }
 

@@ -26,7 +26,7 @@ impl PowerRequest {
         ask().map(PowerRequest).map_err(|error: std::io::Error| {
             let mut reason = crate::plain(&error);
             if error.kind() == std::io::ErrorKind::PermissionDenied {
-                reason += ": it takes root, CAP_DAC_OVERRIDE, or a udev rule that lets this user write it";
+                reason += ": it needs root, CAP_DAC_OVERRIDE, or a udev rule that lets this user write it";
             }
             Refused::because(format!("writing {}", PowerRequest::PATH), reason)
         })

@@ -107,7 +107,7 @@ impl Refused {
 
     /// BPF programs that this user may not load.
     pub(crate) fn for_want_of_privilege(doing: impl Into<String>) -> Refused {
-        let reason = "permission denied: it takes root, or CAP_BPF and CAP_PERFMON";
+        let reason = "permission denied: it needs root, or CAP_BPF and CAP_PERFMON";
         Refused { lacks_privilege: true, ..Refused::because(doing, reason) }
     }
 }

@@ -18,7 +18,7 @@ fn has(capability: rustix::thread::CapabilitySet) -> bool {
 }
 
 /// What a program lacks that may not see where the kernel's functions lie, and what would allow it.
-pub const ADDRESSES_HIDDEN: &str = "the kernel hides where its functions lie: it takes root, CAP_SYSLOG, or both \
+pub const ADDRESSES_HIDDEN: &str = "the kernel hides where its functions are: it needs root, CAP_SYSLOG, or both \
      kernel.kptr_restrict=0 and kernel.perf_event_paranoid=1";
 
 /// Whether the kernel hides from this process where its functions lie: BPF programs then cannot know a timer by what it

@@ -19,7 +19,7 @@ pub fn link(objects: &[&[u8]]) -> Result<Vec<u8>, Refused> {
     let linked = Linker::new(&memory)
         .is_some_and(|mut linker| objects.iter().all(|object| linker.add(object)) && linker.finish());
     if !linked {
-        return Err(Refused::because(doing, "they do not fit one another (-v shows the library's words)"));
+        return Err(Refused::because(doing, "they do not match each other (-v shows the library's message)"));
     }
     let mut object = Vec::new();
     memory.read_to_end(&mut object).map_err(|error| Refused::because(doing, crate::plain(&error)))?;

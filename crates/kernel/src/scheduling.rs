@@ -140,7 +140,7 @@ pub(crate) fn refused(doing: String, error: &std::io::Error, is_reservation: boo
              share, or end other reservations"
         }
         Some(libc::EPERM) => {
-            "it takes root or CAP_SYS_NICE, and a thread that may run on every CPU of its set: see punctual capabilities"
+            "it needs root or CAP_SYS_NICE, and a thread that may run on every CPU of its set: see punctual capabilities"
         }
         Some(libc::EINVAL) => {
             "the kernel takes runtimes from 1.024 us up to the period, and periods within \
@@ -271,7 +271,7 @@ pub fn allowed_cpus_of(tid: u32) -> Vec<u32> {
 /// A CPU that was asked for and that this process may not use.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "CPU {cpu} is not there or not allowed: allowed are {}",
+    "CPU {cpu} is not there or not allowed: the allowed CPUs are {}",
     allowed.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
 )]
 pub struct NotAllowed {

@@ -65,11 +65,11 @@ fn told_by_processor() -> Teller {
     let name: Vec<u8> = [signature.ebx, signature.ecx, signature.edx].into_iter().flat_map(u32::to_ne_bytes).collect();
     match name.as_slice() {
         b"KVMKVMKVM\0\0\0" if signature.eax < FEATURES || cpuid(FEATURES).eax & TELLS_STEAL == 0 => {
-            Teller::Silent("this KVM host does not tell its guest")
+            Teller::Silent("this KVM host does not report it to its guest")
         }
         b"KVMKVMKVM\0\0\0" => Teller::Hypervisor,
-        b"TCGTCGTCGTCG" => Teller::Silent("an emulator (QEMU TCG) tells nobody"),
-        b"Microsoft Hv" => Teller::Silent("Hyper-V does not tell its guests"),
+        b"TCGTCGTCGTCG" => Teller::Silent("an emulator (QEMU TCG) does not report it"),
+        b"Microsoft Hv" => Teller::Silent("Hyper-V does not report it to its guests"),
         _ => Teller::Unknown,
     }
 }

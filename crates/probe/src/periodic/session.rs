@@ -162,7 +162,7 @@ fn hold_machine(plan: &Plan, provenance: &mut Provenance) -> Option<PowerRequest
     let locked = if limits::may_lock_memory() {
         hold::lock_memory()
     } else {
-        Err(Refused::because("locking memory", "this user's limit is too small: it takes CAP_IPC_LOCK"))
+        Err(Refused::because("locking memory", "this user's limit is too small: it needs CAP_IPC_LOCK"))
     };
     provenance.configuration.memory_locked = locked.is_ok();
     if let Err(refused) = locked {
@@ -225,7 +225,7 @@ fn spawn_threads(
         }
         if let Some(refused) = ready.refused {
             let remedy = match scheduling {
-                Scheduling::Deadline { .. } => "it takes root, and a control group that admits it".to_owned(),
+                Scheduling::Deadline { .. } => "it needs root, and a control group that admits it".to_owned(),
                 _ => capabilities::real_time_remedy(),
             };
             let why = format!("not {scheduling} ({refused}; {remedy})");
