@@ -67,7 +67,7 @@ fn what_is_promised_can_be_had() {
         promised += 1;
         assert_eq!(code(&output), 0, "{name}: {row}\n{}", stderr(&output));
         let fallbacks = json(&output)["fallbacks"].to_string();
-        assert!(!fallbacks.contains("not split") && !fallbacks.contains("not put down"), "{name}: {fallbacks}");
+        assert!(!fallbacks.contains("not split") && !fallbacks.contains("not attributed"), "{name}: {fallbacks}");
     }
     let rest = json(&run(directory.path(), &["capabilities", "--json", "BTF"]));
     assert_eq!(rows(&rest).len(), 1, "{rest}");

@@ -493,7 +493,7 @@ fn a_user_without_privilege_gets_gaps_and_is_told_what_is_missing() {
         assert_eq!(answer["schema"], "punctual.idle/1");
         assert_eq!(answer["followed"], false);
         assert!(answer["cpus"][0]["irq"].is_null());
-        assert!(answer["fallbacks"].to_string().contains("not put down to anything"));
+        assert!(answer["fallbacks"].to_string().contains("not attributed to anything"));
         assert_eq!(answer["fallbacks"].to_string().contains("at idle priority"), policy == "fifo");
         assert!(answer["verdict"].as_str().is_some_and(|verdict| !verdict.is_empty()));
     }

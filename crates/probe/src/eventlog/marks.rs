@@ -124,10 +124,10 @@ impl Marks {
         let refused = bound.as_ref().err().map(|error| match error.kind() {
             std::io::ErrorKind::AddrInUse => {
                 format!(
-                    "marks made with punctual.h go to another log, which runs already: give both another {VARIABLE}"
+                    "marks made with punctual.h go to another log, which is already running: give each its own {VARIABLE}"
                 )
             }
-            _ => format!("marks made with punctual.h are not taken: {error}"),
+            _ => format!("marks made with punctual.h are not logged: {error}"),
         });
         (Marks::behind(bound.ok(), cpus), refused)
     }

@@ -70,7 +70,7 @@ impl LogPrograms {
             return Ok(None);
         }
         if classes.contains(&EventClass::Futex) && !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
-            return Err(Refused::because("logging futex calls", "this is known only of x86-64 and arm64"));
+            return Err(Refused::because("logging futex calls", "this is known only for x86-64 and arm64"));
         }
         let (mut object, possible, nesting_known) = load(classes)?;
         // Not where this user may not: then the cost is not known.

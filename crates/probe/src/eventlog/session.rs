@@ -90,7 +90,9 @@ impl LeftBehind {
 /// Says which events of these classes this kernel has no program for.
 fn note_what_is_not_logged(programs: &LogPrograms, classes: &[EventClass], notes: &mut Vec<String>) {
     for name in programs.left_out(classes) {
-        notes.push(format!("not logged: what `{name}` sees, for this kernel has no tracepoint for it or refuses it"));
+        notes.push(format!(
+            "not logged: what `{name}` sees, because this kernel has no tracepoint for it or refuses it"
+        ));
     }
     if !programs.nesting_known {
         notes.push(format!("not seen: {NESTING_BLIND}"));

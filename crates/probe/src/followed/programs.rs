@@ -28,7 +28,7 @@ fn load(selection: &Selection, with_places: bool) -> Result<(LoadedObject, usize
     refuse_namespaces(DOING)?;
     let cpus = libbpf_rs::num_possible_cpus().map_err(|error| Refused::because(DOING, error.to_string()))?;
     if cpus > MAX_CPUS {
-        return Err(Refused::because(DOING, format!("this machine may have {cpus} CPUs, {MAX_CPUS} at most work")));
+        return Err(Refused::because(DOING, format!("this machine may have {cpus} CPUs, and at most {MAX_CPUS} work")));
     }
     let mut configuration = Configuration {
         nesting: per_cpu::places().nesting,
@@ -101,7 +101,7 @@ impl Programs {
         programs.follow_processes(selection);
         programs.follow_names(selection);
         if !selection.by_name() && !selection.command && programs.table.alive() == 0 {
-            return Err(Refused::because(DOING, "they ended just now"));
+            return Err(Refused::because(DOING, "they have just ended"));
         }
         Ok(programs)
     }

@@ -108,7 +108,7 @@ pub(crate) fn run(
 fn nobody(selection: &Selection) -> Refused {
     let asked = selection.asked().join(", ");
     let meant: String = nearest_names(selection).iter().map(|meant| format!("; {meant}")).collect();
-    Refused::because("following threads", format!("nobody was there to follow: {asked}{meant}"))
+    Refused::because("following threads", format!("there was nobody to follow: {asked}{meant}"))
 }
 
 /// What the recorder sees is not blind.
@@ -303,8 +303,10 @@ impl Session<'_> {
         self.count(writer);
         let without_room = self.programs.table.without_room();
         if without_room > 0 {
-            let note =
-                format!("not followed: {}, for there is room for 4,096 at a time", counted(without_room, "thread"));
+            let note = format!(
+                "not followed: {}, because there is only room for 4,096 at a time",
+                counted(without_room, "thread")
+            );
             writer.provenance_mut().fallbacks.push(note);
         }
     }

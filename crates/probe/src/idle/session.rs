@@ -121,11 +121,11 @@ impl IdleSession {
             let loops: Option<Vec<(u32, u32)>> =
                 session.measured.iter().map(|loop_| Some((loop_.cpu, loop_.number?))).collect();
             // A loop that is not known would be taken for what keeps itself from running.
-            let known = || Refused::because("following the loops", "the kernel does not tell their numbers");
+            let known = || Refused::because("following the loops", "the kernel does not give their numbers");
             let started = loops.ok_or_else(known).and_then(|loops| Tracer::start(&loops));
             match started {
                 Ok(tracer) => session.tracer = Some(tracer),
-                Err(refused) => session.note(format!("gaps are found but not put down to anything ({refused})")),
+                Err(refused) => session.note(format!("gaps are found but not attributed to anything ({refused})")),
             }
         }
         session.provenance.configuration.bpf = session.tracer.is_some();

@@ -20,7 +20,7 @@ fn value(stated: &str) -> u64 {
     let number = |text: &str| {
         let digits = text.trim().trim_end_matches(['U', 'L']);
         let parsed = digits.strip_prefix("0x").map_or_else(|| digits.parse(), |hex| u64::from_str_radix(hex, 16));
-        parsed.unwrap_or_else(|_| panic!("`{stated}` is no number"))
+        parsed.unwrap_or_else(|_| panic!("`{stated}` is not a number"))
     };
     let inner = stated.trim().trim_start_matches('(').trim_end_matches(')');
     inner.split_once("<<").map_or_else(|| number(inner), |(one, by)| number(one) << number(by))

@@ -35,7 +35,7 @@ pub(crate) fn run(
     let first = source.first()?;
     let online = cpus::online();
     if !is_believable(&first, 0, clock::monotonic_ns(), &online) {
-        return Err(refused(path, "what it gives are no stamps of this clock".to_owned()).into());
+        return Err(refused(path, "what it gives are not stamps of this clock".to_owned()).into());
     }
     let mut provenance = provenance(plan, &first);
     let recorder = recorder::start(plan, &mut provenance);

@@ -104,7 +104,7 @@ impl Source {
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        Err(refused(&self.path, format!("no stamps came in {} s: does the driver run?", PATIENCE.as_secs())))
+        Err(refused(&self.path, format!("no stamps came in {} s: is the driver running?", PATIENCE.as_secs())))
     }
 }
 

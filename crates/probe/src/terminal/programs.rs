@@ -311,7 +311,7 @@ impl TerminalWatch {
             return Err(Refused::because(doing, reason));
         }
         if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
-            return Err(Refused::because(doing, "system calls are known only of x86-64 and arm64"));
+            return Err(Refused::because(doing, "system calls are known only for x86-64 and arm64"));
         }
         let mut object = load(terminal.as_raw_fd(), server)?;
         let memory = object.shared_array("moment_rings")?;
