@@ -37,7 +37,7 @@ impl LimitSpec {
         let stages = || Stage::ALL.into_iter().filter(|stage| stage.is_of_a_wakeup());
         let stage = stages().find(|stage| stage.name() == name.trim()).ok_or_else(|| {
             let names: Vec<&str> = stages().map(Stage::name).collect();
-            format!("`{text}` is no limit: there is no stage `{}`; give one of {}", name.trim(), names.join(", "))
+            format!("`{text}` is not a limit: there is no stage `{}`; give one of {}", name.trim(), names.join(", "))
         })?;
         Ok(LimitSpec { stage, ..LimitSpec::parse(limit)? })
     }

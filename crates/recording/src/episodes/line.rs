@@ -89,7 +89,7 @@ mod as_numbers {
             let mut events = Vec::new();
             while let Some(line) = list.next_element::<EventLine>()? {
                 let (after, cpu, kind, tid, priority, context, steal_ns, value, extra, name) = line;
-                let no_kind = || A::Error::custom(format!("{kind} is no kind of event"));
+                let no_kind = || A::Error::custom(format!("{kind} is not a kind of event"));
                 let kind = EventKind::from_code(kind).ok_or_else(no_kind)?;
                 let at_ns = after as u64;
                 events.push(Event { at_ns, cpu, kind, tid, priority, context, steal_ns, value, extra, name });
@@ -154,7 +154,8 @@ impl<'de> Deserialize<'de> for Episode {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Episode, D::Error> {
         let mut line = Line::deserialize(deserializer)?;
         let at = |after: i64| {
-            let out_of_range = || serde::de::Error::custom(format!("{after} ns from the expected time is no time"));
+            let out_of_range =
+                || serde::de::Error::custom(format!("{after} ns from the expected time is not a valid time"));
             line.expected_ns.checked_add_signed(after).ok_or_else(out_of_range)
         };
         let mut events = std::mem::take(&mut line.events);

@@ -125,7 +125,7 @@ impl Directory {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&self.opened.descriptor, name, flags, Mode::empty())?;
         if FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode) != FileType::RegularFile {
-            return Err(std::io::Error::other("it is no file"));
+            return Err(std::io::Error::other("it is not a file"));
         }
         Ok(file.into())
     }

@@ -79,7 +79,10 @@ pub fn read_trusted(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let about = rustix::fs::fstat(&file)?;
     let refused = |words: String| Err(Error::new(ErrorKind::PermissionDenied, words));
     if about.st_uid != 0 && !Caller::current().owns(&about) {
-        return refused(format!("it belongs to user {}: only files of root's and of your own are run", about.st_uid));
+        return refused(format!(
+            "it belongs to user {}: only files that belong to root or to you are run",
+            about.st_uid
+        ));
     }
     if Mode::from_raw_mode(about.st_mode).intersects(Mode::WGRP | Mode::WOTH) {
         return refused("others may write it: chmod go-w".to_owned());

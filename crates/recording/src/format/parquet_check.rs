@@ -91,7 +91,7 @@ impl Thrift<'_> {
             }
             number = if head >> 4 == 0 { self.signed()? } else { number + i64::from(head >> 4) };
             if !(0..=1_000).contains(&number) {
-                return Err("holds a field that there is not".to_owned());
+                return Err("holds a field that does not exist".to_owned());
             }
             if !take(self, number, kind)? {
                 self.skip(kind, depth, false)?;
@@ -118,7 +118,7 @@ impl Thrift<'_> {
             }
             MAP => Err("holds a map, which no table has".to_owned()),
             STRUCT => self.fields(depth + 1, |_, _, _| Ok(false)),
-            _ => Err("holds a field of no known type".to_owned()),
+            _ => Err("holds a field of an unknown type".to_owned()),
         }
     }
 }
