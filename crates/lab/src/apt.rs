@@ -12,10 +12,10 @@ use std::process::{Command, Stdio};
 #[derive(Debug, thiserror::Error)]
 pub enum AptError {
     /// A program is missing.
-    #[error("{0} is not installed: kernels are taken from Debian's packages with it")]
+    #[error("{0} is not installed: it fetches kernels from Debian's packages")]
     Missing(&'static str),
     /// This is no Debian.
-    #[error("this system's packages do not come from a mirror of Debian: {MIRROR_VARIABLE} names one")]
+    #[error("this system's packages do not come from a mirror of Debian: name one in {MIRROR_VARIABLE}")]
     NoMirror,
     /// The lists or a package could not be taken.
     #[error("{what}: {message}")]
@@ -167,7 +167,7 @@ impl Apt {
         self.run("apt-get", &["download", "-qq", &wanted], into, &what)?;
         let mut entries = std::fs::read_dir(into).map_err(file(into))?.flatten().map(|entry| entry.path());
         let deb = entries.find(|path| path.extension().is_some_and(|extension| extension == "deb"));
-        deb.ok_or(AptError::Failed { what, message: "no file came".to_owned() })
+        deb.ok_or(AptError::Failed { what, message: "no file arrived".to_owned() })
     }
 
     fn run(&self, program: &'static str, words: &[&str], within: &Path, what: &str) -> Result<String, AptError> {

@@ -44,13 +44,13 @@ pub enum CacheError {
     #[error("{}: belongs to another user, or others may write into it: name one of your own in {DIRECTORY_VARIABLE}", .0.display())]
     Foreign(PathBuf),
     /// The path of the directory is nothing for make.
-    #[error("{}: make takes no path with spaces or special characters: name another directory in {DIRECTORY_VARIABLE}", .0.display())]
+    #[error("{}: make cannot use a path with spaces or special characters: name another directory in {DIRECTORY_VARIABLE}", .0.display())]
     Awkward(PathBuf),
     /// A package does not come apart.
     #[error("{0}: the package does not unpack (is dpkg-deb installed, and is there room?)")]
     NotUnpacked(String),
     /// There is not all that a module is built with.
-    #[error("{0}: its headers are not whole: take them anew")]
+    #[error("{0}: its headers are incomplete: fetch them again")]
     NoHeaders(String),
     /// A package holds no kernel.
     #[error("{0}: no kernel image in the package (is dpkg-deb installed?)")]

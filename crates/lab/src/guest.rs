@@ -37,7 +37,7 @@ pub enum GuestError {
         source: std::io::Error,
     },
     /// It did not end in time.
-    #[error("the guest had not ended after {} s of a processor; its console ended with:\n{console}", limit.as_secs())]
+    #[error("the guest had not ended after {} s of processor time; its console ended with:\n{console}", limit.as_secs())]
     TimedOut {
         /// What it had.
         limit: Duration,
@@ -45,7 +45,7 @@ pub enum GuestError {
         console: String,
     },
     /// It hangs.
-    #[error("the guest stood still for {} s; its console ended with:\n{console}", MAX_STILL.as_secs())]
+    #[error("the guest made no progress for {} s; its console ended with:\n{console}", MAX_STILL.as_secs())]
     StoodStill {
         /// The last lines of its console.
         console: String,

@@ -23,7 +23,7 @@ pub enum ImageError {
     #[error("{}: neither an ELF file (vmlinux) nor a bzImage (vmlinuz) of x86", .0.display())]
     Foreign(PathBuf),
     /// The kernel in it is packed in a way that is not known here.
-    #[error("{}: packed in a way that is not known here; known are gzip, xz, zstd and lz4", .0.display())]
+    #[error("{}: packed in a way that punctual does not know; it knows gzip, xz, zstd and lz4", .0.display())]
     Packing(PathBuf),
     /// The program that unpacks it failed.
     #[error("{}: {program} could not unpack it (is {program} installed?)", path.display())]

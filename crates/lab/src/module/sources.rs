@@ -49,7 +49,7 @@ impl Sources {
         let has = |name: &str| sources.files.iter().any(|(path, _)| path == Path::new(name));
         if !has("Kbuild") && !has("Makefile") {
             let rule = sources.rule().ok_or_else(|| {
-                let why = "has neither a Kbuild nor a Makefile, and not one .c file, which would be the module";
+                let why = "has neither a Kbuild nor a Makefile, nor exactly one .c file that would be the module";
                 ModuleError::Sources { path: directory.to_owned(), why: why.to_owned() }
             })?;
             sources.files.push(("Kbuild".into(), rule.into_bytes()));

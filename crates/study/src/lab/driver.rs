@@ -34,7 +34,7 @@ impl Driver {
         if name.is_empty() || name.chars().any(char::is_control) || !parameters.iter().all(is_parameter) {
             let shown: String = text.chars().filter(|character| !character.is_control()).collect();
             return Err(format!(
-                "`{shown}` is no module: write {SHIPPED} or a directory, and parameters with commas, such as \
+                "`{shown}` is not a module: write {SHIPPED} or a directory, and parameters with commas, such as \
                  {SHIPPED},period_us=500"
             ));
         }

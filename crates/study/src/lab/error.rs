@@ -31,7 +31,7 @@ pub enum LabError {
     #[error("{0} is not installed")]
     Missing(&'static str),
     /// A cell stands there that is none of this lab's.
-    #[error("{}: stands there from another program, kernel or command: choose another directory with -o", .0.display())]
+    #[error("{}: holds results of another program, kernel or command: choose another directory with -o", .0.display())]
     Other(PathBuf),
     /// A file could not be written or read.
     #[error(transparent)]

@@ -26,7 +26,7 @@ impl System {
         if kernel.is_empty() || kernel.chars().any(char::is_control) || !parameters.iter().all(is_word) {
             let shown: String = text.chars().filter(|character| !character.is_control()).collect();
             return Err(format!(
-                "`{shown}` is no kernel: write a name, or a name and parameters with commas, such as 6.12,preempt=full"
+                "`{shown}` is not a kernel: write a name, or a name and parameters with commas, such as 6.12,preempt=full"
             ));
         }
         Ok(System { kernel, parameters })

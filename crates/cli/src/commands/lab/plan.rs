@@ -69,7 +69,7 @@ pub(super) fn prepare(
     let is_beside = |built: &&Built| built.stamps.is_none() && scenario.measures_own_threads;
     let note = modules.first().filter(is_beside).map(|built| {
         format!(
-            "module {} gives no stamps (punctual_module.h): what was measured are threads of punctual's own, beside it",
+            "module {} gives no stamps (punctual_module.h): punctual measured its own threads, beside it",
             built.name
         )
     });
@@ -85,11 +85,11 @@ fn kernel(system: &System) -> anyhow::Result<Kernel> {
     let table = table::kernels();
     let named = super::kernels::named(&table, &system.kernel)?;
     if cache.held(named).is_none() {
-        output::note(&format!("taking kernel {} from the distribution's packages", named.name));
+        output::note(&format!("fetching kernel {} from the distribution's packages", named.name));
     }
     let held = cache.fetch(&[named], false).remove(0).map_err(refused)?;
     if let Some(recorded) = &held.replaces {
-        output::note(&format!("{}: {} takes the place of {recorded}", named.name, held.package.version));
+        output::note(&format!("{}: {} replaces {recorded}", named.name, held.package.version));
     }
     Ok(Kernel { package: Some(version_of(&held)), elf: held.elf.clone(), held: Some((named.clone(), held)) })
 }

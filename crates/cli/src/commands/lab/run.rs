@@ -48,9 +48,9 @@ fn told_apart(systems: &[System]) -> Result<(), Usage> {
         if let Some(other) = systems[..index].iter().find(|other| other.file_name() == system.file_name()) {
             let (one, other) = (system.name(), other.name());
             return Err(Usage(if one == other {
-                format!("--kernel {one} stands there twice")
+                format!("--kernel {one} is given twice")
             } else {
-                format!("--kernel {other} and --kernel {one} would share a directory: give one another name")
+                format!("--kernel {other} and --kernel {one} would share a directory: give one a different name")
             }));
         }
     }
@@ -90,7 +90,7 @@ fn report<'a>(
         system.documents = side.iter().flat_map(|side| &side.runs).map(|run| run.document.clone()).collect();
     }
     if arguments.shard.is_some() {
-        notes.push("a part of the guests: without --shard the same command gathers all parts".to_owned());
+        notes.push("this is part of the guests: the same command without --shard gathers all parts".to_owned());
     }
     let comparisons = comparisons(&sides, &mut notes);
     Ok(LabReport {
