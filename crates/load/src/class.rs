@@ -29,7 +29,7 @@ pub enum Class {
 
 /// A name that is no class of load.
 #[derive(Debug, thiserror::Error)]
-#[error("`{}` is not a load: it is one of {}", .0, Class::ALL.map(Class::name).join(", "))]
+#[error("`{}` is not a load: give one of {}", .0, Class::ALL.map(Class::name).join(", "))]
 pub struct UnknownClass(String);
 
 impl FromStr for Class {

@@ -137,7 +137,7 @@ impl LoadFile {
         })?;
         let wrong = |what: String| FileError(format!("{file}: {what}"));
         if name.is_empty() || name.contains(|c: char| is_control(c) || "+,".contains(c)) {
-            return Err(wrong(format!("`{name}` cannot name a load: it must hold no `+` and no `,`")));
+            return Err(wrong(format!("`{name}` cannot name a load: it must not contain `+` or `,`")));
         }
         let compression_thousandths = written.compression.map(thousandths).transpose().map_err(wrong)?;
         let warm_up = written.warm_up.map_or(WARM_UP, |span| span.0);
@@ -147,7 +147,7 @@ impl LoadFile {
         for path in written.files.keys() {
             let harmless = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
             if path.is_empty() || !harmless {
-                return Err(wrong(format!("files: `{path}` does not lie within the load's own directory")));
+                return Err(wrong(format!("files: `{path}` is not within the load's own directory")));
             }
         }
         if written.command.is_empty() {
@@ -208,7 +208,7 @@ fn checked(command: WrittenCommand) -> Result<FileCommand, String> {
         return Err(format!("command `{name}`: its name and what it runs must not be empty"));
     }
     if pace.is_some() && !repeat {
-        return Err(format!("command `{name}`: only what is repeated has a pace"));
+        return Err(format!("command `{name}`: only a repeated command has a pace"));
     }
     if pace.as_ref().is_some_and(|pace| pace.0 < Duration::from_millis(1)) {
         return Err(format!("command `{name}`: the pace must be at least 1ms"));

@@ -32,13 +32,13 @@ impl LineScore {
         let regex = Regex::new(pattern).map_err(|error| {
             let text = error.to_string();
             let what = text.lines().last().unwrap_or_default().trim().trim_start_matches("error: ").to_owned();
-            format!("`{}` is no regular expression: {what}", pattern.replace('\n', " "))
+            format!("`{}` is not a regular expression: {what}", pattern.replace('\n', " "))
         })?;
         let has = |wanted| regex.capture_names().flatten().any(|name| name == wanted);
         if let Some(other) =
             regex.capture_names().flatten().find(|name| !["count", "rate", "seconds", "name"].contains(name))
         {
-            return Err(format!("`{other}` is no group of a score: they are count, rate, seconds and name"));
+            return Err(format!("`{other}` is not a group of a score: the groups are count, rate, seconds and name"));
         }
         if has("count") == has("rate") || has("rate") && has("seconds") {
             return Err("match needs a group (?<count>...) or (?<rate>...)".to_owned());

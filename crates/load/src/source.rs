@@ -21,7 +21,7 @@ pub enum Source {
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// No class and no file has this name.
-    #[error("`{0}` is not a load: it is one of {names}, or a file (NAME.toml, or a job file of stress-ng)", names = names().join(", "))]
+    #[error("`{0}` is not a load: give one of {names}, or a file (NAME.toml, or a job file of stress-ng)", names = names().join(", "))]
     Unknown(String),
     /// A file that is neither.
     #[error(

@@ -70,7 +70,9 @@ fn install(source: &Source, yes: bool, output: Output) -> anyhow::Result<u8> {
     say(&format!("The load {name} lacks {}. This would install it:\n  {command}", missing.join(", ")));
     if !yes {
         if !std::io::stdin().is_terminal() {
-            let usage = format!("nobody can be asked whether to run `{command}`: add --yes, or run it yourself");
+            let usage = format!(
+                "there is no terminal on which to ask whether to run `{command}`: add --yes, or run it yourself"
+            );
             return Err(Usage(usage).into());
         }
         if !asked("Run it? [y/N] ") {
