@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// Reservations and earlier constraints leave less.
-    #[error("until its deadline {free_ns} ns are free")]
+    #[error("only {free_ns} ns are free until its deadline")]
     TooLittle {
         /// What is left, ns.
         free_ns: u64,
     },
     /// The deadline is too far away, or has passed.
-    #[error("a deadline lies between now and {} ms from now", MAX_AHEAD)]
+    #[error("a deadline must lie between now and {} ms from now", MAX_AHEAD)]
     Deadline,
 }
 

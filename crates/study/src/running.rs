@@ -193,8 +193,8 @@ impl<'a> Running<'a> {
                 trouble.push(format!("`{name}` failed {failures} of {}: it {failure}", counted(*iterations, "time")));
             } else if command.scored && !scores.iter().any(|score| score.name.starts_with(&command.name)) {
                 let why = match &command.lines {
-                    Some(_) => "it said too little of what it did in the time measured: measure longer",
-                    None => "it was not finished once in the time measured: measure longer",
+                    Some(_) => "it said too little about what it did in the measured time: measure longer",
+                    None => "it did not finish once in the measured time: measure longer",
                 };
                 notes.push(format!("`{name}` has no score: {why}"));
             }

@@ -293,7 +293,7 @@ impl Tried for Program<'_> {
     /// Puts the thread back; what could not be is said.
     fn put_back(&mut self) -> Vec<String> {
         let refused = |(before, what): (Before, PutBack)| match what {
-            PutBack::Refused(refused) => Some(format!("thread {} was not put back: {refused}", before.tid)),
+            PutBack::Refused(refused) => Some(format!("thread {} was not restored: {refused}", before.tid)),
             PutBack::Done | PutBack::Gone => None,
         };
         self.keeper.put_back().into_iter().filter_map(refused).collect()

@@ -69,7 +69,9 @@ pub(super) fn choose(
         StudyEnd::Finished => {}
         StudyEnd::Interrupted => return failed("interrupted before a periodic thread was found".to_owned()),
         StudyEnd::ProgramEnded => {
-            return failed("the program ended while its threads were looked at: one that runs on is needed".to_owned());
+            return failed(
+                "the program ended while punctual looked at its threads: give one that keeps running".to_owned(),
+            );
         }
     }
     let mut why_not = Vec::new();

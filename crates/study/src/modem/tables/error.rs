@@ -16,7 +16,7 @@ pub enum TablesError {
     #[error("{} holds a study of another file, seed or version: choose another directory with -o", .0.display())]
     Other(PathBuf),
     /// The directory holds something else.
-    #[error("{} holds something else than a study: choose another directory with -o", .0.display())]
+    #[error("{} holds something other than a study: choose another directory with -o", .0.display())]
     Occupied(PathBuf),
     /// An attempt could not be stored. What was stored before is there.
     #[error("cannot write {}: {}", path.display(), plain(error))]

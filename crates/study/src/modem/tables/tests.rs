@@ -64,9 +64,9 @@ fn a_directory_of_something_else_is_refused_before_anything_is_computed() {
         assert!(refused(&other).ends_with("another file, seed or version: choose another directory with -o"));
     }
     std::fs::write(path.join("study.json"), "{").unwrap();
-    assert!(refused(&first).contains("something else than a study"));
+    assert!(refused(&first).contains("something other than a study"));
     std::fs::remove_file(path.join("study.json")).unwrap();
-    assert!(refused(&first).contains("something else than a study"), "directories of rows stand there");
+    assert!(refused(&first).contains("something other than a study"), "directories of rows stand there");
 }
 
 #[test]
