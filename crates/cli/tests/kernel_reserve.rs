@@ -250,7 +250,7 @@ fn what_cannot_be_is_one_line() {
         (vec!["reserve", "v91"], 129, "v90"),
         (vec!["reserve", "v90", "--", "true"], 129, "cannot be used with"),
         (vec!["reserve", "v90", "--context", "irq"], 129, "write thread:other or thread:80"),
-        (vec!["reserve", "--apply", "--rounds", "0", "--", "true"], 129, "--apply takes a proof"),
+        (vec!["reserve", "--apply", "--rounds", "0", "--", "true"], 129, "--apply needs a proof"),
         (vec!["reserve", "--pid", "4194303"], 1, "there is no such process"),
         (vec!["reserve", "--html", "no/such.html", "--", "true"], 1, "there is no directory"),
         (vec!["reserve", "-q", "--", "./no-such-program"], 1, "No such file or directory"),

@@ -49,7 +49,7 @@ fn files_that_cannot_be_sent_are_one_clear_line() {
     for (name, said) in [
         ("none", "error: cannot read none: No such file or directory\n"),
         ("empty", "error: empty is empty: give a file with something in it\n"),
-        ("large", "error: large is larger than 10 MB, the most that is sent\n"),
+        ("large", "error: large is larger than 10 MB, the most that can be sent\n"),
         (".", "error: cannot read .: is a directory\n"),
         ("pipe", "error: cannot read pipe: it is a pipe, a socket or a device, not a file\n"),
     ] {

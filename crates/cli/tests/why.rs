@@ -242,10 +242,10 @@ fn nothing_is_written_into_the_recording() {
     let document = std::fs::read(path.join("recording.json")).unwrap();
     for command in ["why", "report"] {
         let output = run(directory.path(), &[command, "a.punctual", "--html", "a.punctual/recording.json"]);
-        assert_one_line(&output, "it lies inside the recording");
+        assert_one_line(&output, "it is inside the recording");
     }
     let output = run(directory.path(), &["why", "a.punctual", "--perfetto", "a.punctual/events/new"]);
-    assert_one_line(&output, "it lies inside the recording");
+    assert_one_line(&output, "it is inside the recording");
     assert_eq!(std::fs::read(path.join("recording.json")).unwrap(), document);
 }
 

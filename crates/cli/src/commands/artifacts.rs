@@ -23,10 +23,7 @@ pub(crate) fn check(file: Option<&PathBuf>) -> anyhow::Result<()> {
     ensure!(!path.is_dir(), "cannot write {}: it is a directory", path.display());
     if let Some(recording) = recording_around(path) {
         let recording = recording.display();
-        anyhow::bail!(
-            "cannot write {}: it lies inside the recording {recording}: choose another place",
-            path.display()
-        );
+        anyhow::bail!("cannot write {}: it is inside the recording {recording}: choose another place", path.display());
     }
     let directory = directory_of(path);
     ensure!(directory.is_dir(), "cannot write {}: there is no directory {}", path.display(), directory.display());

@@ -186,7 +186,7 @@ fn work(profile: &Profile, catalogue: &Catalogue, how: &HowArguments) -> Result<
             let with: Vec<&str> = with.map(|profile| profile.id.as_str()).collect();
             let id = &profile.id;
             return Err(Usage(format!(
-                "the device `{id}` has no signal to decode; those that have: {}",
+                "the device `{id}` has no signal to decode; these have one: {}",
                 with.join(", ")
             )));
         }
@@ -289,7 +289,7 @@ fn verify(arguments: &DeviceVerifyArguments, output: Output) -> anyhow::Result<u
         return Err(Usage("a forecast is made for a steady rate: leave out --phases".to_owned()).into());
     }
     if !run_plan.competitors.is_empty() {
-        return Err(Usage("a forecast knows no --competitor: use --load, which runs in both parts".to_owned()).into());
+        return Err(Usage("a forecast takes no --competitor: use --load, which runs in both parts".to_owned()).into());
     }
     let directory = arguments.how.output.clone().unwrap_or_else(|| super::fresh_name("verify-", ""));
     let plan = VerifyPlan {

@@ -170,7 +170,7 @@ fn summarize(
         let (logged, stand) = (log.rows(), count_log_rows(path)?);
         let whole = logged == stand && stand == summary.rows();
         let (logged, were) = (counted(logged, "event"), agreeing(logged, "was", "were"));
-        anyhow::ensure!(whole, "{}: {logged} {were} logged, but {stand} stand in the table", path.display());
+        anyhow::ensure!(whole, "{}: {logged} {were} logged, but the table holds {stand}", path.display());
     }
     Ok(summary)
 }

@@ -109,7 +109,7 @@ pub(crate) fn bound_reader(command: &Command, output: Output) {
     let files: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
     let max = MAX_READER_BYTES / 1_000_000;
     let message = format!(
-        "{}: reading this needs more than {max} MB of memory, the most that is used: it is damaged, or holds more than a \
+        "{}: reading this needs more than {max} MB of memory, the most that punctual uses: it is damaged, or holds more than a \
          measurement writes",
         files.join(", ")
     );

@@ -57,7 +57,7 @@ fn experiment(options: &ModemOptions) -> Experiment {
 fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
     let bytes = input::read_file(path, MAX_FILE).map_err(|error| {
         if error.kind() == ErrorKind::FileTooLarge {
-            return anyhow!("{} is larger than 10 MB, the most that is sent", path.display());
+            return anyhow!("{} is larger than 10 MB, the most that can be sent", path.display());
         }
         let text = error.to_string();
         anyhow!("cannot read {}: {}", path.display(), text.split(" (os error").next().unwrap_or(&text))
@@ -128,7 +128,7 @@ fn live_plan(
     }
     let cpus = allowed_cpus();
     let cpu = match arguments.cpu {
-        Some(cpu) if !cpus.contains(&cpu) => bail!(Usage(format!("CPU {cpu} is none that this program may use"))),
+        Some(cpu) if !cpus.contains(&cpu) => bail!(Usage(format!("CPU {cpu} is not one that this program may use"))),
         Some(cpu) => cpu,
         None => cpus.first().copied().context("there is no CPU to run on")?,
     };
@@ -138,7 +138,7 @@ fn live_plan(
 fn stalls(arguments: &ModemStallsArguments, output: Output) -> anyhow::Result<u8> {
     let experiment = Experiment { attempts: arguments.calls, ..experiment(&arguments.options) };
     let calls = arguments.calls.checked_mul(2 * (arguments.lengths.len() as u32 + 1));
-    calls.context("these are too many calls")?;
+    calls.context("too many calls")?;
     let mut steps = Steps::new(arguments.options.quiet);
     let rows = stall_table(&experiment, &arguments.lengths, arguments.calls, &mut |step| {
         steps.show(&step, 0.0, &format!("call {} of {}", step.done + 1, step.of))

@@ -85,7 +85,7 @@ fn plan(arguments: &RecordArguments) -> Result<Plan, Usage> {
     if let Some(why) = plan.why.filter(|why| plan.follow.is_none() && why.stage.holds_work()) {
         let stage = why.stage.name();
         return Err(Usage(format!(
-            "--why-stage {stage} goes with --pid, --tid, --comm or --follow: threads of punctual's own do no work"
+            "--why-stage {stage} goes with --pid, --tid, --comm or --follow: punctual's own threads do no work"
         )));
     }
     let of_work = |stage: Stage| matches!(stage, Stage::Work | Stage::Response);
@@ -93,7 +93,7 @@ fn plan(arguments: &RecordArguments) -> Result<Plan, Usage> {
     if let Some(stage) = stages.find(|stage| plan.follow.is_none() && of_work(*stage)) {
         let stage = stage.name();
         return Err(Usage(format!(
-            "--limit {stage}: goes with --pid, --tid, --comm or --follow: threads of punctual's own do no work"
+            "--limit {stage}: goes with --pid, --tid, --comm or --follow: punctual's own threads do no work"
         )));
     }
     plan.followed_period_ns = arguments.follow.period;
@@ -119,7 +119,7 @@ pub(super) fn plan_of_chain(threads: &ThreadArguments, policy: PolicyName, via: 
         ViaName::Softirq => Via::Softirq,
     };
     if plan.via == Via::Softirq && !plan.bpf {
-        return Err(Usage("--via softirq is made of BPF programs: it does not go with --no-bpf".to_owned()));
+        return Err(Usage("--via softirq uses BPF programs: it does not work with --no-bpf".to_owned()));
     }
     Ok(plan)
 }

@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
     let is_followed = measured.measurement.parts.iter().any(|(_, document)| document.followed.is_some());
     if arguments.period.is_some() && !is_followed {
         return Err(Usage(
-            "--period goes with recordings of other programs' threads: punctual's own have theirs".to_owned(),
+            "--period is for recordings of other programs' threads: punctual's own have a period already".to_owned(),
         )
         .into());
     }
@@ -91,7 +91,7 @@ fn refuse_trace(arguments: &ReportArguments, kind: RecordingKind, path: &Path) -
         return Ok(());
     }
     Err(Usage(format!(
-        "{} holds {}: --perfetto is of inputs to a program; `punctual why` and `punctual log show` write traces of others",
+        "{} holds {}: --perfetto is for inputs to a program; `punctual why` and `punctual log show` write traces of other recordings",
         path.display(),
         kind.holds()
     )))
@@ -264,7 +264,7 @@ fn report_other(
     let is_exported = arguments.export.0.is_some();
     let refused = match kind {
         RecordingKind::Gaps | RecordingKind::Log | RecordingKind::Interaction if arguments.period.is_some() => {
-            Some("--period is of recordings of threads that were followed")
+            Some("--period is for recordings of followed threads")
         }
         RecordingKind::Gaps | RecordingKind::Log | RecordingKind::Interaction if !alone => Some("report it by itself"),
         RecordingKind::Gaps if is_exported || arguments.limit.is_some() => {
@@ -277,7 +277,7 @@ fn report_other(
                 .flat_map(|limits| &limits.of_wakeups)
                 .any(|limit| limit.stage() != Stage::Total) =>
         {
-            Some("--limit takes no stage there: p99=100ms is of the inputs")
+            Some("--limit takes no stage there: p99=100ms applies to the inputs")
         }
         RecordingKind::Interaction if is_exported => Some("--json has all its inputs"),
         RecordingKind::Log if is_exported => Some("punctual log show --csv prints its events"),

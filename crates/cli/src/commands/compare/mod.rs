@@ -56,13 +56,12 @@ struct Taken {
 impl Taken {
     /// What is said of how it ended: before what is said of the sides, and after it.
     fn notes(&self) -> (Option<String>, Option<String>) {
-        let before = self
-            .trouble
-            .as_ref()
-            .map(|error| format!("{error}: what was measured until then is compared, and not all that was asked for"));
+        let before = self.trouble.as_ref().map(|error| {
+            format!("{error}: only what was measured until then is compared, not everything you asked for")
+        });
         let after = self.clear.map(|(after, repeats)| {
             format!(
-                "ended after {after} of {}: the intervals held together with {} % and showed a difference",
+                "stopped after {after} of {}: the intervals, which all hold at once with {} % probability, showed a difference",
                 counted(repeats as u64, "repeat"),
                 100.0 * punctual_comparison::INTERIM_CONFIDENCE
             )
@@ -270,7 +269,7 @@ fn measure(arguments: &MeasuringArguments, repeats: usize) -> anyhow::Result<Tak
     let Alternated { made, trouble, clear_after } = result?;
     anyhow::ensure!(
         made.iter().all(|side| !side.is_empty()),
-        "interrupted before {} were measured: what there is stands in {}",
+        "interrupted before {} were measured: the recordings so far are in {}",
         if made.len() == 2 { "both sides" } else { "all sides" },
         directory.display()
     );
@@ -280,7 +279,9 @@ fn measure(arguments: &MeasuringArguments, repeats: usize) -> anyhow::Result<Tak
 
 /// What makes each side, and runs beside it.
 fn settings(arguments: &MeasuringArguments) -> Result<Vec<Settings<'_>>, Usage> {
-    arguments.settings().map_err(|letter| Usage(format!("no --{letter}: sides are A, B, C and so on, none left out")))
+    arguments
+        .settings()
+        .map_err(|letter| Usage(format!("--{letter} is missing: sides are A, B, C and so on, with none left out")))
 }
 
 /// What is measured, before and beside the runs of each side.

@@ -61,7 +61,7 @@ pub(super) fn run(arguments: &FindArguments, output: Output) -> anyhow::Result<u
         output::print_text(&reserve::text(&report));
     }
     if let Some(mut running) = running {
-        output::note("the command runs on with its reservation; Ctrl-C ends it");
+        output::note("the command keeps running with its reservation; Ctrl-C ends it");
         while !running.has_ended() && !interrupted.is_set() {
             std::thread::sleep(ROUND);
         }
@@ -92,7 +92,7 @@ fn subject(arguments: &FindArguments) -> anyhow::Result<Subject> {
 fn plan(arguments: &FindArguments) -> anyhow::Result<ReservePlan> {
     let subject = subject(arguments)?;
     if arguments.apply && arguments.rounds == 0 {
-        return Err(Usage("--apply takes a proof: leave out --rounds 0".to_owned()).into());
+        return Err(Usage("--apply needs a proof: leave out --rounds 0".to_owned()).into());
     }
     let mut load = Load::of_sources(&arguments.load, None, &punctual_study::local_machine())?;
     arguments.load_command.iter().for_each(|command| load.add_shell_command(command));
@@ -172,7 +172,7 @@ fn report<'a>(
 fn next(arguments: &FindArguments, plan: &ReservePlan, study: &Reserved) -> Option<String> {
     let Reservation { budget_ns, period_ns } = study.recommended.filter(|_| study.is_proven())?;
     if study.stays {
-        return arguments.pid.map(|_| "punctual reserve undo puts it back".to_owned());
+        return arguments.pid.map(|_| "punctual reserve undo takes it back".to_owned());
     }
     Some(match &plan.subject {
         Subject::Process(process) => {
