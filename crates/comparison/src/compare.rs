@@ -482,7 +482,7 @@ fn notes_of_side(label: &str, side: &Side) -> Vec<String> {
         ));
     }
     if summary.cut {
-        notes.push(format!("{label}: a recording was cut short: up to its last second is missing"));
+        notes.push(format!("{label}: a recording was cut short: its last second or so is missing"));
     }
     for run in &side.runs {
         let provenance = &run.document.provenance;

@@ -13,10 +13,10 @@ pub(super) const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/forei
 const WITHOUT_ATOMICS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/foreign_without_atomics.bpf.o"));
 
 const OTHER_INTERRUPTS: &str = "interrupts without a tracepoint of their own: the wakeups that they make count as made by \
-                                the thread that they interrupted, for this kernel's count of nested interrupts is not known";
+                                the thread that they interrupted, because this kernel's count of nested interrupts is not known";
 const TIMERS: &str = "when the timers of followed threads were due, so lateness counts from the wake on";
-const RACES: &str = "a thread that begins at the same instant as another one on another CPU: it may not be followed, for this \
-                     kernel lacks atomic operations that give a value back (from 5.12 on)";
+const RACES: &str = "a thread that begins at the same instant as another one on another CPU: it may not be followed, because \
+                     this kernel lacks atomic operations that return a value (from 5.12 on)";
 
 const DOING: &str = "following other programs' threads";
 

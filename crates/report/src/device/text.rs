@@ -165,17 +165,17 @@ pub(super) fn notes(run: &Run<'_>) -> Vec<String> {
     for device in &run.activations.devices {
         for (count, what) in [
             (device.records_lost, "activations measured and lost"),
-            (device.refused, "blocks not processed, to leave others their part of the CPU"),
+            (device.refused, "blocks not processed, to leave others their share of the CPU"),
             (device.elsewhere, "activations that ended on another CPU, since reservations cannot be pinned"),
             (device.cut, "blocks given up after 5 ms"),
             (
                 device.rested,
-                "blocks late or lost while punctual's threads rested, since together they left others nothing of a CPU; they count \
-                 as no underruns",
+                "blocks late or lost while punctual's threads rested, since together they left others none of a CPU; they do not count \
+                 as underruns",
             ),
             (
                 device.unobserved,
-                "interrupts that came and for which no program was called, so that their blocks waited for the next, or were lost; they count as no underruns",
+                "interrupts that came and for which no program was called, so that their blocks waited for the next, or were lost; they do not count as underruns",
             ),
         ] {
             if count > 0 {

@@ -86,7 +86,7 @@ pub fn idle_page(report: &IdleReport<'_>, drawn: &GapPictures) -> Page {
 fn warnings(report: &IdleReport<'_>) -> Vec<String> {
     let mut warnings = Vec::new();
     if report.document.ended.is_none() {
-        warnings.push("the recording was cut short: up to its last second is missing".to_owned());
+        warnings.push("the recording was cut short: its last second or so is missing".to_owned());
     }
     warnings.extend(report.document.provenance.fallbacks.iter().cloned());
     warnings.extend(what_was_lost(report.gaps));

@@ -166,12 +166,12 @@ impl LabReport<'_> {
     pub fn verdict(&self) -> String {
         let mut sentences: Vec<String> = Vec::new();
         if self.is_interrupted {
-            sentences.push("Ended before its end.".to_owned());
+            sentences.push("Ended early.".to_owned());
         }
         let all = self.guests().count();
         let failed = self.guests().filter(|(_, guest)| guest.end == GuestEnd::Failed).count();
         if failed > 0 {
-            sentences.push(format!("{failed} of {} came to no end.", counted(all, "guest")));
+            sentences.push(format!("{failed} of {} did not finish.", counted(all, "guest")));
         }
         let complained = self.guests().filter(|(_, guest)| guest.all_splats > 0).count();
         if complained > 0 {

@@ -88,7 +88,7 @@ pub struct LogReport<'a> {
     pub recording: &'a Path,
     /// Where it comes from and why it ended.
     pub document: &'a Document,
-    /// What was counted while it was written; of a log that was cut short, up to its last second is missing.
+    /// What was counted while it was written; of a log that was cut short, its last second or so is missing.
     pub log: &'a LogDocument,
     /// What its rows say.
     pub summary: &'a LogSummary,
@@ -175,28 +175,30 @@ impl LogReport<'_> {
         let mut notes: Vec<String> = provenance.fallbacks.iter().chain(&provenance.load.trouble).cloned().collect();
         for drops in self.log.drops.iter().filter(|drops| drops.dropped > 0) {
             notes.push(format!(
-                "dropped on CPU {}: {}, for they came faster than they could be read",
+                "dropped on CPU {}: {}, because they came faster than they could be read",
                 drops.cpu,
                 grouped(drops.dropped)
             ));
         }
         if self.log.skipped > 0 {
             notes.push(format!(
-                "dropped: {}, for the program that would have noted them was running already",
+                "dropped: {}, because the program that would have noted them was already running",
                 grouped(self.log.skipped)
             ));
         }
         let marks = &self.log.marks;
         if marks.dropped > 0 {
-            notes.push(format!("dropped marks: {}, for there was no room for them", grouped(marks.dropped)));
+            notes.push(format!("dropped marks: {}, because there was no room for them", grouped(marks.dropped)));
         }
         if marks.refused > 0 {
-            notes
-                .push(format!("refused marks: {}, for they were not finished or not credible", grouped(marks.refused)));
+            notes.push(format!(
+                "refused marks: {}, because they were not finished or not credible",
+                grouped(marks.refused)
+            ));
         }
         if marks.unserved > 0 {
             notes.push(format!(
-                "{} a program asked for memory for marks and got none, for too many of its user's had some",
+                "{} a program asked for memory for marks and got none, because too many of its user's programs had some",
                 counted(marks.unserved, "time")
             ));
         }
@@ -338,7 +340,7 @@ mod tests {
         let report = LogReport { recording, document: &document, log: &log, summary: &summary };
         let verdict = report.verdict();
         assert!(verdict.starts_with("Logged 1 event in 1.00 us on 1 CPU; 9 more (90.00 %) were dropped"), "{verdict}");
-        assert!(verdict.ends_with("The recording was cut short: up to its last second is missing."), "{verdict}");
+        assert!(verdict.ends_with("The recording was cut short: its last second or so is missing."), "{verdict}");
         assert!(text(&report).contains("dropped on CPU 1: 9"));
         let lengthless = LogSummary { last_ns: 0, ..summary.clone() };
         let report = LogReport { summary: &lengthless, ..report };

@@ -127,7 +127,7 @@ fn over_limits(document: &Document) -> Vec<String> {
 
 pub(crate) fn end_in_words(document: &Document) -> Option<String> {
     let Some(ended) = &document.ended else {
-        return Some("The recording was cut short: up to its last second is missing.".to_owned());
+        return Some("The recording was cut short: its last second or so is missing.".to_owned());
     };
     let detail = ended.detail.as_ref().map(|detail| format!(": {detail}")).unwrap_or_default();
     match ended.reason {

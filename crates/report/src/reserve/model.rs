@@ -221,8 +221,10 @@ impl ReserveReport<'_> {
         let proof = self.proof.as_ref().map_or(0, |proof| proof.with.late_by_host + proof.before.late_by_host);
         let by_host = self.trials.iter().map(|trial| trial.counts.late_by_host).sum::<u64>() + proof;
         if by_host > 0 {
-            notes
-                .push(format!("Not counted: {}, for the host took the CPU for as long.", counted(by_host, "late job")));
+            notes.push(format!(
+                "Not counted: {}, because the host took the CPU for as long.",
+                counted(by_host, "late job")
+            ));
         }
         notes
     }
