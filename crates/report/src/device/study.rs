@@ -102,7 +102,7 @@ pub fn verdict(study: &StudyReport<'_>) -> String {
         let tried = contexts_tried(study);
         return format!(
             "The study was ended early, after {}, of which the last was cut: nothing is concluded for {} on \
-             this machine. Tried were {tried}.{pc99}",
+             this machine. It tried {tried}.{pc99}",
             counted(ran, "run"),
             study.profile.id
         );
@@ -112,7 +112,7 @@ pub fn verdict(study: &StudyReport<'_>) -> String {
         String::new()
     } else {
         let names: Vec<&str> = refused.iter().map(|(context, _)| *context).collect();
-        format!(" Not tried, for this machine refused: {}.", names.join(", "))
+        format!(" Not tried, because this machine refused: {}.", names.join(", "))
     };
     let asked = match study.asked {
         Some(asked) => format!(

@@ -60,7 +60,7 @@ pub fn after_comparisons(found: &[Shared], named: &[String], again: Option<&dyn 
     let most = found.iter().zip(named.iter().skip(1)).min_by(|(one, _), (other, _)| one.p.total_cmp(&other.p));
     if let (Some((_, side)), Some(first)) = (most, named.first()) {
         let pair = format!("punctual compare {} {}", shell_word(first), shell_word(side));
-        steps.push(NextStep::new("shows stages, devices and what else differs of the side that differs most", pair));
+        steps.push(NextStep::new("shows stages, devices and what else differs for the side that differs most", pair));
     }
     few(steps)
 }

@@ -46,7 +46,7 @@ pub fn after_device(run: &Run<'_>, known_loads: &[&str]) -> Vec<NextStep> {
     }
     if device.context.starts_with("thread:") && around.competitors.is_empty() {
         let command = format!("sudo punctual device verify {spec} --context {context}{}{}", around.cpu, around.load);
-        steps.push(NextStep::new("forecasts how often it will fail, and holds that against what comes", command));
+        steps.push(NextStep::new("forecasts how often it will fail, and compares that with what happens", command));
     }
     let study = format!("sudo punctual device study {spec}{}", around.cpu);
     steps.push(NextStep::new("shows what it does to others in each context", study));

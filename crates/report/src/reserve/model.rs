@@ -141,7 +141,7 @@ impl ReserveReport<'_> {
                 format!("Interrupted after {tried} for `{thread}`: nothing stays changed.")
             }
             (ReserveEnd::ProgramEnded, ..) => {
-                format!("`{thread}` ended after {tried}: one that runs on is needed.")
+                format!("`{thread}` ended after {tried}: give one that keeps running.")
             }
             (_, Some(refused), _) => {
                 let instead = self.sufficient_priority().map_or_else(String::new, |priority| {

@@ -72,11 +72,11 @@ impl Studied<'_> {
             match self.directory {
                 Some(directory) => {
                     let options = format!("{} -o {}", self.options, crate::layout::shell_word(directory));
-                    steps.push(NextStep::new("goes on with what is missing", command(options.trim_start())));
+                    steps.push(NextStep::new("continues with what is missing", command(options.trim_start())));
                 }
                 None => {
                     let options = format!("{} -o DIRECTORY", self.options);
-                    let purpose = "stores each attempt in DIRECTORY, to go on after an interruption";
+                    let purpose = "stores each attempt in DIRECTORY, to continue after an interruption";
                     steps.push(NextStep::new(purpose, command(options.trim_start())));
                 }
             }
