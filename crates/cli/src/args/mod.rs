@@ -69,7 +69,7 @@ pub(crate) enum Command {
     Record(RecordArguments),
     /// Show recordings, adding up those made the same way
     ///
-    /// These are recordings with the same configuration and load.
+    /// The same way means with the same configuration and load.
     #[command(
         after_help = "Examples:\n  punctual report a.punctual\n  punctual report monday.punctual tuesday.punctual --csv > both.csv\n  punctual report a.punctual --limit max=1ms && echo fine\n  punctual report a.punctual --interarrival 100us,1ms"
     )]
