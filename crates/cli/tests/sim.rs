@@ -87,6 +87,54 @@ fn a_what_if_on_a_recording_and_a_sweep_that_resumes() {
     assert_eq!(resumed["points"], whole["points"]);
 }
 
+/// Recordings that say when they were made, a minute apart, are asked about a run at a known time; what cannot be asked is refused.
+#[test]
+fn a_run_at_a_known_time_is_asked_of_recordings_that_say_when_they_were_made() {
+    let directory = tempfile::tempdir().unwrap();
+    run(directory.path(), &["sim", "run", "nt-timers-table3", "-o", "0.punctual"]);
+    let at = |path: &str| directory.path().join(path);
+    for minute in 1..9_i64 {
+        let name = format!("{minute}.punctual");
+        std::fs::create_dir(at(&name)).unwrap();
+        for file in std::fs::read_dir(at("0.punctual")).unwrap() {
+            let file = file.unwrap();
+            std::fs::copy(file.path(), at(&name).join(file.file_name())).unwrap();
+        }
+        let path = at(&name).join("recording.json");
+        let mut document: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        let clock = &mut document["provenance"]["monotonic_to_unix_ns"];
+        assert_eq!(*clock, 0, "a simulated recording does not say when it was made");
+        *clock = (1_700_000_000_000_000_000 + minute * 60_000_000_000).into();
+        std::fs::write(&path, document.to_string()).unwrap();
+    }
+    let ask = |recordings: &[u32], more: &[&'static str]| {
+        let mut words = vec!["sim", "whatif", "--device", "audio64", "-D", "5s", "--json"];
+        let names: Vec<String> = recordings.iter().map(|number| format!("{number}.punctual")).collect();
+        for name in &names {
+            words.extend(["--interference", name]);
+        }
+        words.extend(more);
+        run(directory.path(), &words)
+    };
+    for time in ["next", "2023-11-14T22:17:50Z"] {
+        let answer = json(&ask(&[1, 2, 3, 4, 5, 6, 7, 8], &["--at", time]));
+        assert!(answer["interval"]["misses_expected"].is_u64(), "{time}: {answer}");
+    }
+    assert!(json(&ask(&[1, 2, 3, 4, 5, 6, 7, 8], &[]))["interval"]["misses_expected"].is_null());
+    for (recordings, more, said) in [
+        (&[1, 2, 3, 4][..], &["--at", "next"][..], "4 recordings"),
+        (&[1, 2, 3, 4, 5, 6, 7, 0], &["--at", "next"], "0.punctual does not say when it was made"),
+        (&[1, 2, 3, 4, 5, 6, 7, 7], &["--at", "next"], "at one time"),
+        (&[1, 2, 3, 4, 5, 6, 7, 8], &["--at", "tomorrow"], "such as 2026-11-26T14:03:20Z"),
+        (&[1, 2, 3, 4, 5, 6, 7, 8], &["--at", "next", "--sweep", "buffers=2..3"], "--sweep"),
+        (&[], &["--at", "next"], "--interference"),
+    ] {
+        let output = ask(recordings, more);
+        assert_eq!(code(&output), 129, "{more:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(said) || stdout(&output).contains(said), "{said}: {}", stderr(&output));
+    }
+}
+
 #[test]
 fn wrong_questions_are_one_line_with_their_place() {
     let directory = tempfile::tempdir().unwrap();

@@ -57,4 +57,5 @@ pub const BUILTIN: &[(&str, &str)] = &[
     ("interactive.toml", include_str!("../../../experiments/interactive.toml")),
     ("two-modems.toml", include_str!("../../../experiments/two-modems.toml")),
     ("global-edf.toml", include_str!("../../../experiments/global-edf.toml")),
+    ("priority-inversion.toml", include_str!("../../../experiments/priority-inversion.toml")),
 ];

@@ -2,6 +2,7 @@
 
 use punctual_sim::Engine;
 use punctual_sim::cost::Cost;
+use punctual_sim::ledger::builtin;
 use punctual_sim::machine::{Activity, Hold, MachineSpec, Policy, ThreadSpec};
 use punctual_sim::observe::{Activation, Everything};
 use punctual_sim::time::{MILLISECOND, SECOND};
@@ -39,6 +40,17 @@ fn without_inheritance_the_highest_waits_for_the_middle() {
 #[test]
 fn with_inheritance_it_waits_for_the_holder_alone() {
     assert_eq!(inversion(true), 1 + 8 + 4);
+}
+
+/// The same by the experiment that comes with the program.
+#[test]
+fn the_experiment_of_priority_inversion_says_so_too() {
+    let outcome = builtin("priority-inversion").unwrap().unwrap().run().unwrap();
+    let held: Vec<_> = outcome.rows.iter().map(|row| (row.id.as_str(), row.holds)).collect();
+    assert_eq!(
+        held,
+        [("inversion-without", Some(true)), ("inversion-with", Some(true)), ("inversion-starved", Some(true))]
+    );
 }
 
 #[test]

@@ -38,7 +38,7 @@ pub(crate) enum SimCommand {
     Timeline(SimTimelineArguments),
     /// Ask what a device would meet, on a machine that is taken as it was recorded
     #[command(
-        after_help = "Examples:\n  punctual sim whatif --device 'audio 64@48kHz' --interference a.punctual --context thread:80\n  punctual sim whatif --device 'audio 64@48kHz' --interference a.punctual --interference b.punctual -D 1m\n  punctual sim whatif --device modem --context reservation:2ms/8ms --competitor spin:90\n  punctual sim whatif --device modem --context slots:1/4 --sweep period=4..20 --sweep runtime=1..8 -o plane.parquet"
+        after_help = "Examples:\n  punctual sim whatif --device 'audio 64@48kHz' --interference a.punctual --context thread:80\n  punctual sim whatif --device 'audio 64@48kHz' --interference a.punctual --interference b.punctual -D 1m\n  punctual sim whatif --device modem $(printf -- '--interference %s ' round-*.punctual) --at next -D 1m\n  punctual sim whatif --device modem --context reservation:2ms/8ms --competitor spin:90\n  punctual sim whatif --device modem --context slots:1/4 --sweep period=4..20 --sweep runtime=1..8 -o plane.parquet"
     )]
     Whatif(SimWhatifArguments),
 }
@@ -99,6 +99,10 @@ pub(crate) struct SimWhatifArguments {
     /// holds how the machine changes from one recording to the next
     #[arg(long, value_name = "RECORDING")]
     pub(crate) interference: Vec<PathBuf>,
+    /// When the run is to take place, of which several recordings are asked: next, right after the last of them, or a time such
+    /// as 2026-11-26T14:03:20Z. Recordings that lie near then say more, as far as the machine stays as it was
+    #[arg(long, value_name = "next|TIME", requires = "interference", conflicts_with = "sweep")]
+    pub(crate) at: Option<String>,
     /// A thread of this priority that never stops computing; may be repeated
     #[arg(long, value_name = "spin:PRIORITY")]
     pub(crate) competitor: Vec<String>,

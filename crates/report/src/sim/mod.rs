@@ -1,6 +1,7 @@
 //! What was simulated.
 
 mod answer;
+mod cases;
 mod figures;
 pub mod page;
 pub mod plane;

@@ -2,10 +2,10 @@
 
 use crate::encode::head::{Head, Part, standing};
 use crate::encode::plain_page::{escape, prose};
-use crate::layout::grouped;
+use crate::sim::cases::cases;
 use crate::sim::figures::{FIGURES, figures_of, own_figures};
 use crate::sim::plane::{Cell, legend, plane_svg};
-use crate::sim::rows::{shown, table};
+use crate::sim::rows::{STYLE, shown, table};
 use crate::sim::timeline;
 use crate::sim::{CLASSES, class_name, ledger_verdict, outcome_verdict};
 use punctual_sim::Error;
@@ -172,7 +172,7 @@ pub fn papers_html(ledger: &Ledger, ranges: &[(FittedNote, Vec<Moved>)]) -> Resu
         warnings: &[],
         blind: &[],
     };
-    Ok(standing(&head, &parts, ""))
+    Ok(standing(&head, &parts, STYLE))
 }
 
 /// What a paper draws, drawn anew, and what is left out of it.
@@ -270,6 +270,7 @@ pub fn experiment_html(experiment: &Experiment, outcome: &Outcome) -> Result<Str
         Part::new("cases", "Cases", cases(outcome)),
     ];
     parts.extend(assumptions(&outcome.assumptions));
+    parts.extend(fitted_names(&outcome.fitted));
     let head = Head {
         title: &outcome.name,
         context: "punctual sim run",
@@ -278,26 +279,24 @@ pub fn experiment_html(experiment: &Experiment, outcome: &Outcome) -> Result<Str
         warnings: &[],
         blind: &[],
     };
-    Ok(standing(&head, &parts, ""))
+    Ok(standing(&head, &parts, STYLE))
 }
 
-fn cases(outcome: &Outcome) -> String {
-    let mut body =
-        "<table class=\"short\"><caption>Cases</caption>\n<thead><tr><th scope=\"col\">case</th><th scope=\"col\" class=\"n\">runs</th>\
-         <th scope=\"col\" class=\"n\">simulated, s</th><th scope=\"col\" class=\"n\">events</th></tr></thead>\n<tbody>\n"
-            .to_owned();
-    for case in &outcome.cases {
-        let _ = writeln!(
-            body,
-            "<tr><th scope=\"row\">{}</th><td class=\"n\">{}</td><td class=\"n\">{:.1}</td><td class=\"n\">{}</td></tr>",
-            escape(if case.name.is_empty() { "as written" } else { &case.name }),
-            grouped(case.runs),
-            case.simulated as f64 / punctual_sim::time::SECOND as f64,
-            grouped(case.events)
-        );
+/// The values that were chosen because of what came out, by name; how their rows move over a range is in the ledger's page.
+fn fitted_names(notes: &[FittedNote]) -> Option<Part> {
+    if notes.is_empty() {
+        return None;
     }
-    body.push_str("</tbody></table>\n");
-    body
+    let mut out = "<div class=\"wide\" tabindex=\"0\"><table><caption>Values chosen because of what came out; <code>punctual sim papers \
+                   --html</code> shows their rows over a range</caption>\n<thead><tr><th scope=\"col\">name</th><th scope=\"col\">key</th>\
+                   <th scope=\"col\">what it is</th></tr></thead>\n<tbody>\n"
+        .to_owned();
+    for note in notes {
+        let (name, key, what) = (escape(&note.name), escape(&note.key), prose(&note.what));
+        let _ = writeln!(out, "<tr><th scope=\"row\">{name}</th><td><code>{key}</code></td><td>{what}</td></tr>");
+    }
+    out.push_str("</tbody></table></div>\n");
+    Some(Part::new("fitted", "What is fitted", out))
 }
 
 #[cfg(test)]
@@ -318,8 +317,8 @@ mod tests {
         for row in &ledger.rows {
             let id = format!("<span class=\"id\">{}</span>", row.id);
             let line = lines.iter().find(|line| line.contains(&id)).unwrap_or_else(|| panic!("{} is missing", row.id));
-            for value in [&row.published, &row.simulated] {
-                let cell = format!("<td class=\"n\">{}</td>", shown(value.as_ref(), &row.unit));
+            for (name, value) in [("published", &row.published), ("simulated", &row.simulated)] {
+                let cell = format!("<td class=\"n\" data-name=\"{name}\">{}</td>", shown(value.as_ref(), &row.unit));
                 assert!(line.contains(&cell), "{}: {cell}", row.id);
             }
         }

@@ -6,6 +6,17 @@ use crate::sim::text::outcome_word;
 use punctual_sim::experiment::{LedgerRow, Value};
 use std::fmt::Write;
 
+/// On a telephone each row of the ledger is a card of its own, for six columns have no room beside each other.
+pub(crate) const STYLE: &str = "
+@media screen and (max-width:40rem){table.ledger,.ledger caption,.ledger tbody,.ledger tr,.ledger th,.ledger td{display:block}
+.wide>table.ledger{width:100%}.ledger thead{display:none}
+.ledger tbody tr{padding:.4rem 0;border-bottom:1px solid var(--line)}
+.wide>table.ledger>tbody>tr>td,.wide>table.ledger>tbody>tr>th{max-width:none;min-width:0;border:0;padding:.05rem .4rem;text-align:left;
+white-space:normal;overflow-wrap:anywhere}
+.wide>table.ledger>tbody>tr>th[scope=row]:first-child{position:static;background:none;font-weight:600}
+.ledger td::before{content:attr(data-name) \": \";color:var(--soft)}}
+";
+
 /// A value with its unit.
 pub(super) fn shown(value: Option<&Value>, unit: &str) -> String {
     match value {
@@ -30,7 +41,7 @@ fn verdict(row: &LedgerRow) -> String {
 pub(crate) fn table<'a>(caption: &str, rows: impl Iterator<Item = &'a LedgerRow>, out: &mut String) {
     let _ = writeln!(
         out,
-        "<div class=\"wide\" tabindex=\"0\"><table><caption>{}</caption>\n<thead><tr><th scope=\"col\">point</th>\
+        "<div class=\"wide\" tabindex=\"0\"><table class=\"ledger\"><caption>{}</caption>\n<thead><tr><th scope=\"col\">point</th>\
          <th scope=\"col\" class=\"n\">published</th><th scope=\"col\" class=\"n\">simulated</th><th scope=\"col\">verdict</th>\
          <th scope=\"col\">class</th><th scope=\"col\">held to</th></tr></thead>\n<tbody>",
         escape(caption)
@@ -50,8 +61,9 @@ pub(crate) fn table<'a>(caption: &str, rows: impl Iterator<Item = &'a LedgerRow>
             .collect();
         let _ = writeln!(
             out,
-            "<tr{}><th scope=\"row\">{}<span class=\"id\">{}</span></th><td class=\"n\">{}</td><td class=\"n\">{}</td>\
-             <td>{}</td><td>{class}</td><td class=\"words\">{}</td></tr>",
+            "<tr{}><th scope=\"row\">{}<span class=\"id\">{}</span></th><td class=\"n\" data-name=\"published\">{}</td>\
+             <td class=\"n\" data-name=\"simulated\">{}</td><td data-name=\"verdict\">{}</td><td data-name=\"class\">{class}</td>\
+             <td class=\"words\" data-name=\"held to\">{}</td></tr>",
             if row.holds == Some(false) { " class=\"fails\"" } else { "" },
             escape(&row.point()),
             escape(&row.id),

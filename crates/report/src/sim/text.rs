@@ -118,13 +118,16 @@ pub fn ledger_verdict(ledger: &Ledger) -> String {
         true => format!("Interrupted: {} of {all} predictions were judged", all - ledger.open()),
     };
     let head = format!("{begin}: {holding} hold, {contradicted} are contradicted by the papers");
-    match ledger.failing() {
-        0 => format!("{head}; {} {} fitted.", counted(fitted, "row"), agreeing(fitted, "is", "are")),
-        failing => {
-            let rows = counted(fitted, "row");
-            format!("{head}, {failing} FAIL; {rows} {} fitted.", agreeing(fitted, "is", "are"))
-        }
-    }
+    let failing = match ledger.failing() {
+        0 => String::new(),
+        failing => format!(", {failing} FAIL"),
+    };
+    let unjudged = ledger.rows.len() - all - fitted;
+    format!(
+        "{head}{failing}; {} {} fitted, {unjudged} more cannot fail and are not counted.",
+        counted(fitted, "row"),
+        agreeing(fitted, "is", "are")
+    )
 }
 
 /// The ledger for people.

@@ -51,17 +51,24 @@ impl Answer {
             _ if self.interrupted => format!("{counted}. It was interrupted: how sure that is was not worked out."),
             None => format!("{counted}."),
             Some(Interval { refused: Some(why), .. }) => why.clone(),
-            Some(interval) => format!(
-                "{counted}, from {} recorded{}: {} to {} in a run as long, 95 times of 100 while the machine {}.",
-                format_span(interval.recorded),
-                if interval.recordings > 1 { format!(" in {} rounds", interval.recordings) } else { String::new() },
-                interval.low,
-                interval.high,
-                match interval.recordings {
-                    0 | 1 => "stays as it was recorded",
-                    _ => "changes no more than between the rounds",
-                }
-            ),
+            Some(interval) => {
+                let rounds = match interval.recordings {
+                    0 | 1 => String::new(),
+                    several => format!(" in {several} rounds"),
+                };
+                let within = format!("{} to {} in a run as long", interval.low, interval.high);
+                let said = match (interval.expected, interval.recordings) {
+                    (Some(expected), _) => format!(
+                        "at the time asked about {expected} are expected, {within}, 95 times of 100 while the machine goes \
+                         on to change as between the rounds."
+                    ),
+                    (None, 0 | 1) => format!("{within}, 95 times of 100 while the machine stays as it was recorded."),
+                    (None, _) => {
+                        format!("{within}, 95 times of 100 while the machine changes no more than between the rounds.")
+                    }
+                };
+                format!("{counted}, from {} recorded{rounds}: {said}", format_span(interval.recorded))
+            }
         }
     }
 }

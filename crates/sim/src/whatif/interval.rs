@@ -1,6 +1,6 @@
 //! How sure the answer is: the question again and again, on the recordings drawn anew.
 
-use super::{Answer, WhatIf, spread};
+use super::{Answer, WhatIf, memory, spread};
 use crate::error::Result;
 use crate::interference::{Interference, MAX_BYTES};
 use crate::random::mix;
@@ -21,6 +21,8 @@ pub struct Interval {
     pub low: u64,
     /// At most so many.
     pub high: u64,
+    /// As often more as fewer at the time that was asked about; `None` where none was.
+    pub expected: Option<u64>,
     /// Why the recording cannot carry the answer, and what would.
     pub refused: Option<String>,
 }
@@ -66,13 +68,18 @@ impl WhatIf {
         let refused = self.refusal(interference, answer.misses, most);
         // Of recordings of one length; of several lengths, as if all were of their mean.
         let length = self.duration as f64 * rounds.len() as f64 / recorded.max(1) as f64;
-        let (low, mut high) = spread::interval(&counted, rounds.len(), length);
+        let timed = self.when.as_ref().filter(|when| when.recordings.len() == rounds.len() && rounds.len() > 1);
+        let timed = timed.map(|when| memory::interval(&spread::told(&counted, rounds.len(), length), when));
+        let (low, mut high) = timed
+            .as_ref()
+            .map_or_else(|| spread::interval(&counted, rounds.len(), length), |timed| (timed.low, timed.high));
+        let expected = timed.map(|timed| timed.expected);
         // What was met in no second of the recording may still come: no more often than once in a third of it.
         if most == 0 {
             high = high.max(TIMES_WITHOUT * self.duration / recorded.max(1));
         }
         let recordings = rounds.len() as u64;
-        answer.interval = Some(Interval { recorded, recordings, repetitions, low, high, refused });
+        answer.interval = Some(Interval { recorded, recordings, repetitions, low, high, expected, refused });
         Ok(answer)
     }
 

@@ -1,6 +1,6 @@
 //! The question, and the machine that answers it.
 
-use super::Context;
+use super::{Context, When};
 use crate::cost::Cost;
 use crate::error::{Error, Result};
 use crate::interference::{Interference, MAX_BYTES};
@@ -47,6 +47,8 @@ pub struct WhatIf {
     pub interference: Option<Interference>,
     /// The recordings one by one where there are several: how they differ widens the interval.
     pub rounds: Vec<Interference>,
+    /// When these were made and when a run is to take place; `None` where nothing is known of that.
+    pub when: Option<When>,
     /// How long the simulated time is.
     pub duration: Picoseconds,
     /// How long threads of one priority take turns for.
@@ -68,6 +70,7 @@ impl WhatIf {
             bystander: None,
             interference: None,
             rounds: Vec::new(),
+            when: None,
             duration: 3600 * SECOND,
             quantum: 20 * crate::time::MILLISECOND,
             seed: 1,
@@ -227,6 +230,7 @@ impl WhatIf {
         WhatIf {
             interference: None,
             rounds: Vec::new(),
+            when: None,
             bystander: None,
             competitors: self.competitors.clone(),
             ..*self

@@ -23,34 +23,61 @@ fn of_one(counted: &[u64]) -> (u64, u64) {
     (at(0.025), at(0.975))
 }
 
-/// A prediction interval for one more run, in the counts' logarithms (of one more than the count, so that none is none).
+/// What the repetitions say of each recording, in the counts' logarithms (of one more than the count, so that none is none).
 ///
 /// The repetitions of one recording differ by the chance of a run as long and by that of which seconds were recorded,
-/// which is `length` times as much. The recordings' means differ by how the machine changed from one to the next, by that
-/// second chance, and by how few repetitions they are of. A run differs by the change and by the first chance: what the
-/// recordings do not share with it is taken out, and what it has of its own put in. The quantile is Student's with as many
-/// degrees of freedom as there are recordings less one, for of how the machine is a recording is one draw.
-fn of_several(counted: &[u64], rounds: usize, length: f64) -> (u64, u64) {
+/// which is `length` times as much.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Told {
+    /// The mean of each recording's repetitions.
+    pub(super) means: Vec<f64>,
+    /// The variance of a run, by chance alone.
+    pub(super) of_run: f64,
+    /// The variance of such a mean: by which seconds were recorded, and by how few repetitions it is of.
+    pub(super) of_mean: f64,
+}
+
+/// At least two repetitions of each of the recordings, as [`interval`] takes them.
+pub(super) fn told(counted: &[u64], rounds: usize, length: f64) -> Told {
     let repetitions = counted.len() / rounds;
     let of_recording = |first: usize| counted.iter().skip(first).step_by(rounds).map(|&count| (count as f64).ln_1p());
     let means: Vec<f64> = (0..rounds).map(|first| of_recording(first).sum::<f64>() / repetitions as f64).collect();
     let squares = |(first, mean): (usize, &f64)| of_recording(first).map(|log| (log - mean).powi(2)).sum::<f64>();
     let within = means.iter().enumerate().map(squares).sum::<f64>() / (rounds * (repetitions - 1)) as f64;
     let of_run = within / (1.0 + length);
-    let of_mean = within - of_run + within / repetitions as f64;
+    Told { of_run, of_mean: within - of_run + within / repetitions as f64, means }
+}
+
+/// A prediction interval for one more run.
+///
+/// The recordings' means differ by how the machine changed from one to the next, and by chance. A run differs by the change
+/// and by its own chance: what the recordings do not share with it is taken out, and what it has of its own put in. The
+/// quantile is Student's with as many degrees of freedom as there are recordings less one, for of how the machine is a
+/// recording is one draw.
+fn of_several(counted: &[u64], rounds: usize, length: f64) -> (u64, u64) {
+    let Told { means, of_run, of_mean } = told(counted, rounds, length);
     let middle = means.iter().sum::<f64>() / rounds as f64;
     let between = means.iter().map(|mean| (mean - middle).powi(2)).sum::<f64>() / (rounds - 1) as f64;
     let variance = (between - of_mean).max(0.0) + of_run + between.max(of_mean) / rounds as f64;
     let reach = STUDENT[(rounds - 1).min(STUDENT.len()) - 1] * variance.sqrt();
-    let low = (middle - reach).exp_m1().floor().max(0.0) as u64;
-    let high = (middle + reach).exp_m1().ceil() as u64;
-    (low, high)
+    (low_of(middle - reach), high_of(middle + reach))
+}
+
+/// The count of which this is the logarithm, rounded down.
+pub(super) fn low_of(logarithm: f64) -> u64 {
+    logarithm.exp_m1().floor().max(0.0) as u64
+}
+
+/// The same, rounded up.
+pub(super) fn high_of(logarithm: f64) -> u64 {
+    logarithm.exp_m1().ceil().max(0.0) as u64
 }
 
 #[cfg(test)]
 mod tests {
     use super::interval;
     use crate::random::Random;
+    use crate::whatif::chance::Chance;
 
     #[test]
     fn one_recording_gives_what_its_repetitions_counted() {
@@ -60,52 +87,11 @@ mod tests {
         assert_eq!(interval(&[0; 24], 4, 1.0), (0, 0));
     }
 
-    /// Numbers by chance for machines that change.
-    struct Chance(Random);
-
-    impl Chance {
-        /// Uniform, above 0 and below 1.
-        fn share(&mut self) -> f64 {
-            (self.0.below(1 << 30) as f64 + 0.5) / f64::from(1 << 30)
-        }
-
-        fn normal(&mut self) -> f64 {
-            (-2.0 * self.share().ln()).sqrt() * (std::f64::consts::TAU * self.share()).cos()
-        }
-
-        /// A count of this mean whose misses come in bursts of three: of a variance three times its mean.
-        fn count(&mut self, mean: f64) -> u64 {
-            let (mut bursts, mut time) = (0, -self.share().ln());
-            while time < mean / 3.0 {
-                bursts += 1;
-                time -= self.share().ln();
-            }
-            3 * bursts
-        }
-
-        /// What the repetitions of so many recordings count, of a machine whose rate changes by `spread` (standard
-        /// deviation of the logarithm); recordings are `1 / length` times as long as a run.
-        fn counted(&mut self, mean: f64, spread: f64, rounds: usize, length: f64) -> Vec<u64> {
-            let recorded: Vec<f64> = (0..rounds)
-                .map(|_| {
-                    let rate = mean * (spread * self.normal()).exp();
-                    self.count(rate / length) as f64 * length
-                })
-                .collect();
-            // A repetition draws the recording's seconds anew, and then a run of those.
-            let mut again = |rate: f64| {
-                let drawn = self.count(rate / length) as f64 * length;
-                self.count(drawn)
-            };
-            (0..rounds * 8).map(|index| again(recorded[index % rounds])).collect()
-        }
-    }
-
     /// Machines of known change: one more run lies within as often as is said, and the interval is not much wider than
     /// that of whoever knows rate and change. Of one recording it holds less, the more the machine changes.
     #[test]
     fn one_more_run_lies_within_as_often_as_is_said_in_an_interval_little_wider_than_it_must_be() {
-        let mut chance = Chance(Random::new(11, 0));
+        let mut chance = Chance::new(11);
         let (mut met, mut alone_held) = (0, 0);
         for spread in [0.0, 0.2, 0.5, 1.2] {
             for (rounds, length) in [(4, 1.0), (8, 1.0), (16, 1.0), (16, 0.5)] {

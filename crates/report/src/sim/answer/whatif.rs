@@ -40,6 +40,9 @@ struct IntervalRow {
     repetitions: u64,
     misses_low: u64,
     misses_high: u64,
+    /// As often more as fewer at the time that was asked about; absent where none was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    misses_expected: Option<u64>,
     /// Why the recording cannot carry the answer, and what would.
     refused: Option<String>,
 }
@@ -109,6 +112,7 @@ impl WhatifAnswer {
                 repetitions: interval.repetitions,
                 misses_low: interval.low,
                 misses_high: interval.high,
+                misses_expected: interval.expected,
                 refused: interval.refused.clone(),
             }),
             interrupted: answer.interrupted,

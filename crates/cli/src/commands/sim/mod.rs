@@ -1,0 +1,178 @@
+//! `punctual sim`.
+
+mod experiment;
+mod whatif;
+
+use super::artifacts::{self, Artifacts};
+use crate::args::{SimCommand, SimTimelineArguments};
+use crate::output::{self, Output};
+use crate::signals::Interrupted;
+use indicatif::{ProgressBar, ProgressStyle};
+use punctual_recording::format_ns;
+use punctual_report::answer::{Answer, Done};
+use punctual_report::sim::{ExperimentsAnswer, PapersAnswer};
+use punctual_sim::experiment::Experiment;
+use punctual_sim::ledger;
+use punctual_sim::machine::Mechanism;
+use punctual_sim::shipped::BUILTIN;
+use punctual_sim::time::NANOSECOND;
+use punctual_sim::watch::Watch;
+use std::path::{Path, PathBuf};
+
+pub(crate) fn run(command: &SimCommand, output: Output) -> anyhow::Result<u8> {
+    match command {
+        SimCommand::List => list(output),
+        SimCommand::Run(arguments) => experiment::run(arguments, output),
+        SimCommand::Papers { html, mutations } => papers(html.as_ref(), *mutations, output),
+        SimCommand::Timeline(arguments) => timeline(arguments, output),
+        SimCommand::Whatif(arguments) => whatif::run(arguments, output),
+    }
+}
+
+/// Gives the answer, and the code: that of what stood in the way of writing beside it.
+fn answer<A: Answer>(
+    output: Output,
+    written: &Artifacts,
+    code: u8,
+    answer: impl FnOnce() -> A,
+    text: impl FnOnce() -> String,
+) -> anyhow::Result<u8> {
+    if output.json {
+        output::answer_beside(written.failure(), answer(), code);
+    } else {
+        output::print_text(&text());
+    }
+    Ok(code)
+}
+
+fn list(output: Output) -> anyhow::Result<u8> {
+    let experiments: Vec<Experiment> =
+        BUILTIN.iter().map(|(file, text)| Experiment::parse(file, text)).collect::<Result<_, _>>()?;
+    let names = || experiments.iter().map(Experiment::name);
+    answer(
+        output,
+        &Artifacts::default(),
+        0,
+        || ExperimentsAnswer::new(&experiments),
+        || {
+            let mut text =
+                format!("{} experiments come with the program: punctual sim run NAME\n\n", experiments.len());
+            for (name, experiment) in names().zip(&experiments) {
+                let cases: Vec<&str> = experiment.cases().collect();
+                text += &format!(
+                    "  {name}{}\n",
+                    if cases.len() > 1 { format!(": {}", cases.join(", ")) } else { String::new() }
+                );
+            }
+            text
+        },
+    )
+}
+
+fn experiment_of(name: &str) -> anyhow::Result<Experiment> {
+    if let Some(known) = ledger::builtin(name) {
+        return Ok(known?);
+    }
+    let path = Path::new(name);
+    if !path.exists() {
+        anyhow::bail!(
+            "cannot read {name}: there is no such file, and no such experiment comes with the program (punctual sim list)"
+        );
+    }
+    let text = super::read_text(path)?;
+    Ok(Experiment::parse(name, &text)?)
+}
+
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Shows how much of a computation is done, and ends it at the first signal.
+struct Watched {
+    bar: ProgressBar,
+    interrupted: Interrupted,
+}
+
+impl Watched {
+    /// `verb` says what is done, `unit` with what; of so many parts.
+    fn new(verb: &str, parts: u64, unit: &str) -> Watched {
+        let bar = ProgressBar::new(parts);
+        if let Ok(style) = ProgressStyle::with_template(&format!("{verb} {{wide_bar}} {{pos}}/{{len}} {unit}")) {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        Watched { bar, interrupted: Interrupted::watch() }
+    }
+
+    fn done(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Watch for Watched {
+    fn part_done(&self) {
+        self.bar.inc(1);
+    }
+
+    fn is_over(&self) -> bool {
+        self.interrupted.is_set()
+    }
+}
+
+fn timeline(arguments: &SimTimelineArguments, output: Output) -> anyhow::Result<u8> {
+    artifacts::check(arguments.html.as_ref())?;
+    artifacts::check(arguments.perfetto.as_ref())?;
+    let (mut code, mut written) = (0, Artifacts::default());
+    let experiment = experiment_of(&arguments.experiment)?;
+    let to = arguments.to.unwrap_or(arguments.from.saturating_add(50_000_000));
+    let picoseconds = |nanoseconds: u64| nanoseconds.saturating_mul(NANOSECOND);
+    let timeline = experiment.timeline(arguments.case.as_deref(), picoseconds(arguments.from), picoseconds(to))?;
+    let case = arguments.case.as_deref().or_else(|| experiment.cases().next()).unwrap_or_default();
+    if let Some(path) = &arguments.html {
+        let title = format!("{} {case}", experiment.name());
+        code = written.write(path, punctual_report::sim::timeline::html(&timeline, title.trim()));
+    }
+    if let Some(path) = &arguments.perfetto {
+        code = code.max(written.write(path, punctual_report::sim::trace::trace(&timeline)));
+    }
+    let verdict = format!(
+        "{} stretches and {} finished activations between {} and {}.",
+        timeline.slices.len(),
+        timeline.activations.len(),
+        format_ns(arguments.from),
+        format_ns(to)
+    );
+    answer(output, &written, code, || Done::new("punctual.timeline/1", &verdict), || verdict.clone())
+}
+
+/// A prediction that fails for no listed reason is a limit exceeded.
+const FAILED: u8 = 2;
+
+fn papers(html: Option<&PathBuf>, mutations: bool, output: Output) -> anyhow::Result<u8> {
+    artifacts::check(html)?;
+    let (threads, mut watched) = (threads(), Watched::new("running", ledger::parts()?, "cases"));
+    let mut ledger = ledger::papers(threads, &watched)?;
+    watched.done();
+    let ranges = ledger::ranges(threads, &watched)?;
+    let mut turned = None;
+    if mutations {
+        let parts = ledger::parts()? * (Mechanism::ALL.len() as u64 + 1);
+        watched.bar = Watched::new("breaking mechanisms:", parts, "cases").bar;
+        turned = Some(ledger::mutations(threads, &Mechanism::ALL, &[], &watched)?);
+        watched.done();
+    }
+    ledger.interrupted |= watched.is_over();
+    let mut written = Artifacts::default();
+    let code = match html {
+        Some(path) => written.write(path, punctual_report::sim::page::papers_html(&ledger, &ranges)?),
+        None => 0,
+    };
+    let code = if code == 0 && ledger.failing() > 0 { FAILED } else { code.max(u8::from(ledger.interrupted)) };
+    let turned = turned.as_deref();
+    answer(
+        output,
+        &written,
+        code,
+        || PapersAnswer::new(&ledger, &ranges, turned),
+        || punctual_report::sim::ledger_text(&ledger, &ranges, turned),
+    )
+}
