@@ -8,12 +8,13 @@ use std::fmt::Write;
 
 /// On a telephone each row of the ledger is a card of its own, for six columns have no room beside each other.
 pub(crate) const STYLE: &str = "
+.ledger .bad,.ledger .good{white-space:nowrap}
 @media screen and (max-width:40rem){table.ledger,.ledger caption,.ledger tbody,.ledger tr,.ledger th,.ledger td{display:block}
 .wide>table.ledger{width:100%}.ledger thead{display:none}
 .ledger tbody tr{padding:.4rem 0;border-bottom:1px solid var(--line)}
 .wide>table.ledger>tbody>tr>td,.wide>table.ledger>tbody>tr>th{max-width:none;min-width:0;border:0;padding:.05rem .4rem;text-align:left;
 white-space:normal;overflow-wrap:anywhere}
-.wide>table.ledger>tbody>tr>th[scope=row]:first-child{position:static;background:none;font-weight:600}
+.wide>table.ledger>tbody>tr>th[scope=row]:first-child{position:static;max-width:none;background:none;font-weight:600}
 .ledger td::before{content:attr(data-name) \": \";color:var(--soft)}}
 ";
 

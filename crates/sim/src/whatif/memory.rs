@@ -244,7 +244,7 @@ mod tests {
         ] {
             let Found { held, ratio, without } = found(change, share, memory, rounds, is_next);
             let said = format!("{change}, {share} for {memory}, {rounds} recordings, next: {is_next}");
-            println!("{said}: {held} of {CASES} held, high over low {ratio:.2}, without {without:.2}");
+            eprintln!("{said}: {held} of {CASES} held, high over low {ratio:.2}, without {without:.2}");
             assert!(held >= CASES * 91 / 100, "{said}: {held} of {CASES} held");
             assert!(ratio.ln() < narrower * without.ln(), "{said}: high over low {ratio:.2}, without {without:.2}");
             met += CASES;
