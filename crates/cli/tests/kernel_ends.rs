@@ -3,6 +3,7 @@
 mod support;
 
 use punctual_recording::{EndReason, Recording};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -15,17 +16,15 @@ fn alone() -> MutexGuard<'static, ()> {
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// This project's BPF programs in the kernel, by number and name.
-fn programs_in_the_kernel() -> Vec<(u32, String)> {
+/// This project's BPF programs in the kernel; somebody else may be measuring too.
+fn programs_in_the_kernel() -> BTreeSet<u32> {
     let ours = ["timer_armed", "timer_expired", "thread_waking", "thread_switched_in", "interrupt"];
-    let all = libbpf_rs::query::ProgInfoIter::default();
-    let named = all.map(|program| (program.id, program.name.to_string_lossy().into_owned()));
-    named.filter(|(_, name)| ours.iter().any(|own| own.starts_with(name.as_str()))).collect()
+    support::programs::of_this_test(&ours)
 }
 
-/// Whether all programs are gone that were not there before; somebody else may be measuring too.
-fn all_gone_but(before: &[(u32, String)]) -> bool {
-    wait_until(|| programs_in_the_kernel().iter().all(|program| before.contains(program)))
+/// Whether all programs are gone that were not there before.
+fn all_gone_but(before: &BTreeSet<u32>) -> bool {
+    wait_until(|| programs_in_the_kernel().is_subset(before))
 }
 
 /// A load that notes its own process and one that detached itself from it.

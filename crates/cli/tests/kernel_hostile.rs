@@ -4,19 +4,13 @@
 mod support;
 
 use punctual_recording::Recording;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use support::measured::{Fence, Measured, measured};
+use support::limited::{ends_in_time, run_limited};
+use support::measured::Measured;
 use support::{code, stderr};
-
-/// The address space that a measurement may take, bytes: a fault then ends it, not the machine.
-const MAX_ADDRESS_SPACE: u64 = 3 << 30;
-/// After its time a measurement ends within this.
-const SLACK: Duration = Duration::from_secs(8);
-/// Or within this, if it took no more CPU time than it may take time: then others kept it from the CPUs.
-const BUSY_SLACK: Duration = Duration::from_secs(20);
 
 /// Takes a new name and sleeps for a moment, again and again, in several threads.
 const NAMES: &str = "\
@@ -82,29 +76,11 @@ impl Drop for Hostile {
     }
 }
 
-/// Runs the program under a limit of memory.
-fn run_limited(directory: &Path, words: &[&str]) -> Measured {
-    let mut command = support::punctual();
-    command.current_dir(directory).args(words);
-    let cost = measured(command, Fence::Addresses(MAX_ADDRESS_SPACE));
-    let (took, peak, said) = (cost.took.as_secs_f64(), cost.peak_bytes / 1_000_000, stderr(&cost.output));
-    let cpu = cost.cpu_time.as_secs_f64();
-    eprintln!("{}: {took:.1} s, {cpu:.1} s of CPU time, {peak} MB, {}", words.join(" "), said.trim());
-    cost
-}
-
 /// A recording for so long beside a hostile program keeps to its time and this memory, bytes.
 fn costs_at_most(cost: &Measured, seconds: u64, memory: u64) {
     assert_eq!(code(&cost.output), 0, "{}", stderr(&cost.output));
     ends_in_time(cost, seconds);
     assert!(cost.peak_bytes > 0 && cost.peak_bytes < memory, "{} bytes", cost.peak_bytes);
-}
-
-/// A measurement for so long ends within what is promised.
-fn ends_in_time(cost: &Measured, seconds: u64) {
-    let time = Duration::from_secs(seconds);
-    let was_kept = cost.cpu_time < time + SLACK && cost.took < time + BUSY_SLACK;
-    assert!(cost.took < time + SLACK || was_kept, "took {:?}, and {:?} of CPU time", cost.took, cost.cpu_time);
 }
 
 /// The names in a recording are bounded, and every wakeup is counted under one of them.
@@ -203,130 +179,6 @@ fn marks_without_end_are_dropped_and_counted() {
 
 const LOG_MEMORY: u64 = 300_000_000;
 
-/// Tells the longest time (us) that a thread below all real-time ones of ours was kept from a CPU, for so long (s). It goes
-/// before ordinary threads, so that what these take from one another does not count as ours, and leaves the CPU to them.
-const BELOW: &str = "\
-import os, sys, time
-os.sched_setaffinity(0, {int(sys.argv[1])})
-os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
-end, last, longest = time.monotonic() + float(sys.argv[2]), time.monotonic(), 0
-while last < end:
-    time.sleep(0.001)
-    now = time.monotonic()
-    longest = max(longest, now - last)
-    last = now
-print(int(longest * 1e6))
-";
-
-/// Runs something that takes all of a CPU with real-time priority; how long whoever is below that was kept waiting.
-fn longest_starvation(directory: &Path, cpu: u32, seconds: u32, words: &[&str]) -> (Duration, Measured) {
-    let mut below = Command::new("python3");
-    below.args(["-c", BELOW, &cpu.to_string(), &(seconds + 2).to_string()]).stdout(Stdio::piped());
-    let below = below.spawn().unwrap();
-    let cost = run_limited(directory, words);
-    let output = below.wait_with_output().unwrap();
-    let micros: u64 = String::from_utf8_lossy(&output.stdout).trim().parse().unwrap();
-    eprintln!("kept waiting for up to {} ms", micros / 1_000);
-    (Duration::from_micros(micros), cost)
-}
-
-/// The threads of devices whose work never ends rest every other time; on a machine whose host has time for it.
-const MAX_STARVATION: Duration = Duration::from_millis(400);
-
-#[test]
-fn many_short_periods_leave_others_their_part() {
-    requires!("short periods", "BPF", "BTF", "kernel's thread ids", "real-time priority");
-    let directory = tempfile::tempdir().unwrap();
-    let words = ["record", "-q", "-D", "4s", "-i", "2us", "-p", "80,70,60", "-a", "1", "-o", "a.punctual"];
-    let (longest, cost) = longest_starvation(directory.path(), 1, 4, &words);
-    ends_in_time(&cost, 4);
-    // Every tenth of a second, and at the beginning once later.
-    assert!(longest < Duration::from_millis(250), "{longest:?}");
-}
-
-#[test]
-fn competitors_above_everybody_end_in_time_and_leave_others_their_part() {
-    requires!("competitors", "BPF", "BTF", "kernel's thread ids", "real-time priority");
-    let directory = tempfile::tempdir().unwrap();
-    let words = ["device", "run", "modem", "-q", "-D", "4s", "--competitor", "spin:99", "--competitor", "spin:99"];
-    let words: Vec<&str> = words.into_iter().chain(["-a", "1", "-o", "a.punctual"]).collect();
-    let (longest, cost) = longest_starvation(directory.path(), 1, 4, &words);
-    ends_in_time(&cost, 4);
-    assert_eq!(code(&cost.output), 0, "{}", stderr(&cost.output));
-    assert!(longest < MAX_STARVATION, "{longest:?}");
-}
-
-/// Each of them alone would take all of the CPU, and their rests are the same.
-#[test]
-fn several_runs_at_once_leave_others_their_part() {
-    requires!("several runs", "BPF", "BTF", "kernel's thread ids", "real-time priority");
-    let directory = tempfile::tempdir().unwrap();
-    std::fs::write(directory.path().join("file"), [b'x'; 60_000]).unwrap();
-    let beside: [&[&str]; 3] = [
-        &["device", "mix", "audio64,modem", "-q", "--context", "thread:90", "-D", "6s", "-a", "1", "-o", "b.punctual"],
-        &["record", "-q", "-D", "6s", "-i", "50us", "-p", "85", "-a", "1", "-o", "c.punctual"],
-        &[
-            "modem",
-            "transfer",
-            "file",
-            "-q",
-            "--attempts",
-            "1",
-            "--context",
-            "thread:80",
-            "--cpu",
-            "1",
-            "--competitor",
-            "spin:95",
-        ],
-    ];
-    let mut beside: Vec<_> = beside.iter().map(|words| support::start(directory.path(), words)).collect();
-    let words = ["device", "run", "modem", "-q", "-D", "4s", "--competitor", "spin:99", "-a", "1", "-o", "a.punctual"];
-    let (longest, cost) = longest_starvation(directory.path(), 1, 4, &words);
-    // The transfer would go on for a minute.
-    support::signal(&beside[2], libc::SIGTERM);
-    let ended = beside.iter_mut().map(|child| child.wait().unwrap().code());
-    let ended: Vec<_> = ended.collect();
-    assert_eq!(ended[..2], [Some(0), Some(0)]);
-    ends_in_time(&cost, 4);
-    assert_eq!(code(&cost.output), 0, "{}", stderr(&cost.output));
-    assert!(longest < MAX_STARVATION, "{longest:?}");
-}
-
-/// Each waits at times, so that none leaves nothing by itself; together they do.
-#[test]
-fn devices_that_take_all_of_a_cpu_only_together_leave_others_their_part() {
-    requires!("two devices", "BPF", "BTF", "kernel's thread ids", "real-time priority");
-    let directory = tempfile::tempdir().unwrap();
-    let profile = "[[device]]\nid = \"heavy\"\nname = \"Heavy\"\nwhat = \"three quarters of a CPU\"\nperiod = \"2500us\"\n\
-                   buffers = 2\ncompute = \"1850us\"\non_miss = \"dummy_buffer\"\n";
-    std::fs::write(directory.path().join("heavy.toml"), profile).unwrap();
-    let words = ["device", "mix", "heavy,heavy", "--profiles", "heavy.toml", "-q", "--context", "thread:90"];
-    let words: Vec<&str> = words.into_iter().chain(["-D", "6s", "-a", "1", "-o", "a.punctual"]).collect();
-    let (longest, cost) = longest_starvation(directory.path(), 1, 6, &words);
-    assert_eq!(code(&cost.output), 0, "{}", stderr(&cost.output));
-    assert!(longest < MAX_STARVATION, "{longest:?}");
-}
-
-/// Those above keep their grids, so that none of them has to notice anything; those below get what is left, in turn.
-#[test]
-fn runs_of_many_priorities_at_once_leave_others_their_part() {
-    requires!("many runs", "BPF", "BTF", "kernel's thread ids", "real-time priority");
-    let directory = tempfile::tempdir().unwrap();
-    let mut beside = Vec::new();
-    for priority in ["99", "9", "8", "7", "6", "5"] {
-        let output = format!("{priority}.punctual");
-        let words = ["record", "-q", "-D", "9s", "--no-bpf", "-i", "10us", "-a", "1", "-p", priority, "-o", &output];
-        beside.push(support::start(directory.path(), &words));
-    }
-    let words = ["record", "-q", "-D", "5s", "--no-bpf", "-i", "10us", "-a", "1", "-p", "4", "-o", "a.punctual"];
-    let (longest, cost) = longest_starvation(directory.path(), 1, 5, &words);
-    let ended: Vec<_> = beside.iter_mut().map(|child| child.wait().unwrap().code()).collect();
-    assert!(ended.iter().all(|code| *code == Some(0)), "{ended:?}");
-    ends_in_time(&cost, 5);
-    assert!(longest < MAX_STARVATION, "{longest:?}");
-}
-
 #[test]
 fn two_drills_on_a_cpu_keep_the_bound_of_one() {
     requires!("two drills", "BPF", "BTF", "kernel's thread ids", "real-time priority");
@@ -393,25 +245,36 @@ fn a_signal_ends_every_command_beside_forks_without_end() {
     requires!("ends beside forks", "BPF", "BTF", "kernel's thread ids");
     let directory = tempfile::tempdir().unwrap();
     let _hostile: Vec<Hostile> = (0..2).map(|_| Hostile::start(FORKS)).collect();
-    let (mut ends, mut longest) = (0, Duration::ZERO);
-    for (signal, after) in [(libc::SIGTERM, 300), (libc::SIGINT, 300), (libc::SIGTERM, 1_500), (libc::SIGINT, 1_500)] {
-        for words in [&["record", "--comm", "."][..], &["record", "--why", "100us"], &["idle"], &["log"]] {
-            let output = format!("{ends}.punctual");
-            let words: Vec<&str> = words.iter().copied().chain(["-q", "-D", "60s", "-o", &output]).collect();
-            let child = support::start(directory.path(), &words);
-            std::thread::sleep(Duration::from_millis(after));
-            let asked = std::time::Instant::now();
-            // SAFETY: sends a signal to a child that has not been waited for.
-            assert_eq!(unsafe { libc::kill(child.id() as i32, signal) }, 0, "{words:?} has ended by itself");
-            let ended = child.wait_with_output().unwrap();
-            let took = asked.elapsed();
-            // One that was cut while it got ready says that it measured nothing.
-            let (code, errors) = (code(&ended), stderr(&ended));
-            assert!(code == 0 || (code == 1 && errors.lines().count() == 1), "{words:?}: {code}: {errors}");
-            assert!(took < MAX_END, "{words:?} ended {took:?} after signal {signal}");
-            (ends, longest) = (ends + 1, longest.max(took));
+    let end = |words: &[&str], signal: i32, after_ms: u64| {
+        let output = format!("{}-{signal}-{after_ms}", words.concat());
+        let words: Vec<&str> = words.iter().copied().chain(["-q", "-D", "60s", "-o", &output]).collect();
+        let child = support::start(directory.path(), &words);
+        std::thread::sleep(Duration::from_millis(after_ms));
+        let asked = std::time::Instant::now();
+        // SAFETY: sends a signal to a child that has not been waited for.
+        assert_eq!(unsafe { libc::kill(child.id() as i32, signal) }, 0, "{words:?} has ended by itself");
+        let ended = child.wait_with_output().unwrap();
+        let took = asked.elapsed();
+        // One that was cut while it got ready says that it measured nothing; before anybody listens, the signal ends it.
+        let (code, errors) = (code(&ended), stderr(&ended));
+        let was_early = ended.status.signal() == Some(signal) && !directory.path().join(&output).exists();
+        let is_told = code == 0 || code == 1 && errors.lines().count() == 1;
+        assert!(is_told || was_early, "{words:?}: {:?}: {errors}", ended.status);
+        assert!(took < MAX_END, "{words:?} ended {took:?} after signal {signal}");
+        took
+    };
+    let commands: [[&[&str]; 2]; 2] =
+        [[&["record", "--comm", "."], &["idle"]], [&["record", "--why", "100us"], &["log"]]];
+    let mut all = Vec::new();
+    for (signal, after_ms) in [(libc::SIGTERM, 300), (libc::SIGINT, 300), (libc::SIGTERM, 1_500), (libc::SIGINT, 1_500)]
+    {
+        for both in &commands {
+            // Two at once: that is sooner.
+            all.extend(std::thread::scope(|scope| {
+                both.map(|words| scope.spawn(move || end(words, signal, after_ms))).map(|ended| ended.join().unwrap())
+            }));
         }
     }
-    assert_eq!(ends, 16);
-    eprintln!("{ends} ends, {longest:?} after the signal at the longest");
+    assert_eq!(all.len(), 16);
+    eprintln!("{} ends, {:?} after the signal at the longest", all.len(), all.iter().max());
 }

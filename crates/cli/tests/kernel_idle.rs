@@ -3,6 +3,7 @@
 mod support;
 
 use punctual_recording::{EndReason, Gap, Recording, for_each_gap, read_gap_document};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -15,17 +16,13 @@ fn alone() -> MutexGuard<'static, ()> {
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// This command's BPF programs in the kernel, by number and name.
-fn programs_in_the_kernel() -> Vec<(u32, String)> {
-    let ours = ["thread_ran", "local_timer_begins", "softirq_begins", "device_interrupt_begins"];
-    let all = libbpf_rs::query::ProgInfoIter::default();
-    let named = all.map(|program| (program.id, program.name.to_string_lossy().into_owned()));
-    // The kernel keeps 15 characters of a name.
-    named.filter(|(_, name)| ours.iter().any(|own| !name.is_empty() && own.starts_with(name.as_str()))).collect()
+/// This command's BPF programs in the kernel; somebody else may be measuring too.
+fn programs_in_the_kernel() -> BTreeSet<u32> {
+    support::programs::of_this_test(&["thread_ran", "local_timer_begins", "softirq_begins", "device_interrupt_begins"])
 }
 
-fn all_gone_but(before: &[(u32, String)]) -> bool {
-    wait_until(|| programs_in_the_kernel().iter().all(|program| before.contains(program)))
+fn all_gone_but(before: &BTreeSet<u32>) -> bool {
+    wait_until(|| programs_in_the_kernel().is_subset(before))
 }
 
 fn monotonic_ns() -> u64 {
@@ -228,7 +225,7 @@ fn each_of_a_hundred_bursts_is_measured_and_named_and_none_is_invented() {
     use punctual_recording::{Ran, TraceEntry};
     let _alone = alone();
     requires!("idle accuracy", "real-time priority", "BPF", "BTF");
-    let cpu = *allowed_cpus().last().unwrap();
+    let cpu = allowed_cpus()[0];
     // Where the host holds the reader for longer than a ring lasts, entries are lost: counted, and nothing to judge by.
     let can_be_judged = |seen: &BurstsSeen| {
         seen.entries_lost == 0 && seen.bursts.iter().filter(|burst| burst.was_left_alone()).count() >= MIN_ALONE
@@ -296,7 +293,7 @@ fn a_real_time_loop_that_nobody_looks_after_lets_others_run_and_ends() {
     use punctual_probe::idle::{IdlePlan, IdleSession};
     let _alone = alone();
     requires!("idle unattended", "real-time priority");
-    let cpu = *allowed_cpus().last().unwrap();
+    let cpu = allowed_cpus()[0];
     let plan = IdlePlan {
         duration_ns: 60_000_000_000,
         cpus: Some(vec![cpu]),

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use support::wait_until;
 
@@ -72,9 +73,7 @@ impl Random {
 
 /// BPF programs in the kernel, by number. Somebody else's may come and go: those of the names that ours have count.
 fn bpf_programs(own: &BTreeSet<String>) -> BTreeSet<u32> {
-    let all = libbpf_rs::query::ProgInfoIter::default();
-    let ours = all.filter(|program| own.contains(&program.name.to_string_lossy().into_owned()));
-    ours.map(|program| program.id).collect()
+    support::programs::of_this_test(&own.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 /// The names of all programs in this project's sources, as the kernel cuts them.
@@ -122,10 +121,13 @@ fn processes(mark: &str) -> Vec<String> {
     found
 }
 
-/// Instances of the kernel's tracing that this project made.
+/// Instances of the kernel's tracing that this project made, `punctual-log-PID`, and whose process is gone.
 fn instances() -> BTreeSet<PathBuf> {
     let entries = std::fs::read_dir("/sys/kernel/tracing/instances").into_iter().flatten().flatten();
-    let ours = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("punctual"));
+    let ours = entries.filter(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        name.starts_with("punctual") && name.rsplit('-').next().is_none_or(|pid| !support::is_alive(pid))
+    });
     ours.map(|entry| entry.path()).collect()
 }
 
@@ -165,27 +167,45 @@ fn open_all(below: &Path) -> usize {
     opened
 }
 
-#[test]
-fn a_kill_at_a_random_moment_leaves_nothing_but_recordings_that_open() {
-    let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as u64 | 1;
-    let seed = std::env::var("PUNCTUAL_KILL_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(seed);
-    eprintln!("PUNCTUAL_KILL_SEED={seed}");
-    let mut random = Random(seed);
-    let own = own_names();
-    assert!(own.len() > 20, "the programs' names are not found: {own:?}");
-    let (programs, traces, displays, served) = (bpf_programs(&own), instances(), stale_displays(), scheduler());
-    let (window, surface) =
-        (support::interact::example("interact_window"), support::interact::example("interact_surface"));
-    let count = kills();
-    // Every command once before any comes twice.
-    let mut order: Vec<usize> = (0..count).map(|index| index % COMMANDS.len()).collect();
-    for index in (1..order.len()).rev() {
-        order.swap(index, random.below(index as u64 + 1) as usize);
+/// What there was before anything of this test ran, and what is needed to look for more.
+struct Before {
+    own: BTreeSet<String>,
+    programs: BTreeSet<u32>,
+    traces: BTreeSet<PathBuf>,
+    displays: BTreeSet<PathBuf>,
+    served: String,
+    window: PathBuf,
+    surface: PathBuf,
+}
+
+impl Before {
+    fn look() -> Before {
+        let own = own_names();
+        assert!(own.len() > 20, "the programs' names are not found: {own:?}");
+        Before {
+            programs: bpf_programs(&own),
+            own,
+            traces: instances(),
+            displays: stale_displays(),
+            served: scheduler(),
+            window: support::interact::example("interact_window"),
+            surface: support::interact::example("interact_surface"),
+        }
     }
-    let (mut opened, mut ended, mut met) = (0, 0, BTreeSet::new());
-    let began = Instant::now();
-    for (number, &which) in order.iter().enumerate() {
-        let words = COMMANDS[which];
+}
+
+/// One kill: which of the commands, after how long.
+#[derive(Clone, Copy)]
+struct Kill {
+    number: usize,
+    words: &'static [&'static str],
+    after_ms: u64,
+}
+
+impl Kill {
+    /// How many recordings were left, and whether the command had ended before.
+    fn does(self, before: &Before) -> (usize, bool) {
+        let Kill { number, words, after_ms } = self;
         let directory = tempfile::tempdir().unwrap();
         let scratch = directory.path().join("tmp");
         std::fs::create_dir(&scratch).unwrap();
@@ -193,8 +213,8 @@ fn a_kill_at_a_random_moment_leaves_nothing_but_recordings_that_open() {
         let mark = format!("{}-{number}", std::process::id());
         let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
         let word = |word: &&str| match *word {
-            "WINDOW" => window.clone(),
-            "SURFACE" => surface.clone(),
+            "WINDOW" => before.window.clone(),
+            "SURFACE" => before.surface.clone(),
             word => word.into(),
         };
         command.args(words.iter().map(word)).current_dir(directory.path()).env("TMPDIR", &scratch).env(MARK, &mark);
@@ -202,27 +222,68 @@ fn a_kill_at_a_random_moment_leaves_nothing_but_recordings_that_open() {
         command.env("PUNCTUAL_DEBIAN_MIRROR", "http://127.0.0.1:9");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
         let mut child = command.spawn().unwrap();
-        // Most of what can go wrong lies in the beginning; some of it after the first segments.
-        let moment = if random.below(2) == 0 { random.below(3_000) } else { random.below(500) };
-        std::thread::sleep(Duration::from_millis(moment));
-        ended += usize::from(child.try_wait().unwrap().is_some());
+        std::thread::sleep(Duration::from_millis(after_ms));
+        let ended = child.try_wait().unwrap().is_some();
         support::signal(&child, libc::SIGKILL);
         child.wait().unwrap();
-        let what = || format!("kill {number} after {moment} ms of {words:?}");
-        assert!(wait_until(|| processes(&mark).is_empty()), "{}: left {:?}", what(), processes(&mark));
-        assert!(wait_until(|| bpf_programs(&own).is_subset(&programs)), "{}: BPF programs are left", what());
-        assert!(wait_until(|| instances().is_subset(&traces)), "{}: left {:?}", what(), instances());
-        assert!(wait_until(|| stale_displays().is_subset(&displays)), "{}: left {:?}", what(), stale_displays());
-        assert!(wait_until(|| scheduler() == served), "{}: scheduler {}", what(), scheduler());
+        let what = || format!("kill {number} after {after_ms} ms of {words:?}");
+        let left = |what_is: &str, is_gone: &dyn Fn() -> bool, shown: &dyn Fn() -> String| {
+            assert!(wait_until(is_gone), "{}: {what_is} left {}", what(), shown());
+        };
+        left("processes", &|| processes(&mark).is_empty(), &|| format!("{:?}", processes(&mark)));
+        let programs = || bpf_programs(&before.own);
+        left("BPF programs", &|| programs().is_subset(&before.programs), &|| format!("{:?}", programs()));
+        left("tracing", &|| instances().is_subset(&before.traces), &|| format!("{:?}", instances()));
+        left("displays", &|| stale_displays().is_subset(&before.displays), &|| format!("{:?}", stale_displays()));
+        left("a scheduler", &|| scheduler() == before.served, &scheduler);
         let rest = || std::fs::read_dir(&scratch).unwrap().flatten().map(|entry| entry.path()).collect::<Vec<_>>();
-        assert!(wait_until(|| rest().is_empty()), "{}: left {:?}", what(), rest());
-        opened += open_all(directory.path());
-        met.insert(words[0]);
+        left("files", &|| rest().is_empty(), &|| format!("{:?}", rest()));
+        (open_all(directory.path()), ended)
     }
-    let took = began.elapsed().as_secs();
+}
+
+/// The kills that a seed gives, every command once before any comes twice.
+fn kills_of(seed: u64) -> Vec<Kill> {
+    let mut random = Random(seed);
+    let count = kills();
+    let mut order: Vec<usize> = (0..count).map(|index| index % COMMANDS.len()).collect();
+    for index in (1..order.len()).rev() {
+        order.swap(index, random.below(index as u64 + 1) as usize);
+    }
+    let kill = |(number, which): (usize, usize)| {
+        // Most of what can go wrong lies in the beginning; some of it after the first segments.
+        let after_ms = if random.below(2) == 0 { random.below(3_000) } else { random.below(500) };
+        Kill { number, words: COMMANDS[which], after_ms }
+    };
+    order.into_iter().enumerate().map(kill).collect()
+}
+
+/// So many commands run at once; whatever each leaves is told from what the others have.
+const AT_ONCE: usize = 3;
+
+#[test]
+fn a_kill_at_a_random_moment_leaves_nothing_but_recordings_that_open() {
+    let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as u64 | 1;
+    let seed = std::env::var("PUNCTUAL_KILL_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(seed);
+    eprintln!("PUNCTUAL_KILL_SEED={seed}");
+    let (before, kills, next) = (Before::look(), kills_of(seed), AtomicUsize::new(0));
+    let began = Instant::now();
+    let done: Vec<(usize, bool)> = std::thread::scope(|scope| {
+        let turns = || {
+            let taken = std::iter::from_fn(|| kills.get(next.fetch_add(1, Ordering::Relaxed)));
+            taken.map(|kill| kill.does(&before)).collect::<Vec<_>>()
+        };
+        let threads: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(turns)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    let met: BTreeSet<&str> = kills.iter().map(|kill| kill.words[0]).collect();
+    let opened: usize = done.iter().map(|(opened, _)| opened).sum();
+    let (count, took) = (done.len(), began.elapsed().as_secs());
+    let ended = done.iter().filter(|(_, ended)| *ended).count();
     eprintln!(
         "{count} kills of {} commands in {took} s, {ended} of them too late; {opened} recordings opened",
         met.len()
     );
+    assert_eq!(count, kills.len());
     assert!(opened > count / 10, "{opened} recordings of {count} kills");
 }

@@ -3,6 +3,7 @@
 mod support;
 
 use punctual_recording::{EndReason, Recording};
+use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -232,6 +233,13 @@ fn a_study_that_may_try_nothing_says_why_and_fails() {
     assert!(verdict.contains("it needs root, or CAP_BPF") && verdict.contains("The other 3 were refused"), "{verdict}");
 }
 
+/// Whether a call was made, but the machine kept its thread from the CPU for so long that nothing arrived: it says what was lost.
+fn was_disturbed(answer: &Value) -> bool {
+    let attempts = answer["attempts"].as_array().map_or(&[][..], Vec::as_slice);
+    let lost = |attempt: &Value| ["underruns", "lost_samples"].iter().any(|what| attempt[*what].as_u64() > Some(0));
+    answer["live"].is_object() && !attempts.is_empty() && attempts.iter().all(lost)
+}
+
 #[test]
 fn four_capabilities_do_for_measuring_in_full() {
     if !support::is_root() || support::allows("BPF").is_err() {
@@ -279,12 +287,10 @@ fn four_capabilities_do_for_measuring_in_full() {
         let output = as_nobody(directory.path(), CAPABILITIES, words);
         let said = format!("{}{}", stdout(&output), stderr(&output));
         eprintln!("{words:?}: {} {}", code(&output), json(&output)["fallbacks"]);
-        // A thread with its priority that others of the same kind held up has made its call all the same.
-        let attempts = &json(&output)["live"]["attempts"];
-        let called = attempts.as_array().is_some_and(|made| made.iter().all(|one| one["activations"].as_u64() > Some(0)));
+        let worked = code(&output) == 0 || was_disturbed(&json(&output));
         // What cannot work says which capability it lacks.
-        assert!(code(&output) == 0 || called || said.contains("CAP_"), "{words:?}: {said}");
-        met += usize::from(code(&output) == 0);
+        assert!(worked || said.contains("CAP_"), "{words:?}: {said}");
+        met += usize::from(worked);
     }
     eprintln!("{met} of {} commands worked with four capabilities", others.len() + 1);
     assert!(met >= 11);

@@ -419,14 +419,12 @@ fn a_kill_leaves_nothing_and_what_was_flushed_is_read() {
     let name = marks_name();
     let sockets = || std::fs::read_to_string("/proc/net/unix").unwrap_or_default();
     assert!(sockets().contains(&name));
+    assert!(!support::programs::of_this_test(&["process_forks"]).is_empty(), "its programs are not found");
     support::signal(&child, libc::SIGKILL);
     let pid = child.id();
     let _ = child.wait();
-    let program = || {
-        libbpf_rs::query::ProgInfoIter::default()
-            .any(|program| program.name.to_string_lossy().starts_with("process_forks"))
-    };
-    assert!(wait_until(|| !program()), "a program of the log is still loaded");
+    let programs = || support::programs::of_this_test(&["process_forks"]);
+    assert!(wait_until(|| programs().is_empty()), "a program of the log is still loaded");
     let instance = format!("punctual-log-{pid}");
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
     for line in mounts.lines().filter(|line| line.split(' ').nth(2) == Some("tracefs")) {

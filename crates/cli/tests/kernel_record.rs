@@ -33,7 +33,9 @@ fn assert_accounted(recording: &Recording, wakeups: &[Wakeup]) {
         for pair in own.windows(2) {
             let passed = pair[1].expected_ns - pair[0].expected_ns;
             assert!(passed > 0 && passed % task.period_ns == 0, "off the grid: {pair:?}");
-            assert!(!by_timer || passed / task.period_ns == pair[0].missed + 1, "{pair:?}");
+            // What went by without a wakeup, while the threads of all runs rested, is told with the next.
+            let [late, next] = [&pair[0], &pair[1]].map(|wakeup| wakeup.total_ns / task.period_ns);
+            assert!(!by_timer || passed / task.period_ns == 1 + late + (pair[1].missed - next), "{pair:?}");
         }
         // In the softirq chain, and where the queue was full, points of the grid may lack a row.
         let (Some(first), Some(last)) = (own.first(), own.last()) else { continue };
@@ -127,7 +129,8 @@ fn a_stall_shows_as_missed_activations_not_as_one_sample() {
     assert_accounted(&recording, &wakeups);
     let stalled = wakeups.iter().max_by_key(|wakeup| wakeup.total_ns).unwrap();
     assert!(stalled.missed >= 450, "a stop of 500 ms at 1 kHz missed {}", stalled.missed);
-    assert_eq!(stalled.missed, stalled.total_ns / 1_000_000);
+    // And those of a rest before it.
+    assert!(stalled.missed >= stalled.total_ns / 1_000_000, "{stalled:?}");
 }
 
 #[test]

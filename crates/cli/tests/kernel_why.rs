@@ -226,13 +226,11 @@ fn a_kill_while_armed_leaves_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let mut child = start(directory.path(), &["record", "-q", "--why", "200us", "-D", "60s", "-o", "a.punctual"]);
     assert!(wait_until(|| directory.path().join("a.punctual/events/recorder.json").exists()));
+    assert!(!support::programs::of_this_test(&["note_switch"]).is_empty(), "its programs are not found");
     support::signal(&child, libc::SIGKILL);
     let _ = child.wait();
-    let left = || {
-        libbpf_rs::query::ProgInfoIter::default()
-            .any(|program| program.name.to_string_lossy().starts_with("note_switch"))
-    };
-    assert!(wait_until(|| !left()), "a program of the recorder is still loaded");
+    let left = || support::programs::of_this_test(&["note_switch"]);
+    assert!(wait_until(|| left().is_empty()), "a program of the recorder is still loaded");
     let answer = json(&run(directory.path(), &["why", "a.punctual", "--json"]));
     assert_sound(&answer);
     assert_eq!(answer["cut"], true);

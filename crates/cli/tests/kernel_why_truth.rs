@@ -38,13 +38,8 @@ fn allowed_cpus() -> Vec<String> {
 
 /// Whether the machine can record and inject at all; if not, that is said loudly.
 fn is_allowed() -> bool {
-    for capability in ["BPF", "BTF", "kernel's thread ids", "unshifted clock", "real-time priority"] {
-        if let Err(reason) = support::allows(capability) {
-            support::skip("why truth", &reason);
-            return false;
-        }
-    }
-    true
+    let needed = ["BPF", "BTF", "kernel's thread ids", "unshifted clock", "real-time priority"];
+    support::allows_all(&needed).map_err(|reason| support::skip("why truth", &reason)).is_ok()
 }
 
 /// What several runs of the same drills brought.
@@ -334,7 +329,7 @@ fn every_drill(load: &str, rate: &str) {
             continue;
         }
         let trial = Trial {
-            drills: &[(drill, cpu, "50ms")],
+            drills: &[(drill, cpu, "30ms")],
             length: "200us..5ms",
             cpus: cpu,
             duration: &format!("{seconds}s"),

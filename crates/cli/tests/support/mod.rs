@@ -6,7 +6,9 @@ pub(crate) mod guests;
 pub(crate) mod interact;
 pub(crate) mod interact_truth;
 pub(crate) mod interact_window;
+pub(crate) mod limited;
 pub(crate) mod measured;
+pub(crate) mod programs;
 
 use serde_json::Value;
 use std::path::Path;
@@ -19,7 +21,7 @@ pub(crate) const MAX_ATTEMPTS: usize = 5;
 /// The program under test.
 pub(crate) fn punctual() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
-    command.stdin(Stdio::null());
+    command.stdin(Stdio::null()).env(programs::MARK, std::process::id().to_string());
     command
 }
 
@@ -72,14 +74,21 @@ pub(crate) fn json(output: &Output) -> Value {
 
 /// Whether this machine allows something, by its name in `punctual capabilities`.
 pub(crate) fn allows(name: &str) -> Result<(), String> {
-    let answer = json(&punctual().args(["capabilities", "--json", name]).output().expect("the program starts"));
+    allows_all(&[name])
+}
+
+/// Whether this machine allows all of these; what it lacks first, if not. Asks once for all: a program is started each time.
+pub(crate) fn allows_all(names: &[&str]) -> Result<(), String> {
+    let answer = punctual().args(["capabilities", "--json"]).args(names).output().expect("the program starts");
+    let answer = json(&answer);
     let lines = answer["capabilities"].as_array().expect("a list");
-    let line = lines.iter().find(|line| line["name"] == name).unwrap_or_else(|| panic!("no capability `{name}`"));
-    if line["available"] == "no" {
-        Err(format!("{name}: {}", line["detail"].as_str().unwrap_or_default()))
-    } else {
-        Ok(())
+    for name in names {
+        let line = lines.iter().find(|line| line["name"] == *name).unwrap_or_else(|| panic!("no capability `{name}`"));
+        if line["available"] == "no" {
+            return Err(format!("{name}: {}", line["detail"].as_str().unwrap_or_default()));
+        }
     }
+    Ok(())
 }
 
 /// See [`punctual_testing::skip`].
@@ -96,10 +105,10 @@ pub(crate) fn tests_all() -> bool {
 #[macro_export]
 macro_rules! requires {
     ($test:literal, $($name:literal),+) => {
-        $(if let Err(reason) = support::allows($name) {
+        if let Err(reason) = support::allows_all(&[$($name),+]) {
             support::skip($test, &reason);
             return;
-        })+
+        }
     };
 }
 
