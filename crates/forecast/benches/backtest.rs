@@ -84,8 +84,8 @@ fn compare(early: &Input, rest: &Input) -> Result<Tally, Box<dyn std::error::Err
                 tally.agree += 1;
                 continue;
             }
-            let condition = if forecast.is_settled { "" } else { ", while conditions stay as recorded" };
-            if forecast.is_settled {
+            let condition = if forecast.conditions.is_empty() { "" } else { ", while conditions stay as recorded" };
+            if forecast.conditions.is_empty() {
                 tally.plain += 1
             } else {
                 tally.hedged += 1

@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn buffers_that_are_just_enough() {
         let audio = device(2_000_000, 2, 200_000);
-        let input = hours(100);
+        let input = hours(170);
         let advice = input.advise(&audio, Stage::Total).unwrap();
         let enough = advice.buffers.unwrap();
         assert_eq!(enough.underruns.outcome, Outcome::Holds);

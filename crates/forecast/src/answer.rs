@@ -3,8 +3,8 @@
 use crate::advice::{Advice, CurvePoint, TimeScale};
 use crate::input::Input;
 use crate::level::{Level, Tail};
-use crate::spread::{MIN_SETTLED_NS, SETTLED_PIECES};
-use crate::underrun::{Outcome, Underruns};
+use crate::spread::{Condition, SETTLED_PIECES};
+use crate::underrun::{HOLDS_CONFIDENCE, Outcome, Underruns};
 use crate::{Error, Horizon, Stage, Usage};
 use punctual_device::Profile;
 use punctual_recording::{NO_LOAD, counted, format_ns};
@@ -343,11 +343,11 @@ fn device_notes(input: &Input, answers: &[DeviceAnswer]) -> Vec<String> {
             "below the exact tail, late wakeups are counted where stalls are meant: there are no more stalls than that";
         notes.push(text.to_owned());
     }
-    let is_short = input.tasks.iter().any(|task| (task.exposure_ns() as f64) < MIN_SETTLED_NS);
-    if is_short && answers.iter().any(|answer| answer.underruns.outcome == Outcome::HoldsAsRecorded) {
-        let text = "less than an hour was recorded, and what comes every few minutes may not have shown: devices are said to hold \
-                    only while conditions stay as recorded";
-        notes.push(text.to_owned());
+    let is_short = |answer: &DeviceAnswer| {
+        answer.underruns.outcome == Outcome::HoldsAsRecorded && answer.underruns.conditions.contains(&Condition::Short)
+    };
+    if answers.iter().any(is_short) {
+        notes.push(what_is_too_short(input));
     }
     let recorded = input.tasks.iter().map(|task| task.period_ns).max().unwrap_or(0);
     if answers.iter().any(|answer| answer.device.period_ns < recorded) {
@@ -357,6 +357,19 @@ fn device_notes(input: &Input, answers: &[DeviceAnswer]) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// What so short a recording need not show.
+fn what_is_too_short(input: &Input) -> String {
+    let watched_s = input.tasks.iter().map(|task| task.exposure_ns() as f64 / 1e9).fold(f64::INFINITY, f64::min);
+    // Of what comes so often on average, so long a time shows nothing with one of 200.
+    let seldom_s = watched_s / -(1.0 - HOLDS_CONFIDENCE).ln();
+    format!(
+        "{} need not show what comes less often than every {}, and a machine does much by the day and by the week: devices are said to hold only while \
+         conditions stay as recorded, and without that from a week on",
+        format_seconds(watched_s),
+        format_seconds(seldom_s),
+    )
 }
 
 /// Beyond so many times the variance of independent stalls the figure tells a reader nothing.
@@ -392,7 +405,7 @@ fn spread_notes(tail: &Tail) -> Vec<String> {
             "what happens still has an effect {memory} later: the recording counts as {counts_as}{enough}"
         ));
     }
-    if spread.is_carried_by_few() && spread.is_long() {
+    if spread.is_carried_by_few() && spread.is_telling() {
         let clusters = spread.carriers.map_or(1, |carriers| carriers.round().max(1.0) as u64);
         notes.push(format!(
             "what varies is made by about as much as {} of stalls: larger ones are to be expected, so that devices hold is said only while \
@@ -406,7 +419,7 @@ fn spread_notes(tail: &Tail) -> Vec<String> {
             drift.in_words()
         ));
     }
-    if spread.drift.is_none() && spread.may_drift && spread.is_long() {
+    if spread.drift.is_none() && spread.may_drift && spread.is_telling() {
         let text = "a drift of the machine cannot be ruled out: devices are said to hold only while conditions stay as recorded";
         notes.push(text.to_owned());
     }

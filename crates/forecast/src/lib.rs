@@ -78,6 +78,6 @@ pub use level::{ENOUGH, FURTHEST, Level, Method, PREDICTED, Tail};
 pub use loops::Loops;
 pub use punctual_recording::Stage;
 pub use special::ln_gamma;
-pub use spread::{Drift, Spread};
+pub use spread::{Condition, Drift, Spread};
 pub use stall::{GAP_NS, MAX_STALL_NS, Stall, Stalls, stalls};
 pub use underrun::{CpuUnderruns, HOLDS_CONFIDENCE, Outcome, Underruns};

@@ -114,22 +114,31 @@ const MUCH_MORE: u64 = 2;
 /// have begun a cycle of its own, or have stood within one.
 fn what_single_wakeups_miss(input: &Input, count: &CycleCount, watched_ns: u64) -> Option<String> {
     let longest_ns = input.stages.get(&Stage::Response).and_then(|work| work.distribution.max()).unwrap_or(0);
-    let is_more = count.overruns > count.certain.saturating_mul(MUCH_MORE);
-    let is_longer = count.longest_ns > longest_ns.saturating_mul(MUCH_MORE);
-    (count.unseen > 0 && (is_more || is_longer)).then(|| {
-        format!(
-            "This may be far too optimistic for {}: up to {} of {} took too long, one every {}, the longest {}, where single wakeups, of \
-             which forecasts are made, show {} and {} ({} not seen). ",
-            input.measure,
-            grouped(count.overruns),
+    let beyond = |factor: u64| {
+        count.overruns > count.certain.saturating_mul(factor) || count.longest_ns > longest_ns.saturating_mul(factor)
+    };
+    if count.unseen == 0 || !beyond(1) {
+        return None;
+    }
+    let (measure, overruns, certain) = (&input.measure, grouped(count.overruns), grouped(count.certain));
+    let (longest, shown, unseen) = (format_ns(count.longest_ns), format_ns(longest_ns), agreeing_count(count.unseen));
+    Some(match beyond(MUCH_MORE) {
+        true => format!(
+            "This may be far too optimistic for {measure}: up to {overruns} of {} took too long, one every {}, the longest {longest}, \
+             where single wakeups, of which forecasts are made, show {certain} and {shown} ({unseen} not seen). ",
             counted(count.cycles, "cycle"),
             format_ns(watched_ns / count.overruns.max(1)),
-            format_ns(count.longest_ns),
-            grouped(count.certain),
-            format_ns(longest_ns),
-            agreeing_count(count.unseen),
-        )
+        ),
+        false => format!(
+            "Of {measure} this counts the {} certain, the longest of {shown}: {unseen} not seen, and there may have been up to {overruns}, \
+             the longest of {longest}. ",
+            certain_overruns(count.certain),
+        ),
     })
+}
+
+fn certain_overruns(certain: u64) -> String {
+    format!("{} that {}", counted(certain, "overrun"), agreeing(certain, "is", "are"))
 }
 
 fn agreeing_count(unseen: u64) -> String {

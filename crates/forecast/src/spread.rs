@@ -32,16 +32,47 @@ const FEW_CRESTS: f64 = 8.0;
 const MAX_GROWTH: f64 = 1.9;
 /// Events are of one cluster where they are so many times nearer to each other than on average, and nearer than the memory.
 const NEAR: f64 = 4.0;
+/// At so many levels, from the rarest events on: at the first of them there are few clusters, and where these are small by chance, so is
+/// the count.
+const CLUSTER_LEVELS: usize = 3;
 /// A tail model needs so many times as long as the machine remembers.
 pub(crate) const MIN_PIECES: f64 = 20.0;
 /// A verdict of *holds* without a condition needs so many times as long: that it is 20 times is only an estimate.
 pub(crate) const SETTLED_PIECES: f64 = 40.0;
 /// And what varies from part to part must be made by so many clusters: of fewer, the largest of all is mostly not among those seen.
 pub(crate) const SETTLED_CARRIERS: f64 = 8.0;
-/// And an hour of exposure, less what a run of that length may miss, ns. How long a machine remembers shows only in
-/// recordings of many times that length, and much comes by the minute (jobs, collections, heat): where a short recording shows
-/// no memory, that is no proof that there is none.
-pub(crate) const MIN_SETTLED_NS: f64 = 3.5e12;
+/// And a week of exposure, less what a run of that length may miss, ns. What comes less often than five times in a recording may not have
+/// come at all, of which nothing in the recording tells. Where calms last as a Pareto law of shape 1.5 says (`sojourns` of
+/// `benches/processes`), three days are too few for a *holds* that is false in 1 of 200; and machines do much by the day and by the week.
+pub(crate) const MIN_SETTLED_NS: f64 = 6.0e14;
+/// Of what it shows of itself a recording says more from an hour on, less what a run of that length may miss, ns: much comes by the
+/// minute (jobs, collections, heat).
+pub(crate) const MIN_TELLING_NS: f64 = 3.5e12;
+
+/// Why a device is said to hold only while conditions stay as recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Condition {
+    /// Whatever the recording shows, it is too short for what comes by the day.
+    Short,
+    /// It is too short against its own memory.
+    Memory,
+    /// Few clusters of stalls make what varies.
+    Clusters,
+    /// The machine drifts, or may do so.
+    Drift,
+}
+
+impl Condition {
+    /// The name used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Condition::Short => "short",
+            Condition::Memory => "memory",
+            Condition::Clusters => "clusters",
+            Condition::Drift => "drift",
+        }
+    }
+}
 
 /// How stalls spread over a recording.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,7 +91,8 @@ pub struct Spread {
     worth: Option<f64>,
     /// How many clusters make what varies, where that is no accident: the least at any level.
     pub carriers: Option<f64>,
-    /// Of the rarest events of which that can be told, how many come with one on average, itself included.
+    /// Of the rarest events of which that can be told, how many come with one on average, itself included: the most at any of the
+    /// first levels.
     cluster: f64,
     /// The exposure, ns.
     exposure: f64,
@@ -108,12 +140,12 @@ impl Spread {
             let fades = 1.0 / settled(2.0 * exposure / BLOCKS as f64 / memory);
             unsettled = unsettled.max(fades) * SELDOM_SEEN;
         }
-        if let Some(rarest) = usable.first() {
-            let seldom = if spread.memory_ns.is_some() { SELDOM_SEEN } else { 1.0 };
+        let seldom = if spread.memory_ns.is_some() { SELDOM_SEEN } else { 1.0 };
+        for times in usable.iter().take(CLUSTER_LEVELS) {
             // As near as few independent events are to each other.
-            let near = exposure / (NEAR * rarest.len() as f64);
-            spread.cluster =
-                seldom * cluster(rarest, spread.memory_ns.unwrap_or(exposure / counts::MOST as f64).min(near));
+            let near = exposure / (NEAR * times.len() as f64);
+            let gap = spread.memory_ns.unwrap_or(exposure / counts::MOST as f64).min(near);
+            spread.cluster = spread.cluster.max(seldom * cluster(times, gap));
         }
         let mut significant = Vec::new();
         for counts in &all_counts {
@@ -178,11 +210,16 @@ impl Spread {
         lengths.into_iter().chain(self.worth).reduce(f64::min)
     }
 
-    /// Whether the recording is long enough, by itself, against its own memory and its largest clusters, and the same throughout, for
-    /// a verdict without a condition.
-    pub fn is_settled(&self) -> bool {
-        let is_worth = self.pieces().is_none_or(|pieces| pieces >= SETTLED_PIECES);
-        self.is_long() && is_worth && !self.is_carried_by_few() && self.drift.is_none() && !self.may_drift
+    /// What keeps a verdict from being said without a condition: nothing where the recording is long enough by itself, against its own
+    /// memory and its largest clusters, and the same throughout.
+    pub fn conditions(&self) -> Vec<Condition> {
+        let found = [
+            (Condition::Short, self.exposure < MIN_SETTLED_NS),
+            (Condition::Memory, self.pieces().is_some_and(|pieces| pieces < SETTLED_PIECES)),
+            (Condition::Clusters, self.is_carried_by_few()),
+            (Condition::Drift, self.drift.is_some() || self.may_drift),
+        ];
+        found.into_iter().filter_map(|(condition, is_met)| is_met.then_some(condition)).collect()
     }
 
     /// Whether so few clusters make what varies that larger ones have to be expected than were seen.
@@ -190,9 +227,9 @@ impl Spread {
         self.carriers.is_some_and(|carriers| carriers < SETTLED_CARRIERS)
     }
 
-    /// Whether the recording is long enough by itself.
-    pub(crate) fn is_long(&self) -> bool {
-        self.exposure >= MIN_SETTLED_NS
+    /// Whether the recording is long enough to say more of itself.
+    pub(crate) fn is_telling(&self) -> bool {
+        self.exposure >= MIN_TELLING_NS
     }
 
     /// The most that the sum in the long run may be, with this probability, where so much was counted; `largest` is

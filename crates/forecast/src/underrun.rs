@@ -4,10 +4,11 @@ use crate::Error;
 use crate::input::{Input, Late, Lateness};
 use crate::interval::{Estimate, further_exposure};
 use crate::special::chi_squared_q;
-use crate::spread::{MIN_PIECES, SETTLED_PIECES, Spread, levels, separate};
+use crate::spread::{Condition, MIN_PIECES, SETTLED_PIECES, Spread, levels, separate};
 use crate::stall::stalls;
 use punctual_device::Profile;
 use punctual_recording::Stage;
+use std::collections::BTreeSet;
 
 /// The confidence, one-sided, with which *holds* is said.
 pub const HOLDS_CONFIDENCE: f64 = 0.995;
@@ -24,8 +25,7 @@ pub enum Outcome {
     Fails,
     /// Neither.
     Unknown,
-    /// As [`Outcome::Holds`], while conditions stay as recorded: the recording is shorter than an hour, too short against
-    /// its own memory, owes what varies to few clusters, or drifts.
+    /// As [`Outcome::Holds`], while conditions stay as recorded: see [`Condition`].
     HoldsAsRecorded,
     /// On every CPU the lower limit of 99.5 %, one-sided, reaches the want.
     Holds,
@@ -90,9 +90,8 @@ pub struct Underruns {
     pub pieces: Option<f64>,
     /// How many times as frequent late wakeups are at the end as at the beginning, where that is no accident.
     pub drift: Option<f64>,
-    /// Whether the recording is long enough, by itself, against its own memory and its largest clusters, and without a drift, for
-    /// *holds* without a condition.
-    pub is_settled: bool,
+    /// What keeps *holds* from being said without a condition, on any CPU.
+    pub conditions: Vec<Condition>,
     /// Underruns for each hour of use that this device would meet.
     pub per_hour: Estimate,
     /// The mean time between underruns, s of use: one for each separate wait.
@@ -323,6 +322,12 @@ impl Counted<'_> {
     }
 }
 
+/// What keeps *holds* from being said without a condition, on any CPU.
+fn conditions(counted: &[Counted<'_>]) -> Vec<Condition> {
+    let all: BTreeSet<Condition> = counted.iter().flat_map(|one| one.spread.conditions()).collect();
+    all.into_iter().collect()
+}
+
 fn nothing() -> Error {
     Error::Recording("nothing was measured long enough to be counted".to_owned())
 }
@@ -370,14 +375,14 @@ impl Watch {
         let worst = counted.first().ok_or_else(nothing)?;
         let sure = counted.iter().map(|one| one.rate(several).low.unwrap_or(0.0)).fold(0.0, f64::max);
         let (interval, spread) = self.typical(&counted, worst);
-        let is_settled = counted.iter().all(|one| one.spread.is_settled());
+        let conditions = conditions(&counted);
         // Nothing runs dry more often than once in its period.
         let most = 1e9 / device.period_ns as f64;
         let interval = interval.at_most(most);
         let mttf_s = interval.inverse();
         let holds_low_s = 1.0 / safe_upper.min(most);
         let outcome = match (holds_low_s >= want_s, sure * want_s > 1.0) {
-            (true, _) if is_settled => Outcome::Holds,
+            (true, _) if conditions.is_empty() => Outcome::Holds,
             (true, _) => Outcome::HoldsAsRecorded,
             (_, true) => Outcome::Fails,
             _ => Outcome::Unknown,
@@ -412,7 +417,7 @@ impl Watch {
             dispersion: spread.dispersion(count.most.max(1.0)),
             pieces,
             drift: counted.iter().find_map(|one| one.spread.drift).map(|drift| drift.end),
-            is_settled,
+            conditions,
             per_hour: interval.scaled(3_600.0),
             mttf_s,
             holds_low_s,

@@ -3,11 +3,16 @@
 use super::SCALE_NS;
 use super::process::Process;
 use super::recorded::{PERIOD_NS, record};
-use punctual_forecast::{Input, Method, Outcome, Stage};
+use punctual_device::Profile;
+use punctual_forecast::{Answer, Condition, Horizon, Method, Outcome, Question, Underruns, WorstCase, answer};
 use punctual_random::Random;
 
-/// How often the devices run dry in the long run, a second.
-const RATES: [f64; 3] = [1.0, 0.1, 0.01];
+/// How often the devices run dry in the long run, s: ten and a hundred times as seldom where a recording lasts so long that it
+/// keeps none of the others.
+fn intervals(seconds: f64) -> [f64; 3] {
+    let factor = 10f64.powf((seconds / 9_000.0).log10().ceil().max(0.0));
+    [factor, 10.0 * factor, 100.0 * factor]
+}
 const HOUR_S: f64 = 3_600.0;
 /// Below this length of a recording, s, nothing is said of the next hour.
 const SHORT_S: f64 = 1_700.0;
@@ -15,12 +20,15 @@ const SHORT_S: f64 = 1_700.0;
 /// Of one device.
 #[derive(Default)]
 struct Cell {
+    /// How often it ran dry, relative to the truth, all runs together.
+    counted: f64,
     covered: u32,
     unsafe_side: u32,
-    conditional: u32,
     holds: u32,
-    false_holds: u32,
-    false_conditional: u32,
+    /// The limit of *holds* is beyond the truth, and the recording shows no reason for a condition, but for its length.
+    unwarned: u32,
+    /// It is, and the recording shows one.
+    warned: u32,
 }
 
 /// Of the worst hour.
@@ -38,92 +46,119 @@ struct Hour {
 pub(crate) struct Counted {
     process: Process,
     /// The slack of each device, ns, and of the level exceeded once an hour.
-    slacks: [u64; RATES.len()],
+    devices: Vec<Profile>,
+    seconds: f64,
     level: f64,
-    cells: [Cell; RATES.len()],
+    cells: [Cell; 3],
     hour: Hour,
+    /// Recordings that show a reason for a condition; and of which kind, by the order of [`REASONS`].
+    shown: u32,
+    reasons: [u32; REASONS.len()],
     runs: u32,
 }
 
+/// What a recording may show that keeps *holds* from being said without a condition.
+const REASONS: [Condition; 3] = [Condition::Memory, Condition::Clusters, Condition::Drift];
+
+fn share(count: u32, of: u32) -> String {
+    if of == 0 { "-".to_owned() } else { format!("{:.3}", f64::from(count) / f64::from(of)) }
+}
+
 impl Counted {
-    pub(crate) fn new(process: Process) -> Counted {
+    pub(crate) fn new(process: Process, seconds: f64) -> Counted {
+        let slack = |interval: f64| (process.level(1.0 / interval) * SCALE_NS) as u64;
         Counted {
             process,
-            slacks: RATES.map(|rate| (process.level(rate) * SCALE_NS) as u64),
+            devices: intervals(seconds).map(|interval| device(slack(interval))).into(),
+            seconds,
             level: process.level(1.0 / HOUR_S / process.of_all_cpus()) * SCALE_NS,
             cells: Default::default(),
             hour: Hour::default(),
+            shown: 0,
+            reasons: [0; REASONS.len()],
             runs: 0,
         }
     }
 
     /// Records it once, from this seed, and asks.
-    pub(crate) fn run(&mut self, seconds: f64, seed: u64) {
-        let after = if seconds < SHORT_S { 0.0 } else { HOUR_S };
-        let (input, later) = record(self.process, seconds, after, &mut Random(seed));
+    pub(crate) fn run(&mut self, seed: u64) {
+        let after = if self.seconds < SHORT_S { 0.0 } else { HOUR_S };
+        let (input, later) = record(self.process, self.seconds, after, &mut Random(seed));
         self.runs += 1;
-        for ((cell, rate), slack) in self.cells.iter_mut().zip(RATES).zip(self.slacks) {
-            cell.ask(&input, slack, 1.0 / rate);
+        let devices = self.devices.clone();
+        let question = Question { devices, horizons: vec![Horizon::Hour], ..Question::default() };
+        let Answer { groups, .. } = answer(&[input], &question).expect("devices that work");
+        for ((cell, interval), found) in self.cells.iter_mut().zip(intervals(self.seconds)).zip(&groups[0].devices) {
+            cell.take(&found.underruns, interval, self.seconds);
         }
-        self.hour.ask(&input, self.level, later * SCALE_NS);
+        let conditions = &groups[0].devices[0].underruns.conditions;
+        self.shown += u32::from(REASONS.iter().any(|reason| conditions.contains(reason)));
+        for (count, reason) in self.reasons.iter_mut().zip(REASONS) {
+            *count += u32::from(conditions.contains(&reason));
+        }
+        self.hour.take(&groups[0].worst[0], self.level, later * SCALE_NS);
     }
 
-    #[allow(clippy::print_stdout, reason = "a benchmark's output is its purpose")]
-    pub(crate) fn print(&self, of: &str) {
-        let share = |count: u32, of: u32| {
-            if of == 0 { "-".to_owned() } else { format!("{:.3}", f64::from(count) / f64::from(of)) }
-        };
-        let runs = self.runs;
-        for (cell, rate) in self.cells.iter().zip(RATES) {
-            println!(
-                "{of} {:>5} s {:>8} {:>7} {:>7} {:>7} {:>7} {:>7}",
-                1.0 / rate,
-                share(cell.covered, runs),
-                share(cell.unsafe_side, runs),
-                share(cell.conditional, runs),
-                share(cell.holds, runs),
-                share(cell.false_holds, runs),
-                share(cell.false_conditional, runs)
-            );
-        }
-        let hour = &self.hour;
-        println!(
-            "{of} {:>7} {:>8} {:>7} refused {:>7}; next hour: refused {:>7}, below {}",
-            "hour",
+    /// One row: of the three devices the worst, but for how often each holds.
+    pub(crate) fn row(&self) -> String {
+        let (runs, hour) = (self.runs, &self.hour);
+        let worst = |of: fn(&Cell) -> u32| self.cells.iter().map(of).max().unwrap_or(0);
+        let least = self.cells.iter().map(|cell| cell.covered).min().unwrap_or(0);
+        let holds = self.cells.iter().map(|cell| share(cell.holds, runs)).collect::<Vec<_>>().join(" ");
+        format!(
+            "{:>7} {:>7} {:>7}      {holds}   {:>7} {:>7} {:>5} {:>7}   {:>7} {:>5}",
+            share(least, runs),
+            share(worst(|cell| cell.unsafe_side), runs),
+            share(self.shown, runs),
+            share(worst(|cell| cell.unwarned), runs),
+            share(worst(|cell| cell.warned), runs),
             share(hour.covered, runs - hour.refused),
-            share(hour.unsafe_side, runs - hour.refused),
             share(hour.refused, runs),
             share(runs - hour.said, runs),
             share(hour.held, hour.said)
-        );
+        )
+    }
+
+    /// A row for each device, and the reasons for conditions.
+    pub(crate) fn each(&self) -> String {
+        let runs = self.runs;
+        let device = |(cell, interval): (&Cell, f64)| {
+            let counts = [cell.covered, cell.unsafe_side, cell.holds, cell.unwarned, cell.warned];
+            let [covered, beyond, holds, unwarned, warned] = counts.map(|count| share(count, runs));
+            format!(
+                "    once in {interval} s: covered {covered}, unsafe {beyond}, holds {holds}, unwarned {unwarned}, warned {warned}; counted {:.3}\n",
+                cell.counted / f64::from(runs)
+            )
+        };
+        let rows: String = self.cells.iter().zip(intervals(self.seconds)).map(device).collect();
+        let reasons =
+            REASONS.iter().zip(self.reasons).map(|(reason, count)| format!("{} {}", reason.name(), share(count, runs)));
+        format!("{rows}    {}\n", reasons.collect::<Vec<_>>().join(", "))
     }
 }
 
 impl Cell {
-    /// Asks for a device with this slack, ns, which runs dry once in `truth` seconds.
-    fn ask(&mut self, input: &Input, slack: u64, truth: f64) {
-        // Wants are whole seconds: the device is asked with one, and its limits are held against others.
-        let found = input.underruns(&device(slack), Stage::Total).expect("a device that works");
+    /// Of a device that runs dry once in `truth` seconds. Its own want is another: its limits are held against those of the benchmark.
+    fn take(&mut self, found: &Underruns, truth: f64, seconds: f64) {
+        self.counted += found.misses * truth / seconds;
         let above = found.mttf_s.low.is_some_and(|low| low > truth);
         let under = found.mttf_s.high.is_some_and(|high| high < truth);
-        let conditional = !found.is_settled;
-        assert!(found.outcome != Outcome::Holds || !conditional);
+        assert!(found.outcome != Outcome::Holds || found.conditions.is_empty());
+        let is_warned = REASONS.iter().any(|reason| found.conditions.contains(reason));
         self.covered += u32::from(!above && !under);
         self.unsafe_side += u32::from(above);
-        self.conditional += u32::from(conditional);
         self.holds += u32::from(found.holds_low_s >= 0.5 * truth);
         // At twice the truth it is false as well, and less often.
         let wrong = found.holds_low_s >= 1.001 * truth;
-        self.false_holds += u32::from(wrong && !conditional);
-        self.false_conditional += u32::from(wrong && conditional);
+        self.unwarned += u32::from(wrong && !is_warned);
+        self.warned += u32::from(wrong && is_warned);
     }
 }
 
 impl Hour {
-    /// Asks for the worst hour, of which the level is known, and for the next one, which came to `later`: ns.
-    fn ask(&mut self, input: &Input, truth: f64, later: f64) {
-        let tail = input.tail(Stage::Total).expect("the stage was recorded");
-        let level = tail.level(HOUR_S * 1e9);
+    /// Of the worst hour, of which the level is known, and the next one, which came to `later`: ns.
+    fn take(&mut self, worst: &WorstCase, truth: f64, later: f64) {
+        let level = &worst.level;
         if level.method == Method::Bound {
             self.refused += 1;
         } else {
@@ -131,15 +166,15 @@ impl Hour {
             self.unsafe_side += u32::from(low);
             self.covered += u32::from(!low && level.level.low.is_none_or(|low| low <= truth));
         }
-        if let Ok(next) = tail.next(HOUR_S * 1e9) {
+        if let Ok(next) = &worst.next {
             self.said += 1;
-            self.held += u32::from(later <= next as f64);
+            self.held += u32::from(later <= *next as f64);
         }
     }
 }
 
 /// A device of the recording's own period with this slack, ns: it computes for what is left of its buffers.
-fn device(slack_ns: u64) -> punctual_device::Profile {
+fn device(slack_ns: u64) -> Profile {
     let buffers = (slack_ns.div_ceil(PERIOD_NS) + 1).max(2) as u32;
     let compute = u64::from(buffers - 1) * PERIOD_NS - slack_ns;
     let any = punctual_device::Catalogue::shipped().profiles()[0].clone();

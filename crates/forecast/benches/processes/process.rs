@@ -1,10 +1,11 @@
 //! Processes by which late wakeups come, with how often each level is exceeded in the long run; those of other files beside them.
 
+use super::drawn::{self, Drawn};
 use super::later::{self, Later};
 use super::stranger::{self, Stranger};
 use super::tuned::{self, Tuned};
 use super::unseen::{self, Unseen};
-use super::{BASE, EVENTS};
+use super::{BASE, EVENTS, floor};
 use punctual_random::Random;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -30,6 +31,7 @@ pub(crate) enum Process {
     Later(Later),
     Stranger(Stranger),
     Tuned(Tuned),
+    Drawn(Drawn),
 }
 
 /// Name, process and memory, s, of those of this file.
@@ -54,6 +56,7 @@ impl Process {
             Process::Later(later) => return later.rate(x),
             Process::Stranger(stranger) => return stranger.rate(x),
             Process::Tuned(tuned) => return tuned.rate(x),
+            Process::Drawn(drawn) => return drawn.rate(x),
             _ => {}
         }
         let exponential = |scale: f64| 1_000.0 * (-x / scale).exp();
@@ -105,7 +108,7 @@ impl Process {
         let mut events: Vec<(f64, f64)> = Vec::new();
         // So many a second on average, from here for a second, above a level, of this scale.
         let steady = |events: &mut Vec<(f64, f64)>, from: f64, share: f64, scale: f64, random: &mut Random| {
-            let level = BASE;
+            let level = floor();
             let rate = 1_000.0 * share * (-level / scale).exp();
             let mut at = from;
             loop {
@@ -130,11 +133,12 @@ impl Process {
                 Process::Heavy => {
                     let mut at = from;
                     loop {
-                        at += random.exponential() / EVENTS;
+                        let share = self.rate(floor()) / 1_000.0;
+                        at += random.exponential() / (1_000.0 * share);
                         if at >= from + 1.0 {
                             break;
                         }
-                        let survival = 0.02 * random.uniform();
+                        let survival = share * random.uniform();
                         events.push((at, 0.15 * (survival.powf(-0.5) - 1.0) / 0.5));
                     }
                 }
@@ -203,6 +207,7 @@ impl Process {
             Process::Later(later) => later.run(until, random),
             Process::Stranger(stranger) => stranger.run(until, random),
             Process::Tuned(tuned) => tuned.run(seconds, until, random),
+            Process::Drawn(drawn) => vec![drawn.run(seconds, until, random)],
             Process::Cpus => {
                 let mut quiet = self.one(until, random);
                 quiet.retain(|_| random.uniform() < 0.1);
@@ -220,7 +225,8 @@ pub(crate) fn all() -> Vec<(&'static str, Process, f64)> {
     let stranger =
         stranger::PROCESSES.into_iter().map(|(name, stranger, memory)| (name, Process::Stranger(stranger), memory));
     let tuned = tuned::PROCESSES.into_iter().map(|(name, tuned, memory)| (name, Process::Tuned(tuned), memory));
-    PROCESSES.into_iter().chain(unseen).chain(later).chain(stranger).chain(tuned).collect()
+    let drawn = drawn::NAMES.into_iter().map(|name| (name, Process::Drawn(Drawn::of(name)), Drawn::of(name).memory()));
+    PROCESSES.into_iter().chain(unseen).chain(later).chain(stranger).chain(tuned).chain(drawn).collect()
 }
 
 /// Whether this name is meant by a name of the command line: its own, or that of its set.
@@ -231,6 +237,7 @@ pub(crate) fn is_meant(only: &str, name: &str) -> bool {
         "later" => later::PROCESSES.iter().any(|process| process.0 == name),
         "stranger" => stranger::PROCESSES.iter().any(|process| process.0 == name),
         "tuned" => tuned::PROCESSES.iter().any(|process| process.0 == name),
+        "drawn" => drawn::NAMES.contains(&name),
         _ => only == name,
     }
 }

@@ -1,7 +1,7 @@
 //! A simulated recording: what [`Input`] holds of a real one, and the hour that followed it.
 
 use super::process::Process;
-use super::{BASE, SCALE_NS};
+use super::{SCALE_NS, floor};
 use punctual_forecast::{Input, Late, Lateness, ObservedTask};
 use punctual_random::Random;
 use punctual_recording::{Distribution, Stage};
@@ -14,7 +14,7 @@ const KEPT: usize = 10_000;
 pub(crate) fn record(process: Process, seconds: f64, after: f64, random: &mut Random) -> (Input, f64) {
     let mut cpus = process.run(seconds, seconds + after, random);
     let later = cpus.iter().flatten().filter(|event| event.0 >= seconds).map(|event| event.1).fold(0.0, f64::max);
-    cpus.iter_mut().for_each(|events| events.retain(|event| event.0 < seconds));
+    cpus.iter_mut().for_each(|events| events.retain(|event| event.0 < seconds && event.1 > floor()));
     (input(&cpus, seconds), later)
 }
 
@@ -32,7 +32,7 @@ fn input(cpus: &[Vec<(f64, f64)>], seconds: f64) -> Input {
         let mut distribution = Distribution::new();
         distribution.record_n(10_000, wakeups.saturating_sub(largest.len() as u64));
         largest.iter().for_each(|late| distribution.record(late.value_ns));
-        let mut complete = (BASE * SCALE_NS) as u64;
+        let mut complete = (floor() * SCALE_NS) as u64;
         if largest.len() > KEPT {
             let (_, last, _) = largest.select_nth_unstable_by_key(KEPT - 1, |late| std::cmp::Reverse(late.value_ns));
             complete = last.value_ns;

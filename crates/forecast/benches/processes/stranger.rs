@@ -3,7 +3,7 @@
 //! Of most the recording is many memories long; of `leak` and `tenants` it is not. How often a level is exceeded in the long run
 //! follows from each formula.
 
-use super::unseen::{above, ground, normal_above, one_at_a_time};
+use super::unseen::{above, ground, normal_above, one_at_a_time, raised};
 use super::{BASE, EVENTS};
 use punctual_random::Random;
 
@@ -306,9 +306,7 @@ fn phase(events: &mut Vec<(f64, f64)>, seconds: f64, random: &mut Random) {
     while from < seconds {
         let until = (from + 25.0 * random.exponential()).min(seconds);
         let later = 6.0 * random.uniform().powi(2);
-        let first = events.len();
-        ground(events, (from, until), PHASES, 0.7, random);
-        events[first..].iter_mut().for_each(|event| event.1 += later);
+        raised(events, (from, until), PHASES, (BASE + later, 0.7), random);
         from = until;
     }
 }

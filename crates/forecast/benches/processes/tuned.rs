@@ -1,7 +1,7 @@
 //! Six processes on which the rules were chosen that say when the recording's own events cannot carry a verdict, or a limit for the
 //! next hour: none of the others was looked at for that.
 
-use super::unseen::{above, ground, one_at_a_time};
+use super::unseen::{above, ground, one_at_a_time, raised};
 use super::{BASE, EVENTS};
 use punctual_random::Random;
 
@@ -91,9 +91,7 @@ fn storms(process: Tuned, events: &mut Vec<(f64, f64)>, until: f64, random: &mut
         let (from, to) = (at.max(0.0), (at + length).min(until));
         if from < to {
             let (level, scale) = if process == Tuned::Spells { (0.0, 1.6) } else { (3.0, 2.0) };
-            let first = events.len();
-            ground(events, (from, to), EVENTS, scale, random);
-            events[first..].iter_mut().for_each(|event| event.1 += level);
+            raised(events, (from, to), EVENTS, (BASE + level, scale), random);
         }
         // Storms of a spell end before the next calm; jobs overlap.
         at += if process == Tuned::Spells { length } else { 0.0 };

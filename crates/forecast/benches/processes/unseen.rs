@@ -5,7 +5,7 @@
 //! known. Of a process that changes for good (`trend`, `change`) the truth is how it is from the end on: that is what is
 //! forecast.
 
-use super::{BASE, EVENTS};
+use super::{BASE, EVENTS, floor};
 use punctual_random::Random;
 
 /// Two late wakeups are not due at the same time, s.
@@ -134,8 +134,9 @@ impl Unseen {
 }
 
 /// Wakeups are due one after another: of two in the same period one is the next's.
-pub(super) fn one_at_a_time(events: &mut [(f64, f64)]) {
-    events.sort_by(|one, other| one.0.total_cmp(&other.0));
+pub(super) fn one_at_a_time(events: &mut Vec<(f64, f64)>) {
+    events.retain(|event| event.1 > floor());
+    events.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
     let mut free = 0.0;
     for (at, _) in events {
         *at = (*at / STEP).floor().max(free) * STEP + STEP / 10.0;
@@ -143,15 +144,38 @@ pub(super) fn one_at_a_time(events: &mut [(f64, f64)]) {
     }
 }
 
-/// Independent late wakeups, so many a second.
-pub(super) fn ground(events: &mut Vec<(f64, f64)>, (from, to): (f64, f64), rate: f64, scale: f64, random: &mut Random) {
+/// Independent late wakeups, so many a second, of which those that are recorded are made.
+pub(super) fn ground(events: &mut Vec<(f64, f64)>, between: (f64, f64), rate: f64, scale: f64, random: &mut Random) {
+    let floor = floor();
+    poisson(events, between, rate * above(floor, BASE, scale), (floor, scale), random);
+}
+
+/// The same from this level on, which may be above or below what is recorded.
+pub(super) fn raised(
+    events: &mut Vec<(f64, f64)>,
+    between: (f64, f64),
+    rate: f64,
+    (level, scale): (f64, f64),
+    random: &mut Random,
+) {
+    let from = floor().max(level);
+    poisson(events, between, rate * above(from, level, scale), (from, scale), random);
+}
+
+fn poisson(
+    events: &mut Vec<(f64, f64)>,
+    (from, to): (f64, f64),
+    rate: f64,
+    (level, scale): (f64, f64),
+    random: &mut Random,
+) {
     let mut at = from;
     loop {
         at += random.exponential() / rate;
         if at >= to {
             return;
         }
-        events.push((at, BASE + scale * random.exponential()));
+        events.push((at, level + scale * random.exponential()));
     }
 }
 
@@ -185,16 +209,28 @@ fn collected(events: &mut Vec<(f64, f64)>, seconds: f64, random: &mut Random) {
 }
 
 fn stormy(events: &mut Vec<(f64, f64)>, seconds: f64, random: &mut Random) {
+    const SHAPE: f64 = 1.5;
     // Of shape 1.5, the mean is three times the least.
-    let sojourn = |least: f64, random: &mut Random| least * random.uniform().powf(-1.0 / 1.5);
-    let mut at = -20_000.0;
+    let sojourn = |least: f64, random: &mut Random| least * random.uniform().powf(-1.0 / SHAPE);
+    // The recording begins anywhere: in calm or storm for as long as each lasts, and of that one what is left.
+    let mut is_calm = random.uniform() < 20.0 / 22.0;
+    let mut until = left_of_pareto(if is_calm { 20.0 } else { 2.0 }, SHAPE, random);
+    let mut at = 0.0;
     while at < seconds {
-        at += sojourn(20.0, random);
-        let until = at + sojourn(2.0, random);
-        if until > 0.0 && at < seconds {
-            ground(events, (at.max(0.0), until.min(seconds)), STORM * EVENTS, 2.0, random);
+        if !is_calm {
+            ground(events, (at, until.min(seconds)), STORM * EVENTS, 2.0, random);
         }
-        at = until;
+        (at, is_calm) = (until, !is_calm);
+        until = at + sojourn(if is_calm { 20.0 } else { 2.0 }, random);
+    }
+}
+
+/// How long what lasts as a Pareto law says, with this least and shape, goes on from any moment on.
+pub(super) fn left_of_pareto(least: f64, shape: f64, random: &mut Random) -> f64 {
+    if random.uniform() < 1.0 / shape {
+        least * random.uniform().powf(-1.0 / (shape - 1.0))
+    } else {
+        least * random.uniform()
     }
 }
 

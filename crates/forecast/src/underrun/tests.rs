@@ -113,7 +113,10 @@ fn verdicts_need_their_whole_interval() {
     };
     assert_eq!(judge(&every(60, 120), 2).outcome, Outcome::Fails);
     assert_eq!(judge(&every(7_000, 1), 3).outcome, Outcome::Unknown);
-    assert_eq!(judge(&every(7_000, 1), 100).outcome, Outcome::Holds);
+    // Less than a week shows nothing of what comes by the week.
+    let (days, week) = (judge(&every(7_000, 1), 160), judge(&every(7_000, 1), 168));
+    assert_eq!((days.outcome, days.conditions), (Outcome::HoldsAsRecorded, vec![Condition::Short]));
+    assert_eq!((week.outcome, week.conditions), (Outcome::Holds, vec![]));
     let near = judge(&every(3_600, 10), 10);
     assert_eq!((near.outcome, near.measure_further_s), (Outcome::Unknown, None));
 }

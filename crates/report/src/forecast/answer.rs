@@ -166,6 +166,8 @@ pub(crate) struct DeviceForecast<'a> {
     stalls_per_hour: Interval,
     /// `holds`, `holds-as-recorded`, `fails` or `unknown`.
     verdict: &'static str,
+    /// What keeps `holds` from being said without a condition: `short`, `memory`, `clusters`, `drift`.
+    conditions: Vec<&'static str>,
     want_s: u64,
     mttf_s: Interval,
     /// How often in 24 hours of use.
@@ -275,6 +277,7 @@ impl<'a> DeviceForecast<'a> {
             dispersion: found.dispersion,
             stalls_per_hour: (&found.per_hour).into(),
             verdict: found.outcome.name(),
+            conditions: found.conditions.iter().map(|condition| condition.name()).collect(),
             want_s: device.want_s,
             mttf_s: (&found.mttf_s).into(),
             per_day: (&per_day(answer)).into(),
