@@ -344,7 +344,7 @@ impl Kind {
             Kind::Own => It("was at work".to_owned()),
             Kind::Steal => Another("the host ran something else on its CPU".to_owned()),
             Kind::KernelWake => It(format!("was on its ordinary way through the kernel ({who})")),
-            Kind::Unknown => Another(format!("what it did is unknown ({who})")),
+            Kind::Unknown => Another(format!("nothing that was seen explains its time ({who})")),
         }
     }
 }

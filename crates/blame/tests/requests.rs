@@ -298,6 +298,33 @@ fn whoever_wakes_in_vain_is_not_accused() {
     assert_eq!(cases, 7);
 }
 
+/// A bystander wakes it several times in a row before the server does, which was asked or not.
+#[test]
+fn whoever_wakes_in_vain_again_and_again_is_not_accused() {
+    let told =
+        LockWaking { act: WakingAct::WakesWord, same_word: Some(true), state: WordState::NoLock, place: 10, owner: 0 };
+    let woken = |is_asked: bool| {
+        request(|story| {
+            if is_asked {
+                story.event(1_200, EventKind::Waking, 0, u64::from(SERVER.0), READ.bits() | 120, 1);
+            }
+            for number in 0..3 {
+                story.switch(1_500 + 500 * number, BYSTANDER, WAITS, 4);
+                answers(story, 1_980 + 500 * number, told.bits());
+            }
+            story.switch(3_005, SERVER, WAITS, 2);
+            answers(story, 4_500, told.bits());
+        })
+    };
+    let named = |episode: &Episode| {
+        let waits = parts(episode).into_iter().filter(|part| part.kind == Kind::Wait);
+        waits.map(|part| part.who).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(named(&woken(true)), BTreeSet::from(["other".into()]));
+    // Whoever handed it one thing after the other would look the same.
+    assert_eq!(named(&woken(false)), BTreeSet::from(["other".into(), ENDER_NOT_SEEN]));
+}
+
 /// Who joins a thread is woken as that ends: by the kernel, in its name.
 #[test]
 fn who_joins_a_thread_waits_for_it() {
@@ -468,6 +495,7 @@ fn a_wait_in_a_ring_is_for_whoever_ends_it_and_for_no_disk() {
     let ring = |left: u32, waker: u32| {
         request(|story| {
             story.episode.names.push("vda".into());
+            story.event(1_400, EventKind::Waking, 0, u64::from(SERVER.0), READ.bits() | 120, 2);
             story.switch(1_500, SERVER, left, 2);
             // Somebody else's request is done just before.
             story.event(3_450, EventKind::RequestBegin, 0, 3, 4096, 3);

@@ -205,7 +205,7 @@ impl Classifier<'_> {
                 let blamed = Blamed {
                     detail: code(event),
                     tid: Some(slice.tid),
-                    ..Blamed::new(Kind::IrqOff, self.thread(slice.tid))
+                    ..Blamed::new(Kind::IrqOff, self.thread_at(slice.tid, start))
                 };
                 self.by_late_interrupt(slice, start, end, blamed)
             }
@@ -246,7 +246,7 @@ impl Classifier<'_> {
     fn waiting(&self, span: &StateSpan, slice: &Slice, start: u64, end: u64, ends_with: &Event) -> Blamed {
         let Doing::Waiting { since_ns, moved } = span.doing else { return Blamed::unknown("not waiting") };
         let victim = span.priority;
-        let name = self.thread(slice.tid);
+        let name = self.thread_at(slice.tid, start);
         let chosen = slice.since_ns.is_some_and(|since| since >= since_ns)
             || slice.tid != 0 && self.was_let_go_on(span, slice.tid, since_ns);
         let real_time = victim < NORMAL;

@@ -35,6 +35,8 @@ pub(crate) struct Index<'a> {
     /// Whether the word at a place was seen to be let go, and every time stood as in a held lock.
     never_free: BTreeMap<u32, bool>,
     groups: BTreeMap<u32, &'a Group>,
+    /// Of which process each thread is.
+    processes: BTreeMap<u32, u32>,
     /// What a thread itself began and ended to wait for in the kernel: pages, and the kernel's locks.
     waits: BTreeMap<u32, ByTime<'a>>,
     /// Who asked for a function to be called on another CPU, by what tells one such call from another.
@@ -54,6 +56,9 @@ impl<'a> Index<'a> {
                 Some(group) => index.groups.insert(*tid, group),
                 None => index.groups.remove(tid),
             };
+        }
+        for process in &episode.processes {
+            index.processes.extend(process.threads.iter().map(|tid| (*tid, process.number)));
         }
         let by_number = [
             &mut index.vectors,
@@ -129,6 +134,12 @@ impl<'a> Index<'a> {
     /// The control group of a thread, where it is known.
     pub(crate) fn group_of(&self, tid: u32) -> Option<&'a Group> {
         self.groups.get(&tid).copied()
+    }
+
+    /// Whether two threads are known to be of one process.
+    pub(crate) fn are_of_one_process(&self, one: u32, other: u32) -> bool {
+        let process = self.processes.get(&one);
+        process.is_some() && process == self.processes.get(&other)
     }
 
     /// Whether the word at a place was seen to be let go, and never stood as in a free lock.

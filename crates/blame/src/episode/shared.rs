@@ -4,7 +4,7 @@ use crate::episode::disks::Requests;
 use crate::episode::index::Index;
 use crate::episode::replay::CpuTimeline;
 use crate::episode::sampling::seen_at;
-use crate::episode::threads::threads;
+use crate::episode::threads::{names_by_time, threads};
 use crate::episode::waits::Waits;
 use punctual_recording::Episode;
 use punctual_recording::episode::StackSample;
@@ -33,6 +33,8 @@ pub(crate) struct Shared<'a> {
     pub(crate) late: BTreeMap<u32, Vec<&'a StackSample>>,
     /// Names of threads, wherever one was seen.
     pub(crate) threads: BTreeMap<u32, &'a str>,
+    /// The same by when they were seen: a thread may run another program, or rename itself.
+    named: BTreeMap<u32, Vec<(u64, &'a str)>>,
     /// What disks were asked for.
     pub(crate) requests: Requests<'a>,
     waits: RefCell<BTreeMap<u32, Rc<Waits>>>,
@@ -41,7 +43,7 @@ pub(crate) struct Shared<'a> {
 
 impl<'a> Shared<'a> {
     pub(crate) fn new(episode: &'a Episode, timelines: &'a BTreeMap<u32, CpuTimeline>) -> Shared<'a> {
-        let threads = threads(episode);
+        let (threads, named) = (threads(episode), names_by_time(episode));
         let clocked = episode.samples.iter().filter(|sample| !sample.at_late_interrupt);
         let index = Index::of(episode);
         let samples: Vec<_> = clocked.map(|sample| (seen_at(&index, sample), sample)).collect();
@@ -56,7 +58,7 @@ impl<'a> Shared<'a> {
         late.values_mut().for_each(|samples: &mut Vec<&StackSample>| samples.sort_by_key(|sample| sample.at_ns));
         let requests = Requests::of(episode);
         let (waits, looks) = (RefCell::default(), Cell::new(0));
-        Shared { episode, index, timelines, samples, by_cpu, late, threads, requests, waits, looks }
+        Shared { episode, index, timelines, samples, by_cpu, late, threads, named, requests, waits, looks }
     }
 
     /// The samples of the clock that saw a CPU after a time and up to another one.
@@ -65,6 +67,13 @@ impl<'a> Shared<'a> {
         let first = samples.partition_point(|(at_ns, _)| *at_ns <= after_ns);
         let end = samples.partition_point(|(at_ns, _)| *at_ns <= until_ns);
         samples.get(first..end.max(first)).unwrap_or_default()
+    }
+
+    /// What a thread was called at a time, where it was seen by then or later.
+    pub(crate) fn name_at(&self, tid: u32, at_ns: u64) -> Option<&'a str> {
+        let names = self.named.get(&tid)?;
+        let next = names.partition_point(|(seen_ns, _)| *seen_ns <= at_ns);
+        names.get(next.saturating_sub(1)).map(|(_, name)| *name)
     }
 
     /// What a thread waited for with its CPU in its hands.

@@ -4,6 +4,24 @@ use punctual_recording::Episode;
 use punctual_recording::episode::EventKind;
 use std::collections::BTreeMap;
 
+/// The names of threads, each by when it was seen first as that.
+pub(crate) fn names_by_time(episode: &Episode) -> BTreeMap<u32, Vec<(u64, &str)>> {
+    let mut named: BTreeMap<u32, Vec<(u64, &str)>> = BTreeMap::new();
+    for event in &episode.events {
+        let tid = match event.kind {
+            EventKind::Switch => event.value as u32,
+            EventKind::Waking | EventKind::VectorBegin => event.tid,
+            _ => continue,
+        };
+        named.entry(tid).or_default().push((event.at_ns, episode.name(event.name)));
+    }
+    for names in named.values_mut() {
+        names.sort_by_key(|(at_ns, _)| *at_ns);
+        names.dedup_by_key(|(_, name)| *name);
+    }
+    named
+}
+
 /// Names of threads by their numbers, wherever an episode tells one; 0 is `idle`.
 pub fn threads(episode: &Episode) -> BTreeMap<u32, &str> {
     let mut threads = BTreeMap::new();

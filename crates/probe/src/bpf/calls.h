@@ -163,6 +163,20 @@ static __always_inline __u32 call_of(struct pt_regs *registers)
 	return 0;
 }
 
+/* Whether a thread waits for what happens to one descriptor alone: by `poll` or `ppoll`, which say how many there are. */
+static __always_inline bool polls_for_one(struct pt_regs *registers)
+{
+	long number;
+
+	if (second_argument(registers) != 1)
+		return false;
+	if (IS_X86) {
+		number = ((struct pt_regs___x86 *)registers)->orig_ax;
+		return number == 7 || number == 271;
+	}
+	return IS_ARM64 && ((struct pt_regs___arm64 *)registers)->syscallno == 73;
+}
+
 /*
  * Where in its program a thread waits: which instruction, how deep in its stack, and for which object. Two waits of the same
  * place are for the same. Never 0.

@@ -19,6 +19,8 @@
 /* The same of musl: the owner's thread id and this. */
 #define MUTEX_WAITERS 0x80000000U
 #define MUTEX_OWNER 0x3fffffffU
+/* No thread has a greater number. */
+#define MAX_THREAD 0x400000
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -44,6 +46,17 @@ static __always_inline unsigned int left_state(struct task_struct *task, bool is
 }
 
 /*
+ * Whether a word says that somebody owns a lock and others wait for it. Without an owner, or with a number that no thread has, it is a
+ * place to wait for something: a future of C++, a parked thread of Rust.
+ */
+static __always_inline bool has_owner(__u32 value)
+{
+	__u32 owner = value & MUTEX_OWNER;
+
+	return value & MUTEX_WAITERS && owner && owner <= MAX_THREAD;
+}
+
+/*
  * Whether a thread sleeps for a lock of its program. The kernel knows no locks of programs, only words to wait on; the
  * value it waits on tells a lock from a condition.
  */
@@ -64,11 +77,11 @@ static __always_inline bool sleeps_for_lock(struct task_struct *task)
 	case FUTEX_LOCK_PI2:
 		return true;
 	case FUTEX_WAIT:
-		return value == MUTEX_CONTENDED || value & MUTEX_WAITERS;
+		return value == MUTEX_CONTENDED || has_owner(value);
 	case FUTEX_WAIT_BITSET:
 		/* A robust mutex with a time limit. */
 		if (value & MUTEX_WAITERS)
-			return value & MUTEX_OWNER;
+			return has_owner(value);
 		/* Conditions of the C library say by which clock. */
 		return value == MUTEX_CONTENDED && !(operation & FUTEX_REAL_TIME);
 	default:

@@ -44,9 +44,10 @@ enum waking_act {
  * sent what a softirq delivers. */
 #define SLEEPER_BIT 24
 #define WAKER_BIT 28
-/* One more than the number of the descriptor that it reads from; 0: none, or one of the many. */
+/* One more than the number of the descriptor that it reads from; 0: none, or one of the many. Or: it polls for one alone. */
 #define DESCRIPTOR_BIT 32
 #define MAX_DESCRIPTOR 1021
+#define ONE_POLLED 1023
 
 enum word {
 	WORD_SAME = 1,
@@ -154,6 +155,8 @@ static __always_inline __u64 how_answered(struct task_struct *woken, struct pt_r
 
 	if (call == CALL_READ && first_argument(sleeps) <= MAX_DESCRIPTOR)
 		told |= (first_argument(sleeps) + 1) << DESCRIPTOR_BIT;
+	else if (polls_for_one(sleeps))
+		told |= (__u64)ONE_POLLED << DESCRIPTOR_BIT;
 	if (is_ending())
 		return told | (__u64)ACT_ENDS << ACT_BIT;
 	if (is_thawed(woken))

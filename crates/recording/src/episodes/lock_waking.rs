@@ -72,8 +72,8 @@ pub struct WaitEnd {
     pub ends: bool,
     /// Whether it let go on whom the freezer had stopped; see [`WakingAct::Thaws`].
     pub thaws: bool,
-    /// The number of what the sleeper read from; `None` where it had not called to read, where the recording does not say, and from
-    /// number 1,022 on.
+    /// The number of what the sleeper read from, or [`ONE_POLLED`]; `None` where it had called for something else, where the recording
+    /// does not say, and from number 1,022 on.
     pub descriptor: Option<u32>,
     /// Who sent what the softirq delivers in which this happened.
     pub sender: Sender,
@@ -89,6 +89,9 @@ pub enum Sender {
     /// A thread of this machine, which may have ended since.
     Thread(u32),
 }
+
+/// In place of a descriptor's number: the sleeper waited for one of several things, of which it had named one alone.
+pub const ONE_POLLED: u32 = 1_022;
 
 const ACT_BIT: u32 = 16;
 const WORD_BIT: u32 = 19;
@@ -242,7 +245,7 @@ mod tests {
                     (true, false, false, Some(0), Sender::NotTold),
                     (false, true, false, None, Sender::NotTold),
                     (false, false, true, Some(1_021), Sender::NotTold),
-                    (false, false, false, None, Sender::NoThread),
+                    (false, false, false, Some(ONE_POLLED), Sender::NoThread),
                     (false, false, false, Some(3), Sender::Thread(0x3f_ffff)),
                 ] {
                     let end = WaitEnd { sleeper, waker, signals, ends, thaws, descriptor, sender };

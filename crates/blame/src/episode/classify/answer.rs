@@ -2,7 +2,7 @@
 
 use super::classifier::{Blamed, Classifier};
 use super::holder::{sleepers_call, waker_ends};
-use crate::episode::chain::slice_before;
+use crate::episode::chain::{is_by_a_thread, slice_before};
 use crate::episode::detail::Detail;
 use crate::episode::span::StateSpan;
 use crate::episode::story::{STOPPED, timer_due};
@@ -111,10 +111,12 @@ impl Classifier<'_> {
         if woken_by.wait_end().is_some() && !for_signal {
             return End::By(woken_by.tid);
         }
-        if let Some(last) = self.ended_at_last(woken_by) {
-            // What it waited for came with the last of them.
+        if let Some((last, is_repeated)) = self.ended_at_last(woken_by).filter(|(last, _)| !is_by_same(woken_by, last))
+        {
+            // What it waited for came with the last of them. Who wakes it again and again may hand it one thing after the other.
+            let slept_ns = self.index.last_leave(woken_by.value as u32, woken_by.at_ns).map_or(0, |leave| leave.at_ns);
             return match self.end(last) {
-                End::By(tid) => End::By(tid),
+                End::By(tid) if !is_repeated || self.owes(tid, woken_by.value as u32, slept_ns) => End::By(tid),
                 _ => End::NotBy(format!("woken in vain by {by}: it waited on at once")),
             };
         }
@@ -143,7 +145,7 @@ impl Classifier<'_> {
     /// Of one that waited for a word in memory up to a time limit and then waited on there, who ended that: as whoever waits for Python's
     /// lock looks every 5 ms whether that is free.
     fn after_time_limits(&self, woken_by: &Event) -> Option<u32> {
-        let last = self.ended_at_last(woken_by)?;
+        let (last, _) = self.ended_at_last(woken_by)?;
         if last.context & (IN_INTERRUPT | IN_SOFTIRQ) != 0 {
             return None;
         }
@@ -153,16 +155,17 @@ impl Classifier<'_> {
         }
     }
 
-    /// Of one that was woken in vain, the waking after which it did not wait on at once.
-    fn ended_at_last(&self, woken_by: &Event) -> Option<&Event> {
-        let mut last = None;
+    /// Of one that was woken in vain, the waking after which it did not wait on at once, and whether on the way there one thread woke it
+    /// twice in a row.
+    fn ended_at_last(&self, woken_by: &Event) -> Option<(&Event, bool)> {
+        let (mut last, mut is_repeated) = (None, false);
         for _ in 0..MAX_IN_VAIN {
-            match self.next_if_in_vain(last.unwrap_or(woken_by)) {
-                Some(next) => last = Some(next),
-                None => return last,
-            }
+            let before = last.unwrap_or(woken_by);
+            let Some(next) = self.next_if_in_vain(before) else { break };
+            is_repeated |= is_by_same(before, next);
+            last = Some(next);
         }
-        last
+        last.map(|last| (last, is_repeated))
     }
 
     /// Whether one that waited for a word or a signal was woken, looked, and waited on there, until somebody else woke it: what it
@@ -194,8 +197,7 @@ impl Classifier<'_> {
                 break;
             }
         }
-        let next: &Event =
-            goes_on.copied().filter(|next| ran_ns < LOOK_NS && (by_timer || next.tid != woken_by.tid))?;
+        let next: &Event = goes_on.copied().filter(|_| ran_ns < LOOK_NS)?;
         // A condition of the C library has two words, which stand side by side.
         let place = |event: &Event| event.lock_waking().place;
         let on_there = match waits_for_signal(woken_by) {
@@ -255,7 +257,7 @@ impl Classifier<'_> {
             // Those who wait in a circle, one without a name, or one too many.
             End::By(tid) => {
                 let name = self.thread(tid);
-                let inside = Some((Kind::Unknown, format!("what {name} did").into()));
+                let inside = Some((Kind::Unknown, format!("what {name} did was not looked into").into()));
                 let call = sleepers_call(self.waking_after(woken_by));
                 let has_ended = woken_by.tid == tid && waker_ends(woken_by);
                 Blamed { inside, call, has_ended, tid: Some(tid), ..Blamed::new(Kind::Wait, name) }
@@ -273,6 +275,11 @@ impl Classifier<'_> {
 /// All else that waits for those is not to be interrupted.
 pub(super) fn waits_in_ring(left_state: u32) -> bool {
     left_state & LEFT_FOR_IO != 0 && left_state & LEFT_UNINTERRUPTIBLE == 0
+}
+
+/// Whether one and the same thread woke somebody twice.
+fn is_by_same(one: &Event, other: &Event) -> bool {
+    is_by_a_thread(one) && is_by_a_thread(other) && one.tid == other.tid
 }
 
 /// Whether who is woken had called the kernel to wait for a signal.

@@ -133,6 +133,11 @@ impl<'a> Classifier<'a> {
         path_of(self.index.group_of(tid))
     }
 
+    /// What a thread was called at a time.
+    pub(super) fn thread_at(&self, tid: u32, at_ns: u64) -> String {
+        self.shared.name_at(tid, at_ns).filter(|_| tid != 0).map_or_else(|| self.thread(tid), str::to_owned)
+    }
+
     pub(super) fn thread(&self, tid: u32) -> String {
         self.threads.get(&tid).map_or_else(|| format!("thread {tid}"), |&name| name.to_owned())
     }

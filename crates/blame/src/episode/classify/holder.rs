@@ -364,6 +364,6 @@ fn not_seen(how_it_ended: String) -> Blamed {
 
 /// The holder is known, and what it did meanwhile is not.
 fn not_seen_inside(holder: String) -> Blamed {
-    let inside = Some((Kind::Unknown, format!("what {holder} did").into()));
+    let inside = Some((Kind::Unknown, format!("what {holder} did was not looked into").into()));
     Blamed { inside, ..Blamed::new(Kind::Lock, holder) }
 }

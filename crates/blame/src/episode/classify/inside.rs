@@ -9,6 +9,7 @@ use crate::episode::replay::Slice;
 use crate::episode::span::StateSpan;
 use crate::episode::story::STOPPED;
 use crate::kind::Kind;
+use punctual_recording::Awaited;
 use punctual_recording::episode::{Event, EventKind, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE};
 
 /// The name of a wait by which the kernel slows down who writes faster than the disk.
@@ -40,8 +41,14 @@ impl Classifier<'_> {
         // A lock within a fault is the lock.
         if let Some(lock) = self.waits.in_lock(start, end) {
             let detail = detail().or_else(|| Some(format!("kernel {}", lock.words)));
-            let name = self.who_ends(&lock, lock.begin_ns).unwrap_or_else(|| "another CPU".to_owned());
-            return vec![(Blamed { detail: detail.map(Detail::Seen), ..Blamed::new(Kind::Lock, name) }, own)];
+            let blamed = match self.who_ends(&lock, lock.begin_ns) {
+                Some(holder) => Blamed::new(Kind::Lock, holder),
+                None => Blamed {
+                    inside: Some((Kind::Unknown, format!("who held it (kernel {})", lock.words).into())),
+                    ..Blamed::new(Kind::Lock, Awaited::Holder)
+                },
+            };
+            return vec![(Blamed { detail: detail.map(Detail::Seen), ..blamed }, own)];
         }
         if let Some(spin) = self.spins_at(start, end) {
             return vec![(self.spun(spin), own)];

@@ -217,6 +217,13 @@ impl Classifier<'_> {
         (!is_lock && !asks_on && through_ns > stopped_ns).then_some((tid, through_ns))
     }
 
+    /// Whether whoever was asked is still at that at a time, or has asked another one for it.
+    pub(super) fn is_at_it(&self, asks: &Event, until_ns: u64) -> bool {
+        let Some(through_ns) = self.through_with(asks, until_ns) else { return true };
+        let mut wakes = self.index.wakings_by(asks.value as u32, asks.at_ns, through_ns).iter();
+        wakes.any(|event| event.is_the_threads_own())
+    }
+
     /// The waking by which the only thread was asked that still owes an answer.
     fn asked_before(&self, slept_ns: u64) -> Option<&Event> {
         let sleeper = self.subject.tid;
@@ -259,7 +266,7 @@ impl Classifier<'_> {
         let (kind, awaited) = if is_lock { (Kind::Lock, Awaited::Holder) } else { (Kind::Wait, Awaited::Ender) };
         if let Some(tid) = by {
             let name = self.thread(tid);
-            let inside = Some((Kind::Unknown, format!("what {name} did").into()));
+            let inside = Some((Kind::Unknown, format!("what {name} did was not looked into").into()));
             return Blamed { inside, tid: Some(tid), ..Blamed::new(kind, name) };
         }
         let stopper = self.thread(self.episode.events[woken_by].tid);

@@ -1,10 +1,11 @@
 //! Who ends a wait for one of several things. Whoever brings one of them has ended that wait only if it was the one that counts:
-//! an event loop that is told of something else takes that, and waits on. Such a loop waits by `poll` and the like, or reads from one
-//! descriptor what several have to say.
+//! an event loop that is told of something else takes that, and waits on. Such a loop waits by `poll` and the like, reads from one
+//! descriptor what several have to say, or takes it from a queue of the program or of the kernel.
 
 use super::answer::End;
 use super::classifier::Classifier;
-use punctual_recording::episode::{Call, Event, EventKind, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE, Sender};
+use punctual_recording::episode::{Call, Event, EventKind, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE, Sender, WakingAct};
+use std::collections::BTreeSet;
 
 /// Whoever works on what it was told for longer than this, ns, has waited for it.
 const TAKE_NS: u64 = 1_000_000;
@@ -12,12 +13,13 @@ const TAKE_NS: u64 = 1_000_000;
 const MAX_WAITS: usize = 64;
 /// ... and so many wakings for who was asked: whoever was asked before those counts as asked by nobody.
 pub(super) const MAX_WAKINGS: usize = 64;
+/// Around a wait so many wakings on each side are looked through for who tells that loop of things.
+const MAX_TELLERS: usize = 32;
 
 impl Classifier<'_> {
     /// Of a wait that ended like this, who ended what was waited for. A thread that had been asked before, and answers in a later
-    /// wait of that loop, was waited for all the time. Where nobody is seen to have been asked, who brings something that the loop does no
-    /// more than take is not known to be it; nor is whoever brings anything, where the one that brings the last was at work already as the
-    /// wait began: nothing tells whether that had been asked before.
+    /// wait of that loop, was waited for all the time. Of a call that waits for several things only who is seen to have been asked is
+    /// named: the answer of whoever was at work as it was asked may have come while the loop was at work, and wakes nobody then.
     pub(super) fn of_several(&self, woken_by: &Event, end: End) -> End {
         let by = match end {
             End::By(tid) => Some(tid),
@@ -26,42 +28,141 @@ impl Classifier<'_> {
         };
         let sleeper = woken_by.value as u32;
         let slept_ns = self.index.last_leave(sleeper, woken_by.at_ns).map(|leave| leave.at_ns);
-        let Some(slept_ns) = slept_ns.filter(|_| continues(woken_by, woken_by)) else { return end };
+        let Some(slept_ns) = slept_ns else { return end };
+        if !continues(woken_by, woken_by) {
+            return self.of_queue(woken_by, slept_ns, end);
+        }
         if by.is_some_and(|tid| self.owes(tid, sleeper, slept_ns)) {
             return end;
         }
-        let (mut last, mut is_taken_only, mut at_work) = (woken_by, false, None);
+        let later = match self.later_for_several(woken_by, by, slept_ns) {
+            Later::Answer(tid) => return End::By(tid),
+            later => later,
+        };
+        let Some(tid) = by else { return end };
+        match self.why_not_by(woken_by, tid, slept_ns, &later) {
+            Some(why) => End::NotBy(format!("{} told it of one of several things{why}", self.thread(tid))),
+            None => end,
+        }
+    }
+
+    /// What the later waits of the loop tell of one that ended like this.
+    fn later_for_several(&self, woken_by: &Event, by: Option<u32>, slept_ns: u64) -> Later {
+        let sleeper = woken_by.value as u32;
+        let (mut last, mut later) = (woken_by, Later::Nothing);
         for number in 0..MAX_WAITS {
             let Some((next, ran_ns)) = self.next_for_several(last) else { break };
             if number == 0 {
                 let asks = |event: &&Event| event.is_the_threads_own() && Some(event.value as u32) != by;
                 let asked = self.index.wakings_by(sleeper, woken_by.at_ns, next.at_ns).iter().any(asks);
-                is_taken_only = ran_ns < TAKE_NS && !asked && descriptor(woken_by).is_none();
+                if ran_ns < TAKE_NS && !asked {
+                    later = Later::WaitsOn;
+                }
             }
             if let End::By(tid) = self.direct_end(next)
                 && Some(tid) != by
                 && !self.is_asked(tid, sleeper, woken_by.at_ns, next.at_ns)
             {
                 if self.owes(tid, sleeper, slept_ns) {
-                    return End::By(tid);
+                    return Later::Answer(tid);
                 }
-                at_work = at_work.or_else(|| self.is_awake(tid, slept_ns).then_some(tid));
+                if !matches!(later, Later::AtWork(_)) && self.is_awake(tid, slept_ns) {
+                    later = Later::AtWork(tid);
+                }
             }
             last = next;
         }
-        let told = |tid| format!("{} told it of one of several things", self.thread(tid));
-        match (by, at_work) {
-            (Some(tid), Some(other)) => {
-                let other = self.thread(other);
-                End::NotBy(format!("{}, and {other}, which was at work already, of the next", told(tid)))
-            }
-            (Some(tid), None) if is_taken_only => End::NotBy(format!("{}, and it waited on", told(tid))),
-            // That one's answer may have come while the loop was at work.
-            (Some(tid), None) if descriptor(woken_by).is_none() && self.has_asked(sleeper, slept_ns) => {
-                End::NotBy(format!("{}, and another had been asked", told(tid)))
-            }
-            _ => end,
+        later
+    }
+
+    /// Why whoever told the loop of something, and is not seen to have been asked, is not named for that wait, where it is not.
+    fn why_not_by(&self, woken_by: &Event, tid: u32, slept_ns: u64, later: &Later) -> Option<String> {
+        let sleeper = woken_by.value as u32;
+        let is_of_one = descriptor(woken_by).is_some();
+        if let Later::AtWork(other) = later {
+            return Some(format!(", and {}, which was at work already, of the next", self.thread(*other)));
         }
+        if is_of_one {
+            let other = self.other_teller(woken_by, tid, slept_ns)?;
+            return Some(format!(", as {} does, which may have been asked", self.thread(other)));
+        }
+        if matches!(later, Later::WaitsOn) {
+            return Some(", and it waited on".to_owned());
+        }
+        if self.has_asked(sleeper, slept_ns) {
+            return Some(", and another had been asked".to_owned());
+        }
+        // Whoever is waited for by another one waits for its work.
+        self.subject.is_due.then(|| ", and nobody is seen to have been asked".to_owned())
+    }
+
+    /// Another one that may have been waited for: one that tells that loop of things as well, and owes it an answer; or one of another
+    /// program that was at work as the wait began, and as it ended. Where whoever told it came by itself, one that is not seen to tell it of
+    /// anything but was asked, however long ago, may do so too.
+    fn other_teller(&self, woken_by: &Event, tid: u32, slept_ns: u64) -> Option<u32> {
+        let sleeper = woken_by.value as u32;
+        let is_at_work = |other| {
+            !self.index.are_of_one_process(tid, other)
+                && self.is_awake(other, slept_ns)
+                && self.is_awake(other, woken_by.at_ns)
+                && !self.is_asked_next(other, woken_by)
+        };
+        let may_answer = |other: u32| self.owes(other, sleeper, slept_ns) || is_at_work(other);
+        // Whom that one woke since answers in its stead.
+        let may_be = |other: &u32| *other != tid && !self.is_asked(tid, *other, slept_ns, woken_by.at_ns);
+        let tells = self.tellers(woken_by).into_iter().filter(may_be).find(|other| may_answer(*other));
+        let came_by_itself = !self.is_awake(tid, slept_ns);
+        let is_asked = || {
+            let asked = self.index.wakings_by(sleeper, 0, woken_by.at_ns).iter().rev().take(MAX_WAKINGS);
+            let mut asked = asked.filter(|event| event.is_the_threads_own()).map(|event| event.value as u32);
+            asked.find(|other| may_be(other) && is_at_work(*other))
+        };
+        tells.or_else(|| came_by_itself.then(is_asked).flatten())
+    }
+
+    /// Whether a thread tells the loop of something later, and was asked for that after this wait.
+    fn is_asked_next(&self, tid: u32, woken_by: &Event) -> bool {
+        let (sleeper, since_ns) = (woken_by.value as u32, woken_by.at_ns.saturating_add(1));
+        let mut later = self.index.wakings_of(sleeper, since_ns, u64::MAX).iter().take(MAX_TELLERS);
+        later.find(|event| is_from(event, tid)).is_some_and(|event| self.is_asked(tid, sleeper, since_ns, event.at_ns))
+    }
+
+    /// Of a wait for what comes by a queue, or for a signal: whoever puts something in is not named where another one, which was asked by
+    /// something else, is still at work for that. To be let in to a lock, or to go on at the same place, is not to be asked.
+    fn of_queue(&self, woken_by: &Event, slept_ns: u64, end: End) -> End {
+        let End::By(tid) = end else { return end };
+        let sleeper = woken_by.value as u32;
+        if tid != woken_by.tid || !is_queue(woken_by) || self.owes(tid, sleeper, slept_ns) {
+            return end;
+        }
+        let owes = |asked: &&&Event| {
+            let other = asked.value as u32;
+            let leave = self.index.last_leave(other, asked.at_ns);
+            other != tid
+                && asked.is_the_threads_own()
+                && !is_same_queue(asked, woken_by)
+                && leave.is_none_or(|leave| leave.left_state() & LEFT_FOR_LOCK == 0)
+                && self.answered_ns(other, sleeper, slept_ns) < asked.at_ns
+                && self.is_at_it(asked, woken_by.at_ns)
+                && !self.is_asked(tid, other, slept_ns, woken_by.at_ns)
+        };
+        match self.index.wakings_by(sleeper, 0, slept_ns).iter().rev().take(MAX_WAKINGS).find(owes) {
+            Some(asked) => End::NotBy(format!(
+                "{} told it of one of several things, and {} had been asked",
+                self.thread(tid),
+                self.thread(asked.value as u32)
+            )),
+            None => end,
+        }
+    }
+
+    /// Who is seen to tell a loop of things, around a time.
+    fn tellers(&self, woken_by: &Event) -> BTreeSet<u32> {
+        let sleeper = woken_by.value as u32;
+        let before = self.index.wakings_of(sleeper, 0, woken_by.at_ns).iter().rev().take(MAX_TELLERS);
+        let after = self.index.wakings_of(sleeper, woken_by.at_ns.saturating_add(1), u64::MAX).iter().take(MAX_TELLERS);
+        let is_of_loop = |event: &&&Event| continues(woken_by, event);
+        before.chain(after).filter(is_of_loop).filter_map(|event| teller(event)).collect()
     }
 
     /// The waking that ends the next wait of the loop, and for how long the thread ran before that.
@@ -106,9 +207,13 @@ impl Classifier<'_> {
 
     /// Whether a thread was asked by the sleeper, and has not woken it since, as that went to sleep.
     pub(super) fn owes(&self, tid: u32, sleeper: u32, slept_ns: u64) -> bool {
+        self.is_asked(tid, sleeper, self.answered_ns(tid, sleeper, slept_ns), slept_ns)
+    }
+
+    /// When a thread woke the sleeper last, up to a time; 0: not as far as was seen.
+    fn answered_ns(&self, tid: u32, sleeper: u32, slept_ns: u64) -> u64 {
         let mut answers = self.index.wakings_of(sleeper, 0, slept_ns).iter().rev().take(MAX_WAKINGS);
-        let answered_ns = answers.find(|event| is_from(event, tid)).map_or(0, |event| event.at_ns);
-        self.is_asked(tid, sleeper, answered_ns, slept_ns)
+        answers.find(|event| is_from(event, tid)).map_or(0, |event| event.at_ns)
     }
 
     /// Whether a thread was woken by what the other one did, between two times.
@@ -118,11 +223,48 @@ impl Classifier<'_> {
     }
 }
 
-/// Whether a waking is a thread's own, or the delivery of what it has sent.
-fn is_from(event: &Event, tid: u32) -> bool {
+/// What the later waits of a loop tell of one of them.
+enum Later {
+    /// In one of them this thread answered, which had been asked before.
+    Answer(u32),
+    /// In one of them this thread told it something, which was at work as that wait began: it may have been asked before.
+    AtWork(u32),
+    /// The loop did no more than take what it was told, and waited on.
+    WaitsOn,
+    /// Nothing.
+    Nothing,
+}
+
+/// Whose a waking is: a thread's own, or the delivery of what it has sent.
+fn teller(event: &Event) -> Option<u32> {
     match event.wait_end().map(|end| end.sender) {
-        Some(Sender::Thread(sender)) => sender == tid,
-        _ => event.tid == tid && event.is_the_threads_own(),
+        Some(Sender::Thread(sender)) => Some(sender),
+        _ => event.is_the_threads_own().then_some(event.tid),
+    }
+}
+
+fn is_from(event: &Event, tid: u32) -> bool {
+    teller(event) == Some(tid)
+}
+
+/// Whether a wait is for what comes by a queue.
+fn is_queue(woken_by: &Event) -> bool {
+    is_same_queue(woken_by, woken_by)
+}
+
+/// Whether two waits are for what comes by the same queue: a word of the program, what the kernel hands on, signals.
+fn is_same_queue(before: &Event, next: &Event) -> bool {
+    match (before.wait_end(), next.wait_end()) {
+        (Some(before), Some(next)) => {
+            before.sleeper == next.sleeper && matches!(before.sleeper, Call::Queue | Call::Signal)
+        }
+        (None, None) => {
+            let (before, next) = (before.lock_waking(), next.lock_waking());
+            let is_told = before.act != WakingAct::NotTold && next.act != WakingAct::NotTold;
+            // A condition of the C library has two words, which stand side by side.
+            is_told && before.place.abs_diff(next.place) <= 2
+        }
+        _ => false,
     }
 }
 

@@ -1,0 +1,31 @@
+//! Threads that change their names: each stretch has the name of its time.
+
+mod support;
+
+use punctual_blame::{Kind, split};
+use punctual_recording::episode::EventKind;
+use support::{INTERRUPT, Story, VICTIM_RUNS};
+
+#[test]
+fn a_thread_that_becomes_another_program_had_its_cpu_under_the_name_it_had_then() {
+    let mut story = Story::new((7, 9), 5_000);
+    story.episode.names.extend(["guilty".into(), "true".into()]);
+    story.event(900, EventKind::VectorBegin, INTERRUPT, 1, 0, 5);
+    story.event(901, EventKind::VectorEnd, INTERRUPT, 1, 0, 5);
+    story.timer(1_002, 0);
+    for (at_us, name) in [(2_000, 5), (4_500, 6)] {
+        story.event(at_us, EventKind::VectorBegin, INTERRUPT, 1, 0, name);
+        story.event(at_us + 1, EventKind::VectorEnd, INTERRUPT, 1, 0, name);
+    }
+    story.switch(5_000, VICTIM_RUNS, 128, 1);
+    for event in story.episode.events.iter_mut().filter(|event| event.at_ns < 1_010_000) {
+        event.name = if event.kind == EventKind::TimerBegin { 4 } else { 5 };
+    }
+    let parts = split(&story.episode).parts;
+    assert_eq!(parts.iter().map(|part| part.ns).sum::<u64>(), story.episode.total_ns());
+    let of = |name: &str| {
+        let its = |part: &&punctual_blame::Part| part.kind == Kind::HigherPriority && part.who.name() == name;
+        parts.iter().find(its).map_or(0, |part| part.ns / 1_000)
+    };
+    assert!(of("guilty") >= 3_400 && (400..=500).contains(&of("true")), "{parts:?}");
+}
