@@ -6,10 +6,14 @@ use super::super::scene::{MS, Made, Refused, Scene, real_time};
 use super::super::system::{self, now, pipe, spin};
 use punctual_random::Random;
 use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 
 /// The answer within what is read from an event counter, beside news that count one each.
 const ANSWER: u64 = 1 << 20;
+/// What a victim works on each news, ns, that does.
+const WORK: u64 = 6 * MS / 5;
+/// The same, where its own work shall not be more than what it waits.
+const LITTLE_WORK: u64 = MS / 2;
 
 /// Somebody who has something to say every so often, ns, and nobody waits for that.
 fn noise(scene: &mut Scene, pause: u64, tell: impl Fn()) -> Made {
@@ -26,13 +30,11 @@ fn noise(scene: &mut Scene, pause: u64, tell: impl Fn()) -> Made {
     Ok(())
 }
 
-/// Reads from an event counter until the answer is in it.
-fn until_answered(counter: i32) {
+/// Reads from an event counter until the answer is in it, and works so long, ns, on what else there is.
+fn until_answered(counter: i32, work: u64) {
     let mut bytes = [0; 8];
-    while u64::from_ne_bytes(bytes) < ANSWER {
-        if system::read(counter, &mut bytes) != 8 {
-            return;
-        }
+    while system::read(counter, &mut bytes) == 8 && u64::from_ne_bytes(bytes) < ANSWER {
+        spin(now(), work);
     }
 }
 
@@ -74,25 +76,26 @@ fn asks_by_pipe(scene: &mut Scene, pause: u64, work: u64) -> Result<(Pipe, Pipe)
     Ok((ask, answer))
 }
 
-/// A victim that asks through the pipe, and reads the answer from the event counter in which news are counted too.
-fn asks_by_counter(scene: &mut Scene) -> Result<(Pipe, i32), Refused> {
+/// A victim that asks through the pipe, and reads the answer from the event counter in which news are counted too, so often; it works
+/// so long on them, ns.
+fn asks_by_counter(scene: &mut Scene, pause: u64, work: u64) -> Result<(Pipe, i32), Refused> {
     let (ask, counter) = (pipe()?, system::event_fd());
     scene.victim(PERIOD, || {
         system::write(ask.1, &[1]);
-        until_answered(counter);
+        until_answered(counter, work);
     })?;
-    noise(scene, MS, || _ = system::write(counter, &1_u64.to_ne_bytes()))?;
+    noise(scene, pause, || _ = system::write(counter, &1_u64.to_ne_bytes()))?;
     Ok((ask, counter))
 }
 
 pub(super) fn counted(scene: &mut Scene) -> Made {
-    let (ask, counter) = asks_by_counter(scene)?;
+    let (ask, counter) = asks_by_counter(scene, MS, 0)?;
     let next = || _ = system::read(ask.0, &mut [0; 1]);
     serve(scene, "c-server", next, || _ = system::write(counter, &ANSWER.to_ne_bytes()))
 }
 
 pub(super) fn working(scene: &mut Scene) -> Made {
-    let (ask, answer) = asks_by_pipe(scene, 4 * MS, 6 * MS / 5)?;
+    let (ask, answer) = asks_by_pipe(scene, 4 * MS, WORK)?;
     let next = || _ = system::read(ask.0, &mut [0; 1]);
     serve(scene, "c-server", next, || _ = system::write(answer.1, &[1]))
 }
@@ -151,11 +154,113 @@ pub(super) fn busy_told(scene: &mut Scene) -> Made {
 }
 
 pub(super) fn busy_working(scene: &mut Scene) -> Made {
-    let (ask, answer) = asks_by_pipe(scene, 4 * MS, 6 * MS / 5)?;
+    let (ask, answer) = asks_by_pipe(scene, 4 * MS, WORK)?;
     busy_server(scene, ask, || _ = system::write(answer.1, &[1]))
 }
 
 pub(super) fn busy_counted(scene: &mut Scene) -> Made {
-    let (ask, counter) = asks_by_counter(scene)?;
+    let (ask, counter) = asks_by_counter(scene, MS, 0)?;
     busy_server(scene, ask, || _ = system::write(counter, &ANSWER.to_ne_bytes()))
+}
+
+pub(super) fn busy_counted_working(scene: &mut Scene) -> Made {
+    let (ask, counter) = asks_by_counter(scene, 4 * MS, LITTLE_WORK)?;
+    busy_server(scene, ask, || _ = system::write(counter, &ANSWER.to_ne_bytes()))
+}
+
+/// The victim polls for the answer and for nothing else, as libraries do that ask a database or a display.
+pub(super) fn busy_polled(scene: &mut Scene) -> Made {
+    let (ask, answer) = (pipe()?, pipe()?);
+    scene.victim(PERIOD, || {
+        system::write(ask.1, &[1]);
+        let [_] = system::wait_for_any([answer.0]);
+        system::read(answer.0, &mut [0; 1]);
+        spin(now(), MS / 5);
+    })?;
+    busy_server(scene, ask, || _ = system::write(answer.1, &[1]))
+}
+
+/// Whoever tells the news is at work nearly all the time, as one that says how far it has come.
+pub(super) fn busy_beside_busy(scene: &mut Scene) -> Made {
+    let (ask, answer, news) = (pipe()?, pipe()?, pipe()?);
+    let (board, here) = (scene.board, scene.here);
+    let word = &board.words[0];
+    scene.victim(PERIOD, || {
+        system::write(ask.1, &[1]);
+        works_on(word, (news.0, answer.0), LITTLE_WORK);
+    })?;
+    scene.role("c-noise", || {
+        real_time(60, here)?;
+        board.prepared();
+        while !board.is_ending() {
+            spin(now(), 3 * MS);
+            news_while(word, news.1);
+            system::sleep(MS);
+        }
+        Ok(())
+    })?;
+    busy_server(scene, ask, || _ = system::write(answer.1, &[1]))
+}
+
+/// The answer within the word of a queue, beside news that count one each.
+const QUEUED_ANSWER: u32 = 1 << 20;
+
+/// A queue of the program: a word that says what is in it, and those who wait for it to be more than nothing.
+fn put(queue: &AtomicU32, what: u32) {
+    queue.fetch_add(what, Release);
+    system::futex_wake(queue, 1);
+}
+
+pub(super) fn queued(scene: &mut Scene) -> Made {
+    let ask = pipe()?;
+    let queue = &scene.board.words[1];
+    scene.victim(PERIOD, || {
+        system::write(ask.1, &[1]);
+        loop {
+            match queue.swap(0, AcqRel) {
+                0 => system::futex_wait(queue, 0),
+                answered if answered >= QUEUED_ANSWER => return,
+                _ => _ = spin(now(), LITTLE_WORK),
+            }
+        }
+    })?;
+    noise(scene, 4 * MS, || put(queue, 1))?;
+    serve(scene, "c-server", || _ = system::read(ask.0, &mut [0; 1]), || put(queue, QUEUED_ANSWER))
+}
+
+/// A place to park as Rust's library has it: nothing, somebody who waits, or a token for who comes next.
+const EMPTY: u32 = 0;
+const PARKED: u32 = u32::MAX;
+const TOKEN: u32 = 1;
+
+fn park(word: &AtomicU32) {
+    if word.fetch_sub(1, AcqRel) == TOKEN {
+        return;
+    }
+    while word.compare_exchange(TOKEN, EMPTY, AcqRel, Acquire).is_err() {
+        system::futex_wait(word, PARKED);
+    }
+}
+
+fn unpark(word: &AtomicU32) {
+    if word.swap(TOKEN, AcqRel) == PARKED {
+        system::futex_wake(word, 1);
+    }
+}
+
+pub(super) fn parked(scene: &mut Scene) -> Made {
+    let ask = pipe()?;
+    let (place, answered) = (&scene.board.words[1], &scene.board.words[2]);
+    scene.victim(PERIOD, || {
+        system::write(ask.1, &[1]);
+        while answered.swap(0, AcqRel) == 0 {
+            park(place);
+        }
+    })?;
+    noise(scene, 4 * MS / 5, || unpark(place))?;
+    let answer = || {
+        answered.store(1, Release);
+        unpark(place);
+    };
+    serve(scene, "c-server", || _ = system::read(ask.0, &mut [0; 1]), answer)
 }

@@ -169,6 +169,45 @@ pub(super) static CAUSES: &[Cause] = &[
         ..ASKED
     },
     Cause {
+        name: "busy-read-work",
+        what: "the same, and the victim works 0.5 ms on each news",
+        right: &[("wait", "c-server")],
+        nameless: &[("wait", "not seen")],
+        make: loops::busy_counted_working,
+        ..ASKED
+    },
+    Cause {
+        name: "busy-polled",
+        what: "the server is at work for another client, and the victim polls for its answer alone",
+        right: &[("wait", "c-server")],
+        make: loops::busy_polled,
+        ..ASKED
+    },
+    Cause {
+        name: "busy-beside-busy",
+        what: "the same in an event loop, which somebody who is at work nearly all the time tells news to work on",
+        right: &[("wait", "c-server")],
+        nameless: &[("wait", "not seen")],
+        make: loops::busy_beside_busy,
+        ..ASKED
+    },
+    Cause {
+        name: "queue-news",
+        what: "a server is slow to answer into a queue of the program, from which the victim takes news to work on too",
+        right: &[("wait", "c-server")],
+        nameless: &[("wait", "not seen")],
+        make: loops::queued,
+        ..ASKED
+    },
+    Cause {
+        name: "parked",
+        what: "the victim parks, as threads of Rust do, until a server has answered; another thread unparks it in vain again and again",
+        right: &[("wait", "c-server")],
+        never: Some("^lock"),
+        make: loops::parked,
+        ..ASKED
+    },
+    Cause {
         name: "robust-limit",
         what: "the victim waits for a robust mutex until its patience of 2 ms ends",
         right: &[("lock", "c-holder")],
