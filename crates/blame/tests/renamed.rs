@@ -1,4 +1,4 @@
-//! Threads that change their names: each stretch has the name of its time.
+//! Threads that change while they are looked at: their names, or their priorities.
 
 mod support;
 
@@ -28,4 +28,23 @@ fn a_thread_that_becomes_another_program_had_its_cpu_under_the_name_it_had_then(
         parts.iter().find(its).map_or(0, |part| part.ns / 1_000)
     };
     assert!(of("guilty") >= 3_400 && (400..=500).contains(&of("true")), "{parts:?}");
+}
+
+/// Of FIFO 80, which somebody makes a normal one while it is ready: FIFO 20 may run then, and nobody's budget is used up.
+#[test]
+fn who_is_lowered_while_it_waits_lost_its_cpu_to_a_higher_priority() {
+    let waits = |later: i16| {
+        let mut story = Story::new((7, 9), 5_000);
+        story.episode.names.push("middle".into());
+        story.timer(1_002, 0);
+        story.switch(1_100, (8, 79), 0, 5);
+        story.switch(5_000, (VICTIM_RUNS.0, later), 128, 1);
+        let parts = split(&story.episode).parts;
+        assert_eq!(parts.iter().map(|part| part.ns).sum::<u64>(), story.episode.total_ns());
+        let most = &parts[0];
+        assert!(most.ns >= 3_800_000, "{parts:?}");
+        (most.kind, most.who.name().to_owned())
+    };
+    assert_eq!(waits(120), (Kind::HigherPriority, "middle".to_owned()));
+    assert_eq!(waits(VICTIM_RUNS.1).0, Kind::Throttled);
 }

@@ -245,7 +245,7 @@ impl Classifier<'_> {
     /// Who runs while the victim is ready.
     fn waiting(&self, span: &StateSpan, slice: &Slice, start: u64, end: u64, ends_with: &Event) -> Blamed {
         let Doing::Waiting { since_ns, moved } = span.doing else { return Blamed::unknown("not waiting") };
-        let victim = span.priority;
+        let victim = self.priority_beside(span, slice);
         let name = self.thread_at(slice.tid, start);
         let chosen = slice.since_ns.is_some_and(|since| since >= since_ns)
             || slice.tid != 0 && self.was_let_go_on(span, slice.tid, since_ns);
@@ -299,6 +299,20 @@ impl Classifier<'_> {
         }
         let kept_off = self.sampling_stopped(slice, start, end) || self.timer_was_kept(slice, start, end);
         self.by_exclusion(slice, start, end, with(if kept_off { Kind::IrqOff } else { Kind::Kernel }))
+    }
+
+    /// The priority with which a thread waits while another one runs. Somebody may have lowered it meanwhile, which is seen only as it gets its
+    /// CPU: where one ran that had no right to with the priority from before, it is the later one.
+    fn priority_beside(&self, span: &StateSpan, slice: &Slice) -> i16 {
+        if slice.priority <= span.priority {
+            return span.priority;
+        }
+        let tid = u64::from(self.subject.tid);
+        let turns = self.index.turns_from(tid, slice.start_ns);
+        let comes = turns.iter().find(|event| event.kind == EventKind::Switch && event.value == tid);
+        let later = comes.map_or(span.priority, |event| event.other_priority());
+        let explains = later > slice.priority || later >= NORMAL && slice.priority >= NORMAL;
+        if slice.tid != 0 && explains { later } else { span.priority }
     }
 
     /// Whether the scheduler let a thread go on though the victim was ready: an interrupt came over its own code, and went back
