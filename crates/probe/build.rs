@@ -12,6 +12,7 @@ fn main() {
             "recorder",
             "log",
             "terminal",
+            "toolkit",
             "empty",
             "helpers",
         ],

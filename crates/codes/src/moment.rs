@@ -19,5 +19,7 @@ codes! {
         Became = 6, "became";
         /// The kernel's worker begins to hand on, or has handed on, what was put into the terminal.
         Came = 7, "came";
+        /// A toolkit hands an event on to the program's own code.
+        HandedOn = 8, "handed_on";
     }
 }

@@ -1,9 +1,11 @@
 //! What looks into the kernel while a program is used.
 
 use crate::place::{Place, Via};
+use crate::processes::program_of;
 use punctual_probe::terminal::stretches::Stretches;
 use punctual_probe::terminal::{Seen, TerminalWatch};
-use punctual_recording::Provenance;
+use punctual_probe::toolkit::{HandedOn, ToolkitWatch};
+use punctual_recording::{InputEvent, Provenance, ToolkitDocument, ToolkitLibrary};
 
 /// What lies outside of a terminal, and outside of a display that is only memory.
 const OF_TERMINAL: [&str; 2] = [
@@ -20,12 +22,29 @@ const OF_COMPOSITOR: [&str; 2] = [
     "what a program on the session's bus would answer: it has no such bus",
 ];
 
+/// What is not seen of events of toolkits.
+const OF_TOOLKITS: &str = "events of toolkits before the first input, and of libraries that are linked into a program";
+
+/// Up to when what was seen is taken.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Until {
+    /// As soon as it is in order.
+    Settled,
+    /// Up to this time, ns.
+    Time(u64),
+    /// All: nothing more comes.
+    End,
+}
+
 /// What looks into the kernel.
 pub(crate) struct Eyes {
     pub(crate) watch: TerminalWatch,
     /// Who had the time.
     pub(crate) stretches: Option<Stretches>,
     pub(crate) seen: Vec<Seen>,
+    /// Events of the program's toolkit, where they were asked for.
+    toolkit: Option<ToolkitWatch>,
+    handed_on: Vec<HandedOn>,
     pub(crate) own_runs_before: (u64, u64),
 }
 
@@ -73,6 +92,80 @@ impl Eyes {
         };
         provenance.blind = blind;
         let cost = watch.cost();
-        Eyes { watch, stretches, seen: Vec::new(), own_runs_before: (cost.runs, cost.ns) }
+        let (seen, handed_on) = (Vec::new(), Vec::new());
+        Eyes { watch, stretches, seen, toolkit: None, handed_on, own_runs_before: (cost.runs, cost.ns) }
+    }
+
+    /// Looks for events of toolkits too, from the first [`Eyes::look_for_toolkits`] on.
+    pub(crate) fn with_toolkits(mut self, provenance: &mut Provenance) -> Eyes {
+        match ToolkitWatch::start() {
+            Ok(watch) => {
+                self.toolkit = Some(watch);
+                provenance.blind.push(OF_TOOLKITS.to_owned());
+            }
+            Err(refused) => provenance.fallbacks.push(format!("events of toolkits are not seen ({refused})")),
+        }
+        self
+    }
+
+    /// Looks for toolkits in what a program and those below it have mapped by now.
+    pub(crate) fn look_for_toolkits(&mut self, process: u32, speaks_wayland: bool) {
+        if let Some(toolkit) = &mut self.toolkit {
+            toolkit.look(&program_of(process), speaks_wayland);
+        }
+    }
+
+    /// Takes what was seen, up to the time that is returned, ns.
+    pub(crate) fn look(&mut self, until: Until) -> u64 {
+        let settled_ns = match until {
+            Until::Settled => self.watch.take(&mut self.seen),
+            Until::Time(until_ns) => {
+                self.watch.take_before(until_ns, &mut self.seen);
+                until_ns
+            }
+            Until::End => {
+                self.watch.take_all(&mut self.seen);
+                u64::MAX
+            }
+        };
+        if let Some(toolkit) = &mut self.toolkit {
+            toolkit.take(settled_ns, &mut self.handed_on);
+            let seen = |event: HandedOn| Seen::handed_on_by_toolkit(event.at_ns, event.process, event.tid, event.name);
+            self.seen.extend(self.handed_on.drain(..).map(seen));
+            self.seen.sort_by_key(|seen| seen.at_ns);
+        }
+        settled_ns
+    }
+
+    /// An event as it is written down.
+    pub(crate) fn event(&self, event: crate::track::HandedOn) -> Option<InputEvent> {
+        let (toolkit, name) = self.toolkit.as_ref()?.name(event.name)?;
+        Some(InputEvent {
+            at_ns: event.at_ns,
+            tid: event.tid,
+            number: event.input,
+            toolkit: toolkit.to_owned(),
+            name: name.to_owned(),
+        })
+    }
+
+    /// What is known of events of toolkits as a whole.
+    pub(crate) fn toolkit(&self, not_kept: u64) -> Option<ToolkitDocument> {
+        let toolkit = self.toolkit.as_ref()?;
+        let libraries = toolkit.attached().into_iter().map(|one| ToolkitLibrary {
+            toolkit: one.toolkit.to_owned(),
+            library: one.library,
+            function: one.function.to_owned(),
+            processes: one.processes,
+        });
+        Some(ToolkitDocument {
+            libraries: libraries.collect(),
+            stops: toolkit.stops(),
+            stop_ns: toolkit.stop_ns(),
+            lost: toolkit.lost(),
+            unnamed: toolkit.unnamed(),
+            refused: toolkit.refused().map(str::to_owned),
+            not_kept,
+        })
     }
 }

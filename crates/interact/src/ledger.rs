@@ -1,6 +1,6 @@
 //! Follows inputs through the kernel and writes down what came of each: the same whoever puts them in.
 
-use crate::eyes::Eyes;
+use crate::eyes::{Eyes, Until};
 use crate::processes::Spent;
 use crate::split::{Awaited, parts};
 use crate::track::{Taken, Tracker};
@@ -34,6 +34,8 @@ pub(crate) struct Ledger {
     /// Inputs of which an episode was asked for.
     unsplit: HashMap<u32, Awaited>,
     not_split: u64,
+    /// Events of toolkits for which the recording has no room.
+    not_kept: u64,
     /// Up to when all that was seen has been taken, ns.
     settled_ns: u64,
     kept_ns: u64,
@@ -61,6 +63,7 @@ impl Ledger {
             rows,
             unsplit: HashMap::new(),
             not_split: 0,
+            not_kept: 0,
             settled_ns: 0,
             kept_ns: 0,
             looks_back_ns: None,
@@ -88,20 +91,25 @@ impl Ledger {
     }
 
     /// Takes what the kernel's programs saw up to now. What others tell of that time comes before [`Ledger::service`].
-    pub(crate) fn look(&mut self) {
+    pub(crate) fn look(&mut self, until: Until) {
         if let Some(eyes) = &mut self.eyes {
-            self.settled_ns = eyes.watch.take(&mut eyes.seen);
+            let settled_ns = eyes.look(until);
+            if !matches!(until, Until::End) {
+                self.settled_ns = settled_ns;
+            }
         }
     }
 
-    /// Goes through what was seen, and takes what is done with. `before` is told of each thing first.
-    pub(crate) fn service(&mut self, mut before: impl FnMut(&mut Tracker, &Seen)) {
+    /// Goes through what was seen, and takes what is done with. `before` is told of each thing first, and says whether it counts.
+    pub(crate) fn service(&mut self, mut before: impl FnMut(&mut Tracker, &Seen) -> bool) {
         if let Some(eyes) = &mut self.eyes {
             for seen in eyes.seen.drain(..) {
-                before(&mut self.tracker, &seen);
-                self.tracker.seen(&seen);
+                if before(&mut self.tracker, &seen) {
+                    self.tracker.seen(&seen);
+                }
             }
         }
+        self.keep_events();
         let done = self.tracker.take_done(self.settled_ns);
         self.keep(done);
         let mut made = Vec::new();
@@ -110,6 +118,15 @@ impl Ledger {
         }
         for (number, episode) in made {
             self.split(number, episode);
+        }
+    }
+
+    /// Writes down what toolkits have handed on.
+    fn keep_events(&mut self) {
+        let Some(eyes) = &self.eyes else { return };
+        for event in self.tracker.take_handed_on() {
+            let is_kept = eyes.event(event).is_some_and(|event| self.rows.push_event(&event));
+            self.not_kept += u64::from(!is_kept);
         }
     }
 
@@ -173,19 +190,14 @@ impl Ledger {
             program_cpu_ns: watch.map(|_| self.tracker.cpu_ns()),
             programs_ran_ns: cost.map(|(_, ns)| ns),
             programs_runs: cost.map(|(runs, _)| runs),
+            toolkit: self.eyes.as_ref().and_then(|eyes| eyes.toolkit(self.not_kept)),
             ..document
         }
     }
 
-    /// Takes all that is left: nothing more comes after `at_ns`.
-    pub(crate) fn take_all(&mut self, at_ns: u64, mut before: impl FnMut(&mut Tracker, &Seen)) {
-        if let Some(eyes) = &mut self.eyes {
-            eyes.watch.take_all(&mut eyes.seen);
-            for seen in eyes.seen.drain(..) {
-                before(&mut self.tracker, &seen);
-                self.tracker.seen(&seen);
-            }
-        }
+    /// Takes all that is left, after a last [`Ledger::service`]: nothing more comes after `at_ns`.
+    pub(crate) fn take_all(&mut self, at_ns: u64) {
+        self.keep_events();
         let done = self.tracker.finish(at_ns);
         self.keep(done);
         let mut made = Vec::new();

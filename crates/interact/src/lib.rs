@@ -8,7 +8,7 @@
 //! * `eyes`: what looks into the kernel meanwhile.
 //! * `split`: what the time was spent on, by `punctual-blame`.
 //! * [`learn()`]: a script out of what somebody types at a program.
-//! * [`attach()`]: a person's own use of a program that runs already.
+//! * [`attach()`]: a person's own use of a program that runs already, at a terminal or in a window.
 //! * `ledger`: what came of inputs, written down as they are done with.
 //! * [`interact()`]: all of it, into a recording.
 

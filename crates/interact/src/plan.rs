@@ -43,6 +43,8 @@ pub struct InteractPlan {
     pub program: Vec<String>,
     /// Whether to look into the kernel.
     pub bpf: bool,
+    /// Whether to look at what the program's toolkit hands on.
+    pub toolkit: bool,
     /// The directory to write.
     pub output: PathBuf,
     /// The command line, for provenance.
@@ -72,7 +74,9 @@ impl punctual_recording::Hint for InteractError {
             InteractError::Refused(error) => error.hint(),
             InteractError::Recording(error) => error.hint(),
             InteractError::Setting(_) => None,
-            InteractError::Target(_) => Some("ps -e -o pid,tty,comm shows which programs are at a terminal"),
+            InteractError::Target(_) => {
+                Some("ps -e -o pid,tty,comm shows which programs there are, and at which terminal")
+            }
         }
     }
 }

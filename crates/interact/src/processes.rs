@@ -158,6 +158,23 @@ pub(crate) fn spent_by(process: u32) -> Option<Account> {
     (!account.processes.is_empty()).then_some(account)
 }
 
+/// A process and those below it, as far as they are looked at.
+pub(crate) fn program_of(process: u32) -> Vec<u32> {
+    let (mut found, mut waiting) = (Vec::new(), vec![process]);
+    while let Some(process) = waiting.pop() {
+        if found.len() >= MAX_PROCESSES || found.contains(&process) {
+            continue;
+        }
+        let Ok(tasks) = Path::new(&format!("/proc/{process}/task")).read_dir() else { continue };
+        found.push(process);
+        for task in tasks.flatten().take(MAX_THREADS) {
+            let list = words(&format!("{}/children", task.path().display())).unwrap_or_default();
+            waiting.extend(list.split_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
+        }
+    }
+    found
+}
+
 impl OfThread {
     fn of(schedstat: &str, status: &str, sched: &str) -> OfThread {
         let counts = [

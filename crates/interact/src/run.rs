@@ -1,6 +1,6 @@
 //! Types at a program, follows it, and writes down what came of each input.
 
-use crate::eyes::Eyes;
+use crate::eyes::{Eyes, Until};
 use crate::ledger::Ledger;
 use crate::place::{Place, Via};
 use crate::plan::{InteractError, InteractPlan, InteractProgress, PaceMode};
@@ -24,6 +24,8 @@ const ROUND: Duration = Duration::from_millis(20);
 const UNDISTURBED_NS: u64 = 40_000_000;
 /// ... but at least this often.
 const SERVICE_NS: u64 = 200_000_000;
+/// What the program has loaded is looked at this often, where its toolkit is.
+const TOOLKITS: Duration = Duration::from_secs(2);
 /// A terminal that takes nothing for so long belongs to a program that hangs.
 const STUCK: Duration = Duration::from_secs(10);
 
@@ -54,7 +56,10 @@ pub fn interact(
     let place = Place::make(plan.via, &plan.script)?;
     let mut provenance = host::provenance(&plan.command_line);
     provenance.configuration = Configuration { via: plan.via.name().to_owned(), ..Configuration::default() };
-    let eyes = Eyes::open(plan.bpf, plan.via, &place, &mut provenance);
+    let mut eyes = Eyes::open(plan.bpf, plan.via, &place, &mut provenance);
+    if plan.toolkit {
+        eyes = eyes.map(|eyes| eyes.with_toolkits(&mut provenance));
+    }
     provenance.configuration.bpf = eyes.is_some();
     provenance.started_ns = clock::monotonic_ns();
     provenance.monotonic_to_unix_ns = clock::monotonic_to_unix_ns();
@@ -85,6 +90,7 @@ pub fn interact(
         quiet_since_ns: clock::monotonic_ns(),
         serviced_ns: clock::monotonic_ns(),
         began: Instant::now(),
+        looked_for_toolkits: None,
         fallbacks,
         observe,
     };
@@ -108,6 +114,8 @@ struct Driver<'a> {
     quiet_since_ns: u64,
     serviced_ns: u64,
     began: Instant,
+    /// When it was looked at what the program has loaded; `None`: its start is not over.
+    looked_for_toolkits: Option<Instant>,
     fallbacks: Vec<String>,
     observe: &'a mut dyn FnMut(&InteractProgress<'_>) -> Step,
 }
@@ -133,6 +141,7 @@ impl Driver<'_> {
             let what = format!("{name} showed no window within {} s{words}", plan.script.ready.at_most.as_secs());
             return Ok((EndReason::Failed, Some(what)));
         }
+        self.look_for_toolkits();
         for step in &plan.script.steps {
             let over = match step {
                 ScriptStep::Task(task) => {
@@ -151,6 +160,13 @@ impl Driver<'_> {
         let over = self.until_quiet(plan.script.ready)?;
         let over = if over.is_none() { self.until_done()? } else { over };
         Ok(over.unwrap_or((EndReason::Completed, None)))
+    }
+
+    fn look_for_toolkits(&mut self) {
+        if let Some(eyes) = &mut self.ledger.eyes {
+            eyes.look_for_toolkits(self.program.pid, self.plan.via == Via::Wayland);
+            self.looked_for_toolkits = Some(Instant::now());
+        }
     }
 
     /// Waits for the program to be through with what was put in last, not for ever.
@@ -278,7 +294,10 @@ impl Driver<'_> {
 
     /// Takes what the kernel's programs saw, and what is done with.
     fn service(&mut self) -> Result<(), InteractError> {
-        self.ledger.look();
+        if self.looked_for_toolkits.is_some_and(|looked| looked.elapsed() > TOOLKITS) {
+            self.look_for_toolkits();
+        }
+        self.ledger.look(Until::Settled);
         // What was shown up to then is told by now.
         while self.ledger.eyes.is_some()
             && let Some(arrival) = self.place.listen(Duration::ZERO)?
@@ -286,7 +305,7 @@ impl Driver<'_> {
             self.quiet_since_ns = arrival.at_ns;
             self.ledger.tracker.arrived(arrival.at_ns, arrival.bytes);
         }
-        self.ledger.service(|_, _| {});
+        self.ledger.service(|_, _| true);
         if self.ledger.is_due() {
             let document = self.document(None, false);
             self.ledger.flush(&document)?;
@@ -323,7 +342,9 @@ impl Driver<'_> {
         {
             self.ledger.spent.insert(number, now.since(&before));
         }
-        self.ledger.take_all(at_ns, |_, _| {});
+        self.ledger.look(Until::End);
+        self.ledger.service(|_, _| true);
+        self.ledger.take_all(at_ns);
         let document = self.document(None, over.0 == EndReason::CommandEnded);
         let ended = self.program.end();
         let was_ended = over.0 == EndReason::CommandEnded;

@@ -251,6 +251,27 @@ impl LoadedObject {
         Ok(())
     }
 
+    /// Runs a program whenever a process comes to this place of a file that it has mapped, bytes from the file's beginning, until this
+    /// object is dropped.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn attach_in_program(
+        &mut self,
+        program: &str,
+        process: u32,
+        file: &std::path::Path,
+        offset: u64,
+    ) -> Result<(), Refused> {
+        let doing = || format!("attaching the BPF program `{program}` to {}", file.display());
+        let found = self.object.progs_mut().find(|candidate| candidate.name() == program);
+        let found = found.ok_or_else(|| Refused::because(doing(), "there is no such program"))?;
+        let (process, offset) = (i32::try_from(process).unwrap_or(0), usize::try_from(offset).unwrap_or(0));
+        let link = found.attach_uprobe(false, process, file, offset);
+        self.links.push(link.map_err(|error| Refused::because(doing(), plain(&error)))?);
+        Ok(())
+    }
+
     /// The names of the programs that do not run: this kernel lacks their tracepoint or refused them, or they were not
     /// chosen.
     pub fn left_out(&self) -> Vec<String> {
@@ -300,6 +321,17 @@ impl LoadedObject {
         let map = map.ok_or_else(|| Refused::because(doing(), "there is no such map"))?;
         map.update(&index.to_ne_bytes(), &inner.as_raw_fd().to_ne_bytes(), libbpf_rs::MapFlags::ANY)
             .map_err(|error| Refused::because(doing(), error.to_string()))
+    }
+
+    /// Puts an entry into a map.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn put(&self, name: &str, key: &[u8], value: &[u8]) -> Result<(), Refused> {
+        let doing = || format!("filling the BPF map `{name}`");
+        let map = self.object.maps().find(|map| map.name() == name);
+        let map = map.ok_or_else(|| Refused::because(doing(), "there is no such map"))?;
+        map.update(key, value, libbpf_rs::MapFlags::ANY).map_err(|error| Refused::because(doing(), plain(&error)))
     }
 
     /// The object's zero-initialized globals, shared with the programs.

@@ -14,6 +14,7 @@
 //! * [`eventlog`]: chosen classes of events, all of them.
 //! * [`idle`]: the loop that looks for gaps, and what the kernel says of them.
 //! * [`terminal`]: what the threads at one terminal do.
+//! * [`toolkit`]: which events the toolkit of a program hands on to it.
 //! * [`timers`]: the ways to ask for periodic callbacks.
 //! * `shared`: what several of these use.
 
@@ -27,6 +28,7 @@ mod shared;
 mod stamped;
 pub mod terminal;
 pub mod timers;
+pub mod toolkit;
 
 pub use followed::{Programs, Selection, name_expression, nearest_name};
 pub use periodic::{StageTracer, object_bytes, recording_cost_ns};

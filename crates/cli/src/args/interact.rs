@@ -30,12 +30,15 @@ pub(crate) struct InteractArguments {
     /// What a kind of input may take before it counts as waiting: key=50ms,save=1s [default: 100ms each]
     #[arg(long, value_name = "TIMES", value_parser = patience)]
     pub(crate) patience: Option<Patiences>,
-    /// Watch somebody's own use of a program that runs at a terminal, by its process or name; nothing is put in
+    /// Watch somebody's own use of a program at a terminal or in a window of an X display, by its process or name; nothing is put in
     #[arg(long, value_name = "PID|COMM", conflicts_with_all = ["program", "script", "pace", "seed", "via", "no_bpf"])]
     pub(crate) attach: Option<String>,
     /// How long to watch with --attach [default: until the program ends, or Ctrl-C]
     #[arg(short = 'D', long, value_name = "TIME", value_parser = duration)]
     pub(crate) duration: Option<u64>,
+    /// Name the events that the program's toolkit (GTK, Qt, Xt, Wayland) hands on, by stopping the program at a function for each
+    #[arg(long, conflicts_with = "no_bpf")]
+    pub(crate) toolkit: bool,
     /// Do not look into the kernel: latency, CPU time and run delay, without causes
     #[arg(long)]
     pub(crate) no_bpf: bool,

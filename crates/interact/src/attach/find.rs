@@ -1,6 +1,8 @@
 //! The running program that somebody means, and its terminal.
 
+use super::window::{UsersDisplay, Window};
 use crate::plan::InteractError;
+use crate::processes::program_of;
 use punctual_kernel::Refused;
 use punctual_probe::nearest_name;
 use rustix::fs::{Mode, OFlags, fstat, major, minor, open};
@@ -13,7 +15,7 @@ const MAX_LISTED: usize = 8;
 const MAX_WORDS: usize = 64;
 const MAX_WORD: usize = 1_000;
 
-/// A program at a terminal.
+/// A program at a terminal, or in a window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// Its process.
@@ -28,6 +30,8 @@ pub struct Target {
     device: u32,
     /// When it was started, in the kernel's ticks: another one may get its number.
     started: u64,
+    /// The display that it shows a window on; `None`: it is used at its terminal.
+    display: Option<UsersDisplay>,
 }
 
 impl Target {
@@ -39,7 +43,7 @@ impl Target {
         let wrong = |what: String| Err(InteractError::Target(what));
         if let Ok(pid) = wanted.parse::<u32>() {
             return match Target::of(pid) {
-                Some(target) => target.at_a_terminal(),
+                Some(target) => target.somewhere(),
                 None => wrong(format!("no process has the number {pid}")),
             };
         }
@@ -50,7 +54,7 @@ impl Target {
             found.retain(|target| target.device != 0);
         }
         match found[..] {
-            [one] => one.clone().at_a_terminal(),
+            [one] => one.clone().somewhere(),
             [] => {
                 let names: BTreeSet<String> =
                     all.iter().filter(|target| target.device != 0).map(|target| target.name.clone()).collect();
@@ -81,13 +85,22 @@ impl Target {
             136..=143 => format!("/dev/pts/{}", minor + (major - 136) * 256),
             _ => format!("/dev/tty{minor}"),
         };
-        Some(Target { pid, name, words, terminal, device, started })
+        Some(Target { pid, name, words, terminal, device, started, display: None })
     }
 
-    fn at_a_terminal(self) -> Result<Target, InteractError> {
+    /// With the place where it is used: the display that it shows a window on, or else its terminal.
+    fn somewhere(self) -> Result<Target, InteractError> {
         let Target { pid, name, .. } = &self;
+        let shown = UsersDisplay::of(*pid).and_then(|display| {
+            Window::is_shown(&display, &program_of(*pid))?;
+            Ok(display)
+        });
+        let why = match shown {
+            Ok(display) => return Ok(Target { display: Some(display), ..self }),
+            Err(why) => why,
+        };
         if self.device == 0 {
-            let what = format!("{name} ({pid}) is at no terminal: only programs at one can be watched");
+            let what = format!("{name} ({pid}) is at no terminal, and in no window that can be watched: {why}");
             return Err(InteractError::Target(what));
         }
         if Target::of(std::process::id()).is_some_and(|own| own.device == self.device) {
@@ -101,6 +114,11 @@ impl Target {
         let words: String = self.words.join(" ").chars().filter(|letter| !letter.is_control()).take(40).collect();
         let place = if self.device == 0 { "no terminal" } else { &self.terminal };
         format!("{} ({words}, {place})", self.pid)
+    }
+
+    /// The display that it shows a window on, where it does.
+    pub(super) fn display(&self) -> Option<&UsersDisplay> {
+        self.display.as_ref()
     }
 
     /// Whether it is still there.

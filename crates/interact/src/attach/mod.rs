@@ -2,16 +2,18 @@
 
 mod arrivals;
 mod find;
+mod window;
 
-use crate::eyes::Eyes;
+use crate::eyes::{Eyes, Until};
 use crate::ledger::Ledger;
 use crate::plan::{InteractError, InteractProgress};
+use crate::processes::program_of;
 use crate::track::Tracker;
 use arrivals::Arrivals;
 pub use find::Target;
 use punctual_kernel::{clock, host};
 use punctual_probe::Step;
-use punctual_probe::terminal::TerminalWatch;
+use punctual_probe::terminal::{Seen, TerminalWatch};
 use punctual_recording::{
     Configuration, Document, EndReason, Ended, INTERACTIONS_SCHEMA, InteractionDocument, InteractionWriter, OWN_PACE,
     RecordingKind, Writer,
@@ -19,6 +21,7 @@ use punctual_recording::{
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
+use window::Window;
 
 /// All is looked after this often.
 const ROUND: Duration = Duration::from_millis(20);
@@ -42,6 +45,8 @@ pub struct AttachPlan {
     pub target: Target,
     /// For how long; without it until the program ends, or somebody asks.
     pub duration: Option<Duration>,
+    /// Whether to look at what the program's toolkit hands on.
+    pub toolkit: bool,
     /// The directory to write.
     pub output: PathBuf,
     /// The command line, for provenance.
@@ -57,29 +62,106 @@ pub fn attach(
     observe: &mut dyn FnMut(&InteractProgress<'_>) -> Step,
 ) -> Result<(Document, InteractionDocument), InteractError> {
     let mut provenance = host::provenance(&plan.command_line);
-    provenance.configuration = Configuration { via: "pty".to_owned(), bpf: true, ..Configuration::default() };
-    let terminal = plan.target.open_terminal()?;
-    let watch = TerminalWatch::start(terminal.as_fd(), None)?;
-    let mut blind = NOT_SEEN.map(str::to_owned).to_vec();
-    if !watch.tells_of_input() {
+    let (watch, source, mut blind) = match plan.target.display() {
+        None => at_terminal(&plan.target)?,
+        Some(display) => {
+            let processes = program_of(plan.target.pid);
+            let window = Window::watch(display, &processes)?;
+            let watch = TerminalWatch::start_for(window.connection(), window.server().0, &processes)?;
+            (watch, Source::Window(Box::new(window)), window::NOT_SEEN.map(str::to_owned).to_vec())
+        }
+    };
+    if !watch.tells_of_input() && source.server().is_none() {
         blind.push("when input comes while the program is at work: such inputs are counted apart".to_owned());
     }
-    let eyes = Eyes::of(watch, blind, &mut provenance);
+    provenance.configuration = Configuration { via: source.via().to_owned(), bpf: true, ..Configuration::default() };
+    let mut eyes = Eyes::of(watch, blind, &mut provenance);
+    if plan.toolkit {
+        eyes = eyes.with_toolkits(&mut provenance);
+        eyes.look_for_toolkits(plan.target.pid, source.server().is_none());
+    }
     provenance.started_ns = clock::monotonic_ns();
     provenance.monotonic_to_unix_ns = clock::monotonic_to_unix_ns();
     let fallbacks = provenance.fallbacks.clone();
     let writer = Writer::create_of(RecordingKind::Interaction, &plan.output, provenance, Vec::new())?;
     let rows = InteractionWriter::create(writer.directory())?;
-    let ledger = Ledger::new(Some(eyes), Tracker::new(true), None, writer, rows).looking_back(LOOKS_BACK);
-    let mut watched = Watched { plan, ledger, arrivals: Arrivals::default(), inputs: 0, fallbacks };
+    let tracker = if source.server().is_some() { Tracker::of_display(true) } else { Tracker::new(true) };
+    let ledger = Ledger::new(Some(eyes), tracker, source.server(), writer, rows).looking_back(LOOKS_BACK);
+    let mut watched = Watched { plan, ledger, source, inputs: 0, fallbacks };
     let over = watched.watch(observe);
     watched.finish(over)
+}
+
+/// Looks at the terminal of a program.
+fn at_terminal(target: &Target) -> Result<(TerminalWatch, Source, Vec<String>), InteractError> {
+    let terminal = target.open_terminal()?;
+    let watch = TerminalWatch::start(terminal.as_fd(), None)?;
+    Ok((watch, Source::Terminal(Arrivals::default()), NOT_SEEN.map(str::to_owned).to_vec()))
+}
+
+/// What tells of inputs.
+enum Source {
+    Terminal(Arrivals),
+    Window(Box<Window>),
+}
+
+impl Source {
+    fn via(&self) -> &'static str {
+        match self {
+            Source::Terminal(_) => "pty",
+            Source::Window(_) => "x11",
+        }
+    }
+
+    /// The display's server.
+    fn server(&self) -> Option<(u32, &'static str)> {
+        match self {
+            Source::Terminal(_) => None,
+            Source::Window(window) => Some(window.server()),
+        }
+    }
+
+    /// Up to when what was seen may be looked at.
+    fn until(&mut self) -> Until {
+        match self {
+            Source::Terminal(_) => Until::Settled,
+            Source::Window(window) => Until::Time(window.upto(clock::monotonic_ns())),
+        }
+    }
+
+    /// All that was seen up to then is there.
+    fn begin(&mut self, seen: &[Seen], until: Until) {
+        if let Source::Window(window) = self {
+            window.begin(seen, if let Until::Time(ns) = until { ns } else { u64::MAX });
+        }
+    }
+
+    /// Looks at what was seen, in order of time; whether the tracker is to be told.
+    fn look(&mut self, tracker: &mut Tracker, seen: &Seen, inputs: &mut u64) -> bool {
+        match self {
+            Source::Terminal(arrivals) => {
+                if let Some(input) = arrivals.look(seen) {
+                    *inputs += 1;
+                    tracker.put_in(input);
+                }
+                true
+            }
+            Source::Window(window) => window.look(tracker, seen, inputs),
+        }
+    }
+
+    fn is_there(&self) -> bool {
+        match self {
+            Source::Terminal(_) => true,
+            Source::Window(window) => window.is_there(),
+        }
+    }
 }
 
 struct Watched<'a> {
     plan: &'a AttachPlan,
     ledger: Ledger,
-    arrivals: Arrivals,
+    source: Source,
     inputs: u64,
     fallbacks: Vec<String>,
 }
@@ -100,7 +182,7 @@ impl Watched<'_> {
                     let document = self.document();
                     self.ledger.flush(&document)?;
                 }
-                if !self.plan.target.is_there() {
+                if !self.plan.target.is_there() || !self.source.is_there() {
                     self.ledger.tracker.program_ended();
                     return Ok((EndReason::CommandEnded, None));
                 }
@@ -118,24 +200,34 @@ impl Watched<'_> {
     }
 
     fn service(&mut self) {
-        let (arrivals, inputs) = (&mut self.arrivals, &mut self.inputs);
-        self.ledger.look();
-        self.ledger.service(|tracker, seen| {
-            if let Some(input) = arrivals.look(seen) {
-                *inputs += 1;
-                tracker.put_in(input);
-            }
-        });
+        let until = self.source.until();
+        self.take(until);
+    }
+
+    /// Goes through what was seen up to then.
+    fn take(&mut self, until: Until) {
+        self.ledger.look(until);
+        if let Some(eyes) = &self.ledger.eyes {
+            self.source.begin(&eyes.seen, until);
+        }
+        let (source, inputs) = (&mut self.source, &mut self.inputs);
+        self.ledger.service(|tracker, seen| source.look(tracker, seen, inputs));
     }
 
     fn document(&self) -> InteractionDocument {
+        let (to_a_millisecond, presses_lost) = match &self.source {
+            Source::Terminal(_) => (0, 0),
+            Source::Window(window) => (window.to_a_millisecond(), window.lost()),
+        };
         self.ledger.counted(InteractionDocument {
             schema: INTERACTIONS_SCHEMA.to_owned(),
-            via: "pty".to_owned(),
+            via: self.source.via().to_owned(),
             pace: OWN_PACE.to_owned(),
             program: self.plan.target.words.clone(),
             script: "none".to_owned(),
             inputs: self.inputs,
+            to_a_millisecond,
+            presses_lost,
             ..InteractionDocument::default()
         })
     }
@@ -149,13 +241,13 @@ impl Watched<'_> {
             Err(error) => ((EndReason::Failed, Some(error.to_string())), Some(error)),
         };
         let at_ns = clock::monotonic_ns();
-        let (arrivals, inputs) = (&mut self.arrivals, &mut self.inputs);
-        self.ledger.take_all(at_ns, |tracker, seen| {
-            if let Some(input) = arrivals.look(seen) {
-                *inputs += 1;
-                tracker.put_in(input);
-            }
-        });
+        // What the server has told until now is among it.
+        let _ = self.source.until();
+        self.take(Until::End);
+        if let Source::Window(window) = &mut self.source {
+            window.put_in(&mut self.ledger.tracker, u64::MAX, &mut self.inputs);
+        }
+        self.ledger.take_all(at_ns);
         let document = self.document();
         let whole = self.ledger.finish(&document, Ended { reason, detail, at_ns })?;
         match failed {

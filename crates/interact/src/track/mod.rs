@@ -88,6 +88,21 @@ pub struct Tracker {
     background: u64,
     cpu_ns: u64,
     reached_ns: u64,
+    /// What toolkits have handed on since that was last asked for.
+    handed_on: Vec<HandedOn>,
+}
+
+/// An event that a toolkit has handed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HandedOn {
+    /// The input because of which the thread was at work; `None`: of none.
+    pub input: Option<u32>,
+    /// When, ns of `CLOCK_MONOTONIC`.
+    pub at_ns: u64,
+    /// The thread.
+    pub tid: u32,
+    /// What it was, by the number that was seen.
+    pub name: u32,
 }
 
 impl Tracker {
@@ -170,6 +185,11 @@ impl Tracker {
         self.open.front().map(|open| open.row.begin_ns)
     }
 
+    /// What toolkits have handed on, once each.
+    pub fn take_handed_on(&mut self) -> Vec<HandedOn> {
+        std::mem::take(&mut self.handed_on)
+    }
+
     /// Outputs without an input's doing.
     pub fn background_outputs(&self) -> u64 {
         self.background
@@ -193,6 +213,10 @@ impl Tracker {
             Moment::Woke => self.cause.woke(seen),
             Moment::Ran => self.ran(seen),
             Moment::Became => self.became(seen),
+            Moment::HandedOn => {
+                let input = self.active.filter(|_| self.cause.is_at_work(seen.tid));
+                self.handed_on.push(HandedOn { input, at_ns: seen.at_ns, tid: seen.tid, name: seen.value as u32 });
+            }
             Moment::Asks | Moment::Came => {}
         }
     }

@@ -166,6 +166,11 @@ static __always_inline void find_terminal(struct pt_regs *registers, __u32 proce
 	if (process != terminal_configuration.own_process || third_argument(registers) ||
 	    first_argument(registers) != terminal_configuration.own_descriptor || call_of(registers) != CALL_WRITE)
 		return;
+	if (terminal_configuration.by_process) {
+		terminal_state.listens = (__u64)any_socket_at(terminal_configuration.own_descriptor);
+		terminal_state.terminal = terminal_state.listens != 0;
+		return;
+	}
 	terminal_state.terminal = terminal_at(terminal_configuration.own_descriptor);
 }
 
@@ -187,8 +192,11 @@ static __always_inline void note_output(struct task_struct *task, struct own_cal
 /* Whether a descriptor of the current process is either end of a terminal of theirs. */
 static __always_inline bool is_terminal_of_theirs(__u64 descriptor)
 {
-	__u64 terminal = terminal_at(descriptor);
+	__u64 terminal;
 
+	if (terminal_configuration.by_process)
+		return is_pseudo_terminal(descriptor);
+	terminal = terminal_at(descriptor);
 	return is_theirs(terminal) || (terminal && is_theirs((__u64)BPF_CORE_READ((struct tty_struct *)terminal, link)));
 }
 
@@ -213,6 +221,31 @@ static __always_inline int server_calls(struct pt_regs *registers, struct task_s
 	return 0;
 }
 
+/* The same where others use the display too: when it gets something of somebody who is not watched, which may be what is put in; when
+ * it tells who is watched, and when it tells of what it has drawn. */
+static __always_inline int shared_server_calls(struct pt_regs *registers, struct task_struct *task, struct own_call *call)
+{
+	__u32 tid = ((struct task_struct___at *)task)->pid, peer;
+	struct sock___at *sock;
+
+	if (call->kind != CALL_READ && call->kind != CALL_WRITE)
+		return 0;
+	sock = any_socket_at(first_argument(registers));
+	if (!sock)
+		return 0;
+	call->socket = (__u64)sock;
+	peer = peer_of(sock);
+	if (call->kind == CALL_READ) {
+		if (peer != (__u32)terminal_configuration.own_process && !is_watched(peer))
+			bpf_map_update_elem(&own_calls, &tid, call, BPF_ANY);
+	} else if (is_watched(peer)) {
+		note_output(task, call, OF_SERVER | TO_OTHERS);
+	} else if (other_end(sock) == terminal_state.listens) {
+		note_output(task, call, OF_SERVER);
+	}
+	return 0;
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(call_begins, struct pt_regs *registers, long number)
 {
@@ -234,6 +267,8 @@ int BPF_PROG(call_begins, struct pt_regs *registers, long number)
 	call.kind = call_of(registers);
 	call.begin = bpf_ktime_get_ns();
 	call.limit = NO_LIMIT;
+	if (serves && terminal_configuration.by_process)
+		return shared_server_calls(registers, task, &call);
 	if (serves)
 		return server_calls(registers, task, &call);
 	switch (call.kind) {
@@ -391,9 +426,14 @@ int BPF_PROG(thread_is_made, struct task_struct *parent, struct task_struct *chi
 	struct moment_record *record;
 	struct moment_ring *ring;
 	__u64 position;
+	__u32 process;
 
 	if (!is_there(parent))
 		return 0;
+	if (terminal_configuration.by_process) {
+		process = ((struct task_struct___at *)child)->tgid;
+		bpf_map_update_elem(&watched_processes, &process, &process, BPF_ANY);
+	}
 	ring = own_ring();
 	if (!ring)
 		return 0;

@@ -82,8 +82,13 @@ struct socket___at {
 	struct sock___at *sk;
 };
 
+struct unix_sock___at {
+	struct sock___at *peer;
+};
+
 struct inode___at {
 	unsigned short i_mode;
+	unsigned int i_rdev;
 };
 
 struct file {
@@ -130,8 +135,15 @@ static __always_inline bool is_theirs(__u64 terminal)
 	return false;
 }
 
+static __always_inline bool is_watched(__u32 process)
+{
+	return bpf_map_lookup_elem(&watched_processes, &process);
+}
+
 static __always_inline bool is_there(struct task_struct *task)
 {
+	if (terminal_configuration.by_process)
+		return terminal_state.terminal && is_watched(((struct task_struct___at *)task)->tgid);
 	return terminal_state.terminal &&
 	       is_theirs((__u64)BPF_CORE_READ((struct task_struct___at *)task, signal, tty));
 }
@@ -185,6 +197,31 @@ static __always_inline struct sock___at *any_socket_at(__u64 descriptor)
 static __always_inline __u32 peer_of(struct sock___at *sock)
 {
 	return BPF_CORE_READ(sock, sk_peer_pid, numbers[0].nr);
+}
+
+/* The other end of a local socket; 0: it has none. */
+static __always_inline __u64 other_end(struct sock___at *sock)
+{
+	struct unix_sock___at *local = (void *)sock;
+
+	return bpf_core_field_exists(local->peer) ? (__u64)BPF_CORE_READ(local, peer) : 0;
+}
+
+#define CHARACTERS 0020000
+#define MULTIPLEXER ((5U << 20) | 2)
+#define FIRST_TERMINAL (136U << 20)
+#define BEHIND_TERMINALS (144U << 20)
+
+/* Whether a descriptor of the current process is either end of any pseudo-terminal. */
+static __always_inline bool is_pseudo_terminal(__u64 descriptor)
+{
+	struct file *file = file_at(descriptor);
+	__u32 device;
+
+	if (!file || (BPF_CORE_READ(file, f_inode, i_mode) & FILE_TYPE) != CHARACTERS)
+		return false;
+	device = BPF_CORE_READ(file, f_inode, i_rdev);
+	return device == MULTIPLEXER || (device >= FIRST_TERMINAL && device < BEHIND_TERMINALS);
 }
 
 /* The socket to this process that a descriptor of the current process stands for; 0: it is not one. */

@@ -74,8 +74,18 @@ struct {
 	__type(value, struct own_call);
 } own_calls SEC(".maps");
 
+/* Processes that are watched, where these and not their terminal say who is. Those that they start are added. */
+#define MAX_WATCHED 1024
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_WATCHED);
+	__type(key, __u32);
+	__type(value, __u32);
+} watched_processes SEC(".maps");
+
 struct terminal_state {
-	/* The kernel's structure of the terminal; 0: not known yet. */
+	/* The kernel's structure of the terminal; 0: not known yet. Where processes are watched 1. */
 	__u64 terminal;
 	/* Those that programs at it opened for others, as terminal emulators do. */
 	__u64 others[MAX_OTHERS];
@@ -84,16 +94,21 @@ struct terminal_state {
 	__u64 socket;
 	/* When the kernel's worker was last told that there is input. */
 	__u64 told;
+	/* Where processes are watched, the socket by which the display's server tells of what it has drawn. */
+	__u64 listens;
 };
 
 struct terminal_configuration {
 	struct nesting_place nesting;
-	/* The process that types, as the kernel numbers it, and its descriptor of the terminal. */
+	/* The process that types, as the kernel numbers it, and its descriptor of the terminal; where processes are watched, of the
+	 * connection to the display's server. */
 	__u64 own_process;
 	__u64 own_descriptor;
 	__u64 switch_tells_state;
 	/* The process of the display server; 0: there is no display. */
 	__u64 server;
+	/* Whether processes are watched, and not who is at a terminal. */
+	__u64 by_process;
 };
 
 struct terminal_state terminal_state;

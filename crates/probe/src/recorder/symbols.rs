@@ -114,7 +114,7 @@ fn parse_modules(text: &str) -> HashMap<String, (u64, u64)> {
 
 /// A stretch of a process's memory that holds code of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Mapping {
+pub(crate) struct Mapping {
     start: u64,
     end: u64,
     offset: u64,
@@ -133,10 +133,20 @@ impl Mapping {
     pub(super) fn holds(&self, address: u64) -> bool {
         (self.start..self.end).contains(&address)
     }
+
+    /// Where an address that lies in it stands in the file.
+    pub(crate) fn offset_of(&self, address: u64) -> Option<u64> {
+        self.holds(address).then(|| address - self.start + self.offset)
+    }
+
+    /// The file, as the process sees it.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
 }
 
 /// The code that a process has mapped now; empty when it is gone.
-pub(super) fn mappings(process: u32) -> Vec<Mapping> {
+pub(crate) fn mappings(process: u32) -> Vec<Mapping> {
     parse_mappings(&mapped(process))
 }
 
@@ -168,7 +178,7 @@ fn parse_mappings(text: &str) -> Vec<Mapping> {
     mappings
 }
 
-pub(super) fn parse_mapping(line: &str) -> Option<Mapping> {
+pub(crate) fn parse_mapping(line: &str) -> Option<Mapping> {
     let mut words = line.splitn(6, ' ');
     let (start, end) = words.next()?.split_once('-')?;
     let is_code = words.next()?.as_bytes().get(2) == Some(&b'x');
@@ -239,7 +249,7 @@ const MAX_OPEN: usize = 512;
 
 /// Opens what may be a program's file, and the path of what was opened: whatever stands there by now, it is a file, and not
 /// larger than can be read. `None` for everything else.
-fn open_program(path: &str) -> Option<(OwnedFd, PathBuf)> {
+pub(crate) fn open_program(path: &str) -> Option<(OwnedFd, PathBuf)> {
     // A FIFO would keep whoever opens it waiting.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = rustix::fs::open(path, flags, Mode::empty()).ok()?;

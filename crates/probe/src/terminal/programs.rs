@@ -142,6 +142,12 @@ impl Seen {
         self
     }
 
+    /// An event that a toolkit has handed on; `name` is what [`crate::toolkit::HandedOn`] has.
+    pub fn handed_on_by_toolkit(at_ns: u64, process: u32, tid: u32, name: u32) -> Seen {
+        let value = u64::from(name);
+        Seen { process, value, name: String::new(), ..Seen::invented(at_ns, Moment::HandedOn, tid) }
+    }
+
     /// The same of a thread that left its CPU to sleep, in a call that the terminal's input ends, or for I/O.
     pub fn sleeping(self, for_input: bool, for_io: bool) -> Seen {
         self.with(RAN_AND_SLEPT, true).with(SLEEPS_FOR_INPUT, for_input).with(SLEEPS_FOR_IO, for_io)
@@ -280,10 +286,11 @@ pub struct TerminalWatch {
     _statistics: Option<OwnedFd>,
 }
 
-fn load(own_descriptor: i32, server: Option<u32>) -> Result<LoadedObject, Refused> {
+fn load(own_descriptor: i32, server: Option<u32>, by_process: bool) -> Result<LoadedObject, Refused> {
     let mut configuration = per_cpu::places().nesting.bytes().to_vec();
     let server = u64::from(server.unwrap_or(0));
-    let own = [u64::from(std::process::id()), own_descriptor as u64, u64::from(switch_tells_state()), server];
+    let (switch_tells, by_process) = (u64::from(switch_tells_state()), u64::from(by_process));
+    let own = [u64::from(std::process::id()), own_descriptor as u64, switch_tells, server, by_process];
     own.iter().for_each(|word| configuration.extend_from_slice(&word.to_ne_bytes()));
     let sizes = [("moment_rings", cpus::possible() as u32)];
     LoadedObject::load_sized("terminal", OBJECT, Some(&configuration), &sizes)
@@ -293,8 +300,9 @@ fn load(own_descriptor: i32, server: Option<u32>) -> Result<LoadedObject, Refuse
 /// Loads the programs and takes them away again; the names of those that this kernel has no place for.
 pub(crate) fn try_out() -> Result<Vec<String>, Refused> {
     // With a display there is more in them that a kernel may refuse.
-    load(-1, Some(1))?;
-    Ok(load(-1, None)?.left_out())
+    load(-1, Some(1), false)?;
+    load(-1, Some(1), true)?;
+    Ok(load(-1, None, false)?.left_out())
 }
 
 impl TerminalWatch {
@@ -305,7 +313,20 @@ impl TerminalWatch {
     /// # Errors
     /// What the kernel refused.
     pub fn start(terminal: BorrowedFd<'_>, server: Option<u32>) -> Result<TerminalWatch, Refused> {
-        let doing = "following a program at a terminal";
+        TerminalWatch::start_with(terminal, server, &[])
+    }
+
+    /// Loads and attaches the programs for these processes, and those that they will start, on a display that others use too: what the
+    /// server tells by this `connection` is what it has drawn.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn start_for(connection: BorrowedFd<'_>, server: u32, processes: &[u32]) -> Result<TerminalWatch, Refused> {
+        TerminalWatch::start_with(connection, Some(server), processes)
+    }
+
+    fn start_with(terminal: BorrowedFd<'_>, server: Option<u32>, processes: &[u32]) -> Result<TerminalWatch, Refused> {
+        let doing = "following a program";
         if clock::in_shifted_time_namespace() || clock::in_pid_namespace() {
             let reason = "a namespace hides this process's clock or thread ids from the kernel's programs";
             return Err(Refused::because(doing, reason));
@@ -313,7 +334,10 @@ impl TerminalWatch {
         if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
             return Err(Refused::because(doing, "system calls are known only for x86-64 and arm64"));
         }
-        let mut object = load(terminal.as_raw_fd(), server)?;
+        let mut object = load(terminal.as_raw_fd(), server, !processes.is_empty())?;
+        for process in processes {
+            object.put("watched_processes", &process.to_ne_bytes(), &process.to_ne_bytes())?;
+        }
         let memory = object.shared_array("moment_rings")?;
         let state = object.shared_globals()?;
         // Panics now rather than later where a ring is smaller than the records say.
@@ -337,6 +361,11 @@ impl TerminalWatch {
         let settled = clock::monotonic_ns().saturating_sub(SETTLE_NS);
         self.take_until(settled, into);
         settled
+    }
+
+    /// Hands on what happened before this time, by time. It lies back by as much as [`TerminalWatch::take`] waits.
+    pub fn take_before(&mut self, until_ns: u64, into: &mut Vec<Seen>) {
+        self.take_until(until_ns, into);
     }
 
     /// Hands on all that is left. Call it when the programs have nothing more to see.
@@ -430,7 +459,7 @@ mod tests {
         assert_eq!(record_layout(&btf, "moment_ring"), layout_of!(MomentRing, records, head, since, pad));
         let (size, configuration) = record_layout(&btf, "terminal_configuration");
         let offsets: Vec<usize> = configuration.iter().map(|(_, offset)| *offset).collect();
-        assert_eq!((size, offsets), (56, vec![0, 24, 32, 40, 48]));
+        assert_eq!((size, offsets), (64, vec![0, 24, 32, 40, 48, 56]));
         assert_eq!(variable_offsets(&btf, ".rodata"), [0]);
         assert_eq!(variable_offsets(&btf, ".bss"), [0]);
     }

@@ -9,6 +9,7 @@ use crate::format::segments::{self, SegmentWriter};
 use crate::format::summarized::SummarizedWriter;
 use crate::format::table::{self, Schema, optional, required, signed, text};
 use crate::interactions::counters::{COUNTERS, InputCounters};
+use crate::interactions::events::{EventWriter, InputEvent, ToolkitDocument};
 use crate::interactions::outcome::Outcome;
 use punctual_codes::Awaited;
 use serde::{Deserialize, Serialize};
@@ -199,12 +200,22 @@ pub struct InteractionDocument {
     pub exit_code: Option<i32>,
     /// Whether the program ended before the script did.
     pub ended_early: bool,
+    /// Inputs of which only the millisecond is known in which they began.
+    #[serde(default)]
+    pub to_a_millisecond: u64,
+    /// Inputs that were told of faster than they could be taken up.
+    #[serde(default)]
+    pub presses_lost: u64,
+    /// Of events of toolkits; `None` where they were not asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub toolkit: Option<ToolkitDocument>,
 }
 
 /// Writes both tables and the summary into the directory of a recording.
 pub struct InteractionWriter {
     rows: SummarizedWriter,
     parts: SegmentWriter,
+    events: EventWriter,
 }
 
 impl InteractionWriter {
@@ -214,7 +225,8 @@ impl InteractionWriter {
     /// [`ErrorKind::Io`] where the file system refuses.
     pub fn create(recording: &Directory) -> Result<InteractionWriter> {
         let rows = SummarizedWriter::create(recording, &INTERACTIONS)?;
-        Ok(InteractionWriter { rows, parts: SegmentWriter::create(recording, PARTS.name, &PARTS)? })
+        let parts = SegmentWriter::create(recording, PARTS.name, &PARTS)?;
+        Ok(InteractionWriter { rows, parts, events: EventWriter::new(recording) })
     }
 
     /// Takes an input.
@@ -279,6 +291,11 @@ impl InteractionWriter {
         ]);
     }
 
+    /// Takes an event that a toolkit handed on; false where there is no room for it.
+    pub fn push_event(&mut self, event: &InputEvent) -> bool {
+        self.events.push(event)
+    }
+
     /// Closes the open segments and writes the summary anew, by rename.
     ///
     /// # Errors
@@ -287,6 +304,7 @@ impl InteractionWriter {
         self.rows.close_segment()?;
         self.parts.close_segment()?;
         self.parts.join()?;
+        self.events.flush()?;
         self.rows.summarize(document)
     }
 
@@ -297,6 +315,7 @@ impl InteractionWriter {
     pub fn finish(mut self, document: &InteractionDocument) -> Result<()> {
         self.parts.close_segment()?;
         self.parts.join_all()?;
+        self.events.finish()?;
         self.rows.finish(document)
     }
 }

@@ -1,5 +1,6 @@
 //! What somebody who uses a program waits for.
 
 pub(crate) mod counters;
+pub(crate) mod events;
 pub(crate) mod files;
 pub(crate) mod outcome;

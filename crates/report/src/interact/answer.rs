@@ -1,7 +1,9 @@
 //! The answer of `punctual interact`.
 
 use super::counters::CountersRow;
+use super::keys::{self, KeyRow};
 use super::model::{Cause, InteractReport, KindSum, Part};
+use super::toolkit::{self, EventRow, ToolkitRow};
 use crate::answer::Answer;
 use crate::forecast::InterarrivalEntry;
 use crate::forecast::interarrival::InterarrivalRow;
@@ -38,6 +40,8 @@ pub struct InteractAnswer<'a> {
     waiting: WaitingRow,
     kinds: Vec<KindRow<'a>>,
     tasks: Vec<TaskRow<'a>>,
+    /// By what was typed, the slowest first.
+    keys: Vec<KeyRow<'a>>,
     responsiveness: Vec<ResponsivenessRow>,
     causes: Vec<CauseRow<'a>>,
     limits: Vec<LimitRow<'a>>,
@@ -45,6 +49,9 @@ pub struct InteractAnswer<'a> {
     start: Option<LongRow<'a>>,
     longest: Vec<LongRow<'a>>,
     inputs: Vec<InputRow<'a>>,
+    /// What toolkits handed on, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    toolkit: Option<ToolkitRow<'a>>,
     /// How long inputs follow one another, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     interarrival: Option<Vec<InterarrivalEntry<'a>>>,
@@ -79,12 +86,14 @@ impl<'a> InteractAnswer<'a> {
             waiting: WaitingRow::new(report),
             kinds: report.kinds.iter().map(KindRow::new).collect(),
             tasks: report.tasks.iter().map(|(task, all)| TaskRow { task, latency: LatencyRow::new(all) }).collect(),
+            keys: keys::rows(report),
             responsiveness: responsiveness.collect(),
             causes: report.causes.iter().map(CauseRow::new).collect(),
             limits: report.limits.iter().map(LimitRow::new).collect(),
             start: report.start.as_ref().map(|(at, parts)| LongRow::new(&report.inputs[*at], parts)),
             longest: report.longest.iter().map(|(at, parts)| LongRow::new(&report.inputs[*at], parts)).collect(),
             inputs: report.inputs.iter().map(|input| InputRow::new(report, input)).collect(),
+            toolkit: toolkit::row(report),
             interarrival: InterarrivalEntry::all(interarrival),
         }
     }
@@ -115,6 +124,10 @@ struct CountRow {
     not_split: u64,
     /// Inputs whose beginnings are not known, which are in no sum and no limit.
     began_before: u64,
+    /// Inputs of which only the millisecond is known in which they began.
+    to_a_millisecond: u64,
+    /// Inputs that came faster than they could be taken up, which are in no sum.
+    presses_lost: u64,
 }
 
 impl CountRow {
@@ -136,6 +149,8 @@ impl CountRow {
             records_lost: summary.records_lost,
             not_split: summary.not_split,
             began_before: report.began_before(),
+            to_a_millisecond: summary.to_a_millisecond,
+            presses_lost: summary.presses_lost,
         }
     }
 }
@@ -370,6 +385,9 @@ struct InputRow<'a> {
     output_bytes: u64,
     /// What the time until it was seen was spent on; `null` where it was not split. Of more than 10,000 inputs the longest have it.
     parts: Option<Vec<PartRow<'a>>>,
+    /// What toolkits handed on because of it, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    events: Option<Vec<EventRow<'a>>>,
 }
 
 impl<'a> InputRow<'a> {
@@ -400,6 +418,7 @@ impl<'a> InputRow<'a> {
             bytes: input.bytes,
             output_bytes: input.output_bytes,
             parts: parts.map(|parts| parts.iter().map(PartRow::new).collect()),
+            events: toolkit::rows_of(report, input),
         }
     }
 }

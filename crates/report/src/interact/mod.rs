@@ -3,10 +3,12 @@
 mod answer;
 pub mod compare;
 mod counters;
+mod keys;
 mod learned;
 mod model;
 mod page;
 mod text;
+mod toolkit;
 mod trace;
 
 pub use answer::InteractAnswer;

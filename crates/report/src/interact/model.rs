@@ -1,5 +1,7 @@
 //! Inputs and what came of them, as text, JSON and pages show it.
 
+use super::keys::Keys;
+use super::toolkit::{self, Events};
 use crate::layout::shortened;
 use punctual_blame::{Kind, Who};
 use punctual_recording::{
@@ -139,6 +141,9 @@ pub struct InteractReport<'a> {
     /// The start, and its parts.
     pub(super) start: Option<(usize, Vec<Part>)>,
     pub(super) limits: Vec<(String, Limit)>,
+    pub(super) keys: Keys,
+    /// What toolkits handed on.
+    pub(super) events: Events,
     /// Inputs whose parts do not add up to their latency.
     pub(super) wrong_sums: u64,
 }
@@ -171,8 +176,11 @@ impl<'a> InteractReport<'a> {
         by_latency.truncate(MAX_TOLD);
         let told: BTreeMap<u32, Vec<Part>> =
             by_latency.iter().copied().chain(start).map(|at| (inputs[at].number, Vec::new())).collect();
-        let Gathered { causes, told: mut parts, wrong_sums } = gather(recording, &inputs, told)?;
+        let mut keys = Keys::new(&inputs);
+        let Gathered { causes, told: mut parts, wrong_sums } = gather(recording, &inputs, told, &mut keys)?;
         parts.values_mut().for_each(|parts| parts.sort_by_key(|part| std::cmp::Reverse(part.ns)));
+        let is_told = |number: u32| inputs.len() <= MAX_TOLD || parts.contains_key(&number);
+        let events = Events::read(recording, &inputs, is_told)?;
         let with_parts = |at: usize| (at, parts.get(&inputs[at].number).cloned().unwrap_or_default());
         let longest = by_latency.into_iter().take(MAX_LONGEST).map(with_parts).collect();
         let start = start.map(with_parts);
@@ -195,6 +203,8 @@ impl<'a> InteractReport<'a> {
             parts,
             start,
             limits,
+            keys,
+            events,
             wrong_sums,
         })
     }
@@ -348,6 +358,7 @@ impl<'a> InteractReport<'a> {
                 agreeing(count, "it", "them")
             ));
         }
+        lines.extend(self.unsure_beginnings());
         if summary.not_split > 0 {
             lines.push(format!(
                 "the time of {} could not be split: too many came at once",
@@ -361,10 +372,25 @@ impl<'a> InteractReport<'a> {
         if summary.background_outputs > 0 {
             lines.push(format!("{} came without an input's doing", counted(summary.background_outputs, "output")));
         }
+        lines.extend(toolkit::warnings(self));
         if !summary.followed {
             let what = "not followed through the kernel: an input ends with the last output before 50 ms of silence, whoever's \
                         doing that was";
             lines.push(what.to_owned());
+        }
+        lines
+    }
+
+    /// What is not known of when inputs to somebody's window began, in lines.
+    fn unsure_beginnings(&self) -> Vec<String> {
+        let (unsure, lost) = (self.summary.to_a_millisecond, self.summary.presses_lost);
+        let mut lines = Vec::new();
+        if unsure > 0 {
+            let (of, they) = (counted(unsure, "input"), agreeing(unsure, "it", "they"));
+            lines.push(format!("of {of} only the millisecond is known in which {they} began"));
+        }
+        if lost > 0 {
+            lines.push(format!("{} came faster than they could be taken up: in no sum", counted(lost, "input")));
         }
         lines
     }
@@ -457,6 +483,7 @@ fn gather(
     recording: &Path,
     inputs: &[Interaction],
     mut told: BTreeMap<u32, Vec<Part>>,
+    keys: &mut Keys,
 ) -> punctual_recording::Result<Gathered> {
     let starts: BTreeSet<u32> = inputs.iter().filter(|input| !is_measured(input)).map(|input| input.number).collect();
     let latencies: BTreeMap<u32, u64> =
@@ -467,6 +494,7 @@ fn gather(
         let sum = sums.entry(part.number).or_default();
         *sum = sum.saturating_add(part.ns);
         let on = Spent::of(&part);
+        keys.spent(part.number, &on, part.ns);
         if !starts.contains(&part.number) {
             let is_full = causes.len() >= MAX_CAUSES && !causes.contains_key(&on);
             let counted = if is_full { on.clone().of_others() } else { on.clone() };
@@ -487,7 +515,7 @@ fn gather(
 }
 
 /// Whether somebody put it in, and when is known.
-fn is_measured(input: &Interaction) -> bool {
+pub(super) fn is_measured(input: &Interaction) -> bool {
     input.kind != START && input.kind != BEGAN_BEFORE
 }
 

@@ -2,7 +2,9 @@
 
 use super::answer::InteractAnswer;
 use super::counters::counters_block;
+use super::keys::keys_table;
 use super::model::InteractReport;
+use super::toolkit::events_blocks;
 use crate::answer::value;
 use crate::encode::html::curve::{Curve, CurveLine, Mark, survival};
 use crate::encode::html::history::History;
@@ -36,6 +38,12 @@ pub fn interact_page(report: &InteractReport<'_>) -> Page {
         id: "counters".into(),
         title: "What was counted".into(),
         lead: "From the kernel's account in /proc: what it does not tell has a dash.".into(),
+        blocks,
+    }));
+    sections.extend(events_blocks(report).map(|blocks| Section {
+        id: "events".into(),
+        title: "What toolkits handed on".into(),
+        lead: "Events as the program's toolkit names them; times are from an input to the first of that name because of it.".into(),
         blocks,
     }));
     sections.push(waiting(report));
@@ -100,6 +108,7 @@ fn latencies(report: &InteractReport<'_>) -> Section {
         ));
     }
     blocks.extend(first_and_later(report).map(Block::Table));
+    blocks.extend(keys_table(report).map(Block::Table));
     if report.summary.followed {
         blocks.push(Block::Table(ends(report)));
     }

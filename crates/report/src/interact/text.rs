@@ -1,7 +1,9 @@
 //! Inputs and what came of them: text for people.
 
 use super::counters::counters;
+use super::keys::keys;
 use super::model::{InteractReport, KindSum, Part};
+use super::toolkit::events;
 use crate::idle::percent;
 use crate::layout::{fitting, indented, microseconds, table};
 use punctual_recording::{Distribution, Interaction, START, counted, format_ns, printable_path};
@@ -34,10 +36,12 @@ pub fn text(report: &InteractReport<'_>) -> String {
         told_settings(&mut text, report, &program);
     }
     latencies(&mut text, report);
+    keys(&mut text, report);
     ends(&mut text, report);
     waiting(&mut text, report);
     causes(&mut text, report);
     longest(&mut text, report);
+    events(&mut text, report);
     counters(&mut text, report);
     responsiveness(&mut text, report);
     limits(&mut text, report);

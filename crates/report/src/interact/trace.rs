@@ -1,6 +1,7 @@
 //! Inputs as a Perfetto trace: a track of each kind below the program, from input to seen, with what each was spent on inside.
 
 use super::model::{InteractReport, Spent};
+use super::toolkit::Events;
 use crate::encode::perfetto::{begin_told, describe, end_slice, instant};
 use punctual_recording::{
     Interaction, InteractionPart, Outcome, START, for_each_interaction_part, format_ns, printable,
@@ -21,10 +22,15 @@ pub fn interact_trace(report: &InteractReport<'_>) -> punctual_recording::Result
     let mut parts: BTreeMap<u32, Vec<InteractionPart>> = BTreeMap::new();
     for_each_interaction_part(report.recording, |part| parts.entry(part.number).or_default().push(part))?;
     let program = report.summary.program.first().map_or("program", String::as_str);
-    Ok(trace(program, &report.inputs, parts))
+    Ok(trace(program, &report.inputs, parts, &report.events))
 }
 
-fn trace(program: &str, inputs: &[Interaction], mut parts: BTreeMap<u32, Vec<InteractionPart>>) -> Vec<u8> {
+fn trace(
+    program: &str,
+    inputs: &[Interaction],
+    mut parts: BTreeMap<u32, Vec<InteractionPart>>,
+    events: &Events,
+) -> Vec<u8> {
     let mut inputs: Vec<&Interaction> = inputs.iter().collect();
     inputs.sort_by_key(|input| (input.begin_ns, input.number));
     let mut out = Vec::new();
@@ -41,6 +47,10 @@ fn trace(program: &str, inputs: &[Interaction], mut parts: BTreeMap<u32, Vec<Int
     for (input, &at) in inputs.iter().zip(&tracks.of_inputs) {
         let own = parts.get_mut(&input.number).map(std::mem::take).unwrap_or_default();
         put(&mut out, &mut first, track(at), input, own);
+        for event in events.of(input.number) {
+            let name = printable(&format!("{} {}", event.toolkit, event.name));
+            instant(&mut out, &mut first, event.at_ns, track(at), "event", &name, &[]);
+        }
     }
     out
 }
@@ -176,7 +186,7 @@ mod tests {
                 parts.entry(number).or_default().push(part);
             }
         }
-        trace("/usr/bin/vim", &inputs, parts)
+        trace("/usr/bin/vim", &inputs, parts, &Events::default())
     }
 
     #[test]

@@ -78,6 +78,7 @@ fn plan(arguments: &InteractArguments) -> anyhow::Result<InteractPlan> {
         seed: arguments.seed,
         program: arguments.program.clone(),
         bpf: !arguments.no_bpf,
+        toolkit: arguments.toolkit,
         output: arguments.output.clone().unwrap_or_else(|| super::fresh_name("interact-", ".punctual")),
         command_line: super::command_line(),
     })

@@ -1,0 +1,254 @@
+//! `punctual interact --attach` of a program in a window: another process types into it by XTEST, and what comes of that is watched.
+
+mod support;
+
+use punctual_recording::{
+    Interaction, InteractionPart, Outcome, for_each_interaction_part, read_interaction_document, read_interactions,
+};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use support::interact::{Done, disturbed_ns, done, example, named};
+use support::interact_window::needs;
+use support::{code, json, start, stderr, wait_until};
+use x11rb::connection::Connection;
+use x11rb::protocol::xproto::{ConnectionExt as _, InputFocus, KEY_PRESS_EVENT, KEY_RELEASE_EVENT, MapState};
+use x11rb::protocol::xtest::ConnectionExt as _;
+use x11rb::rust_connection::{DefaultStream, RustConnection};
+
+/// Keys, and the kind and name of the part that is theirs; `None`: nothing is drawn after it.
+const KEYS: [(char, Option<(&str, &str)>); 5] = [
+    ('c', Some(("own", "window"))),
+    ('t', Some(("sleep", ""))),
+    ('r', Some(("sleep", ""))),
+    ('a', Some(("wait", "window-server"))),
+    ('n', None),
+];
+/// Each key is typed so often in a run, and so many are judged at least.
+const ROUNDS: usize = 10;
+const MIN_MET: usize = 12;
+/// The program is done with one before the next.
+const PAUSE: Duration = Duration::from_millis(85);
+/// An input of which others had more than this is set apart: whoever had a CPU meanwhile.
+const DISTURBED_NS: u64 = 100_000;
+
+/// A display that this test has for itself.
+struct Display {
+    server: Child,
+    number: u32,
+}
+
+impl Display {
+    fn start() -> Display {
+        let words = ["-displayfd", "1", "-screen", "0", "640x480x24", "-nolisten", "tcp", "-noreset"];
+        let mut server = Command::new("Xvfb").args(words).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        Display { server, number: line.trim().parse().expect("a display") }
+    }
+
+    fn connect(&self) -> RustConnection {
+        let path = format!("/tmp/.X11-unix/X{}", self.number);
+        let stream = std::os::unix::net::UnixStream::connect(path).unwrap();
+        let (stream, _) = DefaultStream::from_unix_stream(stream).unwrap();
+        RustConnection::connect_to_stream(stream, 0).unwrap()
+    }
+
+    /// A program with a window here.
+    fn show(&self, program: &str, log: &Path) -> Child {
+        let mut command = Command::new(example(program));
+        let command = command.arg(log).env("DISPLAY", format!(":{}", self.number)).env_remove("WAYLAND_DISPLAY");
+        command.env("GDK_BACKEND", "x11").env("XAUTHORITY", "/dev/null").spawn().unwrap()
+    }
+}
+
+impl Drop for Display {
+    fn drop(&mut self) {
+        let _ = self.server.kill().and_then(|()| self.server.wait());
+    }
+}
+
+/// Whoever types: by XTEST, as a person's keys come to all programs.
+struct Typist {
+    connection: RustConnection,
+    root: u32,
+    codes: BTreeMap<char, u8>,
+}
+
+impl Typist {
+    /// Types into the window that comes.
+    fn at(display: &Display) -> Typist {
+        let connection = display.connect();
+        let setup = connection.setup();
+        let (root, first) = (setup.roots[0].root, setup.min_keycode);
+        let mapping = connection.get_keyboard_mapping(first, setup.max_keycode - first + 1).unwrap().reply().unwrap();
+        let each = usize::from(mapping.keysyms_per_keycode);
+        let symbols = mapping.keysyms.chunks(each).map(|symbols| char::from_u32(symbols[0]));
+        let codes = (first..=u8::MAX).zip(symbols).filter_map(|(code, symbol)| Some((symbol?, code))).collect();
+        let window = || {
+            let children = connection.query_tree(root).unwrap().reply().unwrap().children;
+            let is_shown = |window: &u32| {
+                let asked = connection.get_window_attributes(*window).unwrap().reply();
+                asked.is_ok_and(|is| is.map_state == MapState::VIEWABLE)
+            };
+            children.into_iter().find(is_shown)
+        };
+        assert!(wait_until(|| window().is_some()), "no window came");
+        let focus = connection.set_input_focus(InputFocus::POINTER_ROOT, window().unwrap(), x11rb::CURRENT_TIME);
+        focus.unwrap().check().unwrap();
+        Typist { connection, root, codes }
+    }
+
+    /// Presses a key and lets it go; just before and after, ns.
+    fn press(&self, key: char) -> (u64, u64) {
+        let before_ns = punctual_kernel::clock::monotonic_ns();
+        for kind in [KEY_PRESS_EVENT, KEY_RELEASE_EVENT] {
+            let _ = self.connection.xtest_fake_input(kind, self.codes[&key], 0, self.root, 0, 0, 0).unwrap();
+        }
+        self.connection.flush().unwrap();
+        let _ = self.connection.get_input_focus().unwrap().reply();
+        (before_ns, punctual_kernel::clock::monotonic_ns())
+    }
+}
+
+/// Watches a program while these keys are typed; when each was, and what was found.
+fn watched(directory: &Path, display: &Display, program: &mut Child, keys: &[char]) -> Option<Vec<(u64, u64)>> {
+    let typist = Typist::at(display);
+    let pid = program.id().to_string();
+    let child = start(directory, &["interact", "-q", "--json", "-o", "a.punctual", "--attach", &pid]);
+    if !wait_until(|| directory.join("a.punctual/recording.json").exists()) {
+        let output = child.wait_with_output().unwrap();
+        panic!("it does not watch: {}", stderr(&output));
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    let mut typed = Vec::new();
+    for key in keys {
+        typed.push(typist.press(*key));
+        std::thread::sleep(PAUSE);
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    let _ = program.kill().and_then(|()| program.wait());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let answer = json(&output);
+    assert_eq!((&answer["pace"], &answer["via"], &answer["followed"]), (&"own".into(), &"x11".into(), &true.into()));
+    assert_eq!((&answer["counts"]["presses_lost"], &answer["counts"]["records_lost"]), (&0.into(), &0.into()));
+    assert!(answer["blind"].to_string().contains("which keys they were"), "{}", answer["blind"]);
+    Some(typed)
+}
+
+#[derive(Debug, Default)]
+struct Tally {
+    drawing: usize,
+    seen: usize,
+    silent: usize,
+    unanswered: usize,
+    begun: usize,
+    right: usize,
+    disturbed: usize,
+    wrong: Vec<String>,
+}
+
+impl Tally {
+    fn judge(&mut self, input: &Interaction, parts: Option<&Vec<InteractionPart>>, done: Done, typed: (u64, u64)) {
+        self.begun += usize::from(input.begin_ns >= typed.0 && input.begin_ns <= typed.1.min(done.begin_ns));
+        if done.key == '-' || input.outcome == Some(Outcome::Merged) {
+            self.disturbed += 1;
+            return;
+        }
+        let Some((kind, name)) = KEYS.iter().find(|(key, _)| *key == done.key).and_then(|(_, part)| *part) else {
+            self.silent += 1;
+            self.unanswered += usize::from(input.outcome == Some(Outcome::Unanswered));
+            return;
+        };
+        self.drawing += 1;
+        let (from, to) = (done.begin_ns + done.part_ns - done.part_ns.min(1_000), done.drawn_ns.unwrap() + 2_000_000);
+        let is_seen = input.seen_ns.is_some_and(|seen| (from..=to).contains(&seen));
+        self.seen += usize::from(is_seen);
+        let Some(parts) = parts.filter(|_| is_seen) else { return };
+        let latency = input.latency_ns().unwrap();
+        assert_eq!(parts.iter().map(|part| part.ns).sum::<u64>(), latency, "parts add up: {input:?} {parts:?}");
+        let unknown_ns = parts.iter().map(|part| part.unknown_ns).sum::<u64>();
+        let of = |part: &InteractionPart| named(parts, &part.kind, &part.name);
+        let on_the_way = named(parts, "wait", "") - if kind == "wait" { named(parts, kind, name) } else { 0 };
+        if disturbed_ns(parts) > DISTURBED_NS || unknown_ns * 10 > latency || on_the_way > 2_000_000 {
+            self.disturbed += 1;
+        } else if parts.iter().map(of).max() == Some(named(parts, kind, name)) {
+            self.right += 1;
+        } else {
+            self.wrong.push(format!("{done:?} {latency} {parts:?}"));
+        }
+    }
+}
+
+#[test]
+fn what_somebody_types_into_a_window_is_seen_and_what_they_waited_for_is_named() {
+    requires!("interact attach window", "terminal", "flight recorder", "kernel's thread ids", "unshifted clock");
+    needs!("interact attach window", "Xvfb");
+    let mut tally = Tally::default();
+    let keys: Vec<char> = KEYS.iter().map(|(key, _)| *key).cycle().take(KEYS.len() * ROUNDS).collect();
+    for _ in 0..2 * support::MAX_ATTEMPTS {
+        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let (log, display) = (directory.path().join("log"), Display::start());
+        let mut program = display.show("interact_window", &log);
+        let Some(typed) = watched(directory.path(), &display, &mut program, &keys) else { return };
+        let recording = directory.path().join("a.punctual");
+        let (inputs, done) = (read_interactions(&recording).unwrap(), done(&log));
+        assert_eq!((inputs.len(), done.len()), (typed.len(), typed.len()), "no key is lost, and none is invented");
+        let summary = read_interaction_document(&recording).unwrap().unwrap();
+        assert!(summary.background_outputs > 0, "the cursor blinks: {summary:?}");
+        let mut parts: BTreeMap<u32, Vec<InteractionPart>> = BTreeMap::new();
+        for_each_interaction_part(&recording, |part| parts.entry(part.number).or_default().push(part)).unwrap();
+        for ((input, done), typed) in inputs.iter().zip(&done).zip(&typed) {
+            tally.judge(input, parts.get(&input.number), *done, *typed);
+        }
+        let Tally { seen, drawing, unanswered, silent, begun, right, disturbed, wrong } = &tally;
+        eprintln!(
+            "{seen} of {drawing} seen in time, {unanswered} of {silent} unanswered, {begun} began as they were typed, {right} right, {} \
+             wrong, {disturbed} set apart; of {} only the millisecond is known",
+            wrong.len(),
+            summary.to_a_millisecond
+        );
+        if right + wrong.len() >= MIN_MET && *drawing >= 35 {
+            break;
+        }
+    }
+    let met = tally.right + tally.wrong.len();
+    assert!(met >= MIN_MET, "too few: {tally:?}");
+    let all = tally.drawing + tally.silent + tally.disturbed;
+    assert!(tally.seen * 100 >= tally.drawing * 95, "{tally:?}");
+    // Beside compilers the cursor's timer looks like a new one in some.
+    assert!(tally.unanswered * 100 >= tally.silent * 75, "{tally:?}");
+    assert!(tally.begun * 100 >= all * 90, "{tally:?}");
+    assert!(tally.wrong.len() <= 1 + met / 50, "{} of {met} wrong: {:#?}", tally.wrong.len(), tally.wrong);
+}
+
+/// GTK is told of keys by another protocol than programs without a toolkit.
+#[test]
+fn what_somebody_types_into_a_window_of_gtk_is_counted() {
+    requires!("interact attach gtk", "terminal", "flight recorder", "kernel's thread ids", "unshifted clock");
+    needs!("interact attach gtk", "Xvfb");
+    let check = Command::new(example("interact_gtk")).arg("check").status().unwrap();
+    if check.code() == Some(77) {
+        return support::skip("interact attach gtk", "there is no GTK 3");
+    }
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let (log, display) = (directory.path().join("log"), Display::start());
+    let mut program = display.show("interact_gtk", &log);
+    let keys: Vec<char> = ('a'..='z').take(20).collect();
+    let Some(typed) = watched(directory.path(), &display, &mut program, &keys) else { return };
+    let inputs = read_interactions(&directory.path().join("a.punctual")).unwrap();
+    let text = std::fs::read_to_string(&log).unwrap();
+    let logged = text.lines().filter_map(|line| line.strip_suffix(" key_press")?.parse::<u64>().ok());
+    let logged: Vec<u64> = logged.collect();
+    assert_eq!((inputs.len(), logged.len()), (typed.len(), typed.len()), "{inputs:?}");
+    let right = inputs.iter().zip(&logged).filter(|(input, at)| {
+        let is_taken = input.got_ns.is_some_and(|got| got <= **at);
+        is_taken && input.begin_ns <= **at && input.seen_ns.is_some_and(|seen| seen > **at)
+    });
+    let right = right.count();
+    eprintln!("{right} of {} keys were taken before GTK handed them on, and seen after that", typed.len());
+    assert!(right + 1 >= typed.len(), "{inputs:?} {logged:?}");
+}

@@ -1,0 +1,144 @@
+//! The display that a running program shows its windows on: which one it is, and a connection to it.
+
+use rustix::fs::{Mode, OFlags, fstat, open};
+use rustix::net::sockopt::socket_peercred;
+use std::collections::HashMap;
+use std::io::Read;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixStream;
+use x11rb::rust_connection::{DefaultStream, RustConnection};
+
+/// An environment, or a file of keys, is not longer, bytes.
+const MAX_BYTES: u64 = 1 << 20;
+/// How whoever connects shows that they may.
+const PROTOCOL: &[u8] = b"MIT-MAGIC-COOKIE-1";
+
+/// A display, as a process has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UsersDisplay {
+    process: u32,
+    /// Whose process it is.
+    user: u32,
+    number: u32,
+    key: Option<Vec<u8>>,
+}
+
+impl UsersDisplay {
+    /// That of a process; in words, why it has none.
+    pub(crate) fn of(process: u32) -> Result<UsersDisplay, String> {
+        let user = std::fs::metadata(format!("/proc/{process}")).map_err(|error| error.to_string())?.uid();
+        let environment = bytes_of(&format!("/proc/{process}/environ"), None)
+            .ok_or_else(|| "its environment cannot be read: run it with sudo".to_owned())?;
+        let words = environment.split(|byte| *byte == 0).filter_map(|word| std::str::from_utf8(word).ok());
+        let words: HashMap<&str, &str> = words.filter_map(|word| word.split_once('=')).collect();
+        let name = words.get("DISPLAY").filter(|name| !name.is_empty()).ok_or("it has no X display (DISPLAY)")?;
+        let number = number(name).ok_or_else(|| format!("its display {name} is on another machine"))?;
+        let keys = match (words.get("XAUTHORITY"), words.get("HOME")) {
+            (Some(path), _) => Some((*path).to_owned()),
+            (None, home) => home.map(|home| format!("{home}/.Xauthority")),
+        };
+        // As the process sees it, and only what is its user's: root reads it for them.
+        let keys = keys.and_then(|path| bytes_of(&format!("/proc/{process}/root{path}"), Some(user)));
+        Ok(UsersDisplay { process, user, number, key: keys.and_then(|keys| key(&keys, number)) })
+    }
+
+    /// Its name.
+    pub(crate) fn name(&self) -> String {
+        format!(":{}", self.number)
+    }
+
+    /// A connection, and the process of the server.
+    pub(crate) fn connect(&self) -> Result<(RustConnection, u32), String> {
+        let path = format!("/proc/{}/root/tmp/.X11-unix/X{}", self.process, self.number);
+        let name = self.name();
+        let stream = UnixStream::connect(path).map_err(|error| format!("connecting to {name}: {error}"))?;
+        let server = socket_peercred(stream.as_fd()).map_err(|error| format!("connecting to {name}: {error}"))?;
+        // Whoever listens there is told the key.
+        if server.uid.as_raw() != 0 && server.uid.as_raw() != self.user {
+            return Err(format!("{name} is another user's ({})", server.uid.as_raw()));
+        }
+        let (stream, _) = DefaultStream::from_unix_stream(stream).map_err(|error| error.to_string())?;
+        let (protocol, key) = match &self.key {
+            Some(key) => (PROTOCOL.to_vec(), key.clone()),
+            None => (Vec::new(), Vec::new()),
+        };
+        let connection = RustConnection::connect_to_stream_with_auth_info(stream, 0, protocol, key);
+        let connection = connection.map_err(|error| format!("connecting to {name}: {error}"))?;
+        Ok((connection, server.pid.as_raw_nonzero().get().unsigned_abs()))
+    }
+}
+
+/// What a file holds; `owner` says whose it has to be.
+fn bytes_of(path: &str, owner: Option<u32>) -> Option<Vec<u8>> {
+    // A FIFO would keep whoever opens it waiting.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file: OwnedFd = open(path, flags, Mode::empty()).ok()?;
+    let about = fstat(&file).ok()?;
+    let is_file = rustix::fs::FileType::from_raw_mode(about.st_mode).is_file();
+    if !is_file || owner.is_some_and(|owner| about.st_uid != owner) {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::from(file).take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// The number of a display of this machine: `:1`, `:1.0`, `unix:1`.
+fn number(name: &str) -> Option<u32> {
+    let (machine, rest) = name.rsplit_once(':')?;
+    let number = rest.split_once('.').map_or(rest, |(number, _)| number);
+    matches!(machine, "" | "unix").then(|| number.parse().ok()).flatten()
+}
+
+/// The key of a display in a file of keys: of each a family, and four texts with their lengths: where, which, how, and the key.
+fn key(mut bytes: &[u8], number: u32) -> Option<Vec<u8>> {
+    fn text<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+        let (length, rest) = bytes.split_first_chunk::<2>()?;
+        let (text, rest) = rest.split_at_checked(u16::from_be_bytes(*length).into())?;
+        *bytes = rest;
+        Some(text)
+    }
+    let wanted = number.to_string();
+    loop {
+        bytes = bytes.get(2..)?;
+        let [_, which, how, key] = [text(&mut bytes)?, text(&mut bytes)?, text(&mut bytes)?, text(&mut bytes)?];
+        if how == PROTOCOL && (which.is_empty() || which == wanted.as_bytes()) {
+            return Some(key.to_vec());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn displays_of_this_machine_have_a_number() {
+        let names = [":1", ":0.0", "unix:12", "far.example:1", "far.example:10.0", ":", "x", ""];
+        assert_eq!(names.map(number), [Some(1), Some(0), Some(12), None, None, None, None, None]);
+    }
+
+    #[test]
+    fn a_display_has_the_key_of_its_number_and_what_is_no_file_of_keys_has_none() {
+        let entry = |which: &str, how: &[u8], key: &[u8]| {
+            let texts = [b"host".as_slice(), which.as_bytes(), how, key];
+            let told = texts.iter().flat_map(|text| [&(text.len() as u16).to_be_bytes()[..], text].concat());
+            [&[1u8, 0][..], &told.collect::<Vec<u8>>()].concat()
+        };
+        let keys = [entry("2", b"OTHER-1", b"x"), entry("1", PROTOCOL, b"one"), entry("2", PROTOCOL, b"two")].concat();
+        assert_eq!(key(&keys, 2), Some(b"two".to_vec()));
+        assert_eq!(key(&keys, 3), None);
+        assert_eq!(key(&entry("", PROTOCOL, b"any"), 3), Some(b"any".to_vec()));
+        for broken in [&keys[..keys.len() - 1], b"root:x:0:0:root:/root:/bin/bash\n", b"", b"1"] {
+            assert_eq!(key(broken, 2), None);
+        }
+    }
+
+    #[test]
+    fn a_program_without_a_display_is_said_to_have_none() {
+        let mut child = std::process::Command::new("sleep").arg("60").env_clear().spawn().unwrap();
+        assert_eq!(UsersDisplay::of(child.id()), Err("it has no X display (DISPLAY)".to_owned()));
+        let _ = child.kill().and_then(|()| child.wait());
+    }
+}

@@ -1,0 +1,270 @@
+//! What a display's server tells one program, by RECORD, and what that program's windows show, by DAMAGE. Nothing is put in.
+
+use super::display::UsersDisplay;
+use super::presses::{Press, Pressed};
+use punctual_kernel::clock;
+use std::collections::HashSet;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use x11rb::connection::{Connection, RequestConnection};
+use x11rb::errors::ReplyOrIdError;
+use x11rb::protocol::Event;
+use x11rb::protocol::damage::{ConnectionExt as _, ReportLevel};
+use x11rb::protocol::record::{self, ConnectionExt as _, EnableContextReply};
+use x11rb::protocol::res::{ClientIdMask, ClientIdSpec, ConnectionExt as _};
+use x11rb::protocol::xproto::{
+    BUTTON_PRESS_EVENT, ChangeWindowAttributesAux, ConnectionExt as _, EventMask, GE_GENERIC_EVENT, KEY_PRESS_EVENT,
+    MapState, WindowClass,
+};
+use x11rb::rust_connection::RustConnection;
+
+/// Windows that are looked at, and how deep they lie below the screen: window managers put others around them.
+const MAX_WINDOWS: usize = 4_096;
+const MAX_DEPTH: usize = 8;
+/// An event of the core protocol, and what is recorded of a longer one, bytes.
+const EVENT_BYTES: usize = 32;
+/// Of the events of XInput 2.
+const XI_KEY_PRESS: u16 = 2;
+const XI_BUTTON_PRESS: u16 = 4;
+
+/// A connection of a program to the server: what belongs to it has these bits.
+#[derive(Debug, Clone, Copy)]
+struct Client {
+    base: u32,
+    mask: u32,
+}
+
+impl Client {
+    fn owns(&self, id: u32) -> bool {
+        id & !self.mask == self.base
+    }
+}
+
+/// What is heard.
+pub(super) struct Eavesdrop {
+    /// Tells of new windows.
+    control: RustConnection,
+    context: u32,
+    /// Tells of what was drawn, and of nothing else.
+    drawings: RustConnection,
+    clients: Vec<Client>,
+    watched: HashSet<u32>,
+    presses: Receiver<Press>,
+    /// The process of the server.
+    pub(super) server: u32,
+}
+
+impl Eavesdrop {
+    /// Listens to a process on its display, and to those below it; in words, why not.
+    pub(super) fn start(display: &UsersDisplay, processes: &[u32]) -> Result<Eavesdrop, String> {
+        let (control, server) = display.connect()?;
+        let clients = clients_of(&control, processes).map_err(|error| format!("asking {}: {error}", display.name()))?;
+        if clients.is_empty() {
+            return Err(format!("it shows no window on {}", display.name()));
+        }
+        let (drawings, _) = display.connect()?;
+        let (recorder, _) = display.connect()?;
+        let started = Eavesdrop::listen(control, drawings, recorder, clients, server);
+        started.map_err(|error| format!("listening on {}: {error}", display.name()))
+    }
+
+    fn listen(
+        control: RustConnection,
+        drawings: RustConnection,
+        recorder: RustConnection,
+        clients: Vec<Client>,
+        server: u32,
+    ) -> Result<Eavesdrop, ReplyOrIdError> {
+        drawings.damage_query_version(1, 1)?.reply()?;
+        control.record_query_version(1, 13)?.reply()?;
+        recorder.record_query_version(1, 13)?.reply()?;
+        let root = control.setup().roots.first().map_or(0, |screen| screen.root);
+        let selected = ChangeWindowAttributesAux::new().event_mask(EventMask::SUBSTRUCTURE_NOTIFY);
+        control.change_window_attributes(root, &selected)?.check()?;
+        let context = control.generate_id()?;
+        let all = record::Range8 { first: KEY_PRESS_EVENT, last: GE_GENERIC_EVENT };
+        let range = record::Range { delivered_events: all, ..record::Range::default() };
+        let specs: Vec<u32> = clients.iter().map(|client| client.base).collect();
+        control.record_create_context(context, 0, &specs, &[range])?.check()?;
+        let input_extension = control.extension_information("XInputExtension")?.map(|known| known.major_opcode);
+        let (sender, presses) = channel();
+        let body = move || hear(&recorder, context, input_extension, &sender);
+        // It ends with the context, or with the server.
+        let _ = std::thread::Builder::new().name("eavesdrop".to_owned()).spawn(body);
+        let watched = HashSet::new();
+        let mut heard = Eavesdrop { control, context, drawings, clients, watched, presses, server };
+        for window in windows_of(&heard.control, root, &heard.clients)? {
+            heard.watch(window)?;
+        }
+        heard.drawings.flush()?;
+        Ok(heard)
+    }
+
+    fn watch(&mut self, window: u32) -> Result<(), ReplyOrIdError> {
+        if self.watched.len() < MAX_WINDOWS && self.watched.insert(window) {
+            let drawn = self.drawings.generate_id()?;
+            // It may be gone by now.
+            self.drawings.damage_create(drawn, window, ReportLevel::RAW_RECTANGLES)?.ignore_error();
+        }
+        Ok(())
+    }
+
+    /// The connection by which the server tells of what was drawn.
+    pub(super) fn drawings(&self) -> BorrowedFd<'_> {
+        self.drawings.stream().as_fd()
+    }
+
+    /// Takes what was told; whether the server is still there. New windows of the program are watched from then on.
+    pub(super) fn take(&mut self, mut press: impl FnMut(Press)) -> bool {
+        self.presses.try_iter().for_each(&mut press);
+        let mut made = Vec::new();
+        let is_there = loop {
+            match self.control.poll_for_event() {
+                Ok(Some(Event::CreateNotify(event))) => made.push(event.window),
+                Ok(Some(Event::DestroyNotify(event))) => drop(self.watched.remove(&event.window)),
+                Ok(Some(_)) => {}
+                Ok(None) => break true,
+                Err(_) => break false,
+            }
+        };
+        // When it was drawn is known of the server itself.
+        while let Ok(Some(_)) = self.drawings.poll_for_event() {}
+        made.retain(|window| self.clients.iter().any(|client| client.owns(*window)));
+        let is_watched = made.into_iter().try_for_each(|window| self.watch(window)).is_ok();
+        is_there && is_watched && self.drawings.flush().is_ok()
+    }
+}
+
+impl Drop for Eavesdrop {
+    fn drop(&mut self) {
+        let _ = self.control.record_disable_context(self.context).and_then(|_| self.control.flush());
+    }
+}
+
+/// Whether these processes show a window; in words, why that cannot be watched.
+pub(super) fn shows_window(display: &UsersDisplay, processes: &[u32]) -> Result<(), String> {
+    let (control, _) = display.connect()?;
+    let looked = || -> Result<bool, ReplyOrIdError> {
+        let clients = clients_of(&control, processes)?;
+        let root = control.setup().roots.first().map_or(0, |screen| screen.root);
+        let is_shown = |window: u32| {
+            let asked = control.get_window_attributes(window).ok().and_then(|asked| asked.reply().ok());
+            asked.is_some_and(|is| is.map_state == MapState::VIEWABLE && is.class == WindowClass::INPUT_OUTPUT)
+        };
+        Ok(!clients.is_empty() && windows_of(&control, root, &clients)?.into_iter().any(is_shown))
+    };
+    match looked() {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(format!("none of its windows is shown on {}", display.name())),
+        Err(error) => Err(format!("asking {}: {error}", display.name())),
+    }
+}
+
+/// The connections of these processes.
+fn clients_of(control: &RustConnection, processes: &[u32]) -> Result<Vec<Client>, ReplyOrIdError> {
+    control.res_query_version(1, 2)?.reply()?;
+    let clients = control.res_query_clients()?.reply()?.clients;
+    let all = ClientIdSpec { client: 0, mask: ClientIdMask::LOCAL_CLIENT_PID };
+    let ids = control.res_query_client_ids(&[all])?.reply()?.ids;
+    let is_theirs = |base: u32, mask: u32| {
+        ids.iter().any(|id| id.spec.client & !mask == base && id.value.iter().any(|pid| processes.contains(pid)))
+    };
+    let clients = clients.iter().filter(|client| is_theirs(client.resource_base, client.resource_mask));
+    Ok(clients.map(|client| Client { base: client.resource_base, mask: client.resource_mask }).collect())
+}
+
+/// The uppermost windows of these clients below the screen.
+fn windows_of(control: &RustConnection, root: u32, clients: &[Client]) -> Result<Vec<u32>, ReplyOrIdError> {
+    let (mut found, mut level, mut looked_at) = (Vec::new(), vec![root], 0);
+    for _ in 0..MAX_DEPTH {
+        let mut below = Vec::new();
+        for window in level {
+            // It may be gone by now.
+            let Ok(tree) = control.query_tree(window)?.reply() else { continue };
+            looked_at += tree.children.len();
+            for child in tree.children {
+                if clients.iter().any(|client| client.owns(child)) { found.push(child) } else { below.push(child) }
+            }
+            if looked_at > MAX_WINDOWS {
+                return Ok(found);
+            }
+        }
+        level = below;
+    }
+    Ok(found)
+}
+
+/// Hears what the server tells the program, until there is nothing more to hear.
+fn hear(recorder: &RustConnection, context: u32, input_extension: Option<u8>, presses: &Sender<Press>) {
+    let Ok(heard) = recorder.record_enable_context(context) else { return };
+    for reply in heard {
+        let Ok(reply) = reply else { return };
+        let told_ns = clock::monotonic_ns();
+        for press in pressed(&reply, input_extension, told_ns) {
+            if presses.send(press).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// What was pressed, of what the server has told; `input_extension` is the number of XInput's events.
+fn pressed(reply: &EnableContextReply, input_extension: Option<u8>, told_ns: u64) -> Vec<Press> {
+    /// What a server sends to a client.
+    const FROM_SERVER: u8 = 0;
+    if reply.category != FROM_SERVER || reply.client_swapped {
+        return Vec::new();
+    }
+    let whole = reply.data.chunks_exact(EVENT_BYTES);
+    whole.filter_map(|event| one_pressed(event, input_extension, told_ns)).collect()
+}
+
+fn one_pressed(event: &[u8], input_extension: Option<u8>, told_ns: u64) -> Option<Press> {
+    let word = |at: usize| event.get(at..at + 4)?.try_into().ok().map(u32::from_ne_bytes);
+    let half = |at: usize| event.get(at..at + 2)?.try_into().ok().map(u16::from_ne_bytes);
+    // The uppermost bit: another program has sent it.
+    let (what, time_ms) = match event[0] & 0x7f {
+        KEY_PRESS_EVENT => (Pressed::Key, word(4)?),
+        BUTTON_PRESS_EVENT => (Pressed::Button(event[1].into()), word(4)?),
+        GE_GENERIC_EVENT if Some(event[1]) == input_extension => match half(8)? {
+            XI_KEY_PRESS => (Pressed::Key, word(12)?),
+            XI_BUTTON_PRESS => (Pressed::Button(word(16)?), word(12)?),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    Some(Press { what, time_ms, told_ns })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(bytes: &[(usize, &[u8])]) -> [u8; EVENT_BYTES] {
+        let mut event = [0; EVENT_BYTES];
+        bytes.iter().for_each(|(at, value)| event[*at..at + value.len()].copy_from_slice(value));
+        event
+    }
+
+    #[test]
+    fn presses_are_read_of_both_protocols() {
+        let time = 77_u32.to_ne_bytes();
+        let core = event(&[(0, &[KEY_PRESS_EVENT, 38]), (4, &time)]);
+        let button = event(&[(0, &[BUTTON_PRESS_EVENT, 4]), (4, &time)]);
+        let xinput = |kind: u16, detail: u32| {
+            event(&[(0, &[GE_GENERIC_EVENT, 131]), (8, &kind.to_ne_bytes()), (12, &time), (16, &detail.to_ne_bytes())])
+        };
+        let others = [event(&[(0, &[3, 38]), (4, &time)]), xinput(3, 38), xinput(6, 0), event(&[(0, &[35, 140])])];
+        let pressed_of = |events: &[[u8; EVENT_BYTES]], category, client_swapped| {
+            let data = events.concat();
+            let reply = EnableContextReply { category, client_swapped, data, ..EnableContextReply::default() };
+            pressed(&reply, Some(131), 5).iter().map(|press| (press.what, press.time_ms)).collect::<Vec<_>>()
+        };
+        let all = [core, button, xinput(2, 38), xinput(4, 1)];
+        let expected = [Pressed::Key, Pressed::Button(4), Pressed::Key, Pressed::Button(1)].map(|what| (what, 77));
+        assert_eq!(pressed_of(&all, 0, false), expected);
+        assert_eq!(pressed_of(&others, 0, false), []);
+        assert_eq!(pressed_of(&all, 4, false), [], "the beginning and the end of it");
+        assert_eq!(pressed_of(&all, 0, true), [], "of a client whose bytes stand the other way round");
+    }
+}

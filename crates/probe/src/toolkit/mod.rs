@@ -1,0 +1,13 @@
+//! Which events the toolkit of a program hands on to the program's own code.
+//!
+//! * `functions`: the functions that every event of a toolkit goes through, and what its numbers mean.
+//! * `libraries`: where these stand in what a process has mapped.
+//! * `programs`: the programs in the kernel that are put there, and what they saw.
+//! * `stop`: what it costs a program to be stopped there.
+
+mod functions;
+mod libraries;
+mod programs;
+mod stop;
+
+pub use programs::{Attached, HandedOn, ToolkitWatch};

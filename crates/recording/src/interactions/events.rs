@@ -1,0 +1,176 @@
+//! Events that the toolkit of a program handed on to its own code: table `interaction_events/`, and what is known of all of them.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::bounds::MAX_TIME_NS;
+use crate::format::directory::Directory;
+use crate::format::segments::{self, SegmentWriter};
+use crate::format::table::{self, Schema, optional, required, signed, text};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// The most events of a recording.
+pub const MAX_INPUT_EVENTS: usize = 200_000;
+
+static EVENTS: Schema = Schema {
+    name: "interaction_events",
+    columns: &[
+        required("at_ns").about("When the toolkit handed it on, ns of CLOCK_MONOTONIC"),
+        required("tid").about("The thread"),
+        optional("number").about("The input because of which that thread was at work; absent: none"),
+        text("toolkit").about("The toolkit: gtk3, qt5, xt, wayland, ..."),
+        text("event").about("What it calls the event"),
+    ],
+};
+
+/// An event that a toolkit handed on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct InputEvent {
+    /// When, ns of `CLOCK_MONOTONIC`.
+    pub at_ns: u64,
+    /// The thread.
+    pub tid: u32,
+    /// The input because of which the thread was at work: [`crate::Interaction::number`]. `None`: of none.
+    pub number: Option<u32>,
+    /// The toolkit.
+    pub toolkit: String,
+    /// What the toolkit calls it.
+    pub name: String,
+}
+
+/// A toolkit's library in the program.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolkitLibrary {
+    /// The toolkit.
+    pub toolkit: String,
+    /// The file, as the program sees it.
+    pub library: String,
+    /// The function that is given the events.
+    pub function: String,
+    /// In how many processes it was watched; 0: it does not offer the function, or the kernel refused.
+    pub processes: u64,
+}
+
+/// What is known of events of toolkits as a whole.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolkitDocument {
+    /// The libraries that the program had.
+    pub libraries: Vec<ToolkitLibrary>,
+    /// How often the program was stopped for it.
+    pub stops: u64,
+    /// What a stop costs the program, as measured on another function, ns.
+    pub stop_ns: u64,
+    /// Events that were overwritten before they could be read.
+    pub lost: u64,
+    /// Events whose kind could not be read.
+    pub unnamed: u64,
+    /// Events beyond [`MAX_INPUT_EVENTS`].
+    pub not_kept: u64,
+    /// What the kernel refused last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+}
+
+/// Writes the table, which is there once it has a row.
+pub(crate) struct EventWriter {
+    recording: Directory,
+    rows: Option<SegmentWriter>,
+    count: usize,
+}
+
+impl EventWriter {
+    pub(crate) fn new(recording: &Directory) -> EventWriter {
+        EventWriter { recording: recording.clone(), rows: None, count: 0 }
+    }
+
+    /// Takes an event; false where there are too many.
+    pub(crate) fn push(&mut self, event: &InputEvent) -> bool {
+        if self.count >= MAX_INPUT_EVENTS {
+            return false;
+        }
+        if self.rows.is_none() {
+            self.rows = SegmentWriter::create(&self.recording, EVENTS.name, &EVENTS).ok();
+        }
+        let Some(writer) = &mut self.rows else { return false };
+        self.count += 1;
+        let rows = writer.rows();
+        let [toolkit, name] = [&event.toolkit, &event.name].map(|words| Some(rows.text(words)));
+        let number = event.number.map(i64::from);
+        rows.push([signed(event.at_ns), Some(i64::from(event.tid)), number, toolkit, name]);
+        true
+    }
+
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        let Some(rows) = &mut self.rows else { return Ok(()) };
+        rows.close_segment()?;
+        rows.join()
+    }
+
+    pub(crate) fn finish(self) -> Result<()> {
+        let Some(mut rows) = self.rows else { return Ok(()) };
+        rows.close_segment()?;
+        rows.join_all()
+    }
+}
+
+/// Hands on every event of a recording, by time; at most [`MAX_INPUT_EVENTS`].
+///
+/// # Errors
+/// [`ErrorKind::Invalid`] or [`ErrorKind::Io`] for the first segment that cannot be read.
+pub fn for_each_input_event(recording: &Path, mut take: impl FnMut(InputEvent)) -> Result<()> {
+    let mut count = 0;
+    for segment in segments::list(&recording.join(EVENTS.name))? {
+        table::read_table(&segment.path, &EVENTS, |rows| {
+            rows.check(&segment.path, &[MAX_TIME_NS, u64::from(u32::MAX)])?;
+            count += rows.len();
+            if count > MAX_INPUT_EVENTS {
+                let what = format!("holds more than {MAX_INPUT_EVENTS} events, which no measurement writes");
+                return Err(Error::new(ErrorKind::Invalid, &segment.path, what));
+            }
+            for row in 0..rows.len() {
+                take(InputEvent {
+                    at_ns: rows.unsigned(0, row),
+                    tid: rows.narrow(1, row),
+                    number: rows.get_optional(2, row).and_then(|number| u32::try_from(number).ok()),
+                    toolkit: rows.get_text(3, row).to_owned(),
+                    name: rows.get_text(4, row).to_owned(),
+                });
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_that_are_written_are_read_and_no_more_than_there_may_be() {
+        let directory = tempfile::tempdir().unwrap();
+        let read = || {
+            let mut read = Vec::new();
+            for_each_input_event(directory.path(), |event| read.push(event)).map(|()| read)
+        };
+        assert_eq!(read().unwrap(), [], "a recording without events has none");
+        let mut writer = EventWriter::new(&Directory::make(directory.path()).unwrap());
+        let event = |at: usize| InputEvent {
+            at_ns: at as u64 * 1_000,
+            tid: 7,
+            number: (!at.is_multiple_of(3)).then_some(at as u32 / 2),
+            toolkit: "gtk3".to_owned(),
+            name: ["key_press", "expose"][at % 2].to_owned(),
+        };
+        for at in 0..MAX_INPUT_EVENTS {
+            assert!(writer.push(&event(at)));
+            if at == 100 {
+                writer.flush().unwrap();
+            }
+        }
+        assert!(!writer.push(&event(0)), "it is full");
+        writer.finish().unwrap();
+        let read = read().unwrap();
+        assert_eq!(read.len(), MAX_INPUT_EVENTS);
+        assert!(read.iter().enumerate().all(|(at, read)| *read == event(at)));
+    }
+}
