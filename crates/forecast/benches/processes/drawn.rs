@@ -162,6 +162,7 @@ impl Part {
     }
 
     /// Adds what comes until `until`, on a machine that is recorded for so many seconds.
+    #[allow(clippy::too_many_lines, reason = "one arm for each form")]
     fn run(&self, events: &mut Vec<(f64, f64)>, seconds: f64, until: f64, random: &mut Random) {
         let sizes = (BASE + self.level, self.scale);
         match self.form {
@@ -251,14 +252,16 @@ fn queue(
     while at < until {
         let change = done * if waiting > 0 { 1.0 + full } else { full };
         let next = (at + random.exponential() / change).min(until);
-        while waiting > 0 {
-            at += 2.0 * random.exponential() / EVENTS;
-            if at >= next {
-                break;
-            }
-            let late = level + (0..waiting).map(|_| scale * random.exponential()).sum::<f64>();
-            if late > floor() {
-                events.push((at, late));
+        if waiting > 0 {
+            loop {
+                at += 2.0 * random.exponential() / EVENTS;
+                if at >= next {
+                    break;
+                }
+                let late = level + (0..waiting).map(|_| scale * random.exponential()).sum::<f64>();
+                if late > floor() {
+                    events.push((at, late));
+                }
             }
         }
         if waiting == 0 || random.uniform() < full / (1.0 + full) {

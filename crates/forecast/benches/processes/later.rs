@@ -79,7 +79,7 @@ impl Later {
                 vec![events]
             }
         };
-        cpus.iter_mut().for_each(|events| one_at_a_time(events));
+        cpus.iter_mut().for_each(one_at_a_time);
         cpus
     }
 }

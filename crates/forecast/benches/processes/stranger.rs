@@ -148,7 +148,7 @@ impl Stranger {
                 vec![events]
             }
         };
-        cpus.iter_mut().for_each(|events| one_at_a_time(events));
+        cpus.iter_mut().for_each(one_at_a_time);
         cpus
     }
 }

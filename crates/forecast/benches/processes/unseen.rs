@@ -128,7 +128,7 @@ impl Unseen {
                 vec![events]
             }
         };
-        cpus.iter_mut().for_each(|events| one_at_a_time(events));
+        cpus.iter_mut().for_each(one_at_a_time);
         cpus
     }
 }

@@ -195,6 +195,17 @@ pub struct DeviceSummary {
     pub own: Option<OwnSummary>,
 }
 
+impl DeviceSummary {
+    /// Whether all blocks that came were processed, but for so many that may be missing and as many as the buffers hold. One that seldom
+    /// has its turn is seldom late: its blocks wait, or were lost to newer ones. What punctual or the kernel kept from coming is held
+    /// against nobody. The counts overlap, so that nothing is told from those of what was lost.
+    pub fn served_but_for(&self, missing: f64) -> bool {
+        let excused = self.refused + self.rested + self.unobserved;
+        let served = self.processed.saturating_add(excused) as f64;
+        self.processed > 0 && served + missing + f64::from(self.buffers) >= self.arrived as f64
+    }
+}
+
 /// What came of a user's own work.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnSummary {

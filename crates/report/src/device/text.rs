@@ -34,11 +34,14 @@ impl Run<'_> {
     }
 }
 
-/// Whether a device kept up: no underrun but those that the machine explains. `None` where nothing came to it; what came to one that
-/// never had its turn was dropped.
+/// Whether a device kept up: no underrun but those that the machine explains, and what came to it served. `None` where nothing came to
+/// it; what came to one that never had its turn was dropped.
 pub fn keeps_up(device: &DeviceSummary) -> Option<bool> {
     match device.processed > 0 || device.underruns > 0 {
-        true => Some(device.underruns == device.underruns_outside),
+        true => {
+            let is_explained = device.underruns == device.underruns_outside;
+            Some(is_explained && device.served_but_for(device.underruns_outside as f64))
+        }
         false => (device.dropped > 0).then_some(false),
     }
 }
@@ -471,6 +474,11 @@ mod tests {
         (device.underruns, device.underruns_outside) = (3, 2);
         assert_eq!(keeps_up(&device), Some(false));
         device.underruns_outside = 3;
+        assert_eq!(keeps_up(&device), Some(true));
+        // One that was woken twice for two hundred blocks was late twice, by the machine's doing, and served next to nothing.
+        (device.arrived, device.buffers) = (200, 2);
+        assert_eq!(keeps_up(&device), Some(false));
+        device.processed = 196;
         assert_eq!(keeps_up(&device), Some(true));
     }
 

@@ -285,12 +285,7 @@ pub fn holds(subject: &Subject) -> Option<bool> {
 fn kept_up(device: &DeviceSummary) -> Option<bool> {
     let own = device.underruns.saturating_sub(device.underruns_outside);
     let bearable = (BEARABLE * device.arrived as f64).max(1.0);
-    // One that seldom has its turn is seldom late: its blocks wait, or were lost to newer ones. What punctual or the kernel kept from
-    // coming is held against nobody. The counts overlap, so that nothing is told from those of what was lost.
-    let excused = device.refused + device.rested + device.unobserved;
-    let served = device.processed.saturating_add(excused);
-    let is_served = served as f64 + bearable + f64::from(device.buffers) >= device.arrived as f64;
-    (device.arrived > 0).then_some(device.processed > 0 && is_served && own as f64 <= bearable)
+    (device.arrived > 0).then_some(device.served_but_for(bearable) && own as f64 <= bearable)
 }
 
 /// The share of a bystander's callbacks that came more than 100 us away from their period.
