@@ -402,7 +402,7 @@ mod tests {
         let said = GuestError::NoResult { console }.in_one_line();
         assert_eq!(said, "the guest ended without a result: [ 0.1] Kernel panic - not syncing: no init");
         let silent = GuestError::TimedOut { limit: Duration::from_secs(15), console: String::new() };
-        assert_eq!(silent.in_one_line(), "the guest had not ended after 15 s of a processor");
+        assert_eq!(silent.in_one_line(), "the guest had not ended after 15 s of processor time");
         let other = GuestError::NoResult { console: "    a\n    b\n\n".to_owned() };
         assert_eq!(other.in_one_line(), "the guest ended without a result: b");
     }

@@ -28,6 +28,7 @@ pub(super) fn carriers(counts: &Counts) -> Option<f64> {
 
 /// How large the clusters are in which events come that are no further apart than `gap`, ns: of an event, the mean size of its own.
 pub(super) fn cluster(times: &[u64], gap: f64) -> f64 {
-    let sizes = times.chunk_by(|before, after| (after - before) as f64 <= gap).map(|cluster| cluster.len() as f64);
+    let sizes =
+        times.chunk_by(|before, after| after.abs_diff(*before) as f64 <= gap).map(|cluster| cluster.len() as f64);
     sizes.map(|size| size * size).sum::<f64>() / (times.len() as f64).max(1.0)
 }

@@ -104,6 +104,7 @@ fn a_memory_is_found_and_its_length() {
             (at, on) = (until, !on);
         }
         times.retain(|&at| (at as f64) < EXPOSURE);
+        times.sort_unstable();
         let found = spread(times);
         memories.push(found.memory_ns.unwrap() / 1e9);
         assert!(found.dispersion(1_000.0) > 2.0, "{found:?}");

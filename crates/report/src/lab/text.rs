@@ -104,7 +104,7 @@ pub(super) fn guests_in_words(report: &LabReport<'_>) -> String {
     if kept > 0 {
         let _ = write!(words, ", {kept} of them before");
     }
-    let _ = write!(words, "; now {} s of a processor", seconds.div_ceil(1_000));
+    let _ = write!(words, "; now {} s of processor time", seconds.div_ceil(1_000));
     words + "."
 }
 

@@ -30,7 +30,7 @@ pub fn outside_text(report: &OutsideReport<'_>) -> String {
         .iter()
         .map(|row| vec![row.class.to_owned(), microseconds(Some(row.inside_ns)), microseconds(Some(row.outside_ns))]);
     let _ = writeln!(out, "\n{}", table(&["what had it, us", "as why says", "from outside"], 1..3, classes));
-    let _ = writeln!(out, "\nThe guests took {} s of a processor.", report.used_ms.div_ceil(1_000));
+    let _ = writeln!(out, "\nThe guests took {} s of processor time.", report.used_ms.div_ceil(1_000));
     let _ = writeln!(out, "recording: {}", report.recording.display());
     let _ = writeln!(out, "next: {}", report.next());
     out

@@ -66,7 +66,7 @@ fn the_tables_in_words_and_for_programs() {
         "failed: RES 3ms/16ms: 1 hung up",
         "taken from my study: 1 call\n",
         "2.50",
-        "next: `punctual modem study --attempts 2 -o 'my study'` goes on",
+        "next: `punctual modem study --attempts 2 -o 'my study'` continues with",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
