@@ -92,9 +92,9 @@ fn three_sides_are_measured_in_turn_and_each_stands_beside_the_first() {
 
     let left_out = run(directory.path(), &["compare", "--repeat", "1", "-D", "400ms", "--b", "-p 70", "--d", "-p 60"]);
     assert_eq!((code(&left_out), stderr(&left_out).lines().count()), (129, 1), "{}", stderr(&left_out));
-    assert!(stderr(&left_out).contains("no --c"), "{}", stderr(&left_out));
+    assert!(stderr(&left_out).contains("--c is missing"), "{}", stderr(&left_out));
     let left_out = run(directory.path(), &["compare", "--repeat", "1", "-D", "400ms", "--c", "-p 60"]);
-    assert!(code(&left_out) == 129 && stderr(&left_out).contains("no --b"), "{}", stderr(&left_out));
+    assert!(code(&left_out) == 129 && stderr(&left_out).contains("--b is missing"), "{}", stderr(&left_out));
 }
 
 #[test]
