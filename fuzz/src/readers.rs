@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub type Reader = fn(&Path, &[u8]);
 
 /// All, by the names of their fuzz targets and corpora.
-pub const READERS: [(&str, Reader); 21] = [
+pub const READERS: [(&str, Reader); 22] = [
     ("document", document),
     ("wakeups", wakeups),
     ("tail", tail),
@@ -27,6 +27,7 @@ pub const READERS: [(&str, Reader); 21] = [
     ("gap_document", gap_document),
     ("interaction_rows", interaction_rows),
     ("interaction_parts", interaction_parts),
+    ("interaction_events", interaction_events),
     ("interaction_document", interaction_document),
     ("activation_rows", activation_rows),
     ("activation_document", activation_document),
@@ -181,6 +182,12 @@ fn interaction_rows(directory: &Path, bytes: &[u8]) {
 fn interaction_parts(directory: &Path, bytes: &[u8]) {
     put(directory, "interaction_parts/000001.parquet", bytes);
     let _ = punctual_recording::for_each_interaction_part(directory, |_| ());
+}
+
+/// `interaction_events/*.parquet`.
+fn interaction_events(directory: &Path, bytes: &[u8]) {
+    put(directory, "interaction_events/000001.parquet", bytes);
+    let _ = punctual_recording::for_each_input_event(directory, |_| ());
 }
 
 fn interaction_document(directory: &Path, bytes: &[u8]) {

@@ -93,12 +93,17 @@ fn parts() -> Columns {
     numbers.into_iter().chain(texts).collect()
 }
 
+fn events() -> Columns {
+    let numbers = [("at_ns", Number(at)), ("tid", Same(7)), ("number", Number(|row| (row % 3) as i64))];
+    numbers.into_iter().chain([("toolkit", text("name")), ("event", text("name"))]).collect()
+}
+
 fn gaps() -> Columns {
     let [length, zero, one] = [MS / 2, 0, 1].map(Same);
     vec![("start_ns", Number(at)), ("length_ns", length), ("cpu", zero.clone()), ("kind", one), ("name", zero)]
 }
 
-fn tables() -> [Table; 4] {
+fn tables() -> [Table; 5] {
     [
         Table {
             recording: "log",
@@ -134,6 +139,12 @@ fn tables() -> [Table; 4] {
             recording: "interact",
             directory: "interaction_parts",
             columns: parts(),
+            commands: &[&["report"], &["report", "--json"], &["report", "--html", "page.html"]],
+        },
+        Table {
+            recording: "interact",
+            directory: "interaction_events",
+            columns: events(),
             commands: &[&["report"], &["report", "--json"], &["report", "--html", "page.html"]],
         },
     ]
@@ -281,5 +292,5 @@ fn very_many_rows_end_in_time() {
         table.read(directory.path(), "many names");
         cases += 2 * table.commands.len();
     }
-    assert_eq!(cases, 32);
+    assert_eq!(cases, 38);
 }

@@ -153,32 +153,25 @@ fn every_program_stays_within_its_verifier_budget() {
     eprintln!("{} programs measured", programs.len());
 }
 
-/// A program has ended this soon after it was asked to.
-const SOON: Duration = Duration::from_secs(2);
-
 #[test]
 fn a_recording_of_causes_ends_soon_after_it_is_asked_to_whatever_it_does() {
     requires!("ending a recording of causes", "flight recorder");
     let directory = tempfile::tempdir().unwrap();
-    let end = |after_ms: u64, attempt: u32| {
-        let name = format!("a{after_ms}-{attempt}");
+    let mut cases = 0;
+    // While the programs load, while the kernel's symbols are read, while it is measured.
+    for after_ms in [20, 100, 250, 400, 700, 1_000, 1_500] {
+        let name = format!("a{after_ms}");
         let words = ["record", "-q", "--why", "1us", "-i", "200us", "-D", "60s", "-o", &name];
         let mut child = start(directory.path(), &words);
         std::thread::sleep(Duration::from_millis(after_ms));
         let asked = Instant::now();
         signal(&child, libc::SIGTERM);
         let status = child.wait().unwrap();
+        let took = asked.elapsed();
+        // A second is usual.
+        assert!(took < Duration::from_secs(2), "{took:?} after a signal at {after_ms} ms");
         // Before anybody listens, the signal ends the program itself.
         assert!(status.code().is_none_or(|code| code <= 1), "{status:?}");
-        asked.elapsed()
-    };
-    let mut cases = 0;
-    // While the programs load, while the kernel's symbols are read, while it is measured.
-    for after_ms in [20, 100, 250, 400, 700, 1_000, 1_500] {
-        // A second is usual. A busy machine may have no CPU for it at first: what takes its time takes it always.
-        let took: Vec<Duration> =
-            (0..3).map(|attempt| end(after_ms, attempt)).take_while(|took| *took >= SOON).collect();
-        assert!(took.len() < 3, "{took:?} after a signal at {after_ms} ms");
         cases += 1;
     }
     assert_eq!(cases, 7);

@@ -60,7 +60,7 @@ fn contexts_that_cannot_be_are_refused_in_one_line() {
         (vec!["--context", "irq"], "does not run in irq here"),
         (vec!["--context", "softirq"], "does not run in softirq here"),
         (vec!["--context", "slots:2/8"], "slots are for virtual time"),
-        (vec!["--context", "thread:other", "--cpu", "9999"], "CPU 9999 is none"),
+        (vec!["--context", "thread:other", "--cpu", "9999"], "CPU 9999 is not one"),
         (vec!["--competitor", "spin:normal"], "--context"),
         (vec!["--context", "thread:other", "--stall", "1ms@1s"], "--stall"),
     ] {

@@ -13,6 +13,7 @@
 //! activations/, activations.json   of soft devices: each block they processed, and what became of them
 //! interactions/, interaction_parts/, interactions.json   of inputs to a program: when each was put in, taken and seen, and what
 //!                           the time between was spent on
+//! interaction_events/       of the same with `--toolkit`: what the program's toolkit passed on to it
 //! ```
 //!
 //! Times are whole nanoseconds of `CLOCK_MONOTONIC`; there are no floats on disk.

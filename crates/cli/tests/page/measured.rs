@@ -68,6 +68,35 @@ fn machine_the_page_of_a_study_has_no_faults() {
     });
 }
 
+/// The search for a reservation, of a device; a short one, for the page is the same.
+#[test]
+fn machine_the_page_of_a_reservation_has_no_faults() {
+    const NAME: &str = "machine_the_page_of_a_reservation_has_no_faults";
+    if let Some(missing) = ["BPF", "deadline reservation"].iter().find_map(|name| allows(name).err()) {
+        return skip(NAME, &missing);
+    }
+    const WORDS: [&str; 17] = [
+        "reserve",
+        "-q",
+        "v90",
+        "-o",
+        "d",
+        "--html",
+        "PAGE",
+        "--measure",
+        "700ms",
+        "--attempts",
+        "1",
+        "--attempt",
+        "500ms",
+        "--rounds",
+        "1",
+        "--round",
+        "500ms",
+    ];
+    look_at(NAME, "reserve", made_by(&WORDS));
+}
+
 /// Guests side by side.
 #[test]
 fn machine_the_page_of_guests_has_no_faults() {

@@ -73,7 +73,8 @@ pub(super) const WAYLAND_LIBRARY: &str = "libwayland-client.so";
 const QT_EVENT: &str =
     "_ZN22QGuiApplicationPrivate24processWindowSystemEventEPN29QWindowSystemInterfacePrivate17WindowSystemEventE";
 
-const GDK3: [&str; 50] = [
+/// `GdkEventType` of GTK 2 and 3, whose numbers are the same; the first is -1.
+const GDK3: [&str; 49] = [
     "nothing",
     "delete",
     "destroy",
@@ -123,9 +124,9 @@ const GDK3: [&str; 50] = [
     "pad_ring",
     "pad_strip",
     "pad_group_mode",
-    "event_last",
 ];
 
+/// `GdkEventType` of GTK 4.
 const GDK4: [&str; 29] = [
     "delete",
     "motion_notify",
@@ -158,6 +159,7 @@ const GDK4: [&str; 29] = [
     "touchpad_hold",
 ];
 
+/// The events of the X protocol; the first is 2.
 const X11: [&str; 34] = [
     "KeyPress",
     "KeyRelease",
@@ -196,12 +198,12 @@ const X11: [&str; 34] = [
 ];
 
 /// Those of `QWindowSystemInterfacePrivate::EventType`. What a user puts in has 0x100.
-const QT: [(i32, &str); 31] = [
+const QT: [(i32, &str); 32] = [
     (0x101, "Close"),
     (0x002, "GeometryChange"),
     (0x103, "Enter"),
     (0x104, "Leave"),
-    (0x005, "FocusWindow"),
+    (0x005, "ActivatedWindow"),
     (0x006, "WindowStateChanged"),
     (0x107, "Mouse"),
     (0x108, "FrameStrutMouse"),
@@ -228,6 +230,7 @@ const QT: [(i32, &str); 31] = [
     (0x021, "WindowScreenChanged"),
     (0x022, "SafeAreaMarginsChanged"),
     (0x023, "ApplicationTermination"),
+    (0x024, "Paint"),
 ];
 
 impl Function {

@@ -2,7 +2,9 @@
 
 use super::counters::CountersRow;
 use super::keys::{self, KeyRow};
-use super::model::{Cause, InteractReport, KindSum, Part};
+use super::model::InteractReport;
+use super::spent::{Cause, Part};
+use super::sums::KindSum;
 use super::toolkit::{self, EventRow, ToolkitRow};
 use crate::answer::Answer;
 use crate::forecast::InterarrivalEntry;

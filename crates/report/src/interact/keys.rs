@@ -1,6 +1,8 @@
 //! Inputs by what was typed: how long each key took, and what most of it was.
 
-use super::model::{InteractReport, Spent, is_measured};
+use super::model::InteractReport;
+use super::spent::Spent;
+use super::sums::is_measured;
 use crate::encode::html::table::{Column, Table, Value};
 use crate::layout::{fitting, table};
 use punctual_recording::{Distribution, Interaction};

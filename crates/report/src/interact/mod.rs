@@ -7,13 +7,16 @@ mod keys;
 mod learned;
 mod model;
 mod page;
+mod spent;
+mod sums;
 mod text;
 mod toolkit;
 mod trace;
 
 pub use answer::InteractAnswer;
 pub use learned::{LearnAnswer, Session};
-pub use model::{InteractReport, KindLimit, Patience, USUAL_PATIENCE_NS};
+pub use model::InteractReport;
 pub use page::interact_page;
+pub use sums::{KindLimit, Patience, USUAL_PATIENCE_NS};
 pub use text::text;
 pub use trace::interact_trace;

@@ -1,128 +1,25 @@
 //! Inputs and what came of them, as text, JSON and pages show it.
 
 use super::keys::Keys;
+use super::spent::{Cause, Gathered, Part, gather};
+use super::sums::{KindLimit, KindSum, Patience, is_measured, judge, kinds, over, tasks};
 use super::toolkit::{self, Events};
 use crate::layout::shortened;
-use punctual_blame::{Kind, Who};
 use punctual_recording::{
-    BEGAN_BEFORE, Distribution, Document, EndReason, Interaction, InteractionDocument, InteractionPart, Limit,
-    LimitSpec, OWN_PACE, Outcome, START, agreeing, counted, for_each_interaction_part, read_interactions,
+    BEGAN_BEFORE, Distribution, Document, EndReason, Interaction, InteractionDocument, Limit, OWN_PACE, Outcome, START,
+    agreeing, counted, read_interactions,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Waiting up to here is not noticed, ns, where nobody says otherwise: the paper's threshold (III.a, after Shneiderman).
-pub const USUAL_PATIENCE_NS: u64 = 100_000_000;
 /// Where the curve of responsiveness is given, ms.
 const CURVE_MS: [u64; 13] = [0, 1, 2, 5, 10, 16, 33, 50, 100, 200, 500, 1_000, 2_000];
 /// The longest inputs, of which the parts are shown.
 pub(super) const MAX_LONGEST: usize = 20;
 /// The longest inputs, of which the parts are kept.
 const MAX_TOLD: usize = 10_000;
-/// Causes by name; later ones count together.
-const MAX_CAUSES: usize = 4_096;
 /// The verdict shows a cause's words up to this length, characters: a recording that was forged has names of any.
 const MAX_SHOWN: usize = 160;
-/// All kinds of input together.
-pub(super) const ALL: &str = "all";
-
-/// What a kind of input may take before somebody notices, ns.
-#[derive(Debug, Clone, Default)]
-pub struct Patience(BTreeMap<String, u64>);
-
-impl Patience {
-    /// For some kinds; the others have [`USUAL_PATIENCE_NS`].
-    pub fn new(by_kind: impl IntoIterator<Item = (String, u64)>) -> Patience {
-        Patience(by_kind.into_iter().collect())
-    }
-
-    /// That of a kind.
-    pub fn of(&self, kind: &str) -> u64 {
-        self.0.get(kind).or_else(|| self.0.get(ALL)).copied().unwrap_or(USUAL_PATIENCE_NS)
-    }
-}
-
-/// A limit on the latency of a kind of input; `all` is every one.
-#[derive(Debug, Clone)]
-pub struct KindLimit {
-    /// The kind.
-    pub kind: String,
-    /// The limit.
-    pub limit: LimitSpec,
-}
-
-/// Latencies of a kind of input.
-pub(super) struct KindSum {
-    pub(super) kind: String,
-    pub(super) inputs: u64,
-    pub(super) latencies: Distribution,
-    /// The first of each key, and the later ones.
-    pub(super) cold: Distribution,
-    pub(super) warm: Distribution,
-    pub(super) patience_ns: u64,
-    /// The sum of what was over the patience, ns, and of its squares, ms squared.
-    pub(super) over_ns: u64,
-    pub(super) over_squared_ms: f64,
-}
-
-/// Why some of the waiting passed, and who had it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Spent {
-    kind: SpentKind,
-    pub(super) who: Who,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum SpentKind {
-    Blamed(Kind),
-    /// None of a cause: many small parts together, or what a newer version found.
-    Other(String),
-}
-
-impl Spent {
-    pub(super) fn of(part: &InteractionPart) -> Spent {
-        let kind = Kind::from_name(&part.kind).map_or_else(|| SpentKind::Other(part.kind.clone()), SpentKind::Blamed);
-        Spent { kind, who: part.not_seen.map_or_else(|| part.name.as_str().into(), Who::from) }
-    }
-
-    /// The same kind, whoever had it.
-    fn of_others(self) -> Spent {
-        Spent { who: "others".into(), ..self }
-    }
-
-    /// The kind in JSON.
-    pub(super) fn kind(&self) -> &str {
-        match &self.kind {
-            SpentKind::Blamed(kind) => kind.name(),
-            SpentKind::Other(kind) => kind,
-        }
-    }
-
-    /// `sleeping on timer hrtimer_wakeup`.
-    pub(super) fn words(&self) -> String {
-        match &self.kind {
-            SpentKind::Blamed(kind) => kind.cause(&self.who),
-            SpentKind::Other(kind) => format!("{kind} {}", self.who),
-        }
-    }
-}
-
-/// A part of an input's time.
-#[derive(Clone)]
-pub(super) struct Part {
-    pub(super) on: Spent,
-    pub(super) detail: String,
-    pub(super) ns: u64,
-    pub(super) unknown_ns: u64,
-}
-
-/// What some of the waiting was spent on.
-pub(super) struct Cause {
-    pub(super) on: Spent,
-    pub(super) ns: u64,
-    pub(super) unknown_ns: u64,
-    pub(super) inputs: u64,
-}
 
 /// Inputs, what came of them, and what is concluded.
 pub struct InteractReport<'a> {
@@ -146,13 +43,6 @@ pub struct InteractReport<'a> {
     pub(super) events: Events,
     /// Inputs whose parts do not add up to their latency.
     pub(super) wrong_sums: u64,
-}
-
-/// The sum of what each latency was over a threshold, to the first power, ns, and to the second, ms squared.
-pub(super) fn over(latencies: impl Iterator<Item = u64>, threshold_ns: u64) -> (u64, f64) {
-    latencies
-        .map(|latency| latency.saturating_sub(threshold_ns))
-        .fold((0, 0.0), |sum: (u64, f64), over| (sum.0.saturating_add(over), sum.1 + (over as f64 / 1e6).powi(2)))
 }
 
 impl<'a> InteractReport<'a> {
@@ -468,142 +358,5 @@ impl<'a> InteractReport<'a> {
     /// When a time was, from the beginning, ns.
     pub(super) fn since_start(&self, ns: u64) -> u64 {
         ns.saturating_sub(self.document.provenance.started_ns)
-    }
-}
-
-/// What the parts of all inputs add up to.
-struct Gathered {
-    causes: Vec<Cause>,
-    told: BTreeMap<u32, Vec<Part>>,
-    wrong_sums: u64,
-}
-
-/// Reads the parts of all inputs. Those in `told` are kept; those of the start, which nobody has put in, are no causes.
-fn gather(
-    recording: &Path,
-    inputs: &[Interaction],
-    mut told: BTreeMap<u32, Vec<Part>>,
-    keys: &mut Keys,
-) -> punctual_recording::Result<Gathered> {
-    let starts: BTreeSet<u32> = inputs.iter().filter(|input| !is_measured(input)).map(|input| input.number).collect();
-    let latencies: BTreeMap<u32, u64> =
-        inputs.iter().filter_map(|input| Some((input.number, input.latency_ns()?))).collect();
-    let mut causes: BTreeMap<Spent, Cause> = BTreeMap::new();
-    let mut sums: BTreeMap<u32, u64> = BTreeMap::new();
-    for_each_interaction_part(recording, |part| {
-        let sum = sums.entry(part.number).or_default();
-        *sum = sum.saturating_add(part.ns);
-        let on = Spent::of(&part);
-        keys.spent(part.number, &on, part.ns);
-        if !starts.contains(&part.number) {
-            let is_full = causes.len() >= MAX_CAUSES && !causes.contains_key(&on);
-            let counted = if is_full { on.clone().of_others() } else { on.clone() };
-            let cause = causes.entry(counted.clone());
-            let cause = cause.or_insert(Cause { on: counted, ns: 0, unknown_ns: 0, inputs: 0 });
-            cause.ns = cause.ns.saturating_add(part.ns);
-            cause.unknown_ns = cause.unknown_ns.saturating_add(part.unknown_ns);
-            cause.inputs += 1;
-        }
-        if let Some(parts) = told.get_mut(&part.number) {
-            parts.push(Part { on, detail: part.detail, ns: part.ns, unknown_ns: part.unknown_ns });
-        }
-    })?;
-    let wrong_sums = sums.iter().filter(|(number, sum)| latencies.get(number) != Some(sum)).count() as u64;
-    let mut causes: Vec<Cause> = causes.into_values().collect();
-    causes.sort_by(|one, other| other.ns.cmp(&one.ns).then_with(|| one.on.who.cmp(&other.on.who)));
-    Ok(Gathered { causes, told, wrong_sums })
-}
-
-/// Whether somebody put it in, and when is known.
-pub(super) fn is_measured(input: &Interaction) -> bool {
-    input.kind != START && input.kind != BEGAN_BEFORE
-}
-
-fn kinds(inputs: &[Interaction], patience: &Patience) -> Vec<KindSum> {
-    let names: BTreeSet<&str> = inputs.iter().map(|input| input.kind.as_str()).collect();
-    let of = |name: &str| {
-        let own = || inputs.iter().filter(|input| input.kind == name);
-        let distribution = |wanted: &dyn Fn(&Interaction) -> bool| {
-            let mut distribution = Distribution::new();
-            own().filter(|one| wanted(one)).filter_map(Interaction::latency_ns).for_each(|ns| distribution.record(ns));
-            distribution
-        };
-        let patience_ns = patience.of(name);
-        let (over_ns, over_squared_ms) = over(own().filter_map(Interaction::latency_ns), patience_ns);
-        KindSum {
-            kind: name.to_owned(),
-            inputs: own().count() as u64,
-            latencies: distribution(&|_| true),
-            cold: distribution(&|input| input.repeat == 1),
-            warm: distribution(&|input| input.repeat > 1),
-            patience_ns,
-            over_ns,
-            over_squared_ms,
-        }
-    };
-    let mut kinds: Vec<KindSum> = names.into_iter().map(of).collect();
-    kinds.sort_by_key(|kind| std::cmp::Reverse(kind.inputs));
-    kinds
-}
-
-fn tasks(inputs: &[Interaction]) -> Vec<(String, Distribution)> {
-    let mut tasks: Vec<(String, Distribution)> = Vec::new();
-    for input in inputs.iter().filter(|input| !input.task.is_empty()) {
-        let Some(latency) = input.latency_ns() else { continue };
-        let found = tasks.iter().position(|(name, _)| *name == input.task);
-        let at = found.unwrap_or(tasks.len());
-        if found.is_none() && at < MAX_CAUSES {
-            tasks.push((input.task.clone(), Distribution::new()));
-        }
-        if let Some((_, distribution)) = tasks.get_mut(at) {
-            distribution.record(latency);
-        }
-    }
-    tasks
-}
-
-fn judge(limit: &KindLimit, inputs: &[Interaction]) -> (String, Limit) {
-    let mut distribution = Distribution::new();
-    let is_it = |input: &&Interaction| match limit.kind.as_str() {
-        ALL => is_measured(input),
-        kind => input.kind == kind,
-    };
-    inputs.iter().filter(is_it).filter_map(Interaction::latency_ns).for_each(|latency| distribution.record(latency));
-    (limit.kind.clone(), limit.limit.judge(|_| distribution.clone()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use punctual_blame::Awaited;
-
-    #[test]
-    fn who_was_not_seen_has_no_name() {
-        let on = |kind: &str, name: &str, not_seen| {
-            let (kind, name) = (kind.to_owned(), name.to_owned());
-            Spent::of(&InteractionPart { kind, name, not_seen, ..InteractionPart::default() })
-        };
-        let told = [
-            (on("wait", "ender not seen", Some(Awaited::Ender)), "waiting for a thread that was not seen"),
-            (on("lock", "holder not seen", Some(Awaited::Holder)), "a lock whose holder was not seen"),
-            // A thread may be called whatever it likes; older recordings do not tell.
-            (on("wait", "ender not seen", None), "waiting for ender not seen"),
-            (on("several", "3 smaller parts", None), "several 3 smaller parts"),
-        ];
-        for (on, words) in &told {
-            assert_eq!(on.words(), *words);
-        }
-        assert_eq!(told.map(|(on, _)| on.kind().to_owned()), ["wait", "lock", "wait", "several"]);
-    }
-
-    #[test]
-    fn responsiveness_is_what_is_over_the_threshold() {
-        let latencies = [50_000_000, 100_000_000, 101_000_000, 250_000_000];
-        let (one, two) = over(latencies.into_iter(), 100_000_000);
-        assert_eq!(one, 151_000_000);
-        assert!((two - (1.0 + 150.0 * 150.0)).abs() < 1e-9, "{two}");
-        assert_eq!(over([].into_iter(), 0), (0, 0.0));
-        let patience = Patience::new([("page".to_owned(), 1), ("all".to_owned(), 2)]);
-        assert_eq!((patience.of("page"), patience.of("key"), Patience::default().of("key")), (1, 2, USUAL_PATIENCE_NS));
     }
 }

@@ -205,7 +205,7 @@ fn causes(report: &InteractReport<'_>) -> Option<Section> {
     if all == 0 {
         return None;
     }
-    let table = |caption: String, causes: &[super::model::Cause]| {
+    let table = |caption: String, causes: &[super::spent::Cause]| {
         let rows = causes.iter().map(|cause| {
             vec![
                 Value::text(cause.on.words()),

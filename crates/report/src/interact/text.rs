@@ -2,7 +2,9 @@
 
 use super::counters::counters;
 use super::keys::keys;
-use super::model::{InteractReport, KindSum, Part};
+use super::model::InteractReport;
+use super::spent::Part;
+use super::sums::KindSum;
 use super::toolkit::events;
 use crate::idle::percent;
 use crate::layout::{fitting, indented, microseconds, table};

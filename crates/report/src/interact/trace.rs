@@ -1,6 +1,7 @@
 //! Inputs as a Perfetto trace: a track of each kind below the program, from input to seen, with what each was spent on inside.
 
-use super::model::{InteractReport, Spent};
+use super::model::InteractReport;
+use super::spent::Spent;
 use super::toolkit::Events;
 use crate::encode::perfetto::{begin_told, describe, end_slice, instant};
 use punctual_recording::{

@@ -1,12 +1,13 @@
 //! The answers of `punctual why`.
 
 use super::advice::{self, Advice};
+use super::call_rows::CallRow;
 use super::handlers::{INTERRUPT_LIMIT_NS, QUEUE_LIMIT_NS};
 use super::model::{EpisodeView, WhyReport};
 use super::{cost, explain, handlers};
 use crate::NextStep;
 use crate::answer::Answer;
-use punctual_blame::{Asker, Awaited, CallTree, Cause, Detail, Inside, Kind, Who};
+use punctual_blame::{Asker, Awaited, Cause, Detail, Inside, Kind, Who};
 use punctual_recording::episode::Victim;
 use punctual_recording::{Call, HandlerSum, RecorderSummary, Stage};
 use serde::Serialize;
@@ -321,26 +322,6 @@ struct LinkRow<'a> {
     name: &'a str,
 }
 
-/// How often a function was seen, and what below it.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct CallRow<'a> {
-    name: &'a str,
-    count: u64,
-    children: Vec<CallRow<'a>>,
-}
-
-impl<'a> CallRow<'a> {
-    fn below(tree: &'a CallTree) -> Vec<CallRow<'a>> {
-        let row = |(name, child): (&'a str, &'a CallTree)| CallRow {
-            name,
-            count: child.count(),
-            children: CallRow::below(child),
-        };
-        tree.children().into_iter().map(row).collect()
-    }
-}
-
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct BuildRow<'a> {
@@ -480,7 +461,7 @@ impl<'a> HandlerRow<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_blame::Room;
+    use punctual_blame::{CallTree, Room};
     use punctual_recording::Episode;
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod advice;
 mod answer;
+mod call_rows;
 pub mod cost;
 pub(crate) mod explain;
 mod flame;

@@ -2,6 +2,7 @@
 
 use rustix::fs::{Mode, OFlags, fstat, open};
 use rustix::net::sockopt::socket_peercred;
+use rustix::process::geteuid;
 use std::collections::HashMap;
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
@@ -54,9 +55,15 @@ impl UsersDisplay {
         let name = self.name();
         let stream = UnixStream::connect(path).map_err(|error| format!("connecting to {name}: {error}"))?;
         let server = socket_peercred(stream.as_fd()).map_err(|error| format!("connecting to {name}: {error}"))?;
+        let (owner, server) = (server.uid.as_raw(), server.pid.as_raw_nonzero().get().unsigned_abs());
         // Whoever listens there is told the key.
-        if server.uid.as_raw() != 0 && server.uid.as_raw() != self.user {
-            return Err(format!("{name} is another user's ({})", server.uid.as_raw()));
+        if owner != 0 && owner != self.user {
+            return Err(format!("{name} is another user's ({owner})"));
+        }
+        // What that path leads to is the process's own choice, and so is the key: root must not hand it to some service of root's.
+        let is_asked_for_another = geteuid().as_raw() != self.user;
+        if owner != self.user && is_asked_for_another && !is_display_server(server) {
+            return Err(format!("{name} is not served by an X server (process {server})"));
         }
         let (stream, _) = DefaultStream::from_unix_stream(stream).map_err(|error| error.to_string())?;
         let (protocol, key) = match &self.key {
@@ -65,8 +72,14 @@ impl UsersDisplay {
         };
         let connection = RustConnection::connect_to_stream_with_auth_info(stream, 0, protocol, key);
         let connection = connection.map_err(|error| format!("connecting to {name}: {error}"))?;
-        Ok((connection, server.pid.as_raw_nonzero().get().unsigned_abs()))
+        Ok((connection, server))
     }
+}
+
+/// Whether the program of a process is an X server, by its name: `Xorg`, `Xwayland`, `Xvfb`, ...
+fn is_display_server(process: u32) -> bool {
+    let program = std::fs::read_link(format!("/proc/{process}/exe"));
+    program.is_ok_and(|path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"X")))
 }
 
 /// What a file holds; `owner` says whose it has to be.
@@ -133,6 +146,18 @@ mod tests {
         for broken in [&keys[..keys.len() - 1], b"root:x:0:0:root:/root:/bin/bash\n", b"", b"1"] {
             assert_eq!(key(broken, 2), None);
         }
+    }
+
+    #[test]
+    fn what_is_no_display_server_is_not_taken_for_one() {
+        assert!(!is_display_server(std::process::id()));
+        assert!(!is_display_server(u32::MAX));
+        let directory = tempfile::tempdir().unwrap();
+        let server = directory.path().join("Xserver");
+        std::fs::copy("/bin/sleep", &server).unwrap();
+        let mut child = std::process::Command::new(&server).arg("60").spawn().unwrap();
+        assert!(is_display_server(child.id()));
+        let _ = child.kill().and_then(|()| child.wait());
     }
 
     #[test]

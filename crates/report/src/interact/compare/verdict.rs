@@ -1,6 +1,6 @@
 //! What a comparison of inputs found, in words.
 
-use super::super::model::Spent;
+use super::super::spent::Spent;
 use crate::compare::wanting;
 use crate::layout::{fitting, shortened};
 use punctual_blame::Kind;

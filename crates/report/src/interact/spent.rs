@@ -1,0 +1,138 @@
+//! What the time of inputs was spent on: why, and who had it.
+
+use super::keys::Keys;
+use super::sums::is_measured;
+use punctual_blame::{Kind, Who};
+use punctual_recording::{Interaction, InteractionPart, for_each_interaction_part};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// Causes by name; later ones count together.
+pub(super) const MAX_CAUSES: usize = 4_096;
+
+/// Why some of the waiting passed, and who had it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Spent {
+    kind: SpentKind,
+    pub(super) who: Who,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum SpentKind {
+    Blamed(Kind),
+    /// None of a cause: many small parts together, or what a newer version found.
+    Other(String),
+}
+
+impl Spent {
+    pub(super) fn of(part: &InteractionPart) -> Spent {
+        let kind = Kind::from_name(&part.kind).map_or_else(|| SpentKind::Other(part.kind.clone()), SpentKind::Blamed);
+        Spent { kind, who: part.not_seen.map_or_else(|| part.name.as_str().into(), Who::from) }
+    }
+
+    /// The same kind, whoever had it.
+    fn of_others(self) -> Spent {
+        Spent { who: "others".into(), ..self }
+    }
+
+    /// The kind in JSON.
+    pub(super) fn kind(&self) -> &str {
+        match &self.kind {
+            SpentKind::Blamed(kind) => kind.name(),
+            SpentKind::Other(kind) => kind,
+        }
+    }
+
+    /// `sleeping on timer hrtimer_wakeup`.
+    pub(super) fn words(&self) -> String {
+        match &self.kind {
+            SpentKind::Blamed(kind) => kind.cause(&self.who),
+            SpentKind::Other(kind) => format!("{kind} {}", self.who),
+        }
+    }
+}
+
+/// A part of an input's time.
+#[derive(Clone)]
+pub(super) struct Part {
+    pub(super) on: Spent,
+    pub(super) detail: String,
+    pub(super) ns: u64,
+    pub(super) unknown_ns: u64,
+}
+
+/// What some of the waiting was spent on.
+pub(super) struct Cause {
+    pub(super) on: Spent,
+    pub(super) ns: u64,
+    pub(super) unknown_ns: u64,
+    pub(super) inputs: u64,
+}
+
+/// What the parts of all inputs add up to.
+pub(super) struct Gathered {
+    pub(super) causes: Vec<Cause>,
+    pub(super) told: BTreeMap<u32, Vec<Part>>,
+    pub(super) wrong_sums: u64,
+}
+
+/// Reads the parts of all inputs. Those in `told` are kept; those of the start, which nobody has put in, are no causes.
+pub(super) fn gather(
+    recording: &Path,
+    inputs: &[Interaction],
+    mut told: BTreeMap<u32, Vec<Part>>,
+    keys: &mut Keys,
+) -> punctual_recording::Result<Gathered> {
+    let starts: BTreeSet<u32> = inputs.iter().filter(|input| !is_measured(input)).map(|input| input.number).collect();
+    let latencies: BTreeMap<u32, u64> =
+        inputs.iter().filter_map(|input| Some((input.number, input.latency_ns()?))).collect();
+    let mut causes: BTreeMap<Spent, Cause> = BTreeMap::new();
+    let mut sums: BTreeMap<u32, u64> = BTreeMap::new();
+    for_each_interaction_part(recording, |part| {
+        let sum = sums.entry(part.number).or_default();
+        *sum = sum.saturating_add(part.ns);
+        let on = Spent::of(&part);
+        keys.spent(part.number, &on, part.ns);
+        if !starts.contains(&part.number) {
+            let is_full = causes.len() >= MAX_CAUSES && !causes.contains_key(&on);
+            let counted = if is_full { on.clone().of_others() } else { on.clone() };
+            let cause = causes.entry(counted.clone());
+            let cause = cause.or_insert(Cause { on: counted, ns: 0, unknown_ns: 0, inputs: 0 });
+            cause.ns = cause.ns.saturating_add(part.ns);
+            cause.unknown_ns = cause.unknown_ns.saturating_add(part.unknown_ns);
+            cause.inputs += 1;
+        }
+        if let Some(parts) = told.get_mut(&part.number) {
+            parts.push(Part { on, detail: part.detail, ns: part.ns, unknown_ns: part.unknown_ns });
+        }
+    })?;
+    let wrong_sums = sums.iter().filter(|(number, sum)| latencies.get(number) != Some(sum)).count() as u64;
+    let mut causes: Vec<Cause> = causes.into_values().collect();
+    causes.sort_by(|one, other| other.ns.cmp(&one.ns).then_with(|| one.on.who.cmp(&other.on.who)));
+    Ok(Gathered { causes, told, wrong_sums })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_blame::Awaited;
+
+    #[test]
+    fn who_was_not_seen_has_no_name() {
+        let on = |kind: &str, name: &str, not_seen| {
+            let (kind, name) = (kind.to_owned(), name.to_owned());
+            Spent::of(&InteractionPart { kind, name, not_seen, ..InteractionPart::default() })
+        };
+        let told = [
+            (on("wait", "ender not seen", Some(Awaited::Ender)), "waiting for a thread that was not seen"),
+            (on("lock", "holder not seen", Some(Awaited::Holder)), "a lock whose holder was not seen"),
+            // A thread may be called whatever it likes; older recordings do not tell.
+            (on("wait", "ender not seen", None), "waiting for ender not seen"),
+            (on("several", "3 smaller parts", None), "several 3 smaller parts"),
+        ];
+        for (on, words) in &told {
+            assert_eq!(on.words(), *words);
+        }
+        assert_eq!(told.map(|(on, _)| on.kind().to_owned()), ["wait", "lock", "wait", "several"]);
+    }
+}
