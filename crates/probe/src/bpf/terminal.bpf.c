@@ -200,19 +200,28 @@ static __always_inline bool is_terminal_of_theirs(__u64 descriptor)
 	return is_theirs(terminal) || (terminal && is_theirs((__u64)BPF_CORE_READ((struct tty_struct *)terminal, link)));
 }
 
-/* The server of the display: when it gets what is typed, and when it tells of what it has drawn. */
-static __always_inline int server_calls(struct pt_regs *registers, struct task_struct *task, struct own_call *call)
+/* The socket that a process reads from or writes to by this call; 0: neither, or none. */
+static __always_inline struct sock___at *socket_of_call(struct pt_regs *registers, struct own_call *call)
 {
-	__u32 tid = ((struct task_struct___at *)task)->pid;
 	struct sock___at *sock;
-	bool is_own;
 
 	if (call->kind != CALL_READ && call->kind != CALL_WRITE)
 		return 0;
 	sock = any_socket_at(first_argument(registers));
+	if (sock)
+		call->socket = (__u64)sock;
+	return sock;
+}
+
+/* The server of the display: when it gets what is typed, and when it tells of what it has drawn. */
+static __always_inline int server_calls(struct pt_regs *registers, struct task_struct *task, struct own_call *call)
+{
+	__u32 tid = ((struct task_struct___at *)task)->pid;
+	struct sock___at *sock = socket_of_call(registers, call);
+	bool is_own;
+
 	if (!sock)
 		return 0;
-	call->socket = (__u64)sock;
 	is_own = peer_of(sock) == (__u32)terminal_configuration.own_process;
 	if (call->kind == CALL_WRITE)
 		note_output(task, call, is_own ? OF_SERVER : OF_SERVER | TO_OTHERS);
@@ -226,14 +235,10 @@ static __always_inline int server_calls(struct pt_regs *registers, struct task_s
 static __always_inline int shared_server_calls(struct pt_regs *registers, struct task_struct *task, struct own_call *call)
 {
 	__u32 tid = ((struct task_struct___at *)task)->pid, peer;
-	struct sock___at *sock;
+	struct sock___at *sock = socket_of_call(registers, call);
 
-	if (call->kind != CALL_READ && call->kind != CALL_WRITE)
-		return 0;
-	sock = any_socket_at(first_argument(registers));
 	if (!sock)
 		return 0;
-	call->socket = (__u64)sock;
 	peer = peer_of(sock);
 	if (call->kind == CALL_READ) {
 		if (peer != (__u32)terminal_configuration.own_process && !is_watched(peer))
