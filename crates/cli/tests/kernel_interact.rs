@@ -76,6 +76,7 @@ fn each_input_was_waited_for_because_of_what_the_program_did() {
     assert!(tally.wrong.len() <= 1 + met / 50, "{} of {met} wrong: {:#?}", tally.wrong.len(), tally.wrong);
     assert!(tally.unknown.len() * 10 <= met, "{} unknown beside {met}: {:#?}", tally.unknown.len(), tally.unknown);
     assert!(tally.unknown_ns * 100 <= tally.all_ns, "unknown {} of {} ns", tally.unknown_ns, tally.all_ns);
+    assert!(tally.not_run_ns * 5 <= tally.all_ns, "not run {} of {} ns", tally.not_run_ns, tally.all_ns);
 }
 
 #[test]

@@ -18,10 +18,16 @@ pub(crate) const KEYS: [(char, Option<(&str, &str)>); 8] = [
 /// An input of which others had more than this is set apart: the host, threads and interrupts that had a CPU meanwhile.
 const DISTURBED_NS: u64 = 100_000;
 
+/// Why a time is unknown of which the recorder counts that one of its programs was to run and could not.
+const NOT_RUN: &str = "a program of the recorder did not run";
+
+fn says(part: &InteractionPart, why: &str) -> bool {
+    part.unknown_ns > 0 && (part.name.contains(why) || part.detail.contains(why))
+}
+
 /// Some sandboxes' kernels hide threads of theirs from programs: who has the CPU after one of them is not known for a while.
 fn somebody_hidden_ran(parts: &[InteractionPart]) -> bool {
-    const SAID: &str = "a switch was not seen";
-    parts.iter().any(|part| part.unknown_ns > 0 && (part.name.contains(SAID) || part.detail.contains(SAID)))
+    parts.iter().any(|part| says(part, "a switch was not seen"))
 }
 
 /// What came of the inputs of one key.
@@ -41,6 +47,9 @@ pub(crate) struct Tally {
     pub(crate) right: usize,
     pub(crate) disturbed: usize,
     pub(crate) unknown_ns: u64,
+    /// Unknown because a program of the recorder did not run: it was interrupted by its own like, on this machine at that moment.
+    /// That is a stated cause, and no fault of the split.
+    pub(crate) not_run_ns: u64,
     pub(crate) all_ns: u64,
     /// Said to be unknown, nearly all of it: no name, so none that is wrong. A busy machine does not let the evidence be
     /// copied in time.
@@ -69,14 +78,16 @@ impl Tally {
 
     fn in_all(&self) -> String {
         format!(
-            "{} met, {} right, {} wrong, {} more unknown, {} set apart; unknown {} of {} ns in what is right",
+            "{} met, {} right, {} wrong, {} more unknown, {} set apart; unknown {} of {} ns in what is right, and {} where a program \
+             of the recorder did not run",
             self.met(),
             self.right,
             self.wrong.len(),
             self.unknown.len(),
             self.disturbed,
             self.unknown_ns,
-            self.all_ns
+            self.all_ns,
+            self.not_run_ns
         )
     }
 }
@@ -121,7 +132,8 @@ pub(crate) fn judge(tally: &mut Tally, input: &Interaction, parts: &[Interaction
         // One that is wholly unknown is counted apart.
         tally.all_ns += latency;
         for part in parts.iter().filter(|part| part.unknown_ns > 0) {
-            tally.unknown_ns += part.unknown_ns;
+            let sum = if says(part, NOT_RUN) { &mut tally.not_run_ns } else { &mut tally.unknown_ns };
+            *sum += part.unknown_ns;
             if part.unknown_ns > 500_000 {
                 eprintln!("unknown in input {} of {latency} ns: {part:?}", input.number);
             }
