@@ -127,8 +127,8 @@ fn one_run_a_side_is_no_verdict_of_the_systems() {
     );
     assert_eq!((&found["more_runs_a"], &found["more_runs_b"]), (&2.into(), &2.into()));
     let verdict = found["verdict"].as_str().unwrap();
-    assert!(verdict.starts_with("This run against that run: later, B's p"), "{verdict}");
-    assert!(verdict.contains("takes at least 2 more of each, made in turn"), "{verdict}");
+    assert!(verdict.starts_with("In these two runs B is later: its p"), "{verdict}");
+    assert!(verdict.contains("takes at least 2 more runs of each, measured in turn"), "{verdict}");
     assert!(!verdict.contains("Worse") && !verdict.contains("Better"), "{verdict}");
     let little = json(&run(directory.path(), &["compare", "a", "a-little-later", "--json"]));
     let verdict = little["verdict"].as_str().unwrap();
@@ -156,7 +156,7 @@ fn sides_that_were_made_one_after_the_other_are_no_verdict() {
         (&found["outcome"], &found["standing"], &found["these_runs"]),
         (&"no verdict".into(), &"one side after the other".into(), &"worse".into())
     );
-    assert!(found["verdict"].as_str().unwrap().starts_with("These runs against those: later,"), "{}", found["verdict"]);
+    assert!(found["verdict"].as_str().unwrap().starts_with("In these runs B is later:"), "{}", found["verdict"]);
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn a_machine_with_itself_and_with_a_later_one() {
     assert_eq!(same["schema"], "punctual.compare/1");
     assert_eq!((&same["outcome"], &same["exit_code"]), (&"no difference".into(), &0.into()), "{same}");
     assert!(same["verdict"].as_str().unwrap().starts_with("No difference that these data can show"));
-    assert!(same["verdict"].as_str().unwrap().contains("would be found four times of five"), "{}", same["verdict"]);
+    assert!(same["verdict"].as_str().unwrap().contains("would be found four times out of five"), "{}", same["verdict"]);
     assert!(same["stages"].as_array().unwrap().iter().all(|stage| stage["verdict"] == "no difference"));
 
     let worse = json(&run(directory.path(), &["compare", "before", "later", "--json"]));
@@ -207,8 +207,7 @@ fn a_machine_with_itself_and_with_a_later_one() {
     assert!(text.starts_with("Worse: ") && text.contains("vm.swappiness") && text.contains("total"), "{text}");
     let itself = stdout(&run(directory.path(), &["compare", "alone", "alone"]));
     assert!(
-        itself.starts_with("This run against that run: no difference")
-            && itself.contains("same run stands on both sides"),
+        itself.starts_with("These two runs show no difference") && itself.contains("same run is on both sides"),
         "{itself}"
     );
 }
@@ -257,10 +256,7 @@ fn slack_is_exceeded_more_often_while_throughput_hardly_changes() {
     assert_eq!((&score["a_per_s_thousandths"], &score["b_per_s_thousandths"]), (&50_000.into(), &45_000.into()));
     assert!((score["ratio"].as_f64().unwrap() - 0.9).abs() < 1e-9);
     let text = stdout(&run(directory.path(), &["compare", "a", "b"]));
-    assert!(
-        text.starts_with("This run against that run: later,") && text.contains("0.90 times as much done"),
-        "{text}"
-    );
+    assert!(text.starts_with("In these two runs B is later:") && text.contains("0.90 times as much done"), "{text}");
 }
 
 #[test]
@@ -320,8 +316,8 @@ fn what_cannot_be_compared_is_one_line() {
     write(&at("other"), &Made { run_id: "d", seconds: 2, measure: "fifo:50", ..PLAIN });
     std::fs::create_dir(at("empty")).unwrap();
     for (b, expected) in [
-        ("interval", "only recordings of one interval can be compared"),
-        ("via", "only recordings of one chain can be compared"),
+        ("interval", "only recordings with the same interval can be compared"),
+        ("via", "only recordings of the same chain can be compared"),
         ("missing", "there is no such recording"),
         ("empty", "is not a recording"),
     ] {

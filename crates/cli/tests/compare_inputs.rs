@@ -134,8 +134,8 @@ fn one_run_a_side_is_no_verdict_of_the_programs() {
     let found = json(&run(directory.path(), &["compare", "before", "after", "--json"]));
     assert_eq!((&found["outcome"], &found["these_runs"]), (&"no verdict".into(), &"no verdict".into()));
     let verdict = found["verdict"].as_str().unwrap();
-    assert!(verdict.starts_with("This run against that run: the median of enter is "), "{verdict}");
-    assert!(verdict.contains("takes at least 2 more of each, made in turn"), "{verdict}");
+    assert!(verdict.starts_with("In these two runs the median of enter is "), "{verdict}");
+    assert!(verdict.contains("takes at least 2 more runs of each, measured in turn"), "{verdict}");
     let text = stdout(&run(directory.path(), &["compare", "before", "after", "--html", "p.html"]));
     for claimed in ["Worse", "slower", "95 %", "limits hold", "because of"] {
         assert!(!verdict.contains(claimed) && !text.contains(claimed), "{claimed}: {text}");
@@ -215,7 +215,7 @@ fn what_cannot_be_compared_is_said_in_a_line() {
     let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/record.punctual");
     let cases: [(&[&str], u8, &str); 5] = [
         (&["before", golden], 1, "before/0.punctual holds inputs to a program and "),
-        (&[golden, "after"], 1, "only recordings of one kind can be compared"),
+        (&[golden, "after"], 1, "only recordings of the same kind can be compared"),
         (&["before", "after", "before"], 129, "3 sides: recordings of inputs to a program are compared two at a time"),
         (&["before", "after", "--device", "modem"], 129, "recordings of inputs to a program have none"),
         (&["before/0.punctual,before/0.punctual", "after"], 1, "the same run is given twice"),

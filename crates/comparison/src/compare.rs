@@ -116,7 +116,7 @@ pub struct Comparison {
     pub outcome: Outcome,
     /// What the outcome is of.
     pub standing: Standing,
-    /// How many runs of each side it would take to find a difference of the size that is estimated here four times of five, by the
+    /// How many runs of each side it would take to find a difference of the size that is estimated here four times out of five, by the
     /// figure that shows it most clearly; `None` where that is more than [`crate::ratio::MAX_RUNS_NEEDED`].
     pub runs_needed: Option<usize>,
     /// Which stage decided, and by which of its ratios: positions in `stages` and in its `ratios`.
@@ -312,12 +312,12 @@ fn comparable(side: &Side, with: &Document, other: &str) -> Result<(), Error> {
         if (found.interval_ns == 0) != (expected.interval_ns == 0) {
             let (followed, own) = if found.interval_ns == 0 { (&*side.name, other) } else { (other, &*side.name) };
             return Err(Error(format!(
-                "{followed} is of other programs' threads and {own} of punctual's own: only recordings of one kind can be compared"
+                "{followed} is of other programs' threads and {own} of punctual's own threads: only recordings of the same kind can be compared"
             )));
         }
         if found.interval_ns != expected.interval_ns {
             return Err(Error(format!(
-                "{} was measured every {} and {other} every {}: only recordings of one interval can be compared",
+                "{} was measured every {} and {other} every {}: only recordings with the same interval can be compared",
                 side.name,
                 format_ns(found.interval_ns),
                 format_ns(expected.interval_ns)
@@ -325,7 +325,7 @@ fn comparable(side: &Side, with: &Document, other: &str) -> Result<(), Error> {
         }
         if found.via != expected.via {
             return Err(Error(format!(
-                "{} was measured via {} and {other} via {}: only recordings of one chain can be compared",
+                "{} was measured via {} and {other} via {}: only recordings of the same chain can be compared",
                 side.name, found.via, expected.via
             )));
         }
@@ -351,7 +351,7 @@ fn measures(a: &Side, b: &Side) -> Result<Vec<(String, String)>, Error> {
     match (left.first(), right.first()) {
         (Some(one), Some(other)) if left.len() == 1 && right.len() == 1 => Ok(vec![(one.clone(), other.clone())]),
         _ => Err(Error(format!(
-            "{} measured {} and {} measured {}: there is nothing in common to compare",
+            "{} measured {} and {} measured {}: they have nothing in common to compare",
             a.name,
             list(&left),
             b.name,
@@ -522,7 +522,7 @@ fn notes(a: &Side, b: &Side, standing: Standing, is_paired: bool) -> Vec<String>
         side.runs.iter().map(|run| run.document.provenance.run_id.clone()).filter(|id| !id.is_empty()).collect()
     };
     if run_ids(a).intersection(&run_ids(b)).next().is_some() {
-        notes.push("the same run stands on both sides".to_owned());
+        notes.push("the same run is on both sides".to_owned());
     }
     notes.extend(standing.note(a.runs.len().min(b.runs.len()), is_paired).map(str::to_owned));
     notes

@@ -54,7 +54,7 @@ pub struct Ratio {
     /// The probability of a ratio as far from 1, if nothing differed by more than is worth the name; times the number
     /// of ratios in the family.
     pub p: f64,
-    /// From this ratio on, or from its inverse down, a difference is found four times of five with runs that are as many and spread as much.
+    /// From this ratio on, or from its inverse down, a difference is found four times out of five with runs that are as many and spread as much.
     pub findable: f64,
 }
 
@@ -197,7 +197,7 @@ pub(crate) fn logarithms(
     })
 }
 
-/// How many runs of each side it takes to find a difference like this one four times of five, if runs spread as they are expected to and
+/// How many runs of each side it takes to find a difference like this one four times out of five, if runs spread as they are expected to and
 /// as these did; `None` where more than [`MAX_RUNS_NEEDED`] would be needed.
 pub(crate) fn runs_needed(ratio: &Ratio, a: &[Estimate], b: &[Estimate], family: usize) -> Option<usize> {
     let wanted = ratio.estimate.ln().abs() - ratio.same_within.ln();
@@ -212,7 +212,7 @@ pub(crate) fn runs_needed(ratio: &Ratio, a: &[Estimate], b: &[Estimate], family:
 
 /// No more runs than this are ever called for.
 pub const MAX_RUNS_NEEDED: usize = 30;
-/// So many standard errors beyond the limit a difference is found four times of five.
+/// So many standard errors beyond the limit a difference is found four times out of five.
 const FOUR_OF_FIVE: f64 = 0.842;
 
 #[cfg(test)]

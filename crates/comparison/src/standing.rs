@@ -37,17 +37,17 @@ impl Standing {
     pub(crate) fn note(self, runs: usize, is_paired: bool) -> Option<&'static str> {
         match self {
             Standing::TooFewRuns { .. } if runs == 1 => Some(
-                "one run a side does not show how much runs differ: the intervals allow for the spread that is usual on an unchanged machine",
+                "one run per side does not show how much runs differ: the intervals allow for the usual spread of an unchanged machine",
             ),
             Standing::TooFewRuns { .. } => {
-                Some("two runs a side hardly show how much runs differ: the intervals rest on what is usual")
+                Some("two runs per side hardly show how much runs differ: the intervals rest on the usual spread")
             }
             Standing::OneAfterTheOther => Some(
-                "all runs of one side were made before those of the other: what changed on the machine between them is in the ratios",
+                "all runs of one side were measured before those of the other: whatever changed on the machine in between is part of the ratios",
             ),
-            Standing::Systems if !is_paired => {
-                Some("the runs were not made in turn: what changed on the machine meanwhile is in the ratios")
-            }
+            Standing::Systems if !is_paired => Some(
+                "the runs were not measured in turn: whatever changed on the machine meanwhile is part of the ratios",
+            ),
             Standing::Systems => None,
         }
     }

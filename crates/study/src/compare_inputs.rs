@@ -19,7 +19,7 @@ pub fn are_of_inputs<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result
         (Some(one), Some(other)) => {
             let what = kind_of(other)?.holds();
             Err(StudyError::Setting(format!(
-                "{} holds {} and {} {what}: only recordings of one kind can be compared",
+                "{} holds {} and {} {what}: only recordings of the same kind can be compared",
                 one.display(),
                 RecordingKind::Interaction.holds(),
                 other.display()

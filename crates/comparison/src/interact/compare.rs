@@ -151,7 +151,7 @@ pub struct InputComparison {
     pub outcome: InputOutcome,
     /// What the outcome is of.
     pub standing: Standing,
-    /// How many runs of each side it would take to find the clearest of the differences that are estimated four times of five; `None`
+    /// How many runs of each side it would take to find the clearest of the differences that are estimated four times out of five; `None`
     /// where that is more than [`crate::ratio::MAX_RUNS_NEEDED`].
     pub runs_needed: Option<usize>,
     /// The kinds of input, those that differ first, the most different first. Their intervals hold together.
@@ -204,7 +204,7 @@ pub fn compare_inputs(a: &InputSide, b: &InputSide) -> Result<InputComparison, E
     let ((kinds, absent), (labels, _)) = (pairs(a, b, kinds), pairs(a, b, labels));
     if kinds.is_empty() {
         return Err(Error(format!(
-            "{} and {} have no kind of input of which every run saw {} at least: there is nothing to compare",
+            "{} and {} have no kind of input of which every run saw at least {}: there is nothing to compare",
             a.name,
             b.name,
             super::figures::MEDIAN.needed

@@ -27,7 +27,7 @@ pub(super) fn comparable(a: &InputSide, b: &InputSide) -> Result<(), Error> {
             for (how, one, other) in ways {
                 if one != other {
                     return Err(Error(format!(
-                        "{} was used {how} {other} and {} {how} {one}: only recordings of one way to use a program can be compared",
+                        "{} was used {how} {other} and {} {how} {one}: only recordings that use a program in the same way can be compared",
                         side.name, a.name
                     )));
                 }
@@ -35,7 +35,7 @@ pub(super) fn comparable(a: &InputSide, b: &InputSide) -> Result<(), Error> {
             if first.followed != summary.followed {
                 let [followed, not] = if summary.followed { [&side.name, &a.name] } else { [&a.name, &side.name] };
                 return Err(Error(format!(
-                    "{followed} was followed through the kernel and {not} was not: their inputs end by unlike rules and cannot be compared"
+                    "{followed} was followed through the kernel and {not} was not: their inputs end by different rules and cannot be compared"
                 )));
             }
         }
@@ -96,10 +96,10 @@ pub(super) fn notes(
         side.runs.iter().map(|run| run.document.provenance.run_id.clone()).filter(|id| !id.is_empty()).collect()
     };
     if ids(a).intersection(&ids(b)).next().is_some() {
-        notes.push("the same run stands on both sides".to_owned());
+        notes.push("the same run is on both sides".to_owned());
     }
     if distinct(a, |summary| summary.script_digest.clone()) != distinct(b, |summary| summary.script_digest.clone()) {
-        notes.push("not the same was typed on both sides: the scripts differ".to_owned());
+        notes.push("what was typed differs between the sides: their scripts are not the same".to_owned());
     }
     for kind in kinds {
         let [left, right] = kind.sides.map(|side| side.seen as f64 / side.inputs.max(1) as f64);
@@ -107,7 +107,7 @@ pub(super) fn notes(
         if (left - right).abs() > SEEN_APART && unseen[0].abs_diff(unseen[1]) >= FEW {
             let [a, b] = kind.sides;
             notes.push(format!(
-                "of {} A answered {} of {} and B {} of {}: what took longest may be among the others, which are in no figure",
+                "{}: A answered {} of {} and B {} of {}: what took longest may be among the others, which no figure includes",
                 kind.group.kind, a.seen, a.inputs, b.seen, b.inputs
             ));
         }
@@ -115,13 +115,13 @@ pub(super) fn notes(
     if !absent.is_empty() {
         let names: Vec<&str> = absent.iter().map(|group| group.kind.as_str()).collect();
         notes.push(format!(
-            "not in every run often enough, so left out: {} {}",
+            "too few in some run, so left out: {} {}",
             agreeing(names.len() as u64, "the kind", "the kinds"),
             names.join(", ")
         ));
     }
     let fewest = a.runs.len().min(b.runs.len());
-    let alone = "one run of a side does not show how much runs differ: there are no limits and no verdict";
+    let alone = "a side with a single run does not show how much runs differ: there are no limits and no verdict";
     let note = if fewest == 1 { Some(alone) } else { standing.note(fewest, is_paired) };
     notes.extend(note.map(str::to_owned));
     notes
@@ -154,13 +154,14 @@ fn of_side(label: &str, side: &InputSide) -> Vec<String> {
     }
     let before = sum(|run| run.began_before);
     if before > 0 {
-        let was = agreeing(before, "was", "were");
-        notes.push(format!("{label}: {} {was} there before anybody looked, in no figure", counted(before, "input")));
+        let (was, them) = (agreeing(before, "was", "were"), agreeing(before, "it", "them"));
+        let inputs = counted(before, "input");
+        notes.push(format!("{label}: {inputs} {was} there before anybody looked, so no figure includes {them}"));
     }
     let without = side.runs.iter().filter(|run| run.summary.followed && !run.has_parts).count() as u64;
     if without > 0 {
         notes.push(format!(
-            "{label}: what the time went to is missing in {} (interaction_parts/): no causes are told",
+            "{label}: what the time went to is missing in {} (interaction_parts/), so no causes are named",
             counted(without, "recording")
         ));
     }
@@ -173,7 +174,7 @@ fn of_side(label: &str, side: &InputSide) -> Vec<String> {
         side.runs.iter().any(|run| run.document.ended.as_ref().map(|ended| ended.reason) == wanted)
     };
     if ended(None) {
-        notes.push(format!("{label}: a recording was cut short: up to its last second is missing"));
+        notes.push(format!("{label}: a recording was cut short: up to a second at its end is missing"));
     }
     if ended(Some(EndReason::Failed)) {
         notes.push(format!("{label}: a recording was ended early"));

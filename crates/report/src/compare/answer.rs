@@ -20,13 +20,13 @@ pub struct CompareAnswer<'a> {
     outcome: &'static str,
     /// What the outcome is of: `systems`, or, where there is none, why (`too few runs`, `one side after the other`).
     standing: &'static str,
-    /// What these runs are beside each other, whether or not that is a verdict of the systems.
+    /// What these runs are beside each other, whether or not that is a verdict on the systems.
     these_runs: &'static str,
-    /// How many more runs of A a verdict takes at least.
+    /// At least how many more runs of A a verdict takes.
     more_runs_a: usize,
     /// How many more of B.
     more_runs_b: usize,
-    /// How many runs of each side it takes to find a difference as large as is estimated four times of five.
+    /// How many runs of each side it takes to find a difference as large as is estimated four times out of five.
     runs_needed: Option<usize>,
     decided_by: Option<Decision>,
     in_turn: bool,
@@ -203,7 +203,7 @@ pub(crate) struct RatioRow {
     high: f64,
     same_within: f64,
     p: f64,
-    /// From this ratio on, or from its inverse down, a difference is found four times of five by runs like these.
+    /// From this ratio on, or from its inverse down, a difference is found four times out of five by runs like these.
     findable: f64,
     verdict: &'static str,
 }

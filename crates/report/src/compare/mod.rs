@@ -1,4 +1,4 @@
-//! Two sides held against each other.
+//! Two sides, compared.
 
 mod answer;
 mod page;

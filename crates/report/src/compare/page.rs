@@ -117,7 +117,7 @@ fn ratios(comparison: &Comparison) -> Section {
             caption: "B to A: to the right of 1, B is later. All limits hold at once with 95 % probability.".to_owned(),
             drawing: Drawing::Intervals(Intervals {
                 unit: Unit::Factor,
-                axis: "B is so many times A".to_owned(),
+                axis: "B as a multiple of A".to_owned(),
                 rows,
                 against: Some((1.0, "the same".to_owned())),
             }),
@@ -136,7 +136,7 @@ fn ratios(comparison: &Comparison) -> Section {
         lead: if comparison.standing == Standing::Systems {
             SHOWS_A_DIFFERENCE.into()
         } else {
-            "Of these runs only, and as if runs differed by no more than is usual: no verdict of the systems.".into()
+            "Of these runs only, and as if runs differed no more than usual: no verdict on the systems.".into()
         },
         blocks,
     }
@@ -325,9 +325,9 @@ fn sides_and_differences(comparison: &Comparison) -> Section {
         id: "provenance".into(),
         title: "Provenance".into(),
         lead: if comparison.is_paired {
-            "The runs were made in turn, so that what drifts slowly weighs on both sides alike.".into()
+            "The runs were measured in turn, so slow drift weighs on both sides alike.".into()
         } else {
-            "The sides were measured at different times: what changed meanwhile weighs on one of them.".into()
+            "The sides were measured at different times: whatever changed meanwhile weighs on one of them.".into()
         },
         blocks,
     }
@@ -336,7 +336,7 @@ fn sides_and_differences(comparison: &Comparison) -> Section {
 /// What else differs, as a table, or that nothing does.
 pub(crate) fn differences_block(differences: &[Difference]) -> Block {
     if differences.is_empty() {
-        return Block::Text("Nothing else differs that is put down with a recording.".to_owned());
+        return Block::Text("No other difference is recorded.".to_owned());
     }
     let shown = |value: &Option<String>| {
         Value::text(value.clone().filter(|value| !value.is_empty()).unwrap_or_else(|| "–".to_owned()))

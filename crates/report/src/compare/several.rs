@@ -45,7 +45,7 @@ pub(super) fn several_verdict(found: &[Shared]) -> String {
         labelled().filter(|(_, one)| one.standing != Standing::Systems).map(|(name, _)| name.to_string()).collect();
     if !unjudged.is_empty() {
         sentences.push(format!(
-            "To say anything about the systems themselves ({}) takes at least {MIN_RUNS} runs of each side, made in turn.",
+            "To say anything about the systems themselves ({}) takes at least {MIN_RUNS} runs of each side, measured in turn.",
             unjudged.join(", ")
         ));
     }
@@ -103,7 +103,7 @@ pub fn several_text(found: &[Shared]) -> String {
     }
     let _ = writeln!(
         text,
-        "\nThe total of each side compared with A; over {} at most 5 times in 100 any of them is wrong (Holm): *p* allows for all\n",
+        "\nThe total of each side compared with A; at most 5 times in 100 is any of the {} wrong (Holm): *p* allows for all of them\n",
         counted(found.len(), "comparison")
     );
     let rows = found.iter().enumerate().map(|(index, shared)| row(label(index + 1), shared));

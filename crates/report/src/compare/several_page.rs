@@ -51,7 +51,7 @@ fn ratios(found: &[Shared]) -> Section {
     }
     let drawing = Drawing::Intervals(Intervals {
         unit: Unit::Factor,
-        axis: "so many times A".to_owned(),
+        axis: "multiple of A".to_owned(),
         rows,
         against: Some((1.0, "the same".to_owned())),
     });
@@ -69,7 +69,7 @@ fn ratios(found: &[Shared]) -> Section {
         lead: if is_verdict {
             SHOWS_A_DIFFERENCE.into()
         } else {
-            "Where a side has too few runs, of these runs only: no verdict of the systems.".into()
+            "Where a side has too few runs, this is about these runs only: no verdict on the systems.".into()
         },
         blocks: vec![Block::Picture(picture)],
     }
@@ -122,7 +122,7 @@ fn totals(found: &[Shared]) -> Section {
     Section {
         id: "totals".into(),
         title: "Each side beside A".into(),
-        lead: "Over all comparisons at most 5 times in 100 any of them is wrong (Holm): p allows for all of them, and the limits of a \
+        lead: "At most 5 times in 100 is any of the comparisons wrong (Holm): p allows for all of them, and the limits of a \
                side that shows more hold with more certainty."
             .into(),
         blocks: vec![Block::Table(Table { caption: "The total latency".into(), columns, rows: rows.collect() })],
@@ -167,7 +167,7 @@ fn provenance(found: &[Shared]) -> Section {
         }));
     }
     let differences = if rows.is_empty() {
-        Block::Text("Nothing else differs that is put down with a recording.".to_owned())
+        Block::Text("No other difference is recorded.".to_owned())
     } else {
         let columns = ["what", "side", "A", "the side"].map(Column::words).into();
         Block::Table(Table { caption: "What else differs".into(), columns, rows })
@@ -177,9 +177,9 @@ fn provenance(found: &[Shared]) -> Section {
         id: "provenance".into(),
         title: "Provenance".into(),
         lead: if is_paired {
-            "The runs were made in turn, so that what drifts slowly weighs on all sides alike.".into()
+            "The runs were measured in turn, so slow drift weighs on all sides alike.".into()
         } else {
-            "The sides were measured at different times: what changed meanwhile weighs on one of them.".into()
+            "The sides were measured at different times: whatever changed meanwhile weighs on one of them.".into()
         },
         blocks: vec![Block::Table(table), differences],
     }

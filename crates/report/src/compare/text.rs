@@ -9,24 +9,24 @@ use punctual_comparison::{
 use punctual_recording::{Stage, format_ns};
 use std::fmt::Write;
 
-/// The verdict in words. Only the word that holds stands in it, and *better* and *worse* only of systems.
+/// The verdict in words. It says only what holds, and *better* and *worse* only of systems.
 pub fn verdict(comparison: &Comparison) -> String {
-    let Some(total) = comparison.total() else { return "Nothing was measured on both sides.".to_owned() };
+    let Some(total) = comparison.total() else { return "The two sides measured nothing in common.".to_owned() };
     let ratio = comparison.decided_by.and_then(|(_, by)| total.ratios.get(by));
     let is_verdict = comparison.standing == Standing::Systems;
     let mut verdict = match (comparison.outcome, ratio) {
         (Outcome::NoDifference, _) | (_, None) => no_difference(comparison, total),
         (outcome, Some(ratio)) => {
-            let word = match (is_verdict, outcome) {
-                (true, Outcome::Worse) => "Worse:".to_owned(),
-                (true, _) => "Better:".to_owned(),
-                (false, Outcome::Worse) => format!("{} later,", of_these_runs(comparison)),
-                (false, _) => format!("{} earlier,", of_these_runs(comparison)),
+            let words = match (is_verdict, outcome) {
+                (true, Outcome::Worse) => "Worse: B's".to_owned(),
+                (true, _) => "Better: B's".to_owned(),
+                (false, Outcome::Worse) => format!("In these {} B is later: its", runs(comparison)),
+                (false, _) => format!("In these {} B is earlier: its", runs(comparison)),
             };
             let (low, high) = (factor(ratio.low), factor(ratio.high));
             let values = |quantiles: &Quantiles| value_of(quantiles, ratio).map_or("-".to_owned(), format_ns);
             format!(
-                "{word} B's {} is {} times A's ({low} to {high}), {} against {}.",
+                "{words} {} is {} times A's ({low} to {high}), {} against {}.",
                 ratio.figure.name,
                 factor(ratio.estimate),
                 values(&total.b),
@@ -34,7 +34,7 @@ pub fn verdict(comparison: &Comparison) -> String {
             )
         }
     };
-    // It measures threads of its own, and never those that were followed.
+    // It measures threads of its own, never threads that were followed.
     let by = if comparison.follows() { "" } else { " (`punctual compare --repeat`)" };
     if let Some(words) = wanting(comparison.standing, "systems", by, comparison.runs_needed) {
         verdict += &format!(" {words}");
@@ -42,7 +42,7 @@ pub fn verdict(comparison: &Comparison) -> String {
     if let Some((_, by)) = comparison.decided_by
         && by + 1 < total.ratios.len()
     {
-        verdict += " Further out these data cannot tell.";
+        verdict += " Further out in the tail these data cannot tell.";
     }
     verdict += &other_way_round(comparison, total);
     if let Some(words) = throughput_in_words(comparison) {
@@ -56,17 +56,17 @@ fn no_difference(comparison: &Comparison, total: &StageComparison) -> String {
     let mut words = if is_verdict {
         "No difference that these data can show".to_owned()
     } else {
-        format!("{} no difference that they can show", of_these_runs(comparison))
+        format!("These {} show no difference", runs(comparison))
     };
     if let Some(ratio) = total.shown() {
         let (name, estimate) = (ratio.figure.name, factor(ratio.estimate));
         let fits = match interval(ratio) {
             Some(interval) => format!("anything from {interval}"),
-            None => "anything else".to_owned(),
+            None => "any other ratio".to_owned(),
         };
         words += &format!(": B's {name} is {estimate} times A's, and {fits} would fit");
         if is_verdict {
-            words += &format!("; {} times as much would be found four times of five", factor(ratio.findable));
+            words += &format!("; {} times as much would be found four times out of five", factor(ratio.findable));
         }
     }
     words + "."
@@ -89,29 +89,26 @@ fn other_way_round(comparison: &Comparison, total: &StageComparison) -> String {
             )
         })
         .collect();
-    if others.is_empty() { String::new() } else { format!(" The other way round, its {}.", others.join(", ")) }
+    if others.is_empty() { String::new() } else { format!(" By contrast, its {}.", others.join(", ")) }
 }
 
-/// How a sentence begins that is of the runs alone.
-fn of_these_runs(comparison: &Comparison) -> &'static str {
-    if comparison.a.runs == 1 && comparison.b.runs == 1 {
-        "This run against that run:"
-    } else {
-        "These runs against those:"
-    }
+/// What a sentence about the runs alone calls them.
+fn runs(comparison: &Comparison) -> &'static str {
+    if comparison.a.runs == 1 && comparison.b.runs == 1 { "two runs" } else { "runs" }
 }
 
-/// What a verdict of the systems still takes; of such of them, with a way to measure them, and with so many runs for the difference that is
-/// estimated.
+/// What a verdict on the systems still takes: `what` names them, `by` is a way to measure them, and `runs_needed` is how many runs would
+/// show the estimated difference.
 pub(crate) fn wanting(standing: Standing, what: &str, by: &str, runs_needed: Option<usize>) -> Option<String> {
     match standing {
         Standing::Systems => None,
         Standing::TooFewRuns { more: [a, b] } => {
+            let more = |runs: usize| format!("{runs} more {}", if runs == 1 { "run" } else { "runs" });
             let least = match (a, b) {
-                (a, b) if a == b => format!("{a} more of each"),
-                (a, 0) => format!("{a} more of A"),
-                (0, b) => format!("{b} more of B"),
-                (a, b) => format!("{a} more of A and {b} more of B"),
+                (a, b) if a == b => format!("{} of each", more(a)),
+                (a, 0) => format!("{} of A", more(a)),
+                (0, b) => format!("{} of B", more(b)),
+                (a, b) => format!("{} of A and {b} of B", more(a)),
             };
             let size = match runs_needed {
                 Some(needed) if needed > MIN_RUNS => {
@@ -120,11 +117,11 @@ pub(crate) fn wanting(standing: Standing, what: &str, by: &str, runs_needed: Opt
                 Some(_) => String::new(),
                 None => format!(", and more than {MAX_RUNS_NEEDED} of each to find a difference as small as this"),
             };
-            Some(format!("Whether the {what} differ takes at least {least}, made in turn{by}{size}."))
+            Some(format!("To tell whether the {what} differ takes at least {least}, measured in turn{by}{size}."))
         }
         Standing::OneAfterTheOther => Some(format!(
-            "Whether the {what} differ these cannot tell from what else changed on the machine between the one side and the other: \
-             measure them in turn, or a run of the first side once more."
+            "These runs cannot tell a difference of the {what} from whatever else changed on the machine between the two sides: \
+             measure them in turn, or add another run of the first side."
         )),
     }
 }
@@ -137,7 +134,7 @@ fn throughput_in_words(comparison: &Comparison) -> Option<String> {
         return None;
     }
     let mean = (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
-    Some(format!("Meanwhile its load got {} times as much done.", factor(mean)))
+    Some(format!("Meanwhile, B's load got {} times as much done.", factor(mean)))
 }
 
 pub(super) fn value_of(quantiles: &Quantiles, ratio: &Ratio) -> Option<u64> {
@@ -145,10 +142,10 @@ pub(super) fn value_of(quantiles: &Quantiles, ratio: &Ratio) -> Option<u64> {
     quantiles.values_ns[index]
 }
 
-/// A ratio that lies further from 1 than this is none that two sides of one machine have.
+/// No two sides of one machine have a ratio further from 1 than this.
 pub(super) const MAX_TOLD: f64 = 10_000.0;
 
-/// An interval of a ratio; `None` where it holds everything, so that nothing is known.
+/// The interval of a ratio; `None` where it is so wide that it says nothing.
 pub(super) fn interval(ratio: &Ratio) -> Option<String> {
     let is_told = ratio.low > 1.0 / MAX_TOLD || ratio.high < MAX_TOLD;
     is_told.then(|| format!("{} to {}", factor(ratio.low), factor(ratio.high)))
@@ -194,7 +191,7 @@ pub fn text(comparison: &Comparison) -> String {
         let _ = writeln!(text, "\nWhat the loads got done\n\n{}", throughput_table(comparison));
     }
     if comparison.differences.is_empty() {
-        let _ = writeln!(text, "\nNothing else differs that is put down with a recording.");
+        let _ = writeln!(text, "\nNo other difference is recorded.");
     } else {
         let _ = writeln!(text, "\nWhat else differs\n\n{}", difference_table(&comparison.differences));
     }
@@ -299,7 +296,7 @@ fn device_table(devices: &[DeviceComparison], several: bool) -> String {
     )
 }
 
-/// How many times as often a device's slack was exceeded as on the first side, with an interval.
+/// How many times as often as on the first side a device's slack was exceeded, with an interval.
 pub(super) fn times_as_often(row: &DeviceComparison) -> String {
     let ratio = &row.ratio;
     let interval = match (ratio.low, ratio.high) {

@@ -26,13 +26,13 @@ pub struct CompareInteractAnswer<'a> {
     outcome: &'static str,
     /// What the outcome is of: `systems`, or, where there is none, why (`too few runs`, `one side after the other`).
     standing: &'static str,
-    /// What these runs are beside each other, whether or not that is a verdict of the systems; `no verdict` where a side has one run.
+    /// What these runs are beside each other, whether or not that is a verdict on the systems; `no verdict` where a side has one run.
     these_runs: &'static str,
-    /// How many more runs of A a verdict takes at least.
+    /// At least how many more runs of A a verdict takes.
     more_runs_a: usize,
     /// How many more of B.
     more_runs_b: usize,
-    /// How many runs of each side it takes to find a difference as large as is estimated four times of five.
+    /// How many runs of each side it takes to find a difference as large as is estimated four times out of five.
     runs_needed: Option<usize>,
     in_turn: bool,
     notes: &'a [String],

@@ -64,7 +64,7 @@ fn ratios(comparison: &InputComparison) -> Section {
         caption: "B to A: to the right of 1, B is slower. All limits hold at once with 95 % probability.".to_owned(),
         drawing: Drawing::Intervals(Intervals {
             unit: Unit::Factor,
-            axis: "B is so many times A".to_owned(),
+            axis: "B as a multiple of A".to_owned(),
             rows,
             against: Some((1.0, "the same".to_owned())),
         }),
@@ -75,7 +75,7 @@ fn ratios(comparison: &InputComparison) -> Section {
         lead: if comparison.standing == Standing::Systems {
             SHOWS_A_DIFFERENCE.into()
         } else {
-            "Of these runs only, and as if runs differed by no more than is usual: no verdict of the programs.".into()
+            "Of these runs only, and as if runs differed no more than usual: no verdict on the programs.".into()
         },
         blocks: vec![Block::Picture(picture)],
     }
@@ -135,7 +135,7 @@ fn labels(comparison: &InputComparison) -> Option<Section> {
         id: "labels".into(),
         title: "By what was typed".into(),
         lead:
-            "Where it was typed often enough in every run. Their limits hold at once by themselves, and decide nothing."
+            "Where it was typed often enough in every run. These limits hold together by themselves and decide nothing."
                 .into(),
         blocks: vec![Block::Table(figures_table("What was typed", rows))],
     })
@@ -192,9 +192,9 @@ fn sides(comparison: &InputComparison, runs: &[(String, &Document)]) -> Section 
         id: "provenance".into(),
         title: "Provenance".into(),
         lead: if comparison.is_paired {
-            "The runs were made in turn, so that what drifts slowly weighs on both sides alike.".into()
+            "The runs were measured in turn, so slow drift weighs on both sides alike.".into()
         } else {
-            "The sides were measured at different times: what changed meanwhile weighs on one of them.".into()
+            "The sides were measured at different times: whatever changed meanwhile weighs on one of them.".into()
         },
         blocks: vec![
             Block::Table(Table { caption: "The sides".into(), columns, rows }),

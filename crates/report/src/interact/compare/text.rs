@@ -42,14 +42,14 @@ pub fn interact_comparison_text(comparison: &InputComparison) -> String {
         let _ = writeln!(
             text,
             "\nBy what was typed often enough{}\n\n{}",
-            if comparison.has_limits() { "; their limits hold at once by themselves and decide nothing" } else { "" },
+            if comparison.has_limits() { "; these limits hold together by themselves and decide nothing" } else { "" },
             figures_table(&comparison.labels[..comparison.labels.len().min(LABELS)], label_in_words, |group| {
                 group.shown().into_iter().collect()
             })
         );
     }
     if comparison.differences.is_empty() {
-        let _ = writeln!(text, "\nNothing else differs that is put down with a recording.");
+        let _ = writeln!(text, "\nNo other difference is recorded.");
     } else {
         let _ = writeln!(text, "\nWhat else differs\n\n{}", difference_table(&comparison.differences));
     }

@@ -28,7 +28,7 @@ const MAX_TOLD: f64 = 10_000.0;
 /// The limits of a figure further out are told too where they are so many times as wide as the median's.
 const WIDE: f64 = 2.0;
 
-/// The verdict. *Worse* and *better* stand in it only of systems.
+/// The verdict. It says *worse* and *better* only of systems.
 pub(super) fn verdict(comparison: &InputComparison) -> String {
     let mut words = died(comparison) + beginning(comparison);
     let different: Vec<&GroupComparison> = comparison.different().collect();
@@ -70,8 +70,8 @@ fn beginning(comparison: &InputComparison) -> &'static str {
         (Standing::Systems, InputOutcome::Better) => "Better: ",
         (Standing::Systems, InputOutcome::Mixed) => "Better and worse: ",
         (Standing::Systems, InputOutcome::NoDifference) => "",
-        _ if comparison.a.runs == 1 && comparison.b.runs == 1 => "This run against that run: ",
-        _ => "These runs against those: ",
+        _ if comparison.a.runs == 1 && comparison.b.runs == 1 => "In these two runs ",
+        _ => "In these runs ",
     }
 }
 
@@ -97,8 +97,8 @@ fn is(group: &GroupComparison, figure: &FigureComparison) -> String {
 
 fn no_difference(comparison: &InputComparison) -> String {
     let mut words = match comparison.standing {
-        Standing::Systems => "No kind of input differs by what these data can show",
-        _ => "no kind of input differs by what they can show",
+        Standing::Systems => "No kind of input differs as far as these data can show",
+        _ => "no kind of input differs as far as they can show",
     }
     .to_owned();
     let nearest = comparison.nearest();
@@ -129,9 +129,9 @@ fn what_would_fit(kind: &GroupComparison, figure: &FigureComparison) -> String {
         words += &format!(" (of its {} {fits})", further.ratio.figure.name);
     }
     if figure.outcome().is_some_and(|outcome| outcome != Outcome::NoDifference) {
-        words += ", but of its slowest it is the other way round";
+        words += ", but its slowest differ the other way";
     } else if figure.ratio.low > 1.0 || figure.ratio.high < 1.0 {
-        words += &format!(", of which less than {} counts as no difference", smallest(figure));
+        words += &format!(", where less than {} counts as no difference", smallest(figure));
     }
     words
 }
@@ -177,7 +177,7 @@ fn of_group(group: &GroupComparison) -> String {
 fn because(parts: &Parts) -> String {
     let (clear, whole) = (parts.clear(WORTH_TELLING), parts.more_ns());
     let Some(largest) = clear.first() else {
-        return ", because of nothing that is clear by itself".to_owned();
+        return ", with no cause that is clear by itself".to_owned();
     };
     let share = |ns: i64| ns as f64 / whole as f64;
     let how = if share(largest.ns) >= 0.5 { "because of" } else { "the largest part" };
@@ -194,7 +194,7 @@ fn because(parts: &Parts) -> String {
         format!("{} ({}{of})", shortened(&on, MAX_SHOWN), signed(cause.ns as f64))
     });
     let told_ns: f64 = clear.iter().take(TOLD).map(|cause| share(cause.ns)).sum();
-    let rest = if told_ns < NEARLY_ALL { "; the rest is small or not clear" } else { "" };
+    let rest = if told_ns < NEARLY_ALL { "; the rest is small or unclear" } else { "" };
     format!(", {how} {}{rest}", told.collect::<Vec<_>>().join(" and "))
 }
 
@@ -322,11 +322,11 @@ mod tests {
             (parts(26, &[disk, ("io2", "x", 3, 1)]), ", because of input or output: vda (+20.0 ms of +26.0 ms)"),
             (
                 parts(40, &[disk]),
-                ", because of input or output: vda (+20.0 ms of +40.0 ms); the rest is small or not clear",
+                ", because of input or output: vda (+20.0 ms of +40.0 ms); the rest is small or unclear",
             ),
             (parts(26, &[disk, ("own", "editor", 8, 9)]), ", because of input or output: vda (+20.0 ms of +26.0 ms)"),
             (parts(18, &[disk]), ", because of input or output: vda (+20.0 ms, others less: +18.0 ms in all)"),
-            (parts(20, &[("io", "vda", 20, 30)]), ", because of nothing that is clear by itself"),
+            (parts(20, &[("io", "vda", 20, 30)]), ", with no cause that is clear by itself"),
         ];
         for (parts, words) in &told {
             assert_eq!(because(parts), *words);
@@ -347,9 +347,9 @@ mod tests {
         let wide = open(vec![close, figure(p90, 0.2, 1.0, 6.0)]);
         assert!(wide.ends_with(" would fit (of its p90 from -8.00 ms to +50.0 ms)"), "{wide}");
         let small = open(vec![figure(median, 0.7, 0.9, 0.97)]);
-        assert!(small.ends_with(" would fit, of which less than 5 % counts as no difference"), "{small}");
+        assert!(small.ends_with(" would fit, where less than 5 % counts as no difference"), "{small}");
         let other_way = open(vec![figure(median, 1.2, 1.3, 1.4), figure(p90, 0.5, 0.6, 1.1)]);
-        assert!(other_way.ends_with(", but of its slowest it is the other way round"), "{other_way}");
+        assert!(other_way.ends_with(", but its slowest differ the other way"), "{other_way}");
     }
 
     #[test]
