@@ -50,7 +50,7 @@ fn every_way_is_measured_or_absent_with_a_reason() {
     if let Some(hz) = tick["configured_hz"].as_u64() {
         assert!(observed * hz > 900_000_000, "a tick does not come early: {tick}");
     } else {
-        support::skip("configured_hz", "no file says CONFIG_HZ");
+        support::skip("configured_hz", "no file gives CONFIG_HZ");
     }
     assert_eq!(tick["device"].is_null(), !Path::new("/sys/devices/system/clockevents/clockevent0").exists(), "{tick}");
     let recording = Recording::open(directory.path().join("a.punctual")).unwrap();

@@ -156,7 +156,7 @@ const EXPECTED_PLURALS: [&str; 16] = [
     "runs under",
     "of {chosen} episodes",
     "number_of(&threads)",
-    "to tell from the maximum",
+    "from the maximum",
     "late wakeups each on average",
     "more than can be replayed",
     "are too many",

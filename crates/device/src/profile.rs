@@ -171,7 +171,7 @@ impl Profile {
             signal: None,
             sources: Sources {
                 period: Source::User,
-                buffers: Source::Assumption(Some("a cycle is over as the next begins".to_owned())),
+                buffers: Source::Assumption(Some("a cycle is over when the next begins".to_owned())),
                 compute: Source::Assumption(Some("part of what was measured".to_owned())),
                 want: Source::Assumption(None),
             },

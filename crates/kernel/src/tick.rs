@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn machine_the_tick_comes_as_it_was_built() {
         let Some((hz, path)) = configured_hz() else {
-            return punctual_testing::skip("machine_the_tick_comes_as_it_was_built", "no file says CONFIG_HZ");
+            return punctual_testing::skip("machine_the_tick_comes_as_it_was_built", "no file gives CONFIG_HZ");
         };
         assert!((10..=10_000).contains(&hz), "{hz} in {}", path.display());
         let observed = observed_tick_ns().expect("a busy CPU sees its tick");

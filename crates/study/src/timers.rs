@@ -163,7 +163,7 @@ pub fn measure(
         });
         timers.interrupted |= interrupted;
         let result = match result {
-            None => Err("it was still in its wait when the measurement ended".to_owned()),
+            None => Err("it was still waiting when the measurement ended".to_owned()),
             Some(Err(refused)) => Err(refused.to_string()),
             Some(Ok(run)) => {
                 note_run(&mut timers, kind, &run);
@@ -315,7 +315,7 @@ fn note_run(timers: &mut Timers, kind: TimerMethod, run: &MethodRun) {
         }
     }
     if run.lost > 0 {
-        note(format!("{name}: no room for {} that came", counted(run.lost, "callback")));
+        note(format!("{name}: there was no room to keep {}", counted(run.lost, "callback")));
     }
     if run.starved {
         note(format!("{name} left the rest of the program no CPU time and was ended: use a longer period"));

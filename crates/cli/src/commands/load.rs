@@ -92,7 +92,7 @@ fn install(source: &Source, yes: bool, output: Output) -> anyhow::Result<u8> {
     }
     let missing = file.missing(find_program);
     if !missing.is_empty() {
-        bail!("`{command}` ran, and {} is still missing", missing.join(", "));
+        bail!("`{command}` ran, but {} is still missing", missing.join(", "));
     }
     Ok(installed(&name, &format!("The load {name} is installed: punctual record --load {name}"), output))
 }

@@ -128,7 +128,7 @@ fn live_plan(
     }
     let cpus = allowed_cpus();
     let cpu = match arguments.cpu {
-        Some(cpu) if !cpus.contains(&cpu) => bail!(Usage(format!("CPU {cpu} is not one that this program may use"))),
+        Some(cpu) if !cpus.contains(&cpu) => bail!(Usage(format!("this program may not use CPU {cpu}"))),
         Some(cpu) => cpu,
         None => cpus.first().copied().context("there is no CPU to run on")?,
     };

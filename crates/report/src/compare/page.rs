@@ -167,8 +167,8 @@ fn shares(comparison: &Comparison, parts: &[(String, &Document)]) -> Section {
         id: "share".into(),
         title: "Latency distribution".into(),
         lead: format!(
-            "A is {}, B is {}; all runs of a side together. To the right, latency; upwards, the share of wakeups that took at least so \
-             long; both axes are logarithmic.",
+            "A is {}, B is {}; all runs of a side together. To the right, latency; upwards, the share of wakeups that took at least \
+             that long; both axes are logarithmic.",
             comparison.a.name, comparison.b.name
         ),
         blocks,

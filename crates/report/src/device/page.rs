@@ -103,5 +103,5 @@ fn decoded(devices: &[DeviceSummary]) -> Option<Table> {
             words.into_iter().chain(counts).collect()
         })
         .collect();
-    (!rows.is_empty()).then(|| Table { caption: "What came of each signal".into(), columns, rows })
+    (!rows.is_empty()).then(|| Table { caption: "What became of each signal".into(), columns, rows })
 }

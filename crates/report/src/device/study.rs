@@ -230,7 +230,7 @@ pub fn text(study: &StudyReport<'_>) -> String {
     let _ = writeln!(
         text,
         "\n\n{}: {} of every {}, {} buffers; the bystander is FIFO 95 every 1 ms on the same CPU; us.\n\
-         \"machine's\" are underruns of a time in which even FIFO 99 was kept from the CPU; \"off 1 ms\" is the share of the\n\
+         \"machine's\" are underruns while even FIFO 99 was kept from the CPU; \"off 1 ms\" is the share of the\n\
          bystander's callbacks that came more than 100 us away from 1 ms.",
         study.profile.name,
         format_ns(study.profile.compute_ns),
@@ -263,8 +263,8 @@ pub fn html(study: &StudyReport<'_>) -> String {
     let about = format!(
         "<p>The study of Jones and Saroiu, <i>Predictable Scheduling for a Soft Modem</i> (MSR-TR-2000-88), section 6, with \
          Linux's contexts: {} of work every {}, {} buffers. The bystander is a FIFO 95 thread that wakes every 1 ms on \
-         the same CPU. Times are in microseconds. <i>Machine's</i> underruns fell into a time in which even a FIFO 99 thread was \
-         kept from the CPU. The simulator was asked about a machine without interference.</p>\n",
+         the same CPU. Times are in microseconds. <i>Machine's</i> underruns came while even a FIFO 99 thread was kept from the \
+         CPU. The simulator was asked about a machine without interference.</p>\n",
         escape(&format_ns(study.profile.compute_ns)),
         escape(&format_ns(study.profile.period_ns)),
         study.profile.buffers

@@ -63,7 +63,7 @@ pub fn verdict(run: &Run<'_>) -> String {
     }
     if run.document.ended.as_ref().is_some_and(|ended| ended.reason == EndReason::Interrupted) {
         let length = crate::layout::spoken_duration(run.document);
-        sentences.push(format!("It was interrupted after {length}: all this rests on that time."));
+        sentences.push(format!("It was interrupted after {length}: all of this rests on that time."));
     }
     sentences.join(" ")
 }
@@ -178,7 +178,7 @@ pub(super) fn notes(run: &Run<'_>) -> Vec<String> {
             ),
             (
                 device.unobserved,
-                "interrupts that came and for which no program was called, so that their blocks waited for the next, or were lost; they do not count as underruns",
+                "interrupts for which no program was called: their blocks waited for the next one, or were lost, and do not count as underruns",
             ),
         ] {
             if count > 0 {
@@ -187,7 +187,7 @@ pub(super) fn notes(run: &Run<'_>) -> Vec<String> {
         }
         if let Some(refused) = device.callbacks_refused.filter(|refused| *refused > 0) {
             notes.push(format!(
-                "{}: softirq callbacks that the kernel refused to queue ({}), so that their blocks waited for the next: {}",
+                "{}: softirq callbacks that the kernel refused to queue ({}), so their blocks waited for the next one: {}",
                 device.device,
                 device.refusal.as_deref().unwrap_or("why is not known"),
                 grouped(refused)

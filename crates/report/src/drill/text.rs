@@ -80,7 +80,7 @@ pub fn text(report: &DrillReport) -> String {
     let mut text = report.verdict();
     text.push('\n');
     if report.interrupted {
-        text += "note: ended before its time, as asked\n";
+        text += "note: ended early, as asked\n";
     }
     if report.not_made > 0 {
         let _ = writeln!(text, "note: {} more were planned and could not be made", report.not_made);
@@ -114,11 +114,11 @@ pub fn text(report: &DrillReport) -> String {
         let (median, longest) = (format_ns(median), format_ns(longest));
         let _ = writeln!(
             text,
-            "\nThe victim met {} of them: due to done took {median} in the middle, {longest} at the longest",
+            "\nThe victim met {} of them: from due to done took {median} in the median, {longest} at most",
             responses.len()
         );
     }
-    let _ = writeln!(text, "\nTo be blamed: {} `{}`; repeat with --seed {}", report.blame, report.name, report.seed);
+    let _ = writeln!(text, "\nExpected cause: {} `{}`; repeat with --seed {}", report.blame, report.name, report.seed);
     text
 }
 
@@ -202,7 +202,7 @@ mod tests {
         assert!(text.contains("note: 1 more were planned and could not be made"), "{text}");
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains("duty 0 2 2000.1 3000.0 3000.0 5000.1 0.25 % 1 1 1000.0"), "{text}");
-        assert!(text.ends_with("To be blamed: softirq `drill_softirq_callback`; repeat with --seed 7\n"), "{text}");
+        assert!(text.ends_with("Expected cause: softirq `drill_softirq_callback`; repeat with --seed 7\n"), "{text}");
     }
 
     #[test]

@@ -121,13 +121,13 @@ fn lengths(report: &IdleReport<'_>, drawn: &GapPictures) -> Section {
         let mut curve = Curve::of(lines.clone(), &lines);
         curve.of = Subject::Gaps;
         let caption = if report.gaps.followed {
-            "Each line is of the gaps of which this took most, as a share of those alone. A cause in the legend hides its line."
+            "Each line covers the gaps of which this cause took most, as a share of those alone. A cause in the legend hides its line."
         } else {
-            "Nothing was followed in the kernel, so that gaps have no causes."
+            "Nothing was followed in the kernel, so gaps have no causes."
         };
         blocks.push(picture(
             "lengths-all",
-            "Share of gaps that were at least so long.",
+            "Share of gaps that were at least this long.",
             caption,
             Drawing::Curve(curve),
         ));
@@ -137,7 +137,7 @@ fn lengths(report: &IdleReport<'_>, drawn: &GapPictures) -> Section {
         vec![Value::text(bound), Value::Count(Some(count))]
     });
     blocks.push(Block::Table(Table {
-        caption: "How many gaps were how long".into(),
+        caption: "Gaps by length".into(),
         columns: vec![Column::words("length of a gap"), Column::numbers("gaps")],
         rows: rows.collect(),
     }));
@@ -188,7 +188,7 @@ fn causes(report: &IdleReport<'_>) -> Option<Section> {
     Some(Section {
         id: "causes".into(),
         title: "What took the CPU".into(),
-        lead: "The parts of a gap add up to it exactly; a gap may stand in several lines.".into(),
+        lead: "The parts of a gap add up to it exactly; a gap may appear in several lines.".into(),
         blocks,
     })
 }
@@ -223,7 +223,7 @@ fn cpus(gaps: &GapDocument) -> Section {
     ];
     let table = Table {
         caption: "Each CPU".into(),
-        columns: [Column::words("CPU"), Column::words("had by the loop")]
+        columns: [Column::words("CPU"), Column::words("loop's share")]
             .into_iter()
             .chain(numbers.map(Column::numbers))
             .collect(),
@@ -277,7 +277,7 @@ fn over_time(gaps: &GapDocument, drawn: &GapPictures) -> Option<Section> {
         blocks.push(picture(
             "time-cpus",
             "The longest gap of each CPU, over time.",
-            &format!("A cell is {cell} long; the stronger the colour, the longer. A gap stands where it begins."),
+            &format!("A cell is {cell} long; the stronger the colour, the longer. A gap is drawn where it begins."),
             Drawing::Heat(by_cpu),
         ));
         blocks.push(picture(
@@ -288,7 +288,7 @@ fn over_time(gaps: &GapDocument, drawn: &GapPictures) -> Option<Section> {
         ));
         blocks.push(picture(
             "time-lengths",
-            "How many gaps were how long, over time.",
+            "Gaps by length, over time.",
             &format!("A cell is {cell} long; the stronger the colour, the more gaps."),
             Drawing::Heat(by_length),
         ));
@@ -296,7 +296,7 @@ fn over_time(gaps: &GapDocument, drawn: &GapPictures) -> Option<Section> {
     (!blocks.is_empty()).then(|| Section {
         id: "time".into(),
         title: "When, and on which CPU".into(),
-        lead: "Bursts and rhythms show here that the distributions hide.".into(),
+        lead: "This shows bursts and rhythms that the distributions hide.".into(),
         blocks,
     })
 }

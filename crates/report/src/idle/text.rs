@@ -121,7 +121,7 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
 /// What could not be written, for which some gaps lack causes; `None` where all was.
 pub(super) fn what_was_lost(gaps: &GapDocument) -> Option<String> {
     let lost: u64 = gaps.cpus.iter().map(|cpu| cpu.gaps_lost).sum();
-    let of_gaps = (lost > 0).then(|| format!("{} could not be handed on", counted(lost, "gap")));
+    let of_gaps = (lost > 0).then(|| format!("{} could not be passed on", counted(lost, "gap")));
     let entries = gaps.entries_lost;
     let of_entries = (entries > 0).then(|| {
         let (entries, were) = (grouped(entries), agreeing(entries, "entry was", "entries were"));
@@ -203,7 +203,7 @@ fn calibrated(text: &mut String, gaps: &GapDocument) {
         let modes: Vec<String> = (count.modes.iter())
             .map(|mode| format!("{} in {:.1} %", format_ns(mode.duration_ns), mode.share_thousandths as f64 / 10.0))
             .collect();
-        let found = if modes.is_empty() { "no time in 5 % of its runs".to_owned() } else { modes.join(", ") };
+        let found = if modes.is_empty() { "no time that 5 % of its runs took".to_owned() } else { modes.join(", ") };
         let judged = if is_steady(count) { "steady" } else { "NOT steady: the extra time is counted as gaps" };
         let _ = writeln!(
             text,
@@ -274,7 +274,7 @@ fn outside(text: &mut String, report: &IdleReport<'_>) {
     let counted: Option<u64> = report.gaps.cpus.iter().map(|cpu| cpu.steal_ns).sum();
     let confirmed = stolen.map_or_else(
         || "the steal counter cannot be read at that point".to_owned(),
-        |stolen| format!("the host's steal counter accounts for {} of it at most", format_ns(stolen)),
+        |stolen| format!("the host's steal counter accounts for at most {} of it", format_ns(stolen)),
     );
     let counted =
         counted.map_or_else(String::new, |ns| format!("; the kernel counted {} of steal in all", format_ns(ns)));

@@ -57,7 +57,7 @@ pub fn verdict(document: &ValidationDocument) -> String {
         .map(|(name, ns)| format!("{} {}", name.replace('_', " "), format_ns(*ns)))
         .collect();
     format!(
-        "The program sees {} of a keystroke, the idle loop {} (means of {}{of}): {} are hidden from the program: {} ({PAPER}).",
+        "The program sees {} of a keystroke, the idle loop {} (means of {}{of}): {} is hidden from the program: {} ({PAPER}).",
         format_ns(means.program),
         format_ns(means.gap),
         means.count,
@@ -165,7 +165,7 @@ mod tests {
     fn the_difference_is_assigned() {
         let followed = document(true);
         let said = verdict(&followed);
-        assert!(said.contains("80.0 us are hidden from the program: interrupt 10.0 us, wake 20.0 us"), "{said}");
+        assert!(said.contains("80.0 us is hidden from the program: interrupt 10.0 us, wake 20.0 us"), "{said}");
         let json = json(&followed);
         let means = &json["means"];
         let parts: u64 = means["parts"].as_object().unwrap().values().map(|ns| ns.as_u64().unwrap()).sum();

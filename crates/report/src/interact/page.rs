@@ -103,7 +103,7 @@ fn latencies(report: &InteractReport<'_>) -> Section {
         blocks.push(picture(
             "latency-kinds",
             "How many inputs took how long.",
-            "The share of inputs that took at least so long, by kind.",
+            "The share of inputs that took at least this long, by kind.",
             Drawing::Curve(curve),
         ));
     }
@@ -314,7 +314,7 @@ fn waiting(report: &InteractReport<'_>) -> Section {
         blocks.push(picture(
             "cumulative",
             "How much of the waiting is in long inputs.",
-            "The share of all waiting that is in inputs that took at least so long.",
+            "The share of all waiting that is in inputs that took at least this long.",
             Drawing::Curve(curve),
         ));
     }

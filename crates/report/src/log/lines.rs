@@ -107,7 +107,7 @@ fn what(row: &LogRow<'_>) -> String {
         EventKind::SoftirqBegin => format!("softirq {name} begins"),
         EventKind::SoftirqEnd => format!("softirq {name} ends"),
         EventKind::FunctionAsked => format!("has a function called on CPU {}", event.extra),
-        EventKind::FunctionBegin => format!("function {name} begins, which was asked for"),
+        EventKind::FunctionBegin => format!("the requested function {name} begins"),
         EventKind::FunctionEnd => format!("function {name} ends"),
         EventKind::InterruptSent => format!("interrupts CPU {value}"),
         EventKind::InterruptsSent => format!("interrupts {}", counted(value.count_ones(), "CPU")),

@@ -135,7 +135,7 @@ fn kinds(report: &LogReport<'_>) -> Section {
         ],
         rows: kinds.into_iter().map(row).collect(),
     };
-    let lead = "What docs/log.md says of each kind; rows of the class dropped tell of events that are missing.";
+    let lead = "docs/log.md explains each kind; rows of the class dropped stand for events that are missing.";
     Section { id: "kinds".into(), title: "What".into(), lead: lead.into(), blocks: vec![Block::Table(table)] }
 }
 

@@ -130,7 +130,7 @@ impl LogReport<'_> {
             counted(cpus, "CPU"),
         );
         match self.dropped() {
-            Some(0) if self.log.marks.broken > 0 => verdict.push_str("of those that can be counted none were dropped."),
+            Some(0) if self.log.marks.broken > 0 => verdict.push_str("none that can be counted were dropped."),
             Some(0) => verdict.push_str("none were dropped."),
             None => verdict.push_str("how many were dropped is not known."),
             Some(dropped) => {
@@ -204,9 +204,10 @@ impl LogReport<'_> {
         }
         if self.log.late_rows > 0 {
             notes.push(format!(
-                "{} {} later in the table than when it happened",
+                "{} {} later in the table than {} place in time",
                 counted(self.log.late_rows, "row"),
-                agreeing(self.log.late_rows, "stands", "stand")
+                agreeing(self.log.late_rows, "comes", "come"),
+                agreeing(self.log.late_rows, "its", "their")
             ));
         }
         notes

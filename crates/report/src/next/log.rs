@@ -58,5 +58,8 @@ fn without_holes(report: &LogReport<'_>) -> Option<NextStep> {
     if let Some(at) = words.iter().position(|word| word == "--") {
         words[at..].iter().for_each(|word| command += &format!(" {}", shell_word(&printable(word))));
     }
-    Some(NextStep::new(&format!("leaves out `{}`, of which most came, so that less is dropped", most.name()), command))
+    Some(NextStep::new(
+        &format!("leaves out `{}`, which came most often, so that less is dropped", most.name()),
+        command,
+    ))
 }

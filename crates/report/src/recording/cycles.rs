@@ -49,7 +49,7 @@ impl LoopCycles {
     /// A limit that was exceeded, or could not be judged, as a sentence with a space before.
     pub fn over_limit(&self, limit: &Limit) -> String {
         match limit.found_ns {
-            None => " No limit of the cycles can be judged: none was counted.".to_owned(),
+            None => " No limit on the cycles can be judged: none was counted.".to_owned(),
             Some(found) if limit.exceeded => {
                 let (found, allowed) = (format_ns(found), format_ns(limit.limit_ns));
                 format!(" Over the limit: the longest cycle took {found}; {allowed} is allowed.")
@@ -109,7 +109,7 @@ impl LoopCycles {
         let others = names.len().saturating_sub(MAX_NAMED);
         let more = if others > 0 { format!(" and {}", counted(others as u64, "other name")) } else { String::new() };
         let named = names[..names.len().min(MAX_NAMED)].join(", ");
-        format!("The cycles of {named}{more} cannot be told: nothing says which of the wakeups begins one.")
+        format!("The cycles of {named}{more} cannot be counted: nothing says which wakeups begin one.")
     }
 
     pub(crate) fn text(&self) -> String {
@@ -270,8 +270,8 @@ mod tests {
         let both = loops(&[("arm fifo:80", 59_998, 0, 312_000), ("log other", 0, 0, 0)]);
         assert_eq!(
             both.verdict(),
-            "No cycle of 59,998 took longer than 1.00 ms; the longest took 312 us. The cycles of log other cannot be told: nothing says \
-             which of the wakeups begins one."
+            "No cycle of 59,998 took longer than 1.00 ms; the longest took 312 us. The cycles of log other cannot be counted: nothing says \
+             which wakeups begin one."
         );
         assert!(both.text().contains("not told"), "{}", both.text());
         let none = loops(&[("a", 0, 0, 0), ("b", 0, 0, 0), ("c", 0, 0, 0), ("d", 0, 0, 0)]);

@@ -101,7 +101,7 @@ fn losses(document: &Document, followed: &Followed) -> String {
     }
     if let (Some(used), Some(cost)) = (cpu_ns.checked_div(wakeups), followed.cost_ns.checked_div(wakeups)) {
         let used = format_ns(used);
-        let _ = write!(line, "   work {used} of CPU a wakeup, to write it down {}", format_ns(cost));
+        let _ = write!(line, "   work {used} of CPU a wakeup, recording it {}", format_ns(cost));
     }
     line
 }

@@ -45,7 +45,7 @@ pub fn recording_page(measurement: &Measurement, devices: &[Vec<JudgedDevice>], 
     let (table, differing) = provenance(&parts);
     let lead = match (parts.len(), differing) {
         (0 | 1, _) => "The machine, its settings and the command that measured.".to_owned(),
-        (_, 0) => "The recordings do not differ in anything that was written down.".to_owned(),
+        (_, 0) => "Nothing that was recorded differs between the recordings.".to_owned(),
         (_, lines) => format!(
             "{} between the recordings, set in bold.",
             if lines == 1 { "1 line differs".to_owned() } else { format!("{lines} lines differ") }
@@ -111,7 +111,7 @@ pub(crate) fn warnings(parts: &[(String, &Document)]) -> Vec<String> {
         let counters = &document.counters;
         if counters.lost > 0 {
             say(format!(
-                "{} {} measured and lost, because the writing could not keep up",
+                "{} {} measured and lost, because writing could not keep up",
                 counted(counters.lost, "wakeup"),
                 agreeing(counters.lost, "was", "were")
             ));
@@ -124,10 +124,10 @@ pub(crate) fn warnings(parts: &[(String, &Document)]) -> Vec<String> {
             // A thread of punctual's own tells its total itself; of another one nothing is known but that it ran.
             say(match document.followed {
                 None => {
-                    format!("for {unobserved} no kernel event was seen, so that only the total is known (unobserved)")
+                    format!("no kernel event was seen for {unobserved}, so only the total is known (unobserved)")
                 }
                 Some(_) => {
-                    format!("for {unobserved} no kernel event was seen, so that nothing is known of them (unobserved)")
+                    format!("no kernel event was seen for {unobserved}, so nothing is known of them (unobserved)")
                 }
             });
         }
@@ -215,7 +215,7 @@ fn shares(parts: &[(String, &Document)], devices: &[Vec<JudgedDevice>]) -> Secti
     Section {
         id: "share".into(),
         title: "Latency distribution".into(),
-        lead: "To the right, latency; upwards, the share of wakeups that took at least so long. Both axes are logarithmic: a step to the \
+        lead: "To the right, latency; upwards, the share of wakeups that took at least that long. Both axes are logarithmic: a step to the \
                right is a factor. The sooner a line falls, the better; where it bends to the right, the tail begins."
             .into(),
         blocks,
@@ -317,8 +317,8 @@ fn device_section(names: &[&str], devices: &[Vec<JudgedDevice>]) -> Option<Secti
     Some(Section {
         id: "devices".into(),
         title: "What this means for devices".into(),
-        lead: "A device with n buffers of length t that takes c to compute one may begin (n-1)·t - c late: its slack. The slacks stand as \
-               dotted lines in the picture above."
+        lead: "A device with n buffers of length t that takes c to compute one may begin (n-1)·t - c late: its slack. Dotted lines in \
+               the picture above mark the slacks."
             .into(),
         blocks: vec![Block::Table(table)],
     })
@@ -433,7 +433,7 @@ pub(crate) fn over_time(recorded: &[Recorded]) -> Option<Section> {
         ));
         blocks.push(picture(
             "latency",
-            "How many wakeups were how late, over time.",
+            "Wakeups by lateness, over time.",
             format!("A cell is {cell} long; the stronger the colour, the more wakeups."),
             Drawing::Heat(latency),
         ));
@@ -450,7 +450,7 @@ pub(crate) fn over_time(recorded: &[Recorded]) -> Option<Section> {
     Some(Section {
         id: "time".into(),
         title: "When, and on which CPU".into(),
-        lead: "Bursts and rhythms show here that the distributions hide.".into(),
+        lead: "This shows bursts and rhythms that the distributions hide.".into(),
         blocks,
     })
 }

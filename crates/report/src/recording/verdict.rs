@@ -82,7 +82,7 @@ fn missed_in_words(document: &Document) -> Option<String> {
         let rested = document.provenance.fallbacks.iter().any(|note| note == THREADS_RESTED);
         let why = if rested { "rested, so that others had some of their CPU" } else { "could not keep up" };
         format!(
-            "{} of {} went by without a wakeup: with an interval of {} the threads {why}.",
+            "{} of {} went by without a wakeup: at an interval of {} the threads {why}.",
             grouped(missed),
             counted(periods, "period"),
             format_ns(shortest)
@@ -99,7 +99,7 @@ fn over_limits(document: &Document) -> Vec<String> {
         let stage = limit.of_stage();
         let wakeups = document.distributions.sum(|key| key.stage == stage).count();
         if limit.found_ns.is_none() {
-            sentences.push(format!("No limit of the {} can be judged: no wakeup here has one.", stage.name()));
+            sentences.push(format!("No limit on the {} can be judged: no wakeup here has that stage.", stage.name()));
             continue;
         }
         if limit.exceeded {
@@ -115,9 +115,9 @@ fn over_limits(document: &Document) -> Vec<String> {
         }
         if let Some(takes) = limit.takes_more_than(wakeups) {
             sentences.push(format!(
-                "{} takes {} wakeups to tell from the maximum: of these {}, the maximum was judged.",
-                limit.what,
+                "It takes {} wakeups to tell {} from the maximum: of these {}, the maximum was judged.",
                 grouped(takes),
+                limit.what,
                 grouped(wakeups)
             ));
         }
@@ -132,7 +132,7 @@ pub(crate) fn end_in_words(document: &Document) -> Option<String> {
     let detail = ended.detail.as_ref().map(|detail| format!(": {detail}")).unwrap_or_default();
     match ended.reason {
         EndReason::Completed | EndReason::CommandEnded | EndReason::LimitExceeded => None,
-        EndReason::ThreadsEnded => Some("It ended with the threads that were followed.".to_owned()),
+        EndReason::ThreadsEnded => Some("It ended when the followed threads did.".to_owned()),
         EndReason::Interrupted => Some(format!("It was interrupted{detail}; what was measured was kept.")),
         EndReason::Watchdog => Some(format!("It was ended early{detail}.")),
         EndReason::Failed => Some(format!("It failed{detail}.")),
@@ -142,7 +142,7 @@ pub(crate) fn end_in_words(document: &Document) -> Option<String> {
 /// What is to be known first of a recording whose load was not the one that was asked for.
 pub(crate) fn load_failure_in_words(document: &Document) -> Option<String> {
     let failure = document.provenance.load.failure.as_ref()?;
-    Some(format!("The load failed, so this is not what it would have met: {failure}."))
+    Some(format!("The load failed, so this was not measured under it: {failure}."))
 }
 
 /// How a recording's end is told where it is one that nobody asked for and that could still be written down.

@@ -138,7 +138,7 @@ impl ReserveReport<'_> {
         };
         match (self.end, self.refused, self.recommended) {
             (ReserveEnd::Interrupted, ..) => {
-                format!("Interrupted after {tried} for `{thread}`: nothing stays changed.")
+                format!("Interrupted after {tried} for `{thread}`: nothing was left changed.")
             }
             (ReserveEnd::ProgramEnded, ..) => {
                 format!("`{thread}` ended after {tried}: give one that keeps running.")
@@ -152,8 +152,8 @@ impl ReserveReport<'_> {
             (_, _, None) => {
                 let job = in_words(self.job.work_ns, self.job.period_ns);
                 format!(
-                    "None of {tried} was sufficient for `{thread}`, which takes up to {job}: nothing stays \
-                     changed."
+                    "None of {tried} was sufficient for `{thread}`, which takes up to {job}: nothing was \
+                     left changed."
                 )
             }
             (_, _, Some(recommended)) => self.verdict_of(recommended),
@@ -170,7 +170,7 @@ impl ReserveReport<'_> {
         if !self.is_proven() {
             return format!(
                 "Nothing was proven for `{thread}`: {what} was not enough when it was measured again, {with} jobs were \
-                 late with it and {before} without. Nothing stays changed."
+                 late with it and {before} without. Nothing was left changed."
             );
         }
         let need = if proof.before.succeeded() {
@@ -214,7 +214,7 @@ impl ReserveReport<'_> {
             .iter()
             .map(|smaller| {
                 let what = in_words(smaller.budget_ns, smaller.period_ns);
-                format!("{what} did in its attempts, and not when it was measured again.")
+                format!("{what} was enough in its attempts, but not when it was measured again.")
             })
             .collect();
         notes.extend_from_slice(self.notes);

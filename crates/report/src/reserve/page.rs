@@ -19,7 +19,7 @@ pub fn html(report: &ReserveReport<'_>) -> String {
     let _ = writeln!(job, "<p>{}</p>", prose(&report.job_in_words()));
     let (rule, supply, count) = report.wrong();
     let drawn = format!(
-        "{}<p class=\"soft\">● sufficient, ◐ marginal (some attempts failed), × insufficient, ◇ recommended; an empty place was not \
+        "{}<p class=\"soft\">● sufficient, ◐ marginal (some attempts failed), × insufficient, ◇ recommended; empty places were not \
          tried. The lines are the least that two models call sufficient: the rule of the soft modem paper (dashed), wrong for {rule} \
          of {count} trials, and the least supply of a reservation that knows nothing of its job (solid), wrong for {supply}. A \
          model without a line calls nothing in the picture sufficient.</p>\n",

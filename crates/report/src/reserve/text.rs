@@ -129,7 +129,7 @@ pub fn run_text(reservation: Reservation, rows: &[SetRow]) -> String {
     let what = in_words(reservation.budget_ns, reservation.period_ns);
     let granted = rows.iter().filter(|row| row.refused.is_none()).count();
     let mut out = match (granted, rows.len()) {
-        (0, 0) => "No thread was there to reserve for.".to_owned(),
+        (0, 0) => "There was no thread to reserve for.".to_owned(),
         (granted, all) => format!("Reserved {what} for {granted} of {}.", counted(all, "thread")),
     };
     for row in rows {
@@ -138,7 +138,7 @@ pub fn run_text(reservation: Reservation, rows: &[SetRow]) -> String {
             None if row.set > 1 => {
                 write!(
                     out,
-                    "\n  {} ({}): set {} times, since the program scheduled it otherwise",
+                    "\n  {} ({}): set {} times, since the program changed its scheduling",
                     row.name, row.tid, row.set
                 )
             }
@@ -251,7 +251,7 @@ mod tests {
             ),
             (
                 ReserveReport { end: ReserveEnd::Interrupted, ..study() },
-                "Interrupted after 2 trials of reservations for `loop`: nothing stays changed.",
+                "Interrupted after 2 trials of reservations for `loop`: nothing was left changed.",
             ),
             (ReserveReport { end: ReserveEnd::ProgramEnded, ..study() }, "`loop` ended after 2 trials"),
         ] {

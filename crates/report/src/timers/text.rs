@@ -48,7 +48,7 @@ pub fn text(timers: &Timers, recording: Option<&Path>) -> String {
 fn tick(tick: &Tick) -> String {
     let built = match (tick.configured_hz, &tick.configured_in) {
         (Some(hz), Some(file)) => format!("the kernel was built for a tick of {hz} Hz ({file})"),
-        _ => "what tick the kernel was built for is not known: no file says CONFIG_HZ".to_owned(),
+        _ => "what tick the kernel was built for is not known: no file gives CONFIG_HZ".to_owned(),
     };
     let seen = match tick.observed_ns.filter(|ns| *ns > 0) {
         Some(ns) => format!("one came every {}, {:.0} Hz", format_ns(ns), 1e9 / ns as f64),
@@ -56,7 +56,7 @@ fn tick(tick: &Tick) -> String {
     };
     let device = match (&tick.device, tick.device_resolution_ns) {
         (Some(name), Some(ns)) => format!("timers interrupt by {name}, which can be set to {ns:.1} ns"),
-        (Some(name), None) => format!("timers interrupt by {name}, how finely only root may know"),
+        (Some(name), None) => format!("timers interrupt by {name}; only root may know how finely"),
         (None, _) => "what interrupts for timers is not known".to_owned(),
     };
     format!("{}; {seen}; {device}.", first_upper(&built))

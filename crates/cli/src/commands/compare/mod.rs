@@ -61,7 +61,7 @@ impl Taken {
         });
         let after = self.clear.map(|(after, repeats)| {
             format!(
-                "stopped after {after} of {}: the intervals, which all hold at once with {} % probability, showed a difference",
+                "stopped after {after} of {}: the intervals, which hold together with {} % probability, showed a difference",
                 counted(repeats as u64, "repeat"),
                 100.0 * punctual_comparison::INTERIM_CONFIDENCE
             )

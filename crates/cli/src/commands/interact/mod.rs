@@ -126,7 +126,7 @@ fn script(arguments: &InteractArguments) -> anyhow::Result<Script> {
     if bytes.is_empty() {
         return Err(Usage(format!("the script {asked} is empty")).into());
     }
-    let text = String::from_utf8(bytes).map_err(|_| Usage(format!("the script {asked} is no text")))?;
+    let text = String::from_utf8(bytes).map_err(|_| Usage(format!("the script {asked} is not text")))?;
     parse(asked, &text)
 }
 
