@@ -45,7 +45,7 @@ pub struct SideSummary {
     pub lost: u64,
     /// Host steal on the measured CPUs, ns.
     pub steal_ns: Option<u64>,
-    /// The part of the measured CPUs' time that other programs took; `None` where the kernel did not tell.
+    /// The part of the measured CPUs' time that other programs took; `None` where the kernel did not say.
     pub others_share: Option<f64>,
     /// Whether a run was cut short.
     pub cut: bool,

@@ -7,7 +7,7 @@ const THREAD: &str = "thread ";
 const NAMED: &str = "threads named ";
 const COMMAND: &str = "the command and all it starts";
 
-/// Whom a user asked to be followed. [`fmt::Display`] gives the words that stand in [`crate::Followed::asked`].
+/// Whom a user asked to be followed. [`fmt::Display`] gives the words that [`crate::Followed::asked`] has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked<'a> {
     /// All threads of a process.
@@ -21,7 +21,7 @@ pub enum Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// Reads its words; `None` for others.
+    /// Parses these words; `None` for any others.
     pub fn parse(words: &str) -> Option<Asked<'_>> {
         if words == COMMAND {
             return Some(Asked::Command);

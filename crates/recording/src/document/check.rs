@@ -1,4 +1,4 @@
-//! What a `recording.json` that is read must keep to, so that whoever works with it can add, multiply and list.
+//! The bounds that a `recording.json` must keep, so that whoever works with it can add, multiply and list.
 
 use crate::document::contents::{Counters, Document};
 use crate::format::bounds::{
@@ -6,7 +6,7 @@ use crate::format::bounds::{
 };
 use std::collections::HashSet;
 
-/// What is wrong with a document that was read, in words that go on after the file's name.
+/// What is wrong with a document that was read, in words that follow the file's name.
 pub(crate) fn check(document: &Document) -> Result<(), String> {
     let threads = document.followed.as_ref().map_or(0, |followed| followed.threads.len());
     at_most("tasks", document.tasks.len().max(threads) as u64, MAX_TASKS as u64)?;
@@ -33,7 +33,7 @@ fn at_most(what: &str, many: u64, max: u64) -> Result<(), String> {
     if many > max { Err(format!("holds {many} {what}; {max} are read at most")) } else { Ok(()) }
 }
 
-/// Each measure is gone through by itself.
+/// Readers go through each measure by itself.
 fn check_measures(document: &Document) -> Result<(), String> {
     let of_tasks = document.tasks.iter().map(|task| &task.measure);
     let all = of_tasks.chain(document.distributions.iter().map(|(key, _)| &key.measure));

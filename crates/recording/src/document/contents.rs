@@ -16,7 +16,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub struct Document {
     /// [`SCHEMA`].
     pub schema: String,
-    /// What it is of; `None` in a recording from before this was said: see [`kind_of`](crate::kind_of).
+    /// What it is a recording of; `None` in old recordings that do not say: see [`kind_of`](crate::kind_of).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<RecordingKind>,
     /// Why and when it ended; absent while it is being written, and so in a recording that was cut short.
@@ -34,13 +34,13 @@ pub struct Document {
     pub segments: u64,
     /// Every value, by measure, stage, CPU and load.
     pub distributions: Distributions,
-    /// When the last wakeup ran that was written, ns of `CLOCK_MONOTONIC`; 0 before the first.
+    /// When the last wakeup that was written ran, ns of `CLOCK_MONOTONIC`; 0 before the first.
     #[serde(default)]
     pub last_ns: u64,
-    /// Of a recording of other programs' threads: who they were and what woke them.
+    /// In a recording of other programs' threads: who they were and what woke them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub followed: Option<Followed>,
-    /// Of a recording with evidence of late wakeups that ended in order: what the flight recorder counted and cost.
+    /// In a recording with evidence of late wakeups that ended in order: what the flight recorder counted and cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorder: Option<RecorderSummary>,
 }
@@ -50,13 +50,13 @@ pub struct Document {
 pub struct Followed {
     /// Whom the user asked for, in words: those of [`crate::Asked`].
     pub asked: Vec<String>,
-    /// The threads, in the order of [`Document::tasks`]; a thread that changed its name or policy stands there again.
+    /// The threads, in the order of [`Document::tasks`]; a thread that changed its name or policy appears again.
     pub threads: Vec<FollowedThread>,
     /// What woke them, each once. A wakeup's `woken_by` is a position in this list.
     pub wakers: Vec<Waker>,
     /// CPU time that punctual itself used meanwhile, ns. What its BPF programs take is part of the threads' own.
     pub cost_ns: u64,
-    /// How often the user says that these threads begin anew, ns; `None` where that was not said.
+    /// The period at which the user says these threads start over, ns; `None` if none was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub period_ns: Option<u64>,
 }
@@ -70,9 +70,9 @@ pub struct FollowedThread {
     pub process: u32,
     /// Its name.
     pub name: String,
-    /// When it ended, ns of `CLOCK_MONOTONIC`; `None` where it did not, as far as is known.
+    /// When it ended, ns of `CLOCK_MONOTONIC`; `None` if, as far as is known, it did not.
     pub ended_ns: Option<u64>,
-    /// How often what woke it, by kind and name; beyond the 64th, `others`.
+    /// What woke it and how often, by kind and name; beyond the 64th, `others`.
     pub woken_by: BTreeMap<String, u64>,
 }
 
@@ -144,7 +144,7 @@ pub struct Ended {
     pub at_ns: u64,
 }
 
-/// One of [`Provenance::fallbacks`]: somebody stopped the measuring program, and let it go on.
+/// One of [`Provenance::fallbacks`]: somebody stopped the measuring program and let it continue.
 pub const WAS_STOPPED: &str = "punctual itself was stopped meanwhile, by a signal or a terminal's job control, and went on: all its \
                                threads were late then, which says nothing of the machine";
 
@@ -173,10 +173,10 @@ pub struct Provenance {
     pub started_ns: u64,
     /// What to add to a time in this recording to get ns since 1970, UTC.
     pub monotonic_to_unix_ns: i64,
-    /// What was asked for and not possible, and what was done in its place; the first lines of a report.
+    /// What was asked for but not possible, and what was done instead; the first lines of a report.
     pub fallbacks: Vec<String>,
-    /// Why threads ran at normal priority where real-time was asked for: not what, and the reason; one of the fallbacks.
-    /// [`Provenance::at_normal_priority`] also knows recordings from before this was said.
+    /// Why threads ran at normal priority although real-time was asked for: *not* what was asked for, and the reason; also in the fallbacks.
+    /// [`Provenance::at_normal_priority`] also understands older recordings, which lack this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub normal_priority: Option<String>,
     /// What this measurement could not see.
@@ -184,9 +184,9 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    /// Why threads ran at normal priority where real-time was asked for, to stand after "Measured at normal priority, ".
+    /// Why threads ran at normal priority although real-time was asked for, to follow "Measured at normal priority, ".
     pub fn at_normal_priority(&self) -> Option<&str> {
-        // Only the fallbacks of older recordings tell it, in words that are kept for them.
+        // Older recordings say it only in their fallbacks, in words that are kept for them.
         let older = || self.fallbacks.iter().find_map(|line| line.strip_prefix("measured at normal priority, "));
         self.normal_priority.as_deref().or_else(older)
     }
@@ -203,7 +203,7 @@ pub enum Setting {
 }
 
 impl<'de> Deserialize<'de> for Setting {
-    /// By hand: an untagged one would first keep whatever stands there, of any size.
+    /// By hand: an untagged enum would first keep whatever is there, of any size.
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Setting, D::Error> {
         struct Visitor;
         impl serde::de::Visitor<'_> for Visitor {
@@ -234,7 +234,7 @@ impl<'de> Deserialize<'de> for Setting {
 pub struct Host {
     /// Its host name.
     pub name: Option<String>,
-    /// A digest of its machine identity, which tells machines apart and reveals nothing.
+    /// A digest of its machine identity, which tells machines apart without revealing it.
     pub id: Option<String>,
     /// The kernel's release.
     pub kernel_release: Option<String>,
@@ -300,16 +300,16 @@ pub struct LoadInfo {
     pub failure: Option<String>,
 }
 
-/// What no load is called, in options, files and answers.
+/// The name for no load, in options, files and answers.
 pub const NO_LOAD: &str = "none";
 
 impl LoadInfo {
-    /// Its name; [`NO_LOAD`] where nothing has been said of it.
+    /// Its name; [`NO_LOAD`] if nothing is known about it.
     pub fn name_or_none(&self) -> &str {
         if self.name.is_empty() { NO_LOAD } else { &self.name }
     }
 
-    /// Adds what the same load got done in another run. A score that one of the two does not have is not known of both.
+    /// Adds what the same load got done in another run. A score that either of them lacks is not known for both together.
     pub fn add_scores(&mut self, other: &LoadInfo) {
         self.scores.retain_mut(|score| {
             let same = |found: &&LoadScore| (&found.name, &found.unit) == (&score.name, &score.unit);
@@ -332,7 +332,7 @@ pub struct LoadScore {
     pub count_thousandths: u64,
     /// The time they were counted over, ns, never 0: the measurement, or the part of it that is known.
     pub elapsed_ns: u64,
-    /// From one start of the command to the next, ns, where it was held to a pace and cannot get more done than that.
+    /// From one start of the command to the next, ns, if it was held to a pace and cannot get more done than that.
     pub pace_ns: Option<u64>,
 }
 
@@ -354,7 +354,7 @@ pub struct Task {
     pub tid: u32,
     /// The CPU it was pinned to; `None` where it could move.
     pub cpu: Option<u32>,
-    /// Its period, ns; 0 for a followed thread, whose period nobody knows.
+    /// Its period, ns; 0 for a followed thread, whose period is not known.
     pub period_ns: u64,
     /// What was counted for it.
     pub counters: Counters,
@@ -367,16 +367,16 @@ pub struct Counters {
     pub wakeups: u64,
     /// Activations that went by without a wakeup, each a period; `None` for threads without a grid.
     pub missed: Option<u64>,
-    /// Wakeups of which no, or no believable, kernel event came: they ran and only their total is known, or,
-    /// where such an event is what wakes the thread, they did not become a wakeup.
+    /// Wakeups for which no kernel event, or no believable one, came: they ran and only their total is known, or,
+    /// if such an event is what wakes the thread, they did not become a wakeup.
     pub unobserved: u64,
     /// Wakeups that were measured and then lost, because the writing could not keep up.
     pub lost: u64,
-    /// Timers that were due already when the measured thread armed them, where that was seen: what came late was the
-    /// thread itself. Older kernels then force an interrupt; newer ones let the thread go on at once.
+    /// Timers that were already due when the measured thread armed them, where that was seen: it was the thread itself that
+    /// was late. Older kernels then force an interrupt; newer ones let the thread continue at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub armed_late: Option<u64>,
-    /// Host steal within the totals of wakeups, ns, at most; `None` where it cannot be seen.
+    /// At most how much host steal is within the totals of wakeups, ns; `None` where it cannot be seen.
     pub wakeup_steal_ns: Option<u64>,
     /// Host steal on the measured CPUs over the whole run, ns.
     pub steal_ns: Option<u64>,
@@ -391,9 +391,9 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Adds another's counts. What one of the two does not know stays unknown only if the other does not know it either.
+    /// Adds another's counts. What one of them does not know stays unknown only if the other does not know it either.
     pub fn add(&mut self, other: &Counters) {
-        // Sums end at the highest number, for a file may say anything.
+        // Sums saturate, because a file may say anything.
         let sum = |left: Option<u64>, right: Option<u64>| match (left, right) {
             (None, None) => None,
             (left, right) => Some(left.unwrap_or(0).saturating_add(right.unwrap_or(0))),
@@ -410,8 +410,8 @@ impl Counters {
         self.cpu_ns = self.cpu_ns.saturating_add(other.cpu_ns);
     }
 
-    /// The part of the measured CPUs' time that neither was idle, nor the host's, nor the measured threads': what other
-    /// programs and the kernel used. `None` where the kernel did not tell.
+    /// The part of the measured CPUs' time that was neither idle, nor the host's, nor the measured threads': what other
+    /// programs and the kernel used. `None` where the kernel did not say.
     pub fn others_share(&self) -> Option<f64> {
         let (passed, idle) = self.passed_ns.zip(self.idle_ns).filter(|(passed, _)| *passed > 0)?;
         let known = idle.saturating_add(self.steal_ns.unwrap_or(0)).saturating_add(self.cpu_ns);
@@ -420,7 +420,7 @@ impl Counters {
 }
 
 impl Document {
-    /// How long it measured, ns: until it ended, or as far as it is known to have come.
+    /// How long it measured, ns: until it ended, or as far as it is known to have got.
     pub fn measured_ns(&self) -> u64 {
         let started_ns = self.provenance.started_ns;
         let ended_ns = self.ended.as_ref().map(|ended| ended.at_ns).or((self.last_ns > 0).then_some(self.last_ns));

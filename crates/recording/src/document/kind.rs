@@ -1,8 +1,8 @@
-//! What a recording is of.
+//! The kinds of recording.
 
 use serde::{Deserialize, Serialize};
 
-/// What a recording is of, besides the wakeups that every one may hold. Whoever reports on one chooses by this.
+/// What a recording holds besides the wakeups that any recording may have. Reports are chosen by this.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RecordingKind {
@@ -15,12 +15,12 @@ pub enum RecordingKind {
     Activations,
     /// An event log: `events/log.json`.
     Log,
-    /// Inputs to a program, and what came of each: `interactions.json`.
+    /// Inputs to a program, and what became of each: `interactions.json`.
     Interaction,
 }
 
 impl RecordingKind {
-    /// What it holds, to stand after "holds".
+    /// What it holds, to follow "holds".
     pub fn holds(self) -> &'static str {
         match self {
             RecordingKind::Wakeups => "wakeups",

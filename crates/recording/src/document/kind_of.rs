@@ -1,11 +1,11 @@
-//! What the recording in a directory is of.
+//! What kind of recording a directory holds.
 
 use crate::document::kind::RecordingKind;
 use crate::document::reader::stated_kind;
 use crate::error::Result;
 use std::path::Path;
 
-/// The kind of the recording in a directory. Where it was written before recordings said so, by the files it has.
+/// The kind of the recording in a directory; for old recordings, which do not say, judged by the files in it.
 ///
 /// # Errors
 /// As for [`crate::Recording::open`], where there is no recording.

@@ -4,12 +4,12 @@ use crate::document::contents::Limit;
 use crate::format::units::{BareUnit, parse_duration};
 use crate::{Distribution, Stage};
 
-/// A limit on a quantile of a stage, or on its maximum; of the total unless another is named.
+/// A limit on a quantile of a stage, or on its maximum; on the total unless another stage is named.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LimitSpec {
     /// As the user wrote it: `max`, `p99.9`.
     what: String,
-    /// The fraction of wakeups that must keep the limit; `None` for all.
+    /// The fraction of wakeups that must stay within the limit; `None` for all.
     quantile: Option<f64>,
     limit_ns: u64,
     stage: Stage,
@@ -24,7 +24,7 @@ impl LimitSpec {
         text.split(',').map(LimitSpec::parse).collect()
     }
 
-    /// The same with a stage before a limit that is not of the total: `p99.9=200us,response:max=1ms`.
+    /// The same, with a stage before a limit that is not on the total: `p99.9=200us,response:max=1ms`.
     ///
     /// # Errors
     /// A sentence that says what was wrong and what would be right.
@@ -77,8 +77,8 @@ fn quantile_of(what: &str) -> Option<f64> {
     (percent > 0.0 && percent < 100.0).then(|| quantile_of_percent(percent))
 }
 
-/// The quantile that so many percent are: of 99.9 what `0.999` is in source text. 99.9 divided by 100 is a little more, and may be the
-/// next of all values.
+/// The quantile for a percentage: for 99.9 what `0.999` is in source text. 99.9 divided by 100 is a little more, and may
+/// pick the next value.
 pub fn quantile_of_percent(percent: f64) -> f64 {
     // As a decimal number with an exponent it is rounded once.
     format!("{percent}e-2").parse().unwrap_or(percent / 100.0)
@@ -91,7 +91,7 @@ impl Limit {
         self.stage.as_ref().and_then(named).unwrap_or_default()
     }
 
-    /// How many wakeups it takes for its quantile to be another than the maximum, where there were fewer.
+    /// How many wakeups it takes for its quantile to differ from the maximum, if there were fewer.
     pub fn takes_more_than(&self, wakeups: u64) -> Option<u64> {
         let takes = (1.0 / (1.0 - quantile_of(&self.what)?)).round() as u64;
         (takes > wakeups).then_some(takes)

@@ -4,7 +4,7 @@ use crate::document::contents::Document;
 use crate::error::{Error, ErrorKind, Result};
 use std::collections::HashSet;
 
-/// What keeps two recordings from being added up, in words; `None` where they may be.
+/// Why two recordings cannot be added up, in words; `None` if they can.
 pub fn compatible(left: &Document, right: &Document) -> Option<String> {
     let (a, b) = (&left.provenance, &right.provenance);
     let differs = |what: &str, left: &dyn std::fmt::Debug, right: &dyn std::fmt::Debug| {
@@ -36,7 +36,7 @@ pub fn compatible(left: &Document, right: &Document) -> Option<String> {
 /// Ended only if all of them are; the reason is the first that is not [`crate::EndReason::Completed`].
 ///
 /// # Errors
-/// [`ErrorKind::Incompatible`] where they may not be added up, or where one run stands there twice.
+/// [`ErrorKind::Incompatible`] if they cannot be added up, or if a run is there twice.
 pub fn merge(documents: impl IntoIterator<Item = Document>) -> Result<Document> {
     let mut documents = documents.into_iter();
     let Some(mut sum) = documents.next() else {
@@ -44,7 +44,7 @@ pub fn merge(documents: impl IntoIterator<Item = Document>) -> Result<Document> 
     };
     let mut runs = HashSet::from([sum.provenance.run_id.clone()]);
     for document in documents {
-        // What is compared stays that of the first.
+        // What is compared stays as in the first.
         if let Some(reason) = compatible(&sum, &document) {
             return Err(Error::new(ErrorKind::Incompatible, "", reason));
         }

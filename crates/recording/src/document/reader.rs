@@ -83,7 +83,7 @@ impl Recording {
         self.document
     }
 
-    /// Whether the run was ended before it could say why: at most its last second or so is missing.
+    /// Whether the run ended before it could say why: at most its last second or so is missing.
     pub fn is_cut(&self) -> bool {
         self.document.ended.is_none()
     }
@@ -93,7 +93,7 @@ impl Recording {
         &self.damaged
     }
 
-    /// Hands on every wakeup, segment by segment, each task's in order of time.
+    /// Passes on every wakeup, segment by segment, each task's in order of time.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] or [`ErrorKind::Io`] for the first segment that cannot be read.
@@ -107,7 +107,7 @@ impl Recording {
         Ok(())
     }
 
-    /// The largest values of each task and stage, largest first; rebuilt from the wakeups where the recording was cut.
+    /// The largest values of each task and stage, largest first; rebuilt from the wakeups if the recording was cut.
     ///
     /// # Errors
     /// As for [`Recording::for_each_wakeup`].
@@ -136,8 +136,8 @@ impl Recording {
         Ok(values)
     }
 
-    /// [`Recording::tail`], and the seconds of `CLOCK_MONOTONIC` in which any wakeup was due, in order: where the recording
-    /// was cut its wakeups are read once for both.
+    /// [`Recording::tail`], and the seconds of `CLOCK_MONOTONIC` in which any wakeup was due, in order. If the recording
+    /// was cut, its wakeups are read only once for both.
     ///
     /// # Errors
     /// As for [`Recording::tail`] and [`Recording::for_each_block_maximum`]; [`ErrorKind::Invalid`] for more seconds than
@@ -161,7 +161,7 @@ impl Recording {
         Ok((values, seconds.into_iter().collect()))
     }
 
-    /// Hands on the maxima as soon as their second is over: of a long run there are far more than fit in memory.
+    /// Passes on the maxima as soon as their second is over: a long run has far more than fit in memory.
     fn rebuild(
         &self,
         mut rebuilt: Rebuilt,
@@ -186,19 +186,19 @@ impl Recording {
         Ok(())
     }
 
-    /// A tail that belongs to this recording has the largest total of each measure.
+    /// A tail that belongs to this recording contains the largest total of each measure.
     fn check_tail(&self, path: &Path, values: &[TailValue]) -> Result<()> {
         // The measures of each thread: one that changed its name has values in more than one.
         let mut measures: HashMap<u32, HashSet<&str>> = HashMap::new();
         let mut shared = HashSet::new();
         for task in &self.document.tasks {
             measures.entry(task.tid).or_default().insert(&task.measure);
-            // Threads that are not told apart share a task, which has none of their numbers.
+            // Threads that are not told apart share a task, which has no number.
             if task.tid == 0 {
                 shared.insert(task.measure.as_str());
             }
         }
-        // Of each thread first, for one may have very many measures.
+        // By thread first, because one may have very many measures.
         let mut of_thread: HashMap<u32, u64> = HashMap::new();
         for value in values.iter().filter(|value| value.stage == Stage::Total) {
             let largest = of_thread.entry(value.tid).or_default();
@@ -228,8 +228,8 @@ impl Recording {
         Ok(())
     }
 
-    /// Hands on the largest value of each second, task and stage; rebuilt from the wakeups where the recording was cut.
-    /// A day on eight CPUs has millions: none is held here.
+    /// Passes on the largest value of each second, task and stage; rebuilt from the wakeups if the recording was cut.
+    /// A day on eight CPUs has millions, so none is held here.
     ///
     /// # Errors
     /// As for [`Recording::for_each_wakeup`].
@@ -282,7 +282,7 @@ impl Recording {
     }
 }
 
-/// What a recording says that it is of; `None` in one from before this was said.
+/// What a recording says it is a recording of; `None` in old ones, which do not say.
 pub(crate) fn stated_kind(directory: &Path) -> Result<Option<RecordingKind>> {
     #[derive(serde::Deserialize)]
     struct Stated {
@@ -315,7 +315,7 @@ fn parse(path: &Path, text: &[u8]) -> Result<Document> {
     Ok(document)
 }
 
-/// Before anything else is read of a document: whether this version knows how.
+/// Whether this version can read a document, before anything else of it is read.
 fn check_version(path: &Path, text: &[u8]) -> Result<()> {
     #[derive(serde::Deserialize)]
     struct Head {
@@ -338,14 +338,14 @@ fn check_version(path: &Path, text: &[u8]) -> Result<()> {
     }
 }
 
-/// The run may have been ended after a segment was closed and before `recording.json` was written anew.
+/// The run may have ended after a segment was closed and before `recording.json` was rewritten.
 fn take_in_later_segments(directory: &Path, document: &mut Document, damaged: &mut Vec<String>) -> Result<()> {
     let known = document.segments;
     let load = document.provenance.load.name_or_none().to_owned();
     let tasks: HashMap<u32, usize> =
         document.tasks.iter().enumerate().rev().map(|(position, task)| (task.tid, position)).collect();
     for segment in segments::list(&directory.join("wakeups"))?.iter().filter(|segment| segment.first > known) {
-        // A first time through, so that nothing is counted of a segment that is damaged further on.
+        // A first pass, so that nothing of a segment that is damaged further on is counted.
         if let Err(error) = read_wakeups(segment, &mut |_| Ok(())) {
             damaged.push(error.to_string());
             continue;
@@ -354,7 +354,7 @@ fn take_in_later_segments(directory: &Path, document: &mut Document, damaged: &m
         let mut until_weighed = WEIGHED_EVERY;
         read_wakeups(segment, &mut |wakeup| {
             document.last_ns = document.last_ns.max(wakeup.expected_ns.saturating_add(wakeup.total_ns));
-            // A thread that is not told apart is one of those that share the task without a number.
+            // Threads that are not told apart share the task without a number.
             let position = tasks.get(&wakeup.tid).or_else(|| tasks.get(&0));
             let Some(task) = position.and_then(|&position| document.tasks.get_mut(position)) else {
                 return Ok(());

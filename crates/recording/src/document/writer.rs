@@ -64,19 +64,19 @@ pub(crate) static MAXIMA: Schema<'static> = Schema {
 
 const STAGES: usize = Stage::ALL.len();
 
-/// The measure of the threads that are not told apart: names are other programs' to choose, and there is no end to them.
+/// The measure of the threads that are not told apart: other programs choose names, and there is no end to them.
 pub const OTHERS: &str = "others";
 /// The distributions of threads without a period may take up this much, bytes; those of [`OTHERS`] come on top.
 const MAX_NAMED_BYTES: usize = 48 << 20;
-/// They may have so many filled buckets: each is written into `recording.json` every second.
+/// They may have this many filled buckets: each is written into `recording.json` every second.
 const MAX_NAMED_BUCKETS: usize = 400_000;
-/// So many pairs of a measure and a CPU.
+/// At most this many pairs of a measure and a CPU.
 const MAX_NAMED_SETS: usize = 1024;
-/// So many measures of threads without a period keep [`TAIL_LENGTH`] of their largest values: 2 MB each.
+/// This many measures of threads without a period keep [`TAIL_LENGTH`] of their largest values: 2 MB each.
 const MAX_LONG_TAILS: usize = 16;
-/// All later ones keep so many: 7 kB each.
+/// All later ones keep this many: 7 kB each.
 const SHORT_TAIL: usize = 32;
-/// Writing `recording.json` may take the [`DOCUMENT_SHARE`]th part of the time, where it takes longer than this.
+/// If writing `recording.json` takes longer than this, it may take up the [`DOCUMENT_SHARE`]th part of the time.
 const QUICK: Duration = Duration::from_millis(50);
 const DOCUMENT_SHARE: u32 = 8;
 
@@ -84,13 +84,13 @@ const DOCUMENT_SHARE: u32 = 8;
 struct TaskState {
     /// Position of its measure.
     measure: usize,
-    /// Position of its largest values: its own, or those of its measure where it has no period, because of threads
-    /// that come and go there may be very many.
+    /// Position of its largest values: its own, or, if it has no period, those of its measure, because there may be very
+    /// many threads that come and go.
     tail: usize,
     blocks: [OpenBlock; STAGES],
-    /// Of the unobserved: those that never became a wakeup.
+    /// The unobserved ones that never became a wakeup.
     unseen: u64,
-    /// Of the missed: those after the last wakeup.
+    /// The missed ones after the last wakeup.
     missed_at_end: u64,
 }
 
@@ -101,7 +101,7 @@ struct MeasureState {
     by_cpu: Vec<(u32, [Distribution; STAGES])>,
     /// Position of the largest values of those of its tasks that have no period.
     tail: Option<usize>,
-    /// All its tasks are threads without a period: other programs', which name themselves.
+    /// Whether all its tasks are threads without a period: other programs' threads, which name themselves.
     is_named: bool,
 }
 
@@ -136,9 +136,9 @@ pub struct Totals {
 /// Writes a recording.
 ///
 /// [`Writer::push`] takes wakeups, [`Writer::flush`] closes a segment and rewrites `recording.json` by rename:
-/// call it about once a second. Whatever ends the run after that loses at most what came since.
+/// call it about once a second. Whatever ends the run after that, at most what came since is lost.
 /// Memory grows neither with the length of the run nor with the number of measures of threads without a period: those for
-/// which there is no room become one, [`OTHERS`]. What is written keeps to what [`crate::Recording`] reads.
+/// which there is no room are merged into [`OTHERS`]. What is written stays within what [`crate::Recording`] reads.
 pub struct Writer {
     directory: Directory,
     document: Document,
@@ -163,13 +163,13 @@ impl Writer {
     /// Makes the directory and begins to write.
     ///
     /// # Errors
-    /// [`ErrorKind::Exists`] where a recording, or anything else that is not an empty directory, already stands;
-    /// [`ErrorKind::Io`] where the file system refuses.
+    /// [`ErrorKind::Exists`] if a recording, or anything else but an empty directory, is already there;
+    /// [`ErrorKind::Io`] if the file system refuses.
     pub fn create(directory: impl Into<PathBuf>, provenance: Provenance, tasks: Vec<Task>) -> Result<Writer> {
         Writer::create_of(RecordingKind::Wakeups, directory, provenance, tasks)
     }
 
-    /// The same for a recording that is of something else, which its caller writes beside the wakeups.
+    /// The same for a recording of another kind, which the caller writes beside the wakeups.
     ///
     /// # Errors
     /// As for [`Writer::create`].
@@ -238,7 +238,7 @@ impl Writer {
         &self.directory
     }
 
-    /// Takes in another task, whose wakeups will follow. Returns its index.
+    /// Adds another task, whose wakeups will follow. Returns its index.
     pub fn add_task(&mut self, mut task: Task) -> usize {
         let is_named = task.period_ns == 0;
         let measure = self.measure(&task.measure, is_named);
@@ -256,7 +256,7 @@ impl Writer {
             self.measures[measure].is_named &= is_named;
             return measure;
         }
-        // As many as a reader takes, with the others.
+        // As many as a reader accepts, including `OTHERS`.
         if self.measures.len() + 1 >= MAX_MEASURES && name != OTHERS {
             return self.measure(OTHERS, is_named);
         }
@@ -282,7 +282,7 @@ impl Writer {
         tail
     }
 
-    /// Makes sure that there is room for the distributions of a task's measure on another CPU; where there is none, its
+    /// Makes sure that there is room for the distributions of a task's measure on another CPU; if there is none, its
     /// measure becomes one of [`OTHERS`].
     #[cold]
     fn make_room(&mut self, task: usize) {
@@ -298,7 +298,7 @@ impl Writer {
         }
     }
 
-    /// The measures whose number other programs choose.
+    /// The measures of which other programs decide how many there are.
     fn named(&self) -> impl Iterator<Item = &MeasureState> + Clone {
         self.measures.iter().filter(|measure| measure.is_named && measure.name != OTHERS)
     }
@@ -317,12 +317,12 @@ impl Writer {
                 OTHERS.clone_into(&mut task.measure);
             }
         }
-        // Whoever comes with this name is one of the others, too.
+        // Any later thread with this name is one of the others, too.
         let name = self.measures[measure].name.clone();
         self.measure_positions.insert(name, others);
     }
 
-    /// What was counted keeps within its bounds: the measures that came last become one with the others.
+    /// Keeps the counts within their bounds: the measures that came last are merged into the others.
     fn keep_bounds(&mut self) {
         let size = |measure: &MeasureState| -> (usize, usize) {
             let sizes = measure.distributions().map(|one| (one.bytes(), one.buckets().count()));
@@ -408,8 +408,8 @@ impl Writer {
         self.states[task].unseen = unseen;
     }
 
-    /// Sets how many timers the task with this index armed when they were due already, and how many activations at the
-    /// end went by without a wakeup that could tell of them.
+    /// Sets how many timers the task with this index armed when they were already due, and how many activations at the
+    /// end went by without a wakeup that could report them.
     pub fn set_activations(&mut self, task: usize, armed_late: Option<u64>, missed_at_end: u64) {
         let counters = &mut self.document.tasks[task].counters;
         counters.armed_late = armed_late;
@@ -481,7 +481,7 @@ impl Writer {
             return Ok(());
         }
         self.write_document()?;
-        // Not before the document knows them: of a joined file nobody can tell which of its segments it knows.
+        // Only once the document knows them: of a joined file nobody can tell which of its segments it knows.
         self.wakeups.join()
     }
 
@@ -503,7 +503,7 @@ impl Writer {
         self.keep_bounds();
         let closed = self.wakeups.close_segment().and_then(|()| self.maxima.close_segment());
         let closed = closed.and_then(|()| self.write_tail());
-        // Even where the tables could not be finished, try to say so: the document may have room where they had not.
+        // Even if the tables could not be finished, try to say so: there may be room for the document where there was none for them.
         self.document.ended = Some(ended);
         self.document.limits = limits;
         if let Err(error) = &closed {
@@ -511,7 +511,7 @@ impl Writer {
         }
         let written = self.write_document();
         closed.and(written)?;
-        // All is told by now: a run that is killed while its files are joined is whole.
+        // Everything is written by now: a run that is killed while its files are joined is complete.
         if let Err(error) = self.wakeups.join_all().and_then(|()| self.maxima.join_all()) {
             self.note_failure(&error);
             let _ = self.write_document();

@@ -11,7 +11,7 @@ use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// What is wrong, in words that go on after the file's name.
+/// What is wrong, in words that follow the file's name.
 pub(crate) type Checked<T> = Result<T, String>;
 
 /// Deeper than this is no description of a table.

@@ -41,7 +41,7 @@ pub struct Gap {
     pub kind: CauseKind,
     /// Its name: a position in [`GapDocument::names`].
     pub name: u32,
-    /// How much of the gap that took, ns; the table does not hold it, so that an hour takes less than 20 MB.
+    /// How much of the gap that took, ns; not in the table, so that an hour takes less than 20 MB.
     pub cause_ns: Option<u64>,
 }
 
@@ -56,7 +56,7 @@ pub struct GapDocument {
     pub clock: String,
     /// Ticks of that clock in a second.
     pub ticks_per_second: u64,
-    /// Whether gaps were put down to what caused them.
+    /// Whether gaps were attributed to what caused them.
     pub followed: bool,
     /// Entries of the kernel's that were overwritten before they could be read.
     pub entries_lost: u64,
@@ -89,7 +89,7 @@ pub struct CpuGaps {
     pub noise_ns: u64,
     /// How many gaps.
     pub gaps: u64,
-    /// Gaps that could not be handed on in time.
+    /// Gaps that could not be passed on in time.
     pub gaps_lost: u64,
     /// The largest sum of gaps within a second, ns.
     pub max_noise_ns: u64,
@@ -109,7 +109,7 @@ pub struct CpuGaps {
     pub steal_ns: Option<u64>,
     /// The sum of gaps with nothing traced inside, ns.
     pub outside_ns: u64,
-    /// How much of that the host's steal counter confirms, ns, at most; `None` where it cannot be read in the kernel.
+    /// At most how much of that the host's steal counter confirms, ns; `None` where it cannot be read in the kernel.
     pub outside_stolen_ns: Option<u64>,
     /// For each bin of the run, how much of it gaps took, ns.
     pub profile: Vec<u64>,
@@ -125,11 +125,11 @@ pub struct CalibratedCount {
     pub count: u64,
     /// How long it took when it was calibrated and nothing disturbed it, ns.
     pub calibrated_ns: u64,
-    /// The durations round which its runs gather, the commonest first.
+    /// The durations around which its runs cluster, the most common first.
     pub modes: Vec<CountMode>,
 }
 
-/// A duration round which the runs of a fixed count gather.
+/// A duration around which the runs of a fixed count cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CountMode {
     /// The duration, ns.
@@ -246,7 +246,7 @@ pub fn read_gap_document(recording: &Path) -> Result<Option<GapDocument>> {
     Ok(Some(document))
 }
 
-/// Hands on every gap of a recording, each CPU's in order of time.
+/// Passes on every gap of a recording, each CPU's in order of time.
 ///
 /// # Errors
 /// [`ErrorKind::Invalid`] or [`ErrorKind::Io`] for the first segment that cannot be read.

@@ -1,4 +1,4 @@
-//! What ran on a CPU, as the kernel told it while a gap lasted. Not kept: a gap keeps what it was put down to.
+//! What ran on a CPU during a gap, as the kernel reported it. It is not kept: a gap keeps only what it was attributed to.
 
 /// What ran on a CPU instead of its loop.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

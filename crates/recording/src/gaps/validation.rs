@@ -60,7 +60,7 @@ pub struct KeystrokeParts {
 }
 
 impl KeystrokeParts {
-    /// Their names in JSON, and they.
+    /// The parts, with their names in JSON.
     pub fn named(&self) -> [(&'static str, u64); 6] {
         [
             ("interrupt", self.interrupt_ns),
@@ -79,8 +79,8 @@ impl KeystrokeParts {
 }
 
 impl SeenKeystroke {
-    /// Whether nothing had the CPU that has nothing to do with the keystroke: neither before nor after nor while the
-    /// program computed. `false` where that is not known.
+    /// Whether nothing unrelated to the keystroke had the CPU, neither before nor after nor while the program computed.
+    /// `false` where that is not known.
     pub fn is_undisturbed(&self) -> bool {
         self.parts.is_some_and(|parts| parts.others_ns == 0 && parts.outside_ns == 0)
             && self.thread_ns.is_some_and(|thread| thread >= self.program_ns)

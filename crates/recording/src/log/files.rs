@@ -56,7 +56,7 @@ pub struct LogDocument {
     pub counts: Vec<LogCount>,
     /// Events that were overwritten before they could be read, by CPU.
     pub drops: Vec<CpuDrops>,
-    /// How often a program was not run because it was running already on its CPU: those events are nowhere else.
+    /// How often a program did not run because it was already running on its CPU: those events are recorded nowhere.
     pub skipped: u64,
     /// Marks.
     pub marks: MarkCounts,
@@ -64,31 +64,31 @@ pub struct LogDocument {
     pub late_rows: u64,
     /// When logging began.
     pub started_ns: u64,
-    /// Up to here the table is whole, but for what was dropped.
+    /// Up to here the table is complete, except for what was dropped.
     pub reached_ns: u64,
-    /// The threads that were there as it began; empty where this process numbers threads otherwise than the kernel's programs do.
+    /// The threads that existed when it began; empty if this process numbers threads differently from the kernel's programs.
     #[serde(default)]
     pub threads: Vec<LoggedThread>,
     /// What it cost.
     pub cost: LogCost,
 }
 
-/// Threads that are told of as a log begins.
+/// Threads that are listed when a log begins.
 pub const MAX_LOGGED_THREADS: usize = 1 << 16;
 
-/// A thread that was there as the log began. Those that were made later stand in rows of the kind `fork`.
+/// A thread that existed when the log began. Those made later are in rows of the kind `fork`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoggedThread {
     /// The thread.
     pub tid: u32,
-    /// The process that it is of, by its number.
+    /// The number of its process.
     pub process: u32,
     /// What the thread was called.
     pub name: String,
 }
 
 impl LoggedThread {
-    /// Whether its process is called as it is.
+    /// Whether its process has the same name.
     pub fn is_first(&self) -> bool {
         self.tid == self.process
     }
@@ -125,9 +125,9 @@ pub struct MarkCounts {
     pub trace_marker: u64,
     /// Dropped because their memory was full.
     pub dropped: u64,
-    /// Refused because they were not finished, or said what cannot be.
+    /// Refused because they were not finished, or said something impossible.
     pub refused: u64,
-    /// Requests of programs for memory for marks that were refused because too many had some.
+    /// Programs' requests for memory for marks that were refused because too many programs had some.
     #[serde(default)]
     pub unserved: u64,
     /// Programs that broke the memory of their marks: later ones are missing, how many is not known.
@@ -138,7 +138,7 @@ pub struct MarkCounts {
     pub first_broken: Option<BrokenMarks>,
 }
 
-/// A program changed what only the log changes in the memory of its marks, or counted what cannot have been.
+/// A program changed something in the memory of its marks that only the log may change, or counted the impossible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BrokenMarks {
     /// When it was noticed, ns of `CLOCK_MONOTONIC`.
@@ -162,28 +162,28 @@ pub struct LogCost {
 }
 
 impl LogDocument {
-    /// Rows in all, those that tell of drops included. Sums end at the highest number, for a file may say anything.
+    /// All rows, including those that report drops. Sums saturate, because a file may say anything.
     pub fn rows(&self) -> u64 {
         self.counts.iter().fold(0, |sum, count| sum.saturating_add(count.count))
     }
 
-    /// Events in all: rows but for those that tell of drops.
+    /// All events: the rows without those that report drops.
     pub fn events(&self) -> u64 {
         let events = self.counts.iter().filter(|count| count.class != EventClass::Dropped);
         events.fold(0, |sum, count| sum.saturating_add(count.count))
     }
 
-    /// Events that were lost in all, marks included.
+    /// All events that were lost, marks included.
     pub fn dropped(&self) -> u64 {
         let others = self.skipped.saturating_add(self.marks.dropped);
         self.drops.iter().fold(others, |sum, drops| sum.saturating_add(drops.dropped))
     }
 }
 
-/// The segments of a log are joined at its end where they have no more rows: it is to end at once.
+/// At its end a log joins its segments only if they have no more rows than this: it has to end at once.
 const MAX_ROWS_JOINED_AT_END: u64 = 1 << 17;
 
-/// There are not more codes of kinds.
+/// There are no more codes of kinds than this.
 const CODES: usize = 1 << u8::BITS;
 
 /// Writes `events/log/` and `events/log.json` into the directory of a recording.
@@ -249,7 +249,7 @@ impl LogWriter {
         self.rows.close_segment()
     }
 
-    /// Puts down what the rows say of themselves.
+    /// Notes what the rows say of themselves.
     fn count(&self, document: &mut LogDocument) {
         let of_kind = |code: u8, kind: EventKind| {
             let counted = self.counts.iter().map(move |(&cpu, counts)| (cpu, counts[usize::from(code)]));
@@ -262,7 +262,7 @@ impl LogWriter {
         document.late_rows = self.late_rows;
     }
 
-    /// Closes the open segment and writes the summary anew. What only the rows know is put down in it.
+    /// Closes the open segment and rewrites the summary, with what only the rows know.
     ///
     /// # Errors
     /// [`ErrorKind::Io`]; what was written before stays readable.
@@ -318,7 +318,7 @@ pub fn for_each_log_row(recording: &Path, mut take: impl FnMut(&LogRow<'_>) -> b
     for segment in segments::list(&recording.join("events/log"))? {
         let mut go_on = true;
         table::read_table(&segment.path, &LOG, |rows| {
-            // Time, CPU, thread, what the thread runs in, stolen time: values, what else belongs to them and priorities have a sign.
+            // Time, CPU, thread, context, stolen time. Values, whatever else belongs to them, and priorities have a sign.
             let number = u64::from(u32::MAX);
             for (column, max) in [(0, MAX_TIME_NS), (1, number), (3, number), (6, number), (7, MAX_SPAN_NS)] {
                 rows.check_column(&segment.path, column, max)?;

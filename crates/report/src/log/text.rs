@@ -68,7 +68,7 @@ impl LogSummary {
         self.counts.values().sum()
     }
 
-    /// Events in all: rows but for those that tell of drops.
+    /// All events: the rows without those that report drops.
     pub fn events(&self) -> u64 {
         self.counts.iter().filter(|((class, ..), _)| *class != EventClass::Dropped).map(|(_, count)| count).sum()
     }
