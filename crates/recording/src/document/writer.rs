@@ -462,7 +462,7 @@ impl Writer {
         sum
     }
 
-    /// Closes the open segment and writes `recording.json` anew.
+    /// Closes the open segment and rewrites `recording.json`.
     ///
     /// # Errors
     /// [`ErrorKind::Io`]; what was written before stays readable.

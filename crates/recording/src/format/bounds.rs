@@ -1,6 +1,6 @@
 //! How much any file of a recording may make a reader hold, whatever it says of itself.
 //!
-//! A table is read in batches, so its length has no bound. What has to be held at once has one, far above what any
+//! A table is read in batches, so its length is not bounded. What has to be held at once is, far above what any
 //! measurement writes; beyond it the reader says so and ends.
 
 /// A reader of recordings keeps below this much memory in all, bytes.
@@ -27,7 +27,7 @@ pub const MAX_METADATA_BYTES: u64 = 1 << 20;
 pub const MAX_COLUMNS: usize = 64;
 /// The most row groups of a file of a table.
 pub const MAX_ROW_GROUPS: usize = 1 << 12;
-/// The most rows that a table may have for each of its bytes: far more than anything that was measured, whose times differ.
+/// The most rows that a table may have for each of its bytes: far more than any measurement has, because its times differ.
 pub const MAX_ROWS_A_BYTE: u64 = 64;
 /// The largest page of a column, compressed and not, bytes.
 pub const MAX_PAGE_BYTES: usize = 4 << 20;
@@ -57,7 +57,7 @@ pub const MAX_TREE_BYTES: usize = 32 << 20;
 pub const MAX_LOG_NAME_BYTES: usize = 32 << 20;
 /// The longest line of `episodes.jsonl`, bytes.
 pub const MAX_EPISODE_BYTES: usize = 12 << 20;
-/// The most measures of a recording, each of which is gone through by itself. The names of followed threads are bounded to
+/// The most measures of a recording; readers go through each by itself. The names of followed threads are limited to
 /// a third of it.
 pub const MAX_MEASURES: usize = 1 << 12;
 /// The most notes, CPUs, priorities, settings and the like of a recording, of each kind.
@@ -66,9 +66,9 @@ pub const MAX_LISTED_TEXTS: usize = 1 << 13;
 pub const MAX_LISTED_TEXT_BYTES: usize = 16 << 10;
 /// The latest time, ns of `CLOCK_MONOTONIC`: two of them can be added, with room to spare.
 pub const MAX_TIME_NS: u64 = i64::MAX as u64 / 2;
-/// The longest time that a wakeup, a gap or an activation takes, ns: nine years, of which all stages can be added.
+/// The longest time that a wakeup, a gap or an activation takes, ns: nine years, so that all stages can be added.
 pub const MAX_SPAN_NS: u64 = 1 << 58;
-/// The longest time from an input to what it caused, ns: 19 hours, of which those of all inputs can be added.
+/// The longest time from an input to what it caused, ns: 19 hours, so that those of all inputs can be added.
 pub const MAX_INPUT_NS: u64 = 1 << 46;
 /// The longest period of a task, ns: a month.
 pub const MAX_PERIOD_NS: u64 = 30 * 24 * 3_600 * 1_000_000_000;

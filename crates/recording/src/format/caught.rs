@@ -5,11 +5,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::sync::Once;
 
 thread_local! {
-    /// Whether a panic of this thread is an answer, and nothing to be printed.
+    /// Whether a panic of this thread is an answer, which is not to be printed.
     static IS_EXPECTED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What a call returns; `None` where it panicked, of which nothing is printed. Whatever it was changing then is not to be
+/// What a call returns; `None` if it panicked, which prints nothing. Whatever it was changing at the time must not be
 /// used again.
 pub(crate) fn caught<T>(call: impl FnOnce() -> T) -> Option<T> {
     static HOOK: Once = Once::new();

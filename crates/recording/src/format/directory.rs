@@ -10,8 +10,8 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// An open directory of the caller's. All that is written into it is named relative to it, made anew or renamed over
-/// what stood there: neither a link inside it nor a change above it leads anywhere else. Whoever calls through sudo owns
+/// An open directory of the caller's. Everything written into it is named relative to it, newly made or renamed over
+/// what was there: neither a link inside it nor a change above it leads anywhere else. Whoever called sudo owns
 /// what is made.
 #[derive(Debug, Clone)]
 pub struct Directory {
@@ -31,7 +31,7 @@ impl Directory {
     ///
     /// # Errors
     /// [`ErrorKind::Io`] where the file system refuses or the directory belongs to somebody else;
-    /// [`ErrorKind::Exists`] where something else stands there.
+    /// [`ErrorKind::Exists`] if something else is there.
     pub fn make(path: &Path) -> Result<Directory> {
         let refused = |error: std::io::Error| Error::io(path, "cannot create", error);
         let Place { directory: parent, name, .. } = Place::made(path).map_err(refused)?;
@@ -48,7 +48,7 @@ impl Directory {
         Directory::enter(parent, Some(name.into()), &path)
     }
 
-    /// The same, where it must not be there yet.
+    /// The same, but it must not be there yet.
     pub(crate) fn make_below(&self, name: &str) -> Result<Directory> {
         let below = self.below(name)?;
         if below.opened.made.is_none() {
@@ -104,7 +104,7 @@ impl Directory {
         Ok(entries.flatten().all(|entry| is_dot(entry.file_name().to_bytes())))
     }
 
-    /// Makes a file. One that an earlier try left under this name goes; what a link leads to stays as it is.
+    /// Makes a file. One that an earlier try left under this name is replaced; what a link leads to stays as it is.
     pub(crate) fn create(&self, name: &str) -> std::io::Result<File> {
         match place::create_new(&self.opened.descriptor, name.as_ref()) {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
@@ -130,12 +130,12 @@ impl Directory {
         Ok(file.into())
     }
 
-    /// Gives a file of this directory another name, in the place of what has that.
+    /// Renames a file of this directory, replacing whatever has the new name.
     pub(crate) fn rename(&self, from: &str, to: &str) -> std::io::Result<()> {
         Ok(rustix::fs::renameat(&self.opened.descriptor, from, &self.opened.descriptor, to)?)
     }
 
-    /// Hands what this directory has under a name to another one, under a name that nothing has there yet.
+    /// Moves something in this directory to another one, under a name that nothing has there yet.
     ///
     /// # Errors
     /// What the system says; then it stays where it is.
@@ -171,27 +171,27 @@ impl Directory {
         written
     }
 
-    /// Removes a file; one that is not there is as good.
+    /// Removes a file; it is fine if it is not there.
     pub fn remove(&self, name: &str) {
         let _ = rustix::fs::unlinkat(&self.opened.descriptor, name, AtFlags::empty());
     }
 
-    /// Removes what is in it, and itself where this run made it: for a run that has measured nothing.
+    /// Removes what is in it, and the directory itself if this run made it: for a run that has measured nothing.
     pub fn discard(&self) {
         empty(&self.opened.descriptor, 8);
         self.discard_if_empty();
     }
 
-    /// Removes itself where this run made it and nothing was written into it.
+    /// Removes the directory if this run made it and nothing was written into it.
     pub fn discard_if_empty(&self) {
         if let Some((parent, name)) = &self.opened.made {
-            // Only one that is empty goes, so nothing is lost should another stand in its place by now.
+            // Only an empty one is removed, so nothing is lost if another is in its place by now.
             let _ = rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR);
         }
     }
 }
 
-/// What is said of a place where something stands.
+/// What an error says if something is already there.
 pub(crate) const OCCUPIED: &str = "already exists: choose another name with -o, or remove it";
 
 /// The name under which a file is written before it is renamed.

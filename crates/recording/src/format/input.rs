@@ -1,7 +1,7 @@
-//! Opens whatever somebody names as an input: only files, never what would be waited for, never more than a limit.
+//! Opens whatever somebody names as an input: only files, never anything that has to be waited for, never beyond a limit.
 //!
-//! A pipe, a terminal or a device in the place of a file blocks or never ends, and a directory is no text. All of them are
-//! refused at once, in one line, and no read is tried on them.
+//! A pipe, a terminal or a device in place of a file blocks or never ends, and a directory is not text. All of them are
+//! refused at once, in one line, and nothing tries to read them.
 
 use super::place::Caller;
 use rustix::fs::{Mode, OFlags};
@@ -10,23 +10,23 @@ use std::io::{Error, ErrorKind, Read, Result};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// No text that a person writes (task set, simulator file, profiles, load file) is longer, bytes.
+/// No text that a person writes (task set, simulator file, profiles, load file) is longer than this, bytes.
 pub const MAX_TEXT_BYTES: u64 = 1 << 20;
 
 /// Opens a regular file for reading, without waiting for anybody.
 ///
 /// # Errors
-/// What the file system says, or that it is no file.
+/// What the file system says, or that it is not a file.
 pub fn open_file(path: &Path) -> Result<File> {
-    // Without waiting: a pipe without a writer, or a line that is not ready, would hold up the opening itself.
+    // Without waiting: a pipe without a writer, or a line that is not ready, would block the opening itself.
     let flags = (OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY).bits().cast_signed();
     let refused = |error: Error| {
-        // A socket cannot be opened at all, and says so in words that help nobody.
+        // A socket cannot be opened at all, and the system says so in words that help nobody.
         let is_other = std::fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir());
         if is_other { no_file() } else { error }
     };
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(refused)?;
-    // Asked of what was opened, so that nothing can be put into its place in between.
+    // Checked on what was opened, so that nothing can be put in its place in between.
     let about = file.metadata()?;
     if about.is_dir() {
         return Err(ErrorKind::IsADirectory.into());
@@ -43,7 +43,7 @@ fn no_file() -> Error {
 
 /// Reads a regular file of at most `limit` bytes.
 ///
-/// A file that says it is empty is not read at all: so do those of the kernel that would be waited for, such as
+/// A file that claims to be empty is not read at all: that includes the kernel's files that have to be waited for, such as
 /// `/proc/kmsg`, and those that change when they are read.
 ///
 /// # Errors
@@ -61,7 +61,7 @@ fn read_opened(file: File, limit: u64) -> Result<Vec<u8>> {
     if says == 0 {
         return Ok(bytes);
     }
-    // What a file says of its length is no promise: it may grow while it is read.
+    // The length that a file reports is no promise: it may grow while it is read.
     file.take(limit + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
         return Err(too_large(limit));
@@ -69,8 +69,8 @@ fn read_opened(file: File, limit: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads a regular file of at most `limit` bytes that is to be run: only where nobody but root and the caller owns it and may
-/// write it. Who called root through sudo is the caller.
+/// Reads a regular file of at most `limit` bytes that is to be run, provided that nobody but root and the caller owns it or
+/// may write to it. Under sudo the caller is whoever called it.
 ///
 /// # Errors
 /// As [`read_file`]; [`ErrorKind::PermissionDenied`] where somebody else may have written it.
@@ -93,7 +93,7 @@ pub fn read_trusted(path: &Path, limit: u64) -> Result<Vec<u8>> {
 /// Reads a text of at most [`MAX_TEXT_BYTES`] that somebody wrote.
 ///
 /// # Errors
-/// As [`read_file`]; [`ErrorKind::InvalidData`] for what is no text, or is empty.
+/// As [`read_file`]; [`ErrorKind::InvalidData`] for anything that is not text, or is empty.
 pub fn read_text(path: &Path) -> Result<String> {
     let bytes = read_file(path, MAX_TEXT_BYTES)?;
     if bytes.is_empty() {
@@ -158,7 +158,7 @@ mod tests {
             let error = read_text(path).unwrap_err().to_string();
             assert!(error.contains("not a file"), "{}: {error}", path.display());
         }
-        // The kernel says of these that they hold nothing; what they give when they are read may never end.
+        // The kernel says that these are empty; reading them may never end.
         for path in ["/proc/kmsg", "/proc/self/status"] {
             match read_text(Path::new(path)) {
                 Err(error) if error.kind() == ErrorKind::PermissionDenied => {}

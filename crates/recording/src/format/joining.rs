@@ -1,5 +1,5 @@
-//! Joins a table's small files into larger ones beside the measurement: that reads and writes a minute's rows, which takes
-//! seconds on a busy machine, and whoever empties the queues of measuring threads must not wait for it.
+//! Joins a table's small files into larger ones alongside the measurement. That reads and writes a minute's rows, which takes
+//! seconds on a busy machine, and the thread that empties the queues of measuring threads must not wait for it.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::directory::Directory;
@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 /// The stack of the thread, bytes: locked memory holds all of it.
 const STACK: usize = 512 << 10;
 
-/// Files that become one.
+/// Files to be joined into one.
 pub(crate) struct Batch {
     pub(crate) sources: Vec<String>,
     pub(crate) target: String,
@@ -26,13 +26,13 @@ pub(crate) fn join(directory: &Directory, schema: &Schema<'_>, batch: &Batch, go
     Ok(())
 }
 
-/// A thread that joins, one batch after another. Where none can be started the batch is joined at once.
+/// A thread that joins one batch after another. If none can be started, the batch is joined at once.
 pub(crate) struct Joiner {
     directory: Directory,
     schema: &'static Schema<'static>,
     thread: Option<(Sender<Batch>, JoinHandle<()>)>,
     failed: Arc<Mutex<Option<Error>>>,
-    /// Set when nobody waits for what is still to be joined: it stays in small files.
+    /// Set when nobody waits for what is still to be joined: then it stays in small files.
     given_up: Arc<AtomicBool>,
 }
 
@@ -41,7 +41,7 @@ impl Joiner {
         Joiner { directory, schema, thread: None, failed: Arc::default(), given_up: Arc::default() }
     }
 
-    /// Has a batch joined some time. Says what went wrong with an earlier one.
+    /// Has a batch joined later. Says what went wrong with an earlier one.
     pub(crate) fn begin(&mut self, batch: Batch) -> Result<()> {
         self.what_failed()?;
         if self.thread.is_none() {
@@ -53,7 +53,7 @@ impl Joiner {
         }
     }
 
-    /// Waits until all that was begun is joined.
+    /// Waits until everything that was begun is joined.
     pub(crate) fn finish(&mut self) -> Result<()> {
         if let Some((batches, thread)) = self.thread.take() {
             drop(batches);

@@ -1,4 +1,4 @@
-//! JSON files of a recording: written by rename, read with the reason where they cannot be.
+//! JSON files of a recording: written by rename; if one cannot be read, the error has the reason.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bounds::{MAX_JSON_BYTES, MAX_JSON_DEPTH, MAX_JSON_VALUES};
@@ -17,11 +17,11 @@ pub(crate) fn write_json(directory: &Directory, name: &str, document: &impl Seri
     directory.write(name, &text).map_err(|error| Error::io(path(), "cannot write", error))
 }
 
-/// Reads a file; `None` where there is none. `is_not` says of one that holds something else what it is not.
+/// Reads a file; `None` if there is none. For a file that holds something else, `is_not` says what it is not.
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path, is_not: &str) -> Result<Option<T>> {
     match input::read_file(path, MAX_JSON_BYTES) {
         Ok(text) => parse_json(path, &text, is_not).map(Some),
-        // Nothing can be in a file that stands where a directory should: whoever asked says that it is no recording.
+        // A file in place of a directory can contain nothing: the caller says that it is no recording.
         Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
             Ok(None)
         }
@@ -29,20 +29,20 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path, is_not: &str) -> Resul
     }
 }
 
-/// Takes a text apart whose values and depth are bounded. Nothing in its texts can steer what shows them, or begin a line.
+/// Parses a text whose values and depth are bounded. Nothing in its texts can control what displays them, or begin a line.
 pub(crate) fn parse_json<T: DeserializeOwned>(path: &Path, text: &[u8], is_not: &str) -> Result<T> {
     let invalid = |what: String| Error::new(ErrorKind::Invalid, path, format!("{is_not}: {what}"));
     check_json(text).map_err(invalid)?;
     serde_json::from_slice(&printable_json(text)).map_err(|error| invalid(error.to_string()))
 }
 
-/// Counts values and depth before anything is kept of a text. What is no JSON is left to the parser.
+/// Counts values and depth before anything of a text is kept. What is not JSON is left to the parser.
 pub(crate) fn check_json(text: &[u8]) -> std::result::Result<(), String> {
     // Each value takes a byte at least, and most texts are short.
     if text.len() < MAX_JSON_VALUES { check_depth(text) } else { check_values(text) }
 }
 
-/// The depth alone, with a look at nothing but what changes it.
+/// The depth alone, looking only at what changes it.
 fn check_depth(text: &[u8]) -> std::result::Result<(), String> {
     let (mut at, mut depth) = (0, 0_usize);
     loop {
@@ -63,9 +63,9 @@ fn check_depth(text: &[u8]) -> std::result::Result<(), String> {
     }
 }
 
-/// How many bytes stand before the first that begins a text, a list or an object, or ends one; eight are looked at at a time.
+/// How many bytes precede the first that begins or ends a text, a list or an object; eight are looked at at a time.
 fn plain_bytes(text: &[u8]) -> usize {
-    // The high bit of each byte of a word that is this one. Behind such a byte others may be taken for it too.
+    // The high bit of each byte of a word that is this one. After such a byte, others may be taken for it too.
     let of = |word: u64, byte: u8| {
         let differs = word ^ u64::from_le_bytes([byte; 8]);
         differs.wrapping_sub(u64::from_le_bytes([1; 8])) & !differs & u64::from_le_bytes([0x80; 8])
@@ -84,7 +84,7 @@ fn plain_bytes(text: &[u8]) -> usize {
     8 * words.len() + plain.count()
 }
 
-/// How long a text is with its closing quotation mark; all there is where it has none.
+/// How long a text is with its closing quotation mark; all that is left if there is none.
 fn text_bytes(text: &[u8]) -> usize {
     let mut at = 0;
     while let Some(next) = text[at.min(text.len())..].iter().position(|&byte| byte == b'"' || byte == b'\\') {
@@ -92,7 +92,7 @@ fn text_bytes(text: &[u8]) -> usize {
         if text[found] == b'"' {
             return found + 1;
         }
-        // Whatever is escaped ends nothing.
+        // An escaped character ends nothing.
         at = found + 2;
     }
     text.len()

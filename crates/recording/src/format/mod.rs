@@ -1,8 +1,8 @@
-//! How a recording stands on the disk, whatever it holds: directories, JSON, tables, and the bounds of each.
+//! How a recording is laid out on disk, whatever it holds: directories, JSON, tables, and the bounds of each.
 //!
 //! * `directory`, `place`, `input`: files, written and read without following where others lead.
 //! * `json_file`, `table`, `segments`, `summarized`, `joining`, `parquet_check`, `numbers`: what is in them.
-//! * `bounds`, `caught`: how much is taken in, and what becomes of a library that stumbles.
+//! * `bounds`, `caught`: how much is accepted, and what happens if a library stumbles.
 //! * `texts`, `printable`, `units`, `digest`: words and numbers.
 
 pub mod bounds;

@@ -1,4 +1,4 @@
-//! Tables of whole numbers that are no recordings, such as the points of a sweep.
+//! Tables of whole numbers that are not recordings, such as the points of a sweep.
 
 use crate::error::Result;
 use crate::format::directory::Directory;

@@ -1,7 +1,7 @@
-//! What a Parquet file says of itself, looked through before anything is made ready for it.
+//! What a Parquet file says of itself, checked before anything is prepared for it.
 //!
 //! The library that decodes tables believes the counts and sizes in them: of a dictionary, of a page before it is
-//! decompressed, of the tree of columns. Here they are held against what the file has, and against [`crate::format::bounds`].
+//! decompressed, of the tree of columns. Here they are checked against what the file has, and against [`crate::format::bounds`].
 
 use crate::format::bounds::{
     MAX_COLUMNS, MAX_METADATA_BYTES, MAX_PAGE_BYTES, MAX_PAGE_VALUES, MAX_ROW_GROUPS, MAX_ROWS_A_BYTE,
@@ -14,9 +14,9 @@ use std::os::unix::fs::FileExt;
 /// What is wrong, in words that follow the file's name.
 pub(crate) type Checked<T> = Result<T, String>;
 
-/// Deeper than this is no description of a table.
+/// No description of a table is nested deeper than this.
 const MAX_DEPTH: usize = 16;
-/// A page's description is far shorter, bytes.
+/// A page's description is far shorter than this, bytes.
 const MAX_PAGE_HEADER: usize = 16 << 10;
 /// Compact protocol: the types of fields.
 const I16: u8 = 4;
@@ -77,7 +77,7 @@ impl Thrift<'_> {
         Ok((head & 15, count as usize))
     }
 
-    /// Hands on each field: number and type. What `take` does not read is passed over.
+    /// Passes on each field, with number and type. What `take` does not read is skipped.
     fn fields(&mut self, depth: usize, mut take: impl FnMut(&mut Self, i64, u8) -> Checked<bool>) -> Checked<()> {
         if depth > MAX_DEPTH {
             return Err(format!("is nested deeper than {MAX_DEPTH}"));
@@ -123,7 +123,7 @@ impl Thrift<'_> {
     }
 }
 
-/// Looks through the end of a file. Returns how many rows it says it has.
+/// Checks the end of a file. Returns how many rows it says it has.
 pub(crate) fn check_end(file: &File) -> Checked<u64> {
     let damaged = |error: std::io::Error| format!("is not a whole table: {error}");
     let length = file.metadata().map_err(damaged)?.len();
@@ -148,7 +148,7 @@ pub(crate) fn check_end(file: &File) -> Checked<u64> {
     check_metadata(&bytes).map_err(|what| format!("is not a whole table: its description {what}"))
 }
 
-/// Looks through the description of a table: flat, with few columns and row groups. Returns its rows.
+/// Checks the description of a table: flat, with few columns and row groups. Returns its rows.
 fn check_metadata(bytes: &[u8]) -> Checked<u64> {
     let mut thrift = Thrift { bytes, at: 0 };
     let mut rows = 0;
@@ -198,7 +198,7 @@ fn check_metadata(bytes: &[u8]) -> Checked<u64> {
     Ok(rows)
 }
 
-/// Holds what a table says it holds against its length: whoever reads it takes time for each row, and a few bytes can stand
+/// Checks what a table says it holds against its length: reading takes time for each row, and a few bytes can stand
 /// for very many rows, or be claimed by each of many row groups.
 pub(crate) fn check_amount(file: &File, about: &ParquetMetaData) -> Checked<()> {
     let length = file.metadata().map_err(|error| format!("is not a whole table: {error}"))?.len();
@@ -231,7 +231,7 @@ struct PageHeader {
     compressed: i64,
     values: i64,
     encoding: i64,
-    /// Of the second version: nulls, rows, bytes of levels.
+    /// In the second version: nulls, rows, bytes of levels.
     others: [i64; 4],
 }
 
@@ -265,7 +265,7 @@ fn page_header(bytes: &[u8]) -> Checked<(PageHeader, usize)> {
     Ok((page, thrift.at))
 }
 
-/// Looks through the pages of a column in a row group that says it has so many rows. Returns the largest page, bytes.
+/// Checks the pages of a column in a row group that says it has this many rows. Returns the largest page, bytes.
 pub(crate) fn check_pages(file: &File, chunk: &ColumnChunkMetaData, rows: u64) -> Checked<usize> {
     let damaged = |error: std::io::Error| format!("is not a whole table: {error}");
     let begin = chunk.dictionary_page_offset().unwrap_or(i64::MAX).min(chunk.data_page_offset());
@@ -279,7 +279,7 @@ pub(crate) fn check_pages(file: &File, chunk: &ColumnChunkMetaData, rows: u64) -
     let (mut at, mut values, mut largest) = (begin, 0_u64, 0);
     let mut buffer = vec![0; MAX_PAGE_HEADER];
     while at < end && values < rows {
-        // Most descriptions are short; only of a long one more is read.
+        // Most descriptions are short; more is read only for a long one.
         let mut read = 256.min((end - at) as usize);
         file.read_exact_at(&mut buffer[..read], at).map_err(damaged)?;
         let parsed = page_header(&buffer[..read]).or_else(|_| {
@@ -304,7 +304,7 @@ pub(crate) fn check_pages(file: &File, chunk: &ColumnChunkMetaData, rows: u64) -
     Ok(largest)
 }
 
-/// Holds a page's sizes against each other and against the bounds. Returns the larger, bytes.
+/// Checks a page's sizes against each other and against the bounds. Returns the larger, bytes.
 fn check_page(page: &PageHeader, chunk: &ColumnChunkMetaData) -> Checked<usize> {
     let at_most = |what: &str, value: i64, max: usize| match usize::try_from(value) {
         Ok(value) if value <= max => Ok(value),
@@ -316,7 +316,7 @@ fn check_page(page: &PageHeader, chunk: &ColumnChunkMetaData) -> Checked<usize> 
     if chunk.compression() == Compression::UNCOMPRESSED && compressed != uncompressed {
         return Err("a page that is not compressed has two sizes".to_owned());
     }
-    // Plain, dictionary, run lengths, differences: what is written. Others trust more counts.
+    // Plain, dictionary, run lengths, differences: what punctual writes. Other encodings trust more counts.
     if !matches!(page.encoding, 0 | 2 | 3 | 5 | 8) {
         return Err(format!("a page is encoded in a way ({}) that is not read", page.encoding));
     }

@@ -1,8 +1,8 @@
-//! Where a file or directory is written: its path is walked once, and what it led to is held open.
+//! Where a file or directory is written: its path is walked once, and what it leads to is held open.
 //!
-//! Root may be asked to write into a place where others may write too. Between a look at a path and its use others can
-//! put a link there or swap a directory above it; so nothing here looks at a path twice. Links are followed only where
-//! they are the caller's own, or root's: those of the system.
+//! Root may be asked to write into a place where others may write too. Between looking at a path and using it, others can
+//! put a link there or swap a directory above it; so nothing here looks at a path twice. Links are followed only if
+//! they are the caller's own, or root's, that is the system's.
 
 use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, Stat, Uid};
 use rustix::io::Errno;
@@ -14,9 +14,9 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
-/// Directories that are made have this mode, whatever the umask allows beyond it: nobody else may write there.
+/// The mode of new directories, whatever more the umask allows: nobody else may write there.
 pub const DIRECTORY_MODE: u32 = 0o755;
-/// Files that are made have this mode, whatever the umask allows beyond it.
+/// The mode of new files, whatever more the umask allows.
 pub const FILE_MODE: u32 = 0o644;
 
 /// As many links as the kernel follows.
@@ -26,7 +26,7 @@ const PROC_SUPER_MAGIC: u64 = 0x9fa0;
 /// Whose program this is.
 pub(crate) struct Caller {
     effective: u32,
-    /// Who called root through sudo.
+    /// Who called sudo.
     behind_sudo: Option<(u32, u32)>,
 }
 
@@ -34,7 +34,7 @@ impl Caller {
     pub(crate) fn current() -> Caller {
         let effective = rustix::process::geteuid().as_raw();
         let number = |name: &str| std::env::var(name).ok()?.parse::<u32>().ok();
-        // Only root's environment is to be believed: sudo has cleaned it.
+        // Only root's environment can be trusted: sudo has cleaned it.
         let behind_sudo = if effective == 0 { number("SUDO_UID").zip(number("SUDO_GID")) } else { None };
         Caller { effective, behind_sudo }
     }
@@ -47,13 +47,14 @@ impl Caller {
         link.st_uid == 0 || self.owns(link)
     }
 
-    /// Gives what was made to who called through sudo, where they might have made it themselves: in a directory of their own, or
-    /// of everybody's. What is made in root's stays root's, or whoever may call this program as root alone could have anything.
+    /// Gives what was made to whoever called sudo, if they could have made it themselves: in a directory of their own, or one
+    /// open to everybody. What is made in root's directories stays root's; otherwise whoever may call only this program as root
+    /// could get anything.
     pub(crate) fn give(&self, made: &impl std::os::fd::AsFd, within: &OwnedFd) {
         let Some((user, group)) = self.behind_sudo else { return };
         let is_theirs = |about: Stat| about.st_uid == user || Mode::from_raw_mode(about.st_mode).contains(Mode::WOTH);
         if rustix::fs::fstat(within).is_ok_and(is_theirs) {
-            // Where the file system keeps no owners it stays root's.
+            // On a file system without owners it stays root's.
             let _ = rustix::fs::fchown(made, Some(Uid::from_raw(user)), Some(Gid::from_raw(group)));
         }
     }
@@ -63,14 +64,14 @@ impl Caller {
 #[derive(Debug)]
 pub struct Place {
     pub(crate) directory: OwnedFd,
-    /// `None` where the path names the directory itself, as `.` and `/` do.
+    /// `None` if the path names the directory itself, as `.` and `/` do.
     pub(crate) name: Option<OsString>,
     path: PathBuf,
     /// A link of the kernel's own, as /proc/self/fd/1 is: it leads to what is open there, not to a path.
     is_magic: bool,
 }
 
-/// What stands at a place.
+/// What is at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     /// Nothing.
@@ -84,20 +85,20 @@ pub enum Standing {
 }
 
 impl Place {
-    /// Walks a path. Links are followed, its last part too, where they are the caller's own or root's.
+    /// Walks a path. Links, including the last part, are followed if they are the caller's own or root's.
     ///
     /// # Errors
-    /// What the system refused, or another's link on the way.
+    /// What the system refused, or somebody else's link on the way.
     pub fn of(path: &Path) -> Result<Place> {
         walk(path, false)
     }
 
-    /// The same, and makes the directories that lack.
+    /// The same, and makes the missing directories.
     pub(crate) fn made(path: &Path) -> Result<Place> {
         walk(path, true)
     }
 
-    /// What stands there.
+    /// What is there.
     ///
     /// # Errors
     /// What the system refused.
@@ -121,33 +122,33 @@ impl Place {
     /// Makes a file, which must not be there yet.
     ///
     /// # Errors
-    /// What the system refused; [`ErrorKind::AlreadyExists`] where something stands there.
+    /// What the system refused; [`ErrorKind::AlreadyExists`] if something is already there.
     pub fn create_new(&self) -> Result<File> {
         create_new(&self.directory, self.file_name()?)
     }
 
-    /// Opens what is no file to write into it: /dev/stdout, a pipe. It must be the caller's own, or root's.
+    /// Opens something other than a file to write into it: /dev/stdout, a pipe. It must be the caller's own, or root's.
     ///
     /// # Errors
-    /// What the system refused, that it is another's, or that it is a pipe from which nobody reads.
+    /// What the system refused, that it is somebody else's, or that it is a pipe from which nobody reads.
     pub fn open_special(&self) -> Result<File> {
-        // Without waiting: a pipe without a reader would hold up the opening itself, and with it the whole answer.
+        // Without waiting: a pipe without a reader would block the opening itself, and with it the whole answer.
         let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let flags = if self.is_magic { flags } else { flags | OFlags::NOFOLLOW };
         let file = match rustix::fs::openat(&self.directory, self.file_name()?, flags, Mode::empty()) {
             Err(Errno::NXIO) => return Err(Error::other("nobody reads from it")),
             opened => opened?,
         };
-        // What is open already was somebody's decision.
+        // What is already open was somebody's decision.
         if !self.is_magic && !Caller::current().trusts(&rustix::fs::fstat(&file)?) {
             return Err(Error::new(ErrorKind::PermissionDenied, "it belongs to another user"));
         }
-        // A reader there is may take its time.
+        // If there is a reader, it may take its time.
         rustix::fs::fcntl_setfl(&file, rustix::fs::fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
         Ok(file.into())
     }
 
-    /// Writes a file whole: under a name of its own, then renamed, so that nobody opens half of one. What is no file
+    /// Writes a whole file: under a temporary name, then renamed, so that nobody opens half of one. Anything that is not a file
     /// is written into.
     ///
     /// # Errors
@@ -196,7 +197,7 @@ impl Place {
     }
 }
 
-/// Makes a file of the caller's in an open directory; neither a file nor a link may stand there.
+/// Makes a file of the caller's in an open directory; neither a file nor a link may be there yet.
 pub(crate) fn create_new(directory: &OwnedFd, name: &OsStr) -> Result<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = rustix::fs::openat(directory, name, flags, Mode::from_raw_mode(FILE_MODE))?;
@@ -217,7 +218,7 @@ fn create_temporary(directory: &OwnedFd) -> Result<(OsString, File)> {
     Err(ErrorKind::AlreadyExists.into())
 }
 
-/// Makes a directory of the caller's; false where something stands there already.
+/// Makes a directory of the caller's; false if something is already there.
 pub(crate) fn make_directory(parent: &OwnedFd, name: &OsStr) -> Result<bool> {
     match rustix::fs::mkdirat(parent, name, Mode::from_raw_mode(DIRECTORY_MODE)) {
         Ok(()) => Ok(true),
@@ -291,7 +292,7 @@ fn walk(path: &Path, make: bool) -> Result<Place> {
     found(directory, None, false)
 }
 
-/// Where a link leads; `None` for one of `/proc`, which leads to what no path may name.
+/// Where a link leads; `None` for one in `/proc`, which may lead to something that no path names.
 fn target_of(link: &OwnedFd) -> Result<Option<PathBuf>> {
     if rustix::fs::fstatfs(link).is_ok_and(|system| system.f_type as u64 == PROC_SUPER_MAGIC) {
         return Ok(None);

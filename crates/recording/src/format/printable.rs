@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-/// Whether a character may steer what shows it: a control character, or one that turns the direction of writing.
+/// Whether a character may control whatever displays it: a control character, or one that changes the direction of writing.
 pub fn is_control(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -11,24 +11,24 @@ pub fn is_control(character: char) -> bool {
 
 /// Whether a name is shown as it is.
 pub(crate) fn is_printable(name: &str) -> bool {
-    // Most names are plain ASCII, of which a whole table is looked through at the speed of memory.
+    // Most names are plain ASCII, and a whole table of those can be checked at the speed of memory.
     name.bytes().all(|byte| matches!(byte, 0x20..0x7f)) || !name.contains(is_control)
 }
 
-/// A name in which each character that may steer is replaced.
+/// A name with each control character replaced.
 pub fn printable(name: &str) -> String {
     name.replace(is_control, "\u{fffd}")
 }
 
-/// A path in which each character that may steer is replaced, so that it stays in its line.
+/// A path with each control character replaced, so that it stays on its line.
 pub fn printable_path(path: &Path) -> String {
     printable(&path.to_string_lossy())
 }
 
-/// JSON whose texts and keys are printable once they are parsed: blanks in place of ends of lines and tabs, for commands may
-/// hold these, and U+FFFD in place of all else that may steer. What is no JSON is left to the parser.
+/// JSON whose texts and keys are printable once they are parsed: spaces in place of ends of lines and tabs, which commands
+/// may contain, and U+FFFD in place of all other control characters. What is not JSON is left to the parser.
 pub(crate) fn printable_json(json: &[u8]) -> Cow<'_, [u8]> {
-    // Control characters cannot stand in JSON as they are; those beyond ASCII begin with a byte that has its highest bit set.
+    // Control characters cannot appear in JSON as they are; those beyond ASCII begin with a byte that has its highest bit set.
     if !json.iter().any(|&byte| byte == b'\\' || byte >= 0x7f) {
         return Cow::Borrowed(json);
     }
@@ -52,7 +52,7 @@ pub(crate) fn printable_json(json: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-/// The length of the escape at the beginning, and the character that it stands for where that may steer.
+/// The length of the escape at the beginning, and the character that it stands for if that is a control character.
 fn escape(json: &[u8]) -> (usize, Option<char>) {
     let (length, character) = match json.get(1) {
         Some(b'n') => (2, '\n'),
@@ -62,7 +62,7 @@ fn escape(json: &[u8]) -> (usize, Option<char>) {
         Some(b'u') => {
             let digits = json.get(2..6).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
             let number = digits.and_then(|digits| u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
-            // Half of a pair is no character, and nothing that steers takes two.
+            // Half of a pair is no character, and no control character takes two.
             match number.and_then(char::from_u32) {
                 Some(character) => (6, character),
                 None => return (2, None),
@@ -73,7 +73,7 @@ fn escape(json: &[u8]) -> (usize, Option<char>) {
     (length, is_control(character).then_some(character))
 }
 
-/// The same of a character that is not escaped.
+/// The same for a character that is not escaped.
 fn raw(json: &[u8]) -> (usize, Option<char>) {
     let length = match json[0] {
         0xc0..=0xdf => 2,

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// Small segments are joined into one file when there are this many ...
 const JOIN: usize = 60;
-/// ... or so many rows in them: what describes a file's row groups stays far below what readers take of it.
+/// ... or this many rows in them: the description of a file's row groups stays far below what readers accept.
 const MAX_JOINED_ROWS: u64 = 8_000_000;
 
 /// Writes `000001.parquet`, `000002.parquet`, ... and joins them into `000001-000060.parquet`.
@@ -60,7 +60,7 @@ impl SegmentWriter {
         self.unjoined_rows
     }
 
-    /// Has small segments joined some time, when enough have gathered; the caller does not wait for it.
+    /// Has small segments joined later, once there are enough; the caller does not wait for it.
     pub(crate) fn join(&mut self) -> Result<()> {
         self.joiner.what_failed()?;
         if self.unjoined.len() < JOIN && self.unjoined_rows < MAX_JOINED_ROWS {
@@ -72,7 +72,7 @@ impl SegmentWriter {
         }
     }
 
-    /// Joins all there are, and waits for it.
+    /// Joins all of them, and waits for it.
     pub(crate) fn join_all(&mut self) -> Result<()> {
         self.joiner.finish()?;
         match self.batch() {

@@ -1,4 +1,4 @@
-//! A table beside a recording, and what is known of all its rows: `NAME/` and `NAME.json`.
+//! A table beside a recording, and a summary of all its rows: `NAME/` and `NAME.json`.
 
 use crate::error::Result;
 use crate::format::directory::Directory;
@@ -15,7 +15,7 @@ pub(crate) struct SummarizedWriter {
 }
 
 impl SummarizedWriter {
-    /// Begins to write into a directory that [`crate::Writer::create`] has made; both go by the schema's name.
+    /// Begins to write into a directory that [`crate::Writer::create`] has made; both are named after the schema.
     pub(crate) fn create(recording: &Directory, schema: &'static Schema<'static>) -> Result<SummarizedWriter> {
         let rows = SegmentWriter::create(recording, schema.name, schema)?;
         Ok(SummarizedWriter { directory: recording.clone(), rows, summary: format!("{}.json", schema.name) })
@@ -25,13 +25,13 @@ impl SummarizedWriter {
         self.rows.rows()
     }
 
-    /// Closes the open segment; small ones are joined some time.
+    /// Closes the open segment; small ones are joined later.
     pub(crate) fn close_segment(&mut self) -> Result<()> {
         self.rows.close_segment()?;
         self.rows.join()
     }
 
-    /// Writes the summary anew, by rename.
+    /// Rewrites the summary, by rename.
     pub(crate) fn summarize(&self, summary: &impl Serialize) -> Result<()> {
         write_json(&self.directory, &self.summary, summary)
     }

@@ -1,11 +1,11 @@
-//! Texts by number, each kept once.
+//! Numbered texts, each kept once.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// More than these are forgotten when a table begins anew.
+/// If there are more than this, they are forgotten when a new table begins.
 const MAX_TEXTS: usize = 1 << 16;
-/// More than this much text is forgotten too, bytes.
+/// So they are if there is more text than this, bytes.
 const MAX_BYTES: usize = 8 << 20;
 
 /// Numbers texts in the order in which they come.
@@ -14,8 +14,8 @@ pub(crate) struct Texts {
     list: Vec<Arc<str>>,
     numbers: HashMap<Arc<str>, i64>,
     bytes: usize,
-    /// Where texts stood that came last, and their numbers: the same come again and again from the same places of memory.
-    /// What stands there now is compared, so a place that was used anew gives no wrong number.
+    /// Where the last texts were, and their numbers: the same ones come again and again from the same places in memory.
+    /// What is there now is compared, so a place that was reused gives no wrong number.
     recent: [(usize, u32); RECENT],
 }
 
@@ -71,7 +71,7 @@ impl Texts {
         self.bytes
     }
 
-    /// Forgets them where there are many. Only when no number is in use.
+    /// Forgets them if there are many. Only when no number is in use.
     pub(crate) fn forget_many(&mut self) {
         if self.list.len() > MAX_TEXTS || self.bytes > MAX_BYTES {
             *self = Texts::default();

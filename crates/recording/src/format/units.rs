@@ -99,14 +99,14 @@ pub fn grouped(count: u64) -> String {
     text
 }
 
-/// So many of something, a word that takes an s: `1 wakeup`, `1,996 wakeups`. Every count of something in a sentence is
+/// A count of something, a word that takes an s: `1 wakeup`, `1,996 wakeups`. Every count of something in a sentence is
 /// worded here.
 pub fn counted(count: impl TryInto<u64>, what: &str) -> String {
     let count = count.try_into().unwrap_or(u64::MAX);
     format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
-/// The word that goes with so many: `agreeing(count, "was", "were")`.
+/// The word that agrees with a count: `agreeing(count, "was", "were")`.
 pub fn agreeing<'a>(count: impl TryInto<u64>, one: &'a str, many: &'a str) -> &'a str {
     if count.try_into().is_ok_and(|count| count == 1) { one } else { many }
 }

@@ -206,7 +206,7 @@ impl GapWriter {
         ]);
     }
 
-    /// Closes the open segment and writes `gaps.json` anew, by rename.
+    /// Closes the open segment and rewrites `gaps.json`, by rename.
     ///
     /// # Errors
     /// [`ErrorKind::Io`]; what was written before stays readable.

@@ -296,7 +296,7 @@ impl InteractionWriter {
         self.events.push(event)
     }
 
-    /// Closes the open segments and writes the summary anew, by rename.
+    /// Closes the open segments and rewrites the summary, by rename.
     ///
     /// # Errors
     /// [`ErrorKind::Io`]; what was written before stays readable.

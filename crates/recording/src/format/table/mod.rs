@@ -20,14 +20,14 @@ pub(crate) struct Column<'a> {
     pub(crate) name: &'a str,
     pub(crate) optional: bool,
     pub(crate) is_text: bool,
-    /// Whether it only says in words what another column says as a number. Such columns stand last; nothing here reads them.
+    /// Whether it only says in words what another column says as a number. Such columns come last; nothing here reads them.
     pub(crate) is_for_people: bool,
-    /// What it holds, in a sentence; empty where nothing is written into the file.
+    /// What it holds, in a sentence; empty if the file is to have no description.
     pub(crate) about: &'a str,
 }
 
 impl<'a> Column<'a> {
-    /// With a description, which stands in the file.
+    /// With a description, which is written into the file.
     pub(crate) const fn about(self, about: &'a str) -> Column<'a> {
         Column { about, ..self }
     }
@@ -43,7 +43,7 @@ pub(crate) const fn optional(name: &str) -> Column<'_> {
     Column { name, optional: true, is_text: false, is_for_people: false, about: "" }
 }
 
-/// A column of texts, of which few are different, that every row has.
+/// A column of texts that every row has and few of which differ.
 pub(crate) const fn text(name: &str) -> Column<'_> {
     Column { name, optional: false, is_text: true, is_for_people: false, about: "" }
 }
@@ -61,14 +61,14 @@ pub(crate) struct Schema<'a> {
 }
 
 impl<'a> Schema<'a> {
-    /// The columns that are read here. Older recordings have no others.
+    /// The columns that this program reads. Older recordings have no others.
     pub(crate) fn as_read(&self) -> Schema<'a> {
         let columns = self.columns.iter().position(|column| column.is_for_people).unwrap_or(self.columns.len());
         Schema { name: self.name, columns: &self.columns[..columns] }
     }
 }
 
-/// Rows of a table, column by column; a missing value is `None`, a text the number of a text.
+/// Rows of a table, column by column; a missing value is `None`, a text is its number.
 pub(crate) struct Rows<'a> {
     schema: &'a Schema<'a>,
     columns: Vec<Vec<Option<i64>>>,
@@ -88,7 +88,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Adds a row; the values stand in the order of the schema's columns.
+    /// Adds a row; the values are in the order of the schema's columns.
     pub(crate) fn push<const N: usize>(&mut self, row: [Option<i64>; N]) {
         debug_assert_eq!(N, self.columns.len());
         for (column, value) in self.columns.iter_mut().zip(row) {
@@ -109,12 +109,12 @@ impl<'a> Rows<'a> {
         self.texts.forget_many();
     }
 
-    /// The number under which a text stands in a column of texts, until [`Rows::clear`].
+    /// The number that stands for a text in a column of texts, until [`Rows::clear`].
     pub(crate) fn text(&mut self, text: &str) -> i64 {
         self.texts.number(text)
     }
 
-    /// The text of a column of texts.
+    /// The text in a column of texts.
     pub(crate) fn get_text(&self, column: usize, row: usize) -> &str {
         self.texts.get(self.get(column, row))
     }
@@ -131,13 +131,13 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Refuses rows with a number below 0, or above what a column may hold; the last bound is that of all further columns.
+    /// Refuses rows with a number below 0, or above what a column may hold; the last bound applies to all further columns.
     pub(crate) fn check(&self, path: &Path, max: &[u64]) -> Result<()> {
         (0..self.columns.len())
             .try_for_each(|index| self.check_column(path, index, max.get(index).or(max.last()).copied().unwrap_or(0)))
     }
 
-    /// The same of one column, where others hold numbers with a sign.
+    /// The same for one column, if others hold signed numbers.
     pub(crate) fn check_column(&self, path: &Path, index: usize, max: u64) -> Result<()> {
         let (cells, column) = (&self.columns[index], &self.schema.columns[index]);
         let is_wrong = |value: &&i64| u64::try_from(**value).map_or(true, |value| value > max);
@@ -153,12 +153,12 @@ impl<'a> Rows<'a> {
         self.columns[column][row].unwrap_or(0)
     }
 
-    /// A value that is never below 0, as [`Rows::check`] has found; 0 where it is.
+    /// A value that is never below 0, as [`Rows::check`] has made sure; 0 if it is.
     pub(crate) fn unsigned(&self, column: usize, row: usize) -> u64 {
         u64::try_from(self.get(column, row)).unwrap_or(0)
     }
 
-    /// The same of a column of 32-bit numbers.
+    /// The same for a column of 32-bit numbers.
     pub(crate) fn narrow(&self, column: usize, row: usize) -> u32 {
         u32::try_from(self.get(column, row)).unwrap_or(0)
     }
@@ -169,12 +169,12 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// A number as it stands in a table: the largest that fits, where it does not.
+/// A number as a table has it: the largest that fits, if it does not.
 pub(crate) fn signed(value: u64) -> Option<i64> {
     Some(i64::try_from(value).unwrap_or(i64::MAX))
 }
 
-/// What became of a table, in the words of who found it so.
+/// What is wrong with a table, in the words of whoever found it.
 fn failed(path: &Path, doing: &str, error: ParquetError) -> Error {
     if let ParquetError::External(inner) = &error
         && let Some(io) = inner.downcast_ref::<std::io::Error>()

@@ -1,4 +1,4 @@
-//! Reads tables batch by batch, and believes nothing that they say of themselves.
+//! Reads tables batch by batch, and trusts nothing that they say of themselves.
 
 use super::{Column, Rows, Schema, failed};
 use crate::error::{Error, ErrorKind, Result};
@@ -14,7 +14,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Rows that were read of all tables, for whoever shows how far it has come.
+/// Rows read so far, from all tables, for whoever shows the progress.
 static ROWS_READ: AtomicU64 = AtomicU64::new(0);
 
 /// How many rows of tables this process has read so far.
@@ -24,17 +24,17 @@ pub fn rows_read() -> u64 {
 
 /// Rows read together; a table of any length is read in this much memory.
 const BATCH: usize = 1 << 12;
-/// Pages that the texts of a batch may hold on to, bytes.
+/// The most bytes of pages that the texts of a batch may keep in memory.
 const HELD_PAGES: usize = 16 << 20;
 
-/// Reads a table and hands its rows on, a few thousand at a time, in memory that does not grow with its length.
+/// Reads a table and passes its rows on, a few thousand at a time, in memory that does not grow with its length.
 ///
-/// Columns the file lacks read as absent; columns the schema lacks, and those that are for people, are passed over.
+/// Columns that the file lacks read as absent; columns that the schema lacks, and those that are for people, are skipped.
 pub(crate) fn read_table(path: &Path, schema: &Schema<'_>, take: impl FnMut(&Rows<'_>) -> Result<()>) -> Result<()> {
     read_opened(open_table(path)?, path, &schema.as_read(), take)
 }
 
-/// The same of a file that is open.
+/// The same for an open file.
 pub(super) fn read_opened(
     file: File,
     path: &Path,
@@ -78,7 +78,7 @@ fn open_table(path: &Path) -> Result<File> {
     input::open_file(path).map_err(|error| Error::io(path, "cannot read", error))
 }
 
-/// Looks at what a table says of itself before it is believed. Returns how many rows it says it has.
+/// Checks what a table says of itself before anything trusts it. Returns how many rows it says it has.
 fn check_end(file: &File, path: &Path) -> Result<u64> {
     parquet_check::check_end(file).map_err(|what| invalid(path, what))
 }
@@ -92,12 +92,12 @@ enum Source {
     /// The file lacks the column.
     Absent,
     Numbers(ColumnReaderImpl<Int64Type>, bool),
-    /// Texts, of which so many are taken at a time: each holds on to the page that it stands in.
+    /// Texts, of which only this many are taken at a time: each keeps the page that it is in.
     Texts(ColumnReaderImpl<ByteArrayType>, bool, usize),
 }
 
 impl Source {
-    /// Finds a column in a group of so many rows, once its pages have been looked at.
+    /// Finds a column in a group of this many rows, once its pages have been checked.
     fn open(file: &File, path: &Path, group: &dyn RowGroupReader, column: &Column<'_>, rows: u64) -> Result<Source> {
         let descriptor = group.metadata().schema_descr_ptr();
         let found = (0..descriptor.num_columns()).find(|&index| descriptor.column(index).name() == column.name);
@@ -128,7 +128,7 @@ impl Source {
         })
     }
 
-    /// Adds the next so many cells.
+    /// Adds this many further cells.
     fn read(&mut self, path: &Path, wanted: usize, cells: &mut Vec<Option<i64>>, texts: &mut Texts) -> Result<()> {
         match self {
             Source::Absent => cells.resize(wanted, None),
@@ -152,7 +152,8 @@ impl Source {
     }
 }
 
-/// The number of a text, in which nothing is left that may steer what shows it, and which is refused where it, or all of a batch together, is longer than any that is written.
+/// The number of a text, with its control characters replaced. It is refused if it, or a whole batch together, is longer
+/// than anything that is written.
 fn text_number(path: &Path, value: Option<&ByteArray>, texts: &mut Texts) -> Result<i64> {
     let bytes = value.map_or(&[][..], ByteArray::data);
     if bytes.len() > MAX_CELL_BYTES {
@@ -167,7 +168,7 @@ fn text_number(path: &Path, value: Option<&ByteArray>, texts: &mut Texts) -> Res
     Ok(number)
 }
 
-/// Calls the library that decodes tables. On some damaged ones it panics instead of saying that they are.
+/// Calls the library that decodes tables. On some damaged ones it panics instead of reporting an error.
 fn decoding<T>(path: &Path, decode: impl FnOnce() -> parquet::errors::Result<T>) -> Result<T> {
     match caught::caught(decode) {
         Some(decoded) => decoded.map_err(|error| failed(path, "is not a whole table", error)),
@@ -175,7 +176,7 @@ fn decoding<T>(path: &Path, decode: impl FnOnce() -> parquet::errors::Result<T>)
     }
 }
 
-/// Reads exactly so many values of a column.
+/// Reads exactly this many values of a column.
 fn read_column<T: DataType>(
     path: &Path,
     reader: &mut ColumnReaderImpl<T>,
