@@ -13,13 +13,13 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum ErrorKind {
     /// There is no recording at that path.
     NotFound,
-    /// Something stands there that is not a recording, or is damaged beyond use.
+    /// What is there is not a recording, or is damaged beyond use.
     Invalid,
     /// The recording was written by a newer punctual.
     NewerSchema,
     /// Recordings that cannot be added up.
     Incompatible,
-    /// Something already stands where the recording should be written.
+    /// Something is already where the recording should be written.
     Exists,
     /// The file system refused.
     Io,
@@ -40,7 +40,7 @@ impl Error {
         Error { kind, path: path.as_ref().to_owned(), message: message.into() }
     }
 
-    /// Something else stands where a file should be written.
+    /// Something else is where a file should be written.
     pub fn occupied(path: impl AsRef<Path>, message: impl Into<String>) -> Error {
         Error::new(ErrorKind::Exists, path, message)
     }

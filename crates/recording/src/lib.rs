@@ -3,17 +3,17 @@
 //! A *recording* is a directory `NAME.punctual/` that people and any Parquet engine can read:
 //!
 //! ```text
-//! recording.json            provenance, distributions, counters, why it ended (by rename, every second)
-//! wakeups/000001.parquet    a row a wakeup, one column a stage; a segment a second
+//! recording.json            provenance, distributions, counters, why it ended (rewritten by rename every second)
+//! wakeups/000001.parquet    one row per wakeup, one column per stage; a segment each second
 //! maxima/000001.parquet     the largest value of each second, task and stage
 //! tail.parquet              the 10,000 largest values of each task and stage, with their times
-//! events/                   of `record --why`: the evidence around each late wakeup, a JSON line an episode
-//! events/log/, events/log.json   of an event log: a row an event, and what was counted
-//! gaps/, gaps.json          of an idle loop: when it did not have its CPU, and what had it
-//! activations/, activations.json   of soft devices: each block they processed, and what became of them
-//! interactions/, interaction_parts/, interactions.json   of inputs to a program: when each was put in, taken and seen, and what
+//! events/                   from `record --why`: the evidence around each late wakeup, one JSON line per episode
+//! events/log/, events/log.json   from an event log: one row per event, and what was counted
+//! gaps/, gaps.json          from an idle loop: when it did not have its CPU, and what had it
+//! activations/, activations.json   from soft devices: each block they processed, and what became of them
+//! interactions/, interaction_parts/, interactions.json   from inputs to a program: when each was put in, taken and seen, and what
 //!                           the time between was spent on
-//! interaction_events/       of the same with `--toolkit`: what the program's toolkit passed on to it
+//! interaction_events/       from the same with `--toolkit`: what the program's toolkit passed on to it
 //! ```
 //!
 //! Times are whole nanoseconds of `CLOCK_MONOTONIC`; there are no floats on disk.

@@ -93,7 +93,7 @@ pub(crate) fn try_out(mode: Mode) -> Result<(), Refused> {
 pub struct KernelCounts {
     /// Interrupts that came.
     pub interrupts: u64,
-    /// Blocks that were not processed, to leave others their part of the CPU.
+    /// Blocks that were not processed, to leave others their share of the CPU.
     pub refused: u64,
     /// Blocks whose processing was given up after 5 ms.
     pub cut: u64,

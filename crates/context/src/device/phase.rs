@@ -3,7 +3,7 @@
 /// A stretch of a run in which blocks of one size come at one rate, as a modem changes them while it connects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Phase {
-    /// Between two interrupts, ns.
+    /// The time between two interrupts, ns.
     pub period_ns: u64,
     /// Samples in a block.
     pub samples: u32,

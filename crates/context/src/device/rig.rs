@@ -36,7 +36,7 @@ pub enum Wake {
 pub struct DeviceSetup {
     /// A short name.
     pub name: String,
-    /// Between two interrupts, ns.
+    /// The time between two interrupts, ns.
     pub period_ns: u64,
     /// To process a block, ns.
     pub compute_ns: u64,
@@ -112,7 +112,7 @@ pub struct DeviceCounts {
     pub not_admitted: u64,
     /// What came of the signal, where it decodes one.
     pub decoding: Option<DecodingCounts>,
-    /// What came of a user's own work.
+    /// What became of a user's own work.
     pub own: Option<OwnCounts>,
 }
 

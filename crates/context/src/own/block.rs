@@ -22,14 +22,14 @@ pub(super) struct SharedBlock {
     pub(super) result: i64,
 }
 
-/// What came of a user's own work.
+/// What became of a user's own work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OwnCounts {
     /// Blocks that it was called for.
     pub done: u64,
     /// Of these took longer than their budget.
     pub over: u64,
-    /// Of these it said that they were not done.
+    /// How many of these it said were not done.
     pub failed: u64,
     /// The most that one took, ns.
     pub longest_ns: u64,
@@ -39,7 +39,7 @@ pub struct OwnCounts {
     pub ended: Option<Ended>,
     /// The number of the block that it was at then.
     pub ended_block: u64,
-    /// What it gave to the device last.
+    /// What it last gave to the device.
     pub output: [i64; OUTPUTS],
     /// Of its output and its state, FNV-1a over their numbers: the same blocks give the same on every machine.
     pub digest: u64,

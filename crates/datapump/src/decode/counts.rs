@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct DecodingCounts {
-    /// Units that were worked on.
+    /// Units that were processed.
     pub units: u64,
     /// Those of them during which data came; a radio, which has no connection to lose, counts all.
     pub connected: u64,

@@ -43,7 +43,7 @@ pub struct ActivationRow {
     pub block: u64,
     /// When it was complete.
     pub arrival_ns: u64,
-    /// When its interrupt, or a later one, came, where there is one.
+    /// When its interrupt, or a later one, came, if there is one.
     pub interrupt_ns: Option<u64>,
     /// When processing began.
     pub start_ns: u64,
@@ -59,10 +59,10 @@ pub struct ActivationRow {
     pub cpu: u32,
     /// Whether the work was given up before it was done.
     pub cut: bool,
-    /// Whether its interrupt came and no program was called for it, or its softirq callback was refused, so that it waited
-    /// for the next.
+    /// Whether its interrupt came but no program was called for it, or its softirq callback was refused, so that it waited
+    /// for the next one.
     pub unobserved: bool,
-    /// Whether it, or one that was lost before it, waited while punctual's own threads rested to leave others their part of the CPU.
+    /// Whether it, or one that was lost before it, waited while punctual's own threads rested to leave others their share of the CPU.
     pub rested: bool,
 }
 
@@ -101,13 +101,13 @@ pub struct DeviceSummary {
     pub context: String,
     /// What woke its thread: `timer`, `softirq`, or nothing.
     pub wake: Option<String>,
-    /// Whether only the newest block was worth processing.
+    /// Whether only the newest block was processed.
     pub drop_stale: bool,
     /// Whether its reservation could use time that others left.
     pub reclaim: bool,
     /// Whether it competed at normal priority after its budget.
     pub compete: bool,
-    /// Between two interrupts, ns.
+    /// The time between two interrupts, ns.
     pub period_ns: u64,
     /// Buffers.
     pub buffers: u32,
@@ -129,21 +129,21 @@ pub struct DeviceSummary {
     pub dropped: u64,
     /// Blocks that were overwritten in the ring.
     pub lost: u64,
-    /// Blocks that were not processed, to leave others their part of the CPU.
+    /// Blocks that were not processed, to leave others their share of the CPU.
     pub refused: u64,
     /// Blocks whose processing was given up.
     pub cut: u64,
     /// Blocks whose interrupt came together with a later one's.
     pub coalesced: u64,
-    /// Interrupts that came and that no program was called for. Buffers that were late for that are no underruns:
+    /// Interrupts that came but for which no program was called. Buffers that were late because of that are no underruns:
     /// a real interrupt would have been served.
     pub unobserved: u64,
-    /// Buffers that were late or lost because punctual's own threads rested, to leave others their part of the CPU: they are no
-    /// underruns, for a device of its own would not have rested.
+    /// Buffers that were late or lost because punctual's own threads rested, to leave others their share of the CPU: they are no
+    /// underruns, because a real device would not have rested.
     #[serde(default)]
     pub rested: u64,
-    /// Softirq callbacks that the kernel refused to queue; the blocks waited for the next one, and count as the above.
-    /// `None` where no interrupt queues any, and in a recording from before they were counted.
+    /// Softirq callbacks that the kernel refused to queue; the blocks waited for the next one, and count like the above.
+    /// `None` if no interrupt queues any, and in recordings that are too old to count them.
     #[serde(default)]
     pub callbacks_refused: Option<u64>,
     /// Why it did so last.
@@ -151,7 +151,7 @@ pub struct DeviceSummary {
     pub refusal: Option<String>,
     /// How often the ring wrapped.
     pub overruns: u64,
-    /// Records that were lost: those blocks were processed, and nothing more is known of them.
+    /// Records that were lost: those blocks were processed, but nothing more is known of them.
     pub records_lost: u64,
     /// Interrupts that came, where there are any.
     pub interrupts: Option<u64>,
@@ -159,21 +159,21 @@ pub struct DeviceSummary {
     pub interrupt_ns: Option<u64>,
     /// How often a competing reservation used up its budget.
     pub demotions: Option<u64>,
-    /// Where the work ran by the kernel's own count of interrupts: `interrupt`, `softirq`, `thread`; empty where unknown.
+    /// Where the work ran according to the kernel's own count of interrupts: `interrupt`, `softirq`, `thread`; empty if unknown.
     pub proven: Vec<String>,
     /// Buffers that were not served in time; a dummy went out in their place.
     pub underruns: u64,
-    /// Underruns with those that share a wait taken as one, as forecasts count them.
+    /// Underruns as forecasts count them, with those that share a wait as one.
     pub stalls: u64,
-    /// Of the underruns, how many the lateness of the control explains, whatever the device does.
+    /// How many of the underruns the lateness of the control explains, whatever the device does.
     pub underruns_outside: u64,
-    /// Of these, how many the host's steal explains; `None` where it cannot be seen.
+    /// How many of these the host's steal explains; `None` where it cannot be seen.
     pub underruns_stolen: Option<u64>,
     /// Activations that ended on another CPU than the bystander's.
     pub elsewhere: u64,
     /// The most samples pending after an activation.
     pub pending_max: u64,
-    /// The share of a CPU that the work executed for, millionths.
+    /// The share of a CPU that the work used, millionths.
     pub share_millionths: u64,
     /// Times between interrupts (arrivals, where the clock is the interrupt), ns.
     pub intervals: Distribution,
@@ -187,18 +187,18 @@ pub struct DeviceSummary {
     pub response: Distribution,
     /// Executed in each second of the run, ns.
     pub executed_by_second: Vec<u64>,
-    /// What came of the signal, where it decoded one; `None` where it filtered samples.
+    /// What became of the signal, if it decoded one; `None` if it filtered samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decoded: Option<DecodedSummary>,
-    /// What came of a user's own work, where that ran.
+    /// What became of a user's own work, if that ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own: Option<OwnSummary>,
 }
 
 impl DeviceSummary {
-    /// Whether all blocks that came were processed, but for so many that may be missing and as many as the buffers hold. One that seldom
-    /// has its turn is seldom late: its blocks wait, or were lost to newer ones. What punctual or the kernel kept from coming is held
-    /// against nobody. The counts overlap, so that nothing is told from those of what was lost.
+    /// Whether all blocks that came were processed, except for a number that may be missing and as many as the buffers hold. A device
+    /// that seldom gets its turn is seldom late: its blocks wait, or were lost to newer ones. What punctual or the kernel kept from
+    /// coming is not counted against anybody. The counts overlap, so those of lost blocks are not used for this.
     pub fn served_but_for(&self, missing: f64) -> bool {
         let excused = self.refused + self.rested + self.unobserved;
         let served = self.processed.saturating_add(excused) as f64;
@@ -206,28 +206,28 @@ impl DeviceSummary {
     }
 }
 
-/// What came of a user's own work.
+/// What became of a user's own work.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnSummary {
     /// The name of its file.
     pub name: String,
-    /// A block before the run, ns.
+    /// What one block took before the run, ns.
     pub block_ns: u64,
     /// What a block may take, ns.
     pub budget_ns: u64,
     /// Blocks that it was called for.
     pub done: u64,
-    /// Of these took longer than the budget.
+    /// How many of these took longer than the budget.
     pub over: u64,
-    /// Of these it said that they were not done.
+    /// How many of these it said were not done.
     pub failed: u64,
     /// The most that one took, ns.
     pub longest_ns: u64,
-    /// What it gave to the device last.
+    /// What it last gave to the device.
     pub output: Vec<i64>,
-    /// Of its output and its state: the same blocks give the same on every machine. 16 hexadecimal digits.
+    /// A digest of its output and its state, 16 hexadecimal digits: the same blocks give the same one on every machine.
     pub digest: String,
-    /// Why its process ended before the run did, in words, and at which block.
+    /// Why, in words, and at which block its process ended before the run did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<OwnEnd>,
 }
@@ -241,7 +241,7 @@ pub struct OwnEnd {
     pub reason: String,
 }
 
-/// What came of the signal that a device decoded, bit by bit.
+/// What became of the signal that a device decoded, bit by bit.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecodedSummary {
     /// What it was.
@@ -249,7 +249,7 @@ pub struct DecodedSummary {
     /// What is decoded together: a symbol of a DSL, or a unit of a radio's samples.
     #[serde(default = "symbol")]
     pub unit: String,
-    /// What its bits come in, with a check: a superframe of a DSL, a packet of a radio.
+    /// What its bits come in, each with a check: a superframe of a DSL, a packet of a radio.
     #[serde(default = "superframe")]
     pub frame: String,
     /// Taps of its echo canceller, as many as come closest to the compute time asked for; a radio has none.
@@ -258,21 +258,21 @@ pub struct DecodedSummary {
     pub symbols_a_block: u32,
     /// One unit in calibration, ns.
     pub symbol_ns: u64,
-    /// Units that were worked on.
+    /// Units that were processed.
     pub symbols: u64,
-    /// Those of them during which it was connected; a radio has no connection to lose, and counts all.
+    /// Those during which it was connected; a radio has no connection to lose, and counts all.
     pub connected: u64,
-    /// Units that came and that nobody worked on, because their blocks were dropped, lost, refused or cut.
+    /// Units that came but were not processed, because their blocks were dropped, lost, refused or cut.
     pub skipped: u64,
-    /// Bits that the units worked on were known to bring.
+    /// Bits that the processed units were known to bring.
     pub bits: u64,
-    /// Bits received that were not as they should be.
+    /// Bits that were received wrong.
     pub wrong: u64,
-    /// Bits that were not received, those of units that nobody worked on included.
+    /// Bits that were not received, including those of units that were not processed.
     pub missing: u64,
     /// Connections that were lost; each takes a start-up of about a second to come back.
     pub connections_lost: u64,
-    /// Frames that ended, those in units that nobody worked on included; 0 where they were not counted yet.
+    /// Frames that ended, including those in units that were not processed; 0 in recordings that are too old to count them.
     #[serde(default)]
     pub frames: u64,
     /// Frames that were received and whose check was right.
@@ -280,7 +280,7 @@ pub struct DecodedSummary {
     pub frames_right: u64,
 }
 
-/// Of recordings that knew DSLs alone.
+/// For old recordings, which knew only DSLs.
 fn symbol() -> String {
     "symbol".to_owned()
 }
@@ -347,7 +347,7 @@ pub fn read_activation_document(recording: &Path) -> Result<Option<ActivationDoc
     })
 }
 
-/// Hands on every activation of a recording, each device's in order of time.
+/// Passes on every activation of a recording, each device's in order of time.
 ///
 /// # Errors
 /// [`crate::ErrorKind::Invalid`] or [`crate::ErrorKind::Io`] for the first segment that cannot be read.

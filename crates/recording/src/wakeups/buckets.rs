@@ -1,13 +1,14 @@
-//! Counts of values by bucket: as wide as what is in them, and quick to count into where much is counted.
+//! Counts of values by bucket: no larger than what is in them, and quick to count into if much is counted.
 
 use hdrhistogram::Histogram;
 
-/// From so many filled buckets on, counting goes into one array of all: an order of magnitude quicker than a search.
+/// From this many filled buckets on, counting uses one array of all buckets: an order of magnitude quicker than a search.
 const DENSE_FROM: usize = 1 << 9;
-/// Values below this have a bucket each; above, a thousandth of them or less is one. As the library has it for three digits.
+/// Values below this have a bucket each; above it, a bucket is a thousandth of its values or less, as in the library for three
+/// digits.
 const SINGLE_BELOW: u64 = 2_048;
 
-/// The bucket of a value: the smallest value that falls there, and how many different ones do.
+/// The bucket of a value: the smallest value that falls into it, and how many different values do.
 fn bucket(value: u64) -> (u64, u64) {
     if value < SINGLE_BELOW {
         return (value, 1);
@@ -16,7 +17,7 @@ fn bucket(value: u64) -> (u64, u64) {
     ((value >> shift) << shift, 1 << shift)
 }
 
-/// The value that stands for a bucket, by its smallest.
+/// The value that represents a bucket, by its smallest value.
 fn middle(lowest: u64) -> u64 {
     lowest + bucket(lowest).1 / 2
 }
@@ -24,9 +25,9 @@ fn middle(lowest: u64) -> u64 {
 /// Counts of nanoseconds, to three significant digits.
 #[derive(Debug, Clone)]
 pub(crate) enum Buckets {
-    /// Smallest value and count of filled buckets, in order: what was read takes no more memory than its text.
+    /// Smallest value and count of filled buckets, in order: what was read takes no more memory than it did as text.
     Sparse(Vec<(u64, u64)>, u64),
-    /// All buckets up to the largest value: a hundred kilobytes and more.
+    /// All buckets up to the largest value: a hundred kilobytes or more.
     Dense(Box<Histogram<u64>>),
 }
 
@@ -88,7 +89,7 @@ impl Buckets {
         }
     }
 
-    /// Adds another's counts. What is only added up stays as small as it is.
+    /// Adds another's counts. What is only added to stays as small as it is.
     pub(crate) fn add(&mut self, other: &Buckets) {
         match self {
             Buckets::Dense(_) => other.iter().for_each(|(value, count)| self.record(value, count)),
@@ -117,7 +118,7 @@ impl Buckets {
         }
     }
 
-    /// The largest value of the bucket in which this fraction of all values is reached; of none, 0.
+    /// The largest value of the bucket in which this fraction of all values is reached; 0 if there are none.
     pub(crate) fn quantile(&self, quantile: f64) -> u64 {
         let pairs = match self {
             Buckets::Sparse(pairs, _) => pairs,
@@ -133,7 +134,7 @@ impl Buckets {
         if quantile == 0.0 { lowest } else { lowest + (bucket(lowest).1 - 1) }
     }
 
-    /// Filled buckets in order: a value that stands for the bucket, and the count.
+    /// Filled buckets in order: a value that represents the bucket, and the count.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let (pairs, histogram) = match self {
             Buckets::Sparse(pairs, _) => (pairs.as_slice(), None),

@@ -1,4 +1,4 @@
-//! Cycles of somebody else's loop: how many there were, and how many took longer than the period that they should keep.
+//! Cycles of somebody else's loop: how many there were, and how many took longer than the period that they should take.
 
 use crate::format::bounds::MAX_TASKS;
 use crate::{OTHERS, Recording, Result, WakerKind, Wakeup};
@@ -9,22 +9,22 @@ use std::collections::{BTreeMap, HashMap};
 pub struct CycleCount {
     /// Cycles that ended while it was measured.
     pub cycles: u64,
-    /// Of these, those that took longer than the period, from when the cycle was due until the thread slept again.
+    /// Those that took longer than the period, from when the cycle was due until the thread slept again.
     pub overruns: u64,
     /// The longest, ns.
     pub longest_ns: u64,
-    /// Threads of which nothing tells which of their wakeups begin a cycle; they count no cycles.
+    /// Threads whose wakeups do not show which of them begin a cycle; they count no cycles.
     pub untold: u64,
-    /// Wakeups of these threads that nobody saw, or that were lost: so many overruns, at most, are two cycles that both kept their
-    /// period.
+    /// Wakeups of these threads that nobody saw, or that were lost: at most this many overruns are really two cycles that both
+    /// kept their period.
     pub unseen: u64,
-    /// Overruns of which a single wakeup tells, whatever else was not seen.
+    /// Overruns that a single wakeup proves, whatever else was not seen.
     pub certain: u64,
-    /// Overruns of cycles in which their thread ended: what the kernel took to free what it had is in them.
+    /// Overruns of cycles in which their thread ended: they include the time that the kernel took to free what it had.
     pub ending: u64,
-    /// How many periods the grid had that the threads' own timers keep, from the first of them that woke a thread to the last.
+    /// How many periods the grid of the threads' own timers had, from the first that woke a thread to the last.
     pub periods: u64,
-    /// Those of them that began without a wakeup: within the cycle before, or one that nobody saw.
+    /// Those that began without a wakeup: within the previous cycle, or with one that nobody saw.
     pub not_woken: u64,
 }
 
@@ -42,13 +42,13 @@ impl CycleCount {
         self.not_woken = self.not_woken.saturating_add(other.not_woken);
     }
 
-    /// So many overruns there were at the least.
+    /// The least number of overruns that there were.
     pub fn least_overruns(&self) -> u64 {
         self.certain.max(self.overruns.saturating_sub(self.unseen).saturating_sub(self.ending))
     }
 
-    /// Periods that certainly began while the cycle before still ran: those without a wakeup, less the wakeups that nobody saw. A loop
-    /// that catches up overran in each of them, one that skips them once for each row of them.
+    /// Periods that certainly began while the previous cycle still ran: those without a wakeup, less the wakeups that nobody saw. A
+    /// loop that catches up overran in each of them; one that skips them, once for each row of them.
     pub fn began_within(&self) -> u64 {
         self.not_woken.saturating_sub(self.unseen)
     }
@@ -60,39 +60,40 @@ impl CycleCount {
     }
 }
 
-/// Puts the wakeups of followed threads together to cycles.
+/// Puts the wakeups of followed threads together into cycles.
 ///
-/// A loop may sleep several times in a cycle: for a lock, a page, an answer, a moment. Where its own timers are due on a grid of the period, a
-/// cycle goes from such a point to the last time that the thread slept before the next at which it was woken. Else, of a thread whose
-/// own timers begin its cycles one goes from each timer to the last sleep before the next; of a thread that others wake, one begins with
-/// the first wakeup that comes half a period or more after the one before began. Which of them a thread is, is known at the end; where
-/// others wake it more than once a cycle, or about as often as its own timers, or its timers are due on two grids, nothing tells.
+/// A loop may sleep several times in a cycle: for a lock, a page, an answer, a moment. If its own timers are due on a grid of the
+/// period, a cycle goes from a point of the grid to the last time that the thread slept before the next point at which it was woken.
+/// Otherwise, if a thread's own timers begin its cycles, one goes from each timer to the last sleep before the next; if others wake
+/// it, one begins with the first wakeup that comes half a period or more after the previous cycle began. Which of these a thread is,
+/// is known only at the end. If others wake it more than once a cycle, or about as often as its own timers, or if its timers are due
+/// on two grids, nothing can be said.
 #[derive(Debug)]
 pub struct Cycles {
     period_ns: u64,
     threads: HashMap<u32, Thread>,
 }
 
-/// Points of a grid are off it by no more than this, ns: timers are due to the nanosecond, and a period may be rounded.
+/// Points are off the grid by no more than this, ns: timers are due to the nanosecond, and a period may be rounded.
 const OFF_GRID_NS: u64 = 2_000;
-/// So many grids of a thread are looked at.
+/// The most grids of a thread that are looked at.
 const MAX_GRIDS: usize = 8;
-/// A thread's last work ends with it, to this, ns.
+/// A thread's last work ends with the thread, to within this, ns.
 const ENDS_NS: u64 = 1_000;
-/// A grid has so many periods at the least.
+/// A grid has at least this many periods.
 const MIN_PERIODS: u64 = 10;
 
 #[derive(Debug, Default)]
 struct Thread {
     wakeups: u64,
-    /// Of these, by timers of its own.
+    /// How many of these were by timers of its own.
     timers: u64,
     grids: Vec<Grid>,
     by_timer: Series,
     by_time: Series,
 }
 
-/// Timers that were due at the same time of a period.
+/// Timers that were due at the same point of a period.
 #[derive(Debug)]
 struct Grid {
     phase_ns: u64,
@@ -139,7 +140,7 @@ impl Thread {
         self.by_time.take(wakeup, begins, period_ns);
     }
 
-    /// What was counted; `None` where nothing tells which of the wakeups begin a cycle.
+    /// What was counted; `None` if nothing shows which of the wakeups begin a cycle.
     fn finish(mut self, period_ns: u64) -> Option<CycleCount> {
         let counted = |series: Series| series.finish(period_ns);
         self.grids.sort_by_key(|grid| std::cmp::Reverse(grid.points));
@@ -165,7 +166,7 @@ impl Thread {
     }
 }
 
-/// Cycles by one rule, and the one that goes on.
+/// Cycles by one rule, and the one that has not ended.
 #[derive(Debug, Default)]
 struct Series {
     count: CycleCount,
@@ -206,7 +207,7 @@ impl Series {
         self.count.ending += u64::from(is_certain && open.ends);
     }
 
-    /// The last cycle has no next one, up to which it could have slept: what came after its first sleep may be the program's end.
+    /// No cycle follows the last one, so nothing says when it last slept: what came after its first sleep may be the program's end.
     fn finish(mut self, period_ns: u64) -> CycleCount {
         if let Some(open) = self.open.take() {
             self.close(open, open.first_slept_ns, period_ns);
@@ -216,21 +217,22 @@ impl Series {
 }
 
 impl Cycles {
-    /// Of loops that should begin anew this often, ns.
+    /// For loops that should start over this often, ns.
     pub fn new(period_ns: u64) -> Cycles {
         Cycles { period_ns: period_ns.max(1), threads: HashMap::new() }
     }
 
-    /// Takes a thread's next wakeup, and whether a timer of its own made it.
+    /// Takes a thread's next wakeup, and whether a timer of its own caused it.
     pub fn take(&mut self, wakeup: &Wakeup, is_by_timer: bool) {
-        // A file may name any number of threads; no measurement follows so many.
+        // A file may name any number of threads; no measurement follows this many.
         if self.threads.len() >= MAX_TASKS && !self.threads.contains_key(&wakeup.tid) {
             return;
         }
         self.threads.entry(wakeup.tid).or_default().take(wakeup, is_by_timer, self.period_ns);
     }
 
-    /// That a thread ended then, ns: the cycle in which it did has no sleep at its end, but what the kernel took to free what it had.
+    /// Notes that a thread ended then, ns: the cycle in which it did ends without a sleep, with the time the kernel took to free what
+    /// the thread had.
     pub fn end(&mut self, tid: u32, ended_ns: u64) {
         let Some(thread) = self.threads.get_mut(&tid) else { return };
         let grids = thread.grids.iter_mut().map(|grid| &mut grid.series);
@@ -242,7 +244,7 @@ impl Cycles {
         }
     }
 
-    /// What was counted of each thread, by its id.
+    /// What was counted for each thread, by its id.
     pub fn finish(self) -> impl Iterator<Item = (u32, CycleCount)> {
         let period_ns = self.period_ns;
         let untold = CycleCount { untold: 1, ..CycleCount::default() };
@@ -251,7 +253,7 @@ impl Cycles {
 }
 
 impl Recording {
-    /// The cycles of its followed threads, by name and policy, as loops that should begin anew this often, ns.
+    /// The cycles of its followed threads, by name and policy, as loops that should start over this often, ns.
     ///
     /// # Errors
     /// As for [`Recording::for_each_wakeup`].
@@ -268,7 +270,7 @@ impl Recording {
                 cycles.end(thread.tid, ended_ns);
             }
         }
-        // A thread that changed its name or policy counts for what it was at last.
+        // A thread that changed its name or policy counts under its last ones.
         let mut tasks: HashMap<u32, (&str, u64)> = HashMap::new();
         for task in &document.tasks {
             let (name, unseen) = tasks.entry(task.tid).or_default();

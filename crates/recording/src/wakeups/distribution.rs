@@ -6,7 +6,7 @@ use crate::wakeups::buckets::Buckets;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a distribution is of.
+/// What a distribution describes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Key {
     /// Whose wakeups: policy and priority, such as `fifo:80`.
@@ -110,13 +110,13 @@ impl Distribution {
         self.buckets.iter()
     }
 
-    /// How much memory it takes up, bytes, about.
+    /// About how much memory it takes up, bytes.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<Distribution>() + self.buckets.bytes()
     }
 }
 
-/// How a distribution stands in `recording.json`: sparse, and exact where it can be.
+/// A distribution as `recording.json` has it: sparse, and exact where it can be.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     min_ns: u64,
@@ -136,7 +136,7 @@ impl<'de> Deserialize<'de> for Pairs {
     }
 }
 
-/// Reads a list whose length nobody promises, an element at a time.
+/// Reads a list of unknown length, one element at a time.
 fn bounded_list<'de, D: serde::Deserializer<'de>, T: Deserialize<'de>, L>(
     deserializer: D,
     max: usize,
@@ -192,7 +192,7 @@ impl<'de> Deserialize<'de> for Distribution {
     }
 }
 
-/// No distribution on disk counts more: so the sum of all fits 64 bits. At a million a second it takes four years.
+/// No distribution on disk counts more than this, so the sum of all fits 64 bits. At a million a second that takes four years.
 const MAX_COUNT: u64 = 1 << 47;
 
 impl Stored {
@@ -217,7 +217,7 @@ impl Stored {
     }
 }
 
-/// Adds up; of many in one array, into which each counts at once.
+/// Adds distributions up; if they are many, in one array into which each counts quickly.
 fn sum<'a>(parts: impl Iterator<Item = &'a Distribution>) -> Distribution {
     let mut sum = Distribution::new();
     for (position, part) in parts.enumerate() {
@@ -253,7 +253,7 @@ impl Distributions {
         self.0.len()
     }
 
-    /// How much memory they take up, bytes, about.
+    /// About how much memory they take up, bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.0
             .iter()
@@ -276,7 +276,7 @@ impl Distributions {
         }
     }
 
-    /// The sum of all distributions whose key is chosen, of which each is looked at.
+    /// The sum of all distributions whose key is chosen; looks at every one.
     pub fn sum(&self, chosen: impl Fn(&Key) -> bool) -> Distribution {
         sum(self.0.iter().filter(|(key, _)| chosen(key)).map(|(_, distribution)| distribution))
     }
@@ -310,7 +310,7 @@ impl Distributions {
     }
 }
 
-/// A distribution with its key. All in one: a part that is flattened is kept whole in another form first, of any size.
+/// A distribution with its key, all in one: serde first keeps all of a flattened part in another form, of any size.
 #[derive(Deserialize)]
 struct Entry {
     measure: String,

@@ -1,4 +1,4 @@
-//! The largest values and the maxima of seconds, made anew from the wakeups of a recording that was cut short.
+//! The largest values and the maxima of seconds, rebuilt from the wakeups of a recording that was cut short.
 
 use crate::wakeups::tail::{BlockMaximum, LargestValues, OpenBlock, TailValue};
 use crate::{Stage, Wakeup};
@@ -12,12 +12,12 @@ struct Thread {
     blocks: [OpenBlock; STAGES],
 }
 
-/// Takes wakeups, each thread's in order of time; each once, for there may be very many.
+/// Takes wakeups, each thread's in order of time and each only once, because there may be very many.
 #[derive(Default)]
 pub(crate) struct Rebuilt {
     threads: Vec<Thread>,
     positions: HashMap<u32, usize>,
-    /// That of the wakeup before: the next is often of the same thread.
+    /// That of the previous wakeup: the next one is often of the same thread.
     last: usize,
     maxima: Vec<BlockMaximum>,
     without_tail: bool,
@@ -25,12 +25,12 @@ pub(crate) struct Rebuilt {
 }
 
 impl Rebuilt {
-    /// For the largest values alone.
+    /// Only for the largest values.
     pub(crate) fn tail_alone() -> Rebuilt {
         Rebuilt { without_maxima: true, ..Rebuilt::default() }
     }
 
-    /// For the maxima of seconds alone.
+    /// Only for the maxima of seconds.
     pub(crate) fn maxima_alone() -> Rebuilt {
         Rebuilt { without_tail: true, ..Rebuilt::default() }
     }

@@ -5,11 +5,11 @@ use crate::format::bounds::MAX_TAIL_VALUES;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// How many of the largest values are kept for each task and stage; of followed threads for each measure and stage, as long
+/// How many of the largest values are kept for each task and stage; for followed threads, for each measure and stage, as long
 /// as there are few measures.
 pub const TAIL_LENGTH: usize = 10_000;
 
-/// So many of them are kept of each task and stage where there are very many tasks: as many as a reader holds at once.
+/// How many are kept for each task and stage if there are very many tasks: as many as a reader holds at once.
 pub fn tail_length(tasks: usize) -> usize {
     TAIL_LENGTH.min(MAX_TAIL_VALUES / (tasks.max(1) * Stage::ALL.len())).max(1)
 }
@@ -48,11 +48,11 @@ pub struct BlockMaximum {
 /// Keeps the largest values it is shown.
 #[derive(Debug)]
 pub(crate) struct LargestValues {
-    /// As they came, until there are as many as are kept.
+    /// In the order in which they came, until there are as many as are kept.
     first: Vec<Reverse<Largest>>,
-    /// All from then on.
+    /// All of them from then on.
     values: BinaryHeap<Reverse<Largest>>,
-    /// A value that is not above this changes nothing, ns; looked at before anything else, for most are not.
+    /// A value that is not above this changes nothing, ns; checked before anything else, because most are not.
     least_ns: Option<u64>,
     max: usize,
 }
@@ -67,7 +67,7 @@ impl Default for LargestValues {
 }
 
 impl LargestValues {
-    /// Keeps so many.
+    /// Keeps this many.
     pub(crate) fn new(max: usize) -> LargestValues {
         LargestValues { first: Vec::new(), values: BinaryHeap::new(), least_ns: None, max }
     }
@@ -108,7 +108,7 @@ pub(crate) struct OpenBlock {
 }
 
 impl OpenBlock {
-    /// Counts a value; returns (block, maximum, count) of the block before, when this value opens a new one.
+    /// Counts a value; returns (block, maximum, count) of the previous block if this value opens a new one.
     pub(crate) fn offer(&mut self, value_ns: u64, expected_ns: u64) -> Option<(u64, u64, u64)> {
         let block = expected_ns / BLOCK_NS;
         let closed = if block != self.block { self.close() } else { None };

@@ -15,7 +15,7 @@ pub struct Stamps {
     pub softirq: u64,
     /// The thread was made runnable.
     pub waking: u64,
-    /// The thread was switched in; without `irq` and `waking`, when it was let go on: its timer had expired before it was
+    /// The thread was switched in; without `irq` and `waking`, when it was allowed to continue: its timer had expired before it was
     /// armed, no interrupt came and the thread never slept.
     pub switch_in: u64,
     /// First user-space instruction.
@@ -23,7 +23,7 @@ pub struct Stamps {
 }
 
 /// Clocks read on two paths may disagree by this much across an update of the timekeeper;
-/// stamps out of order by more are not believed.
+/// stamps that are further out of order are not believed.
 const CLOCK_DISAGREEMENT_NS: u64 = 1_000;
 
 /// One activation of a periodic job. Stage lengths in nanoseconds; `None` where not passed through or not seen.
@@ -33,7 +33,7 @@ pub struct Wakeup {
     pub cpu: u32,
     /// The thread.
     pub tid: u32,
-    /// When the timer was to expire, or of a followed thread that no timer woke, when what is known of its wakeup
+    /// When the timer was to expire or, for a followed thread that no timer woke, when what is known of its wakeup
     /// began; ns of `CLOCK_MONOTONIC`.
     pub expected_ns: u64,
     /// See [`Stage::Irq`].
@@ -53,11 +53,11 @@ pub struct Wakeup {
     pub missed: u64,
     /// At most this much of the total was time in which the host ran something else, where it can be known.
     pub steal_ns: Option<u64>,
-    /// See [`Stage::Work`]; of followed threads.
+    /// See [`Stage::Work`]; only for followed threads.
     pub work_ns: Option<u64>,
-    /// How much of the work the thread was on a CPU; of followed threads.
+    /// For how much of the work the thread was on a CPU; only for followed threads.
     pub executed_ns: Option<u64>,
-    /// What woke the thread: a position in the document's `followed.wakers`; of followed threads.
+    /// What woke the thread: a position in the document's `followed.wakers`; only for followed threads.
     pub woken_by: Option<u32>,
 }
 
@@ -84,22 +84,22 @@ pub struct DriverStamps {
     pub expected: u64,
     /// When that came.
     pub interrupt: u64,
-    /// When the work began that the interrupt deferred.
+    /// When the work that the interrupt deferred began.
     pub deferred: u64,
     /// When its thread did.
     pub thread: u64,
 }
 
 impl Stamps {
-    /// Whether the thread went on at once, without interrupt and wake.
+    /// Whether the thread continued at once, without interrupt and wake.
     fn never_slept(&self) -> bool {
         self.switch_in != 0 && self.irq == 0 && self.softirq == 0 && self.waking == 0
     }
 }
 
 impl Wakeup {
-    /// The wakeup of a followed thread. Its chain ends where the thread is switched in: nobody sees its first
-    /// instruction. `None` where the stamps are out of order by more than 1 us, so that nothing is to be believed.
+    /// The wakeup of a followed thread. Its chain ends when the thread is switched in: nobody sees its first
+    /// instruction. `None` if the stamps are out of order by more than 1 us, so that none of them can be believed.
     pub fn from_followed(stamps: &FollowedStamps, cpu: u32, tid: u32) -> Option<Wakeup> {
         let mut lengths = [None; 3];
         let mut reached = stamps.began;
@@ -130,9 +130,9 @@ impl Wakeup {
         })
     }
 
-    /// An activation of a driver. Its thread stage begins with the deferred work, or where there is none with the interrupt,
-    /// for nobody says when the thread was made runnable. Where the interrupt was not seen, or the stamps are out of order by
-    /// more than 1 us, it has its total alone.
+    /// An activation of a driver. Its thread stage begins with the deferred work or, if there is none, with the interrupt,
+    /// because nothing says when the thread was made runnable. If the interrupt was not seen, or the stamps are out of order by
+    /// more than 1 us, it has only its total.
     pub fn from_driver(stamps: &DriverStamps, cpu: u32, tid: u32) -> Wakeup {
         let mut wakeup = Wakeup {
             cpu,
@@ -167,7 +167,7 @@ impl Wakeup {
     ///
     /// Stages are given only where the interrupt and the wake were seen and the stamps are in order
     /// (to within 1 us of disagreement between clock readings, which is folded into the earlier stage):
-    /// otherwise the wakeup counts as *unobserved* and carries its total alone.
+    /// otherwise the wakeup counts as *unobserved* and has only its total.
     ///
     /// A thread that never slept, because its timer had expired before it was armed, has no stage but
     /// [`Stage::User`]: no interrupt came, nothing woke it, it had the CPU when it armed the timer.
@@ -180,7 +180,7 @@ impl Wakeup {
             ..Wakeup::default()
         };
         if stamps.never_slept() {
-            // Before it was due the kernel would have waited; after the reading nobody can have gone on.
+            // Before it was due the kernel would have waited; after the reading nobody can have continued.
             let possible = stamps.expected.saturating_sub(CLOCK_DISAGREEMENT_NS)
                 ..=stamps.user.saturating_add(CLOCK_DISAGREEMENT_NS);
             wakeup.user_ns = possible.contains(&stamps.switch_in).then_some(wakeup.total_ns);
@@ -208,7 +208,7 @@ impl Wakeup {
         wakeup
     }
 
-    /// Whether the stages were seen, not the total alone.
+    /// Whether the stages were seen, not only the total.
     pub fn is_observed(&self) -> bool {
         // A followed thread's first instruction is never seen, its switch always.
         self.user_ns.is_some() || self.thread_ns.is_some()
@@ -224,7 +224,7 @@ impl Wakeup {
             Stage::User => self.user_ns,
             Stage::Total => Some(self.total_ns),
             Stage::DpcInterruptLatency => Some(self.irq_ns? + self.softirq_ns?),
-            // From its wake on: a thread that never slept was not woken.
+            // From its wake on; a thread that never slept was not woken.
             Stage::ThreadLatency if self.irq_ns.is_none() && self.thread_ns.is_none() => None,
             Stage::ThreadLatency => Some(self.thread_ns.unwrap_or(0) + self.user_ns?),
             Stage::Work => self.work_ns,
@@ -233,7 +233,7 @@ impl Wakeup {
         }
     }
 
-    /// Whether the stages add up to the total, as they must wherever they were seen.
+    /// Whether the stages add up to the total, as they must if they were seen.
     pub fn adds_up(&self) -> bool {
         let parts = [self.irq_ns, self.softirq_ns, self.wake_ns, self.thread_ns, self.user_ns];
         !self.is_observed() || parts.iter().flatten().sum::<u64>() == self.total_ns
@@ -328,7 +328,7 @@ mod tests {
         // Absent, not zero: no interrupt came and nothing woke it.
         assert_eq!([wakeup.irq_ns, wakeup.softirq_ns, wakeup.wake_ns, wakeup.thread_ns], [None; 4]);
         assert_eq!(wakeup.stage(Stage::ThreadLatency), None);
-        // A stamp of another time is not believed.
+        // A stamp from another time is not believed.
         for switch_in in [900_000, 15_000_000] {
             assert!(!Wakeup::from_stamps(&Stamps { switch_in, ..stamps }, 0, 1).is_observed());
         }

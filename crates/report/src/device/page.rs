@@ -86,7 +86,7 @@ fn times(devices: &[DeviceSummary]) -> Table {
     Table { caption: "How long each took for a block, us".into(), columns, rows: rows.collect() }
 }
 
-/// What came of the signals, where any device decoded one.
+/// What became of the signals, if any device decoded one.
 fn decoded(devices: &[DeviceSummary]) -> Option<Table> {
     let heads = ["units", "skipped", "bits", "wrong", "missing", "frames", "lost", "connections lost"];
     let columns =

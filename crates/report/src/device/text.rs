@@ -111,7 +111,7 @@ fn sentence(run: &Run<'_>, device: &DeviceSummary) -> String {
     }
 }
 
-/// What came of the signal.
+/// What became of the signal.
 fn decoded_sentence(decoded: &DecodedSummary) -> String {
     let DecodedSummary { symbols, connected, bits, wrong, missing, connections_lost, .. } = *decoded;
     if symbols == 0 {

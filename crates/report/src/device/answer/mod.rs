@@ -102,10 +102,10 @@ struct DeviceRow<'a> {
     bystander_intervals: Intervals,
     bystander_missed: Option<u64>,
     steal_ns: Option<u64>,
-    /// What came of its signal, where it decoded one.
+    /// What became of its signal, if it decoded one.
     #[serde(skip_serializing_if = "Option::is_none")]
     decoded: Option<DecodedRow<'a>>,
-    /// What came of a user's own work.
+    /// What became of a user's own work.
     #[serde(skip_serializing_if = "Option::is_none")]
     own: Option<OwnRow<'a>>,
 }

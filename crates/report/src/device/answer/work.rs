@@ -3,7 +3,7 @@
 use punctual_recording::{DecodedSummary, OwnSummary};
 use serde::Serialize;
 
-/// What came of a user's own work.
+/// What became of a user's own work.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct OwnRow<'a> {
@@ -46,7 +46,7 @@ impl<'a> OwnRow<'a> {
     }
 }
 
-/// What came of the signal that a device decoded.
+/// What became of the signal that a device decoded.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct DecodedRow<'a> {
