@@ -149,7 +149,7 @@ impl Eyes {
         })
     }
 
-    /// What is known of events of toolkits as a whole.
+    /// What is known about all events of toolkits together.
     pub(crate) fn toolkit(&self, not_kept: u64) -> Option<ToolkitDocument> {
         let toolkit = self.toolkit.as_ref()?;
         let libraries = toolkit.attached().into_iter().map(|one| ToolkitLibrary {

@@ -14,7 +14,7 @@ pub const IN_NMI: u32 = 0xf << 20;
 /// In [`Event::context`]: any of these bits, an interrupt is being served.
 pub const IN_INTERRUPT: u32 = 0xf << 16;
 
-/// A stack deeper than this is none: the kernel gives 96 places, and functions that were inlined come between them.
+/// No real stack is deeper than this: the kernel gives 96 places, and inlined functions come between them.
 pub const MAX_FRAMES: usize = 512;
 
 /// One thing that happened on a CPU. Times are ns of `CLOCK_MONOTONIC`.
@@ -26,12 +26,12 @@ pub struct Event {
     pub cpu: u32,
     /// What.
     pub kind: EventKind,
-    /// The thread that the CPU was running; 0: none, it idled.
+    /// The thread that the CPU was running; 0 if it was idle.
     pub tid: u32,
     /// That thread's priority as the kernel counts: -1 deadline, 0 to 98 real-time (the smaller goes first), 100 to 139
     /// normal.
     pub priority: i16,
-    /// The kernel's nesting count at that moment ([`IN_SOFTIRQ`], [`IN_INTERRUPT`]), laid out alike whatever the kernel; see
+    /// The kernel's nesting count at that moment ([`IN_SOFTIRQ`], [`IN_INTERRUPT`]), laid out the same for every kernel; see
     /// [`Episode::nesting_known`].
     pub context: u32,
     /// The host's steal counter of this CPU, ns; 0 where it cannot be read.
@@ -45,12 +45,12 @@ pub struct Event {
 }
 
 impl Event {
-    /// Whether the current thread itself did it, not an interrupt or a softirq that came in between.
+    /// Whether the current thread itself did it, rather than an interrupt or a softirq that came in between.
     pub fn is_the_threads_own(&self) -> bool {
         self.context & (IN_INTERRUPT | IN_SOFTIRQ | IN_NMI) == 0
     }
 
-    /// Of a switch: the next thread's priority; of a waking: the woken thread's.
+    /// For a switch, the next thread's priority; for a waking, the woken thread's.
     pub fn other_priority(&self) -> i16 {
         self.extra as i16
     }
@@ -60,13 +60,13 @@ impl Event {
         armed_by(self.kind, self.value)
     }
 
-    /// Of a switch: the state in which the previous thread left; 0: it would have gone on.
+    /// For a switch, the state in which the previous thread left; 0: it could have continued.
     pub fn left_state(&self) -> u32 {
         (self.extra >> 32) as u32
     }
 }
 
-/// Of the beginning of a timer's function, an ordinary timer's too, by its [`Event::value`]: the thread that armed the timer, and
+/// For the beginning of a timer's function, by its [`Event::value`]: the thread that armed the timer (also an ordinary one), and
 /// the position of its name in [`Episode::names`]; `None` where that was not seen, or is not in the recording.
 pub fn armed_by(kind: EventKind, value: u64) -> Option<(u32, u32)> {
     let is_timer = matches!(kind, EventKind::TimerBegin | EventKind::CallbackBegin);
@@ -90,7 +90,7 @@ pub const LEFT_FOR_IO: u32 = 1 << 31;
 /// A mark in [`Event::left_state`]: it waits for a lock of its program, a futex that another thread holds.
 pub const LEFT_FOR_LOCK: u32 = 1 << 30;
 
-/// The work item by which the kernel lets go on what the limit of a control group for disks had held back.
+/// The work item with which the kernel releases what a control group's limit for disks had held back.
 pub const HELD_BACK_WORK: &str = "blk_throtl_dispatch_work_fn";
 
 /// Who was late.
@@ -106,7 +106,7 @@ pub struct Victim {
     pub cpu: u32,
 }
 
-/// A stack of a moment: what a CPU was executing.
+/// The stack at one moment: what a CPU was executing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StackSample {
     /// When, ns of `CLOCK_MONOTONIC`.
@@ -118,7 +118,7 @@ pub struct StackSample {
     /// The nesting count, as [`Event::context`].
     pub context: u32,
     /// Whether it was taken because a timer interrupt came late (then the frames above the interrupt belong to the
-    /// interrupt), not by the sampling clock.
+    /// interrupt), rather than by the sampling clock.
     pub at_late_interrupt: bool,
     /// Position of the thread's name in [`Episode::names`].
     pub name: u32,
@@ -142,11 +142,11 @@ pub struct HookedProgram {
     pub name: String,
     /// The tracepoint, or `perf_event`.
     pub hook: String,
-    /// How long it ran in all around the episode, ns; `None` where it was not measured.
+    /// How long it ran in all around the episode, ns; `None` if it was not measured.
     pub ran_ns: Option<u64>,
 }
 
-/// A process, and those of its threads that an episode speaks of.
+/// A process, and those of its threads that an episode mentions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
     /// Its number: that of its first thread.
@@ -157,15 +157,15 @@ pub struct Process {
     pub threads: Vec<u32>,
 }
 
-/// A control group in which processor time is shared out; or the automatic group of a session.
+/// A control group in which CPU time is shared out, or the automatic group of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
-    /// Its path below where its hierarchy is mounted; `/` is the root.
+    /// Its path below the mount point of its hierarchy; `/` is the root.
     pub path: String,
     /// The weight of each group on the way to it, its own last, as the scheduler counts (1,024 is usual); 0: none of its
-    /// own, those in it compete with those beside it.
+    /// own, so its members compete with its siblings.
     pub weights: Vec<u64>,
-    /// For how much of each period threads of real time in it may run, us; `None` where nothing limits that.
+    /// For how much of each period its real-time threads may run, us; `None` where nothing limits that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub real_time_us: Option<u64>,
 }
@@ -181,24 +181,24 @@ pub struct Episode {
     pub expected_ns: u64,
     /// Where `stage` ends.
     pub end_ns: u64,
-    /// What was too long: [`Stage::Total`], which ends with the first user-space instruction (of somebody else's thread
-    /// with its being switched in), [`Stage::Response`], which ends when the thread sleeps to be woken anew, or
+    /// What was too long: [`Stage::Total`], which ends with the first user-space instruction (for somebody else's thread,
+    /// when it is switched in), [`Stage::Response`], which ends when the thread sleeps until it is woken for something new, or
     /// [`Stage::Request`], which ends when it waits for the next unit of its work.
     pub stage: Stage,
     /// What a wakeup had to exceed.
     pub threshold_ns: u64,
-    /// Why the evidence is not whole, where it is not: nothing is concluded from it then.
+    /// Why the evidence is not complete, if it is not: then nothing is concluded from it.
     pub void: Option<String>,
-    /// What a timer interrupt usually takes to come, ns; 0 where not known.
+    /// How long a timer interrupt usually takes to come, ns; 0 if not known.
     pub usual_delivery_ns: u64,
-    /// What a page fault costs before its first event and after its last, ns; 0 where not known.
+    /// What a page fault costs before its first event and after its last, ns; 0 if not known.
     pub fault_path_ns: u64,
     /// Time between samples, ns; 0: none were taken.
     pub sample_period_ns: u64,
-    /// Whether [`Event::context`] was read on the machine. If not, it is 0 and says nothing.
+    /// Whether [`Event::context`] could be read on the machine. If not, it is 0 and says nothing.
     pub nesting_known: bool,
-    /// How often a program of the recorder was to run in this time, or shortly before, and did not. That something was not seen
-    /// says nothing then.
+    /// How often a program of the recorder should have run in this time, or shortly before, and did not. If so, that something was
+    /// not seen means nothing.
     pub missed_runs: u64,
     /// Names of threads, handlers, functions.
     pub names: Vec<String>,
@@ -216,9 +216,9 @@ pub struct Episode {
     pub groups: Vec<Group>,
     /// Threads, by their numbers, and the position of each's group in `groups`.
     pub members: Vec<(u32, u32)>,
-    /// The control group whose limit for disks the late one is under, by its path, where such limits held requests back.
+    /// The path of the control group whose limit for disks the late thread is under, if such limits held requests back.
     pub disk_limit: Option<String>,
-    /// Of which processes threads were, as far as that is known; older recordings do not tell it.
+    /// Which processes threads belonged to, as far as that is known; older recordings do not say.
     pub processes: Vec<Process>,
 }
 

@@ -1,4 +1,4 @@
-//! `events/`: the episodes of a recording, a JSON line each, and what was counted of them.
+//! `events/`: the episodes of a recording, one JSON line each, and their counts.
 
 use crate::episodes::episode::Episode;
 use crate::episodes::read::{Lines, read_episodes};
@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
 
-/// What the flight recorder was set to and what it counted. Written anew by rename about every second.
+/// What the flight recorder was set to and what it counted. Rewritten by rename about every second.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecorderSummary {
     /// The threshold as the user gave it: `500us`, `p99.9`.
@@ -19,37 +19,37 @@ pub struct RecorderSummary {
     /// What was compared with it.
     #[serde(default)]
     pub stage: Stage,
-    /// The threshold that held last, ns.
+    /// The threshold that applied last, ns.
     pub threshold_ns: Option<u64>,
-    /// Samples a second and CPU; 0: none.
+    /// Samples per second and CPU; 0: none.
     pub sample_rate: u32,
     /// Wakeups that exceeded it.
     pub late: u64,
     /// Those that were kept as episodes, void ones among them.
     pub kept: u64,
-    /// Those of which no evidence was kept because the budget was spent.
+    /// Those without evidence because the budget was spent.
     pub over_budget: u64,
-    /// Those of which no evidence was kept because it could not be written, or not as fast as it came.
+    /// Those without evidence because it could not be written, or not as fast as it came.
     #[serde(default)]
     pub writing_behind: u64,
-    /// Requests of which no end was found, see [`Stage::Request`].
+    /// Requests whose end was not found, see [`Stage::Request`].
     #[serde(default, skip_serializing_if = "is_zero")]
     pub without_end: u64,
-    /// Why evidence could not be written, where it could not: a full disk. The recording itself may have had no room to say.
+    /// Why evidence could not be written, if it could not: a full disk. The recording itself may have had no room to say so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// Episodes whose evidence is not whole.
+    /// Episodes whose evidence is not complete.
     pub void: u64,
-    /// What samples are taken by: `cpu-cycles` sees code that has interrupts off, `cpu-clock` does not.
+    /// The clock for samples: `cpu-cycles` sees code that has interrupts off, `cpu-clock` does not.
     pub sample_clock: Option<String>,
-    /// CPU time of the sampling clock's interrupts on all CPUs, ns, where it is one and the recording ended in order.
+    /// CPU time of the sampling clock's interrupts on all CPUs, ns, if it has any and the recording ended in order.
     #[serde(default)]
     pub sampling_ns: Option<u64>,
     /// Stacks that were taken in all.
     pub samples: u64,
-    /// Run time of the recorder's programs on all CPUs, ns, what interrupted them included: as the kernel measured it
-    /// in the first second, then as it follows from the number of records. `None` where it could not be measured. The
-    /// sampling program is not in it where `sampling_ns` has it.
+    /// Run time of the recorder's programs on all CPUs, ns, including what interrupted them: as the kernel measured it
+    /// in the first second, then as it follows from the number of records. `None` if it could not be measured. It leaves out the
+    /// sampling program if `sampling_ns` has that.
     #[serde(default)]
     pub programs_ns: Option<u64>,
     /// How often they ran.
@@ -58,10 +58,10 @@ pub struct RecorderSummary {
     /// How long was measured with the recorder armed, ns.
     #[serde(default)]
     pub armed_ns: u64,
-    /// On how many CPUs.
+    /// The number of CPUs.
     #[serde(default)]
     pub cpus: u64,
-    /// CPU time of the thread that finds names and writes the evidence, ns: while it was measured.
+    /// CPU time of the thread that finds names and writes the evidence, ns, during the measurement.
     pub collecting_ns: u64,
     /// The same before the measurement, reading the kernel's symbols.
     #[serde(default)]
@@ -69,35 +69,35 @@ pub struct RecorderSummary {
     /// The same after the measurement, for what was not written yet.
     #[serde(default)]
     pub finishing_ns: u64,
-    /// The longest time from a trigger until its evidence was out of the rings, ns; the rings are armed all the while.
+    /// The longest time from a trigger until its evidence was out of the rings, ns; the rings stay armed all the time.
     pub longest_collection_ns: u64,
     /// Programs for which this kernel lacks the tracepoint, or that it refuses.
     pub missing: Vec<String>,
-    /// Whether the kernel's count of nested interrupts was read; if not, interrupts and softirqs are known by their
-    /// beginnings and ends alone.
+    /// Whether the kernel's count of nested interrupts could be read; if not, interrupts and softirqs are known only by their
+    /// beginnings and ends.
     #[serde(default = "yes")]
     pub nesting_known: bool,
 }
 
 impl RecorderSummary {
-    /// Late wakeups of which no evidence was kept, for whatever reason.
+    /// Late wakeups without evidence, for whatever reason.
     pub fn without_evidence(&self) -> u64 {
         self.late.saturating_sub(self.kept)
     }
 
-    /// Those of them for which neither the budget nor slow writing is known to be the reason: their evidence was still to be
+    /// Those for which neither the budget nor slow writing is known to be the reason: their evidence was still to be
     /// written when this was counted.
     pub fn unwritten_yet(&self) -> u64 {
         self.without_evidence().saturating_sub(self.over_budget.saturating_add(self.writing_behind))
     }
 
-    /// Counts what is still to be written as what could not be: nothing is written any more.
+    /// Counts what is still to be written as impossible to write: nothing is written any more.
     pub fn nothing_is_written_any_more(&mut self) {
         self.writing_behind = self.writing_behind.saturating_add(self.unwritten_yet());
     }
 
-    /// Agrees with the episodes that stand in the recording, so many and so many of them void: what was counted last may be
-    /// older than they are.
+    /// Brings the counts into line with the episodes in the recording, given how many there are and how many are void: the last
+    /// counts may be older than the episodes.
     pub fn agree_with(&mut self, episodes: u64, void: u64) {
         self.kept = self.kept.max(episodes);
         self.void = self.void.max(void);
@@ -125,11 +125,11 @@ pub struct HandlerSum {
     pub name: String,
     /// How often it ran.
     pub count: u64,
-    /// How long in all, ns, with what interrupted it.
+    /// How long in all, ns, including what interrupted it.
     pub total_ns: u64,
     /// The longest, ns.
     pub longest_ns: u64,
-    /// When that ended, ns of `CLOCK_MONOTONIC`.
+    /// When the longest ended, ns of `CLOCK_MONOTONIC`.
     pub longest_at_ns: u64,
 }
 
@@ -141,7 +141,7 @@ pub fn read_handler_sums(recording: &Path) -> Result<Option<Vec<HandlerSum>>> {
     read_json(&directory(recording).join("handlers.json"), "are no sums of handlers")
 }
 
-/// Writes what was counted so far into a recording, with `events/` where that is not there.
+/// Writes what was counted so far into a recording, and makes `events/` if it is not there.
 ///
 /// # Errors
 /// [`ErrorKind::Io`].
@@ -191,7 +191,7 @@ impl EpisodeWriter {
             .map_err(|error| Error::new(ErrorKind::Invalid, &self.path, format!("cannot be put into JSON: {error}")))?;
         line.push(b'\n');
         if let Err(error) = self.file.write_all(&line) {
-            // Half a line is of no use, and takes the room in which the recording could say why it ended.
+            // Half a line is useless, and takes the room that the recording needs to say why it ended.
             let _ = self.file.set_len(self.bytes);
             let _ = self.file.seek(std::io::SeekFrom::Start(self.bytes));
             return Err(Error::io(&self.path, "cannot write", error));
@@ -206,7 +206,7 @@ impl EpisodeWriter {
     }
 }
 
-/// What the flight recorder counted; `None` where the recording was made without it.
+/// What the flight recorder counted; `None` if the recording was made without it.
 ///
 /// # Errors
 /// [`ErrorKind::Invalid`] or [`ErrorKind::Io`].

@@ -1,8 +1,7 @@
-//! Looks into the episodes of a recording on several CPUs, and hands on what was found in their order.
+//! Looks into the episodes of a recording on several CPUs, and passes on the findings in the order of the episodes.
 //!
-//! Lines go to the threads in batches, one after the other in turn, and come back in the same turn: nothing has to be put
-//! into order, and no more batches are under way than [`AHEAD`] for each thread. What would take up much memory is looked
-//! into by the caller's thread alone.
+//! Lines go to the threads in batches, in turn, and come back in the same turn: nothing has to be sorted, and no more than
+//! [`AHEAD`] batches are under way for each thread. Only the caller's thread looks into what would take up much memory.
 
 use crate::episodes::check::bytes_when_told;
 use crate::episodes::episode::Episode;
@@ -13,22 +12,22 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::{Builder, Scope};
 
-/// A file shorter than this is read before a thread has begun, bytes.
+/// A file shorter than this, bytes, is read before a thread would have started.
 const SHORT_BYTES: u64 = 1 << 20;
-/// A batch is handed to a thread once it has so many bytes.
+/// A batch is handed to a thread once it has this many bytes.
 const BATCH_BYTES: usize = 64 << 10;
-/// A batch of more than this is left to the caller's thread, once the others are done, bytes.
+/// A batch of more bytes than this is left to the caller's thread, once the others are done.
 const LONG_BYTES: usize = 256 << 10;
-/// An episode that would take up more than this when it is told is left to the caller's thread, bytes.
+/// An episode that would take up more bytes than this when it is judged is left to the caller's thread.
 const HEAVY_BYTES: usize = 1 << 20;
-/// So many batches are under way for each thread.
+/// How many batches are under way for each thread.
 const AHEAD: usize = 2;
 
-/// Hands on what `look` finds in each episode of a recording, in the order of the episodes, whichever of up to `threads`
-/// threads looked. `take` runs in the caller's thread. Returns as [`for_each_episode`](crate::for_each_episode) does.
+/// Passes on what `look` finds in each episode of a recording, in the order of the episodes, whichever of up to `threads`
+/// threads looked. `take` runs in the caller's thread. Returns what [`for_each_episode`](crate::for_each_episode) does.
 ///
 /// # Errors
-/// As [`for_each_episode`](crate::for_each_episode); what stands before the damaged line was handed on then.
+/// As [`for_each_episode`](crate::for_each_episode); what comes before the damaged line has been passed on by then.
 pub fn look_into_episodes<T: Send>(
     recording: &Path,
     threads: usize,
@@ -49,7 +48,7 @@ struct Batch {
     text: Vec<u8>,
     /// Where each ends.
     ends: Vec<usize>,
-    /// What stands after the last: a line's end, where more may follow.
+    /// What comes after the last one: the end of a line, if more may follow.
     then: Result<Met>,
 }
 
@@ -71,7 +70,7 @@ impl Batch {
     }
 }
 
-/// What came of a line.
+/// What became of a line.
 enum Found<T> {
     Looked(T),
     /// To be looked into by the caller's thread.
@@ -87,7 +86,7 @@ struct Looker<T> {
 }
 
 impl<T: Send> Looker<T> {
-    /// `None` where the system gives no further thread.
+    /// `None` if the system gives no further thread.
     fn start<'scope, 'all: 'scope, L: Fn(Episode) -> T + Sync>(
         scope: &'scope Scope<'scope, 'all>,
         path: &'all Path,
@@ -136,7 +135,7 @@ fn look_with<T: Send>(
             take_oldest(&mut under_way, room, look, take)?;
             match next {
                 Some(looker) => {
-                    // One that is gone has panicked, which the end of the scope hands on.
+                    // A thread that is gone has panicked, which the end of the scope passes on.
                     let _ = looker.batches.send(batch);
                     under_way.push_back(looker);
                 }
@@ -154,7 +153,7 @@ fn look_with<T: Send>(
     })
 }
 
-/// Hands on what came of the oldest batches, until no more than `left` are under way.
+/// Passes on what became of the oldest batches, until no more than `left` are under way.
 fn take_oldest<T>(
     under_way: &mut VecDeque<&Looker<T>>,
     left: usize,

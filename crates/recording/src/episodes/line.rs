@@ -10,7 +10,7 @@ type EventLine = (i64, u32, u8, u32, i16, u32, u64, u64, u64, u32);
 /// `[after expected ns, cpu, tid, context, at a late interrupt, name, frames]`
 type SampleLine = (i64, u32, u32, u32, bool, u32, Vec<u32>);
 
-/// As it stands in a line of the file: times relative to the expected one, events as plain numbers.
+/// An episode as a line of the file has it: times relative to the expected one, events as plain numbers.
 #[derive(Serialize, Deserialize)]
 struct Line {
     id: u64,
@@ -36,7 +36,7 @@ struct Line {
     names: Vec<String>,
     #[serde(default)]
     frames: Vec<Frame>,
-    /// Their times are from the expected one on, as if they were without a sign.
+    /// Their times are relative to the expected one, stored as if they had no sign.
     #[serde(default, with = "as_numbers")]
     events: Vec<Event>,
     #[serde(default)]
@@ -55,7 +55,7 @@ struct Line {
     processes: Vec<Process>,
 }
 
-/// Events as lists of numbers, taken apart one by one: there may be very many.
+/// Events as lists of numbers, parsed one by one: there may be very many.
 mod as_numbers {
     use super::{Event, EventKind, EventLine};
     use serde::de::{Deserializer, Error, SeqAccess, Visitor};

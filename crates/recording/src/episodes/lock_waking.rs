@@ -1,5 +1,5 @@
-//! What a waking says of the sleep that it ends: whether whoever woke the thread let the lock go that it slept for, and, where
-//! that is in the recording, what each of the two had called the kernel for.
+//! What a waking says of the sleep that it ends: whether whoever woke the thread released the lock that it slept for and, if the
+//! recording has it, what each of the two had called the kernel for.
 
 use crate::episodes::episode::Event;
 use punctual_codes::{Call, EventKind};
@@ -11,78 +11,78 @@ pub const LOCK_OF_PROGRAM: u64 = 1 << 16;
 /// What the current thread was doing when it woke one that slept for a lock of its program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WakingAct {
-    /// The recording does not say: it is an old one, or this architecture's system calls are not known.
+    /// The recording does not say: it is old, or this architecture's system calls are not known.
     NotTold,
-    /// Nothing by which a lock is let go.
+    /// Nothing that releases a lock.
     Else,
-    /// It woke those who wait for a word in memory.
+    /// It woke threads that wait for a word in memory.
     WakesWord,
-    /// It let go of a lock that lends priority.
+    /// It released a lock that lends priority.
     UnlocksWord,
-    /// It sent those who wait for a word to wait for another one.
+    /// It made threads that wait for a word wait for another one.
     Requeues,
     /// It sent a signal.
     Signals,
-    /// It was ending: what it had, the kernel gave back for it.
+    /// It was ending: the kernel gave back what it had.
     Ends,
-    /// It let the sleeper, whom the freezer of a control group had stopped in its sleep, go on: what that had waited for had come
-    /// before. One that has to wait on is not woken.
+    /// It released the sleeper, which the freezer of a control group had stopped in its sleep: what the sleeper had waited for had
+    /// already come. A sleeper that has to go on waiting is not woken.
     Thaws,
 }
 
-/// What stood in the word as the waker woke.
+/// What was in the word when the waker woke.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WordState {
     /// It was not read.
     NotRead,
     /// As in a lock that nobody holds.
     Free,
-    /// As in a lock that somebody holds: another one was faster.
+    /// As in a lock that somebody holds: somebody else was faster.
     Held,
-    /// What stands in no lock of those that are known: the sleeper waited for something else.
+    /// A value that no known lock has: the sleeper waited for something else.
     NoLock,
 }
 
-/// What the waking of a thread that slept for a lock of its program tells.
+/// What the waking of a thread that slept for a lock of its program shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LockWaking {
     /// What the waker was doing.
     pub act: WakingAct,
-    /// Whether it did that with the word that the sleeper waited for; `None` where it did it with none.
+    /// Whether it did that with the word that the sleeper waited for; `None` if no word was involved.
     pub same_word: Option<bool>,
-    /// What stood there.
+    /// What was there.
     pub state: WordState,
-    /// Bits of where the word stands, to tell one from another: the same for all processes that share it, and another one for
+    /// Bits of the word's location, to tell words apart: the same for all processes that share it, and different ones for
     /// processes that have different words at the same address.
     pub place: u32,
-    /// The thread that held the lock, by the kernel's account or the word's; where neither tells: 0.
+    /// The thread that held the lock, according to the kernel or the word; 0 if neither says.
     pub owner: u32,
 }
 
-/// What the waking of a thread that did not wait for a word in memory tells, where the recording has it.
+/// What the waking of a thread that did not wait for a word in memory shows, if the recording has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WaitEnd {
     /// What the sleeper had called the kernel for.
     pub sleeper: Call,
-    /// What the current thread had called it for; in an interrupt that has nothing to do with the waking.
+    /// What the current thread had called it for; in an interrupt this has nothing to do with the waking.
     pub waker: Option<Call>,
     /// Whether the current thread was sending a signal.
     pub signals: bool,
     /// Whether it was ending.
     pub ends: bool,
-    /// Whether it let go on whom the freezer had stopped; see [`WakingAct::Thaws`].
+    /// Whether it released a thread that the freezer had stopped; see [`WakingAct::Thaws`].
     pub thaws: bool,
-    /// The number of what the sleeper read from, or [`ONE_POLLED`]; `None` where it had called for something else, where the recording
+    /// The number of what the sleeper read from, or [`ONE_POLLED`]; `None` if it had called for something else, if the recording
     /// does not say, and from number 1,022 on.
     pub descriptor: Option<u32>,
-    /// Who sent what the softirq delivers in which this happened.
+    /// Who sent what was delivered by the softirq in which this happened.
     pub sender: Sender,
 }
 
 /// Who sent the packet whose delivery ended a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sender {
-    /// The recording does not say: there was no packet, or the programs that see them were not there.
+    /// The recording does not say: there was no packet, or the programs that see packets were not loaded.
     NotTold,
     /// No thread of this machine, as far as was seen: another machine, or the kernel within a softirq.
     NoThread,
@@ -90,7 +90,7 @@ pub enum Sender {
     Thread(u32),
 }
 
-/// In place of a descriptor's number: the sleeper waited for one of several things, of which it had named one alone.
+/// In place of a descriptor's number: the sleeper had polled just one descriptor.
 pub const ONE_POLLED: u32 = 1_022;
 
 const ACT_BIT: u32 = 16;
@@ -99,14 +99,14 @@ const STATE_BIT: u32 = 21;
 const PLACE_BIT: u32 = 24;
 const OWNER_BIT: u32 = 42;
 
-/// In place of the place, where the word is this. In place of the owner stands the sender then.
+/// This value replaces the location if there is no word; then the sender replaces the owner.
 const SLEEPER_BIT: u32 = 24;
 const WAKER_BIT: u32 = 28;
 /// One more than the number of the descriptor.
 const DESCRIPTOR_BIT: u32 = 32;
 const DESCRIPTOR_BITS: u64 = 0x3ff;
 const NO_WORD: u64 = 3;
-/// The sender's place says that there was none.
+/// Says, in the sender's place, that there was none.
 const NO_THREAD: u32 = 1;
 
 const ACTS: [WakingAct; 8] = [
@@ -123,14 +123,14 @@ const WORDS: [Option<bool>; 3] = [None, Some(true), Some(false)];
 const STATES: [WordState; 4] = [WordState::NotRead, WordState::Free, WordState::Held, WordState::NoLock];
 
 impl LockWaking {
-    /// Whether the waker let go of the lock that the sleeper waited for: then it was the holder.
+    /// Whether the waker released the lock that the sleeper waited for, which makes it the holder.
     pub fn let_go(&self) -> bool {
         self.same_word == Some(true)
             && matches!(self.act, WakingAct::WakesWord | WakingAct::UnlocksWord)
             && self.state != WordState::NoLock
     }
 
-    /// As it stands in [`Event::extra`], above the woken thread's priority.
+    /// As [`Event::extra`] has it, above the woken thread's priority.
     pub fn bits(&self) -> u64 {
         let position = |found: Option<usize>| found.unwrap_or(0) as u64;
         position(ACTS.iter().position(|act| *act == self.act)) << ACT_BIT
@@ -142,7 +142,7 @@ impl LockWaking {
 }
 
 impl WaitEnd {
-    /// As it stands in [`Event::extra`], above the woken thread's priority.
+    /// As [`Event::extra`] has it, above the woken thread's priority.
     pub fn bits(&self) -> u64 {
         let act = match (self.ends, self.thaws, self.signals) {
             (true, ..) => WakingAct::Ends,
@@ -167,7 +167,7 @@ impl WaitEnd {
 }
 
 impl Event {
-    /// Of a waking: what it tells of a wait that was for no word in memory. `None` where the recording does not say: such
+    /// For a waking, what it shows of a wait that was for no word in memory. `None` if the recording does not say because such
     /// evidence was not asked for.
     pub fn wait_end(&self) -> Option<WaitEnd> {
         if self.kind != EventKind::Waking || self.extra >> WORD_BIT & 3 != NO_WORD {
@@ -192,7 +192,7 @@ impl Event {
         })
     }
 
-    /// Of a waking: what it tells of a sleep for a lock of the program.
+    /// For a waking, what it shows of a sleep for a lock of the program.
     pub fn lock_waking(&self) -> LockWaking {
         let extra = if self.kind == EventKind::Waking { self.extra } else { 0 };
         let field = |bit: u32, bits: u32| (extra >> bit & ((1 << bits) - 1)) as usize;

@@ -10,15 +10,15 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// Hands on every episode of a recording. Returns whether the last line was cut off, as a kill leaves it.
+/// Passes on every episode of a recording. Returns whether the last line was cut off, as a kill leaves it.
 ///
 /// # Errors
-/// [`ErrorKind::NotFound`] where the recording has none, [`ErrorKind::Invalid`] with the line that is damaged.
+/// [`ErrorKind::NotFound`] if the recording has none, [`ErrorKind::Invalid`] with the line that is damaged.
 pub fn for_each_episode(recording: &Path, take: impl FnMut(Episode)) -> Result<bool> {
     read_episodes(Lines::open(recording)?, take)
 }
 
-/// The same of lines that are open already.
+/// The same for lines that are already open.
 pub(super) fn read_episodes(mut lines: Lines, mut take: impl FnMut(Episode)) -> Result<bool> {
     let mut line = Vec::new();
     loop {
@@ -31,7 +31,7 @@ pub(super) fn read_episodes(mut lines: Lines, mut take: impl FnMut(Episode)) -> 
     }
 }
 
-/// What was met where a line may begin.
+/// What was found where a line may begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Met {
     /// A whole line.
@@ -91,7 +91,7 @@ impl Lines {
     }
 }
 
-/// Takes a line apart.
+/// Parses a line.
 pub(super) fn parse(path: &Path, number: u64, line: &[u8]) -> Result<Episode> {
     check_json(line).map_err(|what| damaged(path, number, &what))?;
     serde_json::from_slice(line).map_err(|error| damaged(path, number, &error.to_string()))

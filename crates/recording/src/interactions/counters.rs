@@ -3,19 +3,19 @@
 /// How many counters there are.
 pub(crate) const COUNTERS: usize = 11;
 
-/// Counts of all threads of a program and of the processes that it started, from just before an input was put in to just
-/// before the next one: also of what they did in the background. What is not known is `None`, never nought.
+/// Counts for all threads of a program and of the processes that it started, from just before an input was put in to just
+/// before the next one, including what they did in the background. What is not known is `None`, never 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct InputCounters {
     /// Page faults without a disk.
     pub minor_faults: Option<u64>,
     /// Page faults that had to wait for a disk.
     pub major_faults: Option<u64>,
-    /// Times that threads went to sleep: here and in the next two without those that came and went within a process.
+    /// How often threads went to sleep; here and in the next two, without threads that came and went within a process.
     pub waits: Option<u64>,
-    /// Times that threads left their CPU though they could have gone on.
+    /// How often threads left their CPU although they could have continued.
     pub preemptions: Option<u64>,
-    /// Times that threads changed CPU.
+    /// How often threads changed CPU.
     pub migrations: Option<u64>,
     /// System calls of the family of `read`.
     pub reads: Option<u64>,

@@ -1,4 +1,4 @@
-//! Events that the toolkit of a program handed on to its own code: table `interaction_events/`, and what is known of all of them.
+//! Events that a program's toolkit passed on to the program's own code: table `interaction_events/`, and a summary of them.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bounds::MAX_TIME_NS;
@@ -22,14 +22,14 @@ static EVENTS: Schema = Schema {
     ],
 };
 
-/// An event that a toolkit handed on.
+/// An event that a toolkit passed on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InputEvent {
     /// When, ns of `CLOCK_MONOTONIC`.
     pub at_ns: u64,
     /// The thread.
     pub tid: u32,
-    /// The input because of which the thread was at work: [`crate::Interaction::number`]. `None`: of none.
+    /// The input that the thread was working on: [`crate::Interaction::number`]. `None` if there was none.
     pub number: Option<u32>,
     /// The toolkit.
     pub toolkit: String,
@@ -46,11 +46,11 @@ pub struct ToolkitLibrary {
     pub library: String,
     /// The function that is given the events.
     pub function: String,
-    /// In how many processes it was watched; 0: it does not offer the function, or the kernel refused.
+    /// In how many processes it was watched; 0: it lacks the function, or the kernel refused.
     pub processes: u64,
 }
 
-/// What is known of events of toolkits as a whole.
+/// What is known about all events of toolkits together.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolkitDocument {
     /// The libraries that the program had.
@@ -70,7 +70,7 @@ pub struct ToolkitDocument {
     pub refused: Option<String>,
 }
 
-/// Writes the table, which is there once it has a row.
+/// Writes the table, which exists once it has a row.
 pub(crate) struct EventWriter {
     recording: Directory,
     rows: Option<SegmentWriter>,
@@ -82,7 +82,7 @@ impl EventWriter {
         EventWriter { recording: recording.clone(), rows: None, count: 0 }
     }
 
-    /// Takes an event; false where there are too many.
+    /// Takes an event; false if there are too many.
     pub(crate) fn push(&mut self, event: &InputEvent) -> bool {
         if self.count >= MAX_INPUT_EVENTS {
             return false;
@@ -112,7 +112,7 @@ impl EventWriter {
     }
 }
 
-/// Hands on every event of a recording, by time; at most [`MAX_INPUT_EVENTS`].
+/// Passes on every event of a recording, by time; at most [`MAX_INPUT_EVENTS`].
 ///
 /// # Errors
 /// [`ErrorKind::Invalid`] or [`ErrorKind::Io`] for the first segment that cannot be read.

@@ -1,4 +1,4 @@
-//! Inputs to a program and what came of each: tables `interactions/` and `interaction_parts/`, and a summary
+//! Inputs to a program and what became of each: tables `interactions/` and `interaction_parts/`, and a summary
 //! `interactions.json` beside `recording.json`.
 
 use crate::error::{Error, ErrorKind, Result};
@@ -17,18 +17,18 @@ use std::path::Path;
 
 /// The name and version of `interactions.json`.
 pub const INTERACTIONS_SCHEMA: &str = "punctual.interactions/1";
-/// The pace of somebody's own use, which was only watched.
+/// The pace for somebody's own use, which was only watched.
 pub const OWN_PACE: &str = "own";
-/// The kind of a program's own start, which nobody puts in.
+/// The kind for a program's own start, which nobody types.
 pub const START: &str = "start";
-/// The kind of an input that was there before anybody saw it come: how long it was waited for is not known.
+/// The kind for an input that was there before anybody saw it come: how long somebody waited for it is not known.
 pub const BEGAN_BEFORE: &str = "began_before";
 /// The most inputs of a recording.
 pub const MAX_INTERACTIONS: u32 = 100_000;
-/// The most parts that one input's time is split into; what is smaller than the largest of them is one.
+/// The most parts that one input's time is split into; smaller ones than the largest of them become one.
 pub const MAX_PARTS: usize = 64;
 
-/// An outcome that there is not is shown up to this length, characters.
+/// An unknown outcome is shown up to this length, characters.
 const MAX_SHOWN: usize = 40;
 
 static INTERACTIONS: Schema = Schema {
@@ -89,17 +89,17 @@ pub struct Interaction {
     pub number: u32,
     /// `key`, `enter`, `page`, `start`, ...
     pub kind: String,
-    /// What was typed: `a`, `page-down`; of `start` the program.
+    /// What was typed: `a`, `page-down`; for `start`, the program.
     pub label: String,
-    /// The task that it belongs to; empty where none was named.
+    /// The task that it belongs to; empty if none was named.
     pub task: String,
-    /// Which of its kind and label it is, from 1: the first is the cold one.
+    /// Which one of its kind and label it is, from 1: the first is the cold one.
     pub repeat: u32,
     /// Just before it was put in.
     pub begin_ns: u64,
     /// When it had been put in.
     pub injected_ns: u64,
-    /// Up to when what came of it was looked for: the next one's beginning.
+    /// Until when its effects were looked for: the next one's beginning.
     pub end_ns: u64,
     /// When the program had taken it.
     pub got_ns: Option<u64>,
@@ -107,25 +107,25 @@ pub struct Interaction {
     pub busy_ns: Option<u64>,
     /// When the thread that took it waited for input with its queue empty.
     pub blocked_ns: Option<u64>,
-    /// When the last that was put out because of it had been put out.
+    /// When the last output that it caused had been written.
     pub seen_ns: Option<u64>,
     /// When that arrived at the typist.
     pub arrived_ns: Option<u64>,
     /// CPU time of all threads of the program from its beginning to its end, so also what they did in the background.
     pub cpu_ns: Option<u64>,
-    /// CPU time of threads while they were at work because of it, and up to when they slept after that.
+    /// CPU time of threads while they were working on it, and until they slept after that.
     pub caused_cpu_ns: Option<u64>,
-    /// What the kernel counted of the program meanwhile; `None` where it said nothing.
+    /// What the kernel counted for the program meanwhile; `None` if it said nothing.
     pub counters: Option<InputCounters>,
-    /// How long the program's threads were kept from a CPU meanwhile, by the kernel's own account.
+    /// How long the program's threads were kept from a CPU meanwhile, according to the kernel.
     pub run_delay_ns: Option<u64>,
-    /// How much of the time until it was seen the machine of 1996 calls thinking.
+    /// How much of the time until it was seen counts as thinking for the state machine of 1996.
     pub think_1996_ns: Option<u64>,
     /// The later one that it was taken together with.
     pub merged_into: Option<u32>,
-    /// Bytes that were put in; with a window, of the requests to the display.
+    /// Bytes that were put in; with a window, bytes of the requests to the display.
     pub bytes: u64,
-    /// Bytes that came out before the next one; with a window four for each pixel that was drawn.
+    /// Bytes that came out before the next one; with a window, four for each pixel that was drawn.
     pub output_bytes: u64,
     /// What became of it.
     pub outcome: Option<Outcome>,
@@ -138,7 +138,7 @@ impl Interaction {
     }
 }
 
-/// What some of the time from an input's beginning to its being seen was spent on.
+/// What part of the time from an input's beginning until it was seen was spent on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InteractionPart {
     /// Whose: [`Interaction::number`].
@@ -147,7 +147,7 @@ pub struct InteractionPart {
     pub kind: String,
     /// Who had it.
     pub name: String,
-    /// For whom was waited, where that one was not seen and the name stands for nobody.
+    /// Who was waited for, if that one was not seen and the name stands for nobody.
     pub not_seen: Option<Awaited>,
     /// What more is known; empty for nothing.
     pub detail: String,
@@ -164,7 +164,7 @@ pub struct InteractionDocument {
     pub schema: String,
     /// How it was used: `pty`, `x11` or `wayland`.
     pub via: String,
-    /// `human`, `full` or `recorded`; [`OWN_PACE`] of what somebody else put in.
+    /// `human`, `full` or `recorded`; [`OWN_PACE`] if somebody else used the program.
     pub pace: String,
     /// The program and its arguments.
     pub program: Vec<String>,
@@ -174,17 +174,17 @@ pub struct InteractionDocument {
     pub script_digest: String,
     /// What the pauses were drawn from.
     pub seed: u64,
-    /// Whether the kernel was looked into: what was got, blocked, and who had the time.
+    /// Whether the kernel was followed: what arrived, what blocked, and who had the time.
     pub followed: bool,
     /// Inputs that were put in.
     pub inputs: u64,
-    /// Inputs of the script that were not put in, for the program or the run ended before.
+    /// Inputs of the script that were not put in because the program or the run ended before.
     pub not_put_in: u64,
-    /// Times that something was put out without an input's doing.
+    /// How often something was put out that no input caused.
     pub background_outputs: u64,
     /// Records of the kernel's programs that were overwritten before they could be read.
     pub records_lost: u64,
-    /// Inputs whose time could not be split, though it was to be.
+    /// Inputs whose time should have been split but could not be.
     pub not_split: u64,
     /// CPU time of the thread that types and listens, ns.
     pub driver_cpu_ns: u64,
@@ -196,17 +196,17 @@ pub struct InteractionDocument {
     pub programs_ran_ns: Option<u64>,
     /// How often they ran.
     pub programs_runs: Option<u64>,
-    /// What the program ended with; `None` where it had not ended, or a signal ended it.
+    /// The program's exit code; `None` if it had not ended, or a signal ended it.
     pub exit_code: Option<i32>,
     /// Whether the program ended before the script did.
     pub ended_early: bool,
-    /// Inputs of which only the millisecond is known in which they began.
+    /// Inputs for which only the millisecond in which they began is known.
     #[serde(default)]
     pub to_a_millisecond: u64,
-    /// Inputs that were told of faster than they could be taken up.
+    /// Inputs that were reported faster than they could be taken up.
     #[serde(default)]
     pub presses_lost: u64,
-    /// Of events of toolkits; `None` where they were not asked for.
+    /// About events of toolkits; `None` if they were not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub toolkit: Option<ToolkitDocument>,
 }
@@ -291,7 +291,7 @@ impl InteractionWriter {
         ]);
     }
 
-    /// Takes an event that a toolkit handed on; false where there is no room for it.
+    /// Takes an event that a toolkit passed on; false if there is no room for it.
     pub fn push_event(&mut self, event: &InputEvent) -> bool {
         self.events.push(event)
     }
@@ -330,7 +330,7 @@ pub fn read_interaction_document(recording: &Path) -> Result<Option<InteractionD
     read_document(&path, is_not, INTERACTIONS_SCHEMA, |document: &InteractionDocument| &document.schema)
 }
 
-/// The summary of a recording that is of inputs.
+/// The summary of a recording of inputs.
 ///
 /// # Errors
 /// As [`read_interaction_document`], and [`ErrorKind::Invalid`] where there is none: it is written last.
@@ -400,13 +400,13 @@ pub fn read_interactions(recording: &Path) -> Result<Vec<Interaction>> {
 /// The column of the first counter.
 const FIRST_COUNTER: usize = 21;
 
-/// The counters, where any of them is there: recordings of before have no such columns.
+/// The counters, if any of them is there: older recordings have no such columns.
 fn counters(of: impl Fn(usize) -> Option<u64>) -> Option<InputCounters> {
     let values: [Option<u64>; COUNTERS] = std::array::from_fn(of);
     values.iter().any(Option::is_some).then(|| InputCounters::of(values))
 }
 
-/// What of an input came longer after it, or was counted more often, than can be added for all inputs.
+/// What of an input came so long after it, or was counted so often, that it could not be added for all inputs.
 fn impossible(input: &Interaction) -> Option<String> {
     let moments = [input.got_ns, input.busy_ns, input.blocked_ns, input.seen_ns, input.arrived_ns];
     let moments = moments.into_iter().flatten().chain([input.injected_ns, input.end_ns]);
@@ -419,7 +419,7 @@ fn impossible(input: &Interaction) -> Option<String> {
     is_too_many.then(|| format!("holds an input with a count beyond {MAX_COUNT}, which no measurement writes"))
 }
 
-/// Hands on every part of every input, those of one input together.
+/// Passes on every part of every input, those of one input together.
 ///
 /// # Errors
 /// [`ErrorKind::Invalid`] or [`ErrorKind::Io`] for the first segment that cannot be read.

@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Something was put out because of it.
+    /// It caused some output.
     Seen,
-    /// The program took it together with a later one: what was put out then belongs to both.
+    /// The program took it together with a later one: the output then belongs to both.
     Merged,
-    /// The program took it and put nothing out because of it.
+    /// The program took it, and it caused no output.
     Unanswered,
     /// The program did not take it while somebody looked.
     Unread,
-    /// The terminal itself took it: its line editing, which echoes it where it echoes, or it made a signal of it.
+    /// The terminal itself took it: its line editing, which echoes it if the echo is on, or it turned it into a signal.
     ByTerminal,
     /// The program ended first.
     Ended,
-    /// The program was still at work because of it as the recording ended.
+    /// The program was still working on it when the recording ended.
     Unfinished,
 }
 
@@ -52,7 +52,7 @@ impl Outcome {
         Outcome::ALL.into_iter().find(|outcome| outcome.name() == name)
     }
 
-    /// In words, to stand after "2 ".
+    /// In words, to follow "2 ".
     pub fn words(self) -> &'static str {
         match self {
             Outcome::Seen => "seen",

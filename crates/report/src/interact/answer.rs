@@ -126,7 +126,7 @@ struct CountRow {
     not_split: u64,
     /// Inputs whose beginnings are not known, which are in no sum and no limit.
     began_before: u64,
-    /// Inputs of which only the millisecond is known in which they began.
+    /// Inputs for which only the millisecond in which they began is known.
     to_a_millisecond: u64,
     /// Inputs that came faster than they could be taken up, which are in no sum.
     presses_lost: u64,

@@ -141,7 +141,7 @@ struct LibraryRow<'a> {
     toolkit: &'a str,
     library: &'a str,
     function: &'a str,
-    /// In how many processes it was watched; 0: it does not offer the function, or the kernel refused.
+    /// In how many processes it was watched; 0: it lacks the function, or the kernel refused.
     processes: u64,
 }
 
