@@ -1,4 +1,4 @@
-//! One recording in one pass: counts for each second (longer stretches in a long recording), and what they say.
+//! One recording in one pass: counts for each second (or longer stretches of a long recording), and what they say.
 
 use crate::error::Error;
 use crate::figure::{Estimate, FIGURES};
@@ -17,11 +17,11 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub struct RunStage {
     /// Every value.
     pub distribution: Distribution,
-    /// The [`FIGURES`] that there are enough wakeups for, in their order.
+    /// The [`FIGURES`] for which there are enough wakeups, in their order.
     pub estimates: Vec<Estimate>,
 }
 
-/// One run, as far as comparing cares.
+/// One run, as far as a comparison needs it.
 #[derive(Debug, Clone)]
 pub struct Run {
     /// What its recording says about itself.
@@ -36,7 +36,7 @@ pub fn measured_ns(document: &Document) -> u64 {
         let counters = &task.counters;
         (counters.wakeups.saturating_add(counters.missed.unwrap_or(0))).saturating_mul(task.period_ns)
     });
-    // One that was cut short measured until its last wakeup.
+    // A recording that was cut short measured until its last wakeup.
     let end = document.ended.as_ref().map_or(document.last_ns, |ended| ended.at_ns);
     let by_end = Some(end.saturating_sub(document.provenance.started_ns));
     by_end.filter(|&length| length > 0).unwrap_or_else(|| by_tasks.max().unwrap_or(0))
@@ -52,12 +52,12 @@ pub struct Gather {
     /// Where each thread's stages are counted, by thread id.
     measure_of: BTreeMap<u32, usize>,
     measures: Vec<String>,
-    /// By measure and stage: the bins of each stretch after another; empty until a value comes.
+    /// By measure and stage: the bins of each stretch, one stretch after another; empty until a value comes.
     counts: Vec<Vec<u32>>,
 }
 
 impl Gather {
-    /// To count the wakeups of a recording that says this about itself.
+    /// Counts the wakeups of a recording with this document.
     pub fn new(document: Document) -> Gather {
         let length = measured_ns(&document).max(1);
         let stretch_ns = (length / MAX_STRETCHES).max((length / MIN_STRETCHES).clamp(1, SECOND_NS));
@@ -96,7 +96,7 @@ impl Gather {
     /// What was counted. The quantiles themselves are those of the recording's own distributions.
     ///
     /// # Errors
-    /// Where the recording holds no wakeup.
+    /// If the recording holds no wakeup.
     pub fn finish(self) -> Result<Run, Error> {
         let mut stages = BTreeMap::new();
         for (measure_index, measure) in self.measures.iter().enumerate() {

@@ -20,26 +20,26 @@ pub struct Side {
     pub name: String,
     /// Its runs.
     pub runs: Vec<Run>,
-    /// What the runs are to a forecast, run by run, for the devices; may be empty.
+    /// The runs as input to a forecast, run by run, for the devices; may be empty.
     pub inputs: Vec<Input>,
 }
 
-/// What there is to say about a side.
+/// A summary of a side.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SideSummary {
     /// What it is called.
     pub name: String,
     /// How many runs it has.
     pub runs: usize,
-    /// The load that ran beside them; several where they differ.
+    /// The load that ran beside them; several if they differ.
     pub load: String,
-    /// How long was measured in all, ns.
+    /// How long all runs together measured, ns.
     pub measured_ns: u64,
     /// Wakeups that were measured.
     pub wakeups: u64,
-    /// Activations that went by without a wakeup; `None` where there is no grid.
+    /// Activations that went by without a wakeup; `None` if there is no grid.
     pub missed: Option<u64>,
-    /// Wakeups of which only the total is known.
+    /// Wakeups for which only the total is known.
     pub unobserved: u64,
     /// Wakeups that were measured and then lost.
     pub lost: u64,
@@ -51,13 +51,13 @@ pub struct SideSummary {
     pub cut: bool,
 }
 
-/// A stage's figures on one side, over all its runs; of quantiles the geometric mean of the runs', which is what the ratios
-/// compare. `None` where there are too few wakeups.
+/// A stage's figures on one side, over all its runs; a quantile is the geometric mean of the runs' quantiles, which is what the
+/// ratios compare. `None` if there are too few wakeups.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Quantiles {
     /// How many wakeups had this stage.
     pub count: u64,
-    /// Of each of [`FIGURES`], ns.
+    /// The value of each of [`FIGURES`], ns.
     pub values_ns: [Option<u64>; FIGURES.len()],
     /// The longest, ns.
     pub max_ns: Option<u64>,
@@ -74,14 +74,14 @@ pub struct StageComparison {
     pub a: Quantiles,
     /// Its figures on B.
     pub b: Quantiles,
-    /// The ratios B to A of those quantiles that there is enough of, from the middle outwards.
+    /// The ratios B to A of those quantiles for which there are enough wakeups, from the middle outwards.
     pub ratios: Vec<Ratio>,
     /// What they say together.
     pub verdict: Verdict,
 }
 
 impl StageComparison {
-    /// The ratio to show if only one is: that which decided, else the one furthest out up to p99.
+    /// The ratio to show if only one is shown: the one that decided, or the one furthest out up to p99.
     pub fn shown(&self) -> Option<&Ratio> {
         let usual = self.ratios.iter().rfind(|ratio| ratio.figure.level <= 0.99);
         self.verdict.by.and_then(|by| self.ratios.get(by)).or(usual)
@@ -95,7 +95,7 @@ pub struct Throughput {
     pub name: String,
     /// What was counted.
     pub unit: String,
-    /// How many a second on A, times 1,000; `None` where that is not known.
+    /// How many a second on A, times 1,000; `None` if that is not known.
     pub a_thousandths: Option<u64>,
     /// On B.
     pub b_thousandths: Option<u64>,
@@ -112,16 +112,16 @@ pub struct Comparison {
     pub a: SideSummary,
     /// Side B.
     pub b: SideSummary,
-    /// What B is beside A, by the totals of its wakeups; of the systems or of these runs only, as `standing` says.
+    /// How B compares with A, by the totals of its wakeups: for the systems or for these runs only, as `standing` says.
     pub outcome: Outcome,
-    /// What the outcome is of.
+    /// What the outcome applies to.
     pub standing: Standing,
-    /// How many runs of each side it would take to find a difference of the size that is estimated here four times out of five, by the
-    /// figure that shows it most clearly; `None` where that is more than [`crate::ratio::MAX_RUNS_NEEDED`].
+    /// How many runs of each side it would take to find a difference of the estimated size four times out of five, by the
+    /// figure that shows it most clearly; `None` if that is more than [`crate::ratio::MAX_RUNS_NEEDED`].
     pub runs_needed: Option<usize>,
     /// Which stage decided, and by which of its ratios: positions in `stages` and in its `ratios`.
     pub decided_by: Option<(usize, usize)>,
-    /// Each measure's stages, in the order in which tables show them.
+    /// Each measure's stages, in the order of the tables.
     pub stages: Vec<StageComparison>,
     /// The devices that were asked for.
     pub devices: Vec<DeviceComparison>,
@@ -129,19 +129,19 @@ pub struct Comparison {
     pub throughput: Vec<Throughput>,
     /// What else differs.
     pub differences: Vec<Difference>,
-    /// What a reader must know first. One line each.
+    /// What a reader must know first, one line each.
     pub notes: Vec<String>,
-    /// Whether the runs were made in turn, so that what drifts slowly cancels.
+    /// Whether the runs were measured in turn, so that slow drift cancels.
     pub is_paired: bool,
 }
 
 impl Comparison {
-    /// Whether it is of other programs' threads, of which nobody knows when they should have run.
+    /// Whether it compares other programs' threads, for which nobody knows when they should have run.
     pub fn follows(&self) -> bool {
         self.a.missed.is_none() && self.b.missed.is_none()
     }
 
-    /// The stage by which the whole is judged where nothing decided: the first measure's total.
+    /// The stage by which the whole is judged if nothing decided: the first measure's total.
     pub fn total(&self) -> Option<&StageComparison> {
         let decided = self.decided_by.and_then(|(stage, _)| self.stages.get(stage));
         decided.or_else(|| self.stages.iter().find(|stage| stage.stage == Stage::Total))
@@ -151,25 +151,25 @@ impl Comparison {
 /// Compares two sides.
 ///
 /// The totals are one family of intervals that hold together with 95 % probability, all other stages another: the verdict,
-/// which only the totals decide, is a false alarm in at most one of twenty comparisons of a machine with itself, also where it changes
+/// which only the totals decide, is a false alarm in at most one of twenty comparisons of a machine with itself, even if it changes
 /// from run to run, provided that its [`Standing`] is [`Standing::Systems`].
 ///
 /// # Errors
-/// Where the sides measured different things: another period, another chain, no measure in common.
+/// If the sides measured different things: another period, another chain, no measure in common.
 pub fn compare(a: &Side, b: &Side, devices: &[Profile]) -> Result<Comparison, Error> {
     compare_with(a, b, devices, CONFIDENCE, 1)
 }
 
 /// The probability with which an interim look's intervals hold together.
 pub const INTERIM_CONFIDENCE: f64 = 0.995;
-/// No look is taken before each side has so many runs: at three a machine with two states fools any rule once in 32, and looking there
-/// and again at the end would add up.
+/// No interim look before each side has this many runs: with three, a machine with two states fools any rule once in 32, and
+/// looking then and again at the end would add up.
 pub const MIN_INTERIM_RUNS: usize = 4;
 
 /// Whether what was measured so far, in turn, is so clear that the rest of the repeats can be left out.
 ///
 /// The rule of Haybittle (1971) and Peto (1976): an interim look has to be ten times as certain as the last one, so that all looks
-/// together add little to the false alarms of the last; how little is measured (`docs/compare.md`).
+/// together add little to the false alarms of the last; how little has been measured (`docs/compare.md`).
 ///
 /// # Errors
 /// As [`compare`].
@@ -183,7 +183,7 @@ pub fn is_clear(a: &Side, b: &Side) -> Result<bool, Error> {
     Ok(found.is_some() && outcome(&compare(a, b, &[])?) == found)
 }
 
-/// As [`compare`], with another probability, as one of so many comparisons that share the order of runs.
+/// As [`compare`], with another probability, as one of `share` comparisons that share the order of runs.
 pub(crate) fn compare_with(
     a: &Side,
     b: &Side,
@@ -259,7 +259,7 @@ impl StagePair<'_> {
         self.left.iter().chain(&self.right).map(|stage| stage.estimates.len()).min().unwrap_or(0)
     }
 
-    /// What both sides' runs have of a figure.
+    /// Both sides' runs' estimates of a figure.
     fn estimates(&self, index: usize) -> [Vec<Estimate>; 2] {
         [&self.left, &self.right].map(|side| side.iter().map(|stage| stage.estimates[index]).collect())
     }
@@ -272,7 +272,7 @@ impl StagePair<'_> {
         (0..self.figures()).filter_map(ratio).collect()
     }
 
-    /// For each ratio that wants more, how many runs would tell.
+    /// For each ratio that needs more runs, how many would tell.
     fn runs_needed(&self, ratios: &[Ratio], family: usize) -> Vec<usize> {
         let needed = ratios.iter().enumerate().filter_map(|(index, ratio)| {
             let [left, right] = self.estimates(index);
@@ -333,7 +333,7 @@ fn comparable(side: &Side, with: &Document, other: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// The measures that both sides have in all runs; where they have none in common and one each, those.
+/// The measures that both sides have in all runs; if they have none in common but one each, those two.
 fn measures(a: &Side, b: &Side) -> Result<Vec<(String, String)>, Error> {
     let of = |side: &Side| -> BTreeSet<String> {
         let of_run = |run: &Run| run.stages.keys().map(|(measure, _)| measure.clone()).collect::<BTreeSet<_>>();
@@ -386,7 +386,7 @@ fn quantiles(runs: &[&RunStage]) -> Quantiles {
     }
 }
 
-/// The totals decide. Of several measures that one whose decision lies furthest out; where they disagree there, none.
+/// The totals decide. Of several measures, the one whose decision lies furthest out; if they disagree there, none.
 fn overall(stages: &[StageComparison]) -> (Outcome, Option<(usize, usize)>) {
     let decided = stages.iter().enumerate().filter(|(_, stage)| stage.stage == Stage::Total);
     let decided: Vec<(usize, usize, Outcome)> =

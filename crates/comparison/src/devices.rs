@@ -1,16 +1,16 @@
-//! How much more often each device's slack is exceeded.
+//! How much more often one side exceeds each device's slack.
 
 use crate::student::beta_quantile;
 use punctual_device::Profile;
 use punctual_forecast::{Input, Stage};
 
 /// How many times as often something happens on side B as on side A. Limits that do not exist are `None`:
-/// what was never seen on A may be any number of times as frequent on B.
+/// something never seen on A may be any number of times as frequent on B.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RateRatio {
     /// The lower limit of the 95 % interval.
     pub low: Option<f64>,
-    /// The ratio; `None` where side A saw none.
+    /// The ratio; `None` if side A saw none.
     pub estimate: Option<f64>,
     /// The upper limit.
     pub high: Option<f64>,
@@ -21,20 +21,20 @@ pub struct RateRatio {
 pub struct DeviceComparison {
     /// The device.
     pub device: Profile,
-    /// Whose wakeups it was judged by, on A and on B: policy and priority.
+    /// Whose wakeups it is judged by, on A and on B: policy and priority.
     pub measure: (String, String),
     /// Its slack, ns.
     pub slack_ns: u64,
     /// Stalls beyond the slack.
     pub over: (u64, u64),
-    /// Stalls beyond the slack in an hour; `None` where there were none.
+    /// Stalls beyond the slack in an hour; `None` if there were none.
     pub per_hour: (Option<f64>, Option<f64>),
-    /// How many times as often B exceeds the slack; the interval takes stalls for independent and does not hold
+    /// How many times as often B exceeds the slack; the interval assumes that stalls are independent and does not include
     /// the spread between runs.
     pub ratio: RateRatio,
 }
 
-/// Each side's inputs of one measure; runs of one side follow one another. `None` where they cannot.
+/// A side's inputs of one measure, joined: its runs follow one another. `None` if they cannot be joined.
 pub(crate) fn joined(inputs: &[Input], measure: &str) -> Option<Input> {
     let mut own = inputs.iter().filter(|input| input.measure == measure).cloned();
     let first = own.next()?;
@@ -69,9 +69,9 @@ pub(crate) fn compare_devices(devices: &[Profile], a: &Input, b: &Input) -> Vec<
 
 /// The ratio of two rates (count, how many times as variable as independent ones), exposed `exposure` times as long on B.
 ///
-/// Stalls that come together count as clusters of so many as they are times as variable, each side by its own measure and at
-/// least one cluster where there is a stall. Where both sides' clusters are of one stall the interval is the one that is exact
-/// given the sum of the counts (Przyborowski and Wilenski 1940).
+/// Stalls that come together count as clusters, as large as the counts are times as variable as independent ones, each side by its
+/// own measure, with at least one cluster if there is a stall. If the clusters of both sides are single stalls, the interval is the
+/// exact one given the sum of the counts (Przyborowski and Wilenski 1940).
 fn rate_ratio(a: (u64, f64), b: (u64, f64), exposure: f64) -> RateRatio {
     let cluster = |(count, dispersion): (u64, f64)| dispersion.clamp(1.0, (count as f64).max(1.0));
     let (left, right) = (a.0 as f64 / cluster(a), b.0 as f64 / cluster(b));

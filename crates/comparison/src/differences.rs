@@ -1,4 +1,4 @@
-//! What differs between two recordings beside the latencies.
+//! What differs between two recordings apart from the latencies.
 
 use punctual_recording::{Document, Provenance, Setting};
 
@@ -9,13 +9,13 @@ pub struct Difference {
     pub area: &'static str,
     /// What.
     pub what: String,
-    /// What it is on side A; `None` where it is not known or not there.
+    /// What it is on side A; `None` if it is not known or not there.
     pub a: Option<String>,
     /// On side B.
     pub b: Option<String>,
 }
 
-/// All that differs between the provenance of two recordings, in the order in which it is shown.
+/// Everything that differs between the provenance of two recordings, in the order in which it is shown.
 pub(crate) fn differences(a: &Document, b: &Document) -> Vec<Difference> {
     let (a, b) = (&a.provenance, &b.provenance);
     let mut found = Vec::new();
@@ -66,7 +66,7 @@ pub(crate) fn differences(a: &Document, b: &Document) -> Vec<Difference> {
 
 fn commands(provenance: &Provenance) -> String {
     let commands = provenance.load.commands.iter().map(|words| {
-        // A block of network ports is taken anew by each run.
+        // Each run takes a new block of network ports.
         let mut words = words.iter().peekable();
         let mut kept = Vec::new();
         while let Some(word) = words.next() {

@@ -13,18 +13,18 @@ pub struct Figure {
     pub name: &'static str,
     /// Its key in JSON: `p99_9_ns`.
     pub key: &'static str,
-    /// The share of wakeups that are at most as late, or, of a mean, that are left out of it.
+    /// The share of wakeups that are at most this late or, for a mean, that it leaves out.
     pub level: f64,
     /// Whether it is the geometric mean of all wakeups beyond the level, not the quantile at it.
     pub is_mean: bool,
     /// It is compared only where each run has this many wakeups.
     pub needed: u64,
-    /// By how much it has to be expected to differ between runs of one machine even where each run is steady: the
+    /// How much it must be expected to differ between runs of one machine even if each run is steady: the
     /// standard deviation of its logarithm. Set by repeats: `docs/compare.md`.
     pub between: f64,
 }
 
-/// A quantile decides only where this many wakeups of each run lie beyond it: fewer are one stall's.
+/// A quantile decides only if this many wakeups of each run lie beyond it: fewer may be a single stall.
 const BEYOND: u64 = 8;
 
 const fn figure(
@@ -49,7 +49,7 @@ pub const FIGURES: [Figure; 5] = [
 
 impl Figure {
     /// The figure of values given as (from, to, count), ascending: ns, spread evenly from edge to edge.
-    /// `None` where there is none.
+    /// `None` if there is none.
     pub(crate) fn of(&self, total: u64, values: impl Iterator<Item = (f64, f64, u64)>) -> Option<f64> {
         let rank = self.level * total as f64;
         let (mut below, mut sum) = (0.0, 0.0);
@@ -68,7 +68,7 @@ impl Figure {
         (self.is_mean && total > 0).then(|| (sum / (total as f64 - rank)).exp())
     }
 
-    /// The figure of a distribution, ns; of a quantile the same as [`Distribution::quantile`].
+    /// The figure of a distribution, ns; for a quantile, the same as [`Distribution::quantile`].
     pub fn of_distribution(&self, distribution: &Distribution) -> Option<u64> {
         if !self.is_mean {
             return distribution.quantile(self.level);
@@ -83,6 +83,6 @@ impl Figure {
 pub struct Estimate {
     /// Natural logarithm of the figure in ns.
     pub ln: f64,
-    /// How uncertain the run itself leaves it: the variance of the logarithm, by the bootstrap.
+    /// How uncertain it is within the run: the variance of the logarithm, by the bootstrap.
     pub variance: f64,
 }

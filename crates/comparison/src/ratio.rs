@@ -1,15 +1,16 @@
-//! The ratio of two sides' quantiles, with an interval that holds the spread between runs.
+//! The ratio of two sides' quantiles, with an interval that includes the spread between runs.
 //!
-//! Each run gives the logarithm of a quantile and, by the bootstrap over its seconds, how uncertain it leaves that.
+//! Each run gives the logarithm of a quantile and, by the bootstrap over its seconds, how uncertain that is.
 //! Two runs of the same machine differ by more: other work, another phase of the tick, another place in memory. Several runs
 //! show that themselves; one alone cannot, and few show it badly. So the variance between runs is a weighted mean
 //! of what is known beforehand ([`WITHIN`] times the variance within a run, and the square of [`Figure::between`]), worth
-//! [`PRIOR_DEGREES`] degrees of freedom and fewer where there are many runs, and of what the runs show, worth one less for each side than it has runs
-//! (an empirical-Bayes variance, Smyth 2004). The interval is Student's with the degrees of both together.
+//! [`PRIOR_DEGREES`] degrees of freedom, fewer if there are many runs, and of what the runs show, worth one degree less than each
+//! side has runs (an empirical-Bayes variance, Smyth 2004). The interval is Student's with the degrees of both together.
 //!
-//! What is known beforehand holds for a machine that stays what it is. Where the runs spread by more, it is wrong, and
-//! counts for less and less ([`CONFLICT`]); where they spread much more ([`SPREAD`]), the runs of the two sides have to lie apart in
-//! their order too, whatever their distribution (rank sum), or all pairs point the same way; else the interval reaches 1.
+//! What is known beforehand holds for a machine that stays what it is. If the runs spread by more, it is wrong, and
+//! counts for less and less ([`CONFLICT`]). If they spread much more ([`SPREAD`]), the runs of the two sides also have to lie
+//! apart in their order, whatever their distribution (rank sum), or all pairs have to point the same way; otherwise the interval
+//! reaches 1.
 
 use crate::figure::{Estimate, Figure};
 use crate::rank::rank_sum_p;
@@ -19,23 +20,23 @@ use crate::student::{student_q, student_quantile};
 pub const CONFIDENCE: f64 = 0.95;
 /// How many times as variable whole runs are as their own seconds say, measured on repeats.
 pub const WITHIN: f64 = 2.5;
-/// What is known beforehand counts as much as so many degrees of freedom where the runs show nothing; the less the more they
-/// show: divided by one and half their own degrees.
+/// What is known beforehand counts as this many degrees of freedom if the runs show nothing, and less the more they
+/// show: divided by one plus half their own degrees.
 pub const PRIOR_DEGREES: f64 = 12.0;
-/// Where the runs show so many times the variance that is expected, what is known beforehand begins to count for less: by the
+/// From this many times the expected variance in the runs on, what is known beforehand counts for less: by the
 /// fourth power of how many times that is.
 pub const CONFLICT: f64 = 2.5;
-/// From so many times the variance that is expected the ranks have a say.
+/// From this many times the expected variance on, the ranks have a say.
 pub const SPREAD: f64 = 2.0;
-/// Two sides lie apart where an order as uneven has at most this probability: all of three runs above all of three, 0.1.
+/// Two sides lie apart if an order as uneven as theirs has at most this probability: all of three runs above all of three, 0.1.
 const APART: f64 = 0.11;
-/// Or so many pairs of neighbours that all point the same way: one in 32 times by chance, before the interval has its say.
+/// Or if this many pairs of neighbours all point the same way: by chance once in 32 times, before the interval has its say.
 const AGREEING: usize = 6;
-/// A family's figures are those of one distribution, and rise and fall together: where runs spread no more than is expected, so
-/// many of them are worth one (Bonferroni's correction counts each as another); where they spread more, all are counted, and more than all.
-/// Set so that intervals hold together and equal machines are found equal in 95 % of cases, by measuring both: `docs/compare.md`.
+/// A family's figures are those of one distribution, and rise and fall together: if runs spread no more than expected, the first of
+/// these shares of them counts (Bonferroni's correction would count each); if they spread more, up to the second, more than all.
+/// Set, by measuring both, so that intervals hold together and equal machines are found equal in 95 % of cases: `docs/compare.md`.
 const ALIKE: [f64; 2] = [0.4, 1.25];
-/// Between so many times the variance that is expected it goes from the one to the other.
+/// Between these multiples of the expected variance the share goes from the first to the second.
 const ALIKE_FROM_TO: [f64; 2] = [1.0, 2.25];
 
 /// The ratio of a quantile of B to that of A.
@@ -49,18 +50,18 @@ pub struct Ratio {
     pub estimate: f64,
     /// The upper limit.
     pub high: f64,
-    /// Within so many ns of each other the two quantiles count as the same, whatever their ratio.
+    /// Within this ratio of each other the two quantiles count as the same.
     pub same_within: f64,
-    /// The probability of a ratio as far from 1, if nothing differed by more than is worth the name; times the number
+    /// The probability of a ratio this far from 1 if nothing differed by more than is worth the name, times the number
     /// of ratios in the family.
     pub p: f64,
-    /// From this ratio on, or from its inverse down, a difference is found four times out of five with runs that are as many and spread as much.
+    /// From this ratio up, or from its inverse down, a difference is found four times out of five by runs that are as many and spread as much.
     pub findable: f64,
 }
 
-/// A ratio nearer to 1 than this is no difference worth the name.
+/// A ratio closer to 1 than this is no difference worth the name.
 pub const WORTH_THE_NAME: f64 = 1.05;
-/// Nor is a difference of less than this, ns: the readings of the clock and the programs that take them cost as much.
+/// Nor is a difference smaller than this, ns: reading the clock, and the programs that do so, cost as much.
 const RESOLUTION_NS: f64 = 250.0;
 
 /// The mean of the runs' logarithms: the side's quantile is its exponential.
@@ -68,13 +69,13 @@ fn mean_ln(runs: &[Estimate]) -> f64 {
     runs.iter().map(|run| run.ln).sum::<f64>() / runs.len().max(1) as f64
 }
 
-/// How much whole runs vary: what is expected, and what they show.
+/// How much whole runs vary: expected and shown.
 struct Spread {
-    /// The variance of a run's logarithm that is taken.
+    /// The variance of a run's logarithm that is used.
     variance: f64,
     /// How many degrees of freedom it is worth.
     degrees: f64,
-    /// How many times the variance that is expected the runs show.
+    /// How many times the expected variance the runs show.
     excess: f64,
 }
 
@@ -99,7 +100,7 @@ fn spread(figure: Figure, a: &[Estimate], b: &[Estimate], paired: bool) -> Sprea
     Spread { variance: (prior * expected + shown) / all, degrees: all, excess }
 }
 
-/// How many of a family's figures count, by the spread between runs.
+/// How many of a family's figures count, given the spread between runs.
 fn counted(family: usize, excess: f64) -> f64 {
     let [from, to] = ALIKE_FROM_TO;
     let way = ((excess - from) / (to - from)).clamp(0.0, 1.0);
@@ -109,8 +110,8 @@ fn counted(family: usize, excess: f64) -> f64 {
 /// The ratio of B's quantile to A's, one [`Estimate`] for each run; one of `family` ratios whose intervals hold together
 /// with the probability [`CONFIDENCE`].
 ///
-/// `paired`: the runs were made in turn, the n-th of A beside the n-th of B, so that what drifts slowly cancels.
-/// `None` where a side has no run.
+/// `paired`: the runs were measured in turn, the n-th of A beside the n-th of B, so that slow drift cancels.
+/// `None` if a side has no run.
 pub fn ratio(figure: Figure, a: &[Estimate], b: &[Estimate], paired: bool, family: usize) -> Option<Ratio> {
     ratio_with(figure, a, b, paired, family, Demand { confidence: CONFIDENCE, share: 1 })
 }
@@ -120,7 +121,7 @@ pub fn ratio(figure: Figure, a: &[Estimate], b: &[Estimate], paired: bool, famil
 pub(crate) struct Demand {
     /// A family's intervals hold together with this probability.
     pub(crate) confidence: f64,
-    /// Among so many comparisons, which the order of the runs must not fool either.
+    /// How many comparisons share the order of the runs, which must not mislead any of them either.
     pub(crate) share: usize,
 }
 
@@ -143,7 +144,7 @@ impl Ratio {
     }
 }
 
-/// How far the logarithms of two sides' figures lie apart: with the sides turned round the limits are exactly the opposite ones.
+/// How far apart the logarithms of two sides' figures are: with the sides swapped the limits are exactly the opposite ones.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Logarithms {
     pub(crate) low: f64,
@@ -155,7 +156,7 @@ pub(crate) struct Logarithms {
     pub(crate) findable: f64,
 }
 
-/// What [`ratio_with`] is made of.
+/// What [`ratio_with`] is computed from.
 pub(crate) fn logarithms(
     figure: Figure,
     a: &[Estimate],
@@ -181,7 +182,7 @@ pub(crate) fn logarithms(
     // What drifts slowly mixes the sides' ranks, but not the pairs.
     let mut signs = a.iter().zip(b).map(|(a, b)| b.ln.total_cmp(&a.ln));
     let first = signs.next();
-    // Each pair more halves the chance that all of them point the same way.
+    // Each further pair halves the chance that all of them point the same way.
     let share = demand.share.max(1);
     let agreeing = AGREEING + share.next_power_of_two().ilog2() as usize;
     let pairs_agree = paired && a.len() == b.len() && a.len() >= agreeing && signs.all(|sign| Some(sign) == first);
@@ -197,8 +198,8 @@ pub(crate) fn logarithms(
     })
 }
 
-/// How many runs of each side it takes to find a difference like this one four times out of five, if runs spread as they are expected to and
-/// as these did; `None` where more than [`MAX_RUNS_NEEDED`] would be needed.
+/// How many runs of each side it takes to find a difference like this one four times out of five, if runs spread as expected and
+/// as these did; `None` if more than [`MAX_RUNS_NEEDED`] would be needed.
 pub(crate) fn runs_needed(ratio: &Ratio, a: &[Estimate], b: &[Estimate], family: usize) -> Option<usize> {
     let wanted = ratio.estimate.ln().abs() - ratio.same_within.ln();
     let Spread { variance, degrees, excess } = spread(ratio.figure, a, b, false);
@@ -212,7 +213,7 @@ pub(crate) fn runs_needed(ratio: &Ratio, a: &[Estimate], b: &[Estimate], family:
 
 /// No more runs than this are ever called for.
 pub const MAX_RUNS_NEEDED: usize = 30;
-/// So many standard errors beyond the limit a difference is found four times out of five.
+/// This many standard errors beyond the limit, a difference is found four times out of five.
 const FOUR_OF_FIVE: f64 = 0.842;
 
 #[cfg(test)]

@@ -1,18 +1,18 @@
 //! The bootstrap over blocks of seconds.
 //!
-//! Seconds hang together: a compiler that runs for ten makes ten of them late. Drawing them one by one would take them for
-//! ten accidents. So stretches are drawn (circular block bootstrap, Politis and Romano 1992), as long as the share of
+//! Seconds depend on one another: a compiler that runs for ten seconds makes ten of them late. Drawing them one by one would treat
+//! them as ten accidents. So stretches are drawn (circular block bootstrap, Politis and Romano 1992), as long as the share of
 //! late wakeups stays correlated.
 
 use crate::figure::{Estimate, Figure};
 use punctual_random::Random;
 
-/// Bins to a doubling: 2.2 % wide.
+/// Bins per doubling: each is 2.2 % wide.
 const PER_OCTAVE_BITS: u32 = 5;
 const PER_OCTAVE: usize = 1 << PER_OCTAVE_BITS;
-/// Up to 2^40 ns, 18 minutes; what is later counts there.
+/// Up to 2^40 ns, 18 minutes; anything later counts there.
 pub(crate) const BINS: usize = (40 - PER_OCTAVE_BITS as usize + 1) * PER_OCTAVE;
-/// Resamples: the variance comes out within a tenth.
+/// The number of resamples: the variance comes out within a tenth.
 const RESAMPLES: usize = 200;
 
 /// The bin of a value, ns.
@@ -42,7 +42,7 @@ fn edges(bin: usize) -> (f64, f64) {
 pub(crate) struct Stretches(pub(crate) Vec<Vec<(u16, u32)>>);
 
 impl Stretches {
-    /// The logarithm of each of these figures and its variance within the run. Empty where nothing was counted.
+    /// The logarithm of each of these figures and its variance within the run. Empty if nothing was counted.
     pub(crate) fn estimates(&self, figures: &[Figure]) -> Vec<Estimate> {
         let stretches: Vec<&Vec<(u16, u32)>> = self.0.iter().filter(|stretch| !stretch.is_empty()).collect();
         let mut all = vec![0u64; BINS];
@@ -57,7 +57,7 @@ impl Stretches {
             return whole.into_iter().map(|ln| Estimate { ln, variance: 1.0 }).collect();
         }
         let length = figures.iter().map(|figure| block_length(&stretches, &all, figure.level)).max().unwrap_or(1);
-        // What goes on for longer than can be told within the run makes whole runs differ by as much as its halves do.
+        // What lasts for longer than the run can show makes whole runs differ by as much as its halves do.
         let halves = (length > 1 && length == longest(count)).then(|| {
             let (early, late) = stretches.split_at(count / 2);
             [early, late].map(|half| {
@@ -85,7 +85,7 @@ impl Stretches {
                 *squares += deviation * deviation;
             }
         }
-        // A sample's own variance is too small by the share that one block is of it.
+        // A sample's own variance is too small by the share of one block in it.
         let blocks = (count as f64 / length as f64).max(2.0);
         let correction = blocks / (blocks - 1.0);
         let estimates = whole.into_iter().zip(sums).enumerate().map(|(index, (ln, (sum, squares)))| {
@@ -98,7 +98,7 @@ impl Stretches {
     }
 }
 
-/// The variance of the logarithm of a sum, given stretch by stretch; as uncertain as a factor of e where there is nothing to draw from.
+/// The variance of the logarithm of a sum, given stretch by stretch; as uncertain as a factor of e if there is nothing to draw from.
 pub(crate) fn variance_of_sum(stretches: &[f64]) -> f64 {
     let (count, whole) = (stretches.len(), stretches.iter().sum::<f64>());
     if count < 2 || whole <= 0.0 {
@@ -141,7 +141,7 @@ fn ln_figure(counts: &[u64], figure: &Figure) -> f64 {
     figure.of(counts.iter().sum(), values).unwrap_or(1.0).ln()
 }
 
-/// How many stretches hang together: the first lag at which the share of values beyond the quantile, stretch by
+/// How many stretches depend on one another: the first lag at which the share of values beyond the quantile, stretch by
 /// stretch, is no longer correlated, at most a quarter of all.
 fn block_length(stretches: &[&Vec<(u16, u32)>], all: &[u64], level: f64) -> usize {
     let total: u64 = all.iter().sum();
@@ -164,7 +164,7 @@ fn block_length(stretches: &[&Vec<(u16, u32)>], all: &[u64], level: f64) -> usiz
     correlated_length(&series)
 }
 
-/// Of so many stretches the most that are drawn together.
+/// The most stretches that are drawn together, of this many.
 fn longest(count: usize) -> usize {
     (count / 4).max(1)
 }
@@ -184,11 +184,11 @@ pub(crate) fn correlated_length(series: &[f64]) -> usize {
         (products / variance).abs() < noticeable
     };
     let first = (1..=most).find(|&lag| (lag..lag + 3).all(small)).unwrap_or(most);
-    // Stretches twice as long as they hang together hold nearly all of it.
+    // Stretches twice as long as the correlation lasts hold nearly all of it.
     if first == 1 { 1 } else { (2 * first).min(most) }
 }
 
-/// One of so many.
+/// A random number below a limit.
 fn below(random: &mut Random, limit: usize) -> usize {
     (random.bits() % limit.max(1) as u64) as usize
 }

@@ -1,9 +1,9 @@
 //! Several sides, each compared with the first, with one error rate for all.
 //!
-//! Each comparison by itself is a false alarm in at most one of twenty; of several, one is more often. Holm's rule (1979) shares
-//! the twentieth: the comparison that shows most has to be so many times as certain as there are comparisons, the next one
-//! time less, and so on up to the first that shows nothing; from there on none does. Where runs spread so much that their order
-//! has a say, the order is held to the same share, for which it takes more runs.
+//! Each comparison by itself is a false alarm at most once in twenty; among several, one is more often. Holm's rule (1979) shares
+//! the twentieth: of *n* comparisons, the one that shows most has to be *n* times as certain, the next one *n* - 1 times, and so on
+//! up to the first that shows nothing; from there on none does. If runs spread so much that their order
+//! has a say, the order has to meet the same share, which takes more runs.
 
 use crate::compare::{Comparison, INTERIM_CONFIDENCE, MIN_INTERIM_RUNS, Side, compare_with, is_clear};
 use crate::error::Error;
@@ -24,14 +24,14 @@ pub struct Shared {
     pub p: f64,
 }
 
-/// Compares each of the others with the first side. That any of the outcomes is a false alarm is no more probable than of one
-/// comparison alone.
+/// Compares each of the others with the first side. A false alarm among all the outcomes is no more probable than in a single
+/// comparison.
 ///
 /// # Errors
-/// As [`crate::compare`], of the first pair that cannot be compared.
+/// As [`crate::compare`], for the first pair that cannot be compared.
 pub fn compare_several(first: &Side, others: &[&Side], devices: &[Profile]) -> Result<Vec<Shared>, Error> {
     let many = others.len();
-    // In the order of what they show; a look at how far the data go, no judgement.
+    // In the order of what they show: a look at how far the data go, not a judgement.
     let mut order = Vec::new();
     for (index, other) in others.iter().enumerate() {
         order.push((least_p(&compare_with(first, other, &[], CONFIDENCE, 1)?), index));
@@ -49,7 +49,7 @@ pub fn compare_several(first: &Side, others: &[&Side], devices: &[Profile]) -> R
         if !goes_on {
             (comparison.outcome, comparison.decided_by) = (Outcome::NoDifference, None);
         }
-        // Nobody's may be smaller than that of whoever went before.
+        // No p may be smaller than the one before it.
         before = before.max((least_p(&comparison) * (many - rank) as f64).min(1.0));
         found.push((index, Shared { comparison, confidence, p: before }));
     }
@@ -57,7 +57,7 @@ pub fn compare_several(first: &Side, others: &[&Side], devices: &[Profile]) -> R
     Ok(found.into_iter().map(|(_, shared)| shared).collect())
 }
 
-/// Whether what was measured so far, in turn, is so clear of every other side that the rest of the repeats can be left out: as
+/// Whether what was measured so far, in turn, is so clear for every other side that the rest of the repeats can be left out: as
 /// [`crate::is_clear`], whose probability all of them share.
 ///
 /// # Errors
@@ -88,7 +88,7 @@ fn shows_something(comparison: &Comparison) -> bool {
     totals.flat_map(|stage| &stage.ratios).any(|ratio| ratio.outcome() != Outcome::NoDifference)
 }
 
-/// The least probability of any figure of the totals, each for the whole of its family.
+/// The least probability of any figure of the totals, each one corrected for its whole family.
 fn least_p(comparison: &Comparison) -> f64 {
     let totals = comparison.stages.iter().filter(|stage| stage.stage == Stage::Total);
     totals.flat_map(|stage| &stage.ratios).map(|ratio| ratio.p).fold(1.0, f64::min)

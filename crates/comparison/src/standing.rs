@@ -1,25 +1,25 @@
-//! Whether runs allow a verdict of the systems, or only one of these runs.
+//! Whether runs allow a verdict on the systems, or only one on these runs.
 
 use punctual_random::Random;
 use punctual_recording::Document;
 
-/// A verdict takes so many runs of each side: fewer do not show by how much runs differ. With two of each, a machine that changes
-/// between two states at random puts both of one side into the one and both of the other into the other once in eight comparisons;
-/// with three once in 32.
+/// A verdict takes this many runs of each side: fewer do not show how much runs differ. With two of each, a machine that changes
+/// between two states at random puts both runs of one side into one state and both of the other side into the other once in eight
+/// comparisons; with three, once in 32.
 pub const MIN_RUNS: usize = 3;
 
-/// What a comparison's outcome is of.
+/// What a comparison's outcome applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// Of the systems: there are runs enough, and they were not made one side after the other.
+    /// The systems: there are enough runs, and they were not measured one side after the other.
     Systems,
-    /// Of these runs only: a side has fewer than [`MIN_RUNS`].
+    /// These runs only: a side has fewer than [`MIN_RUNS`].
     TooFewRuns {
-        /// How many more of A and of B are needed at least.
+        /// At least how many more of A and of B are needed.
         more: [usize; 2],
     },
-    /// Of these runs only: all of one side were made before all of the other, so that what changed on the machine between
-    /// them looks like a difference of the sides.
+    /// These runs only: all of one side were measured before all of the other, so that what changed on the machine in
+    /// between looks like a difference between the sides.
     OneAfterTheOther,
 }
 
@@ -33,7 +33,7 @@ impl Standing {
         }
     }
 
-    /// What a reader must know of it, of sides of which the smaller has so many runs.
+    /// What a reader must know about it; `runs` is how many the smaller side has.
     pub(crate) fn note(self, runs: usize, is_paired: bool) -> Option<&'static str> {
         match self {
             Standing::TooFewRuns { .. } if runs == 1 => Some(
@@ -52,7 +52,7 @@ impl Standing {
         }
     }
 
-    /// Of two sides whose runs [`began`] then.
+    /// The standing of two sides whose runs [`began`] then.
     pub(crate) fn of(a: &[i128], b: &[i128]) -> Standing {
         let more = [a, b].map(|runs| MIN_RUNS.saturating_sub(runs.len()));
         if more != [0, 0] {
@@ -80,8 +80,8 @@ pub(crate) fn began<'a>(documents: impl IntoIterator<Item = &'a Document>) -> Ve
     documents.into_iter().map(when).collect()
 }
 
-/// Whether the runs of two sides, which [`began`] then, were made in turn: in the order of their times, every two neighbours from the
-/// first on are one of each side, and the n-th of A is in one pair with the n-th of B.
+/// Whether the runs of two sides, which [`began`] then, were measured in turn: in the order of their times, every pair of neighbours
+/// from the first on has one of each side, and the n-th of A is paired with the n-th of B.
 pub(crate) fn are_paired(left: &[i128], right: &[i128]) -> bool {
     if left.len() != right.len() || left.len() < 2 {
         return false;
@@ -100,7 +100,7 @@ fn coin(seed: u64, round: usize) -> Random {
     Random(seed ^ (round as u64).wrapping_mul(0xa076_1d64_78bd_642f))
 }
 
-/// The order in which so many sides are measured in a round, counted from 1, of a measurement with this seed; of two sides it is
+/// The order in which this many sides are measured in a round, counted from 1, of a measurement with this seed; for two sides it is
 /// that of [`comes_first`].
 pub fn order_of_round(seed: u64, round: usize, sides: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..sides).collect();

@@ -47,12 +47,12 @@ pub(crate) fn beta_quantile(a: f64, b: f64, p: f64) -> f64 {
     0.5 * (low + high)
 }
 
-/// The probability that a Student t variable with so many degrees of freedom lies further from 0 than t.
+/// The probability that a Student t variable with this many degrees of freedom lies further from 0 than t.
 pub(crate) fn student_q(degrees: f64, t: f64) -> f64 {
     beta_p(0.5 * degrees, 0.5, degrees / (degrees + t * t))
 }
 
-/// How far from 0 a Student t variable lies with this probability at most: the t beyond which it lies with p.
+/// The t beyond which a Student t variable lies, on either side of 0, with probability p.
 pub fn student_quantile(degrees: f64, p: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while student_q(degrees, high) > p && high < 1e9 {

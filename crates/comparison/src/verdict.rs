@@ -1,8 +1,8 @@
-//! What ratios amount to, in a word.
+//! What ratios add up to, in a word.
 
 use crate::ratio::Ratio;
 
-/// What B is beside A.
+/// How B compares with A.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// B is earlier.
@@ -29,12 +29,12 @@ impl Outcome {
 pub struct Verdict {
     /// The outcome.
     pub outcome: Outcome,
-    /// Which of the ratios decided; `None` where there is no difference.
+    /// Which of the ratios decided; `None` if there is no difference.
     pub by: Option<usize>,
 }
 
 impl Ratio {
-    /// What this quantile alone says: a difference only where the whole interval lies beyond what is worth the name.
+    /// What this quantile alone says: a difference only if the whole interval lies beyond what is worth the name.
     pub fn outcome(&self) -> Outcome {
         if self.low > self.same_within {
             Outcome::Worse
@@ -46,15 +46,15 @@ impl Ratio {
     }
 }
 
-/// What quantiles say together, from the middle outwards. The furthest out that shows a difference decides, since it is the
-/// late wakeups that a buffer runs dry on. One still further out may contradict it without being able to show a
-/// difference of its own: it points the other way, and its interval leaves out the effect that decides, so that this
-/// does not reach that far. Then nothing can be said of the whole. One whose interval holds the effect that decides as well
-/// as its opposite knows nothing of either and has no say.
+/// What quantiles say together, from the middle outwards. The furthest out that shows a difference decides, because it is
+/// late wakeups that run a buffer dry. One still further out may contradict it without being able to show a
+/// difference of its own: it points the other way, and its interval leaves out the deciding effect, so the effect
+/// does not reach that far. Then nothing can be said about the whole. One whose interval holds both the deciding effect
+/// and its opposite knows nothing about either and has no say.
 ///
-/// The effect that decides is taken at its estimate, not at the end of its interval that is nearest: so more is
-/// blocked than is proven to differ, never less. Blocking only takes verdicts away; how many are wrong on a machine
-/// against itself is bounded by the intervals.
+/// The deciding effect is taken at its estimate, not at the nearest end of its interval: so more is
+/// blocked than is proven to differ, never less. Blocking only takes verdicts away; the intervals bound how many are wrong
+/// when a machine is compared with itself.
 pub(crate) fn together(ratios: &[Ratio]) -> Verdict {
     let none = Verdict { outcome: Outcome::NoDifference, by: None };
     let Some(by) = ratios.iter().rposition(|ratio| ratio.outcome() != Outcome::NoDifference) else { return none };

@@ -25,7 +25,7 @@ pub struct InputSide {
     pub runs: Vec<InputRun>,
 }
 
-/// What there is to say about a side.
+/// A summary of a side.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InputSummary {
     /// What it is called.
@@ -149,7 +149,7 @@ pub struct InputComparison {
     pub b: InputSummary,
     /// What B is beside A; of the systems or of these runs only, as `standing` says.
     pub outcome: InputOutcome,
-    /// What the outcome is of.
+    /// What the outcome applies to.
     pub standing: Standing,
     /// How many runs of each side it would take to find the clearest of the differences that are estimated four times out of five; `None`
     /// where that is more than [`crate::ratio::MAX_RUNS_NEEDED`].
@@ -160,7 +160,7 @@ pub struct InputComparison {
     pub labels: Vec<GroupComparison>,
     /// What else differs.
     pub differences: Vec<Difference>,
-    /// What a reader must know first. One line each.
+    /// What a reader must know first, one line each.
     pub notes: Vec<String>,
     /// Whether the runs were made in turn.
     pub is_paired: bool,

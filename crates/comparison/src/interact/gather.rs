@@ -42,7 +42,7 @@ pub(super) struct RunGroup {
     pub(super) figures: Vec<RunFigure>,
 }
 
-/// One run, as far as comparing cares.
+/// One run, as far as a comparison needs it.
 #[derive(Debug, Clone)]
 pub struct InputRun {
     /// What its recording says about itself.

@@ -99,7 +99,7 @@ const STATE_BIT: u32 = 21;
 const PLACE_BIT: u32 = 24;
 const OWNER_BIT: u32 = 42;
 
-/// This value replaces the location if there is no word; then the sender replaces the owner.
+/// These fields replace the place if the word is [`NO_WORD`]; then the sender replaces the owner.
 const SLEEPER_BIT: u32 = 24;
 const WAKER_BIT: u32 = 28;
 /// One more than the number of the descriptor.
