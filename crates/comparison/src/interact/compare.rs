@@ -12,8 +12,8 @@ use crate::standing::{Standing, are_paired, began};
 use crate::verdict::{Outcome, Verdict, together};
 use std::collections::BTreeSet;
 
-/// With fewer runs of a side nothing has limits: one alone does not show at all how much runs differ, and what is usual of wakeups is
-/// not what is usual of programs.
+/// With fewer runs of a side nothing has limits: a single one does not show at all how much runs differ, and what is usual for
+/// wakeups is not usual for programs.
 const MIN_RUNS_OF_LIMITS: usize = 2;
 
 /// One side: runs of inputs to a program.
@@ -32,23 +32,23 @@ pub struct InputSummary {
     pub name: String,
     /// How many runs it has.
     pub runs: usize,
-    /// The program and its arguments; several where they differ.
+    /// The program and its arguments; several if they differ.
     pub program: String,
-    /// Inputs that were put in, but for those that were there before anybody looked.
+    /// Inputs that were put in, except those that were there before anybody looked.
     pub inputs: u64,
-    /// Those of them that were seen.
+    /// How many of them were seen.
     pub seen: u64,
     /// From the first input of each run to its end, ns.
     pub lasted_ns: u64,
     /// How long inputs were waited for, ns.
     pub waited_ns: u64,
-    /// Runs in which a signal ended the program before the script was through.
+    /// Runs in which a signal ended the program before the script did.
     pub ended_by_signal: u64,
     /// Inputs of the script that were not put in, for that or another reason.
     pub not_put_in: u64,
 }
 
-/// What B is beside A, by all kinds of input.
+/// How B compares with A, over all kinds of input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InputOutcome {
     /// Some kinds are faster, none slower.
@@ -85,21 +85,21 @@ pub struct GroupSide {
 /// A figure of a group on both sides.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FigureComparison {
-    /// The geometric mean of the figure over A's runs and over B's: whole ns, of [`WAITING`] ns a second.
+    /// The geometric mean of the figure over A's runs and over B's: whole ns, or for [`WAITING`] ns a second.
     pub values: [f64; 2],
     /// B to A.
     pub ratio: Ratio,
-    /// B less A in the unit of the values: the lower limit, the difference, the upper limit. With the sides turned round it is
+    /// B less A in the unit of the values: the lower limit, the difference, the upper limit. With the sides swapped it is
     /// exactly the opposite.
     pub difference: [f64; 3],
-    /// Whether that has limits: not where a side has one run, which does not show how much runs differ.
+    /// Whether that has limits: not if a side has one run, which does not show how much runs differ.
     pub has_limits: bool,
-    /// What the inputs near the figure were spent on; `None` where that is not known of every run.
+    /// What the time of the inputs near the figure was spent on; `None` if that is not known for every run.
     pub parts: Option<Parts>,
 }
 
 impl FigureComparison {
-    /// What it says by itself; `None` where it has no limits.
+    /// What it says by itself; `None` if it has no limits.
     pub fn outcome(&self) -> Option<Outcome> {
         self.has_limits.then(|| self.ratio.outcome())
     }
@@ -114,7 +114,7 @@ pub struct GroupComparison {
     pub sides: [GroupSide; 2],
     /// The figures that all runs have: latencies from the middle outwards.
     pub figures: Vec<FigureComparison>,
-    /// How much of the time was waited for these inputs; it has no say in the verdict.
+    /// How much of the time was spent waiting for these inputs; it has no say in the verdict.
     pub waiting: Option<FigureComparison>,
     /// What the latencies say together.
     pub verdict: Verdict,
@@ -126,8 +126,8 @@ impl GroupComparison {
         self.verdict.by.and_then(|by| self.figures.get(by))
     }
 
-    /// The figure that is told: of those that say by themselves what decided the one nearest to the middle, which is known best; else the
-    /// median.
+    /// The figure that the sentence reports: of those that by themselves say the same as the one that decided, the one nearest to the
+    /// middle, which is known best; otherwise the median.
     pub fn shown(&self) -> Option<&FigureComparison> {
         let mut figures = self.figures.iter();
         let says = figures.find(|figure| self.is_different() && figure.outcome() == Some(self.verdict.outcome));
@@ -147,12 +147,12 @@ pub struct InputComparison {
     pub a: InputSummary,
     /// Side B.
     pub b: InputSummary,
-    /// What B is beside A; of the systems or of these runs only, as `standing` says.
+    /// How B compares with A: for the systems or for these runs only, as `standing` says.
     pub outcome: InputOutcome,
     /// What the outcome applies to.
     pub standing: Standing,
-    /// How many runs of each side it would take to find the clearest of the differences that are estimated four times out of five; `None`
-    /// where that is more than [`crate::ratio::MAX_RUNS_NEEDED`].
+    /// How many runs of each side it would take to find the clearest of the estimated differences four times out of five; `None`
+    /// if that is more than [`crate::ratio::MAX_RUNS_NEEDED`].
     pub runs_needed: Option<usize>,
     /// The kinds of input, those that differ first, the most different first. Their intervals hold together.
     pub kinds: Vec<GroupComparison>,
@@ -162,7 +162,7 @@ pub struct InputComparison {
     pub differences: Vec<Difference>,
     /// What a reader must know first, one line each.
     pub notes: Vec<String>,
-    /// Whether the runs were made in turn.
+    /// Whether the runs were measured in turn.
     pub is_paired: bool,
 }
 
@@ -177,7 +177,7 @@ impl InputComparison {
         self.kinds.iter().filter(|kind| kind.is_different())
     }
 
-    /// The kind that is nearest to a difference, by its least probability.
+    /// The kind that comes closest to a difference, by its least probability.
     pub fn nearest(&self) -> Option<&GroupComparison> {
         let least = |kind: &GroupComparison| kind.figures.iter().map(|figure| figure.ratio.p).fold(1.0, f64::min);
         let far = |kind: &GroupComparison| kind.shown().map_or(0.0, |figure| figure.ratio.estimate.ln().abs());
@@ -193,7 +193,7 @@ impl InputComparison {
 /// that its [`Standing`] is [`Standing::Systems`]. What was typed is another family with a rate of its own.
 ///
 /// # Errors
-/// Where the sides were not used in the same way, or have no kind of input in common of which every run saw enough.
+/// If the sides were not used in the same way, or have no kind of input in common of which every run saw enough.
 pub fn compare_inputs(a: &InputSide, b: &InputSide) -> Result<InputComparison, Error> {
     comparable(a, b)?;
     let [times_a, times_b] = [a, b].map(|side| began(side.runs.iter().map(|run| &run.document)));
@@ -234,7 +234,7 @@ pub fn compare_inputs(a: &InputSide, b: &InputSide) -> Result<InputComparison, E
     })
 }
 
-/// The groups that every run has figures of, and the others.
+/// The groups for which every run has figures, and the others.
 fn pairs<'a>(a: &'a InputSide, b: &'a InputSide, groups: Vec<&'a Group>) -> (Vec<Pair<'a>>, Vec<Group>) {
     let (mut pairs, mut absent) = (Vec::new(), Vec::new());
     for group in groups {
@@ -253,7 +253,7 @@ fn differences_of(a: &InputSide, b: &InputSide) -> Vec<Difference> {
     }
 }
 
-/// How unlike the sides are: of those that differ the logarithm of the ratio that decided.
+/// How unlike the sides are: for those that differ, the logarithm of the ratio that decided.
 fn apart(group: &GroupComparison) -> f64 {
     group.decided().map_or(-1.0, |figure| figure.ratio.estimate.ln().abs())
 }
@@ -268,7 +268,7 @@ fn overall(kinds: &[GroupComparison]) -> InputOutcome {
     }
 }
 
-/// A group that every run of both sides has figures of.
+/// A group for which every run of both sides has figures.
 struct Pair<'a> {
     group: &'a Group,
     runs: [Vec<&'a RunGroup>; 2],
@@ -320,7 +320,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// How many runs of each side would show what is estimated, by the figure that shows it most clearly.
+    /// How many runs of each side would show the estimated difference, by the figure that shows it most clearly.
     fn runs_needed(&self) -> Option<usize> {
         let all = self.figures();
         let needed = all.iter().filter(|(figure, _)| figure.key != WAITING.key).filter_map(|(figure, runs)| {
@@ -345,7 +345,7 @@ impl FigureComparison {
     ) -> FigureComparison {
         let mean = |runs: &[Estimate]| runs.iter().map(|run| run.ln).sum::<f64>() / runs.len() as f64;
         let means = [mean(left), mean(right)];
-        // A ratio between sides of this geometric mean: so the limits have the signs of the ratio's, and the difference its own value.
+        // A ratio between sides with this geometric mean: so the limits have the signs of the ratio's, and the difference its own value.
         let middle = (0.5 * (means[0] + means[1])).exp();
         let apart = |logarithm: f64| 2.0 * middle * (0.5 * logarithm).sinh();
         let splits = |side: usize| runs[side].iter().map(|run| &run.split).collect::<Vec<&Split>>();

@@ -1,7 +1,7 @@
 //! The figures of a kind of input that are compared.
 //!
-//! A run has tens of inputs of a kind where it has thousands of wakeups, so a figure is compared from fewer on; how uncertain they leave
-//! it is in the interval. How often the verdict is wrong then is measured: `docs/compare.md`.
+//! Where a run has thousands of wakeups it has only tens of inputs of a kind, so a figure is compared from fewer on; how uncertain
+//! that makes it is in the interval. How often the verdict is then wrong has been measured: `docs/compare.md`.
 
 use crate::figure::Figure;
 
@@ -9,11 +9,11 @@ const fn figure(name: &'static str, key: &'static str, level: f64, needed: u64, 
     Figure { name, key, level, is_mean: false, needed, between }
 }
 
-/// Half of the inputs took no longer.
+/// Half of the inputs took no longer than this.
 pub const MEDIAN: Figure = figure("median", "p50_ns", 0.5, 6, 0.1);
-/// How much of the time was waited for inputs of this kind: ns a second, from the first input to the end.
+/// How much of the time was spent waiting for inputs of this kind: ns a second, from the first input to the end.
 pub const WAITING: Figure = figure("waiting", "waiting_ns_per_s", 0.0, 6, 0.15);
-/// How long the program took to start: one value a run, whose own uncertainty nobody can tell.
+/// How long the program took to start: one value per run, whose own uncertainty is not known.
 pub const START_FIGURE: Figure = figure("took", "start_ns", 0.5, 1, 0.3);
 /// The latencies that decide, from the middle outwards: three inputs of each run lie beyond them.
 pub const INPUT_FIGURES: [Figure; 3] =

@@ -1,4 +1,4 @@
-//! One run: its inputs by kind, and by what was typed, with their figures and what the time went to.
+//! One run: its inputs by kind and by what was typed, with their figures and what the time was spent on.
 
 use super::figures::{INPUT_FIGURES, MEDIAN, START_FIGURE, WAITING};
 use super::parts::Split;
@@ -9,11 +9,11 @@ use punctual_recording::{
 };
 use std::collections::BTreeMap;
 
-/// A run's inputs are cut into at most so many stretches, of which the bootstrap draws.
+/// A run's inputs are cut into at most this many stretches, from which the bootstrap draws.
 const MAX_STRETCHES: usize = 600;
-/// What was typed most often is compared by itself: so many at most.
+/// What was typed most often is compared by itself: at most this many.
 const MAX_LABELS: usize = 32;
-/// A name is kept up to this length, characters: a recording that was forged has names of any.
+/// A name is kept up to this length, characters: a forged recording may have names of any length.
 const MAX_NAME: usize = 80;
 
 /// Inputs that are compared together.
@@ -47,7 +47,7 @@ pub(super) struct RunGroup {
 pub struct InputRun {
     /// What its recording says about itself.
     pub document: Document,
-    /// What it says of the program and the script.
+    /// What it says about the program and the script.
     pub summary: InteractionDocument,
     pub(super) groups: BTreeMap<Group, RunGroup>,
     pub(super) lasted_ns: u64,
@@ -55,7 +55,7 @@ pub struct InputRun {
     /// Inputs whose beginnings are not known, and inputs whose parts do not add up.
     pub(super) began_before: u64,
     pub(super) wrong_sums: u64,
-    /// Whether it is told of any input what its time went to.
+    /// Whether it says, for any input, what its time was spent on.
     pub(super) has_parts: bool,
 }
 
@@ -64,14 +64,14 @@ pub struct InputRun {
 pub struct GatherInputs {
     run: InputRun,
     groups: Vec<(Group, RunGroup)>,
-    /// Near which figures of which groups an input lies, by its number.
+    /// By an input's number: the figures of which groups it is near.
     near: BTreeMap<u32, Vec<(usize, usize)>>,
     latencies: BTreeMap<u32, u64>,
     sums: BTreeMap<u32, u64>,
 }
 
 impl GatherInputs {
-    /// For a recording that says this about itself and has these inputs.
+    /// For a recording with this document and these inputs.
     pub fn new(document: Document, summary: InteractionDocument, mut inputs: Vec<Interaction>) -> GatherInputs {
         inputs.sort_by_key(|input| (input.begin_ns, input.number));
         let began_before = inputs.iter().filter(|input| input.kind == BEGAN_BEFORE).count() as u64;
@@ -146,7 +146,7 @@ fn kept(name: &str) -> String {
     name.chars().take(MAX_NAME).collect()
 }
 
-/// Inputs by kind, and by what was typed where a kind has several of that and one of them often enough.
+/// Inputs by kind, and by what was typed if a kind has several of those and one of them often enough.
 fn grouped(inputs: &[Interaction]) -> Vec<(Group, Vec<&Interaction>)> {
     let mut kinds: BTreeMap<&str, Vec<&Interaction>> = BTreeMap::new();
     let mut labels: BTreeMap<(&str, &str), Vec<&Interaction>> = BTreeMap::new();
@@ -156,7 +156,7 @@ fn grouped(inputs: &[Interaction]) -> Vec<(Group, Vec<&Interaction>)> {
     }
     labels.retain(|(kind, _), own| own.len() as u64 >= MEDIAN.needed && own.len() < kinds[kind].len());
     let mut often: Vec<((&str, &str), Vec<&Interaction>)> = labels.into_iter().collect();
-    // Of as many the first in order of their names, so that two runs of one script have the same.
+    // Among equally frequent ones, the first by name, so that two runs of one script have the same.
     often.sort_by_key(|(_, own)| std::cmp::Reverse(own.len()));
     often.truncate(MAX_LABELS);
     let kinds = kinds.into_iter().take(MAX_LABELS);
@@ -166,7 +166,7 @@ fn grouped(inputs: &[Interaction]) -> Vec<(Group, Vec<&Interaction>)> {
     kinds.chain(labels).collect()
 }
 
-/// The figures that there are enough inputs for: number and latency of each, in order of time.
+/// The figures for which there are enough inputs: number and latency of each, in order of time.
 fn estimates(group: &Group, seen: &[(u32, u64)], lasted_ns: u64) -> Vec<(Figure, Estimate)> {
     let mut distribution = Distribution::new();
     seen.iter().for_each(|(_, latency)| distribution.record(*latency));
@@ -195,7 +195,7 @@ fn estimates(group: &Group, seen: &[(u32, u64)], lasted_ns: u64) -> Vec<(Figure,
     latencies.chain([(WAITING, waiting)]).collect()
 }
 
-/// The numbers of the inputs that a figure is nearest to: the middle half, the slowest tenth, the slowest hundredth, or all.
+/// The numbers of the inputs nearest to a figure: the middle half, the slowest tenth, the slowest hundredth, or all.
 fn nearest(figure: Figure, seen: &[(u32, u64)]) -> Vec<u32> {
     let mut ordered: Vec<(u64, u32)> = seen.iter().map(|(number, latency)| (*latency, *number)).collect();
     ordered.sort_unstable();

@@ -1,7 +1,7 @@
 //! Inputs to a program: is one side of runs slower than the other, on which kind of input, by how much, and because of what.
 //!
 //! A run gives its figures for each kind of input, and how uncertain its own inputs leave them ([`GatherInputs`]); ratios, standing and
-//! verdict are those of wakeups. Nothing is judged by an input of its own: what makes whole runs differ makes all inputs of one differ.
+//! verdict are as for wakeups. No input is judged by itself: what makes whole runs differ makes all inputs of a run differ.
 
 mod compare;
 mod figures;

@@ -1,15 +1,15 @@
-//! What the time of a figure's inputs was spent on, on both sides.
+//! What both sides spent the time of a figure's inputs on.
 
 use crate::ratio::CONFIDENCE;
 use crate::student::student_quantile;
 use punctual_recording::{Awaited, InteractionPart};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Causes that are told by themselves; the others count together.
+/// How many causes are listed by themselves; the others count together.
 const MAX_ROWS: usize = 24;
-/// Causes of a figure's inputs in a run that are kept by themselves.
+/// How many causes of a figure's inputs are kept by themselves in a run.
 const MAX_CAUSES: usize = 256;
-/// A name is kept up to this length, characters: a recording that was forged has names of any.
+/// A name is kept up to this length, characters: a forged recording may have names of any length.
 const MAX_NAME: usize = 200;
 
 /// Why time passed, and who had it.
@@ -19,11 +19,11 @@ pub struct Cause {
     pub kind: String,
     /// Who.
     pub name: String,
-    /// For whom was waited, where that one was not seen.
+    /// Who was waited for, if that one was not seen.
     pub not_seen: Option<Awaited>,
 }
 
-/// What the inputs near one figure of one run were spent on.
+/// What the time of the inputs near one figure of one run was spent on.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Split {
     /// Inputs that have parts.
@@ -48,14 +48,14 @@ impl Split {
     }
 }
 
-/// What both sides' inputs near a figure were spent on: means over their inputs, of each run alike, ns.
+/// What the time of both sides' inputs near a figure was spent on: means over their inputs, all runs weighing the same, ns.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Parts {
-    /// Inputs of A and of B that the means are of.
+    /// How many inputs of A and of B the means cover.
     pub inputs: [u64; 2],
     /// What these inputs took on A and on B, which is exactly the sum of all rows and of the rest.
     pub mean_ns: [i64; 2],
-    /// The causes of which the sides have most unlike amounts, the most unlike first.
+    /// The causes whose amounts differ most between the sides, the most different first.
     pub rows: Vec<PartDifference>,
     /// Everything else.
     pub rest_ns: [i64; 2],
@@ -68,10 +68,10 @@ pub struct Parts {
 pub struct PartDifference {
     /// The cause.
     pub cause: Cause,
-    /// What it took of an input on A and on B, mean, ns.
+    /// How much of an input it took on A and on B, mean, ns.
     pub ns: [i64; 2],
-    /// What B less A lies between with 95 % probability, by how the runs differ, ns; `None` where a side has one run, which shows nothing
-    /// of that.
+    /// The limits of B less A with 95 % probability, by how the runs differ, ns; `None` if a side has one run, which does not show
+    /// that.
     pub limits_ns: Option<[i64; 2]>,
 }
 
@@ -86,19 +86,19 @@ pub struct KindDifference {
     pub limits_ns: Option<[i64; 2]>,
 }
 
-/// What a good share of a difference was clearly spent on.
+/// A cause that clearly makes a good share of a difference.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClearCause<'a> {
     /// Why.
     pub kind: &'a str,
-    /// Who, where one has two thirds and more of what the kind makes; `None` where several have it.
+    /// Who, if one has at least two thirds of what the kind makes; `None` if several share it.
     pub one: Option<&'a Cause>,
-    /// How much more of exactly that B has, ns.
+    /// How much more of exactly that there is on B, ns.
     pub ns: i64,
 }
 
 impl PartDifference {
-    /// How much more of it an input has on B, ns.
+    /// How much more of it there is in an input on B, ns.
     pub fn more_ns(&self) -> i64 {
         more(self.ns)
     }
@@ -108,7 +108,7 @@ fn more([a, b]: [i64; 2]) -> i64 {
     b.saturating_sub(a)
 }
 
-/// What each run of both sides spent on something, ns an input.
+/// What each run of both sides spent on something, ns per input.
 struct OfRuns([Vec<f64>; 2]);
 
 impl OfRuns {
@@ -124,7 +124,7 @@ impl OfRuns {
         self.means().map(|mean| mean.round() as i64)
     }
 
-    /// The limits of B less A by Welch's t, which lets the sides spread unlike: what only one side waits for spreads on that side alone.
+    /// The limits of B less A by Welch's t, which allows the sides different spreads: what only one side waits for spreads only there.
     fn limits_ns(&self) -> Option<[i64; 2]> {
         let means = self.means();
         let errors = [0, 1].map(|side| {
@@ -150,14 +150,14 @@ impl Parts {
         more(self.mean_ns)
     }
 
-    /// So many of the rows at most, and everything else: together what the inputs took.
+    /// At most this many rows, and everything else: together what the inputs took.
     pub fn largest(&self, count: usize) -> (&[PartDifference], [i64; 2]) {
         let rows = &self.rows[..self.rows.len().min(count)];
         let told = |side: usize| rows.iter().fold(0i64, |sum, row| sum.saturating_add(row.ns[side]));
         (rows, [0, 1].map(|side| self.mean_ns[side].saturating_sub(told(side))))
     }
 
-    /// `None` where a run has no such input whose time was split.
+    /// `None` if a run has no such input whose time was split.
     pub(super) fn of(a: &[&Split], b: &[&Split]) -> Option<Parts> {
         let sides = [a, b];
         if sides.iter().any(|side| side.is_empty() || side.iter().any(|split| split.inputs == 0)) {
@@ -171,7 +171,7 @@ impl Parts {
                 PartDifference { cause: (*cause).clone(), ns: runs.mean_ns(), limits_ns: runs.limits_ns() }
             })
             .collect();
-        // Of as unlike ones those that are most go first.
+        // Of equally different ones, the larger go first.
         let unlike = |row: &PartDifference| (row.more_ns().unsigned_abs(), row.ns[0].saturating_add(row.ns[1]));
         rows.sort_by_key(|row| std::cmp::Reverse(unlike(row)));
         rows.truncate(MAX_ROWS);
@@ -193,8 +193,9 @@ impl Parts {
         Some(parts)
     }
 
-    /// What makes at least this share of the difference, in its direction, with limits that exclude zero, the largest first: of each kind
-    /// the one cause that is two thirds of it and more, where there is one, with what is its own alone, else all causes of the kind.
+    /// What makes at least this share of the difference, in its direction, with limits that exclude zero, the largest first. For each
+    /// kind that is the one cause that makes at least two thirds of it, if there is one, with its own amount; otherwise all causes of
+    /// the kind.
     pub fn clear(&self, share: f64) -> Vec<ClearCause<'_>> {
         let whole = self.more_ns();
         let along = |ns: i64| ns.saturating_mul(whole.signum());

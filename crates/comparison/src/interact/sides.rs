@@ -1,4 +1,4 @@
-//! What the sides of inputs are beside their figures: whether they were used alike, and what a reader must know of them.
+//! What matters about sides of inputs besides their figures: whether they were used alike, and what a reader must know.
 
 use super::compare::{GroupComparison, InputSide, InputSummary};
 use super::gather::{Group, InputRun};
@@ -8,12 +8,12 @@ use crate::standing::Standing;
 use punctual_recording::{EndReason, InteractionDocument, START, agreeing, counted};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where a side saw so much less of its inputs than the other, what it did not see may be what took long.
+/// If a side saw this much less of its inputs than the other, what it did not see may be what took long.
 const SEEN_APART: f64 = 0.02;
-/// Fewer inputs than this are luck.
+/// Fewer inputs than this may be chance.
 const FEW: u64 = 3;
 
-/// Whether all runs were used in one way.
+/// Whether all runs used the program in the same way.
 pub(super) fn comparable(a: &InputSide, b: &InputSide) -> Result<(), Error> {
     for side in [a, b] {
         if side.runs.is_empty() {
@@ -62,13 +62,13 @@ pub(super) fn summary(side: &InputSide) -> InputSummary {
     }
 }
 
-/// What the runs of a side say of themselves, each once.
+/// What the runs of a side say about themselves, each once.
 fn distinct(side: &InputSide, value: impl Fn(&InteractionDocument) -> String) -> String {
     let all: BTreeSet<String> = side.runs.iter().map(|run| value(&run.summary)).collect();
     all.into_iter().collect::<Vec<_>>().join("; ")
 }
 
-/// What differs of how the sides were used: the program, and what was typed at it.
+/// What differs in how the sides were used: the program, and what was typed.
 pub(super) fn program_differences(a: &InputSide, b: &InputSide) -> Vec<Difference> {
     let both = |what, value: fn(&InteractionDocument) -> String| (what, distinct(a, value), distinct(b, value));
     let rows = [
@@ -127,7 +127,7 @@ pub(super) fn notes(
     notes
 }
 
-/// How programs ended before the script was through.
+/// How programs ended before their script did.
 fn early_ends(label: &str, side: &InputSide) -> Vec<String> {
     let mut ends: BTreeMap<String, u64> = BTreeMap::new();
     for summary in side.runs.iter().map(|run| &run.summary).filter(|summary| summary.ended_early) {

@@ -18,7 +18,7 @@ const CURVE_MS: [u64; 13] = [0, 1, 2, 5, 10, 16, 33, 50, 100, 200, 500, 1_000, 2
 pub(super) const MAX_LONGEST: usize = 20;
 /// The longest inputs, of which the parts are kept.
 const MAX_TOLD: usize = 10_000;
-/// The verdict shows a cause's words up to this length, characters: a recording that was forged has names of any.
+/// The verdict shows a cause's words up to this length, characters: a forged recording may have names of any length.
 const MAX_SHOWN: usize = 160;
 
 /// Inputs, what came of them, and what is concluded.

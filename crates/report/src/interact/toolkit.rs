@@ -14,7 +14,7 @@ use std::path::Path;
 
 /// Events of an input that are told in JSON.
 const MAX_OF_INPUT: usize = 64;
-/// Sorts of events that are told apart; a recording that was forged has names of any.
+/// How many sorts of events are told apart; a forged recording may have any number of names.
 const MAX_SORTS: usize = 1_024;
 /// Sorts that are shown as text; JSON and the page have all.
 const SHOWN: usize = 16;

@@ -14,7 +14,7 @@ use punctual_recording::{InteractionPart, START, agreeing, counted, format_ns};
 const SPOKEN: usize = 3;
 /// Keys by themselves of which it speaks where no kind differs.
 const SPOKEN_LABELS: usize = 2;
-/// A cause's words are shown up to this length, characters: a recording that was forged has names of any.
+/// A cause's words are shown up to this length, characters: a forged recording may have names of any length.
 const MAX_SHOWN: usize = 48;
 /// A cause that makes a smaller share of the difference is not told, and of the others so many.
 const WORTH_TELLING: f64 = 0.25;
