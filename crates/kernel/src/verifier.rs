@@ -14,7 +14,7 @@ pub(crate) const LOG_STATISTICS: u32 = 4;
 /// What the verifier said of a program that it took.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ProgramSize {
-    /// The object that it is in.
+    /// The object that contains it.
     pub object: String,
     /// Its name.
     pub program: String,

@@ -94,7 +94,7 @@ pub struct Tick {
     pub configured_in: Option<String>,
     /// How far apart ticks came on a busy CPU, ns.
     pub observed_ns: Option<u64>,
-    /// The device whose interrupts are timers'.
+    /// The device whose interrupts drive timers.
     pub device: Option<String>,
     /// How finely that can be set, ns.
     pub device_resolution_ns: Option<f64>,

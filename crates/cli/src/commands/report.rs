@@ -311,7 +311,7 @@ fn report_other(
     }
 }
 
-/// How late events follow one another, where that was asked for.
+/// How late events follow one another, if that was asked for.
 fn interarrival(recordings: &[PathBuf], arguments: &ReportArguments) -> anyhow::Result<Vec<InterarrivalRow>> {
     let mut rows = Vec::new();
     if arguments.interarrival.is_empty() {

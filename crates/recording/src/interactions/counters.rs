@@ -17,15 +17,15 @@ pub struct InputCounters {
     pub preemptions: Option<u64>,
     /// How often threads changed CPU.
     pub migrations: Option<u64>,
-    /// System calls of the family of `read`.
+    /// System calls of the `read` family.
     pub reads: Option<u64>,
-    /// System calls of the family of `write`.
+    /// System calls of the `write` family.
     pub writes: Option<u64>,
-    /// Bytes that those read, of files, pipes and terminals.
+    /// Bytes that those read from files, pipes and terminals.
     pub read_bytes: Option<u64>,
     /// Bytes that those wrote.
     pub written_bytes: Option<u64>,
-    /// Bytes that were asked of disks.
+    /// Bytes that were requested from disks.
     pub disk_read_bytes: Option<u64>,
     /// Bytes that were left for disks to write.
     pub disk_written_bytes: Option<u64>,

@@ -58,23 +58,23 @@ impl Answer for CapabilitiesAnswer<'_> {
     }
 }
 
-/// How near each BPF program is to what a kernel takes.
+/// How close each BPF program is to what a kernel accepts.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BudgetAnswer<'a> {
-    /// What the verifier took.
+    /// What the verifier accepted.
     pub programs: Vec<ProgramRow<'a>>,
     /// What was not loaded, and why.
     pub refused: &'a [String],
-    /// How many programs take more than they may.
+    /// How many programs need more than they may.
     pub over_budget: usize,
 }
 
-/// A program that the verifier took.
+/// A program that the verifier accepted.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ProgramRow<'a> {
-    /// The object that it is in.
+    /// The object that contains it.
     pub object: &'a str,
     /// Its name.
     pub program: &'a str,

@@ -18,15 +18,15 @@ pub struct CompareAnswer<'a> {
     /// What to run next, at most two commands.
     next: Vec<NextStep>,
     outcome: &'static str,
-    /// What the outcome is of: `systems`, or, where there is none, why (`too few runs`, `one side after the other`).
+    /// What the outcome applies to: `systems` or, if there is none, why (`too few runs`, `one side after the other`).
     standing: &'static str,
-    /// What these runs are beside each other, whether or not that is a verdict on the systems.
+    /// How these runs compare, whether or not that is a verdict on the systems.
     these_runs: &'static str,
     /// At least how many more runs of A a verdict takes.
     more_runs_a: usize,
     /// How many more of B.
     more_runs_b: usize,
-    /// How many runs of each side it takes to find a difference as large as is estimated four times out of five.
+    /// How many runs of each side it takes to find a difference as large as the estimate four times out of five.
     runs_needed: Option<usize>,
     decided_by: Option<Decision>,
     in_turn: bool,
@@ -192,7 +192,7 @@ impl QuantilesRow {
     }
 }
 
-/// How many times A's figure B's is.
+/// B's figure as a multiple of A's.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct RatioRow {

@@ -198,7 +198,7 @@ pub struct CompareSidesAnswer<'a> {
     next: Vec<NextStep>,
     /// The sides, in the order in which they were named.
     sides: Vec<LabelledSide<'a>>,
-    /// Each but the first beside the first, which is its `a`.
+    /// Each side but the first, compared with the first, which is its `a`.
     comparisons: Vec<SharedRow<'a>>,
 }
 

@@ -447,7 +447,7 @@ fn histogram(title: &str, bars: &[(u64, u64)], bin: u64, unit: f64, most: Option
 
 /// A forecast beside a count.
 pub struct VerifiedRow<'a> {
-    /// The runs with the device, one a round.
+    /// The runs with the device, one per round.
     pub runs: Vec<Run<'a>>,
     /// The forecast mean time between underruns, s: low, estimate, high.
     pub mttf_s: (Option<f64>, Option<f64>, Option<f64>),

@@ -53,7 +53,7 @@ impl Answer for DrillAnswer<'_> {
     }
 }
 
-/// Which drills can be had here.
+/// Which drills are available here.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DrillListAnswer<'a> {

@@ -43,7 +43,7 @@ pub struct IdleAnswer<'a> {
     periods: Vec<PeriodRow<'a>>,
     longest: Vec<GapRow<'a>>,
     validation: Option<ValidationRow>,
-    /// How late events follow one another, where that was asked for.
+    /// How late events follow one another, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     interarrival: Option<Vec<InterarrivalEntry<'a>>>,
 }

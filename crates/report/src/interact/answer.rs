@@ -14,7 +14,7 @@ use punctual_recording::{Distribution, Ended, Interaction, InteractionDocument, 
 use serde::Serialize;
 use std::path::Path;
 
-/// How long each input to a program took, and what was waited for.
+/// How long each input to a program took, and what the program waited for.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct InteractAnswer<'a> {
@@ -42,7 +42,7 @@ pub struct InteractAnswer<'a> {
     waiting: WaitingRow,
     kinds: Vec<KindRow<'a>>,
     tasks: Vec<TaskRow<'a>>,
-    /// By what was typed, the slowest first.
+    /// By what was typed, slowest first.
     keys: Vec<KeyRow<'a>>,
     responsiveness: Vec<ResponsivenessRow>,
     causes: Vec<CauseRow<'a>>,
@@ -51,10 +51,10 @@ pub struct InteractAnswer<'a> {
     start: Option<LongRow<'a>>,
     longest: Vec<LongRow<'a>>,
     inputs: Vec<InputRow<'a>>,
-    /// What toolkits handed on, where that was asked for.
+    /// What toolkits passed on, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     toolkit: Option<ToolkitRow<'a>>,
-    /// How long inputs follow one another, where that was asked for.
+    /// How slow inputs follow one another, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     interarrival: Option<Vec<InterarrivalEntry<'a>>>,
 }
@@ -119,16 +119,16 @@ struct CountRow {
     unread: u64,
     by_terminal: u64,
     ended: u64,
-    /// Still under way as the recording ended: how long they took is not known.
+    /// Still under way when the recording ended: how long they took is not known.
     unfinished: u64,
     background_outputs: u64,
     records_lost: u64,
     not_split: u64,
-    /// Inputs whose beginnings are not known, which are in no sum and no limit.
+    /// Inputs whose beginnings are not known; no sum and no limit includes them.
     began_before: u64,
     /// Inputs for which only the millisecond in which they began is known.
     to_a_millisecond: u64,
-    /// Inputs that came faster than they could be taken up, which are in no sum.
+    /// Inputs that came faster than they could be taken up; no sum includes them.
     presses_lost: u64,
 }
 
@@ -180,7 +180,7 @@ impl CostRow {
     }
 }
 
-/// How much of the time somebody waited: by what was seen, and by the machine of 1996, of the same inputs.
+/// How much of the time somebody waited, for the same inputs: by what was seen, and by the state machine of 1996.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct WaitingRow {
@@ -202,7 +202,7 @@ impl WaitingRow {
     }
 }
 
-/// Quantiles; one is given only where a value lies beyond it.
+/// Quantiles; one is given only if a value lies beyond it.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct LatencyRow {
@@ -276,7 +276,7 @@ struct ResponsivenessRow {
 struct CauseRow<'a> {
     kind: &'a str,
     name: &'a str,
-    /// Where who it was was not seen: `holder` of a lock, or the `ender` of a wait.
+    /// If it was not seen who it was: `holder` of a lock, or the `ender` of a wait.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_seen: Option<&'static str>,
     ns: u64,
@@ -339,7 +339,7 @@ impl<'a> LongRow<'a> {
 struct PartRow<'a> {
     kind: &'a str,
     name: &'a str,
-    /// Where who it was was not seen: `holder` of a lock, or the `ender` of a wait.
+    /// If it was not seen who it was: `holder` of a lock, or the `ender` of a wait.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_seen: Option<&'static str>,
     detail: &'a str,
@@ -374,20 +374,20 @@ struct InputRow<'a> {
     blocked_ns: Option<u64>,
     seen_ns: Option<u64>,
     arrived_ns: Option<u64>,
-    /// CPU time of all threads of the program until the next input, so also what they did in the background.
+    /// CPU time of all threads of the program until the next input, including what they did in the background.
     cpu_ns: Option<u64>,
-    /// CPU time of the threads that were at work because of this input; not of a display's server.
+    /// CPU time of the threads that were working on this input; not of a display's server.
     caused_cpu_ns: Option<u64>,
     /// How long all threads of the program were kept from a CPU until the next input.
     run_delay_ns: Option<u64>,
     think_1996_ns: Option<u64>,
-    /// What the kernel counted of the program until the next input; `null` where it was not asked.
+    /// What the kernel counted for the program until the next input; `null` if it was not asked.
     counters: Option<CountersRow>,
     bytes: u64,
     output_bytes: u64,
-    /// What the time until it was seen was spent on; `null` where it was not split. Of more than 10,000 inputs the longest have it.
+    /// What the time until it was seen was spent on; `null` if it was not split. Of more than 10,000 inputs, only the longest have it.
     parts: Option<Vec<PartRow<'a>>>,
-    /// What toolkits handed on because of it, where that was asked for.
+    /// What toolkits passed on because of it, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     events: Option<Vec<EventRow<'a>>>,
 }

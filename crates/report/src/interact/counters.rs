@@ -8,7 +8,7 @@ use punctual_recording::InputCounters;
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// Of all threads of the program until the next input; `null` is what is not known.
+/// For all threads of the program until the next input; `null` is what is not known.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct CountersRow {
@@ -16,21 +16,21 @@ pub(super) struct CountersRow {
     minor_faults: Option<u64>,
     /// Page faults that had to wait for a disk.
     major_faults: Option<u64>,
-    /// Times that threads went to sleep, without those that came and went in their process; `null` where another has ended.
+    /// How often threads went to sleep, without those that came and went in their process; `null` if another has ended.
     waits: Option<u64>,
-    /// Times that threads left their CPU though they could have gone on; of whom and when `null` as with `waits`.
+    /// How often threads left their CPU although they could have continued; for whom, and when `null`, as with `waits`.
     preemptions: Option<u64>,
-    /// Times that threads changed CPU; of whom and when `null` as with `waits`.
+    /// How often threads changed CPU; for whom, and when `null`, as with `waits`.
     migrations: Option<u64>,
-    /// System calls of the family of `read`.
+    /// System calls of the `read` family.
     reads: Option<u64>,
-    /// System calls of the family of `write`.
+    /// System calls of the `write` family.
     writes: Option<u64>,
-    /// Bytes that those read, of files, pipes and terminals.
+    /// Bytes that those read from files, pipes and terminals.
     read_bytes: Option<u64>,
     /// Bytes that those wrote.
     written_bytes: Option<u64>,
-    /// Bytes that were asked of disks.
+    /// Bytes that were requested from disks.
     disk_read_bytes: Option<u64>,
     /// Bytes that were left for disks to write.
     disk_written_bytes: Option<u64>,

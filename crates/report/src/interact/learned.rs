@@ -33,11 +33,11 @@ pub struct LearnAnswer<'a> {
     schema: &'static str,
     verdict: String,
     exit_code: u8,
-    /// The script; none was written where nothing was typed.
+    /// The script; none was written if nothing was typed.
     script: Option<&'a Path>,
     program: &'a [String],
     keys: u64,
-    /// Keys that were left out, for the terminal's echo was off, as for a password.
+    /// Keys that were left out because the terminal's echo was off, as for a password.
     left_out: u64,
     /// Keys for which scripts have no name.
     nameless_keys: u64,

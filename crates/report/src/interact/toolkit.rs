@@ -124,9 +124,9 @@ pub(super) fn rows_of<'a>(report: &'a InteractReport<'_>, input: &Interaction) -
 pub(super) struct ToolkitRow<'a> {
     libraries: Vec<LibraryRow<'a>>,
     events: Vec<SortRow<'a>>,
-    /// Events that stand with no input here: of one the first 64 do, of more than 10,000 inputs those of the longest.
+    /// Events that are listed with no input here: an input has its first 64, and of more than 10,000 inputs only the longest have any.
     not_told: u64,
-    /// How often the program was stopped, and what a stop costs it, as measured on another function.
+    /// How often the program was stopped, and what a stop costs it, measured on another function.
     stops: u64,
     stop_ns: u64,
     lost: u64,

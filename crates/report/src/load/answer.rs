@@ -27,7 +27,7 @@ struct LoadEntry<'a> {
     compression_thousandths: Option<u64>,
     installed: bool,
     missing: &'a [String],
-    /// The load's file, of one that is shown.
+    /// The load's file, if a load is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<&'a str>,
 }
@@ -67,7 +67,7 @@ impl Answer for LoadListAnswer<'_> {
     }
 }
 
-/// That a load is installed.
+/// Reports that a load is installed.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LoadInstalledAnswer<'a> {
@@ -97,7 +97,7 @@ impl Answer for LoadInstalledAnswer<'_> {
     }
 }
 
-/// What came of running a load by itself.
+/// The result of running a load by itself.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LoadRunAnswer<'a> {

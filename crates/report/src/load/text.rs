@@ -18,7 +18,7 @@ pub struct LoadRow {
     pub missing: Vec<String>,
 }
 
-/// What came of running a load by itself.
+/// The result of running a load by itself.
 #[derive(Debug, Clone)]
 pub struct LoadResult {
     /// Its name.
@@ -95,7 +95,7 @@ pub fn load_list_text(rows: &[LoadRow]) -> String {
     format!("{}\n\n{}", list_verdict(rows), table(&header, 2..3, cells))
 }
 
-/// What came of running a load, for people.
+/// The result of running a load, for people.
 pub fn load_result_text(result: &LoadResult) -> String {
     let mut text = result.verdict();
     for note in result.notes.iter().chain(result.trouble.iter().skip(1)) {

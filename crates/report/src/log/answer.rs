@@ -151,7 +151,7 @@ pub struct EventRow<'a> {
     name: &'a str,
 }
 
-/// What an event says: of some kinds a difference, which may be negative.
+/// What an event says: for some kinds a difference, which may be negative.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]

@@ -32,12 +32,12 @@ pub struct ReportAnswer<'a> {
     #[cfg_attr(test, schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>"))]
     limits: Vec<&'a Limit>,
     scores: Vec<ScoreRow<'a>>,
-    /// Cycles of followed threads and how many took longer than the period that was given for them.
+    /// Cycles of followed threads, and how many took longer than the given period.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     cycles: Vec<CyclesRow<'a>>,
     devices: Vec<JudgedRow<'a>>,
     parts: Vec<PartRow<'a>>,
-    /// How late events follow one another, where that was asked for.
+    /// How late events follow one another, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     interarrival: Option<Vec<InterarrivalEntry<'a>>>,
 }
@@ -115,7 +115,7 @@ struct Cost {
 }
 
 impl Counted {
-    /// Followed threads use their CPU time for work of their own: what following them cost is what punctual used.
+    /// Followed threads use their CPU time for work of their own: the cost of following them is what punctual used.
     fn new(counters: &Counters, cost_of_following: Option<u64>) -> Counted {
         let cost = cost_of_following.unwrap_or(counters.cpu_ns);
         Counted {
@@ -137,7 +137,7 @@ fn cost_of_following(document: &Document) -> Option<u64> {
     document.followed.as_ref().map(|followed| followed.cost_ns)
 }
 
-/// What the load got done, a row a score.
+/// What the load got done, one row per score.
 fn scores(document: &Document) -> impl Iterator<Item = ScoreRow<'_>> {
     let load = load_name(document);
     document.provenance.load.scores.iter().map(move |score| ScoreRow::new(load, score))

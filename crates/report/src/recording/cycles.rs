@@ -188,17 +188,17 @@ pub(crate) struct CyclesRow<'a> {
     cycles: u64,
     overruns: u64,
     longest_ns: Option<u64>,
-    /// Threads of which nothing says which of their wakeups begin a cycle: they count none.
+    /// Threads whose wakeups do not show which of them begin a cycle: they count none.
     untold: u64,
-    /// Wakeups that nobody saw or that were lost: so many overruns, at most, are two cycles that both kept their period.
+    /// Wakeups that nobody saw or that were lost: at most this many overruns are really two cycles that both kept their period.
     unseen: u64,
-    /// Overruns at the least, whatever was not seen, and without those in which a thread ended.
+    /// At least this many overruns, whatever was not seen, not counting those in which a thread ended.
     least_overruns: u64,
-    /// Overruns in which a thread ended: what the kernel took to free what it had is in them.
+    /// Overruns in which a thread ended: they include the time that the kernel took to free what it had.
     ending: u64,
-    /// Periods of the grid that the threads' own timers keep; 0 where they keep none.
+    /// Periods of the grid that the threads' own timers keep; 0 if they keep none.
     periods: u64,
-    /// Those of them that began without a wakeup: the cycle before still ran, or the wakeup was not seen.
+    /// Those that began without a wakeup: the previous cycle still ran, or the wakeup was not seen.
     not_woken: u64,
 }
 

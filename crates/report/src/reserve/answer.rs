@@ -15,9 +15,9 @@ pub struct ReserveAnswer<'a> {
     exit_code: u8,
     end: ReserveEnd,
     thread: ThreadRow<'a>,
-    /// When a job must have ended, after its release, ns.
+    /// How long after its release a job must have ended, ns.
     deadline_ns: u64,
-    /// The latest that the thread's wakeups were without waiting for the CPU, ns.
+    /// How late the thread's wakeups were at most without waiting for the CPU, ns.
     lateness_ns: u64,
     /// What else ran: a load's name.
     load: &'a str,
@@ -25,7 +25,7 @@ pub struct ReserveAnswer<'a> {
     found: Option<ReservationRow>,
     /// That with its margin.
     recommended: Option<ReservationRow>,
-    /// Those that were recommended before, and failed when they were measured again.
+    /// Those that were recommended earlier but failed when they were measured again.
     not_enough: Vec<ReservationRow>,
     /// Why the kernel took no reservation.
     refused: Option<&'a str>,
@@ -51,7 +51,7 @@ struct ThreadRow<'a> {
     name: &'a str,
     /// `None` of a device.
     tid: Option<u32>,
-    /// How it was scheduled, in words; of the other threads it is not told.
+    /// How it was scheduled, in words; not given for the other threads.
     scheduling: Option<&'a str>,
     period_ns: u64,
     jobs: usize,
@@ -94,7 +94,7 @@ struct TrialRow {
 struct CountsRow {
     jobs: u64,
     late: u64,
-    /// Of the late ones, those that the host may account for.
+    /// How many of the late ones the host may account for.
     late_by_host: u64,
     missing: u64,
     worst_response_ns: u64,
@@ -208,11 +208,11 @@ impl Answer for ReserveAnswer<'_> {
 pub struct RunAnswer<'a> {
     schema: &'static str,
     verdict: String,
-    /// The program's own, or 128 and its signal; 1 where that was 0 and no thread got the reservation.
+    /// The program's own, or 128 and its signal; 1 if that was 0 and no thread got the reservation.
     exit_code: u8,
     reservation: ReservationRow,
     threads: &'a [SetRow],
-    /// Threads that were told of no more than this.
+    /// Threads beyond those that are listed.
     threads_not_listed: u64,
 }
 

@@ -28,7 +28,7 @@ pub struct ReserveReport<'a> {
     pub found: Option<Reservation>,
     /// That with its margin.
     pub recommended: Option<Reservation>,
-    /// Those that were recommended before, and failed when they were measured again.
+    /// Those that were recommended earlier but failed when they were measured again.
     pub not_enough: &'a [Reservation],
     /// Why the kernel took none.
     pub refused: Option<&'a str>,
@@ -95,7 +95,7 @@ pub struct SetRow {
     pub tid: u32,
     /// Its name when it was found.
     pub name: String,
-    /// How often the reservation was set: more than once where the program had scheduled it otherwise meanwhile.
+    /// How often the reservation was set: more than once if the program changed its scheduling in the meantime.
     pub set: u64,
     /// Why it was refused.
     pub refused: Option<String>,

@@ -32,9 +32,9 @@ struct TickRow<'a> {
     configured_hz: Option<u32>,
     /// The file that says so.
     configured_in: Option<&'a str>,
-    /// How far apart ticks came on a busy CPU.
+    /// How far apart the ticks on a busy CPU were.
     observed_ns: Option<u64>,
-    /// The device whose interrupts are timers'.
+    /// The device whose interrupts drive timers.
     device: Option<&'a str>,
     device_resolution_ns: Option<f64>,
 }
@@ -77,7 +77,7 @@ impl Answer for TimersAnswer<'_> {
     }
 }
 
-/// What a setting took from the median lateness of each way.
+/// How much a setting took off the median lateness of each way.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct EffectRow {
@@ -85,7 +85,7 @@ struct EffectRow {
     median_gain_ns: Named<i64>,
 }
 
-/// One way. `absent` says why nothing was measured; then all that is measured is `null`.
+/// One way. `absent` says why nothing was measured; then everything measured is `null`.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct WayRow<'a> {
@@ -195,7 +195,7 @@ impl HistogramRow {
     }
 }
 
-/// The pattern of a known fault, with the figures that it has.
+/// The pattern of a known fault, with its figures.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct PatternRow {

@@ -33,7 +33,7 @@ pub struct VerifyPlan {
 pub struct Verified {
     /// The forecast.
     pub answer: DeviceAnswer,
-    /// The runs with the device, one a round.
+    /// The runs with the device, one per round.
     pub runs: Vec<DeviceRun>,
     /// How long they were together, s.
     pub exposure_s: f64,

@@ -109,7 +109,7 @@ pub struct Reserved {
     /// What a reservation is predicted for: the job's period, what 99 of 100 jobs take at most, and the deadline. The one beyond may be
     /// the first, which loads its pages, or what the host took.
     pub job: Job,
-    /// The latest that the thread's wakeups were without waiting for the CPU, ns.
+    /// How late the thread's wakeups were at most without waiting for the CPU, ns.
     pub lateness_ns: u64,
     /// What was tried, in this order: as it was, a priority, reservations.
     pub trials: Vec<Trial>,
@@ -119,7 +119,7 @@ pub struct Reserved {
     pub found: Option<Reservation>,
     /// That with its margin: what is proven.
     pub recommended: Option<Reservation>,
-    /// Those that were recommended before, and failed when they were measured again.
+    /// Those that were recommended earlier but failed when they were measured again.
     pub not_enough: Vec<Reservation>,
     /// Why the kernel took no reservation for this thread.
     pub refused: Option<String>,

@@ -122,7 +122,7 @@ struct Blocks<'a> {
     cut: u64,
     coalesced: u64,
     unobserved: u64,
-    /// Late or lost because punctual's own threads rested: no underruns.
+    /// Late or lost because punctual's own threads rested; these are no underruns.
     rested: u64,
     callbacks_refused: Option<u64>,
     refusal: Option<&'a str>,

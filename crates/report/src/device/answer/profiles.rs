@@ -32,7 +32,7 @@ struct ProfileRow<'a> {
     slack_ns: i64,
     samples: u32,
     ring: u32,
-    /// What it decodes, where it does not filter samples instead.
+    /// What it decodes, if it does not filter samples instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     signal: Option<&'static str>,
     on_miss: &'static str,

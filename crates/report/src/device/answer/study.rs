@@ -21,7 +21,7 @@ pub struct StudyAnswer<'a> {
     contexts: Vec<StudyRow<'a>>,
 }
 
-/// One run of a study, and what the paper and the simulator say of it.
+/// One run of a study, and what the paper and the simulator say about it.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct StudyRow<'a> {
@@ -42,7 +42,7 @@ struct StudyRow<'a> {
 enum Subject<'a> {
     /// A device in its context.
     Ran(Box<DeviceRow<'a>>),
-    /// A context that cannot be had here.
+    /// A context that is not available here.
     Unavailable(UnavailableRow<'a>),
     /// The bystander alone.
     Alone(AloneRow),

@@ -13,7 +13,7 @@ pub struct VerifyAnswer<'a> {
     schema: &'static str,
     verdict: String,
     exit_code: u8,
-    /// Those without a device, one a round.
+    /// Those without a device, one per round.
     recordings: &'a [PathBuf],
     exposure_s: f64,
     contexts: Vec<VerifiedDevice<'a>>,
@@ -25,7 +25,7 @@ struct VerifiedDevice<'a> {
     device: &'a str,
     context: &'a str,
     forecast: ForecastRow,
-    /// The runs with the device, one a round.
+    /// The runs with the device, one per round.
     rounds: Vec<DeviceRow<'a>>,
 }
 
@@ -35,7 +35,7 @@ struct ForecastRow {
     mttf_s: Mttf,
     exposure_s: f64,
     expected_stalls: Expected,
-    /// By which factor the machine itself may have changed the rate meanwhile: part of what is expected. `null` for fewer than three rounds.
+    /// The factor by which the machine itself may have changed the rate meanwhile: part of what is expected. `null` for fewer than three rounds.
     range: Option<f64>,
     counted_stalls: u64,
     agrees: bool,

@@ -16,7 +16,7 @@ pub(super) struct OwnRow<'a> {
     longest_ns: u64,
     output: &'a [i64],
     digest: &'a str,
-    /// How its process ended, where it did before the run.
+    /// How its process ended, if it ended before the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     ended: Option<OwnEndRow<'a>>,
 }
@@ -65,9 +65,9 @@ pub(super) struct DecodedRow<'a> {
     wrong: u64,
     missing: u64,
     connections_lost: u64,
-    /// That ended, received or not.
+    /// Those that ended, received or not.
     frames: u64,
-    /// That were received with a check that was right.
+    /// Those that were received with a correct check.
     frames_right: u64,
 }
 

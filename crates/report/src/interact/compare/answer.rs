@@ -22,17 +22,17 @@ pub struct CompareInteractAnswer<'a> {
     exit_code: u8,
     /// What to run next, at most two commands.
     next: Vec<NextStep>,
-    /// `better`, `worse`, `mixed` (some kinds are, others the other way), `no difference`, or `no verdict`.
+    /// `better`, `worse`, `mixed` (some kinds one, some the other), `no difference`, or `no verdict`.
     outcome: &'static str,
-    /// What the outcome is of: `systems`, or, where there is none, why (`too few runs`, `one side after the other`).
+    /// What the outcome applies to: `systems` or, if there is none, why (`too few runs`, `one side after the other`).
     standing: &'static str,
-    /// What these runs are beside each other, whether or not that is a verdict on the systems; `no verdict` where a side has one run.
+    /// How these runs compare, whether or not that is a verdict on the systems; `no verdict` if a side has one run.
     these_runs: &'static str,
     /// At least how many more runs of A a verdict takes.
     more_runs_a: usize,
     /// How many more of B.
     more_runs_b: usize,
-    /// How many runs of each side it takes to find a difference as large as is estimated four times out of five.
+    /// How many runs of each side it takes to find a difference as large as the estimate four times out of five.
     runs_needed: Option<usize>,
     in_turn: bool,
     notes: &'a [String],
@@ -118,12 +118,12 @@ struct GroupRow<'a> {
     inputs_b: u64,
     seen_a: u64,
     seen_b: u64,
-    /// What B is beside A, of this kind; `no verdict` where a side has one run.
+    /// How B compares with A for this kind; `no verdict` if a side has one run.
     verdict: &'static str,
     /// By which of the figures.
     decided_by: Option<&'static str>,
     figures: Vec<FigureRow<'a>>,
-    /// How much of the time was waited for these inputs; it decides nothing.
+    /// How much of the time was spent waiting for these inputs; it decides nothing.
     waiting: Option<FigureRow<'a>>,
 }
 
@@ -151,18 +151,18 @@ impl<'a> GroupRow<'a> {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct FigureRow<'a> {
     figure: &'static str,
-    /// Of all values but the ratio's: `ns`, or `ns_per_s` of the share of time.
+    /// The unit of all values but the ratio's: `ns`, or `ns_per_s` for a share of time.
     unit: &'static str,
     a: u64,
     b: u64,
     difference: DifferenceInterval,
-    /// `null` where a side has one run, which gives no limits.
+    /// `null` if a side has one run, which gives no limits.
     ratio: Option<RatioRow>,
-    /// What the inputs near the figure were spent on; `null` where that is not known of every run.
+    /// What the time of the inputs near the figure was spent on; `null` if that is not known for every run.
     parts: Option<PartsRow<'a>>,
 }
 
-/// B less A; without limits where a side has one run.
+/// B less A; without limits if a side has one run.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct DifferenceInterval {
@@ -219,13 +219,13 @@ impl<'a> PartsRow<'a> {
 struct CauseRow<'a> {
     kind: &'a str,
     name: &'a str,
-    /// Where who it was was not seen: `holder` of a lock, or the `ender` of a wait.
+    /// If it was not seen who it was: `holder` of a lock, or the `ender` of a wait.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_seen: Option<&'static str>,
     a_ns: i64,
     b_ns: i64,
     difference_ns: i64,
-    /// What the difference lies between with 95 % probability, by itself; `null` where a side has one run.
+    /// The limits of the difference with 95 % probability, by itself; `null` if a side has one run.
     low_ns: Option<i64>,
     /// The upper limit.
     high_ns: Option<i64>,
