@@ -18,13 +18,13 @@ pub(crate) fn value(answer: &impl Answer) -> serde_json::Value {
     serde_json::to_value(answer).unwrap_or_default()
 }
 
-/// An answer with what went wrong beside it.
+/// An answer together with what went wrong.
 #[derive(Debug, Serialize)]
 pub struct Told<'a, A> {
     /// The answer.
     #[serde(flatten)]
     pub answer: &'a A,
-    /// What could not be written beside it, in one line.
+    /// What else could not be written, in one line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<&'a str>,
 }
@@ -47,7 +47,7 @@ impl<'a> Failure<'a> {
         Failure { schema: "punctual.error/1", error, hint, exit_code }
     }
 
-    /// The same for people, for the standard error stream: one line, and one with the hint. No name in it begins another.
+    /// The same for people, for the standard error stream: one line, and one with the hint. No name in it can begin another line.
     pub fn text(&self) -> String {
         let hint = self.hint.map(|hint| format!("\nhint: {}", printable(hint))).unwrap_or_default();
         format!("error: {}{hint}", printable(self.error))
@@ -60,7 +60,7 @@ impl Answer for Failure<'_> {
     }
 }
 
-/// That something was done that leaves nothing else to answer.
+/// Reports that something was done that leaves nothing else to answer.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Done<'a> {
@@ -70,7 +70,7 @@ pub struct Done<'a> {
 }
 
 impl<'a> Done<'a> {
-    /// Of this schema.
+    /// An answer of this schema.
     pub fn new(schema: &'static str, verdict: &'a str) -> Done<'a> {
         Done { schema, verdict, exit_code: 0 }
     }

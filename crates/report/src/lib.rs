@@ -1,7 +1,7 @@
 //! Recordings as text for people, JSON for programs, CSV for spreadsheets; the simulator also as pages and traces.
 //!
-//! Text begins with a verdict in words; what was lost, missed, unobserved or done otherwise than asked
-//! stands before the tables. Times are in microseconds in text and whole nanoseconds in JSON and CSV.
+//! Text begins with a verdict in words; what was lost, missed, unobserved or done differently from what was asked
+//! comes before the tables. Times are in microseconds in text and whole nanoseconds in JSON and CSV.
 
 pub mod answer;
 pub mod capabilities;
@@ -43,7 +43,7 @@ pub use recording::stages::{StageRow, stage_rows};
 pub use recording::text::measurement_text;
 pub use recording::verdict::{check_verdict, failure_in_words, recording_verdict};
 
-/// Every answer: its file in `docs/schemas`, the name that it says, its type.
+/// Every answer: its file in `docs/schemas`, the name that it gives, its type.
 #[cfg(test)]
 macro_rules! every_answer {
     ($use:ident) => {

@@ -1,6 +1,6 @@
-//! The JSON Schema of every answer, kept in `docs/schemas/`, and stored answers held against them.
+//! The JSON Schema of every answer, kept in `docs/schemas/`, and a check of stored answers against them.
 //!
-//! `PUNCTUAL_WRITE_SCHEMAS=1 cargo test -p punctual-report schemas` writes the files anew.
+//! `PUNCTUAL_WRITE_SCHEMAS=1 cargo test -p punctual-report schemas` rewrites the files.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -61,7 +61,7 @@ fn the_schemas_that_are_kept_are_those_of_the_types() {
     assert_eq!(kept, made, "no schema without its type");
 }
 
-/// The stored answers of whole commands, by the snapshot or file that each stands in.
+/// The stored answers of whole commands, by the snapshot or file that has each.
 fn stored_answers() -> Vec<(String, Value)> {
     let snapshots = root().join("crates/cli/tests/snapshots");
     let mut answers = Vec::new();
@@ -117,7 +117,7 @@ fn what_does_not_fit_is_found() {
     assert!(fits(&schema, &schema, &answer, "answer").is_err());
 }
 
-/// Whether a value fits a schema, as far as the schemas of answers go: whatever else a schema says fails.
+/// Whether a value fits a schema, as far as the schemas of answers go: anything else in a schema is a failure.
 #[expect(clippy::too_many_lines, reason = "one flat match: an arm for each keyword")]
 fn fits(root: &Value, schema: &Value, value: &Value, place: &str) -> Result<(), String> {
     let Some(schema) = schema.as_object() else {

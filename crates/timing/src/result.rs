@@ -85,7 +85,7 @@ pub struct MethodResult {
     pub measured: Result<Measured, String>,
 }
 
-/// What the kernel makes timers of. What is not known is `None`.
+/// What the kernel bases its timers on. What is not known is `None`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Tick {
     /// How often the tick comes in a second, as the kernel was built.

@@ -72,7 +72,7 @@ pub struct DrillPlan {
     pub cpus: Option<Vec<u32>>,
     /// Of the drill's real-time thread or its victim; `None` for the drill's own choice.
     pub priority: Option<u32>,
-    /// Of the random lengths and starts.
+    /// The seed of the random lengths and starts.
     pub seed: u64,
     /// Whether the user agreed to more than a quarter of a CPU.
     pub consent: bool,

@@ -16,7 +16,7 @@ use punctual_comparison::{
 };
 use punctual_recording::{Document, Stage};
 
-/// The page of a comparison of these two sides, with what to run next. `recorded` is what of their runs is drawn over time.
+/// The page of a comparison of these two sides, with what to run next. `recorded` is what is drawn of their runs over time.
 pub fn comparison_page(comparison: &Comparison, a: &Side, b: &Side, next: &[NextStep], recorded: &[Recorded]) -> Page {
     let sides = documents([("A".to_owned(), a), ("B".to_owned(), b)]);
     let parts: Vec<(String, &Document)> = sides.iter().map(|(label, document)| (label.clone(), document)).collect();
@@ -59,7 +59,7 @@ pub(crate) fn blind(parts: &[(String, &Document)]) -> Vec<String> {
     blind
 }
 
-/// How a picture of ratios is read, where it is of the systems.
+/// How to read a picture of ratios, if it is about the systems.
 pub(crate) const SHOWS_A_DIFFERENCE: &str =
     "An interval that does not reach 1 shows a difference; one that does leaves it open.";
 
@@ -73,7 +73,7 @@ fn style_of(outcome: Outcome) -> usize {
 }
 
 pub(crate) fn row_of(name: String, ratio: &Ratio) -> IntervalRow {
-    // A limit that is none would make an axis on which nothing else can be told apart; without both there is nothing to draw.
+    // A limit that says nothing would make an axis on which nothing else can be told apart; without both there is nothing to draw.
     let low = Some(ratio.low).filter(|low| *low > 1.0 / MAX_TOLD);
     let high = Some(ratio.high).filter(|high| *high < MAX_TOLD);
     let estimate = low.or(high).map(|_| ratio.estimate);
@@ -266,7 +266,7 @@ fn devices(comparison: &Comparison) -> Option<Section> {
     })
 }
 
-/// How many times as often a device's slack was exceeded as on the first side, with an interval.
+/// How many times as often as on the first side a device's slack was exceeded, with an interval.
 pub(super) fn times_as_often(row: &DeviceComparison) -> String {
     let ratio = &row.ratio;
     match (ratio.low, ratio.estimate, ratio.high) {

@@ -1,4 +1,4 @@
-//! Several sides, each beside the first: words, a table, JSON.
+//! Several sides, each compared with the first: words, a table, JSON.
 
 use super::answer::{CompareAnswer, SideRow};
 use super::text::{factor, interval, side_line, times_as_often, value_of};
@@ -15,7 +15,7 @@ pub(super) fn label(index: usize) -> char {
     char::from(b'A' + u8::try_from(index).unwrap_or(0).min(25))
 }
 
-/// The answer in a sentence for each outcome that there is.
+/// The answer, one sentence for each outcome that occurs.
 pub(super) fn several_verdict(found: &[Shared]) -> String {
     let labelled = || found.iter().enumerate().map(|(index, shared)| (label(index + 1), &shared.comparison));
     let of = |outcome: Outcome, is_verdict: bool| -> Vec<(char, &Comparison)> {
@@ -65,8 +65,8 @@ fn by_how_much(comparison: &Comparison) -> String {
     })
 }
 
-/// The notes of all pairs, each once. A note on one side alone, which a pair calls A or B, goes by that side's own letter; any
-/// other by those of the pairs that it is of.
+/// The notes of all pairs, each once. A note on one side alone, which a pair calls A or B, gets that side's own letter; any
+/// other note gets the letters of its pairs.
 pub(super) fn several_notes(found: &[Shared]) -> Vec<String> {
     let mut notes: Vec<(String, Vec<String>)> = Vec::new();
     for (index, shared) in found.iter().enumerate() {
@@ -145,7 +145,7 @@ pub(super) struct DeviceBeside {
     pub(super) times: String,
 }
 
-/// Each device on each side beside the first, the sides of a device together.
+/// Each device on each side compared with the first, the sides of a device together.
 pub(super) fn devices_beside(
     found: &[Shared],
     times: fn(&DeviceComparison) -> String,
@@ -187,7 +187,7 @@ fn row(name: char, shared: &Shared) -> Vec<String> {
     cells
 }
 
-/// Several sides, each beside the first.
+/// Several sides, each compared with the first.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CompareSidesAnswer<'a> {

@@ -1,4 +1,4 @@
-//! The page of `punctual compare --html` of several sides, each beside the first.
+//! The page of `punctual compare --html` for several sides, each compared with the first.
 
 use super::page::SHOWS_A_DIFFERENCE;
 use super::several::{CompareSidesAnswer, devices_beside, label, several_notes, several_verdict};
@@ -13,8 +13,8 @@ use crate::recording::page::{Recorded, marks, over_time, share_pictures, warning
 use punctual_comparison::{Shared, Side, StageComparison, Standing};
 use punctual_recording::{Document, Stage};
 
-/// The page of these sides, the first beside which the others stand included, with what to run next. `recorded` is what of
-/// their runs is drawn over time.
+/// The page of these sides, including the first, with which the others are compared, with what to run next. `recorded` is what
+/// is drawn of their runs over time.
 pub fn several_page(found: &[Shared], sides: &[&Side], next: &[NextStep], recorded: &[Recorded]) -> Page {
     let whole = documents(sides.iter().enumerate().map(|(index, side)| (label(index).to_string(), *side)));
     let parts: Vec<(String, &Document)> = whole.iter().map(|(label, document)| (label.clone(), document)).collect();
@@ -36,7 +36,7 @@ pub fn several_page(found: &[Shared], sides: &[&Side], next: &[NextStep], record
     }
 }
 
-/// The total of each side as so many times the first one's.
+/// The total of each side as a multiple of the first one's.
 fn ratios(found: &[Shared]) -> Section {
     let mut rows: Vec<IntervalRow> = Vec::new();
     for (index, shared) in found.iter().enumerate() {

@@ -161,7 +161,7 @@ pub fn bins(distribution: &Distribution) -> Vec<(u64, u64)> {
     bins
 }
 
-/// What stands before the tables: fallbacks, trouble with the load, what was lost or refused.
+/// What comes before the tables: fallbacks, trouble with the load, what was lost or refused.
 pub(super) fn notes(run: &Run<'_>) -> Vec<String> {
     let provenance = &run.document.provenance;
     let mut notes: Vec<String> = provenance.fallbacks.iter().chain(&provenance.load.trouble).cloned().collect();

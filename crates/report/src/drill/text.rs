@@ -11,13 +11,13 @@ pub struct DrillReport {
     pub kind: &'static str,
     /// The culprit's name: of a BPF program or a thread.
     pub name: &'static str,
-    /// The kind of blame that the injections deserve.
+    /// The kind of cause that the injections should be attributed to.
     pub blame: &'static str,
     /// What happens, in a few words.
     pub what: &'static str,
     /// Whether only the drill's own victim suffers.
     pub own_victim: bool,
-    /// Of the random lengths and starts.
+    /// The seed of the random lengths and starts.
     pub seed: u64,
     /// How far apart injections begin on a CPU, on average, ns.
     pub every_ns: u64,
@@ -31,7 +31,7 @@ pub struct DrillReport {
     pub interrupted: bool,
     /// Injections that were planned and could not be made.
     pub not_made: u64,
-    /// What was injected, in the order of the begins.
+    /// What was injected, in the order of beginning.
     pub injections: Vec<InjectionRow>,
     /// The same as the log has it.
     pub log: serde_json::Value,
@@ -44,7 +44,7 @@ pub struct InjectionRow {
     pub cpu: u32,
     /// How long, ns.
     pub length_ns: u64,
-    /// From the time a victim was due to the end of its job, ns, where the drill has one and it was met.
+    /// From the time a victim was due to the end of its job, ns, if the drill has a victim and met it.
     pub response_ns: Option<u64>,
 }
 
@@ -122,7 +122,7 @@ pub fn text(report: &DrillReport) -> String {
     text
 }
 
-/// One line of what this kernel and this user can do.
+/// One line about what this kernel and this user can do.
 #[derive(Debug, Clone)]
 pub struct DrillLine {
     /// The drill's name.
@@ -133,7 +133,7 @@ pub struct DrillLine {
     pub detail: String,
     /// What happens, in a few words.
     pub what: &'static str,
-    /// The kind of blame.
+    /// The kind of cause.
     pub blame: &'static str,
     /// The culprit's name.
     pub name: &'static str,

@@ -1,9 +1,9 @@
-//! CSV: what every table of that form shares.
+//! CSV: what all such tables share.
 
 use punctual_recording::printable;
 
 /// A cell that may hold anything, such as a load's command line or a thread's name. What a spreadsheet would take for a
-/// formula has an apostrophe before it, and the whole stays in its line.
+/// formula gets an apostrophe in front, and the whole stays on its line.
 pub(crate) fn quoted(cell: &str) -> String {
     let guard = if cell.starts_with(['=', '+', '-', '@']) { "'" } else { "" };
     let cell = printable(&format!("{guard}{cell}"));

@@ -1,11 +1,11 @@
-//! What stands above the sections of every page, and the pages whose pictures stand in them as they are.
+//! What comes above the sections of every page, and the pages that contain their pictures as they are.
 
 use crate::NextStep;
 use crate::encode::html::style;
 use crate::encode::plain_page::{escape, frame, prose};
 use std::fmt::Write;
 
-/// A verdict of more letters than this is set smaller.
+/// A verdict with more letters than this is set smaller.
 const LONG: usize = 400;
 
 /// What a page says before its sections.

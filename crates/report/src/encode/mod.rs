@@ -1,4 +1,4 @@
-//! Formats of others: pages, traces, pictures.
+//! Other people's formats: pages, traces, pictures.
 
 pub(crate) mod csv;
 pub(crate) mod head;

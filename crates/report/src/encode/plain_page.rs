@@ -2,7 +2,7 @@
 
 use punctual_recording::is_control;
 
-/// Text as it may stand in HTML and in attributes.
+/// Text escaped for HTML and for attributes.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -19,7 +19,7 @@ pub(crate) fn escape(text: &str) -> String {
     out
 }
 
-/// A sentence as HTML: what stands between backticks in text, a command or a name, is set as code here.
+/// A sentence as HTML: what is between backticks in text, a command or a name, is set as code here.
 pub(crate) fn prose(text: &str) -> String {
     let pieces: Vec<&str> = text.split('`').collect();
     let mut out = String::new();
@@ -44,7 +44,7 @@ pub(crate) fn number(value: f64) -> String {
     format!("{value:.3}").trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A coordinate in a picture: a tenth of a pixel, without trailing zeros, for there are many of them.
+/// A coordinate in a picture: to a tenth of a pixel, without trailing zeros, because there are many of them.
 pub(crate) fn coordinate(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)

@@ -10,14 +10,14 @@ const RIGHT: f64 = 128.0;
 const TOP: f64 = 22.0;
 const HEIGHT: f64 = 210.0;
 const BOTTOM: f64 = 44.0;
-/// Of the points of one pixel column at most this many are drawn, the lowest and the highest among them.
+/// At most this many points of one pixel column are drawn, including the lowest and the highest.
 const MAX_IN_COLUMN: usize = 12;
 /// Width of a histogram's bucket, us.
 const BUCKET: f64 = 50.0;
 
 /// One picture.
 pub(crate) struct Plot<'a> {
-    /// What it is called: read out where it cannot be seen.
+    /// What it is called: read out if it cannot be seen.
     pub(crate) title: &'a str,
     /// Quantity and unit to the right.
     pub(crate) x: &'a str,
@@ -25,9 +25,9 @@ pub(crate) struct Plot<'a> {
     pub(crate) y: &'a str,
     /// Bars with a logarithmic count instead of dots.
     pub(crate) histogram: bool,
-    /// Numbers of the paper upwards: drawn across.
+    /// The paper's numbers on the vertical axis: drawn across.
     pub(crate) said_y: &'a [f64],
-    /// Numbers of the paper to the right: drawn upright.
+    /// The paper's numbers on the horizontal axis: drawn upright.
     pub(crate) said_x: &'a [f64],
 }
 
@@ -44,7 +44,7 @@ fn step(most: f64, marks: f64) -> f64 {
     }
 }
 
-/// Distinct dots by pixel column. Of points on the same dot one is drawn; a crowded column keeps its extremes.
+/// Distinct dots by pixel column. Of several points on the same dot one is drawn; a crowded column keeps its extremes.
 fn dots(points: &[(f64, f64)], x_at: impl Fn(f64) -> f64, y_at: impl Fn(f64) -> f64) -> (String, usize) {
     let mut columns: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
     for &(x, y) in points {
@@ -173,7 +173,7 @@ impl Plot<'_> {
         drawn
     }
 
-    /// Bars from half a count up, on a logarithmic scale, so that a single late one is still to be seen.
+    /// Bars from half a count up, on a logarithmic scale, so that a single late one can still be seen.
     fn bars(&self, points: &[(f64, f64)], most: f64, x_at: impl Fn(f64) -> f64, out: &mut String) -> usize {
         let decades = most.log10().ceil().max(1.0);
         let low = 0.5f64.log10();

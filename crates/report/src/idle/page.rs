@@ -13,9 +13,9 @@ use punctual_recording::{CauseKind, CauseSum, Distribution, Document, Gap, GapDo
 
 /// Columns of the picture of the time that others took.
 const MAX_COLUMNS: usize = 240;
-/// Causes, and longest gaps, that tables show; more causes are folded away, all gaps are in the recording.
+/// How many causes, and longest gaps, tables show; more causes are folded away, and all gaps are in the recording.
 const SHOWN: usize = 15;
-/// Columns of pictures over time are not narrower, ns: as long as the recording's own bins begin.
+/// Columns of pictures over time are no narrower than this, ns: as long as the recording's own bins at first.
 const NARROWEST_NS: u64 = 10_000_000;
 
 /// All gaps of a recording, in memory that does not grow with their number.
@@ -25,7 +25,7 @@ pub struct GapPictures {
 }
 
 impl GapPictures {
-    /// Of the gaps of this recording, which are still to be taken.
+    /// For the gaps of this recording, which are yet to come.
     pub fn new(document: &Document, gaps: &GapDocument) -> GapPictures {
         let started = document.provenance.started_ns;
         let bins = gaps.cpus.iter().map(|cpu| cpu.profile.len() as u64).max().unwrap_or(0);
@@ -93,7 +93,7 @@ fn warnings(report: &IdleReport<'_>) -> Vec<String> {
     warnings
 }
 
-/// What the legend calls gaps of which this took most, and their style.
+/// What the legend calls gaps of which this kind took most, and their style.
 fn kind_line(kind: CauseKind) -> (&'static str, usize) {
     match kind {
         CauseKind::Irq => ("interrupts", 1),

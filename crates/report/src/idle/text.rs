@@ -8,7 +8,7 @@ use punctual_recording::{
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Shares of one CPU are shown of causes that took at least this, in millionths of the time.
+/// The share of one CPU is shown for causes that took at least this much, in millionths of the time.
 const SHOWN_MILLIONTHS: u128 = 10;
 /// At most this many causes are shown in text; JSON has all.
 const SHOWN: usize = 15;
@@ -17,7 +17,7 @@ const SHOWN: usize = 15;
 pub struct IdleReport<'a> {
     /// Where it is recorded.
     pub recording: &'a Path,
-    /// Where it comes from and why it ended.
+    /// Where it comes from, and why it ended.
     pub document: &'a Document,
     /// The gaps.
     pub gaps: &'a GapDocument,
@@ -61,12 +61,12 @@ impl IdleReport<'_> {
         (u128::from(ticks) * 1_000_000_000 / u128::from(self.gaps.ticks_per_second.max(1))) as u64
     }
 
-    /// When a time was, from the beginning of the run, ns.
+    /// A time from the beginning of the run, ns.
     pub(crate) fn since_start(&self, ns: u64) -> u64 {
         ns.saturating_sub(self.document.provenance.started_ns)
     }
 
-    /// The answer in one sentence or two.
+    /// The answer in a sentence or two.
     pub fn verdict(&self) -> String {
         if let Some(validation) = self.validation {
             return crate::idle::validation::verdict(validation);
@@ -111,14 +111,14 @@ impl IdleReport<'_> {
     }
 }
 
-/// A share to the tenth of a percent, more finely where it is small.
+/// A share to the tenth of a percent, finer if it is small.
 pub(crate) fn percent(part: u64, whole: u64) -> String {
     let share = part as f64 / whole.max(1) as f64 * 100.0;
     if share < 0.1 || (share > 99.9 && share < 100.0) { format!("{share:.3} %") } else { format!("{share:.1} %") }
 }
 
 /// Where the histogram's rows end, ns: 1, 2, 5, 10, ... us.
-/// What could not be written, for which some gaps lack causes; `None` where all was.
+/// What could not be written, so that some gaps lack causes; `None` if everything was.
 pub(super) fn what_was_lost(gaps: &GapDocument) -> Option<String> {
     let lost: u64 = gaps.cpus.iter().map(|cpu| cpu.gaps_lost).sum();
     let of_gaps = (lost > 0).then(|| format!("{} could not be passed on", counted(lost, "gap")));
@@ -191,7 +191,7 @@ pub fn text(report: &IdleReport<'_>) -> String {
     text
 }
 
-/// Whether the count takes one time, and that for which it was calibrated.
+/// Whether the count always takes the same time, the one for which it was calibrated.
 pub(super) fn is_steady(count: &CalibratedCount) -> bool {
     let modes = &count.modes;
     modes.len() == 1 && modes[0].duration_ns.abs_diff(count.calibrated_ns) * 10 <= count.calibrated_ns

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 /// What the paper of 2014 found (Olawuyi and others, II.c): the loop 9.76 ms, the program 7.42 ms.
 const PAPER: &str = "the paper of 2014: 2.34 ms of 9.76 ms";
 
-/// Means of the keystrokes taken together, ns: they add up as each keystroke does.
+/// Means over the keystrokes, ns: they add up as each keystroke does.
 pub(super) struct Means {
     pub(super) count: usize,
     pub(super) undisturbed: bool,
@@ -17,7 +17,7 @@ pub(super) struct Means {
     pub(super) thread: Option<u64>,
 }
 
-/// Of the keystrokes during which nothing else had the CPU, where there are five; otherwise of all.
+/// Over the keystrokes during which nothing else had the CPU if there are five of them, otherwise over all.
 pub(super) fn means(document: &ValidationDocument) -> Option<Means> {
     let mut taken: Vec<&SeenKeystroke> = document.seen.iter().filter(|seen| seen.is_undisturbed()).collect();
     let undisturbed = taken.len() >= 5;

@@ -355,7 +355,7 @@ impl<'a> InteractReport<'a> {
         words + "."
     }
 
-    /// When a time was, from the beginning, ns.
+    /// A time from the beginning, ns.
     pub(super) fn since_start(&self, ns: u64) -> u64 {
         ns.saturating_sub(self.document.provenance.started_ns)
     }

@@ -7,7 +7,7 @@ fn measured_s(document: &Document) -> f64 {
     document.measured_ns() as f64 / 1e9
 }
 
-/// A duration in the words of a sentence.
+/// A duration in words, for a sentence.
 pub(crate) fn spoken_duration(document: &Document) -> String {
     let seconds = measured_s(document);
     match seconds {
@@ -28,15 +28,15 @@ pub fn load_words(name: &str) -> &str {
     if name == NO_LOAD { "idle" } else { name }
 }
 
-/// How busy other programs kept the measured CPUs, percent, where nothing was added and that is too much to call them idle.
+/// How busy other programs kept the measured CPUs, percent, if no load was added and that is too much to call them idle.
 pub(crate) fn busy_with_others(load: &str, others_share: Option<f64>) -> Option<f64> {
-    /// The timers and interrupts of a run at a high rate stay below.
+    /// The timers and interrupts of a run at a high rate stay below this.
     const IDLE_PERCENT: f64 = 25.0;
     let percent = others_share? * 100.0;
     (load == NO_LOAD && percent >= IDLE_PERCENT).then_some(percent)
 }
 
-/// A load's name for a line or a cell: how busy others were where nothing was added and they were.
+/// A load's name for a line or a cell, with how busy others were if no load was added and they were.
 pub(crate) fn load_beside_others(load: &str, others_share: Option<f64>) -> String {
     busy_with_others(load, others_share)
         .map_or_else(|| load_words(load).to_owned(), |percent| format!("none added, others {percent:.0} % busy"))

@@ -1,4 +1,4 @@
-//! How figures, names and tables look in text, whatever they speak of.
+//! How figures, names and tables look in text, whatever they are about.
 
 mod document;
 mod table;

@@ -5,22 +5,22 @@ use std::fmt::Write;
 use std::ops::Range;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Between two columns.
+/// What separates two columns.
 const GAP: usize = 2;
-/// A word longer than this is cut where its column is too narrow, columns.
+/// A word longer than this, columns, is cut if its column is too narrow.
 const LONG_WORD: usize = 22;
-/// A column of sentences may stand below its row when it is at least this wide, columns.
+/// A column of sentences may go below its row if it is at least this wide, columns.
 const MIN_SENTENCE: usize = 24;
 /// How far below its row it is indented.
 const BELOW: usize = 6;
 
-/// A table without lines; the columns in the range `numbers` are set right, words left. The header may be empty. It
-/// fits the reader's columns (`fit_to`).
+/// A table without lines; the columns in the range `numbers` are right-aligned, words left-aligned. The header may be empty.
+/// It fits the reader's columns (`fit_to`).
 pub fn table(header: &[&str], numbers: Range<usize>, rows: impl IntoIterator<Item = Vec<String>>) -> String {
     Table::new(header, numbers, rows).fitted(width().unwrap_or(usize::MAX))
 }
 
-/// Adds a table below a heading: two blanks before each line.
+/// Adds a table below a heading: two spaces before each line.
 pub(crate) fn indented(
     out: &mut String,
     header: &[&str],
@@ -33,7 +33,7 @@ pub(crate) fn indented(
     }
 }
 
-/// What is to be laid out: the header is the first row, where there is one.
+/// What is to be laid out: the header, if there is one, is the first row.
 struct Table {
     rows: Vec<Vec<String>>,
     has_header: bool,
@@ -45,9 +45,9 @@ struct Table {
 struct Column {
     is_number: bool,
     natural: usize,
-    /// Below this more than its heading wraps.
+    /// If narrower than this, more than its heading wraps.
     body: usize,
-    /// Below this its words would be cut.
+    /// If narrower than this, its words would be cut.
     least: usize,
 }
 
@@ -74,8 +74,8 @@ impl Table {
         Table { rows, has_header, columns }
     }
 
-    /// As it is where it fits. Else with words that wrap, with the last column below its row, or in several parts that
-    /// begin with the same column, whichever can be read best.
+    /// As it is if it fits. Otherwise with words that wrap, with the last column below its row, or in several parts that
+    /// begin with the same column, whichever reads best.
     fn fitted(&self, width: usize) -> String {
         let all: Vec<usize> = (0..self.columns.len()).collect();
         let Some((last, others)) = all.split_last() else { return String::new() };
@@ -151,7 +151,7 @@ impl Table {
         cells.filter_map(|(cell, width)| cell.map(|cell| cell_lines(cell, width).len())).max().unwrap_or(1)
     }
 
-    /// The lines; `below` is a column that stands below its row, with its width.
+    /// The lines; `below` is a column that goes below its row, with its width.
     fn lines(&self, chosen: &[usize], widths: &[usize], below: Option<(usize, usize)>) -> Vec<String> {
         let mut lines = Vec::new();
         for row in &self.rows {

@@ -3,14 +3,14 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use unicode_width::UnicodeWidthStr;
 
-/// Narrower than this no table can be, columns.
+/// No table can be narrower than this, columns.
 const MIN_WIDTH: usize = 40;
 
-/// Columns; 0 where nobody said.
+/// Columns; 0 if nobody said.
 static WIDTH: AtomicUsize = AtomicUsize::new(0);
 
-/// Lays out all text from now on for a reader with so many columns; without this call lines are as long as they are.
-/// A process writes for one reader, so this is said once.
+/// From now on lays out all text for a reader with this many columns; without this call lines are not wrapped.
+/// A process writes for one reader, so one call is enough.
 pub fn fit_to(columns: usize) {
     WIDTH.store(columns.max(MIN_WIDTH), Ordering::Relaxed);
 }
@@ -20,9 +20,9 @@ pub(crate) fn width() -> Option<usize> {
     Some(WIDTH.load(Ordering::Relaxed)).filter(|width| *width > 0)
 }
 
-/// Text whose lines fit the reader's columns: longer ones are broken at blanks and go on indented. A word that is too
-/// long by itself, such as a path, stays whole, and so does a command between backticks, for it is to be copied; one that no
-/// line could hold goes on behind a backslash, as a shell reads it.
+/// Text whose lines fit the reader's columns: longer ones are broken at spaces and continue indented. A word that is too
+/// long by itself, such as a path, stays whole, and so does a command between backticks, because it is to be copied; one that
+/// no line could hold continues after a backslash, as a shell reads it.
 pub fn fitted(text: &str) -> String {
     width().map_or_else(|| text.to_owned(), |width| wrapped(text, width))
 }
@@ -72,7 +72,7 @@ fn broken(line: &str, width: usize) -> String {
     lines.join("\n")
 }
 
-/// Puts a command that is too long for a line behind what stands there, with a backslash at each end but the last.
+/// Puts a command that is too long for a line after what is there, with a backslash at each end of line but the last.
 fn continued(command: &str, gap: &str, indent: &str, width: usize, lines: &mut Vec<String>) {
     let words = words_of_shell(command);
     let mut gap = gap;
@@ -90,10 +90,10 @@ fn continued(command: &str, gap: &str, indent: &str, width: usize, lines: &mut V
     }
 }
 
-/// What tells a shell that a command goes on in the next line.
+/// What tells a shell that a command continues on the next line.
 const CONTINUED: &str = " \\";
 
-/// The words of a command as a shell splits it: at blanks outside of quotes.
+/// The words of a command as a shell splits it: at spaces outside of quotes.
 fn words_of_shell(command: &str) -> Vec<&str> {
     let (mut words, mut begin) = (Vec::new(), 0);
     let (mut quote, mut is_escaped) = (None, false);
@@ -114,7 +114,7 @@ fn words_of_shell(command: &str) -> Vec<&str> {
     words
 }
 
-/// A word and the blanks behind it.
+/// A word and the spaces after it.
 struct Piece<'a> {
     text: &'a str,
     gap: &'a str,

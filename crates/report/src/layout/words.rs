@@ -13,7 +13,7 @@ pub fn microseconds(nanoseconds: Option<u64>) -> String {
     )
 }
 
-/// A name that fits into a table: what is longer than this many characters loses its middle.
+/// A name that fits into a table: one that is longer than this many characters loses its middle.
 pub(crate) fn shortened(name: &str, max_chars: usize) -> String {
     let count = name.chars().count();
     if count <= max_chars {
@@ -27,7 +27,7 @@ pub(crate) fn shortened(name: &str, max_chars: usize) -> String {
 /// Where lines are not wrapped, names are shown whole up to this length, characters: a forged recording may have any length.
 const MAX_WHOLE: usize = 1_000;
 
-/// The same for a reader with so many columns; what goes into a file or a pipe is not shortened.
+/// The same for a reader with limited columns; what goes into a file or a pipe is not shortened.
 pub(crate) fn fitting(name: &str, max_chars: usize) -> String {
     shortened(name, if width().is_some() { max_chars } else { MAX_WHOLE })
 }
@@ -38,7 +38,7 @@ pub(crate) fn thousandths(value: u64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// As a shell takes it for one word.
+/// Quoted so that a shell takes it as one word.
 pub fn shell_word(word: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_./:=,+@%".contains(character);
     if !word.is_empty() && word.chars().all(is_plain) {

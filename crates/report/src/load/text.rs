@@ -1,4 +1,4 @@
-//! What loads there are, and what they got done.
+//! Which loads there are, and what they got done.
 
 use crate::layout::{table, thousandths};
 use punctual_recording::{LoadScore, format_ns};

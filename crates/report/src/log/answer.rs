@@ -92,7 +92,7 @@ impl<'a> LogAnswer<'a> {
         }
     }
 
-    /// The answer of a command after which one goes on otherwise.
+    /// The answer of a command with these next steps.
     pub fn with_next(self, next: Vec<NextStep>) -> LogAnswer<'a> {
         LogAnswer { next, ..self }
     }

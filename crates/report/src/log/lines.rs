@@ -50,7 +50,7 @@ const FUTEX_OPERATIONS: [&str; 14] = [
     "compare-requeue-pi",
     "lock-pi2",
 ];
-/// What may stand beside the operation: private to a process, or by the clock of the day.
+/// What may accompany the operation: private to a process, or by the wall clock.
 const FUTEX_FLAGS: u64 = 128 | 256;
 
 /// A row as a line for people. Its time is in microseconds since `started_ns`.

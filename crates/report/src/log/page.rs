@@ -27,7 +27,7 @@ pub struct LogPictures {
 }
 
 impl LogPictures {
-    /// Of the rows of this log, which are still to be taken.
+    /// For the rows of this log, which are yet to come.
     pub fn new(report: &LogReport<'_>) -> LogPictures {
         let length = report.length_ns().unwrap_or(0).max(1);
         let column_ns = length.div_ceil(MAX_COLUMNS).max(MIN_COLUMN_NS);
@@ -40,7 +40,7 @@ impl LogPictures {
         }
     }
 
-    /// Takes a row. One that lies before the beginning or behind the end counts for the first or last column.
+    /// Takes a row. One before the beginning or after the end counts for the first or last column.
     pub fn take(&mut self, row: &LogRow<'_>) {
         let event = &row.event;
         let column = (event.at_ns.saturating_sub(self.started_ns) / self.column_ns).min(self.columns - 1);
@@ -48,7 +48,7 @@ impl LogPictures {
         *self.by_cpu.entry((event.cpu, column)).or_default() += 1;
     }
 
-    /// Rows that are named, and how many rows of the log stand in each cell.
+    /// Rows with names, and how many rows of the log each cell has.
     fn heat<Row: Copy + Ord>(&self, counts: &BTreeMap<(Row, u64), u64>, name: impl Fn(Row) -> String) -> Heat {
         let mut rows: Vec<Row> = counts.keys().map(|(row, _)| *row).collect();
         rows.dedup();

@@ -28,7 +28,7 @@ pub struct LogSummary {
     name_bytes: usize,
 }
 
-/// What a name with its count takes up beside its text, bytes, about, in both maps that it passes through.
+/// About how many bytes a name with its count takes up besides its text, in both maps that it passes through.
 const NAME_BYTES: usize = 400;
 
 impl LogSummary {
@@ -63,7 +63,7 @@ impl LogSummary {
         }
     }
 
-    /// Rows in all.
+    /// All rows.
     pub fn rows(&self) -> u64 {
         self.counts.values().sum()
     }
@@ -86,9 +86,9 @@ impl LogSummary {
 pub struct LogReport<'a> {
     /// Where it is recorded.
     pub recording: &'a Path,
-    /// Where it comes from and why it ended.
+    /// Where it comes from, and why it ended.
     pub document: &'a Document,
-    /// What was counted while it was written; of a log that was cut short, its last second or so is missing.
+    /// What was counted while it was written; in a log that was cut short, the last second or so is missing.
     pub log: &'a LogDocument,
     /// What its rows say.
     pub summary: &'a LogSummary,
@@ -101,22 +101,22 @@ impl LogReport<'_> {
         u8::from(matches!(reason, Some(EndReason::Watchdog | EndReason::Failed)))
     }
 
-    /// How long was logged, ns; `None` where that is not known. Of a log that was cut short, or failed, it is the time for
-    /// which rows stand.
+    /// How long it logged, ns; `None` if that is not known. For a log that was cut short, or failed, it is the time that its
+    /// rows cover.
     pub fn length_ns(&self) -> Option<u64> {
         let is_whole = self.document.ended.as_ref().is_some_and(|ended| ended.reason != EndReason::Failed);
         let end = if is_whole { self.log.reached_ns } else { self.summary.last_ns };
         end.checked_sub(self.document.provenance.started_ns).filter(|&length| length > 0)
     }
 
-    /// Events that were dropped, marks included; `None` where nothing is known of that. In a log that was cut short the
-    /// rows may know of more than what was counted.
+    /// Events that were dropped, marks included; `None` if that is not known. In a log that was cut short, the
+    /// rows may report more than was counted.
     pub fn dropped(&self) -> Option<u64> {
         let is_counted = !self.log.schema.is_empty();
         is_counted.then(|| self.log.dropped().max(self.summary.dropped))
     }
 
-    /// The answer in one sentence or two.
+    /// The answer in a sentence or two.
     pub fn verdict(&self) -> String {
         let cpus = self.document.provenance.configuration.cpus.len();
         let events = self.summary.events();

@@ -7,7 +7,7 @@ use punctual_recording::episode::{Event, EventKind};
 use punctual_recording::{EventClass, LogRow, LoggedThread, counted};
 use std::collections::{BTreeMap, HashMap};
 
-/// So many events of a CPU are played back at once.
+/// How many events of a CPU are played back at once.
 const PART: usize = 20_000;
 
 /// Takes rows in order of time and makes a trace of them. Times are those of `CLOCK_MONOTONIC`.
@@ -17,18 +17,18 @@ pub struct LogTrace {
     body: Vec<u8>,
     begun: bool,
     parts: BTreeMap<u32, Part>,
-    /// Of which process a thread is, where that is known.
+    /// A thread's process, if that is known.
     processes: HashMap<u32, u32>,
-    /// What the threads that did anything were called last.
+    /// The last names of the threads that did anything.
     names: HashMap<u32, String>,
-    /// What processes were called as the log began, by their first threads.
+    /// The names of processes when the log began, by their first threads.
     commands: HashMap<u32, String>,
 }
 
-/// Threads whose names are kept: those of a machine on which programs start others without end are not.
+/// How many threads' names are kept: on a machine where programs start others without end, not all of them.
 const MAX_THREADS: usize = 1 << 16;
 
-/// Events of one CPU that were not played back yet.
+/// Events of one CPU that have not been played back yet.
 #[derive(Default)]
 struct Part {
     events: Vec<Event>,
@@ -64,7 +64,7 @@ fn schedule(body: &mut Vec<u8>, row: &LogRow<'_>) {
 }
 
 impl LogTrace {
-    /// With what was known of the machine's threads as the log began.
+    /// With what was known about the machine's threads when the log began.
     pub fn new(threads: &[LoggedThread]) -> LogTrace {
         let first = threads.iter().filter(|thread| thread.is_first());
         LogTrace {
@@ -162,7 +162,7 @@ impl LogTrace {
         self.begun = !first;
     }
 
-    /// Plays a CPU's events back; the last one begins the next part where that goes on.
+    /// Plays a CPU's events back; if more follow, the last one begins the next part.
     fn play(&mut self, cpu: u32, goes_on: bool) {
         let Some(part) = self.parts.get_mut(&cpu) else { return };
         let events = std::mem::take(&mut part.events);

@@ -7,13 +7,13 @@ use punctual_recording::{CycleCount, Limit, agreeing, format_ns, printable};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// In a sentence so many names, at most; the table has all.
+/// The most names in a sentence; the table has all.
 const MAX_NAMED: usize = 3;
 
-/// The cycles of the followed threads of one measurement, held against a period.
+/// The cycles of the followed threads of one measurement, compared with a period.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoopCycles {
-    /// How often the loops should begin anew, ns.
+    /// How often the loops should start over, ns.
     pub period_ns: u64,
     /// What was counted, by name and policy.
     pub by_name: BTreeMap<String, CycleCount>,
@@ -39,7 +39,7 @@ impl LoopCycles {
         }
     }
 
-    /// The longest cycle against a limit, ns.
+    /// Judges the longest cycle by a limit, ns.
     pub fn judge(&self, limit_ns: u64) -> Limit {
         let found_ns = self.by_name.values().filter_map(longest).max();
         let exceeded = found_ns.is_some_and(|found| found > limit_ns);
@@ -58,7 +58,7 @@ impl LoopCycles {
         }
     }
 
-    /// Of the threads whose cycles were counted, if there were any.
+    /// The sentence about threads whose cycles were counted, if there were any.
     fn told(&self) -> Option<String> {
         let period = format_ns(self.period_ns);
         let rows: Vec<(&str, &CycleCount)> =
@@ -68,7 +68,7 @@ impl LoopCycles {
             .map(|(name, count)| {
                 let (of, longest) = (counted(count.cycles, "cycle"), format_ns(count.longest_ns));
                 let least = (count.certain + count.ending).max(count.overruns.saturating_sub(count.unseen));
-                // Between them lie wakeups that nobody saw: each may have begun a cycle of its own, or not.
+                // The difference is wakeups that nobody saw: each may have begun a cycle of its own, or not.
                 let often = match (least < count.overruns, count.not_woken > 0) {
                     (true, _) => format!("{} to {}", grouped(least), grouped(count.overruns)),
                     (false, true) => format!("at least {}", grouped(least)),
@@ -99,7 +99,7 @@ impl LoopCycles {
         Some(format!("{} took longer than {period} {}{others}.{}", first.0, first.1, not_woken(&rows)))
     }
 
-    /// Of the others; empty if there are none.
+    /// The sentence about the others; empty if there are none.
     fn untold(&self) -> String {
         let names: Vec<String> =
             self.by_name.iter().filter(|(_, count)| count.untold > 0).map(|(name, _)| printable(name)).collect();
@@ -156,7 +156,7 @@ impl LoopCycles {
     }
 }
 
-/// Of periods that began without a wakeup, with a space before; empty if there are none.
+/// The sentence about periods that began without a wakeup, with a space before; empty if there are none.
 fn not_woken(rows: &[(&str, &CycleCount)]) -> String {
     let sum = |of: &dyn Fn(&CycleCount) -> u64| rows.iter().map(|(_, count)| of(count)).sum::<u64>();
     let (without, within) = (sum(&|count| count.not_woken), sum(&CycleCount::began_within));
@@ -174,7 +174,7 @@ fn not_woken(rows: &[(&str, &CycleCount)]) -> String {
     format!(" Of {periods} {} began before the previous cycle had ended{unseen}.", grouped(within))
 }
 
-/// The longest cycle, ns, where there was one.
+/// The longest cycle, ns, if there was one.
 fn longest(count: &CycleCount) -> Option<u64> {
     (count.cycles > 0).then_some(count.longest_ns)
 }

@@ -9,7 +9,7 @@ use punctual_device::Profile;
 use punctual_forecast::{DeviceAnswer, JudgedDevice, Outcome, format_seconds};
 use punctual_recording::{Document, format_ns};
 
-/// The verdict of a check that was asked about devices, one sentence each, and what has to be known before.
+/// The verdict of a check that was asked about devices, one sentence each, and what has to be known first.
 pub fn devices_verdict(measurement: &Measurement) -> String {
     let documents: Vec<&Document> = measurement.parts.iter().map(|(_, document)| document).collect();
     if documents.iter().all(|document| total(document).count() == 0) {
@@ -40,7 +40,7 @@ pub(super) fn judged_devices(rows: &[JudgedDevice]) -> Vec<&Profile> {
     devices
 }
 
-/// What a device is called: by its profile, and by its buffers too where another is of the same.
+/// What a device is called: by its profile, and by its buffers too if another has the same profile.
 fn named(device: &Profile, all: &[&Profile]) -> String {
     match all.iter().filter(|other| other.id == device.id).count() {
         0 | 1 => device.id.clone(),
@@ -48,7 +48,7 @@ fn named(device: &Profile, all: &[&Profile]) -> String {
     }
 }
 
-/// What one device would have met in each part, on the CPU where it would have met most, and what that says of it.
+/// What one device would have met in each part, on the CPU where it would have met most, and what that says about it.
 fn sentence(name: &str, device: &Profile, documents: &[&Document], rows: &[JudgedDevice]) -> String {
     let of = |document: &Document| {
         let load = load_name(document);

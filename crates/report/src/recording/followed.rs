@@ -7,7 +7,7 @@ use punctual_recording::{Counters, Document, Followed, Stage, format_ns};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// So many lines for threads, and so many of them with all stages, unless everything is asked for.
+/// The most lines for threads, and the most of them with all stages, unless everything is asked for.
 const LINES: usize = 20;
 const DETAILED: usize = 4;
 
@@ -59,7 +59,7 @@ fn most_often(woken_by: &BTreeMap<&str, u64>) -> String {
     most.map_or_else(|| "-".to_owned(), |(waker, count)| format!("{waker} {:.0} %", *count as f64 * 100.0 / all as f64))
 }
 
-/// The part of the report that speaks of this recording.
+/// The part of the report about this recording.
 pub(crate) fn followed_text(document: &Document, followed: &Followed, everything: bool) -> String {
     let groups = groups(document, followed);
     let mut text = format!(
@@ -154,7 +154,7 @@ fn number_of_threads(followed: &Followed) -> String {
     if threads.contains(&0) { format!("{} threads", number_of(&threads)) } else { counted(threads.len(), "thread") }
 }
 
-/// How many threads these are. Where there were too many, those of a name share an entry with thread id 0.
+/// How many threads these are. If there were too many, those of a name share an entry with thread id 0.
 fn number_of(threads: &BTreeSet<u32>) -> String {
     match threads.contains(&0) {
         true => format!("more than {}", threads.len() - 1),

@@ -1,4 +1,4 @@
-//! Recordings laid side by side: what text, JSON and pages speak of.
+//! Recordings side by side: the model for text, JSON and pages.
 
 use crate::NextStep;
 use crate::recording::cycles::LoopCycles;
@@ -8,11 +8,11 @@ use std::path::PathBuf;
 
 /// One or more recordings, laid side by side.
 pub struct Measurement {
-    /// The recordings and where they are. Merged ones stand here once, under the first's path.
+    /// The recordings and where they are. Merged ones appear once, under the first one's path.
     pub parts: Vec<(PathBuf, Document)>,
     /// What common devices would have met.
     pub devices: Vec<JudgedDevice>,
-    /// The cycles of followed threads, where a period was given for them.
+    /// The cycles of followed threads, if a period was given for them.
     pub cycles: Vec<LoopCycles>,
     /// The verdict in words.
     pub verdict: String,

@@ -13,15 +13,15 @@ use punctual_forecast::Outcome;
 use punctual_recording::{Document, Stage, format_ns, printable, printable_path};
 use std::path::{Path, PathBuf};
 
-/// What a recording's wakeups were over time: one history a measure.
+/// A recording's wakeups over time: one history per measure.
 pub struct Recorded {
     /// What it is called above its pictures.
     pub name: String,
-    /// Whose wakeups, and when they were how late.
+    /// Whose wakeups, and how late they were when.
     pub histories: Vec<(String, History)>,
 }
 
-/// Histories, and measures, that are drawn; of more than these the page says so.
+/// How many histories, and measures, are drawn; if there are more, the page says so.
 pub const MAX_HISTORIES: usize = 8;
 
 /// The page of one or more recordings. `devices` holds what devices would have met in each part of `measurement`,
@@ -75,7 +75,7 @@ pub fn recording_page(measurement: &Measurement, devices: &[Vec<JudgedDevice>], 
     }
 }
 
-/// What each part is called: its load where that tells them apart, its file else.
+/// What each part is called: by its load if that tells them apart, otherwise by its file.
 fn names(parts: &[(PathBuf, Document)]) -> Vec<String> {
     let load = |document| load_words(load_name(document)).to_owned();
     let loads: Vec<String> = parts.iter().map(|(_, document)| load(document)).collect();
@@ -90,7 +90,7 @@ fn stem(path: &Path) -> String {
     path.file_stem().map_or_else(|| printable_path(path), |stem| printable(&stem.to_string_lossy()))
 }
 
-/// What was lost, missed or done otherwise than asked, in every part.
+/// What was lost, missed or done differently from what was asked, in every part.
 pub(crate) fn warnings(parts: &[(String, &Document)]) -> Vec<String> {
     let mut warnings = Vec::new();
     for (name, document) in parts {
@@ -159,7 +159,7 @@ fn line_of(document: &Document, measure: &str, stage: Stage, name: &str, style: 
     survival(name, style, &document.distributions.sum_of(measure, stage, None))
 }
 
-/// All measures, those with the most wakeups first: of followed threads there may be hundreds.
+/// All measures, those with the most wakeups first: with followed threads there may be hundreds.
 fn measures_of(parts: &[(String, &Document)]) -> Vec<String> {
     let mut measures: Vec<(u64, String)> = Vec::new();
     for (_, document) in parts {
@@ -222,7 +222,7 @@ fn shares(parts: &[(String, &Document)], devices: &[Vec<JudgedDevice>]) -> Secti
     }
 }
 
-/// The shares above each latency of a measure: each part has a name, the measure's name there, and a document.
+/// The shares of a measure above each latency: each part has a name, the measure's name there, and a document.
 pub(crate) fn share_pictures(id: &str, parts: &[(&str, &str, &Document)], marks: Vec<Mark>) -> Vec<Block> {
     let picture = |which: &str, title: String, caption: &str, curve: Curve| Picture {
         id: format!("{id}-{which}"),

@@ -5,7 +5,7 @@ use crate::load_name;
 use punctual_recording::{Distribution, Document, Stage};
 use serde::Serialize;
 
-/// A line of the stage table. Times in ns; `None` where there are too few wakeups to say.
+/// A line of the stage table. Times in ns; `None` if there are too few wakeups to say.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct StageRow {
@@ -117,7 +117,7 @@ pub(crate) fn stage_table<'a>(
     )
 }
 
-/// What the stage is: a followed thread's chain may begin elsewhere and ends where it is switched in.
+/// What the stage is: a followed thread's chain may begin elsewhere, and ends when it is switched in.
 fn meaning(stage: Stage, followed: bool) -> &'static str {
     match stage {
         Stage::Total if followed => "timer, interrupt or waker -> switched in",

@@ -48,7 +48,7 @@ pub fn measurement_text(measurement: &Measurement) -> String {
     text
 }
 
-/// What stands before the tables, each once: fallbacks, trouble with the load.
+/// What comes before the tables, each once: fallbacks, trouble with the load.
 fn notes(measurement: &Measurement) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     let mut known: HashSet<&str> = HashSet::new();

@@ -2,7 +2,7 @@
 
 use punctual_recording::Document;
 
-/// The runs of one setting as one document: what is shown of it is their sum. The rest is the first one's.
+/// The runs of one setting as one document: what is shown of it is their sum, the rest is the first one's.
 pub(crate) fn together<'a>(runs: impl IntoIterator<Item = &'a Document>) -> Option<Document> {
     let mut runs = runs.into_iter();
     let mut sum = runs.next()?.clone();

@@ -8,7 +8,7 @@ pub(super) fn total(document: &Document) -> Distribution {
     document.distributions.sum(|key| key.stage == Stage::Total)
 }
 
-/// The verdict on recordings that were laid side by side or made one at a time.
+/// The verdict on recordings side by side, or made one at a time.
 pub fn recording_verdict(documents: &[&Document]) -> String {
     let mut sentences = Vec::new();
     for document in documents {
@@ -46,7 +46,7 @@ pub fn recording_verdict(documents: &[&Document]) -> String {
     sentences.join(" ")
 }
 
-/// What it may mean that threads that were there never woke.
+/// What it may mean that threads existed but never woke.
 fn never_slept(document: &Document) -> Option<String> {
     let watched = document.followed.is_some() && !document.tasks.is_empty();
     watched.then(|| {
@@ -56,7 +56,7 @@ fn never_slept(document: &Document) -> Option<String> {
     })
 }
 
-/// Under what it was measured. A machine on which other programs work is not idle because nothing was added.
+/// The conditions of the measurement. A machine on which other programs work is not idle just because no load was added.
 fn load_in_words(document: &Document) -> String {
     match (load_name(document), busy_with_others(document)) {
         (NO_LOAD, None) => "idle".to_owned(),
@@ -71,7 +71,7 @@ fn busy_with_others(document: &Document) -> Option<f64> {
     crate::layout::busy_with_others(load_name(document), document.counters.others_share())
 }
 
-/// That the threads could not keep up, where so many periods went by without a wakeup that the figures are not those of the
+/// Says that the threads could not keep up if so many periods went by without a wakeup that the figures are not those of the
 /// period that was asked for.
 fn missed_in_words(document: &Document) -> Option<String> {
     let missed = document.counters.missed?;
@@ -90,7 +90,7 @@ fn missed_in_words(document: &Document) -> Option<String> {
     })
 }
 
-/// One period in so many that goes by without a wakeup is told in the verdict.
+/// The verdict mentions missed periods if they are at least one in this many.
 const MUCH: u64 = 20;
 
 fn over_limits(document: &Document) -> Vec<String> {
@@ -139,19 +139,19 @@ pub(crate) fn end_in_words(document: &Document) -> Option<String> {
     }
 }
 
-/// What is to be known first of a recording whose load was not the one that was asked for.
+/// What has to be known first about a recording whose load was not the one that was asked for.
 pub(crate) fn load_failure_in_words(document: &Document) -> Option<String> {
     let failure = document.provenance.load.failure.as_ref()?;
     Some(format!("The load failed, so this was not measured under it: {failure}."))
 }
 
-/// How a recording's end is told where it is one that nobody asked for and that could still be written down.
+/// What is said about the end of a recording if nobody asked for it and it could still be noted.
 pub fn failure_in_words(document: &Document) -> Option<String> {
     let reason = document.ended.as_ref()?.reason;
     if matches!(reason, EndReason::Failed | EndReason::Watchdog) { end_in_words(document) } else { None }
 }
 
-/// The verdict of a check: what it means for music, which everybody can hear.
+/// The verdict of a check: what it means for music, something that everybody can hear.
 pub fn check_verdict(measurement: &Measurement) -> String {
     let documents: Vec<&Document> = measurement.parts.iter().map(|(_, document)| document).collect();
     if documents.iter().all(|document| total(document).count() == 0) {
@@ -190,7 +190,7 @@ pub fn check_verdict(measurement: &Measurement) -> String {
     format!("{}{verdict}{}", conditions(&documents), not_idle(&documents))
 }
 
-/// That the half without a load was no idle machine, to end a check's verdict.
+/// Says that the half without a load was not an idle machine, at the end of a check's verdict.
 pub(super) fn not_idle(documents: &[&Document]) -> String {
     let percent = documents.iter().find_map(|document| busy_with_others(document));
     percent.map_or_else(String::new, |percent| {
@@ -198,7 +198,7 @@ pub(super) fn not_idle(documents: &[&Document]) -> String {
     })
 }
 
-/// What has to be known before a check's verdict is read: that it rests on less than it should.
+/// What has to be known before reading a check's verdict: that it rests on less than it should.
 pub(super) fn conditions(documents: &[&Document]) -> String {
     let mut sentences = Vec::new();
     if let Some(why) = documents.iter().find_map(|document| document.provenance.at_normal_priority()) {

@@ -24,7 +24,7 @@ pub struct TimersAnswer<'a> {
     ways: Vec<WayRow<'a>>,
 }
 
-/// What the kernel makes timers of.
+/// What the kernel bases its timers on.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct TickRow<'a> {

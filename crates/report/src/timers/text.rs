@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// So many ways stand side by side in a histogram.
+/// How many ways a histogram shows side by side.
 const SIDE_BY_SIDE: usize = 8;
 
 /// The result as text: the verdict first.
@@ -44,7 +44,7 @@ pub fn text(timers: &Timers, recording: Option<&Path>) -> String {
     text
 }
 
-/// What the kernel makes timers of, in one sentence.
+/// What the kernel bases its timers on, in one sentence.
 fn tick(tick: &Tick) -> String {
     let built = match (tick.configured_hz, &tick.configured_in) {
         (Some(hz), Some(file)) => format!("the kernel was built for a tick of {hz} Hz ({file})"),
@@ -75,7 +75,7 @@ fn tenths(nanoseconds: i64) -> String {
     format!("{:.1}", nanoseconds as f64 / 1e3)
 }
 
-/// One setting changed at a time, the columns; `-` where a way does not have it.
+/// One setting changed at a time, as columns; `-` if a way does not have it.
 fn effects(timers: &Timers) -> String {
     let mut header = vec!["way"];
     header.extend(Effect::ALL.map(Effect::name));

@@ -1,12 +1,12 @@
-//! The share of wakeups that took at least so long, on two logarithmic axes.
+//! The share of wakeups that took at least a given time, on two logarithmic axes.
 //!
-//! Cota-Robles and Held, OSDI 1999, Figure 4, show their histograms so, for the long tail to be seen.
+//! Cota-Robles and Held, OSDI 1999, Figure 4, show their histograms this way, so that the long tail can be seen.
 
 use crate::encode::html::subject::Subject;
 use punctual_recording::Distribution;
 use serde::Serialize;
 
-/// Points of a decade of latency that a picture shows; what lies closer is drawn as one.
+/// How many points a picture shows per decade of latency; closer ones are drawn as one.
 const POINTS_IN_DECADE: f64 = 100.0;
 
 /// Lines over two logarithmic axes.
@@ -18,9 +18,9 @@ pub struct Curve {
     pub lines: Vec<CurveLine>,
     /// Latencies that mean something, such as a device's slack.
     pub marks: Vec<Mark>,
-    /// Least and greatest latency of the axis, ns; pictures that are to be compared have the same.
+    /// The axis's smallest and largest latency, ns; pictures that are to be compared have the same.
     pub latency_ns: [u64; 2],
-    /// The share axis ends at one in this many.
+    /// The axis of shares ends at one in this many.
     pub most: u64,
     /// Whether the picture is one of several beside one another.
     pub small: bool,
@@ -44,14 +44,14 @@ pub struct CurveLine {
 /// A latency that means something.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Mark {
-    /// Where it stands, ns.
+    /// Where it is, ns.
     pub ns: u64,
     /// What it is.
     pub name: String,
 }
 
-/// The line of a distribution. Every point is a bucket of it with the exact count of values there and above;
-/// of buckets closer than a hundredth of a decade the first is kept.
+/// The line of a distribution. Every point is one of its buckets, with the exact count of values there and above;
+/// of buckets closer together than a hundredth of a decade the first is kept.
 pub fn survival(name: &str, style: usize, distribution: &Distribution) -> CurveLine {
     let mut line = CurveLine { name: name.to_owned(), style, count: distribution.count(), ..CurveLine::default() };
     let (Some(min), Some(max)) = (distribution.min(), distribution.max()) else { return line };

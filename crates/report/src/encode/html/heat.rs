@@ -12,20 +12,20 @@ pub struct Heat {
     pub column_ns: u64,
     /// How many columns there are.
     pub columns: usize,
-    /// Where rows are named, such as CPUs, from the top: their names.
+    /// If rows have names, such as CPUs: their names from the top.
     pub names: Vec<String>,
-    /// Where rows are ranges of latency, from the bottom: their bounds, ns, one more than there are rows.
+    /// If rows are ranges of latency: their bounds from the bottom, ns, one more than there are rows.
     pub bounds_ns: Vec<u64>,
     /// What a cell's value is.
     pub value: Cell,
-    /// The least and the greatest value that colours stand for; pictures that are to be compared have the same.
+    /// The smallest and the largest value that colours stand for; pictures that are to be compared have the same.
     pub range: [u64; 2],
     /// Column, row and value of each cell that is not empty, one after another.
     pub cells: Vec<u64>,
 }
 
 impl Heat {
-    /// Gives pictures that are to be compared the same colours: those of all their values.
+    /// Gives pictures that are to be compared the same colours, for all their values together.
     pub fn share_colours(pictures: &mut [Heat]) {
         let values = || pictures.iter().flat_map(|picture| picture.cells.iter().skip(2).step_by(3).copied());
         let range = [values().min().unwrap_or(0), values().max().unwrap_or(0)];

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 
 /// A picture has at most this many columns; more could not be told apart.
 const MAX_COLUMNS: u64 = 2_000;
-/// Short recordings are shown in about this many columns, and cells always in at most so many.
+/// Short recordings are shown in about this many columns, and cells always in at most this many.
 const FEW_COLUMNS: u64 = 240;
 /// Rows of a decade of latency in the picture of cells.
 const ROWS_IN_DECADE: u32 = 8;
-/// A column is done when wakeups come that are later by this much: threads are recorded one after another.
+/// A column is finished when wakeups come that are later by this much: threads are recorded one after another.
 const SETTLED_NS: u64 = 3 * BLOCK_NS;
 
 /// Lines over time.
@@ -24,11 +24,11 @@ pub struct Series {
     pub column_ns: u64,
     /// The lines, in the order of their legend.
     pub lines: Vec<SeriesLine>,
-    /// Least and greatest latency of the axis, ns.
+    /// The axis's smallest and largest latency, ns.
     pub latency_ns: [u64; 2],
 }
 
-/// A value a column; `None` where there is none.
+/// One value per column; `None` if there is none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct SeriesLine {
     /// What the legend calls it.
@@ -51,14 +51,14 @@ struct Column {
 #[derive(Debug, Default)]
 pub struct History {
     of: Subject,
-    /// Whether columns at both ends stay that hold nothing.
+    /// Whether empty columns at both ends are kept.
     is_whole: bool,
     started_ns: u64,
     column_ns: u64,
     columns: Vec<Column>,
     open: BTreeMap<usize, Distribution>,
     newest: usize,
-    /// How many columns stand in one column of cells.
+    /// How many columns make one column of cells.
     joined: usize,
     /// Longest total by CPU and column of cells.
     by_cpu: BTreeMap<u32, Vec<u64>>,
@@ -96,14 +96,14 @@ fn round_up(least: u64) -> u64 {
     }
 }
 
-/// How long a column is: about a 240th of a short recording, a second of a longer one, then as long as must be.
+/// How long a column is: about a 240th of a short recording, a second of a longer one, beyond that as long as necessary.
 fn column_ns(length_ns: u64, period_ns: u64) -> u64 {
     let few = round_up(length_ns / FEW_COLUMNS).max(round_up(period_ns));
     if few <= BLOCK_NS { few } else { round_up(length_ns.div_ceil(MAX_COLUMNS)).max(BLOCK_NS) }
 }
 
 impl History {
-    /// Of wakeups that are due within the seconds of these maxima, every `period_ns` each; nothing where there are none.
+    /// For wakeups that are due within the seconds of these maxima, every `period_ns` each; nothing if there are none.
     pub fn over(maxima: &[BlockMaximum], period_ns: u64) -> Option<History> {
         let first = maxima.iter().map(|block| block.block).min()?;
         let last = maxima.iter().map(|block| block.block).max()?;
@@ -112,7 +112,7 @@ impl History {
         Some(History { is_whole: false, ..history })
     }
 
-    /// Of what begins between two times, ns, every `period_ns` or more rarely; nothing where there is no time between.
+    /// For what begins between two times, ns, every `period_ns` or more rarely; nothing if there is no time in between.
     pub(crate) fn between(start_ns: u64, end_ns: u64, period_ns: u64, of: Subject) -> Option<History> {
         let length = end_ns.checked_sub(start_ns).filter(|length| *length > 0)?;
         let column_ns = column_ns(length, period_ns);
@@ -194,14 +194,14 @@ impl History {
         self.column_ns
     }
 
-    /// Least and greatest value of the lines, ns.
+    /// The smallest and largest value of the lines, ns.
     pub fn extent_ns(&self) -> Option<[u64; 2]> {
         let filled = || self.columns.iter().filter(|column| column.count > 0);
         let low = filled().map(|column| column.p50_ns.unwrap_or(column.max_ns)).min()?;
         Some([low, filled().map(|column| column.max_ns).max()?])
     }
 
-    /// Least and greatest latency of all wakeups, ns, to the row.
+    /// The smallest and largest latency of all wakeups, ns, to the row.
     pub fn latency_ns(&self) -> Option<[u64; 2]> {
         let rows = || self.rows.keys().map(|&(_, row)| row);
         Some([bound(rows().min()?), bound(rows().max()?)])
@@ -223,7 +223,7 @@ impl History {
         Series { of: self.of, column_ns: self.column_ns, lines: lines.into_iter().filter(known).collect(), latency_ns }
     }
 
-    /// How many wakeups were how late, over time, on an axis that holds these latencies and its own.
+    /// Wakeups by lateness over time, on an axis that holds these latencies and its own.
     pub fn latency_heat(&self, latency_ns: [u64; 2]) -> Heat {
         let rows = || self.rows.keys().map(|&(_, row)| row);
         let low = rows().chain([row_of(latency_ns[0])]).min().unwrap_or(0);

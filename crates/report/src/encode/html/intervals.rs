@@ -1,8 +1,8 @@
-//! Numbers with their intervals, one a line, and curves of such numbers.
+//! Numbers with their intervals, one per line, and curves of such numbers.
 
 use serde::Serialize;
 
-/// What a number is of, which says how it is read out.
+/// What a number measures, which says how it is read out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -13,7 +13,7 @@ pub enum Unit {
     Seconds,
 }
 
-/// A number that is known to lie between two others; `None` where there is no limit, or no estimate.
+/// A number that is known to lie between two others; `None` if there is no limit, or no estimate.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Interval {
     /// The lower limit.
@@ -33,18 +33,18 @@ pub struct Intervals {
     pub axis: String,
     /// The lines from the top.
     pub rows: Vec<IntervalRow>,
-    /// A number to hold them against, such as 1 for ratios, and what it is called.
+    /// A number to compare them with, such as 1 for ratios, and what it is called.
     pub against: Option<(f64, String)>,
 }
 
 /// One line.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct IntervalRow {
-    /// What it is of.
+    /// What it describes.
     pub name: String,
     /// The interval.
     pub interval: Interval,
-    /// A number that this line alone is held against.
+    /// A number to compare this line alone with.
     pub want: Option<f64>,
     /// What it means, in a word.
     pub verdict: String,

@@ -27,10 +27,10 @@ use punctual_recording::is_control;
 use serde::Serialize;
 use std::fmt::Write;
 
-/// The script that draws: empty where Node was missing when the program was built.
+/// The script that draws: empty if Node was missing when the program was built.
 const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/page.js"));
 
-/// What a page with pictures says where the program was built without the script that draws them.
+/// What a page with pictures says if the program was built without the script that draws them.
 pub const NEEDS_SCRIPT: &str = "this punctual was built without the script that draws pages: install Node.js 18 or newer and npm, \
      run scripts/setup and build again";
 
@@ -49,7 +49,7 @@ impl std::error::Error for NoScript {}
 /// Whether pages with pictures can be made.
 ///
 /// # Errors
-/// [`NoScript`] where the program was built without the script.
+/// [`NoScript`] if the program was built without the script.
 pub fn can_draw() -> Result<(), NoScript> {
     if SCRIPT.is_empty() { Err(NoScript) } else { Ok(()) }
 }
@@ -98,7 +98,7 @@ pub enum Block {
     Picture(Picture),
     /// Small pictures beside one another.
     Gallery(Vec<Picture>),
-    /// What is folded away until it is asked for: what it is, and what it holds.
+    /// Something that is folded away until the reader opens it: its title, and what it holds.
     Folded(String, Vec<Block>),
 }
 
@@ -126,7 +126,7 @@ pub enum Drawing {
     Series(Series),
     /// Cells over time.
     Heat(Heat),
-    /// Numbers with their intervals, one a line.
+    /// Numbers with their intervals, one per line.
     Intervals(Intervals),
     /// Curves of such numbers.
     Band(Band),
@@ -136,7 +136,7 @@ impl Page {
     /// The page as one file.
     ///
     /// # Errors
-    /// [`NoScript`] where the program was built without the script that draws.
+    /// [`NoScript`] if the program was built without the script that draws.
     pub fn html(&self) -> Result<String, NoScript> {
         can_draw()?;
         Ok(self.html_with(SCRIPT))
@@ -179,7 +179,7 @@ impl Page {
     }
 }
 
-/// JSON that cannot end the element it stands in, nor turn the lines around where somebody reads the page's source.
+/// JSON that cannot end the element that contains it, nor change the direction of lines when somebody reads the page's source.
 fn inert(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for letter in json.chars() {

@@ -1,4 +1,4 @@
-//! Where recordings come from, as a table: a column a recording, what differs marked.
+//! Where recordings come from, as a table: one column per recording, with differences marked.
 
 use crate::encode::html::table::{Column, Table, Value};
 use crate::layout::spoken_duration;
@@ -28,7 +28,7 @@ fn date(seconds: i64) -> String {
     format!("{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02} UTC", second / 3_600, second / 60 % 60, second % 60)
 }
 
-/// When a recording began; `None` where its clock's offset is not known.
+/// When a recording began; `None` if its clock's offset is not known.
 pub(crate) fn began(document: &Document) -> Option<String> {
     let provenance = &document.provenance;
     let unix = i64::try_from(provenance.started_ns).ok()?.checked_add(provenance.monotonic_to_unix_ns)?;

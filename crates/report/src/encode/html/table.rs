@@ -1,4 +1,4 @@
-//! Tables of a page. Numbers stand in them twice: as people read them, and exactly, in `data-` attributes.
+//! Tables of a page. They contain numbers twice: as people read them, and exactly, in `data-` attributes.
 
 use crate::encode::plain_page::{escape, prose};
 use crate::layout::{grouped, microseconds};
@@ -18,7 +18,7 @@ pub struct Table {
 pub struct Column {
     /// The heading.
     pub name: String,
-    /// Whether it holds numbers, which are set right.
+    /// Whether it holds numbers, which are right-aligned.
     pub numbers: bool,
 }
 
@@ -39,11 +39,11 @@ impl Column {
 pub enum Value {
     /// Words.
     Text(String),
-    /// Words that deserve the eye: they differ from those beside them.
+    /// Words that deserve attention: they differ from those beside them.
     Marked(String),
-    /// What is in favour; never by colour alone.
+    /// A point in favour; never shown by colour alone.
     Good(String),
-    /// What is against.
+    /// A point against.
     Bad(String),
     /// Nanoseconds, shown as microseconds; `None` is unknown.
     Ns(Option<u64>),

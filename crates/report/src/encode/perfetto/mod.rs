@@ -1,7 +1,7 @@
 //! Perfetto traces, for its viewer and its query engine: how they are written.
 //!
-//! The trace format is protobuf, of which it takes two kinds of field: whole numbers of variable length, and things
-//! with a length before them. So it is written by hand here: one track for each level and thread below a track for
+//! The trace format is protobuf, of which it uses two kinds of field: whole numbers of variable length, and things
+//! preceded by their length. So it is written by hand here: one track for each level and thread below a track for
 //! each CPU, a slice as a pair of begin and end.
 
 mod stacks;
@@ -84,7 +84,7 @@ pub(crate) fn message(out: &mut Vec<u8>, field: u32, write: impl FnOnce(&mut Vec
     bytes(out, field, &inner);
 }
 
-/// A track below a CPU or by itself. The order of the variants is the order on the screen.
+/// A track below a CPU, or by itself. The order of the variants is the order on the screen.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Lane {
     /// A late thread and why it was late.
@@ -95,7 +95,7 @@ pub(crate) enum Lane {
     Threads,
     Thread(u32),
     Samples,
-    /// What the program of a thread says of itself.
+    /// What a thread's program says about itself.
     Marks(u32),
     Others,
 }
@@ -106,7 +106,7 @@ pub(crate) struct Tracks {
     known: BTreeMap<(Option<u32>, Lane), (u64, String)>,
 }
 
-/// A thread and the process that it is of, by their numbers.
+/// A thread and its process, by their numbers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OfProcess<'a> {
     pub(crate) tid: u32,
@@ -124,8 +124,8 @@ impl Tracks {
         self.known.entry((cpu, lane)).or_insert_with(|| (parent + next, name.to_owned())).0
     }
 
-    /// The packets that describe them; they stand before all others. What is said of a thread whose process is known, its marks
-    /// and its lateness, stands on the thread's own track.
+    /// The packets that describe them; they come before all others. What is said about a thread whose process is known, its marks
+    /// and its lateness, is on the thread's own track.
     pub(crate) fn describe_all(&self, threads: &BTreeMap<u32, OfProcess<'_>>) -> Vec<u8> {
         let mut out = Vec::new();
         let mut last_cpu = None;
@@ -162,7 +162,7 @@ pub(crate) fn named(event: &mut Vec<u8>, kind: u64, track: u64, category: &str, 
     bytes(event, EVENT_NAME, name.as_bytes());
 }
 
-/// A slice begins; `number` stands beside it where it is not 0.
+/// A slice begins; `number` is added unless it is 0.
 pub(crate) fn begin_slice(
     out: &mut Vec<u8>,
     first: &mut bool,
@@ -183,7 +183,7 @@ pub(crate) fn begin_slice(
     });
 }
 
-/// Texts beside an event, each with its key.
+/// Texts that go with an event, each with its key.
 fn annotate(event: &mut Vec<u8>, texts: &[(&str, &str)]) {
     for (key, text) in texts.iter().filter(|(_, text)| !text.is_empty()) {
         message(event, EVENT_ANNOTATION, |annotation| {
@@ -193,7 +193,7 @@ fn annotate(event: &mut Vec<u8>, texts: &[(&str, &str)]) {
     }
 }
 
-/// A slice begins, with texts beside it.
+/// A slice begins, with texts.
 pub(crate) fn begin_told(
     out: &mut Vec<u8>,
     first: &mut bool,
@@ -216,7 +216,7 @@ pub(crate) fn end_slice(out: &mut Vec<u8>, first: &mut bool, at_ns: u64, track: 
     });
 }
 
-/// Something that took no time, with texts beside it.
+/// Something that took no time, with texts.
 pub(crate) fn instant(
     out: &mut Vec<u8>,
     first: &mut bool,
@@ -232,7 +232,7 @@ pub(crate) fn instant(
     });
 }
 
-/// A thread as the kernel's scheduler speaks of it.
+/// A thread as the kernel's scheduler describes it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scheduled<'a> {
     pub(crate) tid: u32,
@@ -242,7 +242,7 @@ pub(crate) struct Scheduled<'a> {
 }
 
 impl Scheduled<'_> {
-    /// As the kernel's tracing has it: a name, a thread and a priority in three fields from this one on.
+    /// In the form of the kernel's tracing: a name, a thread and a priority in three fields from this one on.
     fn write(self, out: &mut Vec<u8>, from: u32) {
         bytes(out, from, self.name.as_bytes());
         whole(out, from + 1, u64::from(self.tid));
@@ -251,8 +251,8 @@ impl Scheduled<'_> {
     }
 }
 
-/// A CPU switched from a thread, which it left in this state (0: it could go on), to another. Of these the viewer makes a track
-/// for each CPU and each thread.
+/// A CPU switched from a thread, which it left in this state (0: it could continue), to another. From these the viewer makes a
+/// track for each CPU and each thread.
 pub(crate) fn switch(out: &mut Vec<u8>, cpu: u32, at_ns: u64, from: Scheduled<'_>, state: u64, to: Scheduled<'_>) {
     kernel_event(out, cpu, at_ns, from.tid, FTRACE_SWITCH, |event| {
         from.write(event, 1);
@@ -261,7 +261,7 @@ pub(crate) fn switch(out: &mut Vec<u8>, cpu: u32, at_ns: u64, from: Scheduled<'_
     });
 }
 
-/// A thread, or the interrupt in it, woke another. The viewer draws an arrow from the one to the other.
+/// A thread, or an interrupt in it, woke another. The viewer draws an arrow from one to the other.
 pub(crate) fn waking(out: &mut Vec<u8>, cpu: u32, at_ns: u64, waker: u32, woken: Scheduled<'_>) {
     kernel_event(out, cpu, at_ns, waker, FTRACE_WAKING, |event| {
         woken.write(event, 1);
@@ -298,7 +298,7 @@ fn describe_thread(out: &mut Vec<u8>, uuid: u64, thread: &OfProcess<'_>) {
     });
 }
 
-/// Of which processes threads are: the viewer groups them by these.
+/// The processes of threads: the viewer groups threads by these.
 pub(crate) fn processes(threads: &BTreeMap<u32, OfProcess<'_>>) -> Vec<u8> {
     let mut out = Vec::new();
     let commands: BTreeMap<u32, &str> = threads.values().map(|thread| (thread.process, thread.command)).collect();

@@ -1,4 +1,4 @@
-//! Stacks as samples: the viewer makes flame graphs of them, for each process and thread, and its query engine has them in
+//! Stacks as samples: the viewer makes flame graphs of them for each process and thread, and its query engine has them in
 //! `perf_sample`.
 
 use super::{PACKET_FLAGS, PACKET_SEQUENCE, PACKET_TIMESTAMP, TRACE_PACKET, bytes, message, whole};
@@ -11,7 +11,7 @@ const DEFAULTS_OF_SAMPLES: u32 = 12;
 const DEFAULTS_TIMEBASE: u32 = 1;
 const TIMEBASE_PERIOD: u32 = 1;
 const TIMEBASE_COUNTER: u32 = 4;
-/// The counter of a clock of the CPU's time.
+/// The counter of a clock that counts CPU time.
 const CPU_CLOCK: u64 = 1;
 
 // What a stack is made of, each once and by its number from then on.
@@ -33,10 +33,10 @@ const SAMPLE_PROCESS: u32 = 2;
 const SAMPLE_THREAD: u32 = 3;
 const SAMPLE_STACK: u32 = 4;
 
-/// Packets of samples refer to what stood in earlier ones of their sequence; slices are another.
+/// Packets of samples refer to earlier ones of their sequence; slices are another sequence.
 const SEQUENCE: u64 = 2;
 
-/// Where a CPU was executing for whom.
+/// Where a CPU was executing, and for whom.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     pub(crate) at_ns: u64,
@@ -45,12 +45,12 @@ pub(crate) struct Place {
     pub(crate) tid: u32,
 }
 
-/// Writes samples; remembers what it has written the names of.
+/// Writes samples; remembers which names it has written.
 #[derive(Default)]
 pub(crate) struct Stacks {
     begun: bool,
     functions: HashMap<String, u64>,
-    /// Of a file or the kernel there is one name and one mapping, with the same number.
+    /// A file, or the kernel, has one name and one mapping, with the same number.
     modules: HashMap<String, u64>,
     frames: HashMap<(u64, u64), u64>,
     stacks: HashMap<Vec<u64>, u64>,
@@ -58,7 +58,7 @@ pub(crate) struct Stacks {
 
 impl Stacks {
     /// Takes a sample; `frames` are functions and where they are from, the innermost first. `period_ns`: how often samples
-    /// were taken; 0 unknown.
+    /// were taken; 0 if unknown.
     pub(crate) fn sample(&mut self, out: &mut Vec<u8>, place: Place, period_ns: u64, frames: &[(&str, &str)]) {
         let mut interned = Vec::new();
         // The format has the outermost function first.
@@ -122,7 +122,7 @@ impl Stacks {
     }
 }
 
-/// By what clock samples were taken, once for all of them.
+/// The clock of the samples, once for all of them.
 fn defaults(packet: &mut Vec<u8>, period_ns: u64) {
     message(packet, PACKET_DEFAULTS, |defaults| {
         message(defaults, DEFAULTS_OF_SAMPLES, |samples| {

@@ -3,7 +3,7 @@
 use crate::encode::csv::quoted;
 use crate::{Measurement, stage_rows};
 
-/// The stage tables of all recordings as one CSV table; empty cells where a number is not known.
+/// The stage tables of all recordings as one CSV table; a cell is empty if a number is not known.
 pub(super) fn csv(measurement: &Measurement) -> String {
     let mut text = "load,measure,stage,cpu,count,min_ns,mean_ns,p50_ns,p99_ns,p99_9_ns,p99_99_ns,max_ns\n".to_owned();
     let number = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();

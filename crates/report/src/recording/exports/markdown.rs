@@ -3,7 +3,7 @@
 use crate::layout::microseconds;
 use crate::{Measurement, stage_rows};
 
-/// The verdict, and of each recording its stages of all CPUs together.
+/// The verdict, and the stages of each recording for all CPUs together.
 pub(super) fn markdown(measurement: &Measurement) -> String {
     let mut text = format!("{}\n\n", escaped(&measurement.verdict));
     text += "| load | threads | stage | wakeups | p50 us | p99 us | p99.9 us | p99.99 us | max us |\n";
@@ -18,7 +18,7 @@ pub(super) fn markdown(measurement: &Measurement) -> String {
     text
 }
 
-/// A name is text, whatever is in it: it neither ends a cell nor makes a link or a tag.
+/// A name is text, whatever it contains: it neither ends a cell nor makes a link or a tag.
 fn escaped(name: &str) -> String {
     let name = punctual_recording::printable(name);
     let is_markup = |letter: char| matches!(letter, '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '#' | '&');

@@ -1,4 +1,4 @@
-//! Reports in the forms of other programs. Each has a line here, of which the command line makes an option.
+//! Reports in the forms of other programs. Each has a line here, from which the command line makes an option.
 
 mod csv;
 mod hist;
