@@ -42,7 +42,7 @@ pub struct Learned {
     pub script: Option<String>,
     /// Keys in it.
     pub keys: u64,
-    /// Keys that were left out, for the terminal's echo was off.
+    /// Keys that were left out because the terminal's echo was off.
     pub left_out: u64,
     /// Keys for which scripts have no name, as the terminal sent them; the first few.
     pub nameless: Vec<String>,

@@ -1,8 +1,8 @@
-//! Tables of devices, under whose they are.
+//! Tables of devices, grouped by origin.
 
 use punctual_device::Profile;
 
-/// The rows of a table of devices, with a line above those of each origin where there are several.
+/// The rows of a table of devices, with a line above each origin if there are several.
 pub(crate) fn under_origins<'a>(
     profiles: impl Iterator<Item = &'a Profile>,
     rows: impl Iterator<Item = Vec<String>>,

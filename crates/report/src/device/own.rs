@@ -1,9 +1,9 @@
-//! What came of a user's own work, in sentences.
+//! What became of a user's own work, in sentences.
 
 use crate::layout::{counted, grouped};
 use punctual_recording::{OwnSummary, format_ns, printable};
 
-/// That it ended before the run did, and why: the run's first sentence.
+/// Says that it ended before the run did, and why: the run's first sentence.
 pub(super) fn end_sentence(own: &OwnSummary) -> Option<String> {
     let end = own.ended.as_ref()?;
     let (name, reason) = (printable(&own.name), printable(&end.reason));

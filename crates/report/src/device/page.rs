@@ -1,4 +1,4 @@
-//! The page of a recording of soft devices: what became of them, above what the bystander met.
+//! The page of a recording of soft devices: what became of them, followed by what the bystander met.
 
 use super::answer::DeviceAnswer;
 use super::text::{Run, how, keeps_up, notes, pc99_words, verdict};
@@ -8,7 +8,7 @@ use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Page, Section};
 use punctual_recording::DeviceSummary;
 
-/// Makes the page of a device's run of the one that the bystander's wakeups have.
+/// Makes the page of a device's run from the one for the bystander's wakeups.
 pub fn device_page(bystander: Page, run: &Run<'_>, next: &[NextStep]) -> Page {
     let devices = &run.activations.devices;
     let beside = run.activations.competitors.join(" and ");
@@ -69,7 +69,7 @@ fn blocks(devices: &[DeviceSummary]) -> Table {
     Table { caption: "What became of each device".into(), columns, rows: rows.collect() }
 }
 
-/// How long each device took for a block.
+/// How long each device took per block.
 fn times(devices: &[DeviceSummary]) -> Table {
     let heads = ["elapsed p50", "elapsed max", "executed p50", "executed max", "pending p99, samples"];
     let columns = std::iter::once(Column::words("device")).chain(heads.map(Column::numbers)).collect();

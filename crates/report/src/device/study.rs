@@ -19,7 +19,7 @@ pub struct Row<'a> {
     pub context: String,
     /// What competed.
     pub competitor: Option<String>,
-    /// What the paper says of it.
+    /// What the paper says about it.
     pub paper: Option<&'static str>,
     /// Whether it worked in the paper.
     pub paper_works: Option<bool>,
@@ -50,7 +50,7 @@ impl Row<'_> {
 pub struct StudyReport<'a> {
     /// The device.
     pub profile: &'a Profile,
-    /// What was asked for, where the device stands for that.
+    /// What was asked for, if the device stands for something else.
     pub asked: Option<&'a str>,
     /// Its runs.
     pub rows: Vec<Row<'a>>,
@@ -127,12 +127,12 @@ pub fn verdict(study: &StudyReport<'_>) -> String {
     format!("{least}{lowest}{pc99}{untried}{asked}")
 }
 
-/// Whether none of the contexts could be tried: then nothing was found out.
+/// Whether no context could be tried, so that nothing was found out.
 pub fn is_untried(study: &StudyReport<'_>) -> bool {
     !study.interrupted && !study.rows.iter().any(|row| row.group == "contexts" && row.run.is_ok())
 }
 
-/// That nothing was found out, and why: what the first context lacked is what most lack.
+/// Says that nothing was found out, and why: what the first context lacked is what most lack.
 fn untried_verdict(study: &StudyReport<'_>) -> String {
     let refused = contexts_refused(study);
     let reason = refused.first().map_or_else(String::new, |(context, reason)| format!(" {context}: {reason}."));
@@ -143,7 +143,7 @@ fn untried_verdict(study: &StudyReport<'_>) -> String {
     format!("No context could be tried, so none is known to hold {} on this machine.{reason}{others}", study.profile.id)
 }
 
-/// The contexts that this machine or this user may not have, each with what was said first.
+/// The contexts that this machine or this user may not have, each with the first reason given.
 fn contexts_refused<'a>(study: &'a StudyReport<'_>) -> Vec<(&'a str, &'a str)> {
     let mut refused: Vec<(&str, &str)> = Vec::new();
     for row in study.rows.iter().filter(|row| row.group == "contexts") {
@@ -302,7 +302,7 @@ pub fn html(study: &StudyReport<'_>) -> String {
     standing(&head, &parts, "")
 }
 
-/// Columns of the page's tables: those of the text, with the paper's words below the context and the blocks beside the
+/// Columns of the page's tables: those of the text, with the paper's words below the context, and the blocks beside the
 /// underruns.
 fn table_html(rows: &[&Row<'_>], title: &str, body: &mut String) {
     let numbers = 5;
@@ -396,7 +396,7 @@ fn round_step(least: f64) -> f64 {
 }
 
 /// Bars with a logarithmic height, so that one in thousands can be seen. `unit`: what the axis counts in.
-/// Values above `most` are drawn in the last bar, and said so.
+/// Values above `most` are drawn in the last bar, which says so.
 fn histogram(title: &str, bars: &[(u64, u64)], bin: u64, unit: f64, most: Option<u64>, body: &mut String) {
     let Some(&(last, _)) = bars.last() else { return };
     let end = most.unwrap_or(last + bin).max(bin);
@@ -453,11 +453,11 @@ pub struct VerifiedRow<'a> {
     pub mttf_s: (Option<f64>, Option<f64>, Option<f64>),
     /// How long the device ran, s.
     pub exposure_s: f64,
-    /// Stalls to be expected in that time: fewest and, where there is a limit, most.
+    /// Stalls to expect in that time: fewest and, if there is a limit, most.
     pub expected: (f64, Option<f64>),
     /// Stalls that were counted.
     pub counted: u64,
-    /// By which factor the machine itself may have changed the rate, as rounds without a device differ from each other;
+    /// The factor by which the machine itself may have changed the rate, judged by how rounds without a device differ from each other;
     /// `None` for fewer than three rounds.
     pub range: Option<f64>,
     /// Whether the two agree.

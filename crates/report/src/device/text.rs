@@ -34,8 +34,8 @@ impl Run<'_> {
     }
 }
 
-/// Whether a device kept up: no underrun but those that the machine explains, and what came to it served. `None` where nothing came to
-/// it; what came to one that never had its turn was dropped.
+/// Whether a device kept up: no underruns except those that the machine explains, and what came to it was served. `None` if nothing
+/// came to it; what came to a device that never got a turn was dropped.
 pub fn keeps_up(device: &DeviceSummary) -> Option<bool> {
     match device.processed > 0 || device.underruns > 0 {
         true => {
@@ -46,7 +46,7 @@ pub fn keeps_up(device: &DeviceSummary) -> Option<bool> {
     }
 }
 
-/// The result in a sentence a device.
+/// The result, one sentence per device.
 pub fn verdict(run: &Run<'_>) -> String {
     let mut sentences: Vec<String> =
         crate::recording::verdict::load_failure_in_words(run.document).into_iter().collect();
@@ -148,7 +148,7 @@ fn underruns(device: &DeviceSummary) -> String {
     counted(device.underruns, "underrun")
 }
 
-/// Bins of 50 us that are not empty: where each begins, and how many.
+/// Bins of 50 us that are not empty: where each begins, and its count.
 pub fn bins(distribution: &Distribution) -> Vec<(u64, u64)> {
     let mut bins: Vec<(u64, u64)> = Vec::new();
     for (value, count) in distribution.buckets() {
@@ -270,7 +270,7 @@ pub(super) fn how(device: &DeviceSummary) -> String {
     )
 }
 
-/// One line a device.
+/// One line per device.
 pub fn device_table(devices: &[DeviceSummary]) -> String {
     let header = [
         "device",
@@ -342,7 +342,7 @@ pub fn bystander_max(run: &Run<'_>, stage: Stage) -> Option<u64> {
     run.bystander().iter().find(|row| row.stage == stage).and_then(|row| row.max_ns)
 }
 
-/// Profiles as text, a line each.
+/// Profiles as text, one line each.
 pub fn list_text(profiles: &[Profile]) -> String {
     let rows = profiles.iter().map(list_row);
     table(

@@ -1,4 +1,4 @@
-//! What the kernel counted of the program for each input, and on average for each kind.
+//! What the kernel counted for the program for each input, and on average for each kind.
 
 use super::model::InteractReport;
 use crate::encode::html::Block;
@@ -67,11 +67,11 @@ impl CountersRow {
     }
 }
 
-/// Columns of the means.
+/// The columns of means.
 const COLUMNS: [&str; 10] =
     ["counted", "faults", "sleeps", "preempted", "moved", "reads", "writes", "kB read", "kB written", "kB of disks"];
 
-/// Of a kind of input how many have counters, and the means of those that have each.
+/// How many inputs of a kind have counters, and the means over those that have each counter.
 fn means(kind: &str, counted: &[InputCounters]) -> Vec<String> {
     let mean = |unit: f64, value: &dyn Fn(&InputCounters) -> Option<u64>| {
         let values: Vec<u64> = counted.iter().filter_map(value).collect();
@@ -94,7 +94,7 @@ fn means(kind: &str, counted: &[InputCounters]) -> Vec<String> {
     ]
 }
 
-/// A row for each kind that has counters; empty where none has.
+/// A row for each kind that has counters; empty if none has.
 fn rows(report: &InteractReport<'_>) -> Vec<Vec<String>> {
     let of = |kind: &str| -> Vec<InputCounters> {
         report.inputs.iter().filter(|input| input.kind == kind).filter_map(|input| input.counters).collect()
@@ -103,7 +103,7 @@ fn rows(report: &InteractReport<'_>) -> Vec<Vec<String>> {
     kinds.filter(|(_, counted)| !counted.is_empty()).map(|(kind, counted)| means(kind, &counted)).collect()
 }
 
-/// Whose the counts are, and of how many the sleeps are not known.
+/// Whose counts they are, and for how many inputs the sleeps are not known.
 fn whose(report: &InteractReport<'_>) -> String {
     let counted: Vec<InputCounters> = report.inputs.iter().filter_map(|input| input.counters).collect();
     let without = counted.iter().filter(|of| of.waits.is_none()).count();

@@ -1,4 +1,4 @@
-//! Inputs by what was typed: how long each key took, and what most of it was.
+//! Inputs by what was typed: how long each key took, and what most of that was.
 
 use super::model::InteractReport;
 use super::spent::Spent;
@@ -10,15 +10,15 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Keys that are told apart, and causes of each; further ones count together.
+/// How many keys are told apart, and causes of each; further ones count together.
 const MAX_KEYS: usize = 512;
 const MAX_CAUSES: usize = 64;
-/// Keys that are shown as text; JSON and the page have all.
+/// How many keys text shows; JSON and the page have all.
 const SHOWN: usize = 12;
 /// All further keys.
 const OTHERS: &str = "others";
 
-/// What was typed, and what came of it.
+/// What was typed, and what became of it.
 pub(super) struct KeySum {
     kind: String,
     label: String,
@@ -43,12 +43,12 @@ impl KeySum {
 #[derive(Default)]
 pub(super) struct Keys {
     sums: Vec<KeySum>,
-    /// Of each input its place among the sums.
+    /// Each input's place among the sums.
     of_inputs: BTreeMap<u32, usize>,
 }
 
 impl Keys {
-    /// Of these inputs.
+    /// For these inputs.
     pub(super) fn new(inputs: &[Interaction]) -> Keys {
         let mut keys = Keys::default();
         let mut places: BTreeMap<(&str, &str), usize> = BTreeMap::new();
@@ -93,7 +93,7 @@ impl Keys {
     }
 }
 
-/// A key. A quantile is given only where a value lies beyond it.
+/// A key. A quantile is given only if a value lies beyond it.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct KeyRow<'a> {
@@ -141,7 +141,7 @@ fn told_cause(sum: &KeySum, width: usize) -> String {
     format!("{share:.0} % {}", fitting(&words, width))
 }
 
-/// The slowest keys as text, where there are several.
+/// The slowest keys as text, if there are several.
 pub(super) fn keys(text: &mut String, report: &InteractReport<'_>) {
     let sums = report.keys.sorted();
     if sums.len() < 2 {

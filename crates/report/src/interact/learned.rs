@@ -1,26 +1,26 @@
-//! What was learned of a person's use of a program: the answer of `punctual interact learn`.
+//! What was learned from a person's use of a program: the answer of `punctual interact learn`.
 
 use crate::answer::Answer;
 use punctual_recording::{agreeing, counted, format_ns, printable_path};
 use serde::Serialize;
 use std::path::Path;
 
-/// What was counted while somebody's use of a program was learned.
+/// What was counted while learning somebody's use of a program.
 #[derive(Debug, Clone, Copy)]
 pub struct Session<'a> {
     /// The program and its arguments.
     pub program: &'a [String],
     /// Keys in the script.
     pub keys: u64,
-    /// Keys that were left out, for the terminal's echo was off.
+    /// Keys that were left out because the terminal's echo was off.
     pub left_out: u64,
     /// Keys for which scripts have no name, and the first few as the terminal sent them.
     pub nameless_keys: u64,
     /// The first few of those, as the terminal sent them.
     pub nameless: &'a [String],
-    /// How long it was, ns.
+    /// How long it took, ns.
     pub lasted_ns: u64,
-    /// The program's exit code, where it ended by itself and no signal ended it.
+    /// The program's exit code, if it ended by itself and not by a signal.
     pub program_exit_code: Option<i32>,
     /// Whether the session was cut off before the program ended.
     pub is_cut_off: bool,

@@ -1,4 +1,4 @@
-//! Inputs and what came of them, as text, JSON and pages show it.
+//! Inputs and what became of them, as text, JSON and pages show it.
 
 use super::keys::Keys;
 use super::spent::{Cause, Gathered, Part, gather};
@@ -12,16 +12,16 @@ use punctual_recording::{
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Where the curve of responsiveness is given, ms.
+/// The points at which the curve of responsiveness is given, ms.
 const CURVE_MS: [u64; 13] = [0, 1, 2, 5, 10, 16, 33, 50, 100, 200, 500, 1_000, 2_000];
-/// The longest inputs, of which the parts are shown.
+/// How many of the longest inputs have their parts shown.
 pub(super) const MAX_LONGEST: usize = 20;
-/// The longest inputs, of which the parts are kept.
+/// How many of the longest inputs have their parts kept.
 const MAX_TOLD: usize = 10_000;
 /// The verdict shows a cause's words up to this length, characters: a forged recording may have names of any length.
 const MAX_SHOWN: usize = 160;
 
-/// Inputs, what came of them, and what is concluded.
+/// Inputs, what became of them, and what is concluded.
 pub struct InteractReport<'a> {
     pub(super) recording: &'a Path,
     pub(super) document: &'a Document,
@@ -31,15 +31,15 @@ pub struct InteractReport<'a> {
     pub(super) tasks: Vec<(String, Distribution)>,
     pub(super) outcomes: Vec<(Outcome, u64)>,
     pub(super) causes: Vec<Cause>,
-    /// Of the longest inputs, longest first.
+    /// The longest inputs, longest first.
     pub(super) longest: Vec<(usize, Vec<Part>)>,
-    /// Of the longest [`MAX_TOLD`] inputs and the start, by their number, largest first.
+    /// The parts of the longest [`MAX_TOLD`] inputs and the start, by their number, largest first.
     pub(super) parts: BTreeMap<u32, Vec<Part>>,
     /// The start, and its parts.
     pub(super) start: Option<(usize, Vec<Part>)>,
     pub(super) limits: Vec<(String, Limit)>,
     pub(super) keys: Keys,
-    /// What toolkits handed on.
+    /// What toolkits passed on.
     pub(super) events: Events,
     /// Inputs whose parts do not add up to their latency.
     pub(super) wrong_sums: u64,
@@ -99,7 +99,7 @@ impl<'a> InteractReport<'a> {
         })
     }
 
-    /// What the process exits with: 2 where a limit was exceeded, 1 where there was nothing to judge, or it failed.
+    /// What the process exits with: 2 if a limit was exceeded, 1 if there was nothing to judge or it failed.
     pub fn exit_code(&self) -> u8 {
         let limits = || self.limits.iter().map(|(_, limit)| limit);
         let failed = self.document.ended.as_ref().is_some_and(|ended| ended.reason == EndReason::Failed);
@@ -117,7 +117,7 @@ impl<'a> InteractReport<'a> {
         }
     }
 
-    /// Whether the program ended before anything was put in, or before the script was through and with a failure.
+    /// Whether the program ended before anything was put in, or with a failure before the script ended.
     fn failed_early(&self) -> bool {
         let summary = self.summary;
         let is_cut = summary.inputs == 0 || summary.not_put_in > 0 && summary.exit_code != Some(0);
@@ -134,7 +134,7 @@ impl<'a> InteractReport<'a> {
         self.summary.exit_code.map_or_else(|| "by a signal".to_owned(), |code| format!("with code {code}"))
     }
 
-    /// Inputs that are no start, and of which it is known when they began.
+    /// Inputs other than the start for which it is known when they began.
     pub(super) fn typed(&self) -> impl Iterator<Item = &Interaction> {
         self.inputs.iter().filter(|input| is_measured(input))
     }
@@ -144,7 +144,7 @@ impl<'a> InteractReport<'a> {
         self.inputs.iter().filter(|input| input.kind == BEGAN_BEFORE).count() as u64
     }
 
-    /// What no limit says anything of, where there are limits.
+    /// What no limit covers, if there are limits.
     fn unjudged_in_words(&self) -> String {
         let told = [(self.began_before(), "When", "began"), (self.unfinished(), "How long", "took")];
         let told = told.iter().filter(|(count, ..)| *count > 0 && !self.limits.is_empty());
@@ -160,12 +160,12 @@ impl<'a> InteractReport<'a> {
         self.outcomes.iter().find(is_it).map_or(0, |(_, count)| *count)
     }
 
-    /// How long all of them were waited for, ns.
+    /// How long somebody waited for all of them, ns.
     pub(super) fn waited_ns(&self) -> u64 {
         self.typed().filter_map(Interaction::latency_ns).fold(0, u64::saturating_add)
     }
 
-    /// The same as the machine of 1996 has it, of those of which that is known, ns; and how long those were waited for.
+    /// The same by the state machine of 1996, for those for which that is known, ns; and how long somebody waited for those.
     pub(super) fn waited_1996_ns(&self) -> Option<(u64, u64)> {
         let known = self.typed().filter_map(|input| Some((input.latency_ns()?, input.think_1996_ns?)));
         let sums = known.fold((0, 0, false), |sum, (latency, think)| {
@@ -180,14 +180,14 @@ impl<'a> InteractReport<'a> {
         self.typed().map(|input| input.end_ns).max().unwrap_or(0).saturating_sub(first)
     }
 
-    /// Latencies of all that were typed.
+    /// Latencies of everything that was typed.
     pub(super) fn latencies(&self) -> Distribution {
         let mut all = Distribution::new();
         self.typed().filter_map(Interaction::latency_ns).for_each(|latency| all.record(latency));
         all
     }
 
-    /// The sums over thresholds: threshold, ns; to the first power, ns; to the second, ms squared.
+    /// The sums by threshold: threshold, ns; to the first power, ns; to the second, ms squared.
     pub(super) fn curve(&self) -> Vec<(u64, u64, f64)> {
         let at = |ms: u64| {
             let (one, two) = over(self.typed().filter_map(Interaction::latency_ns), ms * 1_000_000);
@@ -196,7 +196,7 @@ impl<'a> InteractReport<'a> {
         CURVE_MS.map(at).to_vec()
     }
 
-    /// Of all waiting, how much is in events that took at least so long: latency, ns, and ns of waiting; descending.
+    /// How much of all waiting is in events that took at least a given time: latency, ns, and ns of waiting; descending.
     pub(super) fn cumulative(&self) -> Vec<(u64, u64)> {
         let mut latencies: Vec<u64> = self.typed().filter_map(Interaction::latency_ns).collect();
         latencies.sort_unstable_by(|one, other| other.cmp(one));
@@ -210,7 +210,7 @@ impl<'a> InteractReport<'a> {
             .collect()
     }
 
-    /// What was counted that makes the result less than whole, in lines.
+    /// What was counted that makes the result incomplete, in lines.
     pub(super) fn warnings(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if self.document.ended.is_none() {
@@ -271,7 +271,7 @@ impl<'a> InteractReport<'a> {
         lines
     }
 
-    /// What is not known of when inputs to somebody's window began, in lines.
+    /// What is not known about when inputs to somebody's window began, in lines.
     fn unsure_beginnings(&self) -> Vec<String> {
         let (unsure, lost) = (self.summary.to_a_millisecond, self.summary.presses_lost);
         let mut lines = Vec::new();
@@ -343,7 +343,7 @@ impl<'a> InteractReport<'a> {
         verdict
     }
 
-    /// How long the start took, and what most of it was.
+    /// How long the start took, and what most of that was.
     fn start_in_words(&self) -> String {
         let Some((at, parts)) = &self.start else { return String::new() };
         let (latency, show) = (self.inputs[*at].latency_ns().unwrap_or(0), punctual_recording::format_ns);

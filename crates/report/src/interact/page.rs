@@ -17,7 +17,7 @@ use punctual_recording::{Distribution, Interaction, START, format_ns};
 
 /// Columns of pictures over time are not narrower, ns.
 const NARROWEST_NS: u64 = 20_000_000;
-/// Kinds that have a line of their own.
+/// How many kinds have a line of their own.
 const LINES: usize = 6;
 /// Causes in the first table.
 const SHOWN: usize = 15;
@@ -120,7 +120,7 @@ fn latencies(report: &InteractReport<'_>) -> Section {
     }
 }
 
-/// The first of each key beside later ones, of kinds that have both.
+/// The first of each key beside later ones, for kinds that have both.
 fn first_and_later(report: &InteractReport<'_>) -> Option<Table> {
     let rows = report.kinds.iter().filter(|kind| kind.cold.count() > 0 && kind.warm.count() > 0 && kind.kind != START);
     let rows: Vec<Vec<Value>> = rows
@@ -330,7 +330,7 @@ fn waiting(report: &InteractReport<'_>) -> Section {
     }
 }
 
-/// How much inputs took longer than a threshold, over all thresholds.
+/// By how much inputs exceeded a threshold, over all thresholds.
 fn responsiveness(report: &InteractReport<'_>) -> Option<Block> {
     let curve: Vec<_> = report.curve().into_iter().filter(|(threshold, over, _)| *over > 0 && *threshold > 0).collect();
     if curve.len() < 2 {
@@ -375,7 +375,7 @@ fn responsiveness_by_kind(report: &InteractReport<'_>) -> Table {
     }
 }
 
-/// Waiting, us, in inputs of at least so long, ascending.
+/// Waiting, us, in inputs that took at least a given time, ascending.
 fn cumulative_line(cumulative: &[(u64, u64)]) -> Option<CurveLine> {
     let all = cumulative.last()?.1 / 1_000;
     let step = cumulative.len().div_ceil(POINTS).max(1);

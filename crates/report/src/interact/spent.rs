@@ -7,7 +7,7 @@ use punctual_recording::{Interaction, InteractionPart, for_each_interaction_part
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Causes by name; later ones count together.
+/// How many causes have names; later ones count together.
 pub(super) const MAX_CAUSES: usize = 4_096;
 
 /// Why some of the waiting passed, and who had it.
@@ -20,7 +20,7 @@ pub(super) struct Spent {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum SpentKind {
     Blamed(Kind),
-    /// None of a cause: many small parts together, or what a newer version found.
+    /// No cause: many small parts together, or what a newer version found.
     Other(String),
 }
 
@@ -76,7 +76,7 @@ pub(super) struct Gathered {
     pub(super) wrong_sums: u64,
 }
 
-/// Reads the parts of all inputs. Those in `told` are kept; those of the start, which nobody has put in, are no causes.
+/// Reads the parts of all inputs. Those in `told` are kept; those of the start, which nobody put in, are no causes.
 pub(super) fn gather(
     recording: &Path,
     inputs: &[Interaction],

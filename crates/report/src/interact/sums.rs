@@ -1,10 +1,10 @@
-//! Latencies of inputs, summed up by kind and task, and what limits say of them.
+//! Latencies of inputs, summed up by kind and task, and what limits say about them.
 
 use super::spent::MAX_CAUSES;
 use punctual_recording::{BEGAN_BEFORE, Distribution, Interaction, Limit, LimitSpec, START};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Waiting up to here is not noticed, ns, where nobody says otherwise: the paper's threshold (III.a, after Shneiderman).
+/// Waiting up to this long goes unnoticed, ns, unless somebody says otherwise: the paper's threshold (III.a, after Shneiderman).
 pub const USUAL_PATIENCE_NS: u64 = 100_000_000;
 /// All kinds of input together.
 pub(super) const ALL: &str = "all";
@@ -19,7 +19,7 @@ impl Patience {
         Patience(by_kind.into_iter().collect())
     }
 
-    /// That of a kind.
+    /// The patience for a kind.
     pub fn of(&self, kind: &str) -> u64 {
         self.0.get(kind).or_else(|| self.0.get(ALL)).copied().unwrap_or(USUAL_PATIENCE_NS)
     }
@@ -43,19 +43,19 @@ pub(super) struct KindSum {
     pub(super) cold: Distribution,
     pub(super) warm: Distribution,
     pub(super) patience_ns: u64,
-    /// The sum of what was over the patience, ns, and of its squares, ms squared.
+    /// The sum of the time over the patience, ns, and of its squares, ms squared.
     pub(super) over_ns: u64,
     pub(super) over_squared_ms: f64,
 }
 
-/// The sum of what each latency was over a threshold, to the first power, ns, and to the second, ms squared.
+/// The sum of each latency's excess over a threshold, to the first power, ns, and to the second, ms squared.
 pub(super) fn over(latencies: impl Iterator<Item = u64>, threshold_ns: u64) -> (u64, f64) {
     latencies
         .map(|latency| latency.saturating_sub(threshold_ns))
         .fold((0, 0.0), |sum: (u64, f64), over| (sum.0.saturating_add(over), sum.1 + (over as f64 / 1e6).powi(2)))
 }
 
-/// Whether somebody put it in, and when is known.
+/// Whether somebody put it in, and it is known when.
 pub(super) fn is_measured(input: &Interaction) -> bool {
     input.kind != START && input.kind != BEGAN_BEFORE
 }

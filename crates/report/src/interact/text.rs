@@ -1,4 +1,4 @@
-//! Inputs and what came of them: text for people.
+//! Inputs and what became of them: text for people.
 
 use super::counters::counters;
 use super::keys::keys;
@@ -11,9 +11,9 @@ use crate::layout::{fitting, indented, microseconds, table};
 use punctual_recording::{Distribution, Interaction, START, counted, format_ns, printable_path};
 use std::fmt::Write as _;
 
-/// Causes, and longest inputs, that are shown; JSON has all.
+/// How many causes, and longest inputs, are shown; JSON has all.
 const SHOWN: usize = 12;
-/// Parts of a long input that are shown.
+/// How many parts of a long input are shown.
 const PARTS: usize = 4;
 
 fn milliseconds(ns: Option<u64>) -> String {
@@ -102,7 +102,7 @@ fn latencies(text: &mut String, report: &InteractReport<'_>) {
     }
 }
 
-/// The three ends side by side: medians over those that have all of them.
+/// The three ends side by side: medians over the inputs that have all of them.
 fn ends(text: &mut String, report: &InteractReport<'_>) {
     if !report.summary.followed {
         return;

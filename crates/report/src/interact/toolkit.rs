@@ -1,4 +1,4 @@
-//! What the toolkit of a program handed on to its own code, input by input and together.
+//! What a program's toolkit passed on to the program's own code, input by input and together.
 
 use super::model::InteractReport;
 use crate::encode::html::Block;
@@ -12,11 +12,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Events of an input that are told in JSON.
+/// How many events of an input JSON has.
 const MAX_OF_INPUT: usize = 64;
 /// How many sorts of events are told apart; a forged recording may have any number of names.
 const MAX_SORTS: usize = 1_024;
-/// Sorts that are shown as text; JSON and the page have all.
+/// How many sorts text shows; JSON and the page have all.
 const SHOWN: usize = 16;
 
 /// Events of one name.
@@ -25,23 +25,23 @@ struct Sort {
     /// Inputs that had one.
     inputs: u64,
     last_input: Option<u32>,
-    /// Those that came of no input.
+    /// Those that no input caused.
     background: u64,
     /// From an input to the first of its events of this name.
     first: Distribution,
 }
 
-/// What toolkits handed on.
+/// What toolkits passed on.
 #[derive(Default)]
 pub(super) struct Events {
     sorts: BTreeMap<(String, String), Sort>,
     of_inputs: BTreeMap<u32, Vec<InputEvent>>,
-    /// Events that stand in no row of JSON: there are too many of them, or of their input.
+    /// Events that are in no row of JSON: there are too many of them, or for their input.
     not_told: u64,
 }
 
 impl Events {
-    /// Reads those of a recording with these inputs, in order of their numbers; `told` says of which inputs they are kept.
+    /// Reads those of a recording with these inputs, in order of their numbers; `told` says for which inputs they are kept.
     pub(super) fn read(
         recording: &Path,
         inputs: &[Interaction],
@@ -95,7 +95,7 @@ impl Events {
     }
 }
 
-/// An event that a toolkit handed on because of an input.
+/// An event that a toolkit passed on because of an input.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct EventRow<'a> {
@@ -106,7 +106,7 @@ pub(super) struct EventRow<'a> {
     tid: u32,
 }
 
-/// Of an input; `None` where nobody looked for events.
+/// The events of an input; `None` if nobody looked for events.
 pub(super) fn rows_of<'a>(report: &'a InteractReport<'_>, input: &Interaction) -> Option<Vec<EventRow<'a>>> {
     report.summary.toolkit.as_ref()?;
     let row = |event: &'a InputEvent| EventRow {
@@ -158,7 +158,7 @@ struct SortRow<'a> {
     max_ns: Option<u64>,
 }
 
-/// Of the whole recording; `None` where nobody looked for events.
+/// The events of the whole recording; `None` if nobody looked for events.
 pub(super) fn row<'a>(report: &'a InteractReport<'_>) -> Option<ToolkitRow<'a>> {
     let summary = report.summary.toolkit.as_ref()?;
     let libraries = summary.libraries.iter().map(|one| LibraryRow {
@@ -189,7 +189,7 @@ pub(super) fn row<'a>(report: &'a InteractReport<'_>) -> Option<ToolkitRow<'a>> 
     })
 }
 
-/// What is missing of the events, in lines.
+/// What is missing from the events, in lines.
 pub(super) fn warnings(report: &InteractReport<'_>) -> Vec<String> {
     let Some(summary) = &report.summary.toolkit else { return Vec::new() };
     let mut lines = Vec::new();

@@ -1,4 +1,4 @@
-//! Inputs as a Perfetto trace: a track of each kind below the program, from input to seen, with what each was spent on inside.
+//! Inputs as a Perfetto trace: a track for each kind below the program, from input to seen, with what each was spent on inside.
 
 use super::model::InteractReport;
 use super::spent::Spent;
@@ -10,12 +10,12 @@ use punctual_recording::{
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// The track of the program, below which all others stand, and that of the tasks.
+/// The track of the program, above all others, and that of the tasks.
 const PROGRAM: u64 = 1;
 const TASKS: u64 = 2;
 
-/// The trace: what a file for Perfetto holds. Times are those of `CLOCK_MONOTONIC`, in which other traces of this boot stand beside it.
-/// The parts of an input have lengths and no places: they follow one another from its beginning, the largest first.
+/// The trace: what a file for Perfetto holds. Times are those of `CLOCK_MONOTONIC`, so other traces of this boot line up with it.
+/// The parts of an input have lengths but no places: they follow one another from its beginning, the largest first.
 ///
 /// # Errors
 /// As for [`for_each_interaction_part`].
@@ -60,17 +60,17 @@ fn track(at: usize) -> u64 {
     TASKS + 1 + at as u64
 }
 
-/// Until when tracks are taken, the one that is free first on top.
+/// Until when tracks are in use, the one that is free first on top.
 type Taken = BinaryHeap<Reverse<(u64, usize)>>;
 
-/// Which track an input stands on: that of its kind, and a further one where an earlier input of the kind was still waited for.
+/// Which track an input is on: that of its kind, or a further one if an earlier input of the kind was still waited for.
 struct Tracks {
     names: Vec<String>,
     of_inputs: Vec<usize>,
 }
 
 impl Tracks {
-    /// Of inputs in order of their beginnings.
+    /// For inputs in order of their beginnings.
     fn of(inputs: &[&Interaction]) -> Tracks {
         let mut tracks = Tracks { names: Vec::new(), of_inputs: Vec::new() };
         // Of each kind, until when which of its tracks are taken, and how many it has.
@@ -93,7 +93,7 @@ impl Tracks {
     }
 }
 
-/// Where an input's slice ends; of one that was not seen where it began.
+/// Where an input's slice ends; for one that was not seen, where it began.
 fn end_of(input: &Interaction) -> u64 {
     input.seen_ns.map_or(input.begin_ns, |seen| seen.max(input.begin_ns))
 }
@@ -111,7 +111,7 @@ fn tasks(out: &mut Vec<u8>, first: &mut bool, inputs: &[&Interaction]) {
     }
 }
 
-/// An input: its slice with its parts and its ends, or, where it was not seen, a mark.
+/// An input: its slice with its parts and its ends or, if it was not seen, a mark.
 fn put(out: &mut Vec<u8>, first: &mut bool, track: u64, input: &Interaction, mut parts: Vec<InteractionPart>) {
     let outcome = input.outcome.map_or("", Outcome::name);
     let name = printable(&input.label);

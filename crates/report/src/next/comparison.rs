@@ -5,8 +5,8 @@ use crate::layout::{counted, shell_word};
 use punctual_comparison::interact::{InputComparison, InputOutcome};
 use punctual_comparison::{Comparison, MIN_RUNS, Outcome as Difference, Shared, Standing};
 
-/// After a comparison: runs made in turn where these cannot tell, else what the later side has more of. `again` is the command
-/// that measured both sides, with another number of repeats; `None` where recordings were compared.
+/// After a comparison: runs measured in turn if these cannot tell, otherwise what the later side has more of. `again` is the
+/// command that measured both sides, with another number of repeats; `None` if recordings were compared.
 pub fn after_comparison(comparison: &Comparison, again: Option<&dyn Fn(usize) -> String>) -> Vec<NextStep> {
     if comparison.standing != Standing::Systems || comparison.outcome == Difference::NoDifference {
         let had = comparison.a.runs.min(comparison.b.runs);
@@ -41,9 +41,9 @@ pub fn after_comparison(comparison: &Comparison, again: Option<&dyn Fn(usize) ->
     vec![NextStep::new(&purpose, "sudo punctual record --why p99".to_owned())]
 }
 
-/// After several sides beside the first: the stages of the one that differs most, or directories with runs enough. `named` is what
-/// the sides were called on the command line, the first of them the one that all stand beside; `again` is the command that measured
-/// them, with another number of repeats.
+/// After several sides compared with the first: the stages of the one that differs most, or directories with enough runs. `named`
+/// is what the sides were called on the command line, beginning with the one that all are compared with; `again` is the command
+/// that measured them, with another number of repeats.
 pub fn after_comparisons(found: &[Shared], named: &[String], again: Option<&dyn Fn(usize) -> String>) -> Vec<NextStep> {
     let mut steps = Vec::new();
     let unjudged: Vec<&Comparison> =
@@ -65,8 +65,8 @@ pub fn after_comparisons(found: &[Shared], named: &[String], again: Option<&dyn 
     few(steps)
 }
 
-/// After a comparison of inputs: runs made in turn where these cannot tell, else the inputs of the slower side. `first` are recordings of
-/// A and of B.
+/// After a comparison of inputs: runs measured in turn if these cannot tell, otherwise the inputs of the slower side. `first` are
+/// recordings of A and of B.
 pub fn after_interact_comparison(comparison: &InputComparison, first: [&str; 2]) -> Vec<NextStep> {
     let is_verdict = comparison.standing == Standing::Systems;
     if !is_verdict || comparison.outcome == InputOutcome::NoDifference {

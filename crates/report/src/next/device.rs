@@ -9,8 +9,8 @@ use crate::load_name;
 use punctual_recording::{DeviceSummary, printable};
 use std::fmt::Write as _;
 
-/// After a device that does not keep up: who keeps its thread, and what would be enough. After devices that do: the same
-/// beside a load, and how often they will fail. The loads that are known by name are those of the command line.
+/// After a device that does not keep up: who delays its thread, and what would be enough. After devices that do: the same
+/// under a load, and how often they will fail. Loads have the names that the command line knows.
 pub fn after_device(run: &Run<'_>, known_loads: &[&str]) -> Vec<NextStep> {
     let devices = &run.activations.devices;
     // Where the file of a user's own work lies is not recorded, and what follows would run something else.
@@ -76,7 +76,7 @@ impl Around {
     }
 }
 
-/// A device as it was named; by its profile where the command line does not tell.
+/// A device as it was named; by its profile if the command line does not say.
 fn written(run: &Run<'_>, device: &DeviceSummary) -> String {
     let specs = run.document.provenance.command_line.iter().flat_map(|word| word.split(','));
     let mut specs = specs.map(|spec| spec.split('+').next().unwrap_or(spec));
@@ -84,13 +84,13 @@ fn written(run: &Run<'_>, device: &DeviceSummary) -> String {
     named.map_or_else(|| device.device.clone(), printable)
 }
 
-/// The priority of the thread that did its work, where that was a real-time thread's.
+/// The priority of the thread that did its work, if that was a real-time thread.
 fn priority(device: &DeviceSummary) -> Option<u32> {
     let scheduling = device.context.strip_prefix("thread:")?;
     scheduling.strip_prefix("rr:").or(scheduling.strip_prefix("fifo:")).unwrap_or(scheduling).parse().ok()
 }
 
-/// How late the device may begin, ns; `None` where it has no slack.
+/// How late the device may begin, ns; `None` if it has no slack.
 fn slack_ns(device: &DeviceSummary) -> Option<u64> {
     let tolerance = u64::from(device.buffers.saturating_sub(1)).checked_mul(device.period_ns)?;
     tolerance.checked_sub(device.compute_ns).filter(|slack| *slack > 0)

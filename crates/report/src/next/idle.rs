@@ -6,8 +6,8 @@ use crate::idle::IdleReport;
 use punctual_blame::Kind;
 use punctual_recording::CauseKind;
 
-/// Who took the CPU where that is not known; what would be left of it for real-time work; and what a thread that wakes up there
-/// meets. Of keystrokes: the same of a program.
+/// Who took the CPU, if that is not known; what would be left of it for real-time work; and what a thread that wakes up there
+/// meets. For keystrokes: the same for a program.
 pub fn after_idle(report: &IdleReport<'_>) -> Vec<NextStep> {
     if report.validation.is_some() {
         let purpose = "measures how long your program takes to answer each key; PROGRAM stands for it";
@@ -37,7 +37,7 @@ pub fn after_idle(report: &IdleReport<'_>) -> Vec<NextStep> {
     few(steps)
 }
 
-/// The kind of cause whose page tells of what took a loop's time.
+/// The kind of cause whose page explains what took a loop's time.
 fn page_of(kind: CauseKind) -> Option<Kind> {
     match kind {
         CauseKind::Irq => Some(Kind::Irq),

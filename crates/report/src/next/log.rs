@@ -7,7 +7,7 @@ use crate::log::LogReport;
 use punctual_recording::{EventClass, printable, printable_path};
 use std::collections::BTreeMap;
 
-/// A log without holes where this one has some; else its events line by line, and as a picture.
+/// A log without holes if this one has some; otherwise its events line by line, and as a picture.
 pub fn after_log(report: &LogReport<'_>) -> Vec<NextStep> {
     let mut steps: Vec<NextStep> = without_holes(report).into_iter().collect();
     if report.summary.rows() > 0 {
@@ -39,7 +39,7 @@ fn as_trace(report: &LogReport<'_>) -> NextStep {
     NextStep::new("writes them as a trace for https://ui.perfetto.dev", command)
 }
 
-/// The same log without the class of which most came, where events were dropped and others were asked for too.
+/// The same log without its most frequent class, if events were dropped and other classes were asked for too.
 fn without_holes(report: &LogReport<'_>) -> Option<NextStep> {
     report.dropped().filter(|dropped| *dropped > 0)?;
     let mut counts: BTreeMap<EventClass, u64> = BTreeMap::new();

@@ -6,13 +6,13 @@ use crate::layout::shell_word;
 use crate::{Measurement, load_name};
 use punctual_recording::{Document, Limit, RecorderSummary, Stage, printable_path};
 
-/// A command in a line of text is at most so long, characters, where it can be shorter.
+/// A command in a line of text is at most this long, characters, if it can be shorter.
 const MAX_COMMAND: usize = 72;
-/// The quantile of the total above which one asks who it was.
+/// The quantile of the total above which to ask who was responsible.
 const WORTH_ASKING: f64 = 0.99;
 
-/// After a measurement: who made it late, and how often that will be too late. The loads that are known by name are those
-/// of the command line.
+/// After a measurement: who made it late, and how often that will be too late. Loads have the names that the command line
+/// knows.
 pub fn after_measurement(measurement: &Measurement, known_loads: &[&str]) -> Vec<NextStep> {
     let latest = measurement.parts.iter().max_by_key(|(_, document)| total_of(document, 1.0));
     let Some((path, document)) = latest.filter(|(_, document)| document.counters.wakeups > 0) else {
@@ -46,7 +46,7 @@ fn keeps_what_does_not_matter(recorder: &RecorderSummary) -> bool {
     recorder.kept == 0 || recorder.over_budget > 0
 }
 
-/// The command that records who makes the worst of the same threads late; `None` where nobody was late enough to ask.
+/// The command that records who makes the worst of the same threads late; `None` if nothing was late enough to ask.
 fn why_command(document: &Document, known_loads: &[&str]) -> Option<String> {
     let asked = document.recorder.as_ref().map(|recorder| recorder.stage);
     let period_ns = document.followed.as_ref().and_then(|followed| followed.period_ns);
@@ -74,7 +74,7 @@ fn why_command(document: &Document, known_loads: &[&str]) -> Option<String> {
     Some(if is_short { whole } else { format!("{why}{options} -- COMMAND") })
 }
 
-/// Whether a limit is of a thread's work: until it sleeps, or its cycle ends.
+/// Whether a limit is on a thread's work: until it sleeps, or its cycle ends.
 fn is_work(limit: &Limit) -> bool {
     limit.stage.as_deref().is_some_and(|stage| ["work", "response", "cycle"].contains(&stage))
 }

@@ -1,4 +1,4 @@
-//! What to run next: at most two steps behind an answer.
+//! What to run next: at most two steps after an answer.
 
 mod comparison;
 mod device;
@@ -19,14 +19,14 @@ pub use options::own_options;
 use serde::Serialize;
 use std::fmt::{Display, Formatter, Result, Write};
 
-/// More nobody follows.
+/// Nobody follows more.
 const MAX_STEPS: usize = 2;
 
-/// A step: what it is good for, and the command.
+/// A step: what it is for, and the command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct NextStep {
-    /// What one learns by it, as the end of a sentence.
+    /// What it shows, as the end of a sentence.
     pub purpose: String,
     /// The command, as a shell takes it.
     pub command: String,
@@ -44,7 +44,7 @@ impl Display for NextStep {
     }
 }
 
-/// At most as many steps as anybody follows.
+/// No more steps than anybody follows.
 fn few(mut steps: Vec<NextStep>) -> Vec<NextStep> {
     steps.truncate(MAX_STEPS);
     steps

@@ -1,4 +1,4 @@
-//! Options of a recording's command, and of the one that goes on from it.
+//! Options of a recording's command, and of the command that follows it.
 
 use crate::layout::shell_word;
 use punctual_recording::{Asked, Document, Followed, NO_LOAD, printable};
@@ -10,8 +10,8 @@ const DEFAULT_PRIORITY: u32 = 80;
 /// The policy of threads that only a simulated machine had.
 const SIMULATED: &str = "simulated";
 
-/// The options with which `punctual record` measures the same once more, threads of its own or those of others, but for the load;
-/// `None` where another command measured or simulated them, or where they were those of a command.
+/// The options, except for the load, with which `punctual record` measures the same once more, its own threads or others';
+/// `None` if another command measured or simulated them, or if they were those of a command.
 pub fn own_options(document: &Document) -> Option<String> {
     if let Some(followed) = &document.followed {
         let (options, command) = same_threads(followed, &document.provenance.load.commands);
@@ -54,7 +54,7 @@ pub fn own_options(document: &Document) -> Option<String> {
     Some(options)
 }
 
-/// An option as it was written on a command line, under its shortest name; nothing where it was not given.
+/// An option as it was written on a command line, under its shortest name; nothing if it was not given.
 pub(super) fn as_written(words: &[String], short: &str, long: &str) -> String {
     let name = if short.is_empty() { long } else { short };
     let value = value_of(words, short, long).map(|value| shell_word(&printable(value)));
@@ -75,7 +75,7 @@ pub(super) fn every_written(words: &[String], name: &str) -> String {
     options
 }
 
-/// The value of an option on a command line, up to the command behind it. An option without a short name has an empty one.
+/// The value of an option on a command line, up to the command after it. An option without a short name has an empty one.
 pub(super) fn value_of<'a>(words: &'a [String], short: &str, long: &str) -> Option<&'a str> {
     let own: Vec<&str> = words.iter().map(String::as_str).take_while(|word| *word != "--").collect();
     own.iter().enumerate().find_map(|(index, word)| match word.strip_prefix(long) {
@@ -92,7 +92,7 @@ fn listed(numbers: &[u32]) -> String {
     numbers.join(",")
 }
 
-/// The options that follow the same threads once more, and the command behind them.
+/// The options that follow the same threads once more, and the command after them.
 pub(super) fn same_threads(followed: &Followed, commands: &[Vec<String>]) -> (String, String) {
     let (mut options, mut command) = (String::new(), String::new());
     for asked in followed.asked.iter().filter_map(|words| Asked::parse(words)) {
@@ -111,8 +111,8 @@ pub(super) fn same_threads(followed: &Followed, commands: &[Vec<String>]) -> (St
     (options, command)
 }
 
-/// The option that asks for the same load; nothing for none, and for commands and files, whose names the command line does
-/// not take.
+/// The option that asks for the same load; nothing for no load, and for commands and files, whose names the command line
+/// does not accept.
 pub(super) fn load_option(name: &str, known_loads: &[&str]) -> String {
     let is_known = name != NO_LOAD && name.split('+').all(|part| known_loads.contains(&part));
     if is_known { format!(" --load {}", name.replace('+', ",")) } else { String::new() }

@@ -23,11 +23,11 @@ pub struct ReserveAnswer<'a> {
     load: &'a str,
     /// The smallest that was sufficient in its attempts.
     found: Option<ReservationRow>,
-    /// That with its margin.
+    /// The same with its margin.
     recommended: Option<ReservationRow>,
     /// Those that were recommended earlier but failed when they were measured again.
     not_enough: Vec<ReservationRow>,
-    /// Why the kernel took no reservation.
+    /// Why the kernel accepted no reservation.
     refused: Option<&'a str>,
     /// A priority that was sufficient in its attempts.
     sufficient_priority: Option<u32>,
@@ -49,7 +49,7 @@ pub struct ReserveAnswer<'a> {
 struct ThreadRow<'a> {
     /// Its name, or the device's.
     name: &'a str,
-    /// `None` of a device.
+    /// `None` for a device.
     tid: Option<u32>,
     /// How it was scheduled, in words; not given for the other threads.
     scheduling: Option<&'a str>,

@@ -1,4 +1,4 @@
-//! What is told of a reservation.
+//! What a report says about a reservation.
 
 use crate::layout::thousandths;
 use punctual_recording::{counted, format_ns};
@@ -10,15 +10,15 @@ use std::path::Path;
 pub struct ReserveReport<'a> {
     /// The thread's name, or the device's.
     pub thread: &'a str,
-    /// Its number; `None` of a device.
+    /// Its number; `None` for a device.
     pub tid: Option<u32>,
     /// How it was scheduled, in words.
     pub scheduling: &'a str,
-    /// What it did while it was only looked at.
+    /// What it did while it was only observed.
     pub measured: PeriodicJob,
-    /// What predictions are for.
+    /// The job that predictions are for.
     pub job: Job,
-    /// The latest that its wakeups were without waiting for the CPU, ns.
+    /// How late its wakeups were at most without waiting for the CPU, ns.
     pub lateness_ns: u64,
     /// What was tried, in this order.
     pub trials: &'a [Trial],
@@ -26,13 +26,13 @@ pub struct ReserveReport<'a> {
     pub grid: usize,
     /// The smallest that was sufficient.
     pub found: Option<Reservation>,
-    /// That with its margin.
+    /// The same with its margin.
     pub recommended: Option<Reservation>,
     /// Those that were recommended earlier but failed when they were measured again.
     pub not_enough: &'a [Reservation],
-    /// Why the kernel took none.
+    /// Why the kernel accepted none.
     pub refused: Option<&'a str>,
-    /// Before and with it, in turn.
+    /// The counts before and with it, in turn.
     pub proof: Option<ProofReport<'a>>,
     /// Why the study ended.
     pub end: ReserveEnd,
@@ -40,7 +40,7 @@ pub struct ReserveReport<'a> {
     pub stays: bool,
     /// The other periodic threads.
     pub others: Vec<OtherThread<'a>>,
-    /// What went wrong beside.
+    /// What else went wrong.
     pub notes: &'a [String],
     /// What else ran: a load's name.
     pub load: &'a str,
@@ -72,7 +72,7 @@ pub enum ReserveEnd {
     Finished,
     /// Somebody asked it to end.
     Interrupted,
-    /// The thread or its program ended before.
+    /// The thread or its program ended first.
     ProgramEnded,
 }
 
@@ -129,7 +129,7 @@ impl ReserveReport<'_> {
         })
     }
 
-    /// What came of it, in a sentence or two.
+    /// The outcome in a sentence or two.
     pub fn verdict(&self) -> String {
         let thread = self.thread;
         let tried = match self.tried() {
@@ -207,7 +207,7 @@ impl ReserveReport<'_> {
         (rule, supply, count)
     }
 
-    /// What a reader must know beside the verdict.
+    /// What a reader must know besides the verdict.
     pub(super) fn all_notes(&self) -> Vec<String> {
         let mut notes: Vec<String> = self
             .not_enough

@@ -87,7 +87,7 @@ fn share(reservation: Reservation) -> f64 {
     reservation.budget_ns as f64 / reservation.period_ns as f64
 }
 
-/// How far left of its place the mark of what is recommended stands, in the picture's units.
+/// How far left of its place the mark of the recommendation is, in the picture's units.
 const RECOMMENDED_APART: f64 = 16.0;
 
 fn plane(report: &ReserveReport<'_>) -> String {
@@ -177,7 +177,7 @@ fn axes(scale: &Scale, out: &mut String) {
     );
 }
 
-/// The least share of this period that each model calls sufficient, where it lies in the picture.
+/// The least share of this period that each model calls sufficient, if the picture includes it.
 fn predicted(report: &ReserveReport<'_>, scale: &Scale, period_ns: u64, out: &mut String) {
     let steps = || (1..=1_000u64).map(|step| Reservation { budget_ns: period_ns * step / 1_000, period_ns });
     let rule = steps().find(|tried| report.predicted(*tried).0);

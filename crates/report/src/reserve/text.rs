@@ -124,7 +124,7 @@ fn proof(report: &ReserveReport<'_>, out: &mut String) {
     }
 }
 
-/// What `reserve run` did, in a sentence for each thread that is worth one.
+/// What `reserve run` did, with a sentence for each thread that deserves one.
 pub fn run_text(reservation: Reservation, rows: &[SetRow]) -> String {
     let what = in_words(reservation.budget_ns, reservation.period_ns);
     let granted = rows.iter().filter(|row| row.refused.is_none()).count();

@@ -97,7 +97,7 @@ pub enum StudyEnd {
     Finished,
     /// Somebody asked it to end.
     Interrupted,
-    /// The thread or its program ended before.
+    /// The thread or its program ended first.
     ProgramEnded,
 }
 

@@ -229,7 +229,7 @@ impl Intervals {
 }
 
 impl<'a> DeviceRow<'a> {
-    /// A row a device of a run.
+    /// One row per device of a run.
     fn all(run: &Run<'a>) -> Vec<DeviceRow<'a>> {
         let (bystander, intervals) = (run.bystander(), Intervals::new(&run.activations.bystander_intervals));
         let devices = run.activations.devices.iter();

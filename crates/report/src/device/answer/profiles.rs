@@ -1,4 +1,4 @@
-//! The devices that there are, as an answer.
+//! The known devices, as an answer.
 
 use crate::answer::Answer;
 use crate::forecast::SourcesRow;
@@ -6,7 +6,7 @@ use punctual_device::{Profile, Sampling};
 use punctual_recording::counted;
 use serde::Serialize;
 
-/// The devices that there are.
+/// The known devices.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ProfilesAnswer<'a> {

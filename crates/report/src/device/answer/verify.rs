@@ -1,4 +1,4 @@
-//! The answer of forecasts that were held against devices.
+//! The answer of forecasts that were checked against devices.
 
 use super::{DeviceRow, SCHEMA};
 use crate::answer::Answer;

@@ -1,4 +1,4 @@
-//! What came of a device's work: of a signal that it decoded, or of a user's own.
+//! What became of a device's work: of a signal that it decoded, or of a user's own work.
 
 use punctual_recording::{DecodedSummary, OwnSummary};
 use serde::Serialize;

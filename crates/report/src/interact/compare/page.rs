@@ -17,11 +17,11 @@ use punctual_comparison::interact::{
 };
 use punctual_recording::{Document, format_ns};
 
-/// What was typed that is shown.
+/// How many of the things typed are shown.
 const LABELS: usize = 32;
-/// Causes of a kind that are shown; the page's JSON has more.
+/// How many causes of a kind are shown; the page's JSON has more.
 const PARTS: usize = 12;
-/// Recordings whose provenance is shown.
+/// How many recordings have their provenance shown.
 const RUNS: usize = 12;
 
 /// The page of a comparison of these two sides, with what to run next.

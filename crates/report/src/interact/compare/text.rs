@@ -8,10 +8,10 @@ use punctual_comparison::interact::{FigureComparison, GroupComparison, InputComp
 use punctual_recording::format_ns;
 use std::fmt::Write as _;
 
-/// Kinds whose parts are shown, and parts of each; JSON has all.
+/// How many kinds have their parts shown, and how many parts of each; JSON has all.
 const SPLIT: usize = 4;
 const PARTS: usize = 6;
-/// What was typed that is shown.
+/// How many of the things typed are shown.
 const LABELS: usize = 12;
 
 /// The comparison as text: the verdict, what is missing, then tables.
@@ -99,7 +99,7 @@ fn figures_table(
     table(&["input", "seen", "", "A", "B", "B - A", "limits", "B is"], 3..6, rows)
 }
 
-/// What the inputs near the figure that is told were spent on.
+/// What the time of the inputs near the reported figure was spent on.
 fn parts(text: &mut String, kind: &GroupComparison) {
     let Some((figure, parts)) = kind.shown().and_then(|shown| Some((shown, shown.parts.as_ref()?))) else { return };
     let near = near_in_words(figure.ratio.figure.level);
@@ -114,7 +114,7 @@ fn parts(text: &mut String, kind: &GroupComparison) {
     let _ = writeln!(text, "{}", table(&["", "A", "B", "B - A"], 1..4, parts_rows(parts)));
 }
 
-/// Which inputs a figure's parts are of.
+/// Which inputs a figure's parts come from.
 pub(super) fn near_in_words(level: f64) -> &'static str {
     match level {
         _ if level <= 0.0 => "all",

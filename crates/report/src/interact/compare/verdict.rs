@@ -10,22 +10,22 @@ use punctual_comparison::interact::{
 use punctual_comparison::{Outcome, Standing, WORTH_THE_NAME};
 use punctual_recording::{InteractionPart, START, agreeing, counted, format_ns};
 
-/// Kinds of which the verdict speaks.
+/// How many kinds the verdict mentions.
 const SPOKEN: usize = 3;
-/// Keys by themselves of which it speaks where no kind differs.
+/// How many single keys it mentions if no kind differs.
 const SPOKEN_LABELS: usize = 2;
 /// A cause's words are shown up to this length, characters: a forged recording may have names of any length.
 const MAX_SHOWN: usize = 48;
-/// A cause that makes a smaller share of the difference is not told, and of the others so many.
+/// A cause that makes a smaller share of the difference is not mentioned, and of the others at most this many.
 const WORTH_TELLING: f64 = 0.25;
 const TOLD: usize = 2;
-/// Where what is told makes less of it than this, that is said.
+/// If what is mentioned makes less of it than this, the verdict says so.
 const NEARLY_ALL: f64 = 0.75;
 /// ns a second.
 const ALL_OF_THE_TIME: f64 = 1e9;
-/// Limits further from each other than that are none.
+/// Limits further apart than this say nothing.
 const MAX_TOLD: f64 = 10_000.0;
-/// The limits of a figure further out are told too where they are so many times as wide as the median's.
+/// The limits of a figure further out are also given if they are this many times as wide as the median's.
 const WIDE: f64 = 2.0;
 
 /// The verdict. It says *worse* and *better* only of systems.
@@ -50,7 +50,7 @@ pub(super) fn verdict(comparison: &InputComparison) -> String {
     words
 }
 
-/// That a signal ended a program, with a space behind: what it took until then is no praise of it.
+/// Says that a signal ended a program, with a space after it: short times until then do not speak for it.
 fn died(comparison: &InputComparison) -> String {
     let sides = [("A", &comparison.a), ("B", &comparison.b)];
     let died = sides.iter().filter(|(_, side)| side.ended_by_signal > 0).map(|(label, side)| {
@@ -75,7 +75,7 @@ fn beginning(comparison: &InputComparison) -> &'static str {
     }
 }
 
-/// What single runs had, which is no difference of the programs: the kinds furthest apart first.
+/// What single runs had, which is no difference between the programs: the kinds furthest apart first.
 fn what_they_had(comparison: &InputComparison) -> String {
     let shown = comparison.kinds.iter().filter_map(|kind| Some((kind, kind.shown()?)));
     let mut shown: Vec<(&GroupComparison, &FigureComparison)> = shown.collect();
@@ -118,7 +118,7 @@ fn no_difference(comparison: &InputComparison) -> String {
     words
 }
 
-/// What of a kind that does not differ is left open, and by which rule it does not.
+/// What is left open for a kind that does not differ, and by which rule it does not.
 fn what_would_fit(kind: &GroupComparison, figure: &FigureComparison) -> String {
     let fits = limits(figure).map_or_else(|| "anything".to_owned(), |limits| format!("anything from {limits}"));
     let mut words = format!(", and {fits} would fit");
@@ -136,7 +136,7 @@ fn what_would_fit(kind: &GroupComparison, figure: &FigureComparison) -> String {
     words
 }
 
-/// From which on a difference counts: `5 %`, of short times `250 ns`.
+/// The smallest difference that counts: `5 %`, for short times `250 ns`.
 fn smallest(figure: &FigureComparison) -> String {
     if figure.ratio.same_within > WORTH_THE_NAME {
         return format_ns((figure.values[0].min(figure.values[1]) * (figure.ratio.same_within - 1.0)).round() as u64);
@@ -173,7 +173,7 @@ fn of_group(group: &GroupComparison) -> String {
     words
 }
 
-/// What a good share of the difference was clearly spent on: ` because of input or output: vda (+9.60 ms of +9.80 ms)`.
+/// What clearly makes a good share of the difference: ` because of input or output: vda (+9.60 ms of +9.80 ms)`.
 fn because(parts: &Parts) -> String {
     let (clear, whole) = (parts.clear(WORTH_TELLING), parts.more_ns());
     let Some(largest) = clear.first() else {
@@ -198,7 +198,7 @@ fn because(parts: &Parts) -> String {
     format!(", {how} {}{rest}", told.collect::<Vec<_>>().join(" and "))
 }
 
-/// `key`, or `key a` of what was typed.
+/// `key`, or `key a` for what was typed.
 fn name(group: &GroupComparison) -> String {
     group.group.label.as_ref().map_or_else(|| group.group.kind.clone(), |_| label_in_words(group))
 }
@@ -220,7 +220,7 @@ pub(super) fn cause_in_words(cause: &Cause) -> String {
     Spent::of(&InteractionPart { kind, name, not_seen, ..InteractionPart::default() }).words()
 }
 
-/// A figure of A (0) or B (1): a time, or the share of time that was waited.
+/// A figure of A (0) or B (1): a time, or the share of time spent waiting.
 pub(super) fn value(figure: &FigureComparison, side: usize) -> String {
     let value = figure.values[side];
     if is_share(figure) { percent(value) } else { format_ns(value as u64) }
@@ -250,7 +250,7 @@ fn amount(figure: &FigureComparison, difference: f64) -> String {
     format!("{sign}{}", percent(difference.abs().min(most)))
 }
 
-/// `+9.10 ms to +10.4 ms`; `None` where anything would fit.
+/// `+9.10 ms to +10.4 ms`; `None` if anything would fit.
 pub(super) fn limits(figure: &FigureComparison) -> Option<String> {
     let ratio = &figure.ratio;
     let is_told = figure.has_limits && ratio.low > 1.0 / MAX_TOLD && ratio.high < MAX_TOLD;
