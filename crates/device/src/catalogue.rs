@@ -1,4 +1,4 @@
-//! Profiles in TOML: those that are shipped, and those of users.
+//! Profiles in TOML: the shipped ones, and those of users.
 
 use crate::Error;
 use crate::Origin;
@@ -33,7 +33,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// [`Error::Text`] with the line and what is wrong there: an unknown key, a value of the wrong kind,
-    /// a device that could never work, an id that stands there twice.
+    /// a device that could never work, a duplicate id.
     pub fn parse(text: &str) -> Result<Catalogue, Error> {
         Catalogue::of(text, Origin::Named)
     }
@@ -69,7 +69,7 @@ impl Catalogue {
         self.profiles.iter().find(|profile| profile.id == id)
     }
 
-    /// Takes in another catalogue's profiles, each where its origin has it; of two with the same id, the other's stays.
+    /// Adds another catalogue's profiles, each where its origin belongs; of two with the same id, the other catalogue's stays.
     pub fn extend(&mut self, other: Catalogue) {
         self.profiles.retain(|known| other.find(&known.id).is_none());
         self.profiles.extend(other.profiles);
@@ -77,13 +77,13 @@ impl Catalogue {
         self.profiles.sort_by_key(|profile| profile.origin);
     }
 
-    /// Reads a specification: an id, and what is to differ from its profile, separated by blanks.
+    /// Reads a specification: an id, and what is to differ from its profile, separated by spaces.
     ///
     /// `audio 64@48kHz` is audio with another period (and the same share of it to compute in),
-    /// `modem 10ms x3 compute=2ms want=1/day` changes everything there is to change.
+    /// `modem 10ms x3 compute=2ms want=1/day` changes everything that can be changed.
     ///
     /// # Errors
-    /// [`Error::Unknown`], [`Error::Notation`], or [`Error::Profile`] where the result could never work.
+    /// [`Error::Unknown`], [`Error::Notation`], or [`Error::Profile`] if the result could never work.
     pub fn parse_spec(&self, text: &str) -> Result<Profile, Error> {
         let mut words = text.split_whitespace();
         let Some(id) = words.next() else {
@@ -219,7 +219,7 @@ impl Stored {
     }
 }
 
-/// How alike two names must be, of 1, for one to be meant by the other.
+/// How alike two names must be, from 0 to 1, for one to be taken for the other.
 const ALIKE: f64 = 0.75;
 
 /// The name that a word is most like, if it is like any.

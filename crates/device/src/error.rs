@@ -12,7 +12,7 @@ pub enum Error {
         /// What is wrong there.
         message: String,
     },
-    /// A profile says something that cannot be.
+    /// A profile says something impossible.
     #[error("device `{device}`: {message}")]
     Profile {
         /// The profile's id.
@@ -27,7 +27,7 @@ pub enum Error {
         id: String,
         /// The id that it is most like, if any is like it.
         nearest: Option<String>,
-        /// The ids there are.
+        /// The known ids.
         known: String,
     },
     /// A period, a want or a specification that cannot be read.

@@ -13,16 +13,16 @@ pub struct Underrun {
     pub deadline_ns: u64,
     /// When it was there; for a block that was never processed, when the next one was.
     pub end_ns: u64,
-    /// How long the device itself worked between arrival and end, as far as is known.
+    /// How long the device itself worked between arrival and end, as far as that is known.
     pub executed_ns: u64,
-    /// What kept the device from the CPU since then may explain it: when it arrived or, for one of several blocks that
+    /// From this time on, being kept from the CPU may explain it: when it arrived or, for one of several blocks that
     /// were lost at once, when the first of them did.
     pub from_ns: u64,
     /// Being kept from the CPU for this long, whatever the device does, is enough to explain it.
     pub needs_ns: u64,
 }
 
-/// So many underruns are kept; more are counted.
+/// This many underruns are kept; further ones are only counted.
 const KEPT: usize = 100_000;
 
 /// Takes a device's activations in order and says what became of its buffers.
@@ -127,7 +127,7 @@ impl Judge {
         self.last_interrupt_ns = Some(interrupt);
     }
 
-    /// One of the `missing` blocks before this row, so many blocks back.
+    /// One of the `missing` blocks before this row, this many blocks back.
     ///
     /// They were given up together, at the latest when the row began and at the earliest when the last of them had
     /// come: what kept the CPU until then kept it long enough for all of them, if it was also enough to fill the

@@ -6,7 +6,7 @@
 //! (Cota-Robles and Held, OSDI 1999, sections 1 and 5).
 //!
 //! * [`Profile`]: one device, with the source of each of its numbers, or the word *assumption*.
-//! * [`Catalogue`]: the profiles that are shipped, and those that users add in the same notation.
+//! * [`Catalogue`]: the shipped profiles, and those that users add in the same notation.
 //! * [`parse_period`], [`parse_want`] and [`Catalogue::parse_spec`]: `64@48kHz`, `1/day`,
 //!   `audio 64@48kHz x3`.
 //!
@@ -21,7 +21,7 @@
 //!
 //! let audio = Catalogue::shipped().parse_spec("audio 64@48kHz x3")?;
 //! assert_eq!(audio.period_ns, 1_333_333);
-//! // While one buffer plays, two wait: so late may the next one be ready, and so late may work on it begin.
+//! // While one buffer plays, two wait: that is how late the next one may be ready, and how late work on it may begin.
 //! assert_eq!(audio.tolerance_ns(), 2 * audio.period_ns);
 //! assert_eq!(audio.slack_ns(), (audio.tolerance_ns() - audio.compute_ns) as i64);
 //! // More computing than there is time for is refused, in a sentence.

@@ -21,7 +21,7 @@ pub fn parse_period(text: &str) -> Result<u64, Error> {
     Ok(period)
 }
 
-/// The rate of a period that is written as frames at a rate, in thousandths of a hertz; `None` where it is written otherwise.
+/// The rate of a period that is written as frames at a rate, in thousandths of a hertz; `None` if it is written differently.
 ///
 /// # Errors
 /// [`Error::Notation`], in a sentence.

@@ -11,10 +11,10 @@ const INTERRUPT_NS: u64 = 100_000;
 /// The longest time in DPCs that are queued at one time, ns.
 const DPC_NS: u64 = 500_000;
 
-/// What PC 99 says of a device where it ran.
+/// What PC 99 says about a device in the place where it ran.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pc99 {
-    /// Whether it keeps to it; `None` where nothing ran.
+    /// Whether it complies; `None` if nothing ran.
     pub keeps: Option<bool>,
     /// In words.
     pub why: String,

@@ -20,7 +20,7 @@ pub enum OnMiss {
     Slip,
     /// The device stops and must be started again.
     Fault,
-    /// The connection has to be negotiated anew, which takes seconds.
+    /// The connection has to be negotiated again, which takes seconds.
     Retrain,
 }
 
@@ -42,7 +42,7 @@ impl OnMiss {
 pub enum Source {
     /// Somebody published it: where.
     Stated(String),
-    /// Nobody did: why this value was taken, where there is something to say.
+    /// Nobody did: why this value was chosen, if there is something to say.
     Assumption(Option<String>),
     /// The user gave it.
     User,
@@ -69,13 +69,13 @@ impl std::fmt::Display for Source {
 /// Where each number of a profile comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sources {
-    /// Of [`Profile::period_ns`].
+    /// The source of [`Profile::period_ns`].
     pub period: Source,
-    /// Of [`Profile::buffers`].
+    /// The source of [`Profile::buffers`].
     pub buffers: Source,
-    /// Of [`Profile::compute_ns`].
+    /// The source of [`Profile::compute_ns`].
     pub compute: Source,
-    /// Of [`Profile::want_s`].
+    /// The source of [`Profile::want_s`].
     pub want: Source,
 }
 
@@ -138,9 +138,9 @@ pub struct Profile {
     pub want_s: u64,
     /// What an underrun does.
     pub on_miss: OnMiss,
-    /// What its users count in, where that is not only time.
+    /// What its users count in, if not only in time.
     pub unit: Option<Unit>,
-    /// How many of those pass, in thousandths a second; `None` where one is a period.
+    /// How many of those pass per second, in thousandths; `None` if one is a period.
     pub rate_millihertz: Option<u64>,
     /// What it decodes.
     pub signal: Option<Signal>,
@@ -153,8 +153,8 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// A control loop that has to be done with a cycle's work before the next begins, with this period, ns. What it has to do is no
-    /// part of it: it is judged by how long its cycles took.
+    /// A control loop that has to finish a cycle's work before the next cycle begins, with this period, ns. Its work is not part of
+    /// the profile: it is judged by how long its cycles took.
     pub fn of_loop(period_ns: u64) -> Profile {
         Profile {
             id: "own-loop".to_owned(),
@@ -184,7 +184,7 @@ impl Profile {
         u64::from(self.buffers.saturating_sub(1)).saturating_mul(self.period_ns)
     }
 
-    /// (n-1)·t - c, ns: how late its work may *begin*. Negative where no latency at all would be met:
+    /// (n-1)·t - c, ns: how late its work may *begin*. Negative if it would be late without any latency:
     /// use [`Profile::usable_slack_ns`] to forecast.
     pub fn slack_ns(&self) -> i64 {
         let slack = i128::from(self.tolerance_ns()) - i128::from(self.compute_ns);
@@ -194,7 +194,7 @@ impl Profile {
     /// The slack, ns, of a device that can work at all.
     ///
     /// # Errors
-    /// [`Error::Profile`] where the slack is negative, or where computing takes longer than the period, so that
+    /// [`Error::Profile`] if the slack is negative, or if computing takes longer than the period, so that
     /// no buffering ever helps.
     pub fn usable_slack_ns(&self) -> Result<u64, Error> {
         let wrong = |message: String| Err(Error::Profile { device: self.id.clone(), message });
@@ -216,7 +216,7 @@ impl Profile {
         }
     }
 
-    /// The same device with another period, ns; computing a buffer takes the same share of it as before.
+    /// The same device with another period, ns; computing a buffer takes the same share of the period as before.
     #[must_use]
     pub fn with_period(&self, period_ns: u64) -> Profile {
         let compute = u128::from(self.compute_ns) * u128::from(period_ns) / u128::from(self.period_ns.max(1));
@@ -241,7 +241,7 @@ impl Profile {
         Ok(changed)
     }
 
-    /// How many of its unit pass in so long; `None` where its users count in time alone.
+    /// How many of its units pass in this time; `None` if its users count only in time.
     pub fn in_units(&self, nanoseconds: u64) -> Option<f64> {
         self.unit?;
         Some(match self.rate_millihertz {
@@ -278,7 +278,7 @@ impl Profile {
         changed
     }
 
-    /// Says what is wrong with the profile itself, as far as it can be told without using it.
+    /// Says what is wrong with the profile itself, as far as that can be seen without using it.
     ///
     /// # Errors
     /// [`Error::Profile`]: no id, a period or want of 0, fewer than 2 buffers, or numbers beyond 292 years.

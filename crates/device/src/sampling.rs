@@ -13,19 +13,19 @@ pub struct Sampling {
 
 /// The ring of the soft modem (Jones and Saroiu, MSR-TR-2000-88, section 4).
 const MODEM_RING: u32 = 512;
-/// Samples in a block of a device that has none to speak of.
+/// Samples in a block of a device that has no real ones.
 const NOMINAL: u32 = 16;
 
 impl Sampling {
-    /// As a profile is run unless it is asked otherwise: whole units where it decodes a signal.
+    /// How a profile runs unless asked otherwise: in whole units if it decodes a signal.
     pub fn of(profile: &Profile) -> Sampling {
         let Some(signal) = profile.signal else { return Sampling::filtered(profile) };
         let samples = signal.units_in(profile.period_ns).saturating_mul(signal.unit_samples());
         Sampling { samples, ring: samples.saturating_mul(profile.buffers) }
     }
 
-    /// That of a profile whose samples are filtered: what the field's papers and practice say of the known ones, 16 samples in a block and as many
-    /// blocks as there are buffers for all others.
+    /// For a profile whose samples are filtered: what the field's papers and practice say about the known ones, and for all others 16
+    /// samples in a block and as many blocks as there are buffers.
     pub fn filtered(profile: &Profile) -> Sampling {
         let per_period = |rate: u64| {
             let samples = (u128::from(profile.period_ns) * u128::from(rate) + 500_000_000) / 1_000_000_000;

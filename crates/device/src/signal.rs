@@ -1,6 +1,6 @@
 //! What devices decode.
 
-/// What a device decodes, where that is known here and not only how long it takes.
+/// What a device decodes, if that is known here and not only how long it takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Signal {
@@ -10,7 +10,7 @@ pub enum Signal {
     FullRateDsl,
     /// Bluetooth's packets at a million bits a second, in every second slot of 625 us.
     Bluetooth,
-    /// 802.11b's packets at its four rates. They are on the air for an eighth of the time; of the rest no samples come.
+    /// 802.11b's packets at its four rates. They are on the air for an eighth of the time; the rest brings no samples.
     #[serde(rename = "802.11b")]
     Wifi,
 }
@@ -26,7 +26,7 @@ impl Signal {
         }
     }
 
-    /// What the samples are called that are worked on together.
+    /// What samples that are processed together are called.
     pub fn unit(self) -> &'static str {
         match self {
             Signal::GLite | Signal::FullRateDsl => "symbol",
@@ -34,7 +34,7 @@ impl Signal {
         }
     }
 
-    /// What its bits come in, with a check.
+    /// What its bits come in, each with a check.
     pub fn frame(self) -> &'static str {
         match self {
             Signal::GLite | Signal::FullRateDsl => "superframe",
@@ -52,7 +52,7 @@ impl Signal {
         }
     }
 
-    /// How many units arrive in this time, ns: as many as come closest to it, at least one.
+    /// How many units arrive in this time, ns: the number that comes closest, at least one.
     pub fn units_in(self, period_ns: u64) -> u32 {
         // So many units in so many ns: 4,058.8 symbols a second, 16,000 times 62.5 us, an eighth of 83,333 times 12 us.
         let (units, time_ns) = match self {

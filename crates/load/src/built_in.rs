@@ -1,4 +1,4 @@
-//! The small load that stands in where stress-ng is not installed: one process a class, until it is ended.
+//! The small load that stands in if stress-ng is not installed: one process per class, until it is ended.
 
 use crate::Class;
 use std::io::{Seek, SeekFrom, Write};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// The hidden subcommand under which it runs: `PROGRAM __load CLASS DIRECTORY`.
 pub const SUBCOMMAND: &str = "__load";
 
-/// It ends by itself after this long, whatever became of those who started it.
+/// It ends by itself after this long, whatever became of whoever started it.
 const MAX_DURATION: Duration = Duration::from_secs(86_400);
 const MEMORY_BYTES: usize = 64 << 20;
 const FILE_BYTES: u64 = 64 << 20;

@@ -86,7 +86,7 @@ impl Class {
         }
     }
 
-    /// Its arguments to stress-ng: one worker, but for arithmetic on its own, which takes every CPU.
+    /// Its arguments to stress-ng: one worker, except for arithmetic alone, which takes every CPU.
     pub(crate) fn stress_ng_arguments(self, machine: &Machine, mixed: bool) -> Vec<String> {
         let text = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
         match self {

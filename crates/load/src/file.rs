@@ -1,4 +1,4 @@
-//! Load files: how a load of real programs is written down. Format: docs/loads.md.
+//! Load files: how to describe a load of real programs. Format: docs/loads.md.
 
 use crate::packages::Packages;
 use crate::score::LineScore;
@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path};
 use std::time::Duration;
 
-/// A load that was read from a file and found possible.
+/// A load that was read from a file and can be run.
 #[derive(Debug, Clone)]
 pub struct LoadFile {
     /// Its name: that of the file without the ending.
     pub name: String,
-    /// The file as it was asked for, if it is not one that comes with the program.
+    /// The file as it was named, if it is not one that comes with the program.
     pub path: Option<String>,
     /// The file's text.
     pub text: String,
@@ -60,7 +60,7 @@ pub struct FileCommand {
     pub repeat: bool,
     /// From one start to the next; `None` for as fast as it can.
     pub pace: Option<Duration>,
-    /// What in its output tells how much it got done; otherwise what is repeated is counted.
+    /// What in its output says how much it got done; without it, iterations are counted.
     pub score: Option<LineScore>,
 }
 
@@ -69,9 +69,9 @@ pub struct FileCommand {
 #[error("{0}")]
 pub struct FileError(String);
 
-/// Where a file does not say how long a load takes to get going.
+/// The warm-up if a file does not say how long its load takes to get going.
 const WARM_UP: Duration = Duration::from_secs(2);
-/// Longer, and somebody would wonder what the program is doing.
+/// If it were longer, somebody would wonder what the program is doing.
 const MAX_WARM_UP: Duration = Duration::from_secs(600);
 
 #[derive(Deserialize)]

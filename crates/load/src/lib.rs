@@ -3,8 +3,8 @@
 //! A [`Load`] is a name and the commands it consists of; something else runs them, ends them and cleans up, and
 //! tells a [`score::Tally`] what they did. It is made from [`Source`]s:
 //!
-//! * the artificial classes ([`Class`]) run `stress-ng` where it is installed, and otherwise a small load built into
-//!   this program ([`built_in`]), one process a class, bounded in number, memory, disk space and time;
+//! * the artificial classes ([`Class`]) run `stress-ng` if it is installed, and otherwise a small load built into
+//!   this program ([`built_in`]), one process per class, bounded in number, memory, disk space and time;
 //! * [`LoadFile`]s run real programs: those of [`shipped`], and the user's own;
 //! * job files of stress-ng.
 
@@ -38,24 +38,24 @@ pub struct Load {
     pub name: String,
     /// The commands.
     pub commands: Vec<LoadCommand>,
-    /// What is made ready before they are started, in this order.
+    /// What is prepared before they are started, in this order.
     pub preparations: Vec<Preparation>,
     /// How long it runs before the measurement begins.
     pub warm_up: Duration,
     /// Hours of a person's use that an hour of it stands for, times 1,000.
     pub compression_thousandths: Option<u64>,
-    /// What is not as it was asked for.
+    /// What is not as asked for.
     pub notes: Vec<String>,
 }
 
-/// What is made ready for a load, in the directory that is made for it.
+/// What is prepared for a load, in the directory that is made for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preparation {
     /// The load.
     pub load: String,
     /// Files: name and text.
     pub files: Vec<(String, String)>,
-    /// What the shell runs then.
+    /// What the shell runs after that.
     pub script: Option<String>,
 }
 
@@ -66,7 +66,7 @@ pub struct LoadCommand {
     pub name: String,
     /// The program and its arguments; [`SCRATCH`] stands for a directory.
     pub words: Vec<String>,
-    /// Whether its output is of interest to nobody; it then runs in the load's directory.
+    /// Whether nobody is interested in its output; it then runs in the load's directory.
     pub quiet: bool,
     /// Whether its end ends the measurement.
     pub ends_measurement: bool,
@@ -76,7 +76,7 @@ pub struct LoadCommand {
     pub pace: Option<Duration>,
     /// Whether what it gets done is counted: by its output, or else by its iterations.
     pub scored: bool,
-    /// How its output tells what it got done.
+    /// How its output says what it got done.
     pub lines: Option<LineScore>,
 }
 
@@ -105,9 +105,9 @@ pub enum NotRunnable {
     },
 }
 
-/// Longer than anybody measures; a load whose measurement has no set end is ended by then.
+/// Longer than anybody measures: the end of a load whose measurement has no set end.
 const MAX_DURATION: Duration = Duration::from_secs(30 * 86_400);
-/// How long artificial load runs before the measurement begins: it is at its full height almost at once.
+/// How long artificial load runs before the measurement begins: it reaches its full level almost at once.
 const ARTIFICIAL_WARM_UP: Duration = Duration::from_millis(300);
 
 impl Load {
@@ -128,10 +128,10 @@ impl Load {
         self.commands.is_empty()
     }
 
-    /// The load of these together, for a measurement of at most this long.
+    /// The load that these make together, for a measurement of at most this long.
     ///
     /// # Errors
-    /// [`NotRunnable`] where one of them cannot run here.
+    /// [`NotRunnable`] if one of them cannot run here.
     pub fn of_sources(sources: &[Source], limit: Option<Duration>, machine: &Machine) -> Result<Load, NotRunnable> {
         let classes =
             sources.iter().filter_map(|source| if let Source::Class(class) = source { Some(*class) } else { None });
@@ -169,7 +169,7 @@ impl Load {
         Ok(load)
     }
 
-    /// The load of these classes together, for at most this long.
+    /// The load that these classes make together, for at most this long.
     pub fn of_classes(classes: &[Class], limit: Option<Duration>, machine: &Machine) -> Load {
         let limit = limit.unwrap_or(MAX_DURATION);
         let mut load = Load::none();
@@ -249,7 +249,7 @@ impl Load {
         self.commands.push(command);
     }
 
-    /// What runs beside the measurement, and the program whose end ends it: that one has no warm-up.
+    /// What runs alongside the measurement, and the program whose end ends it: that one has no warm-up.
     pub fn split(&self) -> (Load, Load) {
         let part = |ends_measurement: bool| {
             let commands = self.commands.iter().filter(|command| command.ends_measurement == ends_measurement);
@@ -262,7 +262,7 @@ impl Load {
         (beside, Load { warm_up: Duration::ZERO, preparations: Vec::new(), ..part(true) })
     }
 
-    /// What is scored has a name of its own, the same each time.
+    /// Gives whatever is scored a name of its own, the same each time.
     fn tell_names_apart(&mut self) {
         let names: Vec<String> = self.commands.iter().map(|command| command.name.clone()).collect();
         for (index, name) in names.iter().enumerate() {
@@ -296,7 +296,7 @@ fn stress_ng(program: &std::path::Path, name: String, mut arguments: Vec<String>
 }
 
 impl LoadFile {
-    /// The programs it needs that are not there.
+    /// The programs that it needs and that are missing.
     pub fn missing(&self, find: fn(&str) -> Option<PathBuf>) -> Vec<String> {
         let there = |program: &&String| program.split('|').any(|name| find(name.trim()).is_some());
         self.needs

@@ -1,4 +1,4 @@
-//! What a load needs to know of a machine.
+//! What a load needs to know about a machine.
 
 use std::path::PathBuf;
 
@@ -9,11 +9,11 @@ pub struct Machine {
     pub cpus: u32,
     /// Its memory, bytes.
     pub memory_bytes: u64,
-    /// `stress-ng`, where it is installed.
+    /// `stress-ng`, if it is installed.
     pub stress_ng: Option<PathBuf>,
     /// This program, for the built-in load.
     pub own_program: PathBuf,
-    /// Where a block of 16 network ports for the load begins.
+    /// The first of a block of 16 network ports for the load.
     pub first_port: u16,
     /// Finds other programs.
     pub find_program: fn(&str) -> Option<PathBuf>,

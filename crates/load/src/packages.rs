@@ -47,7 +47,7 @@ impl Manager {
         }
     }
 
-    /// The words that install these packages without asking again; through sudo where the user is not root.
+    /// The command that installs these packages without asking again, through sudo if the user is not root.
     pub fn install_command(self, packages: &Packages, root: bool) -> Vec<String> {
         let options: &[&str] = match self {
             Manager::Apt => &["install", "--yes", "--no-install-recommends"],

@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 /// * `count`: how many since the program began (`frame=(?<count>\d+)`);
 /// * `rate`: how many a second, at the time (`FPS: (?<rate>\d+)`);
 /// * `count` and `seconds`: how many in how many seconds, once and for all, such as a summary at the end;
-/// * `name`: which of several things, where one program has several scores.
+/// * `name`: which of several things, if one program has several scores.
 #[derive(Debug, Clone)]
 pub struct LineScore {
     /// What is counted, such as `frames`.
@@ -24,7 +24,7 @@ pub struct LineScore {
 }
 
 impl LineScore {
-    /// Of this unit and this regular expression.
+    /// A score with this unit and this regular expression.
     ///
     /// # Errors
     /// A line that says what is wrong with them.
@@ -49,7 +49,7 @@ impl LineScore {
         Ok(LineScore { unit: unit.to_owned(), pattern: regex })
     }
 
-    /// That of stress-ng's own metrics, one score a kind of worker.
+    /// The one for stress-ng's own metrics, one score per kind of worker.
     pub fn stress_ng() -> &'static LineScore {
         static SCORE: OnceLock<LineScore> = OnceLock::new();
         SCORE.get_or_init(|| LineScore {
@@ -140,7 +140,7 @@ pub struct Tally {
     begun_ns: Option<u64>,
     /// When it ended.
     ended_ns: Option<u64>,
-    /// What may still turn out to lie behind the end of the measurement.
+    /// What may still turn out to come after the end of the measurement.
     recent: VecDeque<(usize, u64, Deed)>,
 }
 
@@ -157,19 +157,19 @@ struct Counted {
 
 #[derive(Debug, Default)]
 struct Lines {
-    /// The first and last time, the last count, and the sum of what it grew by, of a running count.
+    /// For a running count: the first and last time, the last count, and the sum of what it grew by.
     running: Option<(u64, u64, u64, u64)>,
     rates: u128,
     rate_count: u64,
     whole: Option<(u64, u64)>,
 }
 
-/// What a command did may be heard of this much later.
+/// What a command did may be reported this much later.
 const DELAY_NS: u64 = 2_000_000_000;
 const WHOLE_ITERATION: u128 = 1_000_000;
 
 impl Tally {
-    /// Of these commands, by their place; `None` for those that have no score.
+    /// For these commands, by their place; `None` for those that have no score.
     pub fn new(commands: impl IntoIterator<Item = Option<Scored>>) -> Tally {
         let commands = commands.into_iter().map(|scored| Counted { scored, ..Counted::default() });
         Tally { commands: commands.collect(), ..Tally::default() }
@@ -202,12 +202,12 @@ impl Tally {
         }
     }
 
-    /// Measuring ended: what is done after does not count, but what is still to be said of the time before does.
+    /// Measuring ended: what is done after does not count, but late reports about the time before do.
     pub fn end(&mut self, at_ns: u64) {
         self.ended_ns = Some(at_ns);
     }
 
-    /// The scores of the measurement. A command of which nothing is known has none.
+    /// The scores of the measurement. A command about which nothing is known has none.
     pub fn scores(mut self) -> Vec<LoadScore> {
         let (Some(begun), Some(end)) = (self.begun_ns, self.ended_ns) else { return Vec::new() };
         if begun >= end {

@@ -17,7 +17,7 @@ pub enum Source {
     StressNgJob(PathBuf),
 }
 
-/// Words after `--load` that are no load, in one line.
+/// Words after `--load` that name no load, in one line.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// No class and no file has this name.
@@ -65,8 +65,8 @@ impl FromStr for Source {
     }
 }
 
-/// Whether this may be a job file of stress-ng: lines of an option each, its name first, of which one at least says how many of
-/// something run.
+/// Whether this may be a job file of stress-ng: one option per line, its name first, and at least one that says how many of
+/// something to run.
 fn is_job(path: &Path) -> bool {
     let Ok(text) = punctual_recording::input::read_text(path) else { return false };
     let lines = text.lines().map(|line| line.split_once('#').map_or(line, |(before, _)| before).trim());

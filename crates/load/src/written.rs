@@ -22,10 +22,10 @@ impl Class {
 }
 
 impl Source {
-    /// It as a load file, which does the same; `None` for an idle machine.
+    /// The class as a load file that does the same; `None` for an idle machine.
     ///
     /// # Errors
-    /// What cannot stand in a load file.
+    /// What a load file cannot contain.
     pub fn written(&self, machine: &Machine) -> Result<Option<LoadFile>, FileError> {
         let (about, arguments) = match self {
             Source::File(file) => return Ok(Some((**file).clone())),
@@ -53,12 +53,12 @@ impl Source {
     }
 }
 
-/// A word as a shell reads it, whatever is in it.
+/// A word quoted for a shell, whatever it contains.
 fn for_the_shell(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// A text as TOML reads it.
+/// A text quoted for TOML.
 fn for_toml(text: &str) -> String {
     let mut written = String::from('"');
     for character in text.chars() {

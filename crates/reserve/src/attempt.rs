@@ -1,4 +1,4 @@
-//! What some time under one setting showed.
+//! What a period of time under one setting showed.
 
 use crate::{Activation, Job};
 
@@ -7,19 +7,19 @@ use crate::{Activation, Job};
 pub struct AttemptCounts {
     /// Jobs that ended.
     pub jobs: u64,
-    /// Of these, ended after their deadline.
+    /// How many of these ended after their deadline.
     pub late: u64,
-    /// Of the late ones, those that the host may account for: it took the CPU for as long as they were late, or for as long as a job has
-    /// to spare. (Behind a job that the host held up others wait, and what is told of them is that they took long.)
+    /// How many of the late ones the host may account for: it took the CPU for as long as they were late, or for as long as a job has
+    /// to spare. (Others wait behind a job that the host held up, and all that is known of them is that they took long.)
     pub late_by_host: u64,
-    /// Jobs that should have come and did not, or did not end.
+    /// Jobs that should have come but did not, or did not end.
     pub missing: u64,
     /// The longest from a release to its end, ns.
     pub worst_response_ns: u64,
 }
 
 impl AttemptCounts {
-    /// Whether every job was in time, but for those that the host held up.
+    /// Whether every job was in time, except for those that the host held up.
     pub fn succeeded(&self) -> bool {
         self.jobs > 0 && self.late == self.late_by_host && self.missing == 0
     }
@@ -34,7 +34,7 @@ impl AttemptCounts {
     }
 }
 
-/// Some time under one setting, judged as it goes on.
+/// A period of time under one setting, judged as it passes.
 #[derive(Debug, Clone)]
 pub struct Attempt {
     period_ns: u64,
@@ -42,12 +42,12 @@ pub struct Attempt {
     /// What is left of the deadline when the job's work is done.
     spare_ns: u64,
     began_ns: u64,
-    /// The end of the last job, or the begin.
+    /// The end of the last job, or the beginning.
     heard_ns: u64,
     counts: AttemptCounts,
 }
 
-/// What is finished may be told of so late, ns.
+/// What is finished may be reported this late, ns.
 const SLACK_NS: u64 = 60_000_000;
 
 impl Attempt {
@@ -82,12 +82,12 @@ impl Attempt {
         }
     }
 
-    /// Whether the attempt has failed whatever follows.
+    /// Whether the attempt has failed, whatever follows.
     pub fn has_failed(&self, now_ns: u64) -> bool {
         self.counts.late > self.counts.late_by_host || self.is_silent(now_ns)
     }
 
-    /// Nothing has ended for so long that a job must be late.
+    /// Whether nothing has ended for so long that a job must be late.
     fn is_silent(&self, now_ns: u64) -> bool {
         now_ns.saturating_sub(self.heard_ns) > self.deadline_ns + 2 * self.period_ns + SLACK_NS
     }

@@ -7,17 +7,17 @@ use punctual_random::Random;
 const STEP_NS: u64 = 10_000;
 /// A period is at least this long, ns: the kernel's own bound is 0.1 ms, and each switch to the thread costs something.
 const MIN_PERIOD_NS: u64 = 500_000;
-/// And at most this, ns: the kernel's bound.
+/// And at most this long, ns: the kernel's bound.
 const MAX_PERIOD_NS: u64 = 4_000_000_000;
-/// How many budgets of a period are tried at most.
+/// The most budgets that are tried for a period.
 const BUDGETS: u32 = 20;
 /// The largest share, thousandths: the kernel admits 950 of a CPU.
 const MAX_SHARE_THOUSANDTHS: u64 = 900;
 
-/// For each period, in an order that the seed draws, the budgets that may do: from 0.8 of what the job usually takes, below which no
-/// reservation can do for long, to twice its [`Job::work_ns`], each about a twentieth above the one before.
-/// The periods are the deadline and a half, a quarter and an eighth of it: a thread whose reservation begins with its job gets all of these
-/// before its deadline.
+/// For each period, in an order drawn from the seed, the budgets that may be enough: from 0.8 of what the job usually takes, below
+/// which no reservation can be enough for long, to twice its [`Job::work_ns`], each about a twentieth above the previous one.
+/// The periods are the deadline and a half, a quarter and an eighth of it: a thread whose reservation begins with its job gets all
+/// of these before its deadline.
 pub fn grid(job: Job, usual_work_ns: u64, seed: u64) -> Vec<(u64, Vec<u64>)> {
     let mut rows: Vec<(u64, Vec<u64>)> = [1, 2, 4, 8]
         .into_iter()
@@ -45,7 +45,7 @@ fn budgets(job: Job, usual_work_ns: u64, period_ns: u64) -> Vec<u64> {
     budgets
 }
 
-/// A tenth more budget, for a job that takes longer than the trials saw; as much of that as there is.
+/// A tenth more budget, for a job that takes longer than the trials saw, as far as there is room for it.
 pub fn with_margin(found: Reservation) -> Reservation {
     let most_ns = (found.period_ns / 1_000 * MAX_SHARE_THOUSANDTHS).max(found.budget_ns);
     let budget_ns = (found.budget_ns + found.budget_ns / 10).div_ceil(STEP_NS) * STEP_NS;

@@ -49,15 +49,15 @@ pub struct PeriodicJob {
 /// Why no periodic job was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotPeriodic {
-    /// It woke only so often.
+    /// It woke only this often.
     TooFew(usize),
-    /// Only so many of a thousand intervals lie within a quarter of the median.
+    /// Only this many of a thousand intervals lie within a quarter of the median.
     Irregular(u64),
 }
 
 /// Fewer activations show no period.
 const MIN_JOBS: usize = 20;
-/// So many of a thousand intervals must be like the median.
+/// This many of a thousand intervals must be like the median.
 const MIN_REGULAR_THOUSANDTHS: u64 = 800;
 
 /// Finds the period in the releases of a thread, in order of time, and what its activations take.

@@ -1,5 +1,5 @@
-//! Reservations of a CPU for a periodic job: the job found in what a thread did, what two models predict that it needs,
-//! attempts judged, and the search for the smallest reservation by trials.
+//! Reservations of a CPU for a periodic job: finds the job in what a thread did, predicts with two models what it needs,
+//! judges attempts, and searches for the smallest reservation by trials.
 //!
 //! Pure: the caller runs the thread. All times are whole ns.
 //!

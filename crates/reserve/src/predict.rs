@@ -1,11 +1,11 @@
 use crate::Reservation;
 
-/// A job that comes again and again.
+/// A recurring job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Job {
     /// From one release to the next, ns.
     pub period_ns: u64,
-    /// CPU time that it takes at most, ns.
+    /// The most CPU time that it takes, ns.
     pub work_ns: u64,
     /// From its release to its deadline, ns.
     pub deadline_ns: u64,

@@ -12,7 +12,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// The class of so many successes in so many attempts; no attempt shows nothing, and counts as insufficient.
+    /// The class for this many successes in this many attempts; no attempts show nothing, and count as insufficient.
     pub fn of(succeeded: u32, attempts: u32) -> Class {
         match succeeded {
             0 => Class::Insufficient,
@@ -27,19 +27,19 @@ impl Class {
 pub enum Step {
     /// Try this one, and tell [`Search::tell`] its class.
     Try(Reservation),
-    /// The smallest share found sufficient; `None` where none was.
+    /// The smallest share found sufficient; `None` if none was.
     Answer(Option<Reservation>),
 }
 
 /// The search for the smallest sufficient share in a grid of periods and budgets.
 ///
 /// Assumes that more budget in the same period is never worse; nothing is assumed between periods. The first period is
-/// halved; each further one is first tried just below the best share so far, and left at once where that fails.
+/// halved; each further one is first tried just below the best share so far, and abandoned at once if that fails.
 #[derive(Debug, Clone)]
 pub struct Search {
     rows: Vec<(u64, Vec<u64>)>,
     row: usize,
-    /// In the current row, the budgets that may still be the smallest sufficient: from, and up to but without.
+    /// In the current row, the budgets that may still be the smallest sufficient one: from, and up to but not including.
     open: Option<(usize, usize)>,
     /// Which budget of the row is being tried.
     tried: usize,
@@ -49,7 +49,7 @@ pub struct Search {
 }
 
 impl Search {
-    /// Of each period, in the order in which to look at them, its budgets. A shuffled order keeps the trials few.
+    /// The budgets of each period, in the order in which to look at the periods. A shuffled order keeps the trials few.
     pub fn new(rows: Vec<(u64, Vec<u64>)>) -> Search {
         let mut rows = rows;
         for (period_ns, budgets) in &mut rows {
@@ -105,7 +105,7 @@ impl Search {
 }
 
 impl Search {
-    /// The reservation that [`Search::next_step`] asked for was refused for its size: no share as large is asked for again.
+    /// The reservation that [`Search::next_step`] asked for was refused because of its size: no share that large is asked for again.
     pub fn refuse(&mut self) {
         if let Some((period_ns, budgets)) = self.rows.get(self.row) {
             self.refused = Some(Reservation { budget_ns: budgets[self.tried], period_ns: *period_ns });

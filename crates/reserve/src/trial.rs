@@ -39,7 +39,7 @@ impl Trial {
         self.counts.add(counts);
     }
 
-    /// Whether it does.
+    /// What the attempts so far show.
     pub fn class(&self) -> Class {
         Class::of(self.succeeded, self.attempts)
     }

@@ -1,4 +1,4 @@
-//! What is counted of a stream.
+//! What is counted in a stream.
 
 use crate::drift::trend;
 use crate::pattern::{Pattern, patterns};
@@ -23,7 +23,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The summary of these values; `None` where there are none.
+    /// The summary of these values; `None` if there are none.
     pub fn of(values: impl IntoIterator<Item = i64>) -> Option<Summary> {
         let mut values: Vec<i64> = values.into_iter().collect();
         values.sort_unstable();
@@ -43,7 +43,7 @@ impl Summary {
 }
 
 /// Times between callbacks, counted in bins: 100 us wide as in Jones and Regehr (MSR-TR-98-29, table 2), or a tenth of
-/// the period where that is finer.
+/// the period if that is finer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Histogram {
     /// The width of a bin, ns.
@@ -52,7 +52,7 @@ pub struct Histogram {
     pub bins: BTreeMap<u64, u64>,
 }
 
-/// The width of a bin, ns, at most.
+/// The largest width of a bin, ns.
 const BIN_NS: u64 = 100_000;
 
 impl Histogram {
@@ -72,7 +72,7 @@ impl Histogram {
     }
 }
 
-/// What is counted of a stream, and what it shows.
+/// What is counted in a stream, and what it shows.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Analysis {
     /// How many callbacks came.
@@ -83,7 +83,7 @@ pub struct Analysis {
     pub intervals: Option<Summary>,
     /// How much later than asked for each callback came; for relative waits, how much longer than asked each took.
     pub overshoot: Option<Summary>,
-    /// How much later than the ideal grid each callback came; grows where waits are relative.
+    /// How much later than the ideal grid each callback came; grows if waits are relative.
     pub lateness: Option<Summary>,
     /// How the stream runs away from the grid, in millionths: +100 is 100 us a second late. `None` for short streams.
     pub drift_ppm: Option<f64>,

@@ -6,7 +6,7 @@ pub enum CatchUp {
     /// Every callback that was held up comes at once, one after the other (as the timers of Jones and Regehr,
     /// MSR-TR-98-29, section 4.1).
     Burst,
-    /// One callback stands for all of them, and the grid goes on as before.
+    /// One callback stands for all of them, and the grid continues as before.
     Skip,
     /// The next callback comes a whole period after the stall: the grid is moved for good.
     Shift,
@@ -49,7 +49,7 @@ pub fn catch_up(period_ns: u64, stall_ns: u64, end_ns: u64, after: &[u64]) -> Ca
     }
 }
 
-/// What more than half of the stalls showed that showed anything.
+/// What more than half of those stalls that showed anything showed.
 pub fn majority(seen: &[CatchUp]) -> CatchUp {
     let clear = seen.iter().filter(|kind| **kind != CatchUp::Unclear).count();
     [CatchUp::Burst, CatchUp::Skip, CatchUp::Shift]

@@ -5,7 +5,7 @@ use crate::stream::Stream;
 /// How a stream's lateness grows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trend {
-    /// Nanoseconds of lateness a millisecond of ideal time: millionths.
+    /// Nanoseconds of lateness per millisecond of ideal time: millionths.
     pub ppm: f64,
     /// Whether this is more than jitter.
     pub is_certain: bool,
@@ -15,15 +15,15 @@ pub struct Trend {
 const PARTS: usize = 30;
 /// Fewer callbacks than this show no trend.
 const MIN_CALLBACKS: usize = 20;
-/// Mann and Kendall's statistic above which a trend is believed, in standard deviations.
+/// Mann and Kendall's statistic above which a trend counts, in standard deviations.
 const CERTAIN: f64 = 5.0;
 /// Slower than this is not called drift, millionths.
 const MIN_PPM: f64 = 20.0;
 
 /// The trend of a stream's lateness: the median slope between the medians of its parts (Theil and Sen), which a few
-/// late callbacks do not move. `None` where there are fewer than 20 callbacks.
+/// late callbacks do not move. `None` if there are fewer than 20 callbacks.
 ///
-/// It is certain where the parts rise or fall in order (Mann and Kendall) and where it comes to more than a twentieth of
+/// It is certain if the parts rise or fall in order (Mann and Kendall) and it comes to more than a twentieth of
 /// a period and more than twice the spread within a part.
 pub fn trend(stream: &Stream<'_>) -> Option<Trend> {
     let points: Vec<(u64, i64)> = stream.against_grid().collect();

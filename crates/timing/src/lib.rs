@@ -3,7 +3,7 @@
 //! A program asks for a callback every period; the stream is when they came. [`analyse`] gives the times between
 //! callbacks and the lateness against the ideal grid, the histogram of Jones and Regehr (MSR-TR-98-29, table 2), drift,
 //! and the [`Pattern`]s of known faults; [`catch_up`] names what a timer does after its program was stalled.
-//! The crate does no I/O and knows no kernel interface: a measured stream and a made-up one go the same way.
+//! The crate does no I/O and knows no kernel interface: a measured stream and an invented one are treated alike.
 //!
 //! * [`Stream`], [`Callback`]: when callbacks were asked for and came.
 //! * [`Analysis`], [`Summary`], [`Histogram`]: what is counted.

@@ -71,18 +71,18 @@ impl Pattern {
 pub const MIN_CALLBACKS: usize = 100;
 /// A rounding fault sends at least this share to each of its clusters; the papers' sends half.
 const CLUSTER: f64 = 0.3;
-/// At least this share stands at the main interval of a beat.
+/// At least this share is at the main interval of a beat.
 const MAIN: f64 = 0.7;
-/// At least so many callbacks make up for the interval of a beat.
+/// At least this many callbacks make up for the interval of a beat.
 const MIN_BEATS: usize = 6;
-/// How unevenly a beat may come: the distances' interquartile range over their median; 1.6 would be by chance.
+/// How uneven a beat may be: the distances' interquartile range over their median; 1.6 would be chance.
 const UNEVEN: f64 = 0.6;
 /// How far the main interval of a beat must lie from the period, in its own standard errors.
 const CERTAIN: f64 = 5.0;
-/// At least this share stands for more than one period where callbacks are coalesced.
+/// If callbacks are coalesced, at least this share stands for more than one period.
 const COALESCED: f64 = 0.1;
 
-/// The patterns that a stream shows; none for a stream that jitters around its grid.
+/// The patterns that a stream shows; none for a stream that only jitters around its grid.
 pub fn patterns(stream: &Stream<'_>) -> Vec<Pattern> {
     if stream.callbacks.len() < MIN_CALLBACKS {
         return Vec::new();

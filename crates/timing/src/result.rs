@@ -2,8 +2,8 @@
 
 use crate::{Analysis, CatchUp, Pattern};
 
-/// What timer slack does to a way. Medians of the overshoot, ns; where the way takes times in units of more than a
-/// tenth of the period, of the time between callbacks beyond the period.
+/// What timer slack does to a way. Medians of the overshoot, ns; if the way takes times in units of more than a
+/// tenth of the period, medians of the time between callbacks beyond the period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slack {
     /// With the slack that programs get by default.
@@ -47,29 +47,29 @@ impl Effect {
     }
 }
 
-/// What was measured of a way.
+/// What was measured for a way.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
     /// The stream of callbacks.
     pub analysis: Analysis,
-    /// What `clock_getres` says of the clock it runs on, ns.
+    /// What `clock_getres` says about its clock, ns.
     pub resolution_ns: u64,
-    /// How long it waits, ns, when it is asked for the shortest wait that it can express; the median of several.
+    /// How long it waits, ns, when asked for the shortest wait that it can express; the median of several.
     pub granularity_ns: Option<u64>,
-    /// After a stall; `None` where none was made.
+    /// What it did after a stall; `None` if none was made.
     pub catch_up: Option<CatchUp>,
-    /// The effect of timer slack; `None` where the way has none or it was not measured.
+    /// The effect of timer slack; `None` if the way has none or it was not measured.
     pub slack: Option<Slack>,
     /// CPU time that the measuring thread used for each callback, user and kernel, ns.
     pub cpu_ns_per_callback: Option<u64>,
-    /// Callbacks that came and for which there was no room.
+    /// Callbacks that came but for which there was no room.
     pub lost: u64,
 }
 
 /// One way of asking for periodic callbacks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MethodResult {
-    /// Its name, as in `--way`; with the setting that was changed, where one was.
+    /// Its name, as in `--way`, with the setting that was changed, if one was.
     pub name: String,
     /// The setting that was changed.
     pub effect: Effect,
@@ -88,7 +88,7 @@ pub struct MethodResult {
 /// What the kernel bases its timers on. What is not known is `None`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Tick {
-    /// How often the tick comes in a second, as the kernel was built.
+    /// How many ticks a second the kernel was built for.
     pub configured_hz: Option<u32>,
     /// The file that says so.
     pub configured_in: Option<String>,
@@ -109,23 +109,23 @@ pub struct Timers {
     pub scheduling: String,
     /// The clock that they were asked to wait on.
     pub clock: String,
-    /// The stall, ns; `None` where none was made.
+    /// The stall, ns; `None` if none was made.
     pub stall_ns: Option<u64>,
-    /// What the kernel makes them of.
+    /// What the kernel bases them on.
     pub tick: Tick,
     /// The ways, in the order in which they were measured.
     pub ways: Vec<MethodResult>,
-    /// What was not as asked.
+    /// What was not as asked for.
     pub notes: Vec<String>,
     /// Whether the user ended it early.
     pub interrupted: bool,
 }
 
-/// Timer slack that holds callbacks back by more than this is named, ns.
+/// The verdict names timer slack that holds callbacks back by more than this, ns.
 const SLACK_NS: i64 = 20_000;
 /// Slack holds back by no more than itself, 50 us unless a program asks for more: a larger difference has another reason, ns.
 const MAX_SLACK_NS: i64 = 100_000;
-/// In this order faults stand in the verdict.
+/// The order of faults in the verdict.
 const ORDER: [&str; 4] = ["rounding_fault", "beat", "coalescing", "drift"];
 
 impl Timers {
@@ -134,7 +134,7 @@ impl Timers {
         self.ways.iter().filter_map(|way| Some((way, way.measured.as_ref().ok()?)))
     }
 
-    /// For each way of which it was measured: what a changed setting took from the median lateness, ns.
+    /// For each way for which it was measured: how much a changed setting took off the median lateness, ns.
     pub fn gains_ns(&self, effect: Effect) -> Vec<(&str, i64)> {
         let median = |measured: &Measured| measured.analysis.overshoot.map(|overshoot| overshoot.median_ns);
         let of = |way: &str, effect: Effect| {

@@ -7,7 +7,7 @@ pub struct Callback {
     pub asked_ns: u64,
     /// When the program ran.
     pub at_ns: u64,
-    /// How many periods it stands for: more than 1 where a timer tells that it expired several times.
+    /// How many periods it stands for: more than 1 if a timer says that it expired several times.
     pub periods: u32,
 }
 
@@ -43,8 +43,8 @@ impl Stream<'_> {
 
     /// For each callback how many periods went by without one since the callback before.
     ///
-    /// Where a timer tells that it expired several times, those; where waits are relative, the whole periods by which
-    /// the stream has fallen further behind the grid. Callbacks that came late, all of them, missed nothing.
+    /// If a timer says that it expired several times, those; if waits are relative, the whole periods by which
+    /// the stream has fallen further behind the grid. If all callbacks came, however late, nothing was missed.
     pub fn missed(&self) -> Vec<u64> {
         let period = signed(self.period_ns.max(1));
         let mut behind = 0;

@@ -36,7 +36,7 @@ pub(crate) struct InteractArguments {
     /// How long to watch with --attach [default: until the program ends, or Ctrl-C]
     #[arg(short = 'D', long, value_name = "TIME", value_parser = duration)]
     pub(crate) duration: Option<u64>,
-    /// Name the events that the program's toolkit (GTK, Qt, Xt, Wayland) hands on, by stopping the program at a function for each
+    /// Name the events that the program's toolkit (GTK, Qt, Xt, Wayland) passes on, by stopping the program at a function for each
     #[arg(long, conflicts_with = "no_bpf")]
     pub(crate) toolkit: bool,
     /// Do not look into the kernel: latency, CPU time and run delay, without causes

@@ -43,7 +43,7 @@ pub struct StallRun {
     pub after: Vec<u64>,
 }
 
-/// What was measured of a way.
+/// What was measured for a way.
 #[derive(Debug, Clone, Default)]
 pub struct MethodRun {
     /// The scheduling that the thread had; `None` is normal.
