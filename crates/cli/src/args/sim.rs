@@ -14,12 +14,13 @@ pub(crate) struct SimArguments {
 pub(crate) enum SimCommand {
     /// List the experiments that come with the program
     List,
-    /// Run an experiment and print what the paper says beside what came out
+    /// Run an experiment and print the paper's numbers beside the simulated ones
     #[command(
         after_help = "Examples:\n  punctual sim run nt-timers-table3\n  punctual sim run mine.toml --json\n  punctual sim run soft-modem-table3 --sweep device.policy.reservation.runtime=1..8 --sweep device.policy.reservation.period=4..20 --html plane.html\n  punctual sim run soft-modem-callbacks --case control -o control.punctual\n  punctual sim run soft-modem-dialup --set machine.quantum=20ms\n  punctual sim run soft-modem-rialto --set duration=1h --set runs=1"
     )]
     Run(SimRunArguments),
-    /// Run all built-in experiments: every table and figure of four papers beside what came out; 2 if a prediction fails
+    /// Run all built-in experiments: every table and figure of four papers beside the simulation; exits with 2 if a
+    /// prediction fails
     #[command(
         after_help = "Examples:\n  punctual sim papers --html papers.html\n  punctual sim papers --json | jq '.rows[] | select(.contradicted)'\n  punctual sim papers --mutations"
     )]
@@ -36,7 +37,7 @@ pub(crate) enum SimCommand {
         after_help = "Examples:\n  punctual sim timeline soft-modem-dialup --case 'THR 24' --from 24s --to 24.05s --html t.html\n  punctual sim timeline soft-modem-dialup --perfetto t.pftrace"
     )]
     Timeline(SimTimelineArguments),
-    /// Ask what a device would meet, on a machine that is taken as it was recorded
+    /// Ask how a device would fare on a machine like the recorded one
     #[command(
         after_help = "Examples:\n  punctual sim whatif --device 'audio 64@48kHz' --interference a.punctual --context thread:80\n  punctual sim whatif --device 'audio 64@48kHz' --interference a.punctual --interference b.punctual -D 1m\n  punctual sim whatif --device modem $(printf -- '--interference %s ' round-*.punctual) --at next -D 1m\n  punctual sim whatif --device modem --context reservation:2ms/8ms --competitor spin:90\n  punctual sim whatif --device modem --context slots:1/4 --sweep period=4..20 --sweep runtime=1..8 -o plane.parquet"
     )]
@@ -48,7 +49,7 @@ pub(crate) struct SimRunArguments {
     /// A file, or the name of an experiment that comes with the program
     #[arg(value_name = "EXPERIMENT")]
     pub(crate) experiment: String,
-    /// Set a key otherwise in every case, such as machine.quantum=20ms; may be repeated
+    /// Set a key to another value in every case, such as machine.quantum=20ms; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// Run one case at every point of a grid instead: KEY=4..20, KEY=20ms..100ms:20ms or KEY=irq,dpc; may be repeated
@@ -57,7 +58,7 @@ pub(crate) struct SimRunArguments {
     /// Write a page with its points and pictures
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
-    /// Run this case alone [default: all of them; the first for -o and --sweep]
+    /// Run only this case [default: all; the first for -o and --sweep]
     #[arg(long, value_name = "NAME")]
     pub(crate) case: Option<String>,
     /// Write the wakeups of one case as a recording
@@ -95,12 +96,13 @@ pub(crate) struct SimWhatifArguments {
     /// Where its work runs: irq, softirq, thread:80, reservation:2ms/8ms (floating budget) or slots:2/8 (fixed, ms)
     #[arg(long, value_name = "CONTEXT", default_value = "thread:80")]
     pub(crate) context: String,
-    /// A recording of the machine: what made wakeups late there takes the CPU here; may be repeated, so that the interval
-    /// holds how the machine changes from one recording to the next
+    /// A recording of the machine: what made wakeups late there takes the CPU here; may be repeated, so that the
+    /// interval includes how the machine changes from one recording to the next
     #[arg(long, value_name = "RECORDING")]
     pub(crate) interference: Vec<PathBuf>,
-    /// When the run is to take place, of which several recordings are asked: next, right after the last of them, or a time such
-    /// as 2026-11-26T14:03:20Z. Recordings that lie near then say more, as far as the machine stays as it was
+    /// When the run takes place, if there are several recordings: next (right after the last of them), or a time such
+    /// as 2026-11-26T14:03:20Z. Recordings close to that time then count for more, as far as the machine stays as it
+    /// was
     #[arg(long, value_name = "next|TIME", requires = "interference", conflicts_with = "sweep")]
     pub(crate) at: Option<String>,
     /// A thread of this priority that never stops computing; may be repeated
@@ -112,7 +114,7 @@ pub(crate) struct SimWhatifArguments {
     /// How long the simulated time is
     #[arg(short = 'D', long, value_name = "TIME", default_value = "1h", value_parser = duration)]
     pub(crate) duration: u64,
-    /// Where all random numbers come from
+    /// The seed of all random numbers
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     pub(crate) seed: u64,
     /// Ask at every point of a grid: period=4..20, runtime=1,2,4, priority, buffers, compute (us); may be repeated
@@ -124,7 +126,7 @@ pub(crate) struct SimWhatifArguments {
     /// Write the grid as a page with a picture
     #[arg(long, value_name = "FILE.html", requires = "sweep")]
     pub(crate) html: Option<PathBuf>,
-    /// Write a row for each point of the grid as Parquet; points that stand there already are not computed again
+    /// Write a row for each point of the grid as Parquet; points already in the file are not computed again
     #[arg(short, long, value_name = "FILE.parquet", requires = "sweep")]
     pub(crate) output: Option<PathBuf>,
 }

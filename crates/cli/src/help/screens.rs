@@ -230,9 +230,9 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
     (
         "sim run",
         &[
-            ("set", "Set a key otherwise, in every case"),
+            ("set", "Change a key in every case"),
             ("sweep", "One case at every point of a grid: KEY=4..20"),
-            ("case", "This case alone"),
+            ("case", "Only this case"),
             HTML,
             OUTPUT,
         ],
@@ -244,7 +244,7 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
             ("context", "Where it runs: irq, thread:80, slots:2/8"),
             ("interference", "A recording of the machine; may be repeated"),
             ("competitor", "A thread that never stops; may be repeated"),
-            ("duration", "How long in simulated time [default: 1h]"),
+            ("duration", "How long to simulate [default: 1h]"),
             ("sweep", "Ask at every point of a grid: period=4..20"),
             HTML,
         ],

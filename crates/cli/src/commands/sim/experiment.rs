@@ -124,7 +124,7 @@ fn record(experiment: &Experiment, case: Option<&str>, path: &Path) -> anyhow::R
             ..Configuration::default()
         },
         load: LoadInfo { name: case.unwrap_or(experiment.name()).to_owned(), ..LoadInfo::default() },
-        blind: vec!["everything that is not in the experiment: this machine was simulated".to_owned()],
+        blind: vec!["everything that is not in the experiment, because this machine was simulated".to_owned()],
         ..Provenance::default()
     };
     let mut writer = Writer::create(path, provenance, tasks.collect())?;

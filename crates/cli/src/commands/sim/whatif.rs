@@ -149,7 +149,8 @@ fn rounds(paths: &[PathBuf]) -> anyhow::Result<Vec<Round>> {
         if let Some(first) = rounds.first().filter(|first| period(first) != period(&next)) {
             let periods = [first, &next].map(|known| format_ns(period(known)));
             return Err(Usage(format!(
-                "{}: its task wakes every {}, that of the first recording every {}: record all of them alike",
+                "{}: its task wakes every {}, that of the first recording every {}: record all of them with one \
+                 interval",
                 path.display(),
                 periods[1],
                 periods[0]
@@ -166,7 +167,7 @@ fn when(at: &str, paths: &[PathBuf], rounds: &[Round], duration_ns: u64) -> anyh
     let usage = |what: String| anyhow::Error::from(Usage(format!("--at {at}: {what}")));
     if rounds.len() < MIN_TIMED {
         let few = punctual_recording::counted(rounds.len() as u64, "recording");
-        return Err(usage(format!("{few} cannot say how long the machine stays as it is: give {MIN_TIMED} at least")));
+        return Err(usage(format!("{few} cannot show how long the machine stays as it is: give at least {MIN_TIMED}")));
     }
     let mut made = Vec::new();
     for (path, round) in paths.iter().zip(rounds) {
@@ -175,7 +176,7 @@ fn when(at: &str, paths: &[PathBuf], rounds: &[Round], duration_ns: u64) -> anyh
     let mut begun: Vec<u64> = made.iter().map(|made| made.0).collect();
     begun.sort_unstable();
     if begun.windows(2).any(|pair| pair[1] - pair[0] < MIN_APART_NS) {
-        return Err(usage("two of the recordings were made at one time".to_owned()));
+        return Err(usage("two of the recordings were made at the same time".to_owned()));
     }
     let last = made.iter().map(|made| made.1).max().unwrap_or(0);
     let run = match at {
@@ -214,10 +215,10 @@ fn round(path: &Path) -> anyhow::Result<Round> {
         *sum = sum.saturating_add(wakeup.total_ns);
     })?;
     let worst = by_task.into_iter().max_by_key(|(_, late)| *late);
-    let (tid, _) = worst.with_context(|| format!("{}: holds no wakeup", path.display()))?;
+    let (tid, _) = worst.with_context(|| format!("{}: it contains no wakeup", path.display()))?;
     let task = recording.document().tasks.iter().find(|task| task.tid == tid);
     let period = task.map(|task| task.period_ns).filter(|period| *period > 0);
-    let period = period.with_context(|| format!("{}: holds no periodic task", path.display()))?;
+    let period = period.with_context(|| format!("{}: it contains no periodic task", path.display()))?;
     let made = Interference::from_passes(period, |take| {
         recording.for_each_wakeup(|wakeup| {
             if wakeup.tid == tid {
