@@ -122,7 +122,7 @@ fn a_run_at_a_known_time_is_asked_of_recordings_that_say_when_they_were_made() {
     for (recordings, more, said) in [
         (&[1, 2, 3, 4][..], &["--at", "next"][..], "4 recordings"),
         (&[1, 2, 3, 4, 5, 6, 7, 0], &["--at", "next"], "0.punctual does not say when it was made"),
-        (&[1, 2, 3, 4, 5, 6, 7, 7], &["--at", "next"], "at one time"),
+        (&[1, 2, 3, 4, 5, 6, 7, 7], &["--at", "next"], "at the same time"),
         (&[1, 2, 3, 4, 5, 6, 7, 8], &["--at", "tomorrow"], "such as 2026-11-26T14:03:20Z"),
         (&[1, 2, 3, 4, 5, 6, 7, 8], &["--at", "next", "--sweep", "buffers=2..3"], "--sweep"),
         (&[], &["--at", "next"], "--interference"),
@@ -185,7 +185,7 @@ fn what_is_asked_wrongly_of_an_experiment_is_named() {
         (vec!["nt-timers-table3", "--set", "clock"], "write it as KEY=VALUE"),
         (vec!["nt-timers-table3", "--set", "machine.quantum=20"], "a length of time with its unit, such as \"20ms\""),
         (vec!["nt-timers-table3", "--set", "runs=2", "--set", "machine.speed=1"], "--set machine.speed=1: unknown"),
-        (vec!["two-modems", "--set", "thread.film.migrates=true"], "a time constraint is of one CPU"),
+        (vec!["two-modems", "--set", "thread.film.migrates=true"], "a time constraint belongs to one CPU"),
         (vec!["soft-modem-table3", "--sweep", "device.policy.reservation.runtime=8..1"], "the range is empty"),
         (vec!["soft-modem-table3", "--case", "nope", "--sweep", "runs=1..2"], "there is no case \"nope\""),
     ] {

@@ -91,7 +91,7 @@ pub fn papers(threads: usize, watch: &dyn Watch) -> Result<Ledger> {
         }
         for row in outcome.rows {
             if !seen.insert(row.id.clone()) {
-                return Err(Error::Machine(format!("the row {:?} is there twice", row.id)));
+                return Err(Error::Machine(format!("the row {:?} exists twice", row.id)));
             }
             *ledger.counts.entry(row.class).or_default() += 1;
             ledger.rows.push(row);

@@ -39,7 +39,7 @@ pub fn parse_span(text: &str) -> Result<Picoseconds, String> {
         "min" => 60_000_000_000_000,
         "h" => 3_600_000_000_000_000,
         "" => return Err(format!("{text:?} has no unit: write it as \"12.5ms\" or \"976.5625us\"")),
-        other => return Err(format!("{other:?} is no unit of time: ps, ns, us, ms, s, min and h are")),
+        other => return Err(format!("{other:?} is no unit of time: use ps, ns, us, ms, s, min or h")),
     };
     let number = number.trim();
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));

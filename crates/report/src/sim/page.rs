@@ -51,8 +51,8 @@ fn fitted(ranges: &[(FittedNote, Vec<Moved>)]) -> Option<Part> {
     }
     let mut out = String::new();
     out.push_str(
-        "<p>These values were chosen because of what came out. Beside each stands \
-         what its rows become at others: what moves much is known only as well as the value is.</p>\n",
+        "<p>These values were chosen to make rows come out. Beside each is what its rows become at other values: a \
+         row that moves much is known only as well as the value is.</p>\n",
     );
     for (note, moved) in ranges {
         let _ = writeln!(
@@ -100,7 +100,7 @@ fn figure_17(ledger: &Ledger, out: &mut String) -> Result<(), Error> {
     let planes = [
         ("published", cells("modem-table3-", true)),
         ("simulated", cells("modem-table3-", false)),
-        ("the paper's own rule of share and gap, reckoned", cells("modem-fig17-rule-", false)),
+        ("the paper's own rule of share and gap, calculated", cells("modem-fig17-rule-", false)),
     ];
     for (name, cells) in planes {
         let words = ["sufficient", "marginal", "insufficient"].map(|word| {
@@ -128,18 +128,18 @@ fn a_wakeup(out: &mut String) -> Result<(), Error> {
     let timeline = experiment.timeline(Some("NT under load"), from, to)?;
     let _ = writeln!(
         out,
-        "<h3>Figures 1 to 3: one wakeup</h3>\n<p class=\"soft\">The clock's interrupt comes at 3,000 ms; its handler queues the \
-         deferred procedure, and that makes two threads ready. Lines below their lanes go from the time they were due to the time they began: the \
-         interrupt latency, the procedure's and the thread's, one after the other. <code>punctual sim timeline wdm-latency</code> \
-         shows any other.</p>\n{}",
+        "<h3>Figures 1 to 3: one wakeup</h3>\n<p class=\"soft\">The clock's interrupt comes at 3,000 ms; its handler \
+         queues the deferred procedure, and that makes two threads ready. Lines below their lanes run from the time \
+         they were due to the time they began: the interrupt latency, the procedure's and the thread's, one after the \
+         other. <code>punctual sim timeline wdm-latency</code> shows any other.</p>\n{}",
         timeline::figure(&timeline, from, to)
     );
     Ok(())
 }
 
 const DRAWN: &str = "Dots are drawn from one run of the simulated machine; dashed lines are numbers that the paper \
-    prints. Of points that fall on the same dot one is drawn, of a crowded pixel column twelve with its lowest and \
-    highest among them: extremes are always there. Counts of histograms are on a logarithmic scale.";
+    prints. Of points that fall on the same dot one is drawn, and of a crowded pixel column twelve, with its lowest \
+    and highest among them: extremes are always shown. Counts in histograms are on a logarithmic scale.";
 
 /// The ledger of the papers as a page of its own, figures included. Runs the built-in experiments' cases once more
 /// for the figures: a few seconds.
@@ -203,11 +203,11 @@ fn counts(ledger: &Ledger) -> String {
          <th scope=\"col\" class=\"n\">points</th><th scope=\"col\">means</th></tr></thead>\n<tbody>\n",
     );
     let meanings = [
-        "a mechanism goes in, the number comes out, nothing was fitted on it; only these are counted",
-        "it comes out because a value was chosen so that it does",
+        "a mechanism goes in and the number comes out; nothing was fitted to it; only these are counted",
+        "it comes out because a value was chosen to make it so",
         "what the paper measured goes in",
-        "arithmetic on printed numbers, or another row told anew",
-        "it does not come out of this machine; the row says why",
+        "arithmetic on printed numbers, or another row restated",
+        "this machine cannot produce it; the row says why",
     ];
     for (class, meaning) in CLASSES.iter().zip(meanings) {
         let count = ledger.counts.get(class).copied().unwrap_or(0);
@@ -287,9 +287,9 @@ fn fitted_names(notes: &[FittedNote]) -> Option<Part> {
     if notes.is_empty() {
         return None;
     }
-    let mut out = "<div class=\"wide\" tabindex=\"0\"><table><caption>Values chosen because of what came out; <code>punctual sim papers \
-                   --html</code> shows their rows over a range</caption>\n<thead><tr><th scope=\"col\">name</th><th scope=\"col\">key</th>\
-                   <th scope=\"col\">what it is</th></tr></thead>\n<tbody>\n"
+    let mut out = "<div class=\"wide\" tabindex=\"0\"><table><caption>Values chosen to make rows come out; \
+         <code>punctual sim papers --html</code> shows their rows over a range</caption>\n<thead><tr><th \
+         scope=\"col\">name</th><th scope=\"col\">key</th><th scope=\"col\">what it is</th></tr></thead>\n<tbody>\n"
         .to_owned();
     for note in notes {
         let (name, key, what) = (escape(&note.name), escape(&note.key), prose(&note.what));

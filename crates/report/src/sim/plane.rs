@@ -192,11 +192,11 @@ pub fn plane_svg(sweep: &Sweep, cells: &[(u64, Cell)], leading: u64, title: &str
 /// What the shapes mean.
 pub(crate) fn legend(counts: bool) -> &'static str {
     if counts {
-        "<p class=\"soft\">A number is a count, 0 on green; the deeper the red, the more, by the logarithm (k: thousands, M: millions). \
-         – there is no such machine; an empty place was not computed.</p>\n"
+        "<p class=\"soft\">A number is a count, 0 on green; the deeper the red, the more, by the logarithm (k: \
+         thousands, M: millions). – no such machine exists; an empty place was not computed.</p>\n"
     } else {
-        "<p class=\"soft\">● sufficient, ◐ marginal, × insufficient, – there is no such machine; an empty place was \
-         not computed.</p>\n"
+        "<p class=\"soft\">● sufficient, ◐ marginal, × insufficient, – no such machine exists; an empty place was not \
+         computed.</p>\n"
     }
 }
 

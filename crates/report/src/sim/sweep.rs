@@ -39,7 +39,7 @@ fn impossible(points: usize) -> String {
     if points == 0 {
         return String::new();
     }
-    format!(" At {} there is no such machine.", counted(points, "point"))
+    format!(" At {} no such machine can exist.", counted(points, "point"))
 }
 
 /// The points for people.
@@ -51,13 +51,13 @@ pub fn experiment_sweep_text(found: &ExperimentSweep) -> String {
 pub fn verdict(grid: &Sweep, points: &[Point], interrupted: bool) -> String {
     let outcomes = || points.iter().filter_map(|point| Some((point.number, point.outcome?)));
     let (without, possible) = (outcomes().filter(|(_, outcome)| outcome.misses == 0).count(), outcomes().count());
-    let kept = if interrupted { " It was interrupted; what was computed was kept." } else { "" };
+    let kept = if interrupted { " It was interrupted and kept what it had computed." } else { "" };
     if points.is_empty() && interrupted {
-        return "It was interrupted before any point was computed.".to_owned();
+        return "It was interrupted before it had computed any point.".to_owned();
     }
     if possible == 0 && !points.is_empty() {
         let asked = counted(points.len(), "point");
-        return format!("None of {asked} can be: there is no such device, reservation or machine.{kept}");
+        return format!("None of {asked} is possible: no such device, reservation or machine can exist.{kept}");
     }
     // Of several that are as bad the first.
     let worst = outcomes().max_by_key(|(number, outcome)| (outcome.misses, std::cmp::Reverse(*number)));
@@ -91,7 +91,7 @@ pub fn text(grid: &Sweep, points: &[Point], interrupted: bool) -> String {
         header.extend(right.values.iter().map(i64::to_string));
         let header: Vec<&str> = header.iter().map(String::as_str).collect();
         let table = crate::table(&header, 0..header.len(), rows);
-        return format!("{verdict}\n\nMissed buffers (- where no such machine can be)\n\n{table}\n");
+        return format!("{verdict}\n\nMissed buffers (- where no such machine can exist)\n\n{table}\n");
     }
     let mut header: Vec<&str> = grid.axes().iter().map(|axis| axis.name.as_str()).collect();
     header.extend(["activations", "misses", "most pending", "worst start"]);

@@ -82,7 +82,7 @@ fn fitted_text(ranges: &[(FittedNote, Vec<Moved>)], out: &mut String) {
     if ranges.is_empty() {
         return;
     }
-    out.push_str("\nFitted, and how the rows move over the range\n");
+    out.push_str("\nFitted values, and how the rows move over their range\n");
     for (note, moved) in ranges {
         let _ = writeln!(out, "  {} ({}, {}): {}", note.name, note.experiment, note.key, note.what);
         for moved in moved {
@@ -149,14 +149,14 @@ pub fn ledger_text(ledger: &Ledger, ranges: &[(FittedNote, Vec<Moved>)], mutatio
     }
     contradicted_text(ledger.rows.iter(), &mut out);
     let reasons = ledger.rows.iter().filter_map(|row| Some((row, row.because.as_ref()?)));
-    out.push_str("\nInputs, identities and what is not simulated\n");
+    out.push_str("\nInputs, identities and rows that are not simulated\n");
     for (row, because) in reasons {
         let _ = writeln!(out, "  {}: {because}", row.point());
     }
     assumptions_text(&ledger.assumptions, &mut out);
     fitted_text(ranges, &mut out);
     if let Some(turned) = mutations {
-        out.push_str("\nEach mechanism broken in turn, and the predictions that no longer hold\n");
+        out.push_str("\nEach mechanism broken in turn, and the predictions that then no longer hold\n");
         for turned in turned {
             let rows = if turned.rows.is_empty() { "none: unproven".to_owned() } else { turned.rows.join(", ") };
             let (name, how) = (turned.mechanism.name(), turned.mechanism.how());
@@ -178,11 +178,11 @@ pub fn outcome_verdict(outcome: &Outcome) -> String {
         count(&|row| row.class == Class::Prediction && row.holds == Some(false) && row.contradicted.is_some());
     let failing = count(&LedgerRow::fails);
     if predictions == 0 {
-        return format!("{}: nothing is predicted.", outcome.name);
+        return format!("{} predicts nothing.", outcome.name);
     }
     let judged = predictions - count(&|row| row.class == Class::Prediction && row.is_open());
     if judged == 0 && !outcome.interrupted {
-        return format!("{}: nothing of this case is predicted.", outcome.name);
+        return format!("{} predicts nothing of this case.", outcome.name);
     }
     let mut out = format!("{}: {holding} of {} hold", outcome.name, counted(judged, "prediction"));
     if contradicted > 0 {
@@ -193,7 +193,7 @@ pub fn outcome_verdict(outcome: &Outcome) -> String {
     }
     match (outcome.interrupted, predictions - judged) {
         (false, 0) => out + ".",
-        (false, open) => format!("{out}; {open} more are of cases that were not asked for."),
+        (false, open) => format!("{out}; {open} more belong to cases that were not asked for."),
         (true, open) => format!("Interrupted. {out}; {open} more were not judged."),
     }
 }
@@ -224,7 +224,7 @@ pub fn outcome_text(outcome: &Outcome) -> String {
             );
         }
         for (thread, migrations) in &case.migrations {
-            let _ = writeln!(out, "    {thread}: went on on another CPU {}", counted(*migrations, "time"));
+            let _ = writeln!(out, "    {thread}: moved to another CPU {}", counted(*migrations, "time"));
         }
     }
     contradicted_text(outcome.rows.iter(), &mut out);

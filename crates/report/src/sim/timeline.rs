@@ -296,12 +296,12 @@ pub fn html(timeline: &Timeline, title: &str) -> String {
         "{} in {} ms{}.",
         counted(slices, "slice"),
         number((to - from) as f64 / MILLISECOND as f64),
-        longest.map_or(String::new(), |longest| format!("; the longest from due to begun: {}", micros(longest)))
+        longest.map_or(String::new(), |longest| format!("; the longest time from due to start is {}", micros(longest)))
     );
     let lanes = format!(
-        "<p class=\"soft\">A lane shows when something ran; hold the pointer over a bar for its name, level and length. The line \
-         below a thread's lane goes from the time its work was due to the time it began. Slices narrower than a pixel are drawn \
-         together, and none narrower than 0.8 pixels.</p>\n{}\n",
+        "<p class=\"soft\">A lane shows when something ran; hold the pointer over a bar for its name, level and \
+         length. The line below a thread's lane runs from the time its work was due to the time it began. Slices \
+         narrower than a pixel are drawn together, and none is drawn narrower than 0.8 pixels.</p>\n{}\n",
         figure(timeline, from, to)
     );
     let parts = [

@@ -245,7 +245,7 @@ fn thread(index: usize, thread: &schema::Thread, periods: &mut Periods) -> Resul
         (true, false) => LateWork::DropStale,
         (false, true) => LateWork::Event,
         (true, true) => {
-            return Err((path("event"), "an event keeps no stale work that could be dropped".to_owned()));
+            return Err((path("event"), "an event keeps no old work that could be dropped".to_owned()));
         }
     };
     Ok(made)

@@ -53,7 +53,7 @@ pub(super) fn set(document: &mut Value, path: &str, new: &Value) -> Result<(), S
                 .iter_mut()
                 .find(|element| element.get("name").and_then(Value::as_str) == Some(part))
                 .ok_or_else(|| format!("{path:?}: nothing in the list is named {part:?}"))?,
-            _ => return Err(format!("{path:?}: {part:?} is within something that has no keys")),
+            _ => return Err(format!("{path:?}: {part:?} is inside a value that has no keys")),
         };
     }
     *at = new.clone();

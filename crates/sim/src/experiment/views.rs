@@ -15,7 +15,7 @@ impl Experiment {
     pub fn timeline(&self, case: Option<&str>, from: Picoseconds, to: Picoseconds) -> Result<Timeline> {
         let index = self.case_of(case).map_err(|what| self.at(&[], what))?;
         if from >= to || to - from > 10 * SECOND {
-            return Err(self.at(&[], "a timeline shows more than nothing and at most 10 s"));
+            return Err(self.at(&[], "a timeline is longer than 0 and at most 10 s"));
         }
         Timeline::of(&self.setup(index, 0)?.spec, from, to)
     }

@@ -112,8 +112,12 @@ fn check_thread(thread: &ThreadSpec, spec: &MachineSpec) -> Result<()> {
     if thread.migrates {
         match thread.policy {
             Policy::Reservation { .. } => return refuse("slots belong to one CPU: a thread in them cannot migrate"),
-            Policy::Deadline { reclaim: true, .. } => return refuse("reclaiming is of one CPU: it cannot migrate"),
-            _ if thread.constraint.is_some() => return refuse("a time constraint is of one CPU: it cannot migrate"),
+            Policy::Deadline { reclaim: true, .. } => {
+                return refuse("reclaiming belongs to one CPU: it cannot migrate");
+            }
+            _ if thread.constraint.is_some() => {
+                return refuse("a time constraint belongs to one CPU: it cannot migrate");
+            }
             _ => {}
         }
     }

@@ -48,7 +48,7 @@ impl Answer {
             }
         };
         match &self.interval {
-            _ if self.interrupted => format!("{counted}. It was interrupted: how sure that is was not worked out."),
+            _ if self.interrupted => format!("{counted}. It was interrupted before it knew how sure that is."),
             None => format!("{counted}."),
             Some(Interval { refused: Some(why), .. }) => why.clone(),
             Some(interval) => {
@@ -56,11 +56,11 @@ impl Answer {
                     0 | 1 => String::new(),
                     several => format!(" in {several} rounds"),
                 };
-                let within = format!("{} to {} in a run as long", interval.low, interval.high);
+                let within = format!("{} to {} in a run of that length", interval.low, interval.high);
                 let said = match (interval.expected, interval.recordings) {
                     (Some(expected), _) => format!(
-                        "at the time asked about {expected} are expected, {within}, 95 times of 100 while the machine goes \
-                         on to change as between the rounds."
+                        "at the time asked about {expected} are expected, {within}, 95 times of 100 as long as the \
+                         machine goes on changing as it did between the rounds."
                     ),
                     (None, 0 | 1) => format!("{within}, 95 times of 100 while the machine stays as it was recorded."),
                     (None, _) => {

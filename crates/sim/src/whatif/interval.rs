@@ -99,7 +99,7 @@ impl WhatIf {
         let every = interference.period_ns().saturating_mul(NANOSECOND);
         if every > self.period {
             return Some(format!(
-                "Wakeups every {} do not say what a device meets every {}: record with -i {}us.",
+                "Wakeups every {} do not show what a device meets every {}: record with -i {}us.",
                 format_span(every),
                 format_span(self.period),
                 (self.period / MICROSECOND).max(1)

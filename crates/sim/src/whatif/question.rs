@@ -192,8 +192,8 @@ impl WhatIf {
         }
         if let Some(interference) = self.interference.as_ref().filter(|interference| interference.bytes() > MAX_BYTES) {
             return refuse(format!(
-                "the recording has {} late wakeups in {}, more than can be replayed in {} MB: a shorter one, or one of \
-                 fewer wakeups a second, says as much",
+                "the recording has {} late wakeups in {}, more than can be replayed in {} MB: use a shorter one, or \
+                 one of fewer wakeups a second, which says as much",
                 interference.counts().1,
                 format_span(interference.observed() / SECOND * SECOND),
                 MAX_BYTES / 1_000_000
