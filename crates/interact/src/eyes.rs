@@ -10,7 +10,7 @@ use punctual_recording::{InputEvent, Provenance, ToolkitDocument, ToolkitLibrary
 /// What lies outside of a terminal, and outside of a display that is only memory.
 const OF_TERMINAL: [&str; 2] = [
     "keyboard, display and terminal emulator: an input begins and ends at the terminal",
-    "what a terminal would answer: a program's questions to it stay without an answer",
+    "what a terminal would answer: nobody answers a program's questions to it",
 ];
 const OF_WINDOW: [&str; 2] = [
     "keyboard, window manager, compositor, graphics processor and display: an input begins at the display server, and ends when \
@@ -57,8 +57,8 @@ impl Eyes {
             Via::Wayland => OF_COMPOSITOR,
         };
         let mut blind = ends.map(str::to_owned).to_vec();
-        let without = "what the program was waiting for: inputs have a beginning, an end by the output alone, CPU time and \
-                       time kept from a CPU";
+        let without = "what the program was waiting for: inputs have a beginning, an end by their output alone, CPU \
+             time and time kept from a CPU";
         if !wanted {
             blind.push(without.to_owned());
             provenance.blind = blind;
@@ -73,7 +73,11 @@ impl Eyes {
                 return None;
             }
         };
-        blind.push("processes that left the terminal's session, but as those whom the program waits for".to_owned());
+        blind.push(
+            "processes that left the terminal's session, except as somebody for whom the program \
+             waits"
+                .to_owned(),
+        );
         blind.push("input that a program takes by io_uring".to_owned());
         Some(Eyes::of(watch, blind, provenance))
     }

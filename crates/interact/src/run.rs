@@ -51,7 +51,7 @@ pub fn interact(
     }
     let name = plan.program.first().map_or("", String::as_str);
     if find_program(name).is_none() {
-        return Err(Refused::because(format!("starting `{name}`"), "there is no such program that can be run").into());
+        return Err(Refused::because(format!("starting `{name}`"), "there is no such executable program").into());
     }
     let place = Place::make(plan.via, &plan.script)?;
     let mut provenance = host::provenance(&plan.command_line);

@@ -14,14 +14,14 @@ pub(crate) struct InteractArguments {
     /// How the program is used
     #[arg(long, value_enum, default_value = "pty")]
     pub(crate) via: PlaceName,
-    /// What is typed: a TOML file, or the name of one that comes with the program: bash, editor, less, python3, typing, vim
-    /// [default: the one of the program's name, else typing]
+    /// What is typed: a TOML file, or the name of one that comes with the program: bash, editor, less, python3, typing,
+    /// vim [default: the one with the program's name, else typing]
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<String>,
     /// How fast: as a person types, as fast as the terminal takes it, or with the pauses in the script
     #[arg(long, value_enum, default_value = "human")]
     pub(crate) pace: PaceName,
-    /// What the pauses are drawn from: the same number, the same pauses
+    /// The seed of the pauses: the same number gives the same pauses
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     pub(crate) seed: u64,
     /// Exit with 2 if a kind of input takes longer than this: key:p99=16ms,page:max=100ms; without a kind, all
@@ -36,7 +36,8 @@ pub(crate) struct InteractArguments {
     /// How long to watch with --attach [default: until the program ends, or Ctrl-C]
     #[arg(short = 'D', long, value_name = "TIME", value_parser = duration)]
     pub(crate) duration: Option<u64>,
-    /// Name the events that the program's toolkit (GTK, Qt, Xt, Wayland) passes on, by stopping the program at a function for each
+    /// Name the events that the program's toolkit (GTK, Qt, Xt, Wayland) passes on, by stopping the program at a
+    /// function for each
     #[arg(long, conflicts_with = "no_bpf")]
     pub(crate) toolkit: bool,
     /// Do not look into the kernel: latency, CPU time and run delay, without causes
@@ -63,7 +64,7 @@ pub(crate) struct InteractArguments {
 pub(crate) enum InteractCommand {
     /// Make a script of what you type at a program
     ///
-    /// Your terminal is passed on to it; keys and pauses are kept.
+    /// It passes your terminal on to the program and keeps keys and pauses.
     #[command(
         after_help = "Examples:\n  punctual interact learn -o edit.toml -- vim notes.txt\n  punctual interact learn -- bash --norc\n  sudo punctual interact --script edit.toml --pace recorded -- vim notes.txt\n\nIt ends with the program, which gets Ctrl-C too. What is typed while the terminal's echo is off, as for a password,\nis not kept: the answer says how many keys that were. A program that takes single keys, as an editor does, and\nshows stars for a password switches the echo off as editors do: do not type such a password."
     )]

@@ -100,7 +100,7 @@ impl Target {
             Err(why) => why,
         };
         if self.device == 0 {
-            let what = format!("{name} ({pid}) is at no terminal, and in no window that can be watched: {why}");
+            let what = format!("{name} ({pid}) has no terminal, and no window that can be watched: {why}");
             return Err(InteractError::Target(what));
         }
         if Target::of(std::process::id()).is_some_and(|own| own.device == self.device) {

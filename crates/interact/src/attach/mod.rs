@@ -34,7 +34,7 @@ const NOT_SEEN: [&str; 5] = [
     "keyboard, display and terminal emulator: an input begins as it is put into the terminal, and ends there",
     "an input that the program was waiting for in read() before this began",
     "which keys they were: only how many bytes came",
-    "processes that left the terminal's session, but as those whom the program waits for",
+    "processes that left the terminal's session, except as somebody for whom the program waits",
     "input that a program takes by io_uring",
 ];
 
@@ -72,7 +72,7 @@ pub fn attach(
         }
     };
     if !watch.tells_of_input() && source.server().is_none() {
-        blind.push("when input comes while the program is at work: such inputs are counted apart".to_owned());
+        blind.push("when input comes while the program is at work: such inputs are counted separately".to_owned());
     }
     provenance.configuration = Configuration { via: source.via().to_owned(), bpf: true, ..Configuration::default() };
     let mut eyes = Eyes::of(watch, blind, &mut provenance);

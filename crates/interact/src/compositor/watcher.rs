@@ -92,7 +92,7 @@ impl Watcher {
     ) {
         let (width, height, stride) = size;
         let Ok(form) = form.into_result() else {
-            self.trouble = Some("its pictures are of an unknown form".to_owned());
+            self.trouble = Some("its pictures have an unknown format".to_owned());
             return;
         };
         let Some(bytes) = stride.checked_mul(height).filter(|bytes| *bytes <= 1 << 20) else {

@@ -42,7 +42,7 @@ impl Server {
         if !std::env::split_paths(&path).any(|directory| directory.join(PROGRAM).is_file()) {
             return Err(refused(MISSING.to_owned()));
         }
-        let cookie = cookie().map_err(|error| refused(format!("no random numbers could be had: {error}")))?;
+        let cookie = cookie().map_err(|error| refused(format!("cannot get random numbers: {error}")))?;
         let authority = format!("{SCRATCH}/{AUTHORITY}");
         let words = [PROGRAM, "-displayfd", "1", "-screen", "0", SCREEN, "-nolisten", "tcp", "-noreset", "-auth"];
         let mut words: Vec<String> = words.map(str::to_owned).to_vec();

@@ -62,7 +62,7 @@ pub struct Learned {
 pub fn learn(program: &[String], is_asked: &dyn Fn() -> bool) -> Result<Learned, InteractError> {
     let name = program.first().map_or("", String::as_str);
     if find_program(name).is_none() {
-        return Err(Refused::because(format!("starting `{name}`"), "there is no such program that can be run").into());
+        return Err(Refused::because(format!("starting `{name}`"), "there is no such executable program").into());
     }
     let own = OwnTerminal::take()?;
     let size = OwnTerminal::size();

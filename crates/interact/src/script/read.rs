@@ -120,7 +120,7 @@ impl Source<'_> {
         if let Some(spread) = &written.spread {
             pace.spread = *spread.get_ref();
             if !(0.0..=2.0).contains(&pace.spread) {
-                return Err(self.wrong(&spread.span(), "a spread lies between 0 and 2: write 0.35, for instance"));
+                return Err(self.wrong(&spread.span(), "a spread is between 0 and 2: write 0.35, for instance"));
             }
         }
         Ok(pace)
@@ -234,7 +234,7 @@ fn step(source: &Source<'_>, spanned: &Spanned<WrittenStep>, pointer: &mut Spot)
     }
     if let Some(wait) = &step.wait {
         if wait.get_ref() != "quiet" {
-            return Err(source.wrong(&wait.span(), "what can be waited for is quiet: write wait = \"quiet\""));
+            return Err(source.wrong(&wait.span(), "a step can only wait for quiet: write wait = \"quiet\""));
         }
         return source.quiet(step.silence.as_ref(), step.at_most.as_ref()).map(Step::Wait);
     }
@@ -279,7 +279,7 @@ fn presses(source: &Source<'_>, step: &WrittenStep) -> Result<Vec<Press>, Script
     if let Some(times) = &step.times {
         let all = acts.len().saturating_mul(*times.get_ref() as usize);
         if *times.get_ref() == 0 || all > MAX_INPUTS as usize {
-            return Err(source.wrong(&times.span(), format!("times lies between 1 and {MAX_INPUTS} inputs in all")));
+            return Err(source.wrong(&times.span(), format!("times is between 1 and {MAX_INPUTS} inputs in all")));
         }
         acts = acts.iter().cycle().take(all).cloned().collect();
     }
@@ -287,7 +287,8 @@ fn presses(source: &Source<'_>, step: &WrittenStep) -> Result<Vec<Press>, Script
     let mut pauses = vec![None; acts.len()];
     if let Some(written) = &step.pauses {
         if written.get_ref().len() != acts.len() {
-            let what = format!("there are {} pauses for {} keys: one for each", written.get_ref().len(), acts.len());
+            let what =
+                format!("there are {} pauses for {} keys: give one for each", written.get_ref().len(), acts.len());
             return Err(source.wrong(&written.span(), what));
         }
         for (pause, written) in pauses.iter_mut().zip(written.get_ref()) {

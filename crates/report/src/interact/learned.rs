@@ -59,7 +59,7 @@ impl<'a> LearnAnswer<'a> {
             Some(script) => {
                 format!("Learned {} in {lasted}, into {}.", counted(session.keys, "key"), printable_path(script))
             }
-            None => format!("Nothing was typed in {lasted} that a script could hold: none was written."),
+            None => format!("Nothing was typed in {lasted} that a script can contain: none was written."),
         };
         let words = session.program.iter().map(|word| crate::layout::shell_word(word)).collect::<Vec<_>>().join(" ");
         let next = script.map(|script| {
@@ -111,7 +111,7 @@ fn warnings(session: &Session<'_>) -> Vec<String> {
     if session.nameless_keys > 0 {
         let (keys, were) = (counted(session.nameless_keys, "key"), agreeing(session.nameless_keys, "was", "were"));
         let sent = session.nameless.join(" ");
-        lines.push(format!("{keys} {were} left out, for which scripts have no name: {sent}"));
+        lines.push(format!("{keys} {were} left out that scripts cannot name: {sent}"));
     }
     if session.is_cut_off {
         lines.push("the session was cut off before the program ended".to_owned());

@@ -260,12 +260,12 @@ impl<'a> InteractReport<'a> {
             lines.push(format!("{} {} {}", counted(*count, "input"), agreeing(*count, "was", "were"), outcome.words()));
         }
         if summary.background_outputs > 0 {
-            lines.push(format!("{} came without an input's doing", counted(summary.background_outputs, "output")));
+            lines.push(format!("{} came from no input", counted(summary.background_outputs, "output")));
         }
         lines.extend(toolkit::warnings(self));
         if !summary.followed {
-            let what = "not followed through the kernel: an input ends with the last output before 50 ms of silence, whoever's \
-                        doing that was";
+            let what = "not followed through the kernel: an input ends with the last output before 50 ms of silence, \
+                 whatever caused that output";
             lines.push(what.to_owned());
         }
         lines
@@ -280,7 +280,7 @@ impl<'a> InteractReport<'a> {
             lines.push(format!("of {of} only the millisecond is known in which {they} began"));
         }
         if lost > 0 {
-            lines.push(format!("{} came faster than they could be taken up: in no sum", counted(lost, "input")));
+            lines.push(format!("{} came too fast to be recorded: in no sum", counted(lost, "input")));
         }
         lines
     }
@@ -300,7 +300,7 @@ impl<'a> InteractReport<'a> {
             return format!("{before}{program} ended {end} before anything was typed: there is nothing to measure.");
         }
         if self.is_own_use() && self.typed().next().is_none() {
-            return format!("{before}Nobody put anything into {program} that was seen: there is nothing to measure.");
+            return format!("{before}No input to {program} was seen: there is nothing to measure.");
         }
         let all = self.latencies();
         let (Some(median), Some(longest)) = (all.quantile(0.5), all.max()) else {

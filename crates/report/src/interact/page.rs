@@ -37,14 +37,19 @@ pub fn interact_page(report: &InteractReport<'_>) -> Page {
     sections.extend(counters_block(report).map(|blocks| Section {
         id: "counters".into(),
         title: "What was counted".into(),
-        lead: "From the kernel's account in /proc: what it does not tell has a dash.".into(),
+        lead: "From the kernel's account in /proc. A dash means that it does not tell.".into(),
         blocks,
     }));
-    sections.extend(events_blocks(report).map(|blocks| Section {
-        id: "events".into(),
-        title: "What toolkits handed on".into(),
-        lead: "Events as the program's toolkit names them; times are from an input to the first of that name because of it.".into(),
-        blocks,
+    sections.extend(events_blocks(report).map(|blocks| {
+        Section {
+            id: "events".into(),
+            title: "What toolkits passed on".into(),
+            lead:
+                "Events as the program's toolkit names them. Times run from an input to the first event of that name \
+             that it caused."
+                    .into(),
+            blocks,
+        }
     }));
     sections.push(waiting(report));
     let (table, _) = provenance(&[("inputs".to_owned(), document)]);
@@ -58,7 +63,7 @@ pub fn interact_page(report: &InteractReport<'_>) -> Page {
     let mut warnings = document.provenance.fallbacks.clone();
     warnings.extend(report.warnings());
     Page {
-        title: format!("How long one waits for {}", program.rsplit('/').next().unwrap_or(program)),
+        title: format!("How long you wait for {}", program.rsplit('/').next().unwrap_or(program)),
         context: context.join(" · "),
         verdict: report.verdict(),
         next: Vec::new(),
@@ -195,7 +200,7 @@ fn over_time(report: &InteractReport<'_>) -> Option<Section> {
     Some(Section {
         id: "time".into(),
         title: "When".into(),
-        lead: "An input stands where it was put in.".into(),
+        lead: "An input is shown at the time when it was put in.".into(),
         blocks,
     })
 }
@@ -233,7 +238,9 @@ fn causes(report: &InteractReport<'_>) -> Option<Section> {
     Some(Section {
         id: "causes".into(),
         title: "What was waited for".into(),
-        lead: "The time from an input to its being seen, split without a rest; the parts of an input add up to it exactly.".into(),
+        lead: "The time from an input until it was seen, split completely: the parts of an input add up to it \
+             exactly."
+            .into(),
         blocks,
     })
 }
@@ -323,8 +330,8 @@ fn waiting(report: &InteractReport<'_>) -> Section {
     Section {
         id: "waiting".into(),
         title: "Waiting".into(),
-        lead: "What is over a threshold of patience T counts, to the first and to the second power. Sums of this kind leave \
-               much out: read them beside the curves."
+        lead: "The sums count what is over a threshold of patience T, to the first and to the second power. Such sums \
+             leave much out: read them beside the curves."
             .into(),
         blocks,
     }
@@ -349,7 +356,7 @@ fn responsiveness(report: &InteractReport<'_>) -> Option<Block> {
     Some(picture(
         "responsiveness",
         "Responsiveness over the threshold.",
-        "What inputs took longer than T, all together.",
+        "How much longer than T inputs took, all together.",
         Drawing::Band(band),
     ))
 }

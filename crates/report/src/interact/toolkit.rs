@@ -241,7 +241,7 @@ pub(super) fn events(text: &mut String, report: &InteractReport<'_>) {
     let Some(summary) = &report.summary.toolkit else { return };
     let sorts = report.events.sorted();
     if !sorts.is_empty() {
-        let header = ["handed on by toolkits", "events", "inputs", "of no input", "p50 us", "max us"];
+        let header = ["passed on by toolkits", "events", "inputs", "of no input", "p50 us", "max us"];
         let rows = sorts.iter().take(SHOWN).map(|sort| cells(sort).to_vec());
         let _ = writeln!(text, "\n{}", table(&header, 1..6, rows));
         if sorts.len() > SHOWN {

@@ -13,7 +13,7 @@ use std::path::Path;
 
 pub(super) fn run(arguments: &LearnArguments, output: Output) -> anyhow::Result<u8> {
     let path = arguments.output.clone().unwrap_or_else(|| super::super::fresh_name("learned-", ".toml"));
-    ensure!(!path.exists(), "{} is there already: choose another name, or remove it", path.display());
+    ensure!(!path.exists(), "{} exists already: choose another name, or remove it", path.display());
     artifacts::check(Some(&path))?;
     let interrupted = Interrupted::watch();
     let learned = learn(&arguments.program, &|| interrupted.is_asked())?;
