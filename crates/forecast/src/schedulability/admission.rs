@@ -69,7 +69,7 @@ pub fn admission(tasks: &[DeadlineParameters], limits: AdmissionLimits) -> Admis
             (admitted + asked > available).then(|| {
                 let percent = |units: u64| units as f64 * 100.0 / UNIT as f64;
                 format!(
-                    "{:.1} % is asked for on top of {:.1} %, and {:.1} % is there{}",
+                    "{:.1} % is asked for on top of {:.1} %, and {:.1} % is available{}",
                     percent(asked),
                     percent(admitted),
                     percent(available),
@@ -100,7 +100,7 @@ fn malformed(task: &DeadlineParameters, period: u64) -> Option<String> {
         return Some("a deadline of 0 is refused".to_owned());
     }
     if task.runtime_ns < 1_024 {
-        return Some(format!("a runtime of {} is refused: 1,024 ns is the least", show(task.runtime_ns)));
+        return Some(format!("a runtime of {} is refused: it must be at least 1,024 ns", show(task.runtime_ns)));
     }
     if task.runtime_ns > task.deadline_ns || task.deadline_ns > period {
         return Some("runtime <= deadline <= period must hold".to_owned());
@@ -108,7 +108,7 @@ fn malformed(task: &DeadlineParameters, period: u64) -> Option<String> {
     let (min, max) = (100_000, (1u64 << 22) * 1_000);
     if period < min || period > max {
         return Some(format!(
-            "a period of {} is refused: {} to {} by default (sched_deadline_period_min_us, _max_us)",
+            "a period of {} is refused: it must be {} to {} by default (sched_deadline_period_min_us, _max_us)",
             show(period),
             show(min),
             show(max)

@@ -134,7 +134,7 @@ pub fn analyse(set: &TaskSet, latency: Option<(&Input, Stage)>) -> Result<Analys
     let pseudo = Charged::of(set, &figures, |figure| figure.pseudo_ns);
     let blocking = Charged::of(set, &figures, |figure| figure.charged_ns);
     if set.tasks.iter().any(|task| task.offset_ns > 0) && latency.is_some() {
-        notes.push("offsets are left out of account where latency is charged, which is safe".to_owned());
+        notes.push("offsets are ignored where latency is charged, which is safe".to_owned());
     }
     let charged = [pseudo.as_ref(), blocking.as_ref()];
     let Judgement { standing, breaks: breaking, extra_ns, mut verdict } = judge(set, global.as_ref(), &plain, charged)
@@ -272,8 +272,8 @@ fn latency_figures(
         input.load
     ));
     if figures.iter().flatten().any(|figure| figure.is_longest_seen) {
-        let text = "the recording is too short for a permitted rate: the longest latency seen is charged, \
-                    and a longer one may come that often";
+        let text = "the recording is too short for a permitted rate: each task is charged the longest latency seen, \
+             and a longer one may come that often";
         notes.push(text.to_owned());
     }
     Ok(figures)

@@ -103,16 +103,16 @@ pub(super) fn parse(text: &str) -> Result<TaskSet, Error> {
             continue;
         };
         if events.sleeps {
-            set.notes.push(format!("{place} waits for others as well: that is not analysed"));
+            set.notes.push(format!("{place} also waits for others: that is not analysed"));
         }
         let policy = object.get("policy").and_then(Value::as_str).unwrap_or(default_policy);
         let priority = object.get("priority").and_then(Value::as_u64).and_then(|priority| u32::try_from(priority).ok());
         if !matches!(policy, "SCHED_FIFO" | "SCHED_RR" | "SCHED_DEADLINE") {
-            set.notes.push(format!("{place} runs under {policy}: it is taken as the least urgent fixed priority"));
+            set.notes.push(format!("{place} runs under {policy}: it counts as the least urgent fixed priority"));
         }
         let cpu = object.get("cpus").and_then(Value::as_array);
         if cpu.is_some_and(|cpus| cpus.len() > 1) {
-            set.notes.push(format!("{place} may run on several CPUs: it is taken to stay on the first"));
+            set.notes.push(format!("{place} may run on several CPUs: it counts as staying on the first"));
         }
         let cpu = cpu.and_then(|cpus| cpus.first()).and_then(Value::as_u64).unwrap_or(0);
         let instances =

@@ -174,7 +174,7 @@ impl TaskSet {
             return Err(Error::Tasks { place: place(), message });
         }
         if self.reservations[..index].iter().any(|other| other.name == reservation.name) {
-            return Err(Error::Tasks { place: place(), message: "it stands there twice".to_owned() });
+            return Err(Error::Tasks { place: place(), message: "it is there twice".to_owned() });
         }
         Ok(())
     }
@@ -183,7 +183,7 @@ impl TaskSet {
         let task = &self.tasks[index];
         let wrong = |message: &str| Err(in_task(&task.name, message));
         if self.tasks[..index].iter().any(|other| other.name == task.name) {
-            return wrong("it stands there twice");
+            return wrong("it is there twice");
         }
         if task.cpu > MAX_CPU {
             return wrong(NO_SUCH_CPU);
@@ -198,7 +198,7 @@ impl TaskSet {
             ));
         }
         if task.policy == Policy::Fixed && task.priority.is_some_and(|priority| !(1..=99).contains(&priority)) {
-            return wrong("its priority is none of SCHED_FIFO: give 1 to 99");
+            return wrong("SCHED_FIFO has no such priority: give 1 to 99");
         }
         if task.deadline_ns == 0 || task.permitted_s == 0 {
             return wrong("its deadline, or the time in which it may be late once, is 0");
@@ -208,7 +208,7 @@ impl TaskSet {
             .iter()
             .any(|&time| time > longest)
         {
-            return wrong("its times are beyond what this program can count");
+            return wrong("its times are longer than this program can count");
         }
         if let Some(name) = &task.reservation {
             let Some(found) = self.reservations.iter().find(|reservation| reservation.name == *name) else {

@@ -15,7 +15,7 @@ const TICK_NS: u64 = 4_000_000;
 pub(super) fn assumptions(set: &TaskSet) -> impl Iterator<Item = String> {
     let offsets = leaves_out_offsets(set).then_some(
         "offsets count only on CPUs where all tasks have fixed priorities, no two the same, deadlines within their periods, and neither \
-         jitter nor blocking: elsewhere tasks are taken to start together",
+         jitter nor blocking: elsewhere tasks are assumed to start together",
     );
     let is_short = set.reservations.iter().any(|reservation| reservation.budget_ns < TICK_NS);
     let budgets = is_short.then_some(
@@ -30,7 +30,7 @@ pub(super) fn late_in_words(set: &TaskSet, global: Option<&GlobalEdf>, index: us
     let name = &set.tasks[index].name;
     match outcome.analysed {
         Analysed::Demand if global.is_some() => {
-            format!("not schedulable: the CPUs that `{name}` shares cannot do all that their deadline tasks ask for")
+            format!("not schedulable: the CPUs that `{name}` shares cannot serve all that their deadline tasks ask for")
         }
         Analysed::Demand => format!("not schedulable: EDF cannot meet the deadlines of `{name}`'s CPU"),
         _ => {
@@ -51,10 +51,9 @@ pub(super) fn unknown_in_words(global: Option<&GlobalEdf>, leaves_out_offsets: b
             tests.cpus
         ),
         None if leaves_out_offsets => {
-            "unknown: a deadline could be missed if the offsets were not there, and they are not taken into account"
-                .to_owned()
+            "unknown: without the offsets a deadline could be missed, and they are not taken into account".to_owned()
         }
-        None => "unknown: the set is too intricate to be analysed".to_owned(),
+        None => "unknown: the set is too complex to be analysed".to_owned(),
     }
 }
 
@@ -78,7 +77,7 @@ pub(super) fn admission_note(set: &TaskSet, admission: &Admission) -> Option<Str
     }
     match admission.should {
         Edf::Overrun { window_ns, demand_ns } if set.limits.cpus == 1 => Some(format!(
-            "the kernel admits the deadline tasks, wrongly: within {}, {} must be done",
+            "the kernel wrongly admits the deadline tasks: within {}, {} must be done",
             format_ns(window_ns),
             format_ns(demand_ns)
         )),

@@ -14,12 +14,12 @@ pub(super) fn share(units: u64) -> f64 {
 pub fn text(analysis: &Analysis) -> String {
     let mut out = format!("{}\n", analysis.verdict);
     if !analysis.fixes.is_empty() {
-        out.push_str("each of these alone would do:\n");
+        out.push_str("each of these alone would be enough:\n");
         for fix in &analysis.fixes {
             let _ = writeln!(out, "  - {fix}");
         }
     } else if analysis.breaks.is_some() {
-        out.push_str("no single change that was tried would do\n");
+        out.push_str("no single change that was tried would be enough\n");
     }
     for note in &analysis.notes {
         let _ = writeln!(out, "! {note}");
@@ -172,6 +172,9 @@ mod tests {
         let broken = EXAMPLE.replace("compute = \"2ms\"", "compute = \"12ms\"");
         let found = analyse(&TaskSet::parse_toml(&broken).unwrap(), None).unwrap();
         let text = text(&found);
-        assert!(text.contains("not schedulable: `audio`") && text.contains("each of these alone would do"), "{text}");
+        assert!(
+            text.contains("not schedulable: `audio`") && text.contains("each of these alone would be enough"),
+            "{text}"
+        );
     }
 }
