@@ -1,11 +1,11 @@
-//! What became of an experiment's cases, on its page: how much was simulated, time constraints, moves between CPUs.
+//! An experiment's cases on its page: how much was simulated, time constraints, moves between CPUs.
 
 use crate::encode::plain_page::escape;
 use crate::layout::grouped;
 use punctual_sim::experiment::Outcome;
 use std::fmt::Write;
 
-/// A case by its name; the file as it stands has none.
+/// A case by its name; the file as written has none.
 fn named(case: &str) -> String {
     escape(if case.is_empty() { "as written" } else { case })
 }
@@ -45,7 +45,7 @@ pub(super) fn cases(outcome: &Outcome) -> String {
     out
 }
 
-/// What became of the time constraints that threads asked for.
+/// The outcome of the time constraints that threads asked for.
 fn constraints(outcome: &Outcome, out: &mut String) {
     if outcome.cases.iter().all(|case| case.constraints.is_empty()) {
         return;
@@ -63,7 +63,7 @@ fn constraints(outcome: &Outcome, out: &mut String) {
     out.push_str(END);
 }
 
-/// How often threads that may run on any CPU went on on another one.
+/// How often threads that may run on any CPU moved to another one.
 fn migrations(outcome: &Outcome, out: &mut String) {
     if outcome.cases.iter().all(|case| case.migrations.is_empty()) {
         return;

@@ -1,4 +1,4 @@
-//! The papers' figures: which run each is drawn from, and which of the ledger's rows stand beside it.
+//! The papers' figures: which run each is drawn from, and which of the ledger's rows are beside it.
 
 use crate::encode::plain_page::escape;
 use crate::encode::svg::Plot;
@@ -45,12 +45,12 @@ impl Kind {
 /// One figure of a paper.
 pub(crate) struct Figure {
     pub(crate) paper: &'static str,
-    /// What it is called here: the paper's number, then what it shows.
+    /// Its name here: the paper's number, then what it shows.
     pub(crate) title: &'static str,
     pub(crate) experiment: &'static str,
     case: &'static str,
     kind: Kind,
-    /// Rows of the ledger that begin like this stand beside it.
+    /// Rows of the ledger that begin like this are beside it.
     rows: &'static [&'static str],
 }
 
@@ -71,7 +71,7 @@ const DIAL: &str = "soft-modem-dialup";
 const CALLBACKS: &str = "soft-modem-callbacks";
 const RIALTO: &str = "soft-modem-rialto";
 
-/// Those that there are points for. Figure 17 is a plane and stands elsewhere; Figure 9 does not come out.
+/// Those that have points. Figure 17 is a plane and is drawn elsewhere; Figure 9 does not come out.
 pub(crate) const FIGURES: &[Figure] = &[
     figure(
         NT,
@@ -223,7 +223,7 @@ fn draw(title: &str, kind: Kind, points: &[(f64, f64)], rows: &[&LedgerRow], out
     let histogram = kind == Kind::Intervals;
     let (mut said_x, said_y) = (said(rows, x_unit), said(rows, y_unit));
     if histogram {
-        // A standard deviation is in microseconds, too, but no place on the axis.
+        // A standard deviation is also in microseconds, but no place on the axis.
         said_x = said(&rows.iter().copied().filter(|row| !row.item.contains("deviation")).collect::<Vec<_>>(), x_unit);
     }
     said_x.sort_by(f64::total_cmp);
@@ -267,7 +267,7 @@ pub(crate) fn figures_of(figures: &[&Figure], rows: &[&LedgerRow], out: &mut Str
     Ok(())
 }
 
-/// The readings beside a figure: many can be folded away, and are open to be printed.
+/// The readings beside a figure: if there are many, they can be folded away, and are open for printing.
 fn beside(title: &str, rows: &[&LedgerRow], out: &mut String) {
     let fold = rows.len() > 6;
     if fold {
@@ -282,13 +282,13 @@ fn beside(title: &str, rows: &[&LedgerRow], out: &mut String) {
 /// No more figures than this of an experiment that is not built in.
 const MAX_OWN_FIGURES: usize = 12;
 
-/// What can be drawn of an experiment that no paper's figure is known for: its device's blocks in every case.
+/// What can be drawn of an experiment without a figure in a paper: its device's blocks in every case.
 pub(crate) fn own_figures(experiment: &Experiment, out: &mut String) {
     let mut drawn = 0;
     for case in experiment.cases() {
         for kind in [Kind::Elapsed, Kind::Pending, Kind::Load] {
             let name = (!case.is_empty()).then_some(case);
-            // Without a device there are no points, which is no fault.
+            // Without a device there are no points, which is no error.
             let Ok(points) = experiment.series(name, &kind.series()) else { return };
             if drawn < MAX_OWN_FIGURES && !points.is_empty() {
                 let [_, what, ..] = kind.labels();

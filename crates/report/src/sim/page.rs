@@ -1,4 +1,4 @@
-//! The ledger of the papers as one HTML file, with the papers' figures drawn anew from the simulated machine.
+//! The ledger of the papers as one HTML file, with the papers' figures redrawn from the simulated machine.
 
 use crate::encode::head::{Head, Part, standing};
 use crate::encode::plain_page::{escape, prose};
@@ -17,7 +17,7 @@ use std::fmt::Write;
 
 pub use crate::sim::plane::plane_html;
 
-/// Every assumption once, though several experiments rest on it.
+/// Every assumption once, even if several experiments depend on it.
 fn assumptions(known: &[AssumptionNote]) -> Option<Part> {
     if known.is_empty() {
         return None;
@@ -44,7 +44,7 @@ fn assumptions(known: &[AssumptionNote]) -> Option<Part> {
     Some(Part::new("assumed", "What is assumed", out))
 }
 
-/// Every value that was chosen because of what came out, and how its rows move over its range.
+/// Every value that was chosen to make rows come out, and how its rows move over its range.
 fn fitted(ranges: &[(FittedNote, Vec<Moved>)]) -> Option<Part> {
     if ranges.is_empty() {
         return None;
@@ -121,7 +121,8 @@ fn figure_17(ledger: &Ledger, out: &mut String) -> Result<(), Error> {
     Ok(())
 }
 
-/// Figures 1 to 3 of wdm-latency-1999 are time lines of one wakeup without numbers: here is one of the simulated machine.
+/// Figures 1 to 3 of wdm-latency-1999 are time lines of one wakeup without numbers: this is one of the simulated
+/// machine.
 fn a_wakeup(out: &mut String) -> Result<(), Error> {
     let experiment = builtin("wdm-latency").expect("it comes with the program")?;
     let (from, to) = (2_999_990 * MICROSECOND, 3_000_050 * MICROSECOND);
@@ -175,7 +176,7 @@ pub fn papers_html(ledger: &Ledger, ranges: &[(FittedNote, Vec<Moved>)]) -> Resu
     Ok(standing(&head, &parts, STYLE))
 }
 
-/// What a paper draws, drawn anew, and what is left out of it.
+/// A paper's figures redrawn, and what is left out of them.
 fn figures_of_paper(paper: &str, rows: &[&LedgerRow], ledger: &Ledger) -> Result<String, Error> {
     let mut body = String::new();
     let figures: Vec<_> = FIGURES.iter().filter(|figure| figure.paper == paper).collect();
@@ -231,7 +232,7 @@ fn counts(ledger: &Ledger) -> String {
     out
 }
 
-/// Figures of which nothing is drawn, with the reason their rows give.
+/// Figures that are not drawn, with the reason that their rows give.
 fn not_drawn(rows: &[&LedgerRow], out: &mut String) {
     let missing: Vec<&&LedgerRow> = rows
         .iter()
@@ -282,7 +283,8 @@ pub fn experiment_html(experiment: &Experiment, outcome: &Outcome) -> Result<Str
     Ok(standing(&head, &parts, STYLE))
 }
 
-/// The values that were chosen because of what came out, by name; how their rows move over a range is in the ledger's page.
+/// The values that were chosen to make rows come out, by name; the ledger's page shows how their rows move over a
+/// range.
 fn fitted_names(notes: &[FittedNote]) -> Option<Part> {
     if notes.is_empty() {
         return None;

@@ -7,7 +7,7 @@ use punctual_sim::experiment::Point;
 use punctual_sim::sweep::{Axis, Sweep};
 use std::fmt::Write;
 
-/// What stands at a point of a plane. A point that is absent was not asked for.
+/// What is at a point of a plane. A point that is absent was not asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cell {
     /// Nothing was late.
@@ -16,9 +16,9 @@ pub enum Cell {
     Marginal,
     /// It did not get through.
     Insufficient,
-    /// There is no such machine.
+    /// No such machine can exist.
     Impossible,
-    /// How many were missed, or anything else of which more is worse.
+    /// How many were missed, or any other count of which more is worse.
     Count(u64),
 }
 
@@ -55,7 +55,7 @@ const LEFT: f64 = 64.0;
 const TOP: f64 = 10.0;
 /// A grid with more columns or rows than this would have cells too small to tell apart.
 const MAX_SIDE: usize = 400;
-/// The leading axes of a grid of more than two give a plane each; no more than this.
+/// Each combination of the leading axes of a grid of more than two gives a plane; no more than this.
 const MAX_PLANES: u64 = 24;
 
 /// A count in at most four letters, so that it fits into its cell.
@@ -77,7 +77,7 @@ fn draw(cell: &Cell, most: u64, x: f64, y: f64, side: f64, name: &str, out: &mut
         Cell::Count(0) => ("yes", "0".to_owned()),
         Cell::Count(count) => ("heat", short(*count)),
     };
-    // Counts run over many powers of ten: the depth of colour goes by their logarithm.
+    // Counts span many powers of ten: the depth of colour follows their logarithm.
     let depth = match cell {
         Cell::Count(count) if *count > 0 => 0.15 + 0.45 * ((*count as f64).ln_1p() / (most.max(1) as f64).ln_1p()),
         _ => 1.0,
@@ -149,7 +149,7 @@ fn draw_up_axis(up: &Axis, side: f64, out: &mut String) {
 }
 
 /// One plane as SVG: the last two axes of the sweep, the last but one upwards, the last to the right, as in Figure 17.
-/// A sweep of one axis is one row. With more than two axes, `leading` says which plane (0 is the first). `None` where
+/// A sweep of one axis is one row. With more than two axes, `leading` says which plane (0 is the first). `None` if
 /// there is nothing to draw, or too much.
 pub fn plane_svg(sweep: &Sweep, cells: &[(u64, Cell)], leading: u64, title: &str) -> Option<String> {
     let axes = sweep.axes();
@@ -200,8 +200,8 @@ pub(crate) fn legend(counts: bool) -> &'static str {
     }
 }
 
-/// A sweep as a page: a plane for each combination of the leading axes, and every point in a table. `context` and `verdict`
-/// stand above them: the command, and its answer in a sentence.
+/// A sweep as a page: a plane for each combination of the leading axes, and every point in a table. `context` and
+/// `verdict` come above them: the command, and its answer in a sentence.
 pub fn plane_html(sweep: &Sweep, cells: &[(u64, Cell)], title: &str, context: &str, verdict: &str) -> String {
     let counts = cells.iter().any(|(_, cell)| matches!(cell, Cell::Count(_)));
     let mut body = legend(counts).to_owned();

@@ -6,7 +6,7 @@ use crate::sim::text::outcome_word;
 use punctual_sim::experiment::{LedgerRow, Value};
 use std::fmt::Write;
 
-/// On a telephone each row of the ledger is a card of its own, for six columns have no room beside each other.
+/// On a telephone each row of the ledger is a card of its own, because six columns have no room side by side.
 pub(crate) const STYLE: &str = "
 .ledger .bad,.ledger .good{white-space:nowrap}
 @media screen and (max-width:40rem){table.ledger,.ledger caption,.ledger tbody,.ledger tr,.ledger th,.ledger td{display:block}
@@ -28,7 +28,7 @@ pub(super) fn shown(value: Option<&Value>, unit: &str) -> String {
     }
 }
 
-/// What stands under the verdict column: never colour alone.
+/// The content of the verdict column: never colour alone.
 fn verdict(row: &LedgerRow) -> String {
     let word = outcome_word(row);
     match word {
@@ -38,7 +38,7 @@ fn verdict(row: &LedgerRow) -> String {
     }
 }
 
-/// Rows as a table. The paper's number stands beside ours, the reason below what it is about.
+/// Rows as a table. The paper's number is beside ours, the reason below what it is about.
 pub(crate) fn table<'a>(caption: &str, rows: impl Iterator<Item = &'a LedgerRow>, out: &mut String) {
     let _ = writeln!(
         out,

@@ -1,4 +1,4 @@
-//! What came out at every point of a grid: of a what-if, of one case of an experiment.
+//! The results at every point of a grid, of a what-if or of one case of an experiment.
 
 use crate::layout::{agreeing, counted, grouped};
 use punctual_recording::format_ns;
@@ -6,12 +6,12 @@ use punctual_sim::experiment;
 use punctual_sim::sweep::Sweep;
 use punctual_sim::swept::Point;
 
-/// One case of an experiment at every point of a grid, or at those that were waited for.
+/// One case of an experiment at every point of a grid, or at those that the user waited for.
 #[derive(Debug, Clone, Copy)]
 pub struct ExperimentSweep<'a> {
     /// The grid.
     pub grid: &'a Sweep,
-    /// Number of the point, and what came out there.
+    /// The number of each point, and its result.
     pub points: &'a [(u64, experiment::Point)],
     /// Whether it was ended before all of them were computed.
     pub interrupted: bool,
@@ -34,7 +34,7 @@ pub fn experiment_verdict(found: &ExperimentSweep) -> String {
     )
 }
 
-/// At how many points nothing was computed because there is no such machine.
+/// At how many points nothing was computed because no such machine can exist.
 fn impossible(points: usize) -> String {
     if points == 0 {
         return String::new();
@@ -47,7 +47,7 @@ pub fn experiment_sweep_text(found: &ExperimentSweep) -> String {
     format!("{}\n\n{}", experiment_verdict(found), super::plane_text(found.grid, found.points))
 }
 
-/// What came of a what-if at every point, and where it is worst.
+/// The result of a what-if at every point, and where it is worst.
 pub fn verdict(grid: &Sweep, points: &[Point], interrupted: bool) -> String {
     let outcomes = || points.iter().filter_map(|point| Some((point.number, point.outcome?)));
     let (without, possible) = (outcomes().filter(|(_, outcome)| outcome.misses == 0).count(), outcomes().count());
@@ -59,7 +59,7 @@ pub fn verdict(grid: &Sweep, points: &[Point], interrupted: bool) -> String {
         let asked = counted(points.len(), "point");
         return format!("None of {asked} is possible: no such device, reservation or machine can exist.{kept}");
     }
-    // Of several that are as bad the first.
+    // Of several equally bad ones the first.
     let worst = outcomes().max_by_key(|(number, outcome)| (outcome.misses, std::cmp::Reverse(*number)));
     let most = worst.filter(|(_, outcome)| outcome.misses > 0).map_or_else(String::new, |(number, outcome)| {
         let values = grid.axes().iter().zip(grid.written(number)).map(|(axis, value)| format!("{} {value}", axis.name));
@@ -69,7 +69,7 @@ pub fn verdict(grid: &Sweep, points: &[Point], interrupted: bool) -> String {
     format!("No buffer was missed at {without} of {asked}{most}.{}{kept}", impossible(points.len() - possible))
 }
 
-/// The points for people: a plane where there are two axes, else a table.
+/// The points for people: a plane if there are two axes, else a table.
 pub fn text(grid: &Sweep, points: &[Point], interrupted: bool) -> String {
     let verdict = verdict(grid, points, interrupted);
     if let [up, right] = grid.axes() {

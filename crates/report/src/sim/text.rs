@@ -109,7 +109,7 @@ fn contradicted_text<'a>(rows: impl Iterator<Item = &'a LedgerRow>, out: &mut St
     }
 }
 
-/// One sentence about the ledger: predictions alone are counted, fitted and contradicted ones said.
+/// One sentence about the ledger: it counts predictions alone, and names fitted and contradicted rows.
 pub fn ledger_verdict(ledger: &Ledger) -> String {
     let fitted = ledger.counts.get(&Class::Fitted).copied().unwrap_or(0);
     let (all, holding, contradicted) = (ledger.predictions(), ledger.holding(), ledger.contradicted());

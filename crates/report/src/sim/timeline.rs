@@ -23,7 +23,7 @@ enum Lane {
     Interrupts,
     Deferred,
     Thread {
-        /// How far below the highest priority it stood at its highest in this run.
+        /// How far below the highest priority it was at its highest in this run.
         below: u8,
         index: u32,
     },
@@ -91,8 +91,8 @@ fn step(range: Picoseconds) -> Picoseconds {
     }
 }
 
-/// One row's slices. What is narrower than a pixel is drawn together with its neighbours: the picture's size depends
-/// on its width, not on how much happened.
+/// One row's slices. What is narrower than a pixel is drawn with its neighbours: the picture's size depends on its
+/// width, not on how much happened.
 fn bars(row: &Row, lane: Lane, top: f64, at: impl Fn(Picoseconds) -> f64, out: &mut String) {
     let mut index = 0;
     while index < row.slices.len() {
@@ -131,7 +131,7 @@ fn bars(row: &Row, lane: Lane, top: f64, at: impl Fn(Picoseconds) -> f64, out: &
             class(lane),
             coordinate(left),
             coordinate(top),
-            // A handler of a few microseconds is still to be seen.
+            // A handler of a few microseconds stays visible.
             coordinate((right - left).max(0.8)),
             escape(&title)
         );
@@ -185,7 +185,7 @@ fn picture(timeline: &Timeline, rows: &BTreeMap<(u32, Lane), Row>, from: Picosec
     out
 }
 
-/// From due to start of a thread's work: a line below its lane.
+/// From due until a thread's work starts: a line below its lane.
 fn late(
     timeline: &Timeline,
     cpu: u32,

@@ -18,7 +18,7 @@ fn lane(shown: &TimelineSlice) -> Option<Lane> {
     }
 }
 
-/// The trace: what a file for Perfetto holds.
+/// The trace: the content of a file for Perfetto.
 pub fn trace(timeline: &Timeline) -> Vec<u8> {
     let mut tracks: BTreeMap<(u32, Lane), (u64, &str)> = BTreeMap::new();
     for shown in &timeline.slices {
@@ -42,7 +42,7 @@ pub fn trace(timeline: &Timeline) -> Vec<u8> {
         describe(&mut out, *uuid, name, Some(parent), rank as u64);
     }
     let mut first = true;
-    // Begin and end stand together: equal times keep their order in a reader, and slices of a track never overlap.
+    // Begin and end are written together: readers keep the order of equal times, and slices of a track never overlap.
     for shown in &timeline.slices {
         let Some(lane) = lane(shown) else { continue };
         let uuid = tracks[&(shown.slice.cpu, lane.clone())].0;

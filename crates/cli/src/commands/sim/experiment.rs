@@ -51,7 +51,7 @@ pub(super) fn run(arguments: &SimRunArguments, output: Output) -> anyhow::Result
     Ok(code)
 }
 
-/// The experiment with these keys set otherwise. What is wrong is said of the one that is, where one alone is.
+/// The experiment with these keys changed. If one key alone is wrong, the refusal names that one.
 fn with_settings(experiment: &Experiment, texts: &[String]) -> anyhow::Result<Experiment> {
     let wrong = |error: punctual_sim::Error| Usage(error.what());
     let set = texts.iter().map(|text| setting(text)).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
@@ -80,7 +80,7 @@ fn sweep_experiment(experiment: &Experiment, arguments: &SimRunArguments, output
         experiment.point(case, &set, &watched)
     };
     let numbers: Vec<u64> = (0..grid.points()).collect();
-    // A key that is not in the file is a mistake, not a grid of impossible machines.
+    // A key that is not in the file is an error, not a grid of impossible machines.
     let found = grid.run_at(&numbers, threads(), |number| point(&grid.written(number)).transpose());
     watched.done();
     let mut points = Vec::new();

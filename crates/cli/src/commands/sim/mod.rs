@@ -29,7 +29,7 @@ pub(crate) fn run(command: &SimCommand, output: Output) -> anyhow::Result<u8> {
     }
 }
 
-/// Gives the answer, and the code: that of what stood in the way of writing beside it.
+/// Gives the answer, and the code of what kept files from being written beside it.
 fn answer<A: Answer>(
     output: Output,
     written: &Artifacts,
@@ -94,7 +94,7 @@ struct Watched {
 }
 
 impl Watched {
-    /// `verb` says what is done, `unit` with what; of so many parts.
+    /// `verb` says what is done, `unit` to what, in so many parts.
     fn new(verb: &str, parts: u64, unit: &str) -> Watched {
         let bar = ProgressBar::new(parts);
         if let Ok(style) = ProgressStyle::with_template(&format!("{verb} {{wide_bar}} {{pos}}/{{len}} {unit}")) {
@@ -144,7 +144,7 @@ fn timeline(arguments: &SimTimelineArguments, output: Output) -> anyhow::Result<
     answer(output, &written, code, || Done::new("punctual.timeline/1", &verdict), || verdict.clone())
 }
 
-/// A prediction that fails for no listed reason is a limit exceeded.
+/// A prediction that fails for no listed reason counts as an exceeded limit.
 const FAILED: u8 = 2;
 
 fn papers(html: Option<&PathBuf>, mutations: bool, output: Output) -> anyhow::Result<u8> {

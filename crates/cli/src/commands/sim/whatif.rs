@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &SimWhatifArguments, output: Output) -> anyhow::Res
     let usage = |error: punctual_sim::Error| Usage(error.to_string());
     let grid = grid(&arguments.sweep)?;
     for axis in grid.axes() {
-        // A name that the context does not have is a mistake, not a grid of impossible machines.
+        // A name that the context does not have is an error, not a grid of impossible machines.
         let first = axis.values.first().copied().unwrap_or(0);
         question.with(&axis.name, first).map_err(usage)?;
     }
@@ -71,7 +71,7 @@ pub(super) fn run(arguments: &SimWhatifArguments, output: Output) -> anyhow::Res
     )
 }
 
-/// The page of a sweep, whose axes have their units on it.
+/// The page of a sweep, with units on its axes.
 fn page_of(grid: &Sweep, points: &[Point], interrupted: bool, title: &str) -> Result<String, punctual_sim::Error> {
     let cell = |point: &Point| match &point.outcome {
         Some(outcome) => Cell::Count(outcome.misses),
@@ -122,9 +122,9 @@ fn question(arguments: &SimWhatifArguments) -> anyhow::Result<WhatIf> {
     Ok(question)
 }
 
-/// At most so many recordings are asked about at once: more do not make an interval any surer.
+/// The most recordings to ask about at once: more do not make an interval any surer.
 const MAX_RECORDINGS: usize = 100;
-/// Of fewer recordings too little can be told of how long the machine stays as it was for the interval to hold.
+/// Fewer recordings tell too little of how long the machine stays as it was for the interval to hold.
 const MIN_TIMED: usize = 8;
 /// No two recordings of one machine begin closer together.
 const MIN_APART_NS: u64 = 1_000_000_000;
@@ -133,7 +133,7 @@ const MIN_APART_NS: u64 = 1_000_000_000;
 struct Round {
     /// What it met.
     interference: Interference,
-    /// From when to when it was made, ns since 1970; `None` where it does not say.
+    /// From when to when it was made, ns since 1970; `None` if it does not say.
     made_ns: Option<(u64, u64)>,
 }
 
@@ -206,7 +206,8 @@ fn made_ns(document: &Document) -> Option<(u64, u64)> {
     (provenance.monotonic_to_unix_ns != 0).then(|| (from, from.saturating_add(document.measured_ns())))
 }
 
-/// What one recorded task met. Of several, the one whose wakeups were latest in sum: the worst of the machine's CPUs.
+/// What one recorded task met. Of several, the one whose wakeups were the latest in total: the worst of the machine's
+/// CPUs.
 fn round(path: &Path) -> anyhow::Result<Round> {
     let recording = Recording::open(path)?;
     let mut by_task: BTreeMap<u32, u64> = BTreeMap::new();

@@ -7,7 +7,7 @@ use punctual_sim::experiment::Outcome;
 use punctual_sim::time::NANOSECOND;
 use serde::Serialize;
 
-/// One experiment: the paper beside what came out.
+/// One experiment: the paper beside the simulation.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ExperimentAnswer<'a> {
@@ -17,7 +17,7 @@ pub struct ExperimentAnswer<'a> {
     experiment: &'a str,
     about: &'a str,
     paper: Option<&'a str>,
-    /// Whether it was ended before every case was run: then the rows of the others have no `holds`.
+    /// Whether it was ended before every case had run: then the rows of the others have no `holds`.
     interrupted: bool,
     rows: Vec<PointRow<'a>>,
     cases: Vec<CaseRow<'a>>,
@@ -37,7 +37,7 @@ struct CaseRow<'a> {
     migrations: Vec<MigrationsRow<'a>>,
 }
 
-/// How often a thread went on on another CPU than it ran on before.
+/// How often a thread moved to another CPU.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct MigrationsRow<'a> {
@@ -92,7 +92,7 @@ impl Answer for ExperimentAnswer<'_> {
     }
 }
 
-/// What became of the time constraints that a thread asked for.
+/// The outcome of the time constraints that a thread asked for.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ConstraintsRow<'a> {

@@ -7,7 +7,7 @@ use punctual_sim::experiment::{Class, FittedNote, Moved};
 use punctual_sim::ledger::{Ledger, Turned};
 use serde::Serialize;
 
-/// Every table and figure of the papers beside what came out.
+/// Every table and figure of the papers beside the simulation.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PapersAnswer<'a> {
@@ -17,17 +17,17 @@ pub struct PapersAnswer<'a> {
     counts: Counts,
     /// Predictions that hold.
     holding: usize,
-    /// Predictions that do not, for a reason that is listed.
+    /// Predictions that do not hold, for a listed reason.
     contradicted: usize,
-    /// Predictions that do not, and no reason is listed: then the exit code is 2.
+    /// Predictions that do not hold, and no reason is listed: then the exit code is 2.
     failing: usize,
-    /// Predictions that were not judged, since it was interrupted: then the exit code is 1.
+    /// Predictions that were not judged, because it was interrupted: then the exit code is 1.
     open: usize,
     interrupted: bool,
     rows: Vec<PointRow<'a>>,
     assumptions: Vec<AssumptionRow<'a>>,
     fitted: Vec<FittedRow<'a>>,
-    /// Only where it was asked for.
+    /// Only if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     mutations: Option<Vec<MutationRow<'a>>>,
 }

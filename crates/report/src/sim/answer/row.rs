@@ -18,7 +18,7 @@ pub(super) struct PointRow<'a> {
     unit: &'a str,
     class: &'static str,
     tolerance: &'a str,
-    /// Why it may differ by so much.
+    /// Why it may differ by that much.
     resolution: Option<&'a str>,
     assumption: Option<&'a str>,
     why_not: Option<&'a str>,
@@ -27,7 +27,7 @@ pub(super) struct PointRow<'a> {
     contradicted: Option<&'a str>,
 }
 
-/// What a paper says of a point, or the simulator.
+/// What a paper or the simulator says of a point.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
@@ -70,7 +70,7 @@ impl<'a> AssumptionRow<'a> {
     }
 }
 
-/// A value that was chosen because of what came out, and how its rows move over its range.
+/// A value that was chosen to make rows come out, and how its rows move over its range.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct FittedRow<'a> {

@@ -22,7 +22,7 @@ pub struct ExperimentSweepAnswer<'a> {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ExperimentPointRow<'a> {
     point: u64,
-    /// One for each axis: whole numbers, else as they are written.
+    /// One for each axis: whole numbers, else as written.
     values: Vec<SweptRow>,
     /// `impossible`, `sufficient`, `marginal` or `insufficient`.
     class: &'static str,
@@ -98,7 +98,7 @@ pub struct WhatifSweepAnswer {
     points: Vec<WhatifPointRow>,
 }
 
-/// A point: before the other members, one for each axis of the grid, by its name.
+/// A point: before the other members it has one for each axis of the grid, by its name.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct WhatifPointRow {

@@ -6,7 +6,7 @@ use punctual_sim::time::NANOSECOND;
 use punctual_sim::whatif;
 use serde::Serialize;
 
-/// What a device would meet on a machine that is taken as it was recorded.
+/// How a device would fare on a machine like the recorded one.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct WhatifAnswer {
@@ -23,14 +23,14 @@ pub struct WhatifAnswer {
     bystander_intervals: Option<TimesRow>,
     shares: Shares,
     events: u64,
-    /// How sure the misses are; absent where nothing recorded went in.
+    /// How sure the misses are; absent if nothing recorded went in.
     interval: Option<IntervalRow>,
-    /// Whether it was ended before the simulated time was over, or before there was an interval.
+    /// Whether it was ended before the simulated time was over, or before it had an interval.
     interrupted: bool,
 }
 
-/// Between which numbers the misses of a run as long lie, 95 times of 100: of one recording while the machine stays as it was
-/// recorded, of several while it changes no more than between them.
+/// The range of the misses of a run of that length, 95 times of 100: with one recording as long as the machine stays as
+/// it was recorded, with several as long as it changes no more than between them.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct IntervalRow {
@@ -40,10 +40,10 @@ struct IntervalRow {
     repetitions: u64,
     misses_low: u64,
     misses_high: u64,
-    /// As often more as fewer at the time that was asked about; absent where none was.
+    /// The median at the time asked about; absent if no time was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     misses_expected: Option<u64>,
-    /// Why the recording cannot carry the answer, and what would.
+    /// Why the recording cannot support the answer, and what would.
     refused: Option<String>,
 }
 
