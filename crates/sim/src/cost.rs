@@ -4,15 +4,15 @@ use crate::random::Random;
 use crate::time::{Picoseconds, Span};
 use serde::Deserialize;
 
-/// The length of a piece of work, drawn anew for each.
+/// The length of a piece of work, drawn for each.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(untagged, expecting = "a length such as \"1.84ms\", { mean, deviation, max }, { min, max } or { choices }")]
 pub enum Cost {
     /// Always the same.
     Constant(Span),
-    /// About normal, cut at 0 and at `max`.
+    /// Roughly normal, cut at 0 and at `max`.
     Normal(Normal),
-    /// Every length from `min` to `max` alike.
+    /// Every length from `min` to `max`, equally likely.
     Uniform(Uniform),
     /// One of several, each with a weight.
     Choices(Choices),
@@ -85,7 +85,7 @@ impl Cost {
         }
     }
 
-    /// So many times as long, and longer by `more`.
+    /// So many times as long, plus `more`.
     pub(crate) fn times(&self, factor: u64, more: Picoseconds) -> Cost {
         let longer = |span: Span| Span(span.0.saturating_mul(factor).saturating_add(more));
         match self {

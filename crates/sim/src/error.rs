@@ -1,6 +1,6 @@
 //! What can be wrong with a machine or an experiment.
 
-/// Why a machine cannot be built or an experiment not be read. One line each, with its place where it has one.
+/// Why a machine cannot be built or an experiment cannot be read. One line each, with its place if it has one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// An experiment's text.
@@ -13,7 +13,7 @@ pub enum Error {
         /// What is wrong.
         what: String,
     },
-    /// Something that no machine can be.
+    /// A machine that is impossible.
     #[error("{0}")]
     Machine(String),
     /// A sweep too large, a shard that does not exist.
@@ -25,7 +25,7 @@ pub enum Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// What is wrong, without the place of a text: for what was not written there.
+    /// What is wrong, without a place in a text, for what was not written in one.
     pub fn what(&self) -> String {
         match self {
             Error::Text { what, .. } | Error::Machine(what) | Error::Sweep(what) => what.clone(),

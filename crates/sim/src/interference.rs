@@ -1,4 +1,4 @@
-//! Interference as it was measured: what a recording's wakeups say about when the CPU was not to be had.
+//! Interference as it was measured: what a recording's wakeups say about when the CPU was not available.
 
 use crate::cost::Cost;
 use crate::machine::{Activity, Arrival, Policy, SourceSpec, ThreadSpec, WorkContext};
@@ -10,15 +10,15 @@ use std::sync::Arc;
 /// Excess below this is the scatter of the path, not interference: 1 us.
 const SCATTER_NS: u64 = 1_000;
 
-/// In so many phases to the device each block of the recording comes.
+/// In how many phases to the device each block of the recording comes.
 const PHASES: usize = 8;
 
-/// The usual lateness of so many wakeups is found exactly; of more, to a thousandth.
+/// Up to so many wakeups, their usual lateness is found exactly; beyond that, to a thousandth.
 const EXACT: usize = 1 << 20;
 
-/// What is replayed may take up so much, bytes; whoever asks about more is refused.
+/// The most memory that a replay may take, bytes; a question that needs more is refused.
 pub const MAX_BYTES: u64 = 240_000_000;
-/// A second of it takes up this much: a list for each level and phase ...
+/// A second of it takes this much: a list for each level and phase ...
 const SECOND_BYTES: u64 = (3 * PHASES * size_of::<Vec<(Picoseconds, Picoseconds)>>()) as u64;
 /// ... and a late wakeup this, in these lists, which grow by doubling, and in what they are made of.
 const LATE_BYTES: u64 = (2 * PHASES * size_of::<(Picoseconds, Picoseconds)>() + 2 * size_of::<Sample>()) as u64;
@@ -38,16 +38,16 @@ struct Sample {
     late_ns: [u64; 3],
 }
 
-/// The lateness of one task's wakeups over its usual one, level by level, in the order of time.
+/// How much the lateness of one task's wakeups exceeds its usual lateness, level by level, in order of time.
 ///
-/// Feed it the wakeups of *one* periodic task on one CPU: those of several would count every stall several times.
+/// Feed it the wakeups of *one* periodic task on one CPU: several tasks would count every stall several times.
 #[derive(Debug, Clone)]
 pub struct Interference {
     period_ns: u64,
     samples: Vec<Sample>,
     usual_ns: [u64; 3],
     count: u64,
-    /// How many wakeups were late; of too many only the first are kept, for whoever asks is refused.
+    /// How many wakeups were late; if there are too many, only the first are kept, because the question is refused.
     late: u64,
     from_ns: u64,
     to_ns: u64,
@@ -68,10 +68,10 @@ impl Interference {
         }
     }
 
-    /// Of wakeups that are handed on twice, in the same order, so that only the late ones are kept.
+    /// From wakeups that are passed in twice, in the same order, so that only the late ones are kept.
     ///
     /// # Errors
-    /// That of a pass.
+    /// The error of a pass.
     pub fn from_passes<E>(
         period_ns: u64,
         mut pass: impl FnMut(&mut dyn FnMut(&Wakeup)) -> Result<(), E>,
@@ -130,7 +130,7 @@ impl Interference {
         (self.count, self.late)
     }
 
-    /// How much memory it takes to replay it, bytes, about.
+    /// About how much memory a replay takes, bytes.
     pub fn bytes(&self) -> u64 {
         let seconds = self.observed() / SECOND;
         seconds.saturating_mul(SECOND_BYTES).saturating_add(self.late.saturating_mul(LATE_BYTES))
@@ -141,14 +141,14 @@ impl Interference {
         (self.to_ns - self.from_ns).saturating_mul(NANOSECOND)
     }
 
-    /// What a wakeup costs without interference: medians up to the softirq, and from there to the thread.
+    /// What a wakeup costs without interference: the medians up to the softirq, and from there to the thread.
     pub fn path(&self) -> (Picoseconds, Picoseconds) {
         ((self.usual_ns[0] + self.usual_ns[1]) * NANOSECOND, self.usual_ns[2] * NANOSECOND)
     }
 
     /// Several recordings of one machine as one, each after the one before it. The path is the first one's.
     ///
-    /// `None` of none. They should be of tasks with one period.
+    /// `None` if there are none. Their tasks should have one period.
     pub fn joined(recordings: &[Interference]) -> Option<Interference> {
         let (first, more) = recordings.split_first()?;
         let mut joined = first.clone();
@@ -169,8 +169,8 @@ impl Interference {
         self.period_ns
     }
 
-    /// The same machine as another recording of the same length could have shown it: seconds drawn anew from those
-    /// that were recorded, with replacement.
+    /// The same machine as another recording of the same length could have shown it: the recorded seconds drawn anew,
+    /// with replacement.
     pub fn resampled(&self, seed: u64) -> Interference {
         let second = SECOND / NANOSECOND;
         let seconds = ((self.to_ns - self.from_ns) / second).max(1);
@@ -190,13 +190,13 @@ impl Interference {
     /// Sources and a thread that take the CPU as it was taken, for a machine with a device of this period released
     /// at its multiples. `thread` is the index that the thread will have.
     ///
-    /// Nobody knows how the device's releases would lie to what was recorded: each block comes in several phases, drawn
-    /// from `seed`.
+    /// Nobody knows how the device's releases would be aligned with what was recorded: each block comes in several
+    /// phases, drawn from `seed`.
     ///
-    /// Time is cut into blocks of about a second, which the machine draws at random: what came together stays
-    /// together. Lateness seen at a release of the recording comes at the release of the device that is next to
-    /// it: a release at any time is as likely to be late, and by as much, as it was when measured. Lateness of
-    /// successive wakeups within one stall is one stretch of time, not their sum.
+    /// Time is cut into blocks of about a second, which the machine draws at random: what came together stays together.
+    /// Lateness seen at a release of the recording comes at the nearest release of the device: a release at any time is
+    /// as likely to be late, and by as much, as a measured one. Lateness of successive wakeups within one stall is one
+    /// stretch of time, not their sum.
     pub fn sources(
         &self,
         device_period: Picoseconds,

@@ -7,7 +7,7 @@ use crate::shipped::BUILTIN;
 use crate::watch::Watch;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// All rows of all built-in experiments that are held to a paper.
+/// All rows of all built-in experiments that are compared with a paper.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ledger {
     /// In the order of the papers.
@@ -16,7 +16,7 @@ pub struct Ledger {
     pub assumptions: Vec<AssumptionNote>,
     /// Rows by class.
     pub counts: BTreeMap<Class, usize>,
-    /// Whether it was ended before every experiment was run.
+    /// Whether it was ended before every experiment had run.
     pub interrupted: bool,
 }
 
@@ -30,7 +30,7 @@ impl Ledger {
         self.count(|row| row.class == Class::Prediction)
     }
 
-    /// Predictions that were not judged, since nobody waited for them.
+    /// Predictions that were not judged, because nobody waited for them.
     pub fn open(&self) -> usize {
         self.count(|row| row.class == Class::Prediction && row.is_open())
     }
@@ -40,7 +40,7 @@ impl Ledger {
         self.count(|row| row.class == Class::Prediction && row.holds == Some(true))
     }
 
-    /// Predictions that do not hold, for a reason that is listed.
+    /// Predictions that do not hold, for a listed reason.
     pub fn contradicted(&self) -> usize {
         self.count(|row| row.class == Class::Prediction && row.holds == Some(false) && row.contradicted.is_some())
     }
@@ -57,7 +57,8 @@ pub fn builtin(name: &str) -> Option<Result<Experiment>> {
     Some(Experiment::parse(known.0, known.1))
 }
 
-/// How many parts [`papers`], [`ranges`] and [`mutations`] have, for a watcher who shows how far they are: cases that run.
+/// How many parts [`papers`], [`ranges`] and [`mutations`] have, for a watcher who shows their progress: cases that
+/// run.
 ///
 /// # Errors
 /// A built-in experiment that does not parse: a fault of the program.
@@ -66,8 +67,8 @@ pub fn parts() -> Result<u64> {
     cases.sum()
 }
 
-/// Runs every built-in experiment. On `threads` threads; the result does not depend on how many. Of what the watcher does
-/// not wait for the rows stay open.
+/// Runs every built-in experiment. On `threads` threads; the result does not depend on how many. The rows of what the
+/// watcher does not wait for stay open.
 ///
 /// # Errors
 /// A built-in experiment that does not parse: a fault of the program.
@@ -100,7 +101,7 @@ pub fn papers(threads: usize, watch: &dyn Watch) -> Result<Ledger> {
     Ok(ledger)
 }
 
-/// How the rows of every fitted value move over its range; of those that the watcher waits for.
+/// How the rows of every fitted value move over its range, for those that the watcher waits for.
 ///
 /// # Errors
 /// A built-in experiment that does not run: a fault of the program.
@@ -112,7 +113,7 @@ pub fn ranges(threads: usize, watch: &dyn Watch) -> Result<Vec<(FittedNote, Vec<
     Ok(found.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
-/// A prediction that a broken mechanism turns.
+/// The predictions that a broken mechanism turns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turned {
     /// The mechanism.
@@ -121,7 +122,7 @@ pub struct Turned {
     pub rows: Vec<String>,
 }
 
-/// Breaks each mechanism in turn and says which predictions rest on it. `only` names the experiments to run; empty
+/// Breaks each mechanism in turn and says which predictions depend on it. `only` names the experiments to run; empty
 /// for all. Mechanisms that the watcher does not wait for are left out.
 ///
 /// # Errors
@@ -136,7 +137,7 @@ pub fn mutations(threads: usize, mechanisms: &[Mechanism], only: &[&str], watch:
         if wanted.is_empty() {
             return Ok(Some(BTreeSet::new()));
         }
-        // What a broken mechanism makes impossible does not hold either.
+        // A prediction that a broken mechanism makes impossible does not hold either.
         let rows = match (experiment.run_broken(state, |id| wanted.contains(id), watch), state) {
             (Ok(outcome), _) if outcome.interrupted => return Ok(None),
             (Ok(outcome), _) => outcome.rows,

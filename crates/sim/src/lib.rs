@@ -2,11 +2,11 @@
 //!
 //! * [`machine`]: interrupts over deferred procedures over threads, under several schedulers; [`Engine`] runs one.
 //! * [`experiment`]: experiments as TOML: a machine, what is measured, what the paper says.
-//! * [`ledger`]: every table and figure of the papers beside what comes out ([`ledger::papers`]).
+//! * [`ledger`]: every table and figure of the papers beside the simulation ([`ledger::papers`]).
 //! * [`modem`], [`link`]: a sampling device, and a file over it.
-//! * [`whatif`], [`interference`]: a device on a machine that is taken as it was measured to be.
+//! * [`whatif`], [`interference`]: a device on a machine like the measured one.
 //! * [`recorded`]: wakeups for a recording, slices for a timeline.
-//! * [`sweep`], [`swept`]: grids of questions, in shards, and what came out. [`theory`]: what is known beforehand.
+//! * [`sweep`], [`swept`]: grids of questions, in shards, and their results. [`theory`]: what is known beforehand.
 //!
 //! Nothing here does I/O. Time is whole picoseconds, random numbers are whole numbers from a seed: a run is the
 //! same everywhere.

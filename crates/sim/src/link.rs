@@ -1,9 +1,9 @@
-//! A file over the modem's line: what late blocks cost, by retransmission and retraining.
+//! A file over the modem's line: what late blocks cost in retransmission and retraining.
 //!
-//! The line carries bits at its rate. A V.42 frame adds its overhead, HDLC stuffs bits, PPP, IP and TCP add
-//! their headers and PPP escapes bytes: what is left of the rate follows from these, not from a fit. A block that
-//! was not processed in time loses what was in flight, which is sent again, and makes both modems train anew.
-//! A block that is not processed in time during training starts it over.
+//! The line carries bits at its rate. A V.42 frame adds its overhead, HDLC stuffs bits, PPP, IP and TCP add their
+//! headers and PPP escapes bytes: what is left of the rate follows from these, not from a fit. A block that was not
+//! processed in time loses what was in flight, which is sent again, and makes both modems train again. A block that is
+//! not processed in time during training restarts it.
 
 use crate::modem::{Block, Fate};
 use crate::time::{Picoseconds, SECOND};
@@ -29,25 +29,25 @@ pub struct LinkSpec {
     pub escaped_of_256: u64,
     /// How long training takes without a fault.
     pub retrain: Picoseconds,
-    /// Time of the transfer in which nothing of the file flows: opening, closing, acknowledging, the network.
+    /// The time of the transfer in which nothing of the file flows: opening, closing, acknowledging, the network.
     pub setup: Picoseconds,
-    /// After this long without a line the connection is given up.
+    /// After this long without a line, the connection is given up.
     pub give_up: Picoseconds,
-    /// After this long without one block processed in time nothing has been sent, and the modem at the other end hangs up;
-    /// `None` for never.
+    /// After this long without one block processed in time, nothing has been sent, and the modem at the other end hangs
+    /// up; `None` for never.
     pub carrier_loss: Option<Picoseconds>,
-    /// So many late blocks in a row the modem at the other end bears: they lose what was in flight, and no more.
+    /// How many late blocks in a row the modem at the other end tolerates: they lose what was in flight, and no more.
     pub patience: u64,
-    /// The phase of the device from which on the connection stands.
+    /// The phase of the device from which the connection is up.
     pub connected_phase: u32,
 }
 
-/// What became of one transfer.
+/// The outcome of one transfer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Transfer {
     /// How long it took; `None` if the connection was given up, or the run ended before the file was through.
     pub took: Option<Picoseconds>,
-    /// How often the modems trained anew.
+    /// How often the modems trained again.
     pub retrains: u64,
     /// Blocks that were late or lost, from the start of the transfer to its end.
     pub faults: u64,
@@ -56,7 +56,7 @@ pub struct Transfer {
 }
 
 impl LinkSpec {
-    /// How long the line needs for one byte of the file, overheads and all, in picoseconds.
+    /// How long the line needs for one byte of the file, with all overheads, in picoseconds.
     pub fn byte_time(&self) -> Picoseconds {
         let numerator = u128::from(SECOND)
             * 8
@@ -90,7 +90,7 @@ pub struct Link {
     late_in_a_row: u64,
     /// When a block was last processed in time.
     heard: Picoseconds,
-    /// Time on the line that the file still needs.
+    /// The time on the line that the file still needs.
     missing: Picoseconds,
     transfer: Transfer,
 }
@@ -112,7 +112,7 @@ impl Link {
         }
     }
 
-    /// One block of the device has been dealt with.
+    /// One block of the device has been settled.
     pub fn block(&mut self, block: &Block) {
         if block.phase < self.spec.connected_phase || self.state == State::Over {
             return;
@@ -170,7 +170,7 @@ impl Link {
         self.state == State::Over
     }
 
-    /// What became of it so far.
+    /// Its outcome so far.
     pub fn transfer(&self) -> Transfer {
         self.transfer
     }

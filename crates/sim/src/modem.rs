@@ -1,15 +1,15 @@
-//! What a sampling device makes of the machine that serves it: samples pending, late blocks, overruns.
+//! How a sampling device fares on the machine that serves it: samples pending, late blocks, overruns.
 
 use crate::observe::{Activation, Observer, Unit};
 use crate::ring::Ring;
 use crate::time::{NEVER, Picoseconds};
 
-/// What became of one block of samples.
+/// The outcome of one block of samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// Its processing began in time.
     Good,
-    /// Its processing began later than the device bears.
+    /// Its processing began later than the device tolerates.
     Late,
     /// It was dropped for a newer one, or the ring had wrapped before it was processed.
     Lost,
@@ -24,17 +24,17 @@ pub struct Block {
     pub start: Picoseconds,
     /// Processing ended, or it was dropped.
     pub end: Picoseconds,
-    /// Samples that had come and were not processed when it ended (soft-modem-2000 section 6.2.5).
+    /// Samples that had come and were not yet processed when it ended (soft-modem-2000 section 6.2.5).
     pub pending: u64,
     /// Phase of the device.
     pub phase: u32,
     /// Samples in it.
     pub samples: u32,
-    /// What became of it.
+    /// Its outcome.
     pub fate: Fate,
 }
 
-/// How the device is to be judged.
+/// How to judge the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tolerance {
     /// Samples that the ring holds; a device without one has `u64::MAX`.
@@ -43,14 +43,14 @@ pub struct Tolerance {
     pub start: Picoseconds,
 }
 
-/// Takes what a run shows of one source and turns it into [`Block`]s, handed to a consumer one by one.
+/// Turns what a run shows of one source into [`Block`]s, and passes them to a consumer one by one.
 #[derive(Debug)]
 pub struct Meter<F> {
     source: u32,
     tolerance: Tolerance,
-    /// What became of its samples.
+    /// The outcome of its samples.
     pub ring: Ring,
-    /// The most samples ever pending when a block was done.
+    /// The most samples that were ever pending when a block was done.
     pub most_pending: u64,
     take: F,
 }

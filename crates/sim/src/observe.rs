@@ -1,9 +1,9 @@
-//! What a run shows to those who watch it.
+//! What a run shows to its observers.
 
 use crate::time::{NANOSECOND, NEVER, Picoseconds};
 use punctual_recording::Wakeup;
 
-/// One piece of work on its way from interrupt to completion. Times that were not passed are [`NEVER`].
+/// One piece of work on its way from interrupt to completion. Times that it did not pass are [`NEVER`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unit {
     /// Counts the units of one source or thread.
@@ -30,13 +30,13 @@ pub struct Unit {
     pub next_samples: u32,
     /// See [`Unit::next_samples`].
     pub next_rate: u64,
-    /// Whether the ring had run over its samples before its work began.
+    /// Whether the ring had overwritten its samples before its work began.
     pub lost: bool,
     /// Whether a time constraint was asked for and granted; `None` when none was asked for.
     pub granted: Option<bool>,
 }
 
-/// A unit that has been worked off.
+/// A unit that is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Activation {
     /// The thread, or `None` where handler or deferred procedure did the work.
@@ -84,8 +84,8 @@ impl Activation {
         self.end - self.unit.arrival
     }
 
-    /// This activation as a recording keeps it. Rounded down to whole nanoseconds point by point, so that the
-    /// stages still add up to the total.
+    /// This activation as a recording keeps it, rounded down to whole nanoseconds point by point, so that the stages
+    /// still add up to the total.
     pub fn wakeup(&self, missed: u64) -> Wakeup {
         let at = |time: Picoseconds| time / NANOSECOND;
         let expected_ns = at(self.unit.arrival);
@@ -119,7 +119,7 @@ impl Activation {
     }
 }
 
-/// Which level a slice of time was spent at.
+/// The level of a slice of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
     /// An interrupt handler; `index` is the source.
@@ -143,13 +143,13 @@ pub struct Slice {
     pub end: Picoseconds,
     /// Where.
     pub level: Level,
-    /// The source (irq, dpc) or thread; 0 when idle. The clock is the source behind the last.
+    /// The source (irq, dpc) or thread; 0 when idle. The clock is the source after the last.
     pub index: u32,
     /// The scheduling level of a thread at that time, or the interrupt level of a handler.
     pub rank: u8,
 }
 
-/// Something that watches a run. Every method does nothing unless written.
+/// Something that watches a run. A method does nothing unless it is implemented.
 pub trait Observer {
     /// Whether slices are wanted; false costs nothing.
     const SLICES: bool = false;

@@ -1,4 +1,4 @@
-//! The same work on any number of threads: results in order of index, whoever computed them.
+//! The same work on any number of threads: results in order of index, whichever thread computed them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! Random numbers in whole numbers only: the same on every machine, from the seed alone.
+//! Random numbers made of whole numbers only: the same on every machine, from the seed alone.
 
 use crate::time::Picoseconds;
 use punctual_random::Random as SplitMix64;
@@ -15,7 +15,7 @@ pub fn mix(value: u64) -> u64 {
 }
 
 impl Random {
-    /// The generator for one part of one run. Parts have their own, so that adding one changes no other.
+    /// The generator for one part of one run. Each part has its own, so that adding one changes no other.
     pub fn new(seed: u64, part: u64) -> Random {
         let mut at = mix(seed) ^ mix(part.wrapping_add(0x5151));
         let state = std::array::from_fn(|_| {

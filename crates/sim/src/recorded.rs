@@ -1,4 +1,4 @@
-//! Runs as others want them: wakeups for a recording, slices for a timeline.
+//! Runs in the form that others need: wakeups for a recording, slices for a timeline.
 
 use crate::error::Result;
 use crate::machine::{Engine, MachineSpec};
@@ -6,7 +6,7 @@ use crate::observe::{Activation, Everything, Observer, Slice, Unwatched};
 use crate::time::Picoseconds;
 use punctual_recording::Wakeup;
 
-/// Hands every wakeup of a run, in order of completion, to `take`, with the name of the thread or source.
+/// Passes every wakeup of a run, in order of completion, to `take`, with the name of the thread or source.
 ///
 /// # Errors
 /// A machine that is impossible.
@@ -48,7 +48,7 @@ pub struct TimelineSlice {
 }
 
 impl Timeline {
-    /// What happens on a machine between two times.
+    /// What happens on a machine between two points in time.
     ///
     /// # Errors
     /// A machine that is impossible.

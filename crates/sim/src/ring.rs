@@ -1,10 +1,10 @@
-//! The ring between a device that never stops and whoever takes its samples: what is taken, lost and pending.
+//! The ring between a device that never stops and the reader of its samples: what is taken, lost and pending.
 
 use crate::time::{Picoseconds, SECOND};
 
 /// Counts every sample once: taken, lost, or pending. Samples are numbered as they come, from 0.
 ///
-/// A ring of `size` that is full starts again at nothing, as in soft-modem-2000 section 6.1: what was in it is lost.
+/// A full ring of `size` starts again from empty, as in soft-modem-2000 section 6.1: what was in it is lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ring {
     size: u64,
@@ -20,7 +20,7 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// A ring of so many samples, empty from `start` on; `u64::MAX` for one that never is full.
+    /// A ring of so many samples, empty from `start` on; `u64::MAX` for one that is never full.
     pub fn new(size: u64, start: Picoseconds) -> Ring {
         Ring { size, arrived: 0, last: start, rate: 0, next: 0, settled: 0, taken: 0, overflows: 0 }
     }
@@ -33,7 +33,7 @@ impl Ring {
         self.wrap(self.arrived);
     }
 
-    /// All that came until `time`, what is under way included.
+    /// All that came until `time`, including what is under way.
     #[inline]
     pub fn came(&self, time: Picoseconds) -> u64 {
         let under_way = u128::from(time.saturating_sub(self.last)) * u128::from(self.rate) / u128::from(SECOND);
@@ -55,8 +55,8 @@ impl Ring {
         first < self.settled
     }
 
-    /// A block that begins at sample `first` is dealt with at `time`: taken, if `keep`, or dropped. Says whether all
-    /// of it was still there, and how many samples are pending then.
+    /// A block that begins at sample `first` is settled at `time`: taken, if `keep`, or dropped. Returns whether all of
+    /// it was still there, and how many samples are then pending.
     #[inline]
     pub fn settle(&mut self, first: u64, samples: u32, time: Picoseconds, keep: bool) -> (bool, u64) {
         let came = self.came(time);
@@ -65,7 +65,7 @@ impl Ring {
         let end = first + u64::from(samples);
         if end > self.settled {
             if keep {
-                // What lies before it and was not taken is lost: its interrupt was.
+                // What comes before it and was not taken is lost, because its interrupt was.
                 self.taken += end - self.settled.max(first);
             }
             self.settled = end;

@@ -1,10 +1,10 @@
-//! What comes with the program: machines and experiments as texts, and which predictions are known not to hold.
+//! What comes with the program: machines and experiments as texts, and the predictions that are known not to hold.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-/// The machines on which experiments build: name and text.
+/// The machines that experiments build on: name and text.
 pub const MACHINES: &[(&str, &str)] = &[("soft-modem", include_str!("../../../experiments/machines/soft-modem.toml"))];
 
 /// Predictions that are known not to hold, each with the measured reason.

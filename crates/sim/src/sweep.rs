@@ -17,7 +17,7 @@ pub struct Axis {
     pub words: Vec<String>,
 }
 
-/// Digits behind the point that a range's numbers may have.
+/// The digits after the decimal point that a range's numbers may have.
 const MAX_DECIMALS: usize = 9;
 
 impl Axis {
@@ -26,7 +26,7 @@ impl Axis {
         Axis { name: name.to_owned(), values: values.into_iter().collect(), words: Vec::new() }
     }
 
-    /// A value as it is written.
+    /// A value as written.
     pub fn written(&self, index: usize) -> String {
         match self.words.get(index) {
             Some(word) => word.clone(),
@@ -88,7 +88,7 @@ impl Axis {
     }
 }
 
-/// The elements of a list: commas within brackets, braces and quotes are theirs.
+/// The elements of a list: commas within brackets, braces and quotes belong to an element.
 fn list(text: &str) -> Vec<String> {
     let (mut depth, mut quoted, mut words) = (0i32, false, vec![String::new()]);
     for letter in text.chars() {
@@ -107,7 +107,7 @@ fn list(text: &str) -> Vec<String> {
     words.iter().map(|word| word.trim().to_owned()).collect()
 }
 
-/// A range of numbers with a point or a unit, to its end, by its step: exact, as decimals.
+/// A range of numbers with a decimal point or a unit, from its beginning to its end by its step: exact, as decimals.
 fn range(from: &str, to: &str) -> std::result::Result<Vec<String>, String> {
     let (to, step) = to.split_once(':').ok_or("a range of such values says its step: 20ms..100ms:20ms")?;
     let parts = |text: &str| -> std::result::Result<(String, String), String> {
@@ -147,7 +147,7 @@ fn range(from: &str, to: &str) -> std::result::Result<Vec<String>, String> {
     Ok((0..=(to - from) / step).map(|index| written(from + index * step)).collect())
 }
 
-/// Which part of the points is to be computed: every `of`-th, from `index` on.
+/// The part of the points to compute: every `of`-th, from `index` on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
     /// From 0.
@@ -228,7 +228,7 @@ impl Sweep {
         values
     }
 
-    /// The values at a point, as they are written.
+    /// The values at a point, as written.
     pub fn written(&self, point: u64) -> Vec<String> {
         let mut rest = point;
         let mut words: Vec<String> = self
@@ -252,7 +252,7 @@ impl Sweep {
         own.filter(|point| !done.contains(point)).collect()
     }
 
-    /// As [`Sweep::run`], for work that is given the point's number, and that gives nothing where it was ended.
+    /// Like [`Sweep::run`], for work that takes the point's number and gives nothing if it was ended.
     pub fn run_at<T: Send>(
         &self,
         points: &[u64],
@@ -263,9 +263,9 @@ impl Sweep {
         found.into_iter().flatten().collect()
     }
 
-    /// Computes these points on up to `threads` threads: pairs of point and result, in the order of `points`.
-    /// `work` is given the point's values and must depend on nothing else; then neither does the result depend on
-    /// shards or threads.
+    /// Computes these points on up to `threads` threads: pairs of point and result, in the order of `points`. `work`
+    /// takes the point's values and must depend on nothing else; then the result does not depend on shards or threads
+    /// either.
     pub fn run<T: Send>(&self, points: &[u64], threads: usize, work: impl Fn(&[i64]) -> T + Sync) -> Vec<(u64, T)> {
         parallel::map(points.len(), threads, |index| (points[index], work(&self.values(points[index]))))
     }

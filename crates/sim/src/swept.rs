@@ -1,26 +1,26 @@
-//! What came out of a what-if at a point of a grid.
+//! The result of a what-if at a point of a grid.
 
 use crate::whatif::Answer;
 
-/// What came out at one point. Times in ns.
+/// The result at one point. Times in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Point {
     /// Which point of the grid.
     pub number: u64,
-    /// What came out; `None` where no such machine can be.
+    /// The result; `None` if no such machine can exist.
     pub outcome: Option<Outcome>,
 }
 
-/// What came out where the machine is possible.
+/// The result if the machine is possible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outcome {
     /// Activations that were settled.
     pub activations: u64,
     /// Of those, not done in time.
     pub misses: u64,
-    /// Most that were pending at one time.
+    /// The most that were pending at one time.
     pub pending_max: u64,
-    /// From due to start: half were at most this.
+    /// From due to start: the median.
     pub latency_p50_ns: u64,
     /// From due to start: the longest.
     pub latency_max_ns: u64,

@@ -1,6 +1,6 @@
-//! What theory says beforehand: response times under fixed priorities, demand under earliest deadline first.
+//! What theory predicts: response times under fixed priorities, demand under earliest deadline first.
 //!
-//! Independent of the machine, so each can be held against the other.
+//! It is independent of the machine, so each can check the other.
 
 use crate::error::{Error, Result};
 use crate::machine::{Activity, MachineSpec, Policy};
@@ -45,7 +45,7 @@ pub fn response_times(tasks: &[Task]) -> Vec<Option<Picoseconds>> {
 /// Whether all deadlines are met under preemptive EDF on one CPU, by demand in every busy interval: exact.
 ///
 /// # Errors
-/// The share asked for, when it exceeds the CPU; or the time by which more is asked for than there is.
+/// The share asked for, if it exceeds the CPU; or the time by which more is asked for than there is.
 pub fn edf_feasible(tasks: &[Task]) -> std::result::Result<(), String> {
     let share: f64 = tasks.iter().map(|task| task.compute as f64 / task.period as f64).sum();
     if share > 1.0 + 1e-12 {
@@ -58,7 +58,7 @@ pub fn edf_feasible(tasks: &[Task]) -> std::result::Result<(), String> {
             .map(|task| u128::from((by - task.deadline) / task.period + 1) * u128::from(task.compute))
             .sum()
     };
-    // Beyond the first moment at which everything released is done nothing new can happen.
+    // After the first moment at which everything released is done, nothing new can happen.
     let mut busy: u128 = tasks.iter().map(|task| u128::from(task.compute)).sum();
     loop {
         let next: u128 =
@@ -140,7 +140,8 @@ pub fn admit(spec: &MachineSpec) -> Result<()> {
     Ok(())
 }
 
-/// The threads that migrate. Beside EDF threads that stay on their CPU, and for rate-monotonic ones, no test is known here.
+/// The threads that migrate. No test is known here for them beside EDF threads that stay on their CPU, and for
+/// rate-monotonic ones.
 fn admit_migrating(spec: &MachineSpec) -> Result<()> {
     let refuse = |what: String| Err(Error::Machine(what));
     let mut tasks = Vec::new();

@@ -18,7 +18,7 @@ pub const SECOND: Picoseconds = 1_000_000_000_000;
 /// The longest time that an experiment may name: 30 days.
 pub const MAX_TIME: Picoseconds = 30 * 86_400 * SECOND;
 
-/// A length of time as it stands in an experiment: `"976.5625us"`, `"12.5ms"`, `"10s"`, `"1h"`.
+/// A length of time as written in an experiment: `"976.5625us"`, `"12.5ms"`, `"10s"`, `"1h"`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span(pub Picoseconds);
 
@@ -60,7 +60,7 @@ pub fn parse_span(text: &str) -> Result<Picoseconds, String> {
     }
 }
 
-/// A length of time for people: the largest unit that keeps it short, without loss.
+/// A length of time for people: in the largest unit that keeps it short, without loss.
 pub fn format_span(picoseconds: Picoseconds) -> String {
     let units = [
         ("s", SECOND, 10 * SECOND),

@@ -1,6 +1,6 @@
-//! Who watches work that takes long, and may end it.
+//! Observers of long work, which may end it.
 
-/// Hears of each part that is done, and says whether the rest is still wanted. What was done before stands.
+/// Hears of each part that is done, and says whether the rest is still wanted. What was done before is kept.
 pub trait Watch: Sync {
     /// A part of the work is done.
     fn part_done(&self) {}

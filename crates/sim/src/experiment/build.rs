@@ -47,8 +47,8 @@ fn wrong(path: &[&str], what: impl Into<String>) -> Wrong {
     (path.iter().map(|&part| part.to_owned()).collect(), what.into())
 }
 
-/// No experiment handles more events than about this, since it keeps what it saw: runs and cases times duration
-/// over the shortest period.
+/// No experiment handles many more events than this, because it keeps what it saw: runs and cases times duration over
+/// the shortest period.
 const MAX_EVENTS: u128 = 300_000_000;
 /// No block of a device has more samples.
 const MAX_SAMPLES: u32 = 1_000_000;
@@ -117,7 +117,7 @@ fn add_devices(spec: &mut MachineSpec, file: &File, periods: &mut Periods) -> Re
     Ok(devices)
 }
 
-/// The link, and the position of the device that it goes over.
+/// The link, and the position of the device that it uses.
 fn link_over(link: &schema::Link, devices: &[DeviceSpec]) -> Result<(LinkSpec, usize), Wrong> {
     let over = match &link.device {
         None if devices.is_empty() => return Err(wrong(&["link"], "a link needs a device")),
@@ -146,13 +146,13 @@ fn check_events(file: &File, duration: Picoseconds, periods: &Periods) -> Result
     Ok(())
 }
 
-/// What recurs in a run: the more often, the longer it takes to simulate.
+/// What recurs in a run: the more often, the longer the simulation takes.
 struct Periods {
     shortest: Picoseconds,
 }
 
 impl Periods {
-    /// Takes in a period that stands at this place of the file.
+    /// Takes in a period from this place of the file.
     fn take(&mut self, path: &[&str], period: Picoseconds) -> Result<Picoseconds, Wrong> {
         if period == 0 {
             return Err(wrong(path, "a period of 0"));

@@ -15,14 +15,14 @@ use std::cell::RefCell;
 pub struct Run {
     /// For each thread: due and start of each activation.
     pub starts: Vec<Vec<(Picoseconds, Picoseconds)>>,
-    /// For each thread: when what was never started had been due.
+    /// For each thread: when the activations that never started were due.
     pub never: Vec<Vec<Picoseconds>>,
-    /// For each thread that asks for time constraints: what became of them.
+    /// For each thread that asks for time constraints: their outcome.
     pub constraints: Vec<Constraints>,
-    /// For each thread: from when to when somebody waited for it, what lies together as one: something was queued for it, or
-    /// being worked on (interactive-latency-2014, Section II.d and Figure 2).
+    /// For each thread: from when to when somebody waited for it, adjacent times as one: something was queued for it,
+    /// or being worked on (interactive-latency-2014, Section II.d and Figure 2).
     pub waits: Vec<Vec<(Picoseconds, Picoseconds)>>,
-    /// For each thread: how often it went on on another CPU than it ran on before.
+    /// For each thread: how often it moved to another CPU.
     pub migrations: Vec<u64>,
     /// For each source: how long it waited at most.
     pub source_waits: Vec<SourceWaits>,
@@ -34,16 +34,16 @@ pub struct Run {
     pub cpu: Vec<CpuTime>,
     /// Events handled.
     pub events: u64,
-    /// How long it was: less than asked for where a transfer ended before.
+    /// How long it was: less than asked for if a transfer ended before.
     pub length: Picoseconds,
 }
 
 /// What was seen of one device.
 #[derive(Debug, Clone, Default)]
 pub struct DeviceRun {
-    /// Its blocks that were dealt with, in order.
+    /// Its settled blocks, in order.
     pub blocks: Vec<Block>,
-    /// When the blocks had come that nobody had begun by the end.
+    /// When the blocks came that nobody had begun by the end.
     pub never: Vec<Picoseconds>,
     /// How often its ring was full.
     pub overruns: u64,
@@ -54,11 +54,11 @@ pub struct DeviceRun {
 pub struct SourceWaits {
     /// From the raising of its interrupt to its handler.
     pub handler: Picoseconds,
-    /// From the start of its handler to that of the work that its deferred procedure does; 0 if that does none.
+    /// From the start of its handler to the start of its deferred procedure's work; 0 if that does none.
     pub procedure: Picoseconds,
 }
 
-/// What became of a thread's time constraints.
+/// The outcome of a thread's time constraints.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Constraints {
     /// Granted at once.
@@ -134,7 +134,7 @@ impl<M: Observer> Observer for Collector<'_, M> {
     }
 }
 
-/// How much is simulated before the watcher is asked again.
+/// How much to simulate before asking the watcher again.
 const PIECE: Picoseconds = 10 * SECOND;
 
 /// Runs a machine and keeps what measures need; `None` if the watcher wanted no more before the end.
@@ -156,7 +156,7 @@ pub(super) fn run(setup: &Setup, watch: &dyn Watch) -> Result<Option<Run>> {
     });
     let threads = setup.spec.threads.len();
     let mut collector = Collector::new(setup, meters.collect());
-    // Where there is a transfer, nothing after its end is looked at.
+    // If there is a transfer, nothing after its end counts.
     let piece = if link.is_some() { SECOND } else { PIECE };
     let mut until = piece;
     loop {

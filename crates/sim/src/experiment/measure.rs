@@ -1,4 +1,4 @@
-//! What is read off the runs of an experiment.
+//! The measures of an experiment's runs.
 
 use super::collect::Run;
 use super::quantity::Measure;
@@ -13,7 +13,7 @@ use crate::time::{MICROSECOND, MILLISECOND, NEVER, Picoseconds, SECOND};
 pub(super) struct Subject<'a> {
     pub(super) spec: &'a MachineSpec,
     pub(super) devices: &'a [super::build::DeviceSpec],
-    /// Which of them is asked after.
+    /// Which of them is asked about.
     pub(super) device: usize,
     pub(super) duration: Picoseconds,
     pub(super) has_link: bool,
@@ -68,7 +68,7 @@ impl Measure {
         self.read(subject, &[]).map(|_| ())
     }
 
-    /// Reads it off the runs; `None` where nothing of the kind happened.
+    /// Reads it off the runs; `None` if nothing of the kind happened.
     #[expect(clippy::too_many_lines, reason = "one flat match: each measure is read in its own arm")]
     pub(super) fn read(&self, subject: &Subject, runs: &[Run]) -> Result<Option<Value>, String> {
         let number = |value: f64| Ok(Some(Value::Number(value)));
@@ -207,7 +207,8 @@ impl Measure {
             Measure::TransferDeviation => {
                 let took: Vec<f64> =
                     runs.iter().filter_map(|run| run.transfer.took).map(|took| took as f64 / SECOND as f64).collect();
-                // Of the sample, as the paper's: its two transfers of 2/16 are 34.406 s apart and deviate by 24.329 s.
+                // The deviation of the sample, as in the paper: its two transfers of 2/16 are 34.406 s apart and
+                // deviate by 24.329 s.
                 maybe((took.len() > 1).then(|| {
                     let mean = took.iter().sum::<f64>() / took.len() as f64;
                     (took.iter().map(|took| (took - mean).powi(2)).sum::<f64>() / (took.len() - 1) as f64).sqrt()
@@ -277,7 +278,7 @@ fn max_latency(runs: &[Run], thread: usize) -> Option<Picoseconds> {
     begun.max(never)
 }
 
-/// Activations that start at least so late, those that were due for so long when the run ended included.
+/// Activations that start at least so late, including those that had been due for so long when the run ended.
 fn late(runs: &[Run], thread: usize, limit: Picoseconds) -> usize {
     let begun = runs.iter().flat_map(|run| &run.starts[thread]).filter(|(arrival, start)| start - arrival >= limit);
     let never = runs.iter().map(|run| never_in_time(&run.never[thread], limit, run.length)).sum::<usize>();
@@ -297,8 +298,8 @@ fn block_gaps(runs: &[Run], device: usize, phase: u32) -> Vec<Picoseconds> {
     gaps
 }
 
-/// Runs a machine with a buffered device and one stall, for longer and longer stalls by bisection, until the
-/// longest is found at which no buffer comes to its end unserved. To 1 us.
+/// Runs a machine with a buffered device and one stall, and finds by bisection, to 1 us, the longest stall at which no
+/// buffer comes to its end unserved.
 fn stall_tolerance(period: Picoseconds, buffers: u64, measure: bool) -> Result<Picoseconds, String> {
     if period == 0 || buffers < 2 {
         return Err("a buffered device has at least two buffers, each of some length".to_owned());

@@ -31,12 +31,12 @@ use crate::watch::{ToTheEnd, Watch};
 use measure::Subject;
 use schema::File;
 
-/// An experiment that was read and found possible.
+/// An experiment that was read and is possible.
 #[derive(Debug, Clone)]
 pub struct Experiment {
     file_name: String,
     text: String,
-    /// With its base and what `--set` says.
+    /// With its base and the keys of `--set`.
     whole: toml::Value,
     file: File,
     cases: Vec<(String, File)>,
@@ -45,7 +45,7 @@ pub struct Experiment {
 }
 
 /// Reads `device.policy.reservation.runtime=3`, `machine.quantum=20ms` or `device.policy={ priority = 8 }`: a value as
-/// in TOML; what is none is a word.
+/// in TOML; anything else is a word.
 ///
 /// # Errors
 /// A line that says what is wrong.
@@ -87,7 +87,7 @@ impl Experiment {
                 place::over(toml::Value::Table(below), &written)
             }
         };
-        // Without a base the text itself is read, so that what is wrong has its line.
+        // Without a base the text itself is read, so that errors have their line.
         let file: File = match base {
             None => toml::from_str(text).map_err(read_error)?,
             Some(_) => whole.clone().try_into().map_err(|error: toml::de::Error| at(1, error.message().to_owned()))?,
@@ -197,7 +197,7 @@ impl Experiment {
         &self.file.name
     }
 
-    /// The paper it is held to.
+    /// The paper that it is compared with.
     pub fn paper(&self) -> Option<&str> {
         self.file.paper.as_deref()
     }
@@ -213,7 +213,7 @@ impl Experiment {
         self.cases.iter().map(|case| case.0.as_str())
     }
 
-    /// Runs everything and lays it beside the paper.
+    /// Runs everything and compares it with the paper.
     ///
     /// # Errors
     /// A machine that is impossible.
@@ -221,7 +221,8 @@ impl Experiment {
         self.run_watched(&ToTheEnd)
     }
 
-    /// The same, which the watcher may end: rows of cases that were not run to their end stay open. Each case is a part.
+    /// The same, but the watcher may end it: rows of cases that did not run to their end stay open. Each case is a
+    /// part.
     ///
     /// # Errors
     /// A machine that is impossible.
@@ -330,7 +331,7 @@ impl Experiment {
         notes.collect()
     }
 
-    /// How the rows of each fitted value move over its range; of as many as the watcher waits for.
+    /// How the rows of each fitted value move over its range, for as many as the watcher waits for.
     ///
     /// # Errors
     /// A key that does not exist.
@@ -356,8 +357,8 @@ impl Experiment {
         Ok(found)
     }
 
-    /// The same experiment with keys set otherwise (`device.policy.reservation.runtime`), in every case: what a case
-    /// sets itself is overruled, too.
+    /// The same experiment with keys changed (`device.policy.reservation.runtime`), in every case: this overrides what
+    /// a case sets itself.
     ///
     /// # Errors
     /// A key that does not exist, a machine that is impossible.
@@ -368,7 +369,7 @@ impl Experiment {
             let Some(toml::Value::Array(cases)) = whole.get_mut("case") else { continue };
             for case in cases {
                 if let Some(toml::Value::Table(own)) = case.get_mut("set") {
-                    // Whatever the case sets below it is overruled, too.
+                    // This also overrides whatever the case sets below it.
                     own.retain(|key, _| key != path && !key.starts_with(&format!("{path}.")));
                     own.insert(path.clone(), value.clone());
                 }
@@ -421,7 +422,7 @@ fn subject<'a>(setup: &'a Setup, row: &schema::Row) -> std::result::Result<Subje
     })
 }
 
-/// How often each thread that migrates went on on another CPU, over all runs.
+/// How often each thread that migrates moved to another CPU, over all runs.
 fn migrations(setup: &Setup, runs: &[Run]) -> Vec<(String, u64)> {
     let migrating = setup.spec.threads.iter().enumerate().filter(|(_, thread)| thread.migrates);
     let counted =
@@ -429,7 +430,7 @@ fn migrations(setup: &Setup, runs: &[Run]) -> Vec<(String, u64)> {
     counted.collect()
 }
 
-/// What became of the time constraints over all runs, for each thread that asks for them.
+/// The outcome of the time constraints over all runs, for each thread that asks for them.
 fn constraints(setup: &Setup, runs: &[Run]) -> Vec<(String, Constraints)> {
     let asking = setup.spec.threads.iter().enumerate().filter(|(_, thread)| thread.constraint.is_some());
     let summed = asking.map(|(index, thread)| {

@@ -1,10 +1,10 @@
-//! What comes out of an experiment.
+//! The outcome of an experiment.
 
 use super::collect::Constraints;
 use super::schema::{Class, Value};
 use crate::time::Picoseconds;
 
-/// One point of a paper beside what came out of the machine.
+/// One point of a paper beside the machine's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LedgerRow {
     /// Unique name.
@@ -19,23 +19,23 @@ pub struct LedgerRow {
     pub item: String,
     /// What it prints.
     pub published: Option<Value>,
-    /// What came out; `None` where nothing was run.
+    /// What came out; `None` if nothing ran.
     pub simulated: Option<Value>,
     /// The unit of both; empty for counts and words.
     pub unit: String,
-    /// How it is held.
+    /// Its class.
     pub class: Class,
     /// What may differ, in words.
     pub tolerance: String,
-    /// Why it may differ by so much.
+    /// Why it may differ by that much.
     pub resolution: Option<String>,
-    /// The assumption it rests on.
+    /// The assumption it depends on.
     pub assumption: Option<String>,
     /// Why it is an input, an identity or not simulated.
     pub because: Option<String>,
-    /// Whether it holds; `None` where it is not judged, or its case was not run to the end.
+    /// Whether it holds; `None` if it is not judged, or its case did not run to the end.
     pub holds: Option<bool>,
-    /// Of one that is known not to hold: the measured reason.
+    /// The measured reason, if it is known not to hold.
     pub contradicted: Option<String>,
 }
 
@@ -45,12 +45,12 @@ impl LedgerRow {
         if self.printed.is_empty() { self.item.clone() } else { format!("{}: {}", self.printed, self.item) }
     }
 
-    /// Whether it is one that is judged, and was not: nobody waited for its case.
+    /// Whether it should have been judged and was not, because nobody waited for its case.
     pub fn is_open(&self) -> bool {
         self.holds.is_none() && matches!(self.class, Class::Prediction | Class::Fitted)
     }
 
-    /// A prediction that does not hold, for a reason that is not known.
+    /// Whether it is a prediction that does not hold, for an unknown reason.
     pub fn fails(&self) -> bool {
         self.class == Class::Prediction && self.holds == Some(false) && self.contradicted.is_none()
     }
@@ -65,7 +65,7 @@ pub struct AssumptionNote {
     pub what: String,
 }
 
-/// A value that was chosen because of what came out.
+/// A value that was chosen to make rows come out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FittedNote {
     /// The experiment.
@@ -76,20 +76,20 @@ pub struct FittedNote {
     pub what: String,
     /// The key that holds it.
     pub key: String,
-    /// The rows it was fitted on.
+    /// The rows that it was fitted to.
     pub on: Vec<String>,
 }
 
-/// What the rows of a fitted value become at another value.
+/// The rows of a fitted value at another value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Moved {
-    /// The value, as it would be written.
+    /// The value, as one would write it.
     pub value: String,
     /// Row by row.
     pub rows: Vec<(String, Option<Value>)>,
 }
 
-/// What came out of one case.
+/// The outcome of one case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaseSummary {
     /// Its name.
@@ -100,13 +100,13 @@ pub struct CaseSummary {
     pub simulated: Picoseconds,
     /// Events handled.
     pub events: u64,
-    /// What became of the time constraints, thread by thread.
+    /// The outcome of the time constraints, thread by thread.
     pub constraints: Vec<(String, Constraints)>,
-    /// How often each thread that migrates went on on another CPU.
+    /// How often each thread that migrates moved to another CPU.
     pub migrations: Vec<(String, u64)>,
 }
 
-/// What came out of an experiment.
+/// The outcome of an experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// The experiment's name.
@@ -119,7 +119,7 @@ pub struct Outcome {
     pub rows: Vec<LedgerRow>,
     /// Case by case.
     pub cases: Vec<CaseSummary>,
-    /// Whether it was ended before every case was run.
+    /// Whether it was ended before every case had run.
     pub interrupted: bool,
     /// What is assumed.
     pub assumptions: Vec<AssumptionNote>,

@@ -1,10 +1,10 @@
-//! Where in a TOML text a key stands, for errors; and cases, which set keys by their path.
+//! Where a key is in a TOML text, for errors; and cases, which set keys by their path.
 
 use toml::Value;
 use toml::de::{DeTable, DeValue};
 
-/// The line on which the value at this path stands, or that of the deepest part of the path there is. Elements
-/// of lists go by their index.
+/// The line of the value at this path, or of the deepest part of the path that exists. Elements of lists go by their
+/// index.
 pub(super) fn line_of(text: &str, path: &[&str]) -> usize {
     let Ok(document) = DeTable::parse(text) else { return 1 };
     let mut at = document.span().start;
@@ -33,8 +33,8 @@ pub(super) fn line_at(text: &str, byte: usize) -> usize {
     1 + text.as_bytes()[..byte.min(text.len())].iter().filter(|&&byte| byte == b'\n').count()
 }
 
-/// Sets the value at a path such as `device.context` or `thread.spin.present`; elements of lists go by their
-/// `name`. A last part that is not there yet is added to its table.
+/// Sets the value at a path such as `device.context` or `thread.spin.present`; elements of lists go by their `name`. A
+/// last part that does not exist yet is added to its table.
 pub(super) fn set(document: &mut Value, path: &str, new: &Value) -> Result<(), String> {
     let mut at = document;
     let parts: Vec<&str> = path.split('.').collect();
@@ -46,7 +46,7 @@ pub(super) fn set(document: &mut Value, path: &str, new: &Value) -> Result<(), S
                     table.insert((*part).to_owned(), new.clone());
                     return Ok(());
                 }
-                // What is not there yet has defaults; whether it may be there is seen when the document is read.
+                // What does not exist yet has defaults; whether it may exist is checked when the document is read.
                 table.entry(*part).or_insert_with(|| Value::Table(toml::Table::new()))
             }
             Value::Array(list) => list
@@ -60,7 +60,7 @@ pub(super) fn set(document: &mut Value, path: &str, new: &Value) -> Result<(), S
     Ok(())
 }
 
-/// A value as it would be written in one line.
+/// A value as one would write it in one line.
 pub(super) fn written(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -76,7 +76,7 @@ pub(super) fn written(value: &Value) -> String {
     }
 }
 
-/// Keys whose value is one of several forms.
+/// Keys whose value has one of several forms.
 const CHOICES: [&str; 7] = ["policy", "activity", "arrival", "work", "isr", "dpc", "set"];
 
 /// A document laid over another: tables key by key, lists element by element where both have names.
@@ -85,7 +85,7 @@ pub(super) fn over(below: Value, above: &Value) -> Value {
         (Value::Table(mut below), Value::Table(above)) => {
             for (key, value) in above {
                 let joined = match below.remove(key) {
-                    // One of several forms: the new one takes the place of the old.
+                    // One of several forms: the new one replaces the old.
                     Some(old) if !CHOICES.contains(&key.as_str()) => over(old, value),
                     _ => value.clone(),
                 };

@@ -1,14 +1,14 @@
-//! One point of a sweep over an experiment: what became of its device with a few keys set.
+//! One point of a sweep over an experiment: how its device fares with a few keys set.
 
 use super::schema::File;
 use super::{Experiment, build, collect, place};
 use crate::error::Result;
 use crate::watch::Watch;
 
-/// What came out at one point of a sweep over an experiment.
+/// The result at one point of a sweep over an experiment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Point {
-    /// Why there is no such machine.
+    /// Why no such machine can exist.
     pub impossible: Option<String>,
     /// Runs.
     pub runs: u64,
@@ -30,7 +30,7 @@ pub struct Point {
 
 impl Point {
     /// `impossible`, `sufficient`, `marginal` or `insufficient`, as in Figure 17 of soft-modem-2000. Without a transfer
-    /// a device suffers no fault, overflows, or is between.
+    /// it says whether a device has no fault, overflows, or is in between.
     pub fn class(&self) -> &'static str {
         match self {
             Point { impossible: Some(_), .. } => "impossible",
@@ -45,10 +45,10 @@ impl Point {
 }
 
 impl Experiment {
-    /// Runs one case with some keys set otherwise (`device.policy.reservation.runtime`), for a sweep.
+    /// Runs one case with some keys changed (`device.policy.reservation.runtime`), for a sweep.
     ///
     /// # Errors
-    /// A key that does not exist. A machine that is impossible is no error but [`Point::impossible`]. `None` if the watcher
+    /// A key that does not exist. An impossible machine is no error but [`Point::impossible`]. `None` if the watcher
     /// wanted no more.
     pub fn point(&self, case: Option<&str>, set: &[(&str, toml::Value)], watch: &dyn Watch) -> Result<Option<Point>> {
         let index = self.case_of(case).map_err(|what| self.at(&[], what))?;

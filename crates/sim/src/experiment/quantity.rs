@@ -1,4 +1,4 @@
-//! What a row of an experiment may ask for.
+//! What a row of an experiment may measure.
 
 use crate::time::Span;
 use serde::Deserialize;
@@ -62,7 +62,7 @@ pub enum Measure {
         /// Whose.
         thread: String,
     },
-    /// Longest latency of one thread over that of another.
+    /// The longest latency of one thread divided by that of another.
     LatencyRatio {
         /// Whose.
         thread: String,
@@ -135,7 +135,7 @@ pub enum Measure {
     /// `sufficient` (no fault in any run), `marginal` (the file got through in some run, with faults),
     /// `insufficient` (it never did).
     Sufficiency,
-    /// By the paper's own rule: whether share and gap suffice.
+    /// Whether share and gap suffice by the paper's own rule.
     PaperRule {
         /// Work in each period of the device.
         work: Span,
@@ -181,7 +181,7 @@ pub enum Measure {
         /// For whom.
         thread: String,
     },
-    /// How often a thread went on on another CPU than it ran on before, over all runs.
+    /// How often a thread moved to another CPU, over all runs.
     Migrations {
         /// Whose.
         thread: String,

@@ -1,21 +1,21 @@
-//! Rows of an experiment's file: the points of a paper, and what may be said of each.
+//! Rows of an experiment's file: the points of a paper, and the keys that each may have.
 
 use super::quantity::Measure;
 use serde::Deserialize;
 
-/// How the number of a row arises. Whether it is the paper's stands apart.
+/// How the number of a row arises. Whether it agrees with the paper is a separate question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
-    /// A mechanism goes in, the number comes out, and nothing was fitted on it.
+    /// A mechanism goes in and the number comes out; nothing was fitted to it.
     Prediction,
-    /// It comes out because a value was chosen so that it does.
+    /// It comes out because a value was chosen to make it so.
     Fitted,
     /// What the paper measured goes in.
     Input,
-    /// Arithmetic on numbers that are printed, or another row told anew.
+    /// Arithmetic on printed numbers, or another row restated.
     Identity,
-    /// It does not come out of this machine.
+    /// This machine cannot produce it.
     NotSimulated,
 }
 
@@ -51,19 +51,19 @@ pub struct Row {
     /// The unit of both.
     #[serde(default)]
     pub unit: String,
-    /// How it is held.
+    /// Its class.
     pub class: Class,
     /// Largest difference.
     pub tolerance: Option<f64>,
-    /// Largest difference, percent of what is published.
+    /// The largest difference, percent of what is published.
     pub tolerance_percent: Option<f64>,
     /// Smallest value that holds.
     pub at_least: Option<f64>,
     /// Largest value that holds.
     pub at_most: Option<f64>,
-    /// Why it may differ by so much.
+    /// Why it may differ by that much.
     pub resolution: Option<String>,
-    /// The assumption it rests on.
+    /// The assumption it depends on.
     pub assumption: Option<String>,
     /// Why it is an input, or not simulated.
     pub because: Option<String>,

@@ -58,7 +58,7 @@ impl Series {
                         at = until;
                     }
                 }
-                // The last stretch is not whole: its share would look like rest.
+                // The last stretch is incomplete: its share would look like idle time.
                 busy.pop();
                 let share = |busy: u64| 100.0 * busy as f64 / stretch as f64;
                 busy.into_iter().enumerate().map(|(at, busy)| (seconds(at as u64 * stretch), share(busy))).collect()

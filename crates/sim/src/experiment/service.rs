@@ -1,5 +1,5 @@
-//! When the blocks of a device are worked on, for somebody who has work of his own to do at those times; and what the
-//! paper prints.
+//! When the blocks of a device are worked on, for callers that do work of their own at those times; and what the paper
+//! prints.
 
 use super::{Experiment, Value};
 use crate::error::Result;
@@ -18,7 +18,7 @@ pub struct Served {
     pub end: Picoseconds,
 }
 
-/// The machine of one case, which works on its first device's blocks for as long as anybody asks.
+/// The machine of one case, which works on its first device's blocks for as long as the caller asks.
 #[derive(Debug)]
 pub struct Service {
     engine: Engine,
@@ -44,7 +44,7 @@ impl Observer for Watched {
 }
 
 impl Service {
-    /// Goes on by so much of the machine's time: what was worked on until then, in order of its end.
+    /// Advances the machine by so much of its time and returns what was worked on until then, in order of its end.
     pub fn go_on(&mut self, by: Picoseconds) -> impl Iterator<Item = Served> {
         self.until = self.until.saturating_add(by);
         self.engine.run(self.until, &mut self.watched);
@@ -53,7 +53,8 @@ impl Service {
 }
 
 impl Experiment {
-    /// The machine of one case; `run` draws its phases and costs. Neither duration nor number of runs of the experiment count.
+    /// The machine of one case; `run` draws its phases and costs. The experiment's duration and number of runs do not
+    /// count.
     ///
     /// # Errors
     /// A case that does not exist, one without a device, a machine that is impossible.
@@ -65,7 +66,7 @@ impl Experiment {
         Ok(Service { engine: Engine::new(setup.spec)?, watched, until: 0 })
     }
 
-    /// The number that the paper prints for a row, if it is one.
+    /// The number that the paper prints for a row, if it is a number.
     pub fn published(&self, row: &str) -> Option<f64> {
         let row = self.file.row.iter().find(|known| known.id == row)?;
         match row.published {

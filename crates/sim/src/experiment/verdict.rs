@@ -1,8 +1,8 @@
-//! Whether a row is whole, and whether what came out is what the paper prints.
+//! Whether a row is complete, and whether the result agrees with what the paper prints.
 
 use super::schema::{Class, File, Row, Value};
 
-/// What a row must say, by its class: the key that lacks it, and what is wrong.
+/// What a row must have, by its class: the key that is missing, and what is wrong.
 pub(super) fn check(row: &Row, file: &File) -> Result<(), (&'static str, String)> {
     let of_paper = file.paper.is_some();
     let bounded = row.at_least.is_some() || row.at_most.is_some();
@@ -57,7 +57,7 @@ pub(super) fn tolerance(row: &Row) -> String {
     parts.join(", ")
 }
 
-/// Whether what came out is what the paper says, as far as it must be.
+/// Whether the result agrees with the paper, as far as it must.
 pub(super) fn holds(row: &Row, simulated: Option<&Value>) -> bool {
     match (&row.published, simulated) {
         (_, None) => false,

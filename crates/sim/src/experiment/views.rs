@@ -1,4 +1,4 @@
-//! Runs of an experiment as others look at them: a timeline, a series for a figure, wakeups for a recording.
+//! Views of an experiment's runs: a timeline, a series for a figure, wakeups for a recording.
 
 use super::{Experiment, Series, collect};
 use crate::error::Result;
@@ -20,7 +20,7 @@ impl Experiment {
         Timeline::of(&self.setup(index, 0)?.spec, from, to)
     }
 
-    /// The points of a figure, from the first run of one case: what a picture of the paper's figure is drawn from.
+    /// The points of a figure, from the first run of one case: the source of a picture of the paper's figure.
     ///
     /// # Errors
     /// A case, thread or device that does not exist, a machine that is impossible.
@@ -31,7 +31,7 @@ impl Experiment {
         series.points(&setup, &run).map_err(|what| self.at(&[], what))
     }
 
-    /// Hands every wakeup of a run of one case, in order of completion, to `take`: for a recording.
+    /// Passes every wakeup of a run of one case, in order of completion, to `take`: for a recording.
     ///
     /// # Errors
     /// A case that does not exist, a machine that is impossible.

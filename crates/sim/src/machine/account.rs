@@ -1,4 +1,4 @@
-//! What a machine tells of itself: where its time went, what was lost, what nobody began.
+//! A machine's account of itself: where its time went, what was lost, what nobody began.
 
 use super::engine::{CpuTime, Engine};
 use super::specification::{Activity, TimerRule};
@@ -22,7 +22,7 @@ impl Engine {
         self.threads[thread].used
     }
 
-    /// How often a thread went on on another CPU than it ran on before.
+    /// How often a thread moved to another CPU.
     pub fn migrations(&self, thread: usize) -> u64 {
         self.threads[thread].migrations
     }
@@ -42,12 +42,12 @@ impl Engine {
         self.threads[thread].lost
     }
 
-    /// Signals of a thread that found its synchronization event set already.
+    /// Signals of a thread that found its synchronization event already set.
     pub fn merged(&self, thread: usize) -> u64 {
         self.threads[thread].merged
     }
 
-    /// When what this thread has not begun was due, oldest first.
+    /// When the work that this thread has not begun was due, oldest first.
     pub fn unstarted(&self, thread: usize) -> Vec<Picoseconds> {
         let state = &self.threads[thread];
         let loaded = state.current.iter().filter(|_| state.started == NEVER);
@@ -61,7 +61,7 @@ impl Engine {
         due
     }
 
-    /// When the interrupts of this source came whose work nobody has begun, oldest first.
+    /// When the interrupts came from this source whose work nobody has begun, oldest first.
     pub fn unstarted_of(&self, source: usize) -> Vec<Picoseconds> {
         let own = &self.sources[source];
         let in_thread = own.spec.thread.map(|thread| &self.threads[thread]);
@@ -81,7 +81,7 @@ impl Engine {
         }
     }
 
-    /// What a thread is doing, for tests of what must always hold.
+    /// What a thread is doing, for tests of invariants.
     pub fn is_ready(&self, thread: usize) -> bool {
         matches!(self.threads[thread].state, State::Ready | State::Running)
     }

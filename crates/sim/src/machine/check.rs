@@ -1,4 +1,4 @@
-//! What no machine can be, and what is not admitted to one.
+//! What is impossible on any machine, and what a machine does not admit.
 
 use super::slots::{Request, SlotPlan};
 use super::specification::{Activity, Arrival, MachineSpec, Policy, ThreadSpec, WorkContext};
@@ -24,7 +24,7 @@ pub(super) fn plan(spec: &MachineSpec, cpu: usize) -> Result<SlotPlan> {
     SlotPlan::new(spec.slot_unit, &requests).map_err(|refused| Error::machine(refused.to_string()))
 }
 
-/// What no machine can be.
+/// What is impossible on any machine.
 pub(super) fn check(spec: &MachineSpec) -> Result<()> {
     let refuse = |what: String| Err(Error::machine(what));
     if spec.cpus == 0 || spec.cpus > 64 {
@@ -71,7 +71,7 @@ pub(super) fn check(spec: &MachineSpec) -> Result<()> {
     admits_deadlines(spec)
 }
 
-/// What no thread can be.
+/// What is impossible for any thread.
 fn check_thread(thread: &ThreadSpec, spec: &MachineSpec) -> Result<()> {
     let name = &thread.name;
     let refuse = |what: &str| Err(Error::machine(format!("thread {name:?}: {what}")));
@@ -133,8 +133,8 @@ fn check_thread(thread: &ThreadSpec, spec: &MachineSpec) -> Result<()> {
     Ok(())
 }
 
-/// Whether the shares of all floating budgets stay within 95 percent, as the kernel asks at admission: on each CPU those
-/// that stay there, and on all CPUs together all of them.
+/// Whether the shares of all floating budgets stay within 95 percent, as the kernel demands at admission: on each CPU
+/// those that stay there, and on all CPUs together all of them.
 fn admits_deadlines(spec: &MachineSpec) -> Result<()> {
     let asked = |of: &dyn Fn(&ThreadSpec) -> bool| -> f64 {
         let shares = spec.threads.iter().filter(|thread| of(thread)).map(|thread| match thread.policy {

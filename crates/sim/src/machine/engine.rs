@@ -14,10 +14,10 @@ use std::collections::VecDeque;
 
 /// The level from which no thread is switched and no deferred procedure starts.
 pub(super) const DISPATCH: u8 = 2;
-/// Handlers nested deeper than there are interrupt levels cannot be.
+/// Handlers cannot nest deeper than there are interrupt levels.
 const DEEPEST: usize = 32;
-/// Work that waits in one queue at most: what is beyond is counted as lost, so that an overloaded machine needs no
-/// more memory the longer it runs.
+/// The most work that waits in one queue: the rest counts as lost, so that an overloaded machine does not need more
+/// memory the longer it runs.
 pub(super) const MAX_WAITING: usize = 1 << 18;
 
 /// Where the time of one CPU went.
@@ -51,7 +51,7 @@ pub(super) struct Cpu {
     dpc: u32,
     dpc_remaining: Picoseconds,
     pub(super) thread: u32,
-    /// Who ran last, to know when a switch costs.
+    /// Who ran last, to know when a switch has a cost.
     pub(super) last_thread: u32,
     pub(super) ready: ReadyQueue,
     pub(super) since: Picoseconds,
@@ -61,7 +61,8 @@ pub(super) struct Cpu {
 }
 
 impl Cpu {
-    /// One on which nothing has run yet, with room for what so many threads and sources of interrupts may leave there.
+    /// A CPU on which nothing has run yet, with room for what so many threads and sources of interrupts may leave
+    /// there.
     fn new(threads: usize, sources: usize) -> Cpu {
         Cpu {
             frames: Vec::with_capacity(DEEPEST),
@@ -99,15 +100,15 @@ pub struct Engine {
     pub(super) turns: u64,
     /// Who holds each lock.
     pub(super) locks: Vec<u32>,
-    /// Index of the clock among the sources, [`NONE`] without one.
+    /// The index of the clock among the sources, [`NONE`] without one.
     pub(super) clock: u32,
-    /// The time of the last tick: what the system takes for the time.
+    /// The time of the last tick, which the system uses as the time.
     pub(super) system_time: Picoseconds,
     /// Stamps of the tick whose timers are being expired.
     pub(super) tick: Unit,
     pub(super) now: Picoseconds,
     pub(super) events: u64,
-    /// CPUs that must decide anew.
+    /// CPUs that must decide again.
     pub(super) dirty: u64,
 }
 
@@ -239,7 +240,7 @@ impl Engine {
         }
     }
 
-    /// Charges the time since the last look to what ran.
+    /// Charges the time since the last charge to what ran.
     #[inline]
     pub(super) fn charge<O: Observer>(&mut self, index: usize, observer: &mut O) {
         let cpu = &mut self.cpus[index];
@@ -313,8 +314,8 @@ impl Engine {
         }
     }
 
-    /// One unit of a deferred procedure is done: the next one follows within the same call, as each interrupt
-    /// counted meanwhile is worked off (soft-modem-2000 section 5.2).
+    /// One unit of a deferred procedure is done: the next one follows within the same call, because that handles each
+    /// interrupt counted meanwhile (soft-modem-2000 section 5.2).
     #[inline]
     fn deferred_done<O: Observer>(&mut self, index: usize, source_index: u32, observer: &mut O) {
         let source = &mut self.sources[source_index as usize];

@@ -6,7 +6,7 @@ use super::ready::is_keyed;
 use super::thread::State;
 
 impl Engine {
-    /// The present thread of a CPU wants a lock: it has it, or waits for it.
+    /// The current thread of a CPU wants a lock: it gets it, or waits for it.
     pub(super) fn acquire(&mut self, index: usize, lock: usize) {
         let holder = self.locks[lock];
         if holder == NONE {
@@ -24,7 +24,7 @@ impl Engine {
         }
     }
 
-    /// The present thread of a CPU is done with a lock: the highest that waits has it, of several the first by index.
+    /// The current thread of a CPU is done with a lock: the highest waiter gets it, of several the first by index.
     pub(super) fn let_go(&mut self, index: usize, lock: usize) {
         if !self.threads[index].holding {
             return;

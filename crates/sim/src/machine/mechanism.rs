@@ -1,10 +1,10 @@
-//! Breaks one mechanism of a machine, to see which predictions rest on it.
+//! Breaks one mechanism of a machine, to see which predictions depend on it.
 
 use super::specification::{Activity, Arrival, MachineSpec, Policy, TimerRule, WorkContext};
 use crate::cost::Cost;
 use crate::time::{MICROSECOND, MILLISECOND};
 
-/// What can be broken. Each has one way to be wrong, large enough that what rests on it must show it.
+/// What can be broken. Each breaks in one way, large enough to show in whatever depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mechanism {
     /// The clock ticks every 1000 us.
@@ -17,9 +17,9 @@ pub enum Mechanism {
     ContextSwitch,
     /// The last deferred procedure queued goes first.
     ProcedureOrder,
-    /// What is done in a handler is done in the deferred procedure.
+    /// A handler's work is done in the deferred procedure.
     WorkInInterrupt,
-    /// What is done in a deferred procedure is done in the handler.
+    /// A deferred procedure's work is done in the handler.
     WorkInProcedure,
     /// Saving the floating-point registers takes 2 ms.
     FpuSave,
@@ -29,7 +29,7 @@ pub enum Mechanism {
     Quantum,
     /// A preempted thread goes on with what is left of its quantum.
     FreshQuantum,
-    /// A thread in a reservation may run outside of it, above all others of normal priority.
+    /// A thread in a reservation may also run outside it, above all others of normal priority.
     ReservationEdge,
     /// A thread in its slot runs above every priority.
     SlotPriority,

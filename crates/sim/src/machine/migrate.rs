@@ -1,4 +1,4 @@
-//! Threads that any CPU may run: one line for all of them, and a CPU for whoever stands first in it.
+//! Threads that any CPU may run: one queue for all of them, and a CPU for the first in it.
 
 use super::NONE;
 use super::engine::Engine;
@@ -6,17 +6,18 @@ use super::ready::{ReadyQueue, is_keyed};
 use crate::time::{NEVER, Picoseconds};
 use std::cmp::Reverse;
 
-/// Who goes first: a level, then the smaller key where the level has keys. `None` is a CPU that runs no thread.
+/// Who goes first: a level, then the smaller key if the level has keys. `None` is a CPU that runs no thread.
 type Rank = Option<(u8, Reverse<Picoseconds>)>;
 
 impl Engine {
-    /// Where a thread that is ready stands in line.
+    /// The place of a ready thread in the queue.
     #[inline]
     pub(super) fn queue_of(&mut self, index: usize) -> &mut ReadyQueue {
         if self.spec.threads[index].migrates { &mut self.pool } else { &mut self.cpus[self.threads[index].cpu].ready }
     }
 
-    /// Has the CPU of a thread that has just become ready decide anew. For one that migrates [`Self::offer`] did so.
+    /// Makes the CPU of a thread that has just become ready decide again. For one that migrates, [`Self::offer`] did
+    /// so.
     #[inline]
     pub(super) fn look_at(&mut self, index: usize) {
         if !self.spec.threads[index].migrates {
@@ -24,8 +25,7 @@ impl Engine {
         }
     }
 
-    /// Level and thread that a CPU would run next: of its own or of those that migrate. Of two that stand alike the one
-    /// that came first.
+    /// Level and thread that a CPU would run next: its own or one that migrates. Of two equals the one that came first.
     #[inline]
     pub(super) fn first_ready(&self, cpu: usize) -> Option<(u8, u32)> {
         let ready = &self.cpus[cpu].ready;
@@ -51,9 +51,9 @@ impl Engine {
         Some((thread.level, Reverse(if is_keyed(thread.level) { thread.key } else { 0 })))
     }
 
-    /// Finds a CPU for a thread that migrates and has become ready: the one that runs the lowest, if that is lower; its
-    /// own of several. A CPU below whose handler nothing can change looks again when that returns. Where the lowest is its
-    /// equal the two take turns, so that the CPUs that run one set an end to it.
+    /// Finds a CPU for a thread that migrates and has become ready: the one that runs the lowest thread, if that is
+    /// lower; its own if there are several. A CPU below whose handler nothing can change decides when that returns. If
+    /// the lowest is its equal, the two take turns, so the CPUs that run an equal set an end to its turn.
     pub(super) fn offer(&mut self, index: usize) {
         let (own, rank) = (self.threads[index].cpu, self.rank(index));
         let mut lowest: Option<(usize, Rank)> = None;
@@ -76,7 +76,7 @@ impl Engine {
         }
     }
 
-    /// Whether nothing ends the turn of a CPU's thread yet, though turns end.
+    /// Whether nothing ends the turn of a CPU's thread yet, although turns do end.
     fn has_no_turns_end(&self, cpu: usize) -> bool {
         self.spec.quantum < NEVER / 2 && self.calendar.at(self.slot_turn(cpu)) == NEVER
     }

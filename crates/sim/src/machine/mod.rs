@@ -1,8 +1,8 @@
 //! The machine: interrupts over deferred procedures over threads, on one or more CPUs.
 //!
-//! Time advances from event to event. An event is an interrupt raised, a piece of work done, a boundary of a
-//! slot, the end of a quantum or of a budget, a release, a replenishment. All state lives in arrays made when
-//! the machine is built; an event changes some of it and decides anew what each CPU concerned runs.
+//! Time advances from event to event. An event is an interrupt raised, a piece of work done, a boundary of a slot, the
+//! end of a quantum or of a budget, a release, a replenishment. All state lives in arrays made when the machine is
+//! built; an event changes some of it and decides again what each CPU concerned runs.
 
 mod account;
 mod arrivals;

@@ -15,7 +15,7 @@ pub const LEVEL_SLOT: u8 = 103;
 /// Kernel code that no thread preempts.
 pub const LEVEL_KERNEL: u8 = 104;
 
-/// Whether a level is ordered by a key rather than by who came first.
+/// Whether a level is ordered by a key, not by who came first.
 pub(super) fn is_keyed(level: u8) -> bool {
     (LEVEL_RATE_MONOTONIC..=LEVEL_DEADLINE).contains(&level)
 }
@@ -56,7 +56,7 @@ impl ReadyQueue {
         self.heads[level as usize]
     }
 
-    /// Queues a thread behind the others of its level; on a keyed level behind those with a key as small.
+    /// Queues a thread behind the others of its level; on a keyed level behind those with the same key.
     #[inline]
     pub(super) fn push_back(&mut self, level: u8, thread: u32, key: u64) {
         self.keys[thread as usize] = key;
@@ -69,7 +69,7 @@ impl ReadyQueue {
         self.link(level, thread, after);
     }
 
-    /// Queues a thread before the others of its level; on a keyed level before those with a key as large.
+    /// Queues a thread before the others of its level; on a keyed level before those with the same key.
     #[inline]
     pub(super) fn push_front(&mut self, level: u8, thread: u32, key: u64) {
         self.keys[thread as usize] = key;

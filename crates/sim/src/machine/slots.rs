@@ -1,8 +1,8 @@
-//! CPU reservations as precomputed slots, and time constraints claimed from what is left of them.
+//! CPU reservations as precomputed slots, and time constraints claimed from what they leave.
 //!
-//! The schedule is made once, when reservations are admitted, and repeats with the longest period. Every
-//! reservation keeps the same places within each of its periods, so any window of one period holds its whole
-//! runtime: the guarantee is continuous (soft-modem-2000 section 5.4).
+//! The schedule is made once, when reservations are admitted, and repeats with the longest period. Every reservation
+//! keeps the same places within each of its periods, so any window of one period contains its whole runtime: the
+//! guarantee is continuous (soft-modem-2000 section 5.4).
 
 use super::NONE;
 use crate::time::{NEVER, Picoseconds};
@@ -21,7 +21,7 @@ pub struct Request {
 /// Why reservations were not admitted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// A runtime of nothing, or above its period.
+    /// A runtime of 0, or above its period.
     #[error("a reservation of {runtime} of every {period} is impossible")]
     Impossible {
         /// As asked for.
@@ -61,15 +61,15 @@ struct Segment {
 #[derive(Debug, Clone, Default)]
 pub struct SlotPlan {
     length: Picoseconds,
-    /// Cover the whole length, in order; free time has the owner [`NONE`].
+    /// They cover the whole length, in order; free time has the owner [`NONE`].
     segments: Vec<Segment>,
     /// Granted constraints: absolute times, in order, not overlapping.
     claims: Vec<Segment>,
 }
 
 impl SlotPlan {
-    /// Places reservations: shorter periods first, each into the smallest stretch of free units that holds it,
-    /// else spread over the first free units.
+    /// Places reservations: shorter periods first, each into the smallest stretch of free units that it fits into, else
+    /// spread over the first free units.
     ///
     /// # Errors
     /// See [`Refused`]. Admission is exact: whatever fits by its share is placed.
@@ -112,7 +112,7 @@ impl SlotPlan {
         self.segments.iter().all(|segment| segment.owner == NONE) && self.claims.is_empty()
     }
 
-    /// Who owns the CPU at `now`, and until when that is so. Claims that are over are forgotten.
+    /// Who owns the CPU at `now`, and until when. Claims that are over are forgotten.
     pub fn owner_at(&mut self, now: Picoseconds) -> (u32, Picoseconds) {
         let over = self.claims.iter().take_while(|claim| claim.end <= now).count();
         self.claims.drain(..over);
@@ -133,9 +133,9 @@ impl SlotPlan {
         (self.segments[at].owner, now - within + self.segments[at].end)
     }
 
-    /// Asks for `estimate` of CPU time between `start` and `deadline`: granted or refused at once. What is
-    /// granted is claimed from free time and from the thread's own slots, the earliest first, and cannot be
-    /// taken away by later requests.
+    /// Asks for `estimate` of CPU time between `start` and `deadline`: granted or refused at once. What is granted
+    /// comes from free time and from the thread's own slots, the earliest first, and later requests cannot take it
+    /// away.
     pub fn request(&mut self, thread: u32, start: Picoseconds, deadline: Picoseconds, estimate: Picoseconds) -> bool {
         let mut found: Vec<Segment> = Vec::new();
         let mut missing = estimate;
@@ -174,7 +174,7 @@ impl SlotPlan {
     }
 }
 
-/// Marks `runtime` free units as the thread's. `Err` carries how many are free.
+/// Marks `runtime` free units as the thread's. `Err` says how many are free.
 fn place(plan: &mut [u32], thread: u32, runtime: u32) -> Result<(), u32> {
     let free = plan.iter().filter(|&&owner| owner == NONE).count() as u32;
     if free < runtime {

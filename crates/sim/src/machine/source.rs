@@ -15,7 +15,7 @@ pub(super) struct Source {
     pub(super) sequence: u64,
     /// Raised and not handled.
     pub(super) waiting: VecDeque<Unit>,
-    /// Handled, and not yet taken up by the deferred procedure.
+    /// Handled, but not yet taken up by the deferred procedure.
     pub(super) deferred: VecDeque<Unit>,
     pub(super) queued: bool,
     pub(super) current: Option<Unit>,
@@ -36,7 +36,7 @@ pub(super) struct Source {
 const REPLAY_PART: u64 = 0xb10c;
 
 impl Source {
-    /// One of which nothing has come yet; `index` tells the random numbers of a machine's sources apart.
+    /// A source from which nothing has come yet; `index` tells the random numbers of a machine's sources apart.
     pub(super) fn new(spec: SourceSpec, seed: u64, index: usize) -> Source {
         Source {
             random: match spec.arrival {
@@ -64,7 +64,7 @@ impl Source {
         }
     }
 
-    /// The work of a block begins: there is none, if the ring has run over its samples.
+    /// The work of a block begins: there is none if the ring has overwritten its samples.
     #[inline]
     pub(super) fn begin(&mut self, unit: &mut Unit, now: Picoseconds) {
         let Some(ring) = &mut self.ring else { return };
@@ -88,7 +88,7 @@ impl Source {
         }
     }
 
-    /// A block is dealt with: its samples were taken, or dropped.
+    /// A block is settled: its samples were taken, or dropped.
     #[inline]
     pub(super) fn settle(&mut self, unit: &Unit, now: Picoseconds, keep: bool) {
         if let Some(ring) = &mut self.ring {
@@ -96,7 +96,7 @@ impl Source {
         }
     }
 
-    /// The next event of a replay. Empty blocks are passed over; blocks without any event give [`NEVER`].
+    /// The next event of a replay. It skips empty blocks; blocks without any event give [`NEVER`].
     pub(super) fn next_replayed(
         &mut self,
         length: Picoseconds,

@@ -8,22 +8,23 @@ use crate::time::{MILLISECOND, NEVER, Picoseconds};
 pub struct MachineSpec {
     /// How many CPUs. Every source belongs to one of them; so does a thread, unless it migrates.
     pub cpus: usize,
-    /// From which all random numbers come.
+    /// The seed of all random numbers.
     pub seed: u64,
     /// How long a thread runs before the next of the same priority has its turn; [`NEVER`] for no turns.
     pub quantum: Picoseconds,
-    /// Whether a preempted thread gets a whole quantum anew when it runs again.
+    /// Whether a preempted thread gets a whole new quantum when it runs again.
     pub preempted_gets_fresh_quantum: bool,
     /// By how many levels a thread of priority 1 to 15 is raised when a wait ends (never above 15).
     /// It sinks by one level each quantum. Threads from priority 16 are never changed.
     pub wait_boost: u8,
-    /// After so long a wait for the CPU a thread of priority 1 to 15 is raised to 15 for two quanta; `None` for never.
+    /// After a wait of this length for the CPU, a thread of priority 1 to 15 is raised to 15 for two quanta; `None` for
+    /// never.
     pub starvation_boost: Option<Picoseconds>,
     /// Whether the holder of a lock runs at the level of the highest that waits for it.
     pub inheritance: bool,
     /// Charged to the thread that is switched to.
     pub context_switch: Picoseconds,
-    /// Charged besides to a thread that goes on on another CPU than it ran on before.
+    /// Charged in addition to a thread that moves to another CPU.
     pub migration: Picoseconds,
     /// Charged to work in interrupt or DPC context, which must save the floating-point registers itself
     /// (soft-modem-2000 section 7).
@@ -31,7 +32,7 @@ pub struct MachineSpec {
     /// The level of a thread within its slot: [`super::ready::LEVEL_SLOT`], or a priority for a port that acts
     /// through the priority scheduler, as Rialto/NT does.
     pub slot_level: u8,
-    /// The length that one unit of a reservation stands for: a clock tick, or a nominal millisecond.
+    /// The length of one unit of a reservation: a clock tick, or a nominal millisecond.
     pub slot_unit: Picoseconds,
     /// The clock that drives timers.
     pub clock: Option<ClockSpec>,
@@ -76,7 +77,7 @@ pub struct ClockSpec {
     pub cpu: usize,
     /// The handler.
     pub isr: Cost,
-    /// The deferred procedure that expires timers; queued only where one is due.
+    /// The deferred procedure that expires timers; queued only if one is due.
     pub dpc: Cost,
 }
 
@@ -120,7 +121,7 @@ pub enum Arrival {
     /// At these times.
     Times(Vec<Picoseconds>),
     /// A block of samples every `period`, the first after one, through a ring. A block leaves the ring when its work
-    /// begins; a ring that is full starts again at nothing, and whose work had not begun is lost.
+    /// begins; a full ring starts again from empty, and blocks whose work had not begun are lost.
     Sampled {
         /// The time between two blocks.
         period: Picoseconds,
@@ -132,7 +133,7 @@ pub enum Arrival {
     /// A device that transfers samples and interrupts once for each block, in phases. A block leaves its ring when its
     /// work is done.
     Phases(Phases),
-    /// Events of observed blocks of time, blocks drawn at random, so that what came together stays together.
+    /// Events of observed blocks of time, drawn at random, so that what came together stays together.
     Replay {
         /// The length of a block.
         block: Picoseconds,
@@ -167,7 +168,7 @@ pub struct PhaseSpec {
     pub work: Cost,
 }
 
-/// In which context the work of an interrupt is done.
+/// The context in which the work of an interrupt is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkContext {
     /// In the handler itself.
@@ -178,7 +179,7 @@ pub enum WorkContext {
     Thread,
 }
 
-/// A source of interrupts, and what is done about them.
+/// A source of interrupts, and how they are served.
 #[derive(Debug, Clone)]
 pub struct SourceSpec {
     /// Its name.
@@ -189,11 +190,11 @@ pub struct SourceSpec {
     pub irql: u8,
     /// When.
     pub arrival: Arrival,
-    /// Whether an interrupt is lost that comes while the one before it still waits. Else they are counted.
+    /// Whether an interrupt is lost if it comes while the one before it still waits. Otherwise they are counted.
     pub latched: bool,
-    /// What the handler itself takes, beside the work.
+    /// What the handler itself takes, in addition to the work.
     pub isr: Cost,
-    /// What the deferred procedure itself takes, beside the work. Used in DPC and thread context.
+    /// What the deferred procedure itself takes, in addition to the work. Used in DPC and thread context.
     pub dpc: Cost,
     /// Whether the deferred procedure goes to the front of the queue (high importance).
     pub important: bool,
@@ -205,7 +206,7 @@ pub struct SourceSpec {
     pub thread: Option<usize>,
 }
 
-/// Under which rule a thread gets the CPU.
+/// The rule by which a thread gets the CPU.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Policy {
     /// A fixed priority, 0 (idle) to 99, taking turns within it.
@@ -247,7 +248,7 @@ pub enum Policy {
         period: Picoseconds,
         /// Whether it may use time that others leave (GRUB, `SCHED_FLAG_RECLAIM`).
         reclaim: bool,
-        /// When the budget is checked only at multiples of this, the scheduler's tick; `None` for exactly.
+        /// The scheduler's tick, if the budget is checked only at multiples of it; `None` for exact checks.
         tick: Option<Picoseconds>,
     },
 }
@@ -288,16 +289,16 @@ pub enum TimerRule {
     KernelPeriodic,
 }
 
-/// What becomes of work that waits when newer work has come.
+/// What happens to work that still waits when newer work comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LateWork {
-    /// Everything is worked off in order.
+    /// All of it is done in order.
     #[default]
     WorkOff,
     /// All but the newest is dropped.
     DropStale,
     /// The thread waits for a synchronization event (wdm-latency-1999 section 2.2): it stays set until one wait is
-    /// satisfied, so that signals which find it set are one with it. See [`crate::Engine::merged`].
+    /// satisfied, so that signals that find it set are merged into one. See [`crate::Engine::merged`].
     Event,
 }
 
@@ -337,9 +338,9 @@ pub struct ConstraintSpec {
 pub struct ThreadSpec {
     /// Its name.
     pub name: String,
-    /// Its CPU; of one that migrates, the one that it prefers first.
+    /// Its CPU; if it migrates, the one that it prefers first.
     pub cpu: usize,
-    /// Whether any CPU may run it: of all threads that migrate, those that stand first run, on CPUs that run nothing
+    /// Whether any CPU may run it: of all threads that migrate, the first in order run, on CPUs that run nothing
     /// higher. A handler or a deferred procedure holds up the thread beneath it, which does not migrate meanwhile.
     pub migrates: bool,
     /// Its rule.
@@ -356,7 +357,7 @@ pub struct ThreadSpec {
     pub hold: Option<Hold>,
     /// A constraint asked for at each release (periodic threads only).
     pub constraint: Option<ConstraintSpec>,
-    /// What becomes of late work.
+    /// What happens to late work.
     pub late_work: LateWork,
 }
 

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 /// Shares are kept in 2^-20.
 pub(super) const SHARE_BITS: u32 = 20;
-/// What SCHED_DEADLINE may use of a CPU at most: 95 percent.
+/// The most that SCHED_DEADLINE may use of a CPU: 95 percent.
 pub(super) const MAX_SHARE: u64 = (1 << SHARE_BITS) * 95 / 100;
 
 /// What a thread is doing.
@@ -19,7 +19,7 @@ pub(super) enum State {
     Blocked,
     /// It waits for the CPU.
     Ready,
-    /// It is the CPU's present thread, perhaps preempted by handlers.
+    /// It is the CPU's current thread, perhaps preempted by handlers.
     Running,
     /// It waits for a lock.
     Waiting,
@@ -33,9 +33,9 @@ pub(super) struct Thread {
     pub(super) state: State,
     /// Where it runs, or ran last.
     pub(super) cpu: usize,
-    /// How often it went on on another CPU.
+    /// How often it moved to another CPU.
     pub(super) migrations: u64,
-    /// Its place in line among threads of its level, over all queues.
+    /// Its place in the queue among threads of its level, over all queues.
     pub(super) turn: u64,
     /// The level at which it competes now.
     pub(super) level: u8,
@@ -49,13 +49,13 @@ pub(super) struct Thread {
     pub(super) segments: [Picoseconds; 3],
     pub(super) segment: usize,
     pub(super) raise_irql: u8,
-    /// Left of the present segment.
+    /// What is left of the current segment.
     pub(super) remaining: Picoseconds,
     pub(super) quantum_left: Picoseconds,
     pub(super) boost: u8,
     /// Whether the boost is that of a starved thread, which ends at once.
     pub(super) starved: bool,
-    /// Whether it holds its lock, and the level of the highest that waits for that.
+    /// Whether it holds its lock, and the level of the highest waiter for it.
     pub(super) holding: bool,
     pub(super) inherited: u8,
     /// The length of its quantum.
@@ -120,7 +120,7 @@ impl Thread {
         thread
     }
 
-    /// The interrupt level that it has raised itself to.
+    /// The interrupt level to which it has raised itself.
     #[inline]
     pub(super) fn irql(&self) -> u8 {
         if self.segment == 1 { self.raise_irql } else { 0 }
@@ -133,8 +133,8 @@ impl Thread {
         if self.quantum_left > elapsed {
             self.quantum_left -= elapsed;
         } else if self.quantum_left < elapsed {
-            // Nobody waited when the quantum ended: whole quanta went by. The last may end just now, as below:
-            // what a thread is charged must not depend on how its time is cut.
+            // Nobody waited when the quantum ended: whole quanta went by. The last may end just now, as below: a
+            // thread's charge must not depend on how its time is divided.
             let over = (elapsed - self.quantum_left) % self.quantum;
             self.quantum_left = if over == 0 { 0 } else { self.quantum - over };
         } else {
@@ -145,7 +145,7 @@ impl Thread {
         }
     }
 
-    /// CPU time until a floating budget is used up at the present rate.
+    /// CPU time until a floating budget is used up at the current rate.
     #[inline]
     pub(super) fn until_exhausted(&self) -> Picoseconds {
         let budget = u128::try_from(self.budget).unwrap_or(0);

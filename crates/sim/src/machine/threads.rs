@@ -25,7 +25,7 @@ impl Engine {
                 Activity::Signalled => {}
             }
             if let Policy::Reservation { from, .. } = self.spec.threads[index].policy {
-                // The thread's level changes when its reservation begins: look at it then.
+                // The thread's level changes when its reservation begins: check it then.
                 if from > 0 {
                     self.calendar.set(self.slot_replenish(index), from);
                 }
@@ -80,7 +80,7 @@ impl Engine {
             self.threads[index].lost += 1;
             return;
         }
-        // One satisfied the wait for what the thread works on or is about to; one more can stay set.
+        // One signal satisfied the wait for what the thread works on or is about to; one more can stay set.
         let thread = &mut self.threads[index];
         let taken = usize::from(thread.current.is_none() && thread.state != State::Blocked);
         if self.spec.threads[index].late_work == LateWork::Event && thread.units.len() > taken {
@@ -99,7 +99,7 @@ impl Engine {
         let spec = &self.spec.threads[index];
         let thread = &mut self.threads[index];
         if let Policy::Deadline { runtime, deadline, period, .. } = spec.policy {
-            // A server that slept keeps what it has only if that cannot exceed its share until its deadline.
+            // A server that slept keeps its budget only if that cannot exceed its share until its deadline.
             let left = thread.server_deadline.saturating_sub(self.now);
             let keeps = left > 0
                 && thread.budget.max(0) * i128::from(period) <= (i128::from(left) * i128::from(runtime)) << SHARE_BITS;
@@ -116,7 +116,7 @@ impl Engine {
         self.look_at(index);
     }
 
-    /// Queues a thread that has work at the level that it has now, or parks it.
+    /// Queues a thread that has work at its current level, or parks it.
     #[inline]
     pub(super) fn enqueue(&mut self, index: usize, front: bool) {
         let spec = &self.spec.threads[index];
@@ -164,7 +164,7 @@ impl Engine {
         }
     }
 
-    /// Takes a thread from wherever it stands and queues it at its new level.
+    /// Takes a thread from wherever it is and queues it at its new level.
     fn requeue(&mut self, index: usize) {
         let cpu = self.threads[index].cpu;
         match self.threads[index].state {
@@ -173,7 +173,7 @@ impl Engine {
                 let level = self.threads[index].level;
                 self.queue_of(index).remove(level, index as u32);
             }
-            // A thread at raised level keeps the CPU: it is looked at again when it comes down.
+            // A thread at raised level keeps the CPU: it is checked again when it comes down.
             State::Running if self.threads[index].irql() >= 2 => {
                 self.dirty |= 1 << cpu;
                 return;
@@ -211,7 +211,7 @@ impl Engine {
         }
     }
 
-    /// As [`Self::requeue`], for a moment at which the CPU has not been charged: it will be when it decides.
+    /// Like [`Self::requeue`], for a moment at which the CPU has not been charged: it will be when it decides.
     pub(super) fn requeue_charged(&mut self, index: usize) {
         let cpu = self.threads[index].cpu;
         if self.threads[index].state == State::Running {
@@ -233,7 +233,7 @@ impl Engine {
             if index != NONE && !self.cpus[cpu].above_threads() {
                 self.requeue(index as usize);
             } else if index != NONE {
-                // Behind a handler the present thread stays present: it is looked at when the handler returns.
+                // Below a handler the current thread stays current: it is checked when the handler returns.
                 self.requeue_charged(index as usize);
             }
         }
@@ -270,12 +270,12 @@ impl Engine {
         }
         self.arm_turn(index);
         if let Some(level) = self.pool.highest() {
-            // Several came at once, or one was pushed off: the next in line may have a CPU, too.
+            // Several came at once, or one was displaced: the next in the queue may also get a CPU.
             self.offer(self.pool.first(level) as usize);
         }
     }
 
-    /// Whether the present thread may stay what it is: in its slot, within its budget, at its level.
+    /// Whether the current thread may stay as it is: in its slot, within its budget, at its level.
     #[inline]
     fn review(&mut self, cpu: usize) {
         let present = self.cpus[cpu].thread;
@@ -342,7 +342,7 @@ impl Engine {
         }
     }
 
-    /// At which rate a reclaiming server uses its budget: slower, the more the others leave. A server counts as
+    /// The rate at which a reclaiming server uses its budget: the more the others leave, the slower. A server counts as
     /// inactive from the moment at which it blocks.
     fn reclaim_rate(&self, cpu: usize, own: usize) -> u64 {
         let (mut total, mut inactive) = (0, 0);
@@ -359,7 +359,8 @@ impl Engine {
         own_share.max((1u64 << SHARE_BITS).saturating_sub(inactive + extra)).max(1)
     }
 
-    /// When to look again although nothing else happens: the end of a quantum somebody waits for, or of a budget.
+    /// When to decide again although nothing else happens: at the end of a quantum that somebody waits for, or of a
+    /// budget.
     #[inline]
     fn arm_turn(&mut self, cpu: usize) {
         let present = self.cpus[cpu].thread;

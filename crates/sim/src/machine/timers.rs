@@ -6,7 +6,7 @@ use super::thread::State;
 use crate::time::{MILLISECOND, NEVER, Picoseconds};
 
 impl Engine {
-    /// What the system takes for the time: that of the last tick, if it has ticks.
+    /// The system's time: that of the last tick, if it has ticks.
     #[inline]
     pub(super) fn system_time(&self) -> Picoseconds {
         match self.spec.clock.as_ref().and_then(|clock| clock.period) {

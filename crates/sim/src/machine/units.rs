@@ -8,7 +8,7 @@ use crate::observe::{Activation, Observer};
 use crate::time::NEVER;
 
 impl Engine {
-    /// Takes up the thread's next unit. False when there is none: then it has armed its timer, if it has one.
+    /// Takes up the thread's next unit. False if there is none: then it has armed its timer, if it has one.
     #[inline]
     pub(super) fn load<O: Observer>(&mut self, index: usize, observer: &mut O) -> bool {
         if self.spec.threads[index].late_work == LateWork::DropStale {
@@ -67,7 +67,7 @@ impl Engine {
         true
     }
 
-    /// The present segment of a CPU's thread is done.
+    /// The current segment of a CPU's thread is done.
     #[inline]
     pub(super) fn thread_done<O: Observer>(&mut self, cpu: usize, observer: &mut O) {
         let index = self.cpus[cpu].thread as usize;

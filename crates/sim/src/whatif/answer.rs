@@ -1,4 +1,4 @@
-//! What came of the question.
+//! The answer to the question.
 
 use super::{Context, Interval, WhatIf};
 use crate::error::Result;
@@ -17,23 +17,23 @@ pub struct Answer {
     pub misses: u64,
     /// Most activations that were due and not done at one time.
     pub pending_max: u64,
-    /// From due to start of the work, or until the block was found lost, ns.
+    /// From due until the work started, or until the block was found lost, ns.
     pub latency: Distribution,
-    /// From due to done, or found lost, ns.
+    /// From due until the work was done, or the block found lost, ns.
     pub response: Distribution,
     /// The bystander's lateness, ns.
     pub bystander: Option<Distribution>,
     /// Times between the bystander's starts, ns.
     pub bystander_intervals: Option<Distribution>,
-    /// Share of the CPU that the device had, the competitors had, and that nobody had.
+    /// Shares of the CPU: the device's, the competitors', nobody's.
     pub shares: [f64; 3],
     /// Simulated time, ps.
     pub exposure: Picoseconds,
     /// Events handled.
     pub events: u64,
-    /// Whether it was ended before the simulated time was over, or before it was known how sure the misses are.
+    /// Whether it was ended before the simulated time was over, or before it knew how sure the misses are.
     pub interrupted: bool,
-    /// How sure the misses are; `None` where nothing recorded went in, so that they follow from the question alone.
+    /// How sure the misses are; `None` if nothing recorded went in, because they then follow from the question alone.
     pub interval: Option<Interval>,
 }
 
@@ -73,12 +73,12 @@ impl Answer {
     }
 }
 
-/// How much is simulated before the watcher is asked again.
+/// How much to simulate before asking the watcher again.
 const PIECE: Picoseconds = 60 * SECOND;
 
-/// What an answer is made of.
+/// What goes into an answer.
 struct Seen {
-    /// What the switch to a thread takes before its first instruction.
+    /// How long the switch to a thread takes before its first instruction.
     switch: Picoseconds,
     source: u32,
     bystander: u32,
@@ -124,7 +124,7 @@ impl WhatIf {
         self.answer_watched(&ToTheEnd)
     }
 
-    /// The same, which the watcher may end: then the answer is of the time simulated until then.
+    /// The same, but the watcher may end it: the answer then covers the time simulated until then.
     ///
     /// # Errors
     /// A line that names what is impossible.
@@ -161,7 +161,7 @@ impl WhatIf {
         }
         let mut answer = seen.answer;
         (answer.exposure, answer.interrupted) = (simulated, simulated < self.duration);
-        // What is due and was never done by the end has missed, if its time is over.
+        // What was due and not done by the end has missed, if its time is over.
         let due = (simulated.saturating_sub(seen.limit) / self.period).min(seen.arrived);
         if answer.activations < due {
             answer.misses += due - answer.activations;

@@ -1,11 +1,11 @@
-//! Numbers by chance for tests: what machines that change count.
+//! Random numbers for tests: what changing machines count.
 
 use crate::random::Random;
 
-/// How often each recording is asked.
+/// How often the question is asked of each recording.
 const REPETITIONS: usize = 8;
 
-/// Where they come from.
+/// Their source.
 pub(super) struct Chance(Random);
 
 impl Chance {
@@ -22,7 +22,7 @@ impl Chance {
         (-2.0 * self.share().ln()).sqrt() * (std::f64::consts::TAU * self.share()).cos()
     }
 
-    /// A count of this mean whose misses come in bursts of three: of a variance three times its mean.
+    /// A count with this mean whose misses come in bursts of three, so with a variance three times its mean.
     pub(super) fn count(&mut self, mean: f64) -> u64 {
         let (mut bursts, mut time) = (0, -self.share().ln());
         while time < mean / 3.0 {
@@ -32,17 +32,17 @@ impl Chance {
         3 * bursts
     }
 
-    /// What the repetitions of so many recordings count, of a machine whose rate changes by `spread` (standard
-    /// deviation of the logarithm); recordings are `1 / length` times as long as a run.
+    /// What the repetitions of so many recordings count, on a machine whose rate changes by `spread` (standard
+    /// deviation of the logarithm); a recording is `1 / length` times as long as a run.
     pub(super) fn counted(&mut self, mean: f64, spread: f64, rounds: usize, length: f64) -> Vec<u64> {
         let rates: Vec<f64> = (0..rounds).map(|_| mean * (spread * self.normal()).exp()).collect();
         self.repeated(&rates, length)
     }
 
-    /// The same, of recordings of these rates: of each in turn, again and again.
+    /// The same for recordings of these rates, in turn, again and again.
     pub(super) fn repeated(&mut self, rates: &[f64], length: f64) -> Vec<u64> {
         let recorded: Vec<f64> = rates.iter().map(|rate| self.count(rate / length) as f64 * length).collect();
-        // A repetition draws the recording's seconds anew, and then a run of those.
+        // A repetition draws the recording's seconds anew, and then a run from those.
         let mut again = |rate: f64| {
             let drawn = self.count(rate / length) as f64 * length;
             self.count(drawn)

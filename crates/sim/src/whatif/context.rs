@@ -11,14 +11,14 @@ pub enum Context {
     Softirq,
     /// In a thread of this fixed priority, 1 to 99.
     Thread(u8),
-    /// In a reservation by a floating budget (`SCHED_DEADLINE`).
+    /// In a reservation with a floating budget (`SCHED_DEADLINE`).
     Reservation {
         /// Budget, ps.
         runtime: Picoseconds,
         /// Of every, ps.
         period: Picoseconds,
     },
-    /// In a reservation by precomputed slots of 1 ms, never outside of them.
+    /// In a reservation with precomputed slots of 1 ms, never outside them.
     Slots {
         /// Milliseconds.
         runtime: u32,

@@ -1,4 +1,4 @@
-//! How sure the answer is: the question again and again, on the recordings drawn anew.
+//! How sure the answer is: the question is asked again and again, with the recordings drawn anew.
 
 use super::{Answer, WhatIf, memory, spread};
 use crate::error::Result;
@@ -7,38 +7,40 @@ use crate::random::mix;
 use crate::time::{MICROSECOND, MILLISECOND, NANOSECOND, Picoseconds, SECOND, format_span};
 use crate::watch::Watch;
 
-/// Between which numbers the misses of a run as long as the simulated time lie, 95 times of 100: of one recording while the
-/// machine stays as it was recorded, of several while it changes from run to run as it did from one of them to the next.
+/// The range of the misses of a run as long as the simulated time, 95 times of 100: with one recording as long as the
+/// machine stays as it was recorded, with several as long as it changes from run to run as it did from one of them to
+/// the next.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Interval {
     /// How much time was recorded, ps.
     pub recorded: Picoseconds,
     /// In how many recordings.
     pub recordings: u64,
-    /// Repetitions, each on the recording's seconds drawn anew and with other phases.
+    /// Repetitions, each with the recording's seconds drawn anew and in other phases.
     pub repetitions: u64,
-    /// At least so many misses.
+    /// The fewest misses.
     pub low: u64,
-    /// At most so many.
+    /// The most.
     pub high: u64,
-    /// As often more as fewer at the time that was asked about; `None` where none was.
+    /// The median at the time asked about; `None` if no time was given.
     pub expected: Option<u64>,
-    /// Why the recording cannot carry the answer, and what would.
+    /// Why the recording cannot support the answer, and what would.
     pub refused: Option<String>,
 }
 
-/// Less recorded than this has too few seconds to be drawn from.
+/// A shorter recording has too few seconds to draw from.
 const MIN_RECORDED: Picoseconds = 20 * SECOND;
-/// So many times as long as the time asked about a recording without a miss must be to exclude one: `-ln 0.05`.
+/// How many times longer than the time asked about a recording without a miss must be to exclude one: `-ln 0.05`.
 const TIMES_WITHOUT: u64 = 3;
-/// Repetitions at least and at most, and for how much simulated time in all.
+/// The fewest and most repetitions, and the most simulated time of all of them.
 const REPETITIONS: (u64, u64, Picoseconds) = (24, 100, 36_000 * SECOND);
-/// Repetitions at least of each of several recordings.
+/// The fewest repetitions of each of several recordings.
 const MIN_OF_EACH: u64 = 4;
 
 impl WhatIf {
-    /// The answer with its interval, on up to `threads` threads: the question again and again, each time on the
-    /// recording's seconds drawn anew, in other phases and with another seed. Without a recording there is none.
+    /// The answer with its interval, on up to `threads` threads: it asks the question again and again, each time with
+    /// the recording's seconds drawn anew, in other phases and with another seed. Without a recording there is no
+    /// interval.
     ///
     /// # Errors
     /// A line that names what is impossible.
@@ -48,7 +50,7 @@ impl WhatIf {
         let Some(interference) = self.interference.as_ref().filter(|_| !answer.interrupted) else { return Ok(answer) };
         let recorded = interference.observed();
         let repetitions = self.repetitions();
-        // Each of those that go on at once replays a recording of its own.
+        // Each of those that run at once replays a recording of its own.
         let at_once = usize::try_from(MAX_BYTES / interference.bytes().max(1)).unwrap_or(usize::MAX).max(1);
         let rounds = if self.rounds.len() > 1 { &self.rounds[..] } else { std::slice::from_ref(interference) };
         let question = self.alone();
@@ -66,7 +68,7 @@ impl WhatIf {
         };
         let most = counted.iter().copied().max().unwrap_or(0);
         let refused = self.refusal(interference, answer.misses, most);
-        // Of recordings of one length; of several lengths, as if all were of their mean.
+        // For recordings of one length; with several lengths, as if all had the mean length.
         let length = self.duration as f64 * rounds.len() as f64 / recorded.max(1) as f64;
         let timed = self.when.as_ref().filter(|when| when.recordings.len() == rounds.len() && rounds.len() > 1);
         let timed = timed.map(|when| memory::interval(&spread::told(&counted, rounds.len(), length), when));
@@ -74,7 +76,7 @@ impl WhatIf {
             .as_ref()
             .map_or_else(|| spread::interval(&counted, rounds.len(), length), |timed| (timed.low, timed.high));
         let expected = timed.map(|timed| timed.expected);
-        // What was met in no second of the recording may still come: no more often than once in a third of it.
+        // What no second of the recording met may still come: no more often than once in a third of it.
         if most == 0 {
             high = high.max(TIMES_WITHOUT * self.duration / recorded.max(1));
         }
@@ -83,19 +85,19 @@ impl WhatIf {
         Ok(answer)
     }
 
-    /// How often the question is put again for the interval.
+    /// How often the question is repeated for the interval.
     pub fn repetitions(&self) -> u64 {
         let (min, max, in_all) = REPETITIONS;
         let often = (in_all / self.duration.max(1)).clamp(min, max);
-        // As often for every recording, and often enough to tell what changes from one to the next from chance.
+        // Equally often for every recording, and often enough to tell chance from what changes from one to the next.
         let rounds = self.rounds.len().max(1) as u64;
         often.max(if rounds > 1 { rounds * MIN_OF_EACH } else { 0 }).next_multiple_of(rounds)
     }
 
-    /// Why what was recorded cannot carry the answer.
+    /// Why the recordings cannot support the answer.
     fn refusal(&self, interference: &Interference, misses: u64, most: u64) -> Option<String> {
         let recorded = interference.observed();
-        // A stall that lies between two wakeups, and meets a release of the device, is in no recording.
+        // A stall between two wakeups that meets a release of the device is in no recording.
         let every = interference.period_ns().saturating_mul(NANOSECOND);
         if every > self.period {
             return Some(format!(

@@ -1,17 +1,17 @@
-//! Between which numbers the count of a run lies of which is known when it takes place: how long a machine stays as it is.
+//! The range of a run's count if it is known when the run takes place: how long a machine stays as it is.
 //!
-//! The logarithm of the count is taken for a normal process. Of what sets a recording apart from the mean, a share lasts and is
-//! forgotten exponentially; the rest is that recording's own. How much the machine changes, which share of that lasts and for
-//! how long is not known: every combination of a grid is weighed by how likely it makes what was recorded, whatever the mean,
-//! and the interval is that of their weighed sum. So nothing is chosen, and where recordings do not tell whether it lasts,
-//! both are in the interval.
+//! The model treats the logarithm of the count as a normal process. Of each recording's deviation from the mean, a
+//! share lasts and decays exponentially; the rest is that recording's own. How much the machine changes, which share of
+//! that lasts and for how long is not known: every combination of a grid is weighted by how likely it makes what was
+//! recorded, whatever the mean, and the interval is that of their weighted sum. So nothing is chosen, and if the
+//! recordings do not show whether it lasts, the interval includes both.
 
 use super::spread::{Told, high_of, low_of};
 
-/// When recordings were made and when a run takes place: the middle of each, in seconds of one clock.
+/// When the recordings were made and when a run takes place: the middle of each, in seconds of one clock.
 #[derive(Debug, Clone, PartialEq)]
 pub struct When {
-    /// Of each recording, in the order of the recordings; no two at one time.
+    /// Of each recording, in the order of the recordings; no two at the same time.
     pub recordings: Vec<f64>,
     /// Of the run.
     pub run: f64,
@@ -20,31 +20,31 @@ pub struct When {
 /// What a run at that time counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Timed {
-    /// At least so many, 95 times of 100 together with `high`.
+    /// The fewest, 95 times of 100 together with `high`.
     pub(super) low: u64,
-    /// As often more as fewer.
+    /// The median.
     pub(super) expected: u64,
-    /// At most so many.
+    /// The most.
     pub(super) high: u64,
 }
 
 /// Standard deviations of the change, from a few hundredths to fifty times as much or as little, in equal ratios.
 const CHANGES: (f64, f64, usize) = (0.03, 4.0, 16);
-/// Which share of the change lasts.
+/// The share of the change that lasts.
 const SHARES: [f64; 3] = [1.0 / 3.0, 2.0 / 3.0, 1.0];
-/// After how many of the usual times between recordings what lasts has sunk to 1/e.
+/// After how many of the usual times between recordings the lasting share has sunk to 1/e.
 const MEMORIES: [f64; 5] = [1.5, 3.0, 6.0, 12.0, 24.0];
-/// How likely it is beforehand that nothing lasts.
+/// The prior probability that nothing lasts.
 const NOTHING_LASTS: f64 = 0.5;
 
-/// One combination: what it says of a run, and how likely it makes the recordings.
+/// One combination: what it predicts for a run, and how likely it makes the recordings.
 struct Guess {
     middle: f64,
     deviation: f64,
     weight: f64,
 }
 
-/// How much recordings that lie so far apart have in common.
+/// How much two recordings that are this far apart have in common.
 #[derive(Clone, Copy)]
 struct Lasting {
     share: f64,
@@ -57,7 +57,7 @@ impl Lasting {
     }
 }
 
-/// What a run at that time counts, by what the repetitions say of each recording.
+/// What a run at that time counts, from what the repetitions say of each recording.
 pub(super) fn interval(told: &Told, when: &When) -> Timed {
     let usual = usual_time_between(&when.recordings);
     let nothing = (Lasting { share: 0.0, seconds: usual }, NOTHING_LASTS);
@@ -73,7 +73,7 @@ pub(super) fn interval(told: &Told, when: &When) -> Timed {
             (0..steps).filter_map(move |step| guess(told, when, lasting, changes(step), before))
         })
         .collect();
-    // Logarithms until here: of the likeliest 1.
+    // Logarithms until here; relative to the likeliest.
     let most = guesses.iter().map(|guess| guess.weight).fold(f64::NEG_INFINITY, f64::max);
     for guess in &mut guesses {
         guess.weight = (guess.weight - most).exp();
@@ -91,8 +91,8 @@ fn usual_time_between(times: &[f64]) -> f64 {
     gaps.get(gaps.len() / 2).copied().unwrap_or(1.0).max(1e-3)
 }
 
-/// What recordings that change so much, of which so much lasts, say of the run: the best linear prediction whose mean is not
-/// known; `None` where rounding leaves nothing of it.
+/// What recordings that change this much, with this share lasting, predict for the run: the best linear prediction with
+/// an unknown mean; `None` if rounding leaves nothing of it.
 fn guess(told: &Told, when: &When, lasting: Lasting, change: f64, before: f64) -> Option<Guess> {
     let count = told.means.len();
     let variance = change * change;
@@ -105,7 +105,7 @@ fn guess(told: &Told, when: &When, lasting: Lasting, change: f64, before: f64) -
         }
     }
     let logarithm = factor(&mut matrix, count)?;
-    // Each halfway solved: products of two of them are what the inverse between the two would give.
+    // Each is solved halfway: the product of two of them is what the inverse between the two would give.
     let ones = halfway(&matrix, vec![1.0; count]);
     let means = halfway(&matrix, told.means.clone());
     let with_run =
@@ -153,7 +153,7 @@ fn halfway(factor: &[f64], mut right: Vec<f64>) -> Vec<f64> {
     right
 }
 
-/// Below what this share of the weighed sum lies.
+/// The value below which this share of the weighted sum lies.
 fn quantile(guesses: &[Guess], share: f64) -> f64 {
     let weights: f64 = guesses.iter().map(|guess| guess.weight).sum();
     let below = |value: f64| {
@@ -169,7 +169,7 @@ fn quantile(guesses: &[Guess], share: f64) -> f64 {
     to
 }
 
-/// How much of the normal distribution lies below, to a millionth (Abramowitz and Stegun, 7.1.26).
+/// The share of the normal distribution below this, to a millionth (Abramowitz and Stegun, 7.1.26).
 fn normal_below(value: f64) -> f64 {
     let x = value.abs() / std::f64::consts::SQRT_2;
     let t = 1.0 / (1.0 + 0.327_591_1 * x);

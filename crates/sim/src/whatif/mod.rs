@@ -1,4 +1,4 @@
-//! What if a device ran on this machine: a simulated machine with the interference that was measured.
+//! What if a device ran on this machine: a simulated machine with the measured interference.
 
 mod answer;
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::time::{MAX_TIME, MICROSECOND, MILLISECOND, Picoseconds, SECOND, forma
 /// No what-if handles more activations than this.
 const MAX_ACTIVATIONS: u64 = 2_000_000_000;
 
-/// The samples of each block, and those that the ring between device and work holds.
+/// The samples of each block, and the size of the ring between device and work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RingSize {
     /// Samples that come in each period.
@@ -20,7 +20,7 @@ pub struct RingSize {
 }
 
 impl RingSize {
-    /// Whether it holds so many blocks and nothing beyond.
+    /// Whether it holds exactly so many blocks.
     fn holds(&self, blocks: u64) -> bool {
         u64::from(self.samples).checked_mul(blocks) == Some(self.size)
     }
@@ -35,25 +35,25 @@ pub struct WhatIf {
     pub buffers: u64,
     /// Its compute time for each period, ps.
     pub compute: Picoseconds,
-    /// The ring that its blocks come through; `None` for one that never is full.
+    /// The ring that its blocks come through; `None` for one that is never full.
     pub ring: Option<RingSize>,
-    /// Where that runs.
+    /// Where that work runs.
     pub context: Context,
     /// Priorities of threads that never stop computing.
     pub competitors: Vec<u8>,
     /// A thread that does nothing but wake: priority and period. Its lateness is the others' latency.
     pub bystander: Option<(u8, Picoseconds)>,
-    /// What else takes the CPU: of several recordings, all of them one after the other.
+    /// What else takes the CPU; several recordings follow one after the other.
     pub interference: Option<Interference>,
-    /// The recordings one by one where there are several: how they differ widens the interval.
+    /// The recordings one by one, if there are several: their differences widen the interval.
     pub rounds: Vec<Interference>,
-    /// When these were made and when a run is to take place; `None` where nothing is known of that.
+    /// When these were made and when a run is to take place; `None` if that is not known.
     pub when: Option<When>,
-    /// How long the simulated time is.
+    /// How long to simulate.
     pub duration: Picoseconds,
-    /// How long threads of one priority take turns for.
+    /// How long a turn among threads of one priority lasts.
     pub quantum: Picoseconds,
-    /// From which all random numbers come.
+    /// The seed of all random numbers.
     pub seed: u64,
 }
 
@@ -77,7 +77,7 @@ impl WhatIf {
         }
     }
 
-    /// The same question with one value set otherwise, for a sweep: `runtime` and `period` of the reservation in
+    /// The same question with one value changed, for a sweep: `runtime` and `period` of the reservation in
     /// milliseconds, `priority` of the thread, `buffers`, `compute` and `device-period` in microseconds.
     ///
     /// # Errors
@@ -99,7 +99,7 @@ impl WhatIf {
             ("period", Context::Slots { period, .. }) => *period = short,
             ("priority", Context::Thread(priority)) if number <= 99 => *priority = short as u8,
             ("buffers", _) => {
-                // A ring that holds its buffers and no more goes with them.
+                // A ring that holds exactly its buffers changes with them.
                 if let Some(ring) = question.ring.as_mut().filter(|ring| ring.holds(self.buffers)) {
                     ring.size = u64::from(ring.samples).saturating_mul(number);
                 }
@@ -125,7 +125,7 @@ impl WhatIf {
         let (path, switch) = self.interference.as_ref().map_or((0, 0), Interference::path);
         let mut spec =
             MachineSpec { seed: self.seed, quantum: self.quantum, context_switch: switch, ..MachineSpec::default() };
-        // The device's thread first, then bystander, competitors and whatever was measured.
+        // The device's thread first, then bystander, competitors and what was measured.
         let policy = self.policy();
         if let Some(policy) = policy {
             spec.threads.push(ThreadSpec::new("device", policy, Activity::Signalled, Cost::default()));
@@ -134,7 +134,7 @@ impl WhatIf {
             let policy = Policy::Priority(priority);
             spec.threads.push(ThreadSpec::new("bystander", policy, Activity::Signalled, Cost::default()));
             spec.sources.push(SourceSpec {
-                // Just after the device's interrupt wherever the two coincide, so that it meets the worst case.
+                // Where the two coincide, just after the device's interrupt, so that it meets the worst case.
                 arrival: Arrival::Periodic { period, offset: 1 },
                 thread: Some(spec.threads.len() - 1),
                 ..timer("bystander's timer", path)
@@ -225,7 +225,7 @@ impl WhatIf {
         }
     }
 
-    /// The same question without what was recorded, and without whom it does not ask about.
+    /// The same question without the recordings, and without the threads that it does not ask about.
     pub(super) fn alone(&self) -> WhatIf {
         WhatIf {
             interference: None,
@@ -238,7 +238,7 @@ impl WhatIf {
     }
 }
 
-/// An interrupt of the first CPU whose handler takes `path`, and wakes a thread if it has one.
+/// An interrupt on the first CPU whose handler takes `path`, and wakes a thread if there is one.
 fn timer(name: &str, path: Picoseconds) -> SourceSpec {
     SourceSpec {
         name: name.to_owned(),

@@ -1,4 +1,4 @@
-//! Between which numbers another run's count lies, from counts of repetitions that stand for one or several recordings.
+//! The range of another run's count, from the counts of repetitions of one or several recordings.
 
 /// The 97.5 % quantile of Student's distribution with 1 degree of freedom, 2, 3, and so on; beyond, the last.
 const STUDENT: [f64; 30] = [
@@ -6,8 +6,8 @@ const STUDENT: [f64; 30] = [
     2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
 
-/// At least and at most so many, 95 times of 100. The repetitions at `index`, `index + rounds` and so on stand for one
-/// recording, as often for each; a run is `length` times as long as a recording.
+/// The fewest and the most, 95 times of 100. The repetitions at `index`, `index + rounds` and so on belong to one
+/// recording, equally many to each; a run is `length` times as long as a recording.
 pub(super) fn interval(counted: &[u64], rounds: usize, length: f64) -> (u64, u64) {
     if counted.is_empty() {
         return (0, 0);
@@ -23,17 +23,18 @@ fn of_one(counted: &[u64]) -> (u64, u64) {
     (at(0.025), at(0.975))
 }
 
-/// What the repetitions say of each recording, in the counts' logarithms (of one more than the count, so that none is none).
+/// What the repetitions say of each recording, in the counts' logarithms (of one more than the count, so that 0 stays
+/// 0).
 ///
-/// The repetitions of one recording differ by the chance of a run as long and by that of which seconds were recorded,
-/// which is `length` times as much.
+/// The repetitions of one recording differ by the chance of a run of that length and by which seconds happened to be
+/// recorded, which is `length` times as much.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Told {
     /// The mean of each recording's repetitions.
     pub(super) means: Vec<f64>,
     /// The variance of a run, by chance alone.
     pub(super) of_run: f64,
-    /// The variance of such a mean: by which seconds were recorded, and by how few repetitions it is of.
+    /// The variance of such a mean: from which seconds were recorded, and from how few repetitions it has.
     pub(super) of_mean: f64,
 }
 
@@ -50,10 +51,10 @@ pub(super) fn told(counted: &[u64], rounds: usize, length: f64) -> Told {
 
 /// A prediction interval for one more run.
 ///
-/// The recordings' means differ by how the machine changed from one to the next, and by chance. A run differs by the change
-/// and by its own chance: what the recordings do not share with it is taken out, and what it has of its own put in. The
-/// quantile is Student's with as many degrees of freedom as there are recordings less one, for of how the machine is a
-/// recording is one draw.
+/// The recordings' means differ by how the machine changed from one to the next, and by chance. A run differs by the
+/// change and by its own chance: what only the recordings have is taken out, and the run's own is put in. The quantile
+/// is Student's with as many degrees of freedom as there are recordings less one, because each recording is one draw of
+/// the machine's state.
 fn of_several(counted: &[u64], rounds: usize, length: f64) -> (u64, u64) {
     let Told { means, of_run, of_mean } = told(counted, rounds, length);
     let middle = means.iter().sum::<f64>() / rounds as f64;
@@ -63,7 +64,7 @@ fn of_several(counted: &[u64], rounds: usize, length: f64) -> (u64, u64) {
     (low_of(middle - reach), high_of(middle + reach))
 }
 
-/// The count of which this is the logarithm, rounded down.
+/// The count that has this logarithm, rounded down.
 pub(super) fn low_of(logarithm: f64) -> u64 {
     logarithm.exp_m1().floor().max(0.0) as u64
 }

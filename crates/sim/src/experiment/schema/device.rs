@@ -9,7 +9,7 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Arrival {
-    /// Every so often.
+    /// Periodically.
     Periodic {
         /// Between two.
         period: Span,
@@ -114,9 +114,9 @@ pub struct Device {
     pub dpc: Cost,
     /// Samples of its ring.
     pub ring: Option<u64>,
-    /// How late after its interrupt a block's processing may begin.
+    /// How long after its interrupt a block's processing may begin.
     pub start_tolerance: Option<Span>,
-    /// By how many parts in a million its clock is slow.
+    /// How many parts in a million its clock is slow.
     #[serde(default)]
     pub parts_per_million: i64,
     /// Whether each run begins at a random time within this.
@@ -159,7 +159,7 @@ pub struct Link {
     pub give_up: Span,
     /// The other end hangs up after so long without a block processed in time; never when absent.
     pub carrier_loss: Option<Span>,
-    /// So many late blocks in a row lose what was in flight, and no more.
+    /// How many late blocks in a row lose what was in flight, and no more.
     #[serde(default)]
     pub patience: u64,
     /// The first phase of the connection, by name.

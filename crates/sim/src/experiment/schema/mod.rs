@@ -19,15 +19,15 @@ pub struct File {
     pub schema: String,
     /// A short name.
     pub name: String,
-    /// The paper whose numbers it is held to, if any.
+    /// The paper whose numbers it is compared with, if any.
     pub paper: Option<String>,
     /// What it shows.
     #[serde(default)]
     pub about: String,
-    /// A machine that comes with the program, on which this file builds: what stands here goes before what stands
-    /// there, and lists are joined by the names of their elements.
+    /// A machine that comes with the program, on which this file builds: this file overrides it, and lists are joined
+    /// by the names of their elements.
     pub base: Option<String>,
-    /// How long each run is; absent in a file of rows that no machine can give.
+    /// How long each run is; absent in a file whose rows no machine can produce.
     pub duration: Option<Span>,
     /// How many runs, each with its own seed.
     #[serde(default = "one")]
@@ -38,7 +38,7 @@ pub struct File {
     /// Named assumptions: what the paper leaves open.
     #[serde(default)]
     pub assumption: Vec<Assumption>,
-    /// Values that were chosen because of what came out.
+    /// Values that were chosen to make rows come out.
     #[serde(default)]
     pub fitted: Vec<Fitted>,
     /// The machine's rules.
@@ -57,7 +57,7 @@ pub struct File {
     pub device: Vec<Device>,
     /// A transfer over the device.
     pub link: Option<Link>,
-    /// Variants; without any there is one, the file as it stands.
+    /// Variants; without any there is one, the file as written.
     #[serde(default)]
     pub case: Vec<Case>,
     /// What the paper says.
@@ -97,7 +97,7 @@ pub struct Assumption {
     pub what: String,
 }
 
-/// A value that was chosen because of what came out.
+/// A value that was chosen to make rows come out.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fitted {
@@ -109,7 +109,7 @@ pub struct Fitted {
     pub key: String,
     /// The values over which its rows are shown.
     pub range: Vec<toml::Value>,
-    /// The rows it was fitted on.
+    /// The rows that it was fitted to.
     pub on: Vec<String>,
 }
 
@@ -121,7 +121,7 @@ pub struct Machine {
     pub cpus: Option<usize>,
     /// 20 ms.
     pub quantum: Option<Span>,
-    /// Whether a preempted thread gets a whole quantum anew.
+    /// Whether a preempted thread gets a whole new quantum.
     pub preempted_gets_fresh_quantum: bool,
     /// 0.
     pub wait_boost: u8,
@@ -131,7 +131,7 @@ pub struct Machine {
     pub inheritance: bool,
     /// 0.
     pub context_switch: Option<Span>,
-    /// What a thread pays besides that goes on on another CPU; 0.
+    /// What a thread that moves to another CPU pays in addition; 0.
     pub migration: Option<Span>,
     /// 0.
     pub fpu_save: Option<Span>,
@@ -170,7 +170,7 @@ pub struct Clock {
 pub struct Case {
     /// Its name.
     pub name: String,
-    /// Keys and their values instead: `"device.context" = "dpc"`; elements of lists go by their name.
+    /// Keys and their new values: `"device.context" = "dpc"`; elements of lists go by their name.
     #[serde(default)]
     pub set: toml::Table,
 }

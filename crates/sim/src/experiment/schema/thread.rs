@@ -159,7 +159,7 @@ pub struct Thread {
     /// Whether all but the newest work is dropped.
     #[serde(default)]
     pub drop_stale: bool,
-    /// Whether it waits for a synchronization event, not a semaphore: signals that find it set are one with it.
+    /// Whether it waits for a synchronization event, not a semaphore: signals that find it set are merged into one.
     #[serde(default)]
     pub event: bool,
 }
