@@ -9,11 +9,11 @@ use crate::turning::Turning;
 pub struct AirOptions {
     /// The length of a complex sample of the signal.
     pub level: f64,
-    /// How many samples a bit has: its energy.
+    /// How many samples a bit has, which makes its energy.
     pub samples_a_bit: f64,
     /// The energy of a bit over the noise's density, dB, to a tenth of one; `None`: no noise.
     pub bit_to_noise: Option<f64>,
-    /// By how much of a turn the carrier is off with each sample, at most 0.015 either way.
+    /// How much of a turn the carrier is off with each sample, at most 0.015 either way.
     pub offset: f64,
 }
 
@@ -38,7 +38,7 @@ pub struct Air {
 }
 
 impl Air {
-    /// The air, of which this seed decides the noise.
+    /// The air, with noise from this seed.
     pub fn new(seed: u64, options: AirOptions) -> Air {
         let AirOptions { level, samples_a_bit, bit_to_noise, offset } = options;
         // Half of the noise is in each part.
@@ -47,7 +47,7 @@ impl Air {
         Air { noise: Noise::new(seed), root, carrier: Turning::by(std::f64::consts::TAU * offset) }
     }
 
-    /// What is heard of these samples, in their place.
+    /// Replaces these samples by what is heard of them.
     pub fn pass(&mut self, samples: &mut [i16]) {
         for sample in samples.chunks_exact_mut(2) {
             let (cosine, sine) = self.carrier.next();

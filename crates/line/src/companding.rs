@@ -10,7 +10,7 @@ pub enum Law {
 }
 
 impl Law {
-    /// What is left of a sample that was written in eight bits and read again.
+    /// A sample after it was written in eight bits and read again.
     pub fn compand(self, sample: i16) -> i16 {
         let magnitude = i32::from(sample).abs().min(32_767);
         let read = match self {
@@ -29,7 +29,7 @@ fn a_law(magnitude: i32) -> i32 {
     magnitude / step * step + step / 2
 }
 
-/// As A-law, but shifted by 132, so that steps begin at 8.
+/// Like A-law, but shifted by 132, so that steps begin at 8.
 fn mu_law(magnitude: i32) -> i32 {
     let biased = magnitude.min(32_635) + 132;
     let step = 8 << (biased >> 7).ilog2();

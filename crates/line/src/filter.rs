@@ -1,7 +1,7 @@
 //! Filters of whole numbers.
 
 /// What a telephone line lets through: Butterworth sections of second order, a high-pass at 300 Hz and a low-pass at
-/// 3,400 Hz, as the first 64 samples of their answer to an impulse at 7,200 Hz; 1 is 2^15.
+/// 3,400 Hz, as the first 64 samples of their impulse response at 7,200 Hz; 1 is 2^15.
 const BAND: [i32; 64] = [
     24_064, -2_917, -14_260, -785, -8_872, 638, -4_790, 1_322, -2_004, 1_431, -295, 1_187, 618, 787, 1_001, 374, 1_066,
     32, 965, -206, 796, -339, 616, -384, 453, -367, 318, -313, 213, -244, 135, -173, 78, -110, 38, -60, 11, -23, -6, 2,
@@ -14,8 +14,8 @@ const HYBRID: [i32; 44] = [
     -144, -244, -270, -247, -194, -132, -74, -26, 7, 27, 35, 35, 29, 21, 13, 6, 1, -2, -4, -5, -4, -3, -2, -1, 0,
 ];
 
-/// What a pair of wires of some length lets through at a DSL's rate: three low-passes of first order, the highest tone
-/// 28 dB below the lowest; 1 is 2^15.
+/// What a pair of long wires lets through at a DSL's rate: three low-passes of first order, the highest tone 28 dB
+/// below the lowest; 1 is 2^15.
 const CABLE: [i32; 24] = [
     4_096, 6_144, 6_144, 5_120, 3_840, 2_688, 1_792, 1_152, 720, 440, 264, 156, 91, 52, 30, 17, 10, 5, 3, 2, 1, 0, 0, 0,
 ];

@@ -1,10 +1,10 @@
-//! A telephone line: what becomes of samples on their way from one end to the other, 7,200 of them a second. And the air
-//! between radios ([`Air`]).
+//! A telephone line: what happens to samples on their way from one end to the other, 7,200 of them a second. And the
+//! air between radios ([`Air`]).
 //!
 //! In each direction a sample passes the band of a telephone line, waits for its delay, may be shifted in frequency,
-//! has noise and the echo of what that end itself sends added to it, and is companded as in the network. The same
-//! seed and the same samples give the same samples on every machine: no function of a mathematics library is called
-//! while samples run, and the noise is made of nothing but operations that IEEE 754 rounds in one way.
+//! has noise and the echo of what that end itself sends added to it, and is companded as in the network. The same seed
+//! and the same samples give the same samples on every machine: no function of a mathematics library is called while
+//! samples run, and the noise uses only operations that IEEE 754 rounds in one way.
 //!
 //! ```
 //! use punctual_line::{Line, LineOptions};
@@ -30,7 +30,7 @@ use noise::Noise;
 use shift::Shift;
 use std::collections::VecDeque;
 
-/// The level to which noise is related, the root of the mean square: that of the modem's datapump.
+/// The level that noise refers to, a root mean square: that of the modem's datapump.
 pub const NOMINAL_LEVEL: f64 = 4_096.0;
 
 /// What a line does to samples, the same in both directions.
@@ -38,22 +38,22 @@ pub const NOMINAL_LEVEL: f64 = 4_096.0;
 pub struct LineOptions {
     /// Samples on the way in each direction, at most [`MAX_DELAY`]: 72 are 10 ms.
     pub delay: u32,
-    /// How much weaker it arrives, dB.
+    /// How much weaker the signal arrives, dB.
     pub loss: f64,
     /// Whether it passes only the band from 300 to 3,400 Hz.
     pub band_pass: bool,
     /// Whether high frequencies arrive weaker, as over a cable at the rate of a DSL: 28 dB at half the sampling rate.
     pub cable: bool,
     /// White noise: how far below the signal that arrives, dB, over the whole band of 3,600 Hz; `None`: none. The
-    /// signal is taken to have the nominal level.
+    /// signal is assumed to have the nominal level.
     pub signal_to_noise: Option<f64>,
-    /// How far below what an end sends its own echo comes back from the nearest hybrid, dB; `None`: four wires.
+    /// How far an end's own echo from the nearest hybrid is below what it sends, dB; `None`: four wires.
     pub echo: Option<f64>,
     /// The same for the echo from the hybrid at the other end; it comes after both delays.
     pub far_echo: Option<f64>,
     /// How the network writes samples in eight bits.
     pub companding: Option<Law>,
-    /// How far the carrier arrives shifted, Hz; at most 20 either way.
+    /// How far the carrier is shifted on arrival, Hz; at most 20 either way.
     pub frequency_offset: f64,
 }
 
@@ -76,8 +76,8 @@ impl LineOptions {
         }
     }
 
-    /// Wires that lead from one end to the other, a delay of 40 samples, nothing else: for the tones of a DSL, which
-    /// go far above a telephone's band.
+    /// Wires from one end to the other, a delay of 40 samples, nothing else: for the tones of a DSL, which go far above
+    /// a telephone's band.
     pub fn wires() -> LineOptions {
         LineOptions { delay: 40, band_pass: false, ..LineOptions::clean() }
     }
@@ -87,7 +87,7 @@ impl LineOptions {
         LineOptions { cable: true, echo: Some(12.0), signal_to_noise: Some(60.0), ..LineOptions::wires() }
     }
 
-    /// What a call over two wires meets: an echo 12 dB below what is sent, A-law, noise 35 dB below the signal.
+    /// A call over two wires: an echo 12 dB below what is sent, A-law, noise 35 dB below the signal.
     pub fn telephone() -> LineOptions {
         LineOptions { signal_to_noise: Some(35.0), echo: Some(12.0), companding: Some(Law::A), ..LineOptions::clean() }
     }
@@ -169,7 +169,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// A line on which nothing was sent yet. Its noise depends on the seed, and differs in its two directions.
+    /// A line on which nothing has been sent yet. Its noise depends on the seed, and differs in its two directions.
     pub fn new(seed: u64, options: LineOptions) -> Line {
         Line { first: Direction::new(seed, &options), second: Direction::new(!seed, &options) }
     }
@@ -192,7 +192,7 @@ impl Line {
     }
 }
 
-/// The ratio of amplitudes that is so many dB, to a tenth of one: products only, the same on every machine.
+/// The ratio of amplitudes for so many dB, to a tenth of one: products only, the same on every machine.
 fn ratio(decibels: f64) -> f64 {
     const TENTH: f64 = 1.011_579_454_259_899;
     let tenths = (decibels.clamp(-200.0, 200.0) * 10.0).round() as i32;

@@ -1,9 +1,9 @@
-//! A shift of every frequency, as carrier systems made that were not tuned alike.
+//! A shift of every frequency, as made by carrier systems that were not tuned alike.
 
 use crate::turning::Turning;
 use std::collections::VecDeque;
 
-/// Every other tap of a Hilbert transform of 63 taps, from the middle outwards; 1 is 2^15. Those between are 0.
+/// Every other tap of a Hilbert transform of 63 taps, from the middle outwards; 1 is 2^15. The taps between are 0.
 const HILBERT: [i32; 16] =
     [20_815, 6_816, 3_946, 2_669, 1_928, 1_435, 1_081, 814, 607, 446, 321, 225, 154, 104, 72, 55];
 const MIDDLE: usize = 31;
@@ -16,7 +16,7 @@ pub(crate) struct Shift {
 }
 
 impl Shift {
-    /// By so many Hz, at 7,200 samples a second.
+    /// Shifts by so many Hz, at 7,200 samples a second.
     pub(crate) fn new(hertz: f64) -> Shift {
         let carrier = Turning::by(std::f64::consts::TAU * hertz / 7_200.0);
         Shift { samples: VecDeque::from(vec![0.0; 2 * MIDDLE + 1]), carrier }
@@ -27,7 +27,7 @@ impl Shift {
         self.samples.pop_front();
         let beside = HILBERT.iter().enumerate().map(|(place, tap)| {
             let distance = 2 * place + 1;
-            // What is older weighs positive.
+            // Older samples have positive weights.
             (self.samples[MIDDLE - distance] - self.samples[MIDDLE + distance]) * f64::from(*tap)
         });
         let imaginary = beside.sum::<f64>() / 32_768.0;

@@ -1,6 +1,6 @@
 //! Something that turns by the same angle with each sample.
 
-/// A point on the circle of radius 1, which begins at (1, 0).
+/// A point on the circle of radius 1 that begins at (1, 0).
 #[derive(Debug, Clone)]
 pub(crate) struct Turning {
     step: (f64, f64),
@@ -12,13 +12,13 @@ impl Turning {
     /// One that turns by this angle, at most 0.1 either way.
     pub(crate) fn by(angle: f64) -> Turning {
         let square = angle * angle;
-        // So small that the series are exact to the last bits.
+        // Small enough for the series to be exact to the last bits.
         let cosine = 1.0 - square / 2.0 * (1.0 - square / 12.0 * (1.0 - square / 30.0));
         let sine = angle * (1.0 - square / 6.0 * (1.0 - square / 20.0 * (1.0 - square / 42.0)));
         Turning { step: (cosine, sine), turned: (1.0, 0.0), count: 0 }
     }
 
-    /// Where it stands; it turns on.
+    /// Where it is now; then it turns.
     pub(crate) fn next(&mut self) -> (f64, f64) {
         let ((x, y), (cosine, sine)) = (self.turned, self.step);
         self.turned = (x * cosine - y * sine, x * sine + y * cosine);

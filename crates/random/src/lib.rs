@@ -1,4 +1,4 @@
-//! Numbers by chance that are the same on every machine: SplitMix64.
+//! Random numbers that are the same on every machine: SplitMix64.
 //!
 //! ```
 //! use punctual_random::Random;
@@ -26,17 +26,17 @@ impl Random {
         ((u128::from(self.bits()) * u128::from(limit)) >> 64) as u64
     }
 
-    /// From `low` to below `high`, which must be more.
+    /// From `low` to below `high`, which must be larger.
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.below(high - low)
     }
 
-    /// Between 0 and 1, neither of them.
+    /// Between 0 and 1, excluding both.
     pub fn uniform(&mut self) -> f64 {
         ((self.bits() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
     }
 
-    /// Exponential, of mean 1.
+    /// Exponential, with mean 1.
     pub fn exponential(&mut self) -> f64 {
         -self.uniform().ln()
     }
