@@ -1,13 +1,13 @@
-//! For whom somebody waits.
+//! Whom a thread waits for.
 
 use crate::table::codes;
 
 codes! {
-    /// For whom somebody waits.
+    /// Whom a thread waits for.
     pub enum Awaited {
-        /// Whoever holds a lock.
+        /// The holder of a lock.
         Holder = 1, "holder";
-        /// Whoever ends a wait.
+        /// The one that ends a wait.
         Ender = 2, "ender";
     }
 }

@@ -9,11 +9,11 @@ codes! {
         Device = 0, "device";
         /// The CPU's own timer.
         LocalTimer = 1, "local_timer";
-        /// Another CPU wants this one to choose a thread anew.
+        /// Another CPU wants this one to choose a thread again.
         Reschedule = 2, "reschedule";
         /// Another CPU has functions called here.
         CallFunction = 3, "call_function";
-        /// Another CPU has a function called here alone.
+        /// Another CPU has a function called only here.
         CallFunctionSingle = 4, "call_function_single";
         /// Work that could not be done where it came up.
         IrqWork = 5, "irq_work";
@@ -31,13 +31,13 @@ codes! {
         Hi = 0, "hi";
         /// Ordinary kernel timers.
         Timer = 1, "timer";
-        /// Packets that leave.
+        /// Outgoing packets.
         NetTx = 2, "net_tx";
-        /// Packets that come.
+        /// Incoming packets.
         NetRx = 3, "net_rx";
-        /// Disks that are done.
+        /// Finished disk requests.
         Block = 4, "block";
-        /// Disks that are polled.
+        /// Polled disks.
         IrqPoll = 5, "irq_poll";
         /// Tasklets.
         Tasklet = 6, "tasklet";

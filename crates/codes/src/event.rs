@@ -49,7 +49,7 @@ codes! {
         /// The current thread begins to wait for a kernel lock; `extra` are the kernel's flags. With `LOCK_OF_PROGRAM` among
         /// them it is a lock of the program's that lends priority, and `value` the thread that holds it.
         LockBegin = 18, "lock_begin";
-        /// It has it.
+        /// It has the lock.
         LockEnd = 19, "lock_end";
         /// A tasklet begins; `name` is its function.
         TaskletBegin = 20, "tasklet_begin";
@@ -168,7 +168,7 @@ impl EventKind {
     }
 }
 
-/// What belongs together when one chooses what to log.
+/// Groups of events to choose from for a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -189,11 +189,11 @@ pub enum EventClass {
     Lock,
     /// Futex calls: how programs wait for and wake one another.
     Futex,
-    /// Threads and processes that are made, become another program, change their name, or end.
+    /// Threads and processes that are created, become another program, change their name, or end.
     Process,
     /// Programs' own marks.
     Mark,
-    /// Where events were lost.
+    /// Places where events were lost.
     Dropped,
 }
 
@@ -212,7 +212,7 @@ impl EventClass {
         EventClass::Mark,
     ];
 
-    /// Those that are logged where nobody chooses: all but the ones that can slow a program down or be very many.
+    /// Those that are logged by default: all but the ones that can slow a program down or be very many.
     pub const DEFAULT: [EventClass; 7] = [
         EventClass::Sched,
         EventClass::Irq,
@@ -243,7 +243,7 @@ impl EventClass {
     /// Reads a list as in `sched,irq` or `all`.
     ///
     /// # Errors
-    /// What is no class, and which there are.
+    /// What is no class, and which classes there are.
     pub fn parse_list(text: &str) -> Result<Vec<EventClass>, String> {
         let mut classes = Vec::new();
         for word in text.split(',').map(str::trim) {

@@ -3,7 +3,7 @@
 use crate::{Call, EventKind, Moment, Vector};
 use std::fmt::Write;
 
-/// What `codes.h` holds: the numbers that programs in the kernel write and this process reads.
+/// The content of `codes.h`: the numbers that programs in the kernel write and this process reads.
 pub fn c_header() -> String {
     let mut header = String::from(
         "/* SPDX-License-Identifier: GPL-2.0-only */\n/* Made from the tables of the crate punctual-codes. */\n\

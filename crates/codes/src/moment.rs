@@ -1,4 +1,4 @@
-//! Moments of programs at a terminal, as the kernel's programs note them. Not kept on disk.
+//! Moments of programs at a terminal, as the programs in the kernel note them. Not kept on disk.
 
 use crate::table::codes;
 
@@ -17,9 +17,9 @@ codes! {
         Woke = 5, "woke";
         /// It became another program.
         Became = 6, "became";
-        /// The kernel's worker begins to hand on, or has handed on, what was put into the terminal.
+        /// The kernel's worker begins to pass on, or has passed on, what was put into the terminal.
         Came = 7, "came";
-        /// A toolkit hands an event on to the program's own code.
+        /// A toolkit passes an event on to the program's own code.
         HandedOn = 8, "handed_on";
     }
 }

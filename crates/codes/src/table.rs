@@ -1,7 +1,7 @@
 //! A table of codes as a type.
 
-/// Makes an enumeration whose numbers and names stand beside its variants. Both are kept on disk or shared with programs in
-/// the kernel: a number that was ever used never means anything else, whatever the order of the lines.
+/// Makes an enumeration whose numbers and names are written beside its variants. Both are kept on disk or shared with
+/// programs in the kernel: a number that was ever used never means anything else, whatever the order of the lines.
 macro_rules! codes {
     (
         $(#[$about:meta])*
@@ -54,7 +54,7 @@ macro_rules! codes {
                 $name::from_code(code).map($name::name)
             }
 
-            /// Its variants as Rust spells them, with their numbers: what a header is made of.
+            /// Its variants as Rust spells them, with their numbers, for the header.
             #[allow(dead_code, reason = "not every table stands in the header")]
             pub(crate) const SPELT: [(&'static str, u8); $name::ALL.len()] = [$((stringify!($variant), $code)),+];
         }
