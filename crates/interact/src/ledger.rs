@@ -1,4 +1,4 @@
-//! Follows inputs through the kernel and writes down what came of each: the same whoever puts them in.
+//! Follows inputs through the kernel and writes down the outcome of each, whoever puts them in.
 
 use crate::eyes::{Eyes, Until};
 use crate::processes::Spent;
@@ -11,13 +11,13 @@ use punctual_recording::{Document, Ended, Episode, InteractionDocument, Interact
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// What the recorder's rings hold is copied this often: on a busy machine they are full in a tenth of a second.
+/// How often to copy what the recorder's rings hold: on a busy machine they are full in a tenth of a second.
 const KEEP_NS: u64 = 40_000_000;
-/// A segment is closed this often.
+/// How often to close a segment.
 const FLUSH: Duration = Duration::from_secs(1);
-/// What waits to be named at the end may take so long.
+/// How long naming may take at the end.
 const NAMING: Duration = Duration::from_secs(20);
-/// The same once the program was asked to end.
+/// The same once the program has been asked to end.
 const NAMING_IN_HASTE: Duration = Duration::from_millis(700);
 /// Rows that wait for their parts.
 const MAX_UNSPLIT: usize = 4_096;
@@ -31,15 +31,15 @@ pub(crate) struct Ledger {
     server: Option<(u32, &'static str)>,
     writer: Writer,
     rows: InteractionWriter,
-    /// Inputs of which an episode was asked for.
+    /// Inputs for which an episode was requested.
     unsplit: HashMap<u32, Awaited>,
     not_split: u64,
     /// Events of toolkits for which the recording has no room.
     not_kept: u64,
-    /// Up to when all that was seen has been taken, ns.
+    /// The time up to which all that was seen has been taken, ns.
     settled_ns: u64,
     kept_ns: u64,
-    /// So far back all is kept, whatever is known of by then, ns.
+    /// How far back everything is kept, whatever is known by then, ns.
     looks_back_ns: Option<u64>,
     flushed: Instant,
     process_before_ns: u64,
@@ -73,12 +73,12 @@ impl Ledger {
         }
     }
 
-    /// The same for inputs that are known of only once they were taken, so long after they began.
+    /// The same for inputs that become known only when they are taken, this long after they began.
     pub(crate) fn looking_back(self, looks_back: Duration) -> Ledger {
         Ledger { looks_back_ns: Some(looks_back.as_nanos() as u64), ..self }
     }
 
-    /// Copies what happened since, for the inputs that are not done with.
+    /// Copies what has happened since, for the inputs that have not ended.
     pub(crate) fn keep_evidence(&mut self, now: u64) {
         let back_ns = self.looks_back_ns.map(|ns| now.saturating_sub(ns));
         let oldest_ns = self.tracker.oldest_ns().into_iter().chain(back_ns).min();
@@ -90,7 +90,8 @@ impl Ledger {
         }
     }
 
-    /// Takes what the kernel's programs saw up to now. What others tell of that time comes before [`Ledger::service`].
+    /// Takes what the programs in the kernel saw up to now. What others report of that time comes before
+    /// [`Ledger::service`].
     pub(crate) fn look(&mut self, until: Until) {
         if let Some(eyes) = &mut self.eyes {
             let settled_ns = eyes.look(until);
@@ -100,7 +101,8 @@ impl Ledger {
         }
     }
 
-    /// Goes through what was seen, and takes what is done with. `before` is told of each thing first, and says whether it counts.
+    /// Goes through what was seen, and takes the inputs that have ended. `before` hears of each thing first, and says
+    /// whether it counts.
     pub(crate) fn service(&mut self, mut before: impl FnMut(&mut Tracker, &Seen) -> bool) {
         if let Some(eyes) = &mut self.eyes {
             for seen in eyes.seen.drain(..) {
@@ -121,7 +123,7 @@ impl Ledger {
         }
     }
 
-    /// Writes down what toolkits have handed on.
+    /// Writes down what toolkits have passed on.
     fn keep_events(&mut self) {
         let Some(eyes) = &self.eyes else { return };
         for event in self.tracker.take_handed_on() {
@@ -130,7 +132,7 @@ impl Ledger {
         }
     }
 
-    /// Writes down inputs that are done with, and asks who had their time.
+    /// Writes down inputs that have ended, and asks who had their time.
     fn keep(&mut self, done: Vec<Taken>) {
         for Taken { mut row, writer, handed_ns } in done {
             if let Some(spent) = self.spent.remove(&row.number) {
@@ -173,7 +175,7 @@ impl Ledger {
         self.writer.flush()
     }
 
-    /// With what was counted here.
+    /// With the counts made here.
     pub(crate) fn counted(&self, document: InteractionDocument) -> InteractionDocument {
         let watch = self.eyes.as_ref().map(|eyes| (&eyes.watch, eyes.own_runs_before));
         let cost = watch.map(|(watch, before)| {

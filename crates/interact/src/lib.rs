@@ -1,15 +1,15 @@
-//! Uses a program as a person does, and finds out how long each input took and what was waited for.
+//! Uses a program as a person does, and finds out how long each input took and what the person waited for.
 //!
 //! * [`script`]: what is typed, and at which pace.
-//! * `place`: where a program is used: `terminal`, a pseudo-terminal and a program at it; `display`, an X server of its own;
-//!   `compositor`, a Wayland compositor of its own; what the last two have in common is a `screen`.
-//! * [`track`]: pure: what was put in, what threads did and what came out; inputs and their ends out of that.
+//! * `place`: where a program is used: `terminal`, a pseudo-terminal and a program at it; `display`, an X server of its
+//!   own; `compositor`, a Wayland compositor of its own; the last two share `screen`.
+//! * [`track`]: pure: it makes inputs and their ends out of what was put in, what threads did and what came out.
 //! * [`machine`]: pure: the machine of 1996 that tells thinking from waiting.
 //! * `eyes`: what looks into the kernel meanwhile.
 //! * `split`: what the time was spent on, by `punctual-blame`.
-//! * [`learn()`]: a script out of what somebody types at a program.
+//! * [`learn()`]: makes a script of what somebody types at a program.
 //! * [`attach()`]: a person's own use of a program that runs already, at a terminal or in a window.
-//! * `ledger`: what came of inputs, written down as they are done with.
+//! * `ledger`: the outcomes of inputs, written down as they end.
 //! * [`interact()`]: all of it, into a recording.
 
 #![forbid(unsafe_code)]

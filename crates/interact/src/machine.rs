@@ -1,14 +1,15 @@
-//! The machine that tells thinking from waiting, as the paper of 2014 has it (II.c, after Endo, Wang, Chen and Seltzer, 1996).
+//! The machine that tells thinking from waiting, as in the paper of 2014 (II.c, after Endo, Wang, Chen and Seltzer,
+//! 1996).
 //!
-//! Its Figure 2 is missing from the text that there is. The table of its eight inputs is put together from the words around it:
-//! a person waits while an event is queued, and while synchronous I/O is under way though the CPU is idle; a busy CPU with
-//! nothing queued is the rest of an event that was waited for, or work in the background that was not: which of the two, the
-//! state before it says. Asynchronous I/O never makes anybody wait.
+//! Its Figure 2 is missing from the available text. The table of its eight inputs is put together from the words around
+//! it: a person waits while an event is queued, and while synchronous I/O is under way although the CPU is idle; a busy
+//! CPU with nothing queued is the rest of an event that somebody waited for, or work in the background: the state
+//! before it says which of the two. Asynchronous I/O never makes anybody wait.
 
 /// What the machine knows at a time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Inputs {
-    /// The program has a CPU, or would go on with one.
+    /// The program has a CPU, or would run if it had one.
     pub cpu_is_busy: bool,
     /// There is input that the program has not taken.
     pub is_queued: bool,
@@ -16,7 +17,7 @@ pub struct Inputs {
     pub waits_for_io: bool,
 }
 
-/// What somebody does.
+/// What the person does.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum State {
     /// They think.
@@ -46,8 +47,8 @@ pub enum Interval {
     Io,
 }
 
-/// How long the machine says *think* between two times, ns, in the state `Wait` at the beginning: input has just been put in.
-/// `intervals` may overlap and come in any order.
+/// How long the machine says *think* between two times, ns. It begins in the state `Wait`, because input has just been
+/// put in. `intervals` may overlap and come in any order.
 pub fn thinking_ns(begin_ns: u64, end_ns: u64, intervals: &[(Interval, u64, u64)]) -> u64 {
     let mut changes: Vec<(u64, Interval, i32)> = Vec::with_capacity(intervals.len() * 2);
     for &(kind, from, to) in intervals {

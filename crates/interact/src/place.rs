@@ -1,4 +1,5 @@
-//! Where a program is used: at a terminal, or in a window; one of a window has a terminal too, which knows its threads.
+//! Where a program is used: at a terminal, or in a window; a program in a window also has a terminal, which knows its
+//! threads.
 
 use crate::compositor::Compositor;
 use crate::display::Display;
@@ -45,13 +46,13 @@ impl Via {
 pub(crate) struct Place {
     terminal: Terminal,
     display: Option<Box<dyn Screen>>,
-    /// What is still to be put in at a terminal.
+    /// What remains to be put in at a terminal.
     bytes: Vec<u8>,
-    /// What the program in a window has last said at its terminal.
+    /// What the program in a window last said at its terminal.
     last_words: Vec<u8>,
 }
 
-/// So much of what a program says is kept.
+/// How much of what a program says is kept.
 const MAX_WORDS: usize = 4_096;
 
 impl Place {
@@ -74,12 +75,12 @@ impl Place {
         self.terminal.own_end()
     }
 
-    /// The process of the display's server, where there is one.
+    /// The process of the display's server, if there is one.
     pub(crate) fn server(&self) -> Option<u32> {
         self.display.as_ref().map(|display| display.server())
     }
 
-    /// What that is called.
+    /// Its name.
     pub(crate) fn server_name(&self) -> Option<&'static str> {
         self.display.as_ref().map(|display| display.server_name())
     }
@@ -94,14 +95,14 @@ impl Place {
         self.display.as_ref().is_none_or(|display| display.has_window())
     }
 
-    /// What the program last said, where it has a window, or should have.
+    /// What the program last said, if it has a window, or should have one.
     pub(crate) fn last_words(&self) -> Option<String> {
         let text = String::from_utf8_lossy(&self.last_words);
         let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
         Some(line.chars().filter(|letter| !letter.is_control()).take(200).collect())
     }
 
-    /// Waits so long for output, and takes it; `None` where none came.
+    /// Waits this long for output, and takes it; `None` if none came.
     pub(crate) fn listen(&mut self, patience: Duration) -> Result<Option<Arrival>, Refused> {
         let Some(display) = &mut self.display else { return Ok(self.terminal.listen(patience)) };
         let listened = display.listen(self.terminal.near(), patience);
@@ -114,7 +115,7 @@ impl Place {
         Ok(arrival)
     }
 
-    /// What is known of an input before it is put in; it then waits to be.
+    /// What is known of an input before it is put in; the input then waits for that.
     pub(crate) fn begin(&mut self, press: &Press, task: &str) -> Input {
         let mut input =
             Input { kind: press.kind.clone(), label: press.act.label(), task: task.to_owned(), ..Input::default() };
@@ -130,7 +131,7 @@ impl Place {
         input
     }
 
-    /// Puts in what waits; whether all of it is in. `input` learns how much that was.
+    /// Puts in what waits, and returns whether all of it is in. `input` learns how much that was.
     pub(crate) fn put_in(&mut self, input: &mut Input) -> Result<bool, Refused> {
         if let Some(display) = &mut self.display {
             let put_in = display.put_in();
@@ -143,7 +144,7 @@ impl Place {
     }
 }
 
-/// What came of using a display; where its server has ended, that is the reason.
+/// The result of using a display; if its server has ended, that is the reason.
 fn unless_gone<T>(display: &mut dyn Screen, result: Result<T, Refused>) -> Result<T, Refused> {
     result.map_err(|refused| {
         if display.is_gone() { Refused::because("using the display", "its server has ended") } else { refused }

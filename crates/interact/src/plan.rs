@@ -1,4 +1,4 @@
-//! What is to be done, and how it goes.
+//! The plan, and its progress.
 
 use crate::place::Via;
 use crate::script::Script;
@@ -6,7 +6,7 @@ use punctual_kernel::Refused;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How fast it is typed.
+/// How fast to type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PaceMode {
     /// As a person types, by the script's distribution of pauses.
@@ -37,13 +37,13 @@ pub struct InteractPlan {
     pub script: Script,
     /// How fast.
     pub pace: PaceMode,
-    /// What the pauses are drawn from.
+    /// The seed of the pauses.
     pub seed: u64,
     /// The program and its arguments.
     pub program: Vec<String>,
     /// Whether to look into the kernel.
     pub bpf: bool,
-    /// Whether to look at what the program's toolkit hands on.
+    /// Whether to look at what the program's toolkit passes on.
     pub toolkit: bool,
     /// The directory to write.
     pub output: PathBuf,
@@ -51,7 +51,7 @@ pub struct InteractPlan {
     pub command_line: Vec<String>,
 }
 
-/// Why nothing could be found out.
+/// Why nothing could be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum InteractError {
     /// The system refused something.
@@ -60,7 +60,7 @@ pub enum InteractError {
     /// The recording could not be written.
     #[error(transparent)]
     Recording(#[from] punctual_recording::Error),
-    /// What was asked for cannot be.
+    /// The request is impossible.
     #[error("{0}")]
     Setting(String),
     /// There is no such program to watch.
@@ -81,7 +81,7 @@ impl punctual_recording::Hint for InteractError {
     }
 }
 
-/// How it goes.
+/// The progress.
 #[derive(Debug)]
 pub struct InteractProgress<'a> {
     /// Since the program was started.

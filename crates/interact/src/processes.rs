@@ -1,18 +1,18 @@
-//! What the kernel says without any privilege of a process and those that it started.
+//! What the kernel says, without any privilege, of a process and those that it started.
 
 use punctual_recording::InputCounters;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Threads that are looked at; a program with more is not looked at in all.
+/// How many threads are examined; a program with more is only partly examined.
 const MAX_THREADS: usize = 256;
-/// Processes likewise.
+/// The same for processes.
 const MAX_PROCESSES: usize = 64;
 
-/// What was spent between two looks.
+/// What was spent between two readings.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Spent {
-    /// CPU time of the threads that are there at the end, ns.
+    /// CPU time of the threads that exist at the end, ns.
     pub(crate) cpu_ns: Option<u64>,
     /// Time that they were kept from a CPU, ns.
     pub(crate) delayed_ns: Option<u64>,
@@ -28,35 +28,35 @@ struct OfThread {
     counts: [Option<u64>; 3],
 }
 
-/// What a process has spent so far, ended threads and children that it has waited for included.
+/// What a process has spent so far, including ended threads and children that it has waited for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct OfProcess {
     /// Page faults, without a disk and with one.
     faults: [Option<u64>; 2],
-    /// Of the former those of children that it has waited for.
+    /// How many of the former belong to children that it has waited for.
     of_ended: Option<u64>,
     /// Reads, writes, the bytes of both, and those of disks.
     io: [Option<u64>; 6],
 }
 
-/// A look at a process and those below it.
+/// A reading of a process and its descendants.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Account {
     threads: HashMap<u32, OfThread>,
     processes: HashMap<u32, OfProcess>,
-    /// Whether there were more, or some that ended meanwhile.
+    /// Whether there were more, or some ended meanwhile.
     is_partial: bool,
 }
 
 impl Account {
-    /// What was spent since an earlier look. Counts are those of everybody, or absent.
+    /// What was spent since an earlier reading. Counts cover everybody, or are absent.
     pub(crate) fn since(&self, before: &Account) -> Spent {
         let is_partial = self.is_partial || before.is_partial || self.lost_since(before);
         let of_all = |value: &dyn Fn(&OfProcess) -> Option<u64>| {
             let sum = |account: &Account| account.processes.values().map(value).sum::<Option<u64>>();
             sum(self)?.checked_sub(sum(before)?).filter(|_| !is_partial)
         };
-        // Nobody tells how often a thread that has ended slept.
+        // Nobody tells how often an ended thread slept.
         let has_ended = before.threads.keys().any(|thread| !self.threads.contains_key(thread))
             || self.of_ended() != before.of_ended();
         let of_threads = |at: usize| {
@@ -97,20 +97,22 @@ impl Account {
         self.processes.values().map(|process| process.of_ended).sum()
     }
 
-    /// Whether a process of then is gone, and nobody of the program has waited for it: what it spent is nowhere.
+    /// Whether a process of the earlier reading is gone without anybody in the program having waited for it: what it
+    /// spent is nowhere.
     fn lost_since(&self, before: &Account) -> bool {
         let gone = before.processes.iter().filter(|(process, _)| !self.processes.contains_key(process));
         let gone: Vec<&OfProcess> = gone.map(|(_, of)| of).collect();
         if gone.is_empty() {
             return false;
         }
-        // What is gone had these, and those of whom it had waited for among them were counted then.
+        // What is gone had these, which include those that it had waited for: they were counted then.
         let spent: Option<u64> = gone.iter().map(|of| of.faults[0]?.checked_sub(of.of_ended?)).sum();
         let taken_over = self.of_ended().zip(before.of_ended()).and_then(|(now, before)| now.checked_sub(before));
         spent.zip(taken_over).is_none_or(|(spent, taken_over)| taken_over < spent)
     }
 
-    /// Adds a process and its threads, and tells of its children; `false` where it has ended, or not all is told of it.
+    /// Adds a process and its threads, and returns its children; `false` if it has ended, or not everything about it is
+    /// known.
     fn add(&mut self, process: u32, children: &mut Vec<u32>) -> bool {
         let directory = format!("/proc/{process}");
         let (Some(stat), Ok(tasks)) =
@@ -141,7 +143,7 @@ impl Account {
     }
 }
 
-/// What a process and those below it have spent so far; `None` where it is not there.
+/// What a process and its descendants have spent so far; `None` if it does not exist.
 pub(crate) fn spent_by(process: u32) -> Option<Account> {
     let mut account = Account::default();
     let mut waiting = vec![process];
@@ -158,7 +160,7 @@ pub(crate) fn spent_by(process: u32) -> Option<Account> {
     (!account.processes.is_empty()).then_some(account)
 }
 
-/// A process and those below it, as far as they are looked at.
+/// A process and its descendants, as far as they are examined.
 pub(crate) fn program_of(process: u32) -> Vec<u32> {
     let (mut found, mut waiting) = (Vec::new(), vec![process]);
     while let Some(process) = waiting.pop() {
@@ -188,7 +190,8 @@ impl OfThread {
 
 impl OfProcess {
     fn of(stat: &str, io: &str) -> OfProcess {
-        // Behind the name, which may hold anything: state, parent, group, session, terminal, its group, flags, faults.
+        // After the name, which may contain anything: state, parent, group, session, terminal, its group, flags,
+        // faults.
         let faults = stat.rsplit(") ").next().unwrap_or_default().split(' ').skip(7).take(4);
         let faults: Vec<Option<u64>> = faults.map(|word| word.parse().ok()).collect();
         let fault = |at: usize| faults.get(at).copied().flatten();
@@ -204,12 +207,12 @@ fn times(words: &str) -> Option<[u64; 2]> {
     Some([words.next()?.parse().ok()?, words.next()?.parse().ok()?])
 }
 
-/// A file of the kernel's; a process is called what it likes, in no encoding.
+/// One of the kernel's files; a process's name may be anything, in no encoding.
 fn words(path: &str) -> Option<String> {
     std::fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The number behind a name at the beginning of a line.
+/// The number after a name at the beginning of a line.
 fn named_number(text: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| line.split_once(':'));
     let (_, number) = lines.find(|(before, _)| before.trim_end() == name)?;

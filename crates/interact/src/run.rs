@@ -1,4 +1,4 @@
-//! Types at a program, follows it, and writes down what came of each input.
+//! Types at a program, follows it, and writes down the outcome of each input.
 
 use crate::eyes::{Eyes, Until};
 use crate::ledger::Ledger;
@@ -18,15 +18,15 @@ use punctual_recording::{
 };
 use std::time::{Duration, Instant};
 
-/// Whoever types looks after all else this often.
+/// How often the typist attends to everything else.
 const ROUND: Duration = Duration::from_millis(20);
-/// Not so soon after an input or an output, for the program may be at work: ...
+/// Not so soon after an input or an output, because the program may be at work: ...
 const UNDISTURBED_NS: u64 = 40_000_000;
 /// ... but at least this often.
 const SERVICE_NS: u64 = 200_000_000;
-/// What the program has loaded is looked at this often, where its toolkit is.
+/// How often to check what the program has loaded, which includes its toolkit.
 const TOOLKITS: Duration = Duration::from_secs(2);
-/// A terminal that takes nothing for so long belongs to a program that hangs.
+/// A terminal that takes nothing for this long belongs to a program that hangs.
 const STUCK: Duration = Duration::from_secs(10);
 
 /// Why it is over.
@@ -35,7 +35,7 @@ type Over = (EndReason, Option<String>);
 /// Carries out a plan. `observe` is called about every 20 ms and says whether to go on.
 ///
 /// # Errors
-/// [`InteractError`]; whatever was found out before stands in the recording.
+/// [`InteractError`]; the recording keeps whatever was found out before.
 pub fn interact(
     plan: &InteractPlan,
     observe: &mut dyn FnMut(&InteractProgress<'_>) -> Step,
@@ -100,12 +100,12 @@ pub fn interact(
 
 struct Driver<'a> {
     plan: &'a InteractPlan,
-    // Ended before its display is.
+    // It must end before its display does.
     program: Program,
     place: Place,
     ledger: Ledger,
     random: Random,
-    /// The last input, and what had been spent as it was put in.
+    /// The last input, and what had been spent when it was put in.
     before: Option<(u32, Account)>,
     task: String,
     inputs: u64,
@@ -114,7 +114,7 @@ struct Driver<'a> {
     quiet_since_ns: u64,
     serviced_ns: u64,
     began: Instant,
-    /// When it was looked at what the program has loaded; `None`: its start is not over.
+    /// When the program's libraries were last checked; `None`: its start is not over.
     looked_for_toolkits: Option<Instant>,
     fallbacks: Vec<String>,
     observe: &'a mut dyn FnMut(&InteractProgress<'_>) -> Step,
@@ -169,7 +169,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Waits for the program to be through with what was put in last, not for ever.
+    /// Waits for the program to finish with what was put in last, but not for ever.
     fn until_done(&mut self) -> Result<Option<Over>, InteractError> {
         let until = Instant::now() + self.plan.script.ready.at_most;
         while self.ledger.tracker.is_under_way() && Instant::now() < until {
@@ -177,7 +177,7 @@ impl Driver<'_> {
                 return Ok(Some(over));
             }
         }
-        // What it puts out last still comes.
+        // Its last output is still to come.
         self.pause(ROUND)
     }
 
@@ -241,7 +241,7 @@ impl Driver<'_> {
 
     fn until_quiet(&mut self, quiet: Quiet) -> Result<Option<Over>, InteractError> {
         let until = Instant::now() + quiet.at_most;
-        // Silence begins now at the earliest: what was put in last is to be answered.
+        // Silence begins now at the earliest, because what was put in last is still to be answered.
         let begin_ns = clock::monotonic_ns();
         let silence = quiet.silence.as_nanos() as u64;
         while Instant::now() < until {
@@ -256,7 +256,7 @@ impl Driver<'_> {
         Ok(None)
     }
 
-    /// Listens for so long, and looks after the rest where that disturbs nobody.
+    /// Listens for this long, and attends to the rest when that disturbs nobody.
     fn round(&mut self, patience: Duration) -> Result<Option<Over>, InteractError> {
         if let Some(arrival) = self.place.listen(patience)? {
             self.quiet_since_ns = arrival.at_ns;
@@ -272,7 +272,7 @@ impl Driver<'_> {
         self.serviced_ns = now;
         self.service()?;
         if self.program.has_ended().is_some() {
-            // What it wrote last is still to be taken.
+            // Its last output must still be taken.
             while let Some(arrival) = self.place.listen(Duration::from_millis(1))? {
                 self.ledger.tracker.arrived(arrival.at_ns, arrival.bytes);
             }
@@ -292,13 +292,13 @@ impl Driver<'_> {
         }
     }
 
-    /// Takes what the kernel's programs saw, and what is done with.
+    /// Takes what the programs in the kernel saw, and the inputs that have ended.
     fn service(&mut self) -> Result<(), InteractError> {
         if self.looked_for_toolkits.is_some_and(|looked| looked.elapsed() > TOOLKITS) {
             self.look_for_toolkits();
         }
         self.ledger.look(Until::Settled);
-        // What was shown up to then is told by now.
+        // What was shown up to then has been reported by now.
         while self.ledger.eyes.is_some()
             && let Some(arrival) = self.place.listen(Duration::ZERO)?
         {

@@ -1,4 +1,4 @@
-//! What a program with a window is shown on, and used by.
+//! What shows a program with a window, and lets it be used.
 
 use crate::script::Act;
 use crate::terminal::Arrival;
@@ -11,11 +11,11 @@ pub(crate) trait Screen {
     /// The process that shows what programs draw.
     fn server(&self) -> u32;
 
-    /// What that is called.
+    /// Its name.
     fn server_name(&self) -> &'static str;
 
-    /// What a program must have in its environment to find it, and nothing else of the user's that it would rather talk to:
-    /// another display, or an instance of itself that runs there.
+    /// What a program must have in its environment to find it, and not something else of the user's that it would
+    /// prefer: another display, or an instance of itself that runs there.
     fn environment(&self) -> Vec<(String, String)>;
 
     /// Whether there is a window to type into.
@@ -24,12 +24,13 @@ pub(crate) trait Screen {
     /// Whether its server has ended.
     fn is_gone(&mut self) -> bool;
 
-    /// Waits so long for something to be drawn, and for `other` to have something to read; `None` where nothing was.
+    /// Waits this long for something to be drawn, and for `other` to have something to read; `None` if nothing was
+    /// drawn.
     fn listen(&mut self, other: BorrowedFd<'_>, patience: Duration) -> Result<Option<Arrival>, Refused>;
 
-    /// Gets an input ready to be put in.
+    /// Prepares an input.
     fn begin(&mut self, act: &Act);
 
-    /// Puts in what is ready, all of it in one message. How many bytes that were.
+    /// Puts in what is ready, all of it in one message, and returns how many bytes that were.
     fn put_in(&mut self) -> Result<u64, Refused>;
 }

@@ -1,12 +1,12 @@
-//! What the time from an input to its being seen was spent on, as `punctual-blame` splits it.
+//! What the time from an input until it was seen was spent on, as `punctual-blame` splits it.
 
 use punctual_blame::{Inside, Kind, Part, Who, split_awaited};
 use punctual_recording::episode::Victim;
 use punctual_recording::{Episode, InteractionPart, MAX_PARTS};
 
-/// Details are cut to so many characters.
+/// The length to which details are cut, characters.
 const MAX_DETAIL: usize = 300;
-/// So much of what is inside a part is told in its detail.
+/// How much of what is inside a part its detail names.
 const MAX_INSIDE: usize = 4;
 
 /// An input's time, which is to be split.
@@ -18,12 +18,12 @@ pub(crate) struct Awaited {
     pub(crate) server: Option<(u32, &'static str, u64)>,
 }
 
-/// The parts of an input's time; they add up to `end_ns - begin_ns` exactly. The episode is of the thread that put the output
-/// out. What comes after it has handed that to a display's server is a wait for the server.
+/// The parts of an input's time; they add up to `end_ns - begin_ns` exactly. The episode belongs to the thread that put
+/// the output out. After it has handed that to a display's server, it waits for the server.
 pub(crate) fn parts(number: u32, awaited: Awaited, mut episode: Episode) -> Vec<InteractionPart> {
     let Awaited { begin_ns, end_ns, server } = awaited;
     let handed_ns = server.map_or(end_ns, |(.., at)| at.clamp(begin_ns, end_ns));
-    // The investigator fits ends to wakings and switches that are near: here they are stamps of their own.
+    // The investigator moves ends to nearby wakings and switches: here they are stamps of their own.
     (episode.expected_ns, episode.end_ns) = (begin_ns, handed_ns);
     let program = episode.victim.name.clone();
     let mut parts = split_awaited(&episode).parts;
@@ -36,10 +36,10 @@ pub(crate) fn parts(number: u32, awaited: Awaited, mut episode: Episode) -> Vec<
     of(number, parts)
 }
 
-/// What the split says of a time in which nothing was seen at all.
+/// What the split says of a time in which nothing at all was seen.
 const NO_EVENT: &str = "no event of this CPU";
 
-/// Nothing was seen because the evidence has a hole: that is said instead.
+/// Nothing was seen because the evidence has a hole: then it says that instead.
 fn tell_why_unknown(parts: &mut [Part], void: Option<&str>) {
     let Some(why) = void else { return };
     for part in parts.iter_mut().filter(|part| part.kind == Kind::Unknown && part.who.name() == NO_EVENT) {
@@ -64,7 +64,7 @@ fn join_inside(all: &mut Vec<Inside>) {
     *all = joined;
 }
 
-/// Adds what the server's time was spent on to the program's wait for it; the program's own part of it stays its own.
+/// Adds what the server's time was spent on to the program's wait for it; the program keeps its own part.
 fn add_server(parts: &mut Vec<Part>, of_server: Vec<Part>, program: &str, server: &str) {
     for part in of_server {
         let is_programs = part.kind == Kind::Wait && part.who == Who::from(program);
@@ -123,7 +123,7 @@ fn detail(part: &Part) -> String {
     words.chars().take(MAX_DETAIL).collect()
 }
 
-/// What whoever was waited for did, to where it ends: `own worker 10.01 ms`.
+/// What the one that was waited for did, to its end: `own worker 10.01 ms`.
 fn inside(inside: &Inside) -> String {
     let mut at = inside;
     let mut words = String::new();

@@ -11,9 +11,9 @@ use std::time::Duration;
 
 /// Both ends of a pseudo-terminal.
 pub(crate) struct Terminal {
-    /// Of the typist.
+    /// The typist's end.
     keyboard: PseudoTerminal,
-    /// The program's. It is kept open, so that the end of the program is told by its end alone.
+    /// The program's end. It is kept open, so that only the program's own end marks its end.
     own: OwnedFd,
     buffer: Box<[u8; 65_536]>,
     /// How much of it was heard last.
@@ -44,7 +44,7 @@ impl Terminal {
         self.own.as_fd()
     }
 
-    /// That of the typist.
+    /// The typist's end.
     pub(crate) fn near(&self) -> BorrowedFd<'_> {
         self.keyboard.near.as_fd()
     }
@@ -59,12 +59,12 @@ impl Terminal {
         &self.buffer[..self.heard]
     }
 
-    /// Whether the terminal edits lines by itself now, and hands them on whole.
+    /// Whether the terminal now edits lines by itself, and passes them on whole.
     pub(crate) fn edits_lines(&self) -> bool {
         tcgetattr(&self.keyboard.near).is_ok_and(|settings| settings.local_modes.contains(LocalModes::ICANON))
     }
 
-    /// Whether the terminal edits lines and does not show them: somebody is asked for a password.
+    /// Whether the terminal edits lines and does not show them: the program asks for a password.
     pub(crate) fn hides_input(&self) -> bool {
         tcgetattr(&self.keyboard.near).is_ok_and(|settings| {
             let modes = settings.local_modes;
@@ -72,13 +72,13 @@ impl Terminal {
         })
     }
 
-    /// Makes it as large as that: columns and rows. Its program is told by the kernel.
+    /// Sets its size: columns and rows. The kernel tells its program.
     pub(crate) fn resize(&self, (columns, rows): (u16, u16)) {
         let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         let _ = tcsetwinsize(&self.own, size);
     }
 
-    /// Whether the terminal makes a signal of this byte now.
+    /// Whether the terminal now makes a signal of this byte.
     pub(crate) fn makes_signal_of(&self, byte: u8) -> bool {
         let signals = [SpecialCodeIndex::VINTR, SpecialCodeIndex::VQUIT, SpecialCodeIndex::VSUSP];
         tcgetattr(&self.keyboard.near).is_ok_and(|settings| {
@@ -88,12 +88,12 @@ impl Terminal {
         })
     }
 
-    /// Puts bytes in; how many were taken.
+    /// Puts bytes in, and returns how many were taken.
     pub(crate) fn put_in(&self, bytes: &[u8]) -> usize {
         self.keyboard.write(bytes)
     }
 
-    /// Waits so long for output, and takes it; `None` where none came.
+    /// Waits this long for output, and takes it; `None` if none came.
     pub(crate) fn listen(&mut self, patience: Duration) -> Option<Arrival> {
         let timeout = Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: i64::from(patience.subsec_nanos()) };
         let mut waited = [PollFd::new(&self.keyboard.near, PollFlags::IN)];
@@ -106,7 +106,7 @@ impl Terminal {
                 self.heard = count;
                 Some(Arrival { at_ns, bytes: count as u64 })
             }
-            // Nobody is at the other end for the moment, or something else is strange: no reason to spin.
+            // Nobody is at the other end for the moment, or something else is odd: no reason to spin.
             _ => {
                 std::thread::sleep(patience.min(Duration::from_millis(1)));
                 None
@@ -115,21 +115,21 @@ impl Terminal {
     }
 }
 
-/// The program, with whoever ends it and all that it starts.
+/// The program, with the guard that ends it and all that it starts.
 pub(crate) struct Program {
     guard: Guard,
     /// Its process.
     pub(crate) pid: u32,
-    /// When it was begun to be started, ns of `CLOCK_MONOTONIC`.
+    /// When its start began, ns of `CLOCK_MONOTONIC`.
     pub(crate) started_ns: u64,
     ended: Option<Option<i32>>,
 }
 
-/// The guard may take so long to start something.
+/// How long the guard may take to start something.
 const STARTING: Duration = Duration::from_secs(10);
 
 impl Program {
-    /// Starts a program at a terminal, with something different in its environment.
+    /// Starts a program at a terminal, with changes in its environment.
     pub(crate) fn start(
         words: &[String],
         terminal: &Path,

@@ -45,7 +45,7 @@ pub struct AttachPlan {
     pub target: Target,
     /// For how long; without it until the program ends, or somebody asks.
     pub duration: Option<Duration>,
-    /// Whether to look at what the program's toolkit hands on.
+    /// Whether to look at what the program's toolkit passes on.
     pub toolkit: bool,
     /// The directory to write.
     pub output: PathBuf,
@@ -56,7 +56,7 @@ pub struct AttachPlan {
 /// Watches. `observe` is called about every 20 ms and says whether to go on.
 ///
 /// # Errors
-/// [`InteractError`]; whatever was found out before stands in the recording.
+/// [`InteractError`]; the recording keeps whatever was found out before.
 pub fn attach(
     plan: &AttachPlan,
     observe: &mut dyn FnMut(&InteractProgress<'_>) -> Step,

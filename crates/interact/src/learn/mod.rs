@@ -15,21 +15,21 @@ use std::time::Duration;
 use typed::{Typed, TypedReader};
 use write::{Happened, Heading, script};
 
-/// All else is looked after this often.
+/// How often everything else is attended to.
 const ROUND: Duration = Duration::from_millis(20);
-/// A key's bytes come together; Escape by itself is told from the beginning of another key by this, ns.
+/// A key's bytes come together; this tells Escape by itself from the beginning of another key, ns.
 const TOGETHER_NS: u64 = 50_000_000;
-/// What a program put out last is waited for so long.
+/// How long to wait for a program's last output.
 const LAST_WORDS: Duration = Duration::from_millis(20);
-/// Keys without a name that are told.
+/// How many keys without a name are named in the answer.
 const MAX_NAMELESS: usize = 8;
 
-/// Why a session of learning is over.
+/// Why a learning session is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LearnEnd {
-    /// The program ended, with this code where no signal ended it.
+    /// The program ended, with this code if no signal ended it.
     Program(Option<i32>),
-    /// Somebody asked for the end.
+    /// The user asked for the end.
     Asked,
     /// The terminal is gone.
     HungUp,
@@ -38,7 +38,7 @@ pub enum LearnEnd {
 /// What was learned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Learned {
-    /// The script; `None` where no key was pressed that it could hold.
+    /// The script; `None` if no key was pressed that it can contain.
     pub script: Option<String>,
     /// Keys in it.
     pub keys: u64,
@@ -54,11 +54,11 @@ pub struct Learned {
     pub end: LearnEnd,
 }
 
-/// Passes the terminal of this process on to a program until that ends, or `is_asked` says so, and learns what is typed. The
-/// terminal is as it was before when this returns.
+/// Passes the terminal of this process on to a program until that ends, or `is_asked` says so, and learns what is
+/// typed. When this returns, the terminal is as it was before.
 ///
 /// # Errors
-/// What was refused; there is no terminal, for instance, or no such program.
+/// What was refused: there is no terminal, for instance, or no such program.
 pub fn learn(program: &[String], is_asked: &dyn Fn() -> bool) -> Result<Learned, InteractError> {
     let name = program.first().map_or("", String::as_str);
     if find_program(name).is_none() {
@@ -121,7 +121,7 @@ impl Session {
         }
     }
 
-    /// Waits until somebody types or the program puts something out: which of the two.
+    /// Waits until somebody types or the program puts something out, and returns which of the two.
     fn wait(&self) -> (bool, bool) {
         let timeout = Timespec { tv_sec: 0, tv_nsec: ROUND.subsec_nanos().into() };
         let stdin = std::io::stdin();
@@ -151,7 +151,7 @@ impl Session {
         }
     }
 
-    /// Shows what the program put out; false where nobody sees it any more.
+    /// Shows what the program put out; false if nobody sees it any more.
     fn show(&mut self, patience: Duration) -> bool {
         if self.terminal.listen(patience).is_none() {
             return true;
@@ -160,12 +160,12 @@ impl Session {
         self.own.show(self.terminal.heard())
     }
 
-    /// Shows what is left; false where nothing more comes.
+    /// Shows what is left; false if nothing more comes.
     fn show_more(&mut self) -> bool {
         self.terminal.listen(LAST_WORDS).is_some() && self.own.show(self.terminal.heard())
     }
 
-    /// The program's terminal is as large as the person's.
+    /// Gives the program's terminal the size of the person's.
     fn fit(&mut self) {
         let size = OwnTerminal::size();
         if size != self.size {
@@ -185,7 +185,7 @@ struct Listener {
     /// When something was last typed; before that, when the program put something out.
     last_ns: u64,
     is_typed: bool,
-    /// When what is not whole yet began, and since when keys are left out.
+    /// When an incomplete key began, and since when keys are left out.
     within_ns: u64,
     hidden_ns: Option<u64>,
     now_ns: u64,
@@ -219,7 +219,7 @@ impl Listener {
         self.within_ns = now_ns;
     }
 
-    /// Nothing of these is kept but how many they are.
+    /// Only the number of these is kept.
     fn left_out(&mut self, bytes: &[u8], now_ns: u64) {
         self.nothing_more();
         let count = bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count() as u64;
@@ -256,7 +256,7 @@ impl Listener {
         }
     }
 
-    /// Before the first key, what the program shows is what somebody waits for.
+    /// Before the first key, the person waits for what the program shows.
     fn heard(&mut self, now_ns: u64) {
         if !self.is_typed {
             self.last_ns = now_ns;
@@ -270,7 +270,7 @@ impl Listener {
         }
     }
 
-    /// A key that may have gone on does not.
+    /// A key that could have gone on does not.
     fn nothing_more(&mut self) {
         let typed = self.reader.end();
         self.note(typed, self.within_ns);

@@ -1,18 +1,18 @@
-//! The terminal of whoever runs this program, which is passed on to another one for a while.
+//! The user's terminal, which is passed on to another program for a while.
 
 use punctual_kernel::Refused;
 use rustix::termios::{OptionalActions, Termios, Winsize, isatty, tcgetattr, tcgetwinsize, tcsetattr};
 use std::io::{ErrorKind, Write};
 use std::time::Duration;
 
-/// What a program that was cut off may have left behind: the other screen, a hidden cursor, reports of the mouse, marks
+/// What a program may leave behind if it is cut off: the other screen, a hidden cursor, reports of the mouse, marks
 /// around what is pasted, keys in another form, colours.
 const UNDONE: &[u8] =
     b"\x1b[?1049l\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[?1l\x1b>\x1b[m\r\n";
-/// A terminal that shows nothing for so long is not waited for.
+/// How long to wait for a terminal that shows nothing.
 const SHOWN: Duration = Duration::from_secs(5);
 
-/// Bytes pass as they are, and nothing is echoed, until this is dropped: then it is as it was.
+/// Until this is dropped, bytes pass as they are and nothing is echoed; then the terminal is as it was.
 pub(super) struct OwnTerminal {
     before: Termios,
 }
@@ -61,7 +61,7 @@ impl OwnTerminal {
         output.flush().is_ok()
     }
 
-    /// Undoes what a program could not that was cut off.
+    /// Undoes what a program that was cut off could not undo.
     pub(super) fn undo(&self) {
         self.show(UNDONE);
     }

@@ -1,8 +1,8 @@
-//! What somebody typed, out of the bytes that their terminal sent: keys by the names that scripts have for them. Pure.
+//! What somebody typed, from the bytes that their terminal sent: keys by their names in scripts. Pure.
 
 use crate::script::key;
 
-/// What no key of a terminal, nor an answer of one, is longer than, bytes.
+/// The longest key or answer of a terminal, bytes.
 const MAX_SEQUENCE: usize = 4_096;
 
 /// Something that came from a terminal.
@@ -10,28 +10,28 @@ const MAX_SEQUENCE: usize = 4_096;
 pub(super) enum Typed {
     /// A key, by its name in scripts.
     Key(String),
-    /// Nothing that was typed: the terminal answered a program, or told of the mouse or of what was pasted.
+    /// Nothing typed: the terminal answered a program, or reported the mouse or a paste.
     Told,
     /// A key for which scripts have no name.
     Nameless(Vec<u8>),
 }
 
-/// What the beginning of some bytes is.
+/// The meaning of the first bytes.
 enum Begins {
     /// So many bytes are this.
     With(usize, Typed),
-    /// More must come to tell.
+    /// It takes more bytes to tell.
     Unfinished,
 }
 
-/// Takes bytes as they come, which may end within a key.
+/// Takes bytes as they come; they may end within a key.
 #[derive(Debug, Default)]
 pub(super) struct TypedReader {
     rest: Vec<u8>,
 }
 
 impl TypedReader {
-    /// What has become whole with these bytes.
+    /// What these bytes complete.
     pub(super) fn take(&mut self, bytes: &[u8]) -> Vec<Typed> {
         self.rest.extend_from_slice(bytes);
         let mut all = Vec::new();
@@ -47,7 +47,7 @@ impl TypedReader {
         !self.rest.is_empty()
     }
 
-    /// Nothing more came for a while: what is there is all.
+    /// Nothing more came for a while, so this is all.
     pub(super) fn end(&mut self) -> Vec<Typed> {
         let mut all = Vec::new();
         while !self.rest.is_empty() {
@@ -62,7 +62,7 @@ impl TypedReader {
     }
 }
 
-/// What it is where nothing follows: Escape, Alt with a character, or no key at all.
+/// What it is if nothing follows: Escape, Alt with a character, or no key at all.
 fn shortest(bytes: &[u8]) -> (usize, Typed) {
     match bytes {
         [0x1b, letter @ 0x20..=0x7e, ..] => (2, Typed::Key(format!("alt-{}", named_letter(char::from(*letter))))),
@@ -131,7 +131,7 @@ fn with_alt(rest: &[u8]) -> Begins {
     }
 }
 
-/// Escape and `O`: keys of a terminal whose program asked for them in this form, or Alt with an O.
+/// Escape and `O`: keys of a terminal whose program asked for this form, or Alt with an O.
 fn application_key(bytes: &[u8]) -> Begins {
     let Some(&last) = bytes.get(2) else { return Begins::Unfinished };
     let name = match last {
@@ -151,7 +151,7 @@ fn application_key(bytes: &[u8]) -> Begins {
     Begins::With(3, Typed::Key(name.to_owned()))
 }
 
-/// Escape and `[`: a key with a number, or what the terminal tells.
+/// Escape and `[`: a key with a number, or a report of the terminal.
 fn control_sequence(bytes: &[u8]) -> Begins {
     if bytes.get(2) == Some(&b'M') {
         // Where the mouse is, in three bytes.
@@ -171,7 +171,7 @@ fn control_sequence(bytes: &[u8]) -> Begins {
     Begins::With(whole.len(), sequence(&whole[2..2 + inside], last).unwrap_or_else(|| Typed::Nameless(whole.to_vec())))
 }
 
-/// What a control sequence with these parameters and this end is.
+/// The meaning of a control sequence with these parameters and this end.
 fn sequence(parameters: &[u8], last: u8) -> Option<Typed> {
     let is_told =
         matches!(parameters, [b'?' | b'>' | b'<' | b'=', ..]) || matches!(last, b'R' | b'c' | b'n' | b't' | b'y');

@@ -1,17 +1,17 @@
-//! A script out of what was typed. Pure.
+//! Makes a script of what was typed. Pure.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
 /// A longer pause is thinking.
 const THINKS: Duration = Duration::from_millis(1_500);
-/// So much of it belongs to the key that ends it.
+/// How much of it belongs to the key that ends it.
 const OF_KEY: Duration = Duration::from_millis(150);
-/// No pause of a script is longer.
+/// The longest pause of a script.
 const MAX_PAUSE: Duration = Duration::from_secs(3_600);
-/// A text is written in steps of so many keys, for people to read.
+/// How many keys a step of text has, for people to read.
 const MAX_TEXT: usize = 40;
-/// Of fewer pauses no distribution is told.
+/// Fewer pauses give no distribution.
 const MIN_PAUSES: usize = 5;
 
 /// What happened, in order.
@@ -19,11 +19,11 @@ const MIN_PAUSES: usize = 5;
 pub(super) enum Happened {
     /// A key, and the pause before it.
     Key { name: String, pause: Duration },
-    /// Keys were left out, which took so long.
+    /// Keys were left out, and took this long.
     LeftOut { keys: u64, took: Duration },
 }
 
-/// What a script says besides.
+/// What else a script says.
 pub(super) struct Heading<'a> {
     pub(super) name: &'a str,
     pub(super) about: &'a str,
@@ -78,12 +78,12 @@ fn pace(happened: &[Happened]) -> Option<(u128, f64)> {
     Some((median, (squares / pauses.len() as f64).sqrt().min(2.0)))
 }
 
-/// Keys that are written as one step.
+/// Keys written as one step.
 #[derive(Default)]
 struct Group {
-    /// The text, where they are characters.
+    /// The text, if they are characters.
     typed: String,
-    /// The key that is pressed again and again, where it is none.
+    /// The key that is pressed again and again, if they are not.
     named: Option<String>,
     pauses: Vec<Duration>,
 }
@@ -120,7 +120,7 @@ impl Group {
     }
 }
 
-/// A key that stands in a text as itself.
+/// A key that appears in a text as itself.
 fn as_letter(name: &str) -> Option<char> {
     match name {
         "space" => return Some(' '),

@@ -1,24 +1,24 @@
-//! Keys by name, what a terminal sends for them, and what is pressed on a keyboard.
+//! Keys by name, what a terminal sends for them, and what to press on a keyboard.
 
-/// A key: what is sent for it, and of which kind of input it is.
+/// A key: what is sent for it, and its kind of input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key {
-    /// As scripts name it.
+    /// Its name in scripts.
     pub label: String,
     /// What is sent, as xterm sends it.
     pub bytes: Vec<u8>,
     /// `key`, `enter`, `erase`, `move`, `page`, `control`.
     pub kind: &'static str,
-    /// What is pressed on a keyboard for it.
+    /// What to press on a keyboard for it.
     pub stroke: Stroke,
 }
 
-/// A key of a keyboard and those that are held down with it.
+/// A key of a keyboard and those held down with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stroke {
     /// What the X Window System calls the symbol on the key (X11/keysymdef.h).
     pub symbol: u32,
-    /// Shift is held, besides what the symbol itself takes.
+    /// Shift is held, in addition to what the symbol itself takes.
     pub shift: bool,
     /// Control is held.
     pub control: bool,
@@ -26,7 +26,7 @@ pub struct Stroke {
     pub alt: bool,
 }
 
-/// Beside a symbol of the table: Control, Shift is held.
+/// With a symbol of the table: Control or Shift is held.
 const CONTROL: u32 = 1 << 30;
 const SHIFTED: u32 = 1 << 29;
 
@@ -36,7 +36,7 @@ impl Stroke {
         Stroke { symbol: symbol & !(CONTROL | SHIFTED), shift, control, alt: false }
     }
 
-    /// Of a character: those of Latin-1 are their own symbols, others have this bit.
+    /// For a character: those of Latin-1 are their own symbols, others have this bit.
     fn of_letter(letter: char) -> Stroke {
         let number = u32::from(letter);
         Stroke::of(if number < 0x100 { number } else { 1 << 24 | number })
@@ -83,7 +83,7 @@ const NAMED: [(&str, &str, &str, u32); 33] = [
 /// The key of this name.
 ///
 /// # Errors
-/// What would be a name.
+/// What a name would be.
 pub fn key(name: &str) -> Result<Key, String> {
     if let Some((label, bytes, kind, symbol)) = NAMED.iter().find(|(label, ..)| *label == name) {
         return Ok(Key {

@@ -40,7 +40,7 @@ pub const MAX_INPUTS: u32 = punctual_recording::MAX_INTERACTIONS - 1;
 /// What is typed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Script {
-    /// What it calls itself.
+    /// Its name.
     pub name: String,
     /// What it is, in a line; may be empty.
     pub about: String,
@@ -48,42 +48,42 @@ pub struct Script {
     pub size: (u16, u16),
     /// How a person would type it.
     pub pace: Pace,
-    /// How long is waited for the program to be ready before the first input.
+    /// How long to wait for the program to be ready before the first input.
     pub ready: Quiet,
     /// What is done, in order.
     pub steps: Vec<Step>,
     /// A digest of its text.
     pub digest: String,
-    /// Where it first wants a mouse, which takes a window: file, line and column.
+    /// Where it first needs a mouse, and so a window: file, line and column.
     pub wants_window: Option<String>,
 }
 
 /// A wait for silence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quiet {
-    /// Nothing was put out for so long.
+    /// Nothing was put out for this long.
     pub silence: Duration,
-    /// Longer than this is not waited.
+    /// The longest wait.
     pub at_most: Duration,
 }
 
-/// Something that is done.
+/// An action.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
     /// What follows belongs to this task.
     Task(String),
     /// Inputs, one after another.
     Inputs(Vec<Press>),
-    /// Nothing for so long: somebody thinks.
+    /// Nothing for this long: somebody thinks.
     Think(Duration),
     /// Waits until the program is silent.
     Wait(Quiet),
 }
 
-/// A key or what is done with a mouse, its kind as the script has it, and the pause before it that was recorded.
+/// A key or an action with the mouse, its kind from the script, and the recorded pause before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Press {
-    /// What is done.
+    /// The action.
     pub act: Act,
     /// The kind of input.
     pub kind: String,

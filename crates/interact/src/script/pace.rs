@@ -3,20 +3,20 @@
 use punctual_random::Random;
 use std::time::Duration;
 
-/// How the pauses between keys come about.
+/// The distribution of the pauses between keys.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pace {
-    /// Half of the pauses are shorter, ns.
+    /// The median of the pauses, ns.
     pub median_ns: u64,
     /// The standard deviation of their logarithm.
     pub spread: f64,
 }
 
-/// What the paper of 2014 types with: a key every 150 ms or so (V.b), as the best typists do not go below 120 ms (II).
+/// The pace of the paper of 2014: a key every 150 ms or so (V.b), because the best typists do not go below 120 ms (II).
 const MEDIAN_NS: u64 = 150_000_000;
 /// Two thirds of the pauses lie between 70 % and 140 % of the median.
 const SPREAD: f64 = 0.35;
-/// No pause is longer than this many times the median, nor shorter than that part of it.
+/// No pause is longer than this many times the median, or shorter than that fraction of it.
 const MAX_FACTOR: f64 = 5.0;
 
 impl Default for Pace {

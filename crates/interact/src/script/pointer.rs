@@ -1,15 +1,15 @@
-//! What is done with a mouse.
+//! Actions with a mouse.
 
 /// What is put in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Act {
     /// A key.
     Key(super::Key),
-    /// The pointer is moved there.
+    /// The pointer moves there.
     Point(Spot),
-    /// A button is pressed and let go.
+    /// A button is pressed and released.
     Click(Button),
-    /// The wheel is turned by a notch.
+    /// The wheel turns by a notch.
     Scroll(Direction),
 }
 
@@ -25,7 +25,7 @@ pub struct Spot {
 /// A length in a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
-    /// So many pixels; of a negative number from the other side.
+    /// So many pixels; a negative number counts from the other side.
     Pixels(i32),
     /// So many thousandths of the window.
     Thousandths(u32),
@@ -45,9 +45,9 @@ pub enum Button {
 /// Which way a wheel is turned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// To what stands further up.
+    /// To what is further up.
     Up,
-    /// To what stands further down.
+    /// To what is further down.
     Down,
     /// To the left.
     Left,
@@ -61,7 +61,7 @@ pub const MIDDLE: Spot = Spot { x: Length::Thousandths(500), y: Length::Thousand
 const MAX_PIXELS: i32 = 32_767;
 
 impl Act {
-    /// As scripts and answers name it.
+    /// Its name in scripts and answers.
     pub fn label(&self) -> String {
         match self {
             Act::Key(key) => key.label.clone(),
@@ -71,7 +71,7 @@ impl Act {
         }
     }
 
-    /// Which kind of input it is, where a script does not say.
+    /// Its kind of input, if a script does not say.
     pub fn kind(&self) -> &'static str {
         match self {
             Act::Key(key) => key.kind,
@@ -105,7 +105,7 @@ impl Button {
     /// The button of this name.
     ///
     /// # Errors
-    /// What would be a name.
+    /// What a name would be.
     pub fn named(name: &str) -> Result<Button, String> {
         let found = Button::ALL.into_iter().find(|button| button.name() == name);
         found.ok_or_else(|| format!("`{name}` is no button: write left, middle or right"))
@@ -124,7 +124,7 @@ impl Direction {
         }
     }
 
-    /// The button that stands for it in the X Window System.
+    /// The button that represents it in the X Window System.
     pub fn number(self) -> u8 {
         match self {
             Direction::Up => 4,
@@ -137,7 +137,7 @@ impl Direction {
     /// The direction of this name.
     ///
     /// # Errors
-    /// What would be a name.
+    /// What a name would be.
     pub fn named(name: &str) -> Result<Direction, String> {
         let found = Direction::ALL.into_iter().find(|direction| direction.name() == name);
         found.ok_or_else(|| format!("`{name}` is no direction: write up, down, left or right"))
@@ -171,7 +171,7 @@ impl Spot {
     /// From `50% 30`.
     ///
     /// # Errors
-    /// What would be a place.
+    /// What a place would be.
     pub fn parse(text: &str) -> Result<Spot, String> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let spot = match words[..] {

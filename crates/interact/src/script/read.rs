@@ -1,4 +1,4 @@
-//! Reads a script, and says where in it something is wrong and what would be right.
+//! Reads a script, and says where something is wrong in it and what would be right.
 
 use super::{Act, Button, Direction, MAX_INPUTS, MIDDLE, Pace, Press, Quiet, Script, Spot, Step, key, typed};
 use punctual_recording::{BareUnit, parse_duration};
@@ -12,13 +12,13 @@ use toml::Spanned;
 #[error("{0}")]
 pub struct ScriptError(String);
 
-/// A longer file is none.
+/// A longer file is no script.
 pub(super) const MAX_BYTES: usize = 1 << 20;
-/// No pause, no wait is longer than this.
+/// No pause or wait is longer than this.
 const MAX_TIME: Duration = Duration::from_secs(3_600);
 /// Names are no longer than this, characters.
 const MAX_NAME: usize = 100;
-/// The silence that is waited for, and how long at most, where the script does not say.
+/// The silence to wait for, and the longest wait, if the script does not say.
 const QUIET: Quiet = Quiet { silence: Duration::from_millis(300), at_most: Duration::from_secs(10) };
 
 #[derive(Deserialize)]
@@ -69,7 +69,7 @@ struct WrittenStep {
     at_most: Option<Spanned<String>>,
 }
 
-/// A file's name and text, for the places of what is wrong.
+/// A file's name and text, for the places of errors.
 struct Source<'a> {
     file: &'a str,
     text: &'a str,
@@ -138,7 +138,7 @@ impl Source<'_> {
 }
 
 impl Script {
-    /// Reads a script; `file` is its name for what is wrong with it.
+    /// Reads a script; `file` is its name in errors.
     ///
     /// # Errors
     /// One line with the file, line, column, what is wrong there and what would be right.
@@ -193,12 +193,12 @@ impl Script {
 }
 
 impl WrittenStep {
-    /// Whether something is done with a mouse.
+    /// Whether it uses a mouse.
     fn has_mouse(&self) -> bool {
         self.click.is_some() || self.scroll.is_some()
     }
 
-    /// What goes with nothing in this step: where it stands, its name, and what it would go with.
+    /// A key that goes with nothing in this step: its place, its name, and what it would go with.
     fn strays(&self) -> Option<(Range<usize>, &'static str, &'static str)> {
         let puts_in = self.text.is_some() || self.key.is_some() || self.has_mouse();
         let (typed, waits) = ("type, key, click or scroll", "wait = \"quiet\"");
@@ -242,7 +242,7 @@ fn step(source: &Source<'_>, spanned: &Spanned<WrittenStep>, pointer: &mut Spot)
     if let Some(at) = &step.at {
         let spot = Spot::parse(at.get_ref()).map_err(|what| source.wrong(&at.span(), what))?;
         if spot != *pointer {
-            // Somebody points first, and presses when they are there.
+            // A person points first, and presses once there.
             *pointer = spot;
             let act = Act::Point(spot);
             presses.insert(
@@ -254,7 +254,7 @@ fn step(source: &Source<'_>, spanned: &Spanned<WrittenStep>, pointer: &mut Spot)
     Ok(Step::Inputs(presses))
 }
 
-/// What is put in once by a step.
+/// What a step puts in once.
 fn acts(source: &Source<'_>, step: &WrittenStep) -> Result<Vec<Act>, ScriptError> {
     if let Some(text) = &step.text {
         let is_strange = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');

@@ -21,7 +21,7 @@ pub fn shipped(name: &str) -> Option<&'static str> {
     SHIPPED.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
-/// The script for a program where none was chosen, by the program's name: its own name and text.
+/// The script for a program if none was chosen, by the program's name: its own name and text.
 pub fn default_for(program: &str) -> (&'static str, &'static str) {
     let file = program.rsplit('/').next().unwrap_or(program);
     let file = match file {
@@ -39,10 +39,10 @@ pub fn default_for(program: &str) -> (&'static str, &'static str) {
 }
 
 impl Script {
-    /// One of those that come with the program; `None` where there is none of this name.
+    /// One of those that come with the program; `None` if none has this name.
     pub fn shipped(name: &str) -> Option<Script> {
         let text = shipped(name)?;
-        // They are all read by a test.
+        // A test reads them all.
         Script::parse(name, text).ok()
     }
 }
