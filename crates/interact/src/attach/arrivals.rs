@@ -1,41 +1,41 @@
-//! Inputs that somebody else puts in, out of what is seen of whoever takes them. Pure.
+//! Inputs that somebody else puts in, derived from what is seen of their reader. Pure.
 
 use crate::track::Input;
 use punctual_probe::terminal::Seen;
 use punctual_recording::{BEGAN_BEFORE, Moment, counted};
 use std::collections::{HashMap, VecDeque};
 
-/// No key sends more bytes than this; what is longer was pasted.
+/// No key sends more bytes than this; anything longer was pasted.
 const MAX_KEY: u64 = 8;
-/// Threads that are kept in mind.
+/// How many threads are remembered.
 const MAX_THREADS: usize = 4_096;
-/// What came and was not taken yet: a terminal holds no more bytes.
+/// How much can have come and not been taken: a terminal holds no more bytes.
 const MAX_WAITING: usize = 4_096;
 
 /// When input came.
 #[derive(Debug, Default)]
 pub(super) struct Arrivals {
-    /// When the kernel's worker that hands input on has woken each thread, since that slept.
+    /// When the kernel's worker that passes input on woke each thread since it slept.
     woken: HashMap<u32, u64>,
-    /// What came and was not taken yet.
+    /// What has come and was not taken yet.
     waiting: VecDeque<Came>,
-    /// When the worker was told of what it hands on now.
+    /// When the worker was told of what it now passes on.
     coming_ns: Option<u64>,
-    /// Up to where input was taken.
+    /// The place up to which input was taken.
     taken: Option<u32>,
 }
 
 /// Input that came at once.
 #[derive(Debug, Clone, Copy)]
 struct Came {
-    /// From where in the terminal's input, and up to where.
+    /// Its range in the terminal's input.
     from: u32,
     place: u32,
     /// When the worker was told of it, ns.
     told_ns: u64,
 }
 
-/// Whether a place in the terminal's input lies behind another one; they are counted modulo 2^32.
+/// Whether a place in the terminal's input is after another one; they are counted modulo 2^32.
 fn is_behind(place: u32, other: u32) -> bool {
     (place.wrapping_sub(other) as i32) > 0
 }
@@ -73,7 +73,7 @@ impl Arrivals {
         let Some(told_ns) = self.coming_ns.take() else { return };
         let mut last = self.waiting.back().map(|came| came.place).or(self.taken);
         if last.is_some_and(|last| is_behind(last, seen.position)) {
-            // What was there was thrown away, and the places are counted anew.
+            // What was there was thrown away, and places count from a new beginning.
             self.waiting.clear();
             self.taken = None;
             last = None;
@@ -82,13 +82,13 @@ impl Arrivals {
             return;
         }
         if self.waiting.len() < MAX_WAITING {
-            // Where what came before is not known, it may have waited there before anybody looked: one byte is certain.
+            // If what came before is not known, it may have waited there before punctual looked: one byte is certain.
             let from = last.unwrap_or(seen.position.wrapping_sub(1));
             self.waiting.push_back(Came { from, place: seen.position, told_ns });
         }
     }
 
-    /// When the first byte of what was taken came, where that was seen.
+    /// When the first byte of what was taken came, if that was seen.
     fn came_ns(&mut self, seen: &Seen) -> Option<u64> {
         let first = seen.position.wrapping_sub(seen.value as u32);
         if self.taken.is_some_and(|taken| is_behind(taken, first)) {
@@ -96,7 +96,7 @@ impl Arrivals {
         }
         self.waiting.retain(|came| is_behind(came.place, first));
         let came_ns = match self.waiting.front() {
-            // What is taken lies before all of which anybody saw when it came.
+            // What is taken is before everything whose arrival was seen.
             Some(came) if is_behind(came.from, first) => None,
             Some(came) => Some(came.told_ns),
             None => self.coming_ns,

@@ -1,4 +1,4 @@
-//! The running program that somebody means, and its terminal.
+//! The running program that the user means, and its terminal.
 
 use super::window::{UsersDisplay, Window};
 use crate::plan::InteractError;
@@ -9,7 +9,7 @@ use rustix::fs::{Mode, OFlags, fstat, major, minor, open};
 use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
 
-/// So many of those that have the name are listed.
+/// How many processes with the name are listed.
 const MAX_LISTED: usize = 8;
 /// Words of a command line that are kept, and characters of each.
 const MAX_WORDS: usize = 64;
@@ -24,13 +24,13 @@ pub struct Target {
     pub name: String,
     /// Its words.
     pub words: Vec<String>,
-    /// Where its terminal is, as it sees that.
+    /// The path of its terminal, as it sees it.
     pub terminal: String,
-    /// The number of the terminal, as the kernel has it.
+    /// The kernel's number of the terminal.
     device: u32,
-    /// When it was started, in the kernel's ticks: another one may get its number.
+    /// When it was started, in the kernel's ticks: another process may get its number.
     started: u64,
-    /// The display that it shows a window on; `None`: it is used at its terminal.
+    /// The display on which it shows a window; `None`: it is used at its terminal.
     display: Option<UsersDisplay>,
 }
 
@@ -38,7 +38,7 @@ impl Target {
     /// The program with this number or name.
     ///
     /// # Errors
-    /// In one line, why there is none, which one may be meant, or which ones have that name.
+    /// One line that says why there is none, which one may be meant, or which ones have that name.
     pub fn find(wanted: &str) -> Result<Target, InteractError> {
         let wrong = |what: String| Err(InteractError::Target(what));
         if let Ok(pid) = wanted.parse::<u32>() {
@@ -88,7 +88,7 @@ impl Target {
         Some(Target { pid, name, words, terminal, device, started, display: None })
     }
 
-    /// With the place where it is used: the display that it shows a window on, or else its terminal.
+    /// With the place where it is used: the display on which it shows a window, or else its terminal.
     fn somewhere(self) -> Result<Target, InteractError> {
         let Target { pid, name, .. } = &self;
         let shown = UsersDisplay::of(*pid).and_then(|display| {
@@ -116,7 +116,7 @@ impl Target {
         format!("{} ({words}, {place})", self.pid)
     }
 
-    /// The display that it shows a window on, where it does.
+    /// The display on which it shows a window, if it does.
     pub(super) fn display(&self) -> Option<&UsersDisplay> {
         self.display.as_ref()
     }
@@ -128,7 +128,7 @@ impl Target {
         !is_dead && parsed(&stat).is_some_and(|(_, _, started)| started == self.started)
     }
 
-    /// Opens its terminal, without becoming anything there.
+    /// Opens its terminal, without making it this process's own.
     pub(super) fn open_terminal(&self) -> Result<OwnedFd, Refused> {
         let doing = format!("opening the terminal of {} ({})", self.name, self.pid);
         let refused = |error: rustix::io::Errno| {
@@ -140,7 +140,7 @@ impl Target {
             Refused::because(&doing, format!("{}{remedy}", std::io::Error::from(error)))
         };
         let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        // As the program sees it: in a container another one has that name.
+        // As the program sees it: in a container another terminal has that name.
         let path = format!("/proc/{}/root{}", self.pid, self.terminal);
         let opened = open(path, flags, Mode::empty()).map_err(refused)?;
         let device = fstat(&opened).map_err(refused)?.st_rdev;
@@ -155,7 +155,7 @@ fn processes() -> impl Iterator<Item = u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// Of `/proc/PID/stat` the name, the terminal's number and when it was started.
+/// From `/proc/PID/stat`: the name, the terminal's number and when it was started.
 fn parsed(stat: &str) -> Option<(String, u32, u64)> {
     let (before, rest) = stat.rsplit_once(") ")?;
     let (_, name) = before.split_once('(')?;

@@ -1,4 +1,4 @@
-//! Watches a person's own use of a program that runs already. Nothing is put in.
+//! Watches a person's own use of a program that already runs. Nothing is put in.
 
 mod arrivals;
 mod find;
@@ -23,11 +23,11 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use window::Window;
 
-/// All is looked after this often.
+/// How often everything is attended to.
 const ROUND: Duration = Duration::from_millis(20);
-/// What was seen is taken this often.
+/// How often to take what was seen.
 const SERVICE: Duration = Duration::from_millis(100);
-/// An input is known of only once it was taken and that was seen: so long what happened before is kept.
+/// An input becomes known only when it was taken and that was seen: this is how long what happened before is kept.
 const LOOKS_BACK: Duration = Duration::from_millis(400);
 /// What is not seen of somebody's own use.
 const NOT_SEEN: [&str; 5] = [
@@ -43,7 +43,7 @@ const NOT_SEEN: [&str; 5] = [
 pub struct AttachPlan {
     /// The program.
     pub target: Target,
-    /// For how long; without it until the program ends, or somebody asks.
+    /// For how long; without it, until the program ends or somebody asks for the end.
     pub duration: Option<Duration>,
     /// Whether to look at what the program's toolkit passes on.
     pub toolkit: bool,
@@ -99,7 +99,7 @@ fn at_terminal(target: &Target) -> Result<(TerminalWatch, Source, Vec<String>), 
     Ok((watch, Source::Terminal(Arrivals::default()), NOT_SEEN.map(str::to_owned).to_vec()))
 }
 
-/// What tells of inputs.
+/// The source of inputs.
 enum Source {
     Terminal(Arrivals),
     Window(Box<Window>),
@@ -121,7 +121,7 @@ impl Source {
         }
     }
 
-    /// Up to when what was seen may be looked at.
+    /// Up to when to look at what was seen.
     fn until(&mut self) -> Until {
         match self {
             Source::Terminal(_) => Until::Settled,
@@ -136,7 +136,7 @@ impl Source {
         }
     }
 
-    /// Looks at what was seen, in order of time; whether the tracker is to be told.
+    /// Looks at what was seen, in order of time, and returns whether to tell the tracker.
     fn look(&mut self, tracker: &mut Tracker, seen: &Seen, inputs: &mut u64) -> bool {
         match self {
             Source::Terminal(arrivals) => {
@@ -241,7 +241,7 @@ impl Watched<'_> {
             Err(error) => ((EndReason::Failed, Some(error.to_string())), Some(error)),
         };
         let at_ns = clock::monotonic_ns();
-        // What the server has told until now is among it.
+        // It includes what the server has told until now.
         let _ = self.source.until();
         self.take(Until::End);
         if let Source::Window(window) = &mut self.source {

@@ -1,4 +1,4 @@
-//! A keyboard as they are sold in the United States, with keys for whatever else is typed, in the words of XKB.
+//! A keyboard with the United States layout, with keys for whatever else is typed, in the language of XKB.
 
 use crate::display::keyboard::Keyboard;
 use std::fmt::Write;
@@ -51,10 +51,10 @@ const KEYS: [(usize, u32, u32); 29] = [
 const CONTROL: usize = 29;
 const SHIFT: usize = 42;
 const ALT: usize = 56;
-/// Keys that are held with others: the kernel's number, what XKB calls what they do, and its bit.
+/// Keys that are held with others: the kernel's number, XKB's name for what they do, and its bit.
 const HELD: [(usize, &str, u32); 3] = [(SHIFT, "Shift", 1), (CONTROL, "Control", 4), (ALT, "Mod1", 8)];
 
-/// A keyboard that has all these symbols, and its description; `None` where that takes more keys than there are.
+/// A keyboard that has all these symbols, and its description; `None` if that takes more keys than exist.
 pub(super) fn keyboard(typed: impl Iterator<Item = u32>) -> Option<(Keyboard, String)> {
     let mut symbols = usual();
     let mut keyboard = Keyboard::new(FIRST, EACH, &symbols);
@@ -66,7 +66,7 @@ pub(super) fn keyboard(typed: impl Iterator<Item = u32>) -> Option<(Keyboard, St
     Some((keyboard, description(&symbols)))
 }
 
-/// The bit of what is held down with this key, by the kernel's number; 0: it is not such a key.
+/// The bit for holding this key down, by the kernel's number; 0: it is not such a key.
 pub(super) fn held(key: u32) -> u32 {
     HELD.iter().find(|(known, ..)| *known == key as usize).map_or(0, |(.., bit)| *bit)
 }

@@ -1,7 +1,8 @@
-//! A Wayland compositor of this run's own, which draws into memory: keys and clicks come from a virtual keyboard and a virtual
-//! pointer, which programs cannot tell from real ones, and what was drawn is what changed on its screen.
+//! A Wayland compositor of this run's own, which draws into memory. Keys and clicks come from a virtual keyboard and a
+//! virtual pointer, which programs cannot tell from real ones. What was drawn is what changed on its screen.
 //!
-//! The first window fills the screen, and one that comes has the keys; the pointer is in the middle of the screen at first.
+//! The first window fills the screen, and a new window gets the keys; the pointer is in the middle of the screen at
+//! first.
 
 mod keymap;
 mod server;
@@ -34,12 +35,12 @@ use wayland_protocols_wlr::virtual_pointer::v1::client::zwlr_virtual_pointer_v1:
 
 /// Bytes of a request with three numbers.
 const REQUEST_BYTES: u64 = 24;
-/// A notch of a wheel, as mice have it.
+/// A wheel's notch, as on mice.
 const NOTCH: f64 = 15.0;
-/// What the kernel calls the buttons of a mouse.
+/// The kernel's codes for the buttons of a mouse.
 const BUTTONS: [(Button, u32); 3] = [(Button::Left, 0x110), (Button::Right, 0x111), (Button::Middle, 0x112)];
 
-/// Something that a hand does.
+/// An action of a hand.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Move {
     /// A key, by the kernel's number, and whether it goes down.
@@ -59,7 +60,7 @@ pub(crate) struct Compositor {
     keyboard: Keyboard,
     keys: ZwpVirtualKeyboardV1,
     pointer: ZwlrVirtualPointerV1,
-    /// What is still to be put in.
+    /// What remains to be put in.
     ready: Vec<Move>,
     has_pointed: bool,
     server: Server,
@@ -95,7 +96,7 @@ impl Compositor {
         Ok(Compositor { queue, watcher, keyboard, keys, pointer, ready, has_pointed, server })
     }
 
-    /// Takes what the compositor has told.
+    /// Takes what the compositor has reported.
     fn take(&mut self) -> Result<Option<Arrival>, Refused> {
         self.queue.dispatch_pending(&mut self.watcher).map_err(refused)?;
         if !self.has_pointed && self.watcher.has_window() {
@@ -228,7 +229,7 @@ impl Screen for Compositor {
         for one in std::mem::take(&mut self.ready) {
             self.make(one);
             requests += 1;
-            // The compositor takes from a virtual keyboard what is held, and does not find it out.
+            // The compositor relies on a virtual keyboard to say what is held.
             if let Move::Key(key, down) = one
                 && keymap::held(key) != 0
             {
@@ -252,7 +253,7 @@ where
     offered.map_err(|_| refused(format!("it does not offer {} {version}", I::interface().name)))
 }
 
-/// A keyboard's description, as compositors want it: a file of text that ends with a 0.
+/// A keyboard's description in the form for compositors: a text file that ends with a 0.
 fn keymap_file(description: &str) -> Result<(File, u32), Refused> {
     let bytes = description.len() as u32 + 1;
     let mut file = File::from(memory_of(bytes.into()).map_err(|error| failed(error.into()))?);

@@ -1,4 +1,4 @@
-//! A Wayland compositor of this run's own, which nobody else may use, and which ends with the run however that ends.
+//! A Wayland compositor of this run's own, which nobody else may use, and which ends with the run, however that ends.
 
 use punctual_kernel::guard::{Guard, GuardEvent, GuardedCommand, GuardedPreparation, GuardedRun, SCRATCH};
 use punctual_kernel::{Refused, plain};
@@ -8,21 +8,21 @@ use std::time::{Duration, Instant};
 
 /// The compositor: it draws into memory, and into nothing else.
 pub(super) const PROGRAM: &str = "sway";
-/// What it is called among packages.
+/// The name of its package.
 const MISSING: &str = "it is not installed: its package is called sway (apt, dnf, pacman)";
-/// It may take so long to be there.
+/// How long it may take to start.
 const STARTING: Duration = Duration::from_secs(20);
-/// It is looked for this often.
+/// How often to check for it.
 const LOOKING: Duration = Duration::from_millis(20);
 /// Sides of its one screen, pixels.
 pub(super) const SCREEN: (u32, u32) = (1_280, 1_024);
-/// The guard says so soon after it has ended.
+/// How soon the guard reports its end.
 const ENDING: Duration = Duration::from_millis(500);
-/// Where what it is to do stands in the guard's directory.
+/// Where its configuration is in the guard's directory.
 const CONFIGURATION: &str = "configuration";
-/// What becomes a user that is not root in a name space of its own: the compositor refuses root.
+/// The program that becomes a user other than root in a name space of its own: the compositor refuses root.
 const NOT_ROOT: [&str; 3] = ["unshare", "--map-user=1000", "--map-group=1000"];
-/// What it finds in its environment beside the directory: it shows itself nowhere, draws by the processor, and has no devices.
+/// Its environment, beside the directory: it shows itself nowhere, draws by the processor, and has no devices.
 const ENVIRONMENT: [&str; 6] = [
     "WLR_BACKENDS=headless",
     "WLR_HEADLESS_OUTPUTS=1",
@@ -31,10 +31,10 @@ const ENVIRONMENT: [&str; 6] = [
     "LIBSEAT_BACKEND=noop",
     "XDG_RUNTIME_DIR={scratch}",
 ];
-/// And not: a compositor or a display of the user's.
+/// What it must not find: a compositor or a display of the user's.
 const NOT_THERE: [&str; 3] = ["WAYLAND_DISPLAY", "DISPLAY", "SWAYSOCK"];
 
-/// The compositor and who ends it.
+/// The compositor and the guard that ends it.
 pub(super) struct Server {
     guard: Guard,
     /// Its process.
@@ -96,7 +96,7 @@ impl Server {
     }
 }
 
-/// What the guard is to do. The directory that it makes only this user can enter: nobody else finds the socket.
+/// The guard's task. Only this user can enter the directory that it makes: nobody else finds the socket.
 fn plan() -> GuardedRun {
     let mut words = vec!["env".to_owned()];
     words.extend(NOT_THERE.iter().map(|name| format!("--unset={name}")));
@@ -136,7 +136,7 @@ pub(super) fn refused(error: impl std::fmt::Display) -> Refused {
     Refused::because("using the compositor", error.to_string())
 }
 
-/// The same of the system.
+/// The same for a refusal of the system.
 pub(super) fn failed(error: std::io::Error) -> Refused {
     refused(plain(&error))
 }

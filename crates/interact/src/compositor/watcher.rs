@@ -1,7 +1,7 @@
-//! What the compositor tells: which windows there are, and when it has drawn something that was not there before.
+//! What the compositor reports: which windows exist, and when it has drawn something new.
 //!
-//! It is asked for a picture of one pixel that it takes only once anything on its screen has changed, and then for the next.
-//! Its screen changes at most once in a refresh, and by the next one it has been asked again.
+//! It is asked for a picture of one pixel, which it takes only once anything on its screen has changed, and then for
+//! the next. Its screen changes at most once in a refresh, and by the next one it has been asked again.
 
 use crate::terminal::Arrival;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
@@ -32,25 +32,25 @@ use wayland_protocols_wlr::virtual_pointer::v1::client::zwlr_virtual_pointer_v1:
 
 /// Bytes of a pixel.
 const PIXEL_BYTES: u64 = 4;
-/// So many pictures in a row may fail, as they do when the screen changes its size.
+/// How many pictures in a row may fail, as they do when the screen changes its size.
 const MAX_FAILURES: u32 = 100;
-/// Windows that are kept in mind.
+/// How many windows are remembered.
 const MAX_WINDOWS: usize = 1_024;
 
-/// What was told.
+/// What was reported.
 pub(super) struct Watcher {
     pictures: ZwlrScreencopyManagerV1,
     screen: WlOutput,
     memory: WlShm,
-    /// What pictures are put into.
+    /// The buffer for pictures.
     paper: Option<WlBuffer>,
     windows: Vec<ObjectId>,
-    /// What the picture that comes will have changed, bytes.
+    /// How much the next picture will have changed, bytes.
     changed: u64,
-    /// What was drawn and not asked for yet.
+    /// What was drawn and not yet fetched.
     drawn: Option<Arrival>,
     failures: u32,
-    /// Why nothing more is told.
+    /// Why nothing more is reported.
     trouble: Option<String>,
 }
 
@@ -83,7 +83,7 @@ impl Watcher {
         self.trouble.take().map_or_else(|| Ok(self.drawn.take()), Err)
     }
 
-    /// Something to put a picture of this size and form into.
+    /// A buffer for a picture of this size and format.
     fn paper(
         &mut self,
         size: (u32, u32, u32),
@@ -111,7 +111,7 @@ impl Watcher {
     }
 }
 
-/// So much memory, as a file.
+/// This much memory, as a file.
 pub(super) fn memory_of(bytes: u64) -> rustix::io::Result<OwnedFd> {
     let file = memfd_create("punctual", MemfdFlags::CLOEXEC)?;
     ftruncate(&file, bytes)?;

@@ -1,14 +1,14 @@
-//! Which keys of the display's keyboard are pressed for a stroke.
+//! Which keys of the display's keyboard to press for a stroke.
 
 use crate::script::Stroke;
 use std::collections::BTreeMap;
 
-/// What the X Window System calls these keys.
+/// The X Window System's names of these keys.
 const SHIFT: u32 = 0xffe1;
 const CONTROL: u32 = 0xffe3;
 const ALT: u32 = 0xffe9;
 
-/// Keys by what they stand for.
+/// Keys by the symbol that they stand for.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Keyboard {
     /// The key and whether Shift is held with it, by symbol.
@@ -18,7 +18,7 @@ pub(crate) struct Keyboard {
 }
 
 impl Keyboard {
-    /// Out of what the server says of its keyboard: symbols of all keys from the first on, so many each.
+    /// From what the server says of its keyboard: symbols of all keys from the first on, so many for each.
     pub(crate) fn new(first: u8, symbols_each: usize, symbols: &[u32]) -> Keyboard {
         let mut keyboard = Keyboard::default();
         for (key, symbols) in (first..=u8::MAX).zip(symbols.chunks(symbols_each.max(1))) {
@@ -32,7 +32,7 @@ impl Keyboard {
         keyboard
     }
 
-    /// Gives a key to each symbol that has none: the keys and their symbols; `None` where there are too few.
+    /// Gives a key to each symbol that has none: the keys and their symbols; `None` if there are too few.
     pub(crate) fn give_keys(&mut self, wanted: impl Iterator<Item = u32>) -> Option<Vec<(u8, u32)>> {
         let mut given = Vec::new();
         for symbol in wanted {
@@ -45,7 +45,7 @@ impl Keyboard {
         Some(given)
     }
 
-    /// The keys to press, in order; they are let go the other way round. Empty where one is not there.
+    /// The keys to press, in order; they are released in reverse. Empty if one is missing.
     pub(crate) fn keys(&self, stroke: Stroke) -> Vec<u8> {
         let Some(&(key, shifted)) = self.keys.get(&stroke.symbol) else { return Vec::new() };
         let held = [(stroke.control, CONTROL), (stroke.alt, ALT), (stroke.shift || shifted, SHIFT)];

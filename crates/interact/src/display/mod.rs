@@ -1,7 +1,8 @@
-//! A display of this run's own: a server that draws into memory, keys and clicks by XTEST, and what was drawn by DAMAGE.
+//! A display of this run's own: a server that draws into memory. XTEST puts in keys and clicks, and DAMAGE reports what
+//! was drawn.
 //!
-//! There is no window manager. The window that was shown last and takes keys is the one that is typed into; a window that
-//! comes has the pointer in its middle where it is the first.
+//! There is no window manager. Keys go to the window that was shown last and takes them; the first window has the
+//! pointer in its middle.
 
 pub(crate) mod keyboard;
 mod server;
@@ -44,12 +45,12 @@ pub(crate) struct Display {
     /// Which window has the keys now.
     focus: u32,
     pointer: (i16, i16),
-    /// What is still to be put in.
+    /// What remains to be put in.
     ready: Vec<Pretence>,
     server: Server,
 }
 
-/// Something for the server to pretend: its kind, the key or button, and where on the screen.
+/// An event for the server to fake: its kind, the key or button, and where on the screen.
 type Pretence = (u8, u8, (i16, i16));
 
 fn refused(error: impl std::fmt::Display) -> Refused {
@@ -74,7 +75,7 @@ impl Display {
         Ok(Display { connection, root, windows, keyboard, focus: 0, pointer, ready, server })
     }
 
-    /// Takes what the server has told.
+    /// Takes what the server has reported.
     fn take(&mut self) -> Result<Option<Arrival>, Refused> {
         let at_ns = clock::monotonic_ns();
         let (mut bytes, mut is_drawn) = (0, false);
@@ -99,7 +100,7 @@ impl Display {
         Ok(is_drawn.then_some(Arrival { at_ns, bytes }))
     }
 
-    /// Has the current window get the keys, and at first the pointer in its middle.
+    /// Gives the keys to the current window, and at first puts the pointer in its middle.
     fn turn_to_current(&mut self) -> Result<(), ConnectionError> {
         let Some(window) = self.windows.current().copied().filter(|window| window.id != self.focus) else {
             return Ok(());
@@ -114,7 +115,7 @@ impl Display {
         self.connection.flush()
     }
 
-    /// What is to be pretended for an input; nothing where the keyboard has no such key.
+    /// The events to fake for an input; none if the keyboard has no such key.
     fn pretences(&mut self, act: &Act) -> Vec<Pretence> {
         let twice = |(down, up): (u8, u8), keys: &[u8], at: (i16, i16)| {
             let pressed = keys.iter().map(|&key| (down, key, at));
@@ -197,7 +198,8 @@ impl Screen for Display {
     }
 }
 
-/// Asks for what is needed to follow a program on the screen: its windows, what is drawn, a keyboard with all that is typed.
+/// Asks for what it takes to follow a program on the screen: its windows, what is drawn, a keyboard with all that is
+/// typed.
 fn prepare(connection: &RustConnection, root: u32, script: &Script) -> Result<Option<Keyboard>, ReplyOrIdError> {
     connection.damage_query_version(1, 1)?.reply()?;
     connection.xtest_get_version(2, 2)?.reply()?;
@@ -217,7 +219,7 @@ fn prepare(connection: &RustConnection, root: u32, script: &Script) -> Result<Op
     }
     let selected = ChangeWindowAttributesAux::new().event_mask(EventMask::SUBSTRUCTURE_NOTIFY);
     connection.change_window_attributes(root, &selected)?.check()?;
-    // All that is drawn on the screen, in whichever window: there is no other program on this display.
+    // Everything drawn on the screen, in whichever window: there is no other program on this display.
     let drawn = connection.generate_id()?;
     connection.damage_create(drawn, root, ReportLevel::RAW_RECTANGLES)?.check()?;
     Ok(Some(keyboard))

@@ -1,4 +1,4 @@
-//! A display server of this run's own, which nobody else may use, and which ends with the run however that ends.
+//! A display server of this run's own, which nobody else may use, and which ends with the run, however that ends.
 
 use super::socket;
 use punctual_kernel::Refused;
@@ -10,19 +10,19 @@ use std::time::{Duration, Instant};
 
 /// The server: it draws into memory, and into nothing else.
 pub(crate) const PROGRAM: &str = "Xvfb";
-/// What it is called among packages.
+/// The name of its package.
 const MISSING: &str = "it is not installed: its package is called xvfb (apt), xorg-x11-server-Xvfb (dnf) or \
                        xorg-server-xvfb (pacman)";
 /// Its one screen: width, height and bits of a pixel.
 const SCREEN: &str = "1280x1024x24";
-/// It may take so long to be there.
+/// How long it may take to start.
 const STARTING: Duration = Duration::from_secs(20);
-/// Where the key of the display stands in the guard's directory.
+/// Where the key of the display is in the guard's directory.
 const AUTHORITY: &str = "authority";
-/// How whoever connects shows that they may.
+/// How a client shows that it may connect.
 pub(super) const PROTOCOL: &str = "MIT-MAGIC-COOKIE-1";
 
-/// The server and who ends it.
+/// The server and the guard that ends it.
 pub(super) struct Server {
     guard: Guard,
     /// Its process.
@@ -70,7 +70,7 @@ impl Server {
                     GuardEvent::Ended { last_words: told, .. } => {
                         return Err(refused(format!("it ended at once: {}", told.unwrap_or(last_words))));
                     }
-                    // It writes the display's number; all else that it says is a complaint.
+                    // It writes the display's number; everything else that it says is a complaint.
                     GuardEvent::Line { text, .. } => match (text.parse(), started.take()) {
                         (Ok(number), Some((pid, authority))) => {
                             socket::is_ours(number).map_err(refused)?;
@@ -92,7 +92,7 @@ impl Server {
     }
 }
 
-/// A key of 128 bits. Its letters are what is shown, so that the file is text.
+/// A key of 128 bits, as the letters of its hexadecimal form, so that the file is text.
 fn cookie() -> std::io::Result<String> {
     let mut bytes = [0u8; 16];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
@@ -103,7 +103,7 @@ fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-/// What stands in a file of authority (Xau(3)) for whatever display of this machine: numbers and strings with their lengths,
+/// The content of an authority file (Xau(3)) for any display of this machine: numbers, and strings with their lengths,
 /// the higher byte first.
 fn entry(host: &str, cookie: &str) -> String {
     /// Displays of this machine.

@@ -1,7 +1,7 @@
-//! Where a display is connected to, and whether somebody else may stand in for it there.
+//! Where to connect to a display, and whether somebody else could pose as it there.
 //!
-//! Whoever connects hands over the key of the display, and then tells it everything. Programs take the first socket that they
-//! find under the display's name: in the file system one can be put there by whoever owns the directory.
+//! A client hands over the key of the display, and then tells it everything. Programs take the first socket that they
+//! find under the display's name, and the owner of the directory can put one there in the file system.
 
 use punctual_kernel::plain;
 use rustix::net::sockopt::socket_peercred;
@@ -13,7 +13,7 @@ use std::path::Path;
 
 /// Where programs look for the sockets of this machine's displays.
 const DIRECTORY: &str = "/tmp/.X11-unix";
-/// Whoever may write into such a directory may take away only what is theirs.
+/// In such a directory, users may remove only what is theirs.
 const STICKY: u32 = 0o1000;
 const OTHERS_WRITE: u32 = 0o022;
 
@@ -22,7 +22,7 @@ pub(super) fn path(number: u16) -> String {
     format!("{DIRECTORY}/X{number}")
 }
 
-/// Whether nobody else can have put a socket of their own under the name of this user's display, or ever can.
+/// Whether nobody else can have put, or can ever put, a socket of their own under the name of this user's display.
 pub(super) fn is_ours(number: u16) -> Result<(), String> {
     is_ours_in(Path::new(DIRECTORY), number)
 }
@@ -35,7 +35,7 @@ fn is_ours_in(directory: &Path, number: u16) -> Result<(), String> {
         |place: std::io::Result<Metadata>| place.map_err(|error| format!("{shown}: {}; {remedy}", plain(&error)));
     let mut place = look(directory.symlink_metadata())?;
     if place.is_symlink() && place.uid() == 0 {
-        // Nobody else can lead it elsewhere.
+        // Nobody else can redirect it.
         place = look(directory.metadata())?;
     }
     if place.uid() != 0 && place.uid() != own {
@@ -56,7 +56,7 @@ fn is_ours_in(directory: &Path, number: u16) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether this user, and nobody else, listens where this leads.
+/// Whether this user, and nobody else, listens there.
 pub(super) fn leads_to_us(stream: impl AsFd) -> Result<(), String> {
     let listener = socket_peercred(stream).map_err(|error| error.to_string())?;
     if listener.uid != geteuid() {

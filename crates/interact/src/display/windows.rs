@@ -1,10 +1,10 @@
-//! The windows on the display: which one is typed into.
+//! The windows on the display: which one gets the keys.
 
 use crate::script::Spot;
 
-/// Windows of the program that are kept in mind.
+/// How many windows of the program are remembered.
 const MAX_WINDOWS: usize = 1_024;
-/// A smaller one is none that anybody uses, pixels.
+/// Nobody uses a smaller window, pixels.
 const MIN_SIDE: u16 = 10;
 
 /// A window directly on the screen.
@@ -46,7 +46,7 @@ impl Windows {
         }
     }
 
-    /// It is shown from now on, above all others.
+    /// From now on it is shown, above all others.
     pub(super) fn mapped(&mut self, id: u32, is_passing: bool) {
         if let Some(at) = self.0.iter().position(|window| window.id == id) {
             let mut window = self.0.remove(at);
@@ -65,7 +65,7 @@ impl Windows {
         self.0.retain(|window| window.id != id);
     }
 
-    /// The one that is typed into: the last that was shown and takes keys.
+    /// The one that gets the keys: the last that was shown and takes them.
     pub(super) fn current(&self) -> Option<&Window> {
         let is_usable = |window: &&Window| {
             window.is_mapped && !window.is_passing && window.width >= MIN_SIDE && window.height >= MIN_SIDE

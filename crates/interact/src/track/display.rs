@@ -1,27 +1,28 @@
-//! Inputs to a program in a window. Its server stands between: it gets what is typed and tells the program, which hands it what
-//! to draw; what it has drawn, it tells the typist.
+//! Inputs to a program in a window. Its server is in between: it gets what is typed and tells the program, which hands
+//! it what to draw; then it tells the typist what it has drawn.
 
 use super::{Tracker, open::MAX_THREADS};
 use punctual_probe::terminal::Seen;
 use punctual_recording::Moment;
 use std::collections::{HashSet, VecDeque};
 
-/// What the server tells the program so soon after an input comes of that: that the key was let go, that the pointer came, ns.
+/// What the server tells the program this soon after an input results from it: that the key was released, that the
+/// pointer came, ns.
 const TOLD_NS: u64 = 100_000_000;
-/// What the program hands to the server may be answered for so long, ns.
+/// How long the server may answer what the program hands it, ns.
 const REPLIED_NS: u64 = 300_000_000;
-/// Whatever the program has handed over is drawn, if at all, within so long, ns.
+/// The time within which the server draws what the program has handed over, if at all, ns.
 const DRAWN_NS: u64 = 1_000_000_000;
-/// What is handed over reaches a server that runs within so long, ns.
+/// The time within which it reaches a server that runs, ns.
 const ON_ITS_WAY_NS: u64 = 200_000;
-/// What two inputs hand over within so long may be drawn as one, ns.
+/// The time within which what two inputs hand over may be drawn as one, ns.
 const TOGETHER_NS: u64 = 5_000_000;
-/// What was handed to a compositor it shows, if at all, within so long: some refreshes of 17 ms, ns.
+/// The time within which a compositor shows what it was handed, if at all: some refreshes of 17 ms, ns.
 const COMPOSED_NS: u64 = 100_000_000;
 /// What was handed to the server last.
 #[derive(Debug, Clone, Copy)]
 struct Handed {
-    /// Because of which input; `None`: of none.
+    /// The input that caused it; `None`: no input did.
     number: Option<u32>,
     at_ns: u64,
     is_drawn: bool,
@@ -32,21 +33,21 @@ struct Handed {
 pub(super) struct Shown {
     server: Option<u32>,
     handed: Option<Handed>,
-    /// Whether somebody was at work because of the last input when the server got the next one.
+    /// Whether somebody was working because of the last input when the server got the next one.
     was_at_work: bool,
-    /// Processes that talk to the server: the others' work is shown by one of them, as that of a shell by a terminal emulator.
+    /// Processes that talk to the server: one of them shows the others' work, as a terminal emulator shows a shell's.
     clients: HashSet<u32>,
-    /// Threads that sleep until somebody wakes them, as one does that waits for more work.
+    /// Threads that sleep until somebody wakes them, such as one that waits for more work.
     asleep: HashSet<u32>,
-    /// Whether the server is a compositor, which collects what it is handed until its next refresh; the typist tells when it
-    /// has shown it.
+    /// Whether the server is a compositor, which collects what it is handed until its next refresh; the typist reports
+    /// when it has shown that.
     composes: bool,
     /// When it has shown something that is not assigned yet.
     composed: VecDeque<u64>,
 }
 
 impl Shown {
-    /// Whether a process draws by itself, and so has a cursor that blinks.
+    /// Whether a process draws by itself, and so has a blinking cursor.
     pub(super) fn is_client(&self, process: u32) -> bool {
         self.clients.contains(&process)
     }
@@ -57,34 +58,34 @@ impl Shown {
         }
     }
 
-    /// Of a compositor.
+    /// For a compositor.
     pub(super) fn composed() -> Shown {
         Shown { composes: true, ..Shown::default() }
     }
 
-    /// The compositor has shown something, as the typist was told.
+    /// The compositor has shown something and told the typist.
     pub(super) fn was_composed(&mut self, at_ns: u64) {
         if self.composes && self.composed.len() < MAX_THREADS {
             self.composed.push_back(at_ns);
         }
     }
 
-    /// Within which time whatever was handed over is drawn, ns.
+    /// The time within which whatever was handed over is drawn, ns.
     fn drawn_ns(&self) -> u64 {
         if self.composes { COMPOSED_NS } else { DRAWN_NS }
     }
 
-    /// Within which time what two inputs hand over is drawn as one, ns.
+    /// The time within which what two inputs hand over is drawn as one, ns.
     fn together_ns(&self) -> u64 {
         if self.composes { COMPOSED_NS } else { TOGETHER_NS }
     }
 
-    /// Whether the program was still at work because of an input, and has handed nothing over, as the next one came.
+    /// Whether the program was still working because of an input, and had handed nothing over, when the next one came.
     pub(super) fn was_at_work(&self, number: Option<u32>) -> bool {
         self.was_at_work && self.handed.is_none_or(|handed| handed.number != number)
     }
 
-    /// The server has nothing more to do: what it had been handed before it began, and it drew nothing for, shows nothing.
+    /// The server has nothing more to do: what it had been handed before it began, and drew nothing for, shows nothing.
     fn is_idle(&mut self, seen: &Seen) {
         if self.composes {
             // It waits for the next refresh.
@@ -96,7 +97,7 @@ impl Shown {
         let _ = self.handed.take_if(is_through);
     }
 
-    /// Whether the program was still at work because of the last input, with timers of its own, as the next one came.
+    /// Whether the program was still working because of the last input, with timers of its own, when the next one came.
     pub(super) fn goes_on(&self) -> bool {
         self.was_at_work
     }
@@ -110,13 +111,13 @@ impl Shown {
 }
 
 impl Tracker {
-    /// What is otherwise with a display; whether nothing more is to be done about it.
+    /// What differs with a display; returns whether nothing more remains to be done about it.
     pub(super) fn seen_with_display(&mut self, seen: &Seen) -> bool {
         match seen.kind {
             Moment::Got if seen.by_server() => self.delivered(seen),
             Moment::Wrote if seen.tells_others() => self.sent(seen.at_ns),
             Moment::Wrote if seen.by_server() => {
-                // A compositor tells the typist of more than what it has shown.
+                // A compositor tells the typist more than what it has shown.
                 if self.shown.as_ref().is_some_and(|shown| !shown.composes) {
                     self.drawn(seen.at_ns);
                 }
@@ -142,7 +143,7 @@ impl Tracker {
                 return false;
             }
             Moment::Ran => {
-                // Whether one that waits for input or a timer is at work still, `Cause` knows.
+                // `Cause` knows whether one that waits for input or a timer is still at work.
                 let sleeps = seen.slept() && !seen.sleeps_for_io() && !seen.for_input() && !seen.for_several();
                 if let Some(shown) = self.shown.as_mut().filter(|shown| sleeps && shown.asleep.len() < MAX_THREADS) {
                     shown.asleep.insert(seen.tid);
@@ -166,7 +167,7 @@ impl Tracker {
             if open.delivered_ns.is_none() {
                 open.delivered_ns = Some(seen.at_ns);
             } else if tells_unwanted && open.sent_ns.is_none() {
-                // It has told nobody of the one before: the window does not want to know of such inputs.
+                // It has told nobody of the one before: the window ignores such inputs.
                 open.was_thrown_away = true;
             }
         }

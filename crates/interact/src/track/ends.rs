@@ -1,19 +1,20 @@
-//! When a program has done with its CPUs.
+//! When a program is done with its CPUs.
 
 use punctual_probe::terminal::Seen;
 use std::collections::HashSet;
 
-/// A pause longer than this ends it, ns: the paper's samples are of 1 ms, research on this kind of machine found 100 us.
+/// A longer pause than this ends it, ns: the paper's samples are 1 ms long, research on this kind of machine found 100
+/// us.
 const PAUSE_NS: u64 = 100_000;
-/// Threads that would go on are kept in mind up to so many.
+/// How many threads that could go on are remembered.
 const MAX_THREADS: usize = 1_024;
 
-/// Finds the end of what began with an input being taken.
+/// Finds the end of what began when an input was taken.
 #[derive(Default)]
 pub(super) struct Ends {
     last_ns: Option<u64>,
     is_over: bool,
-    /// Threads that were made to leave their CPU and would go on.
+    /// Threads that were made to leave their CPU and could go on.
     would_go_on: HashSet<u32>,
 }
 
@@ -22,7 +23,7 @@ impl Ends {
         (self.last_ns, self.is_over) = (None, false);
     }
 
-    /// A thread ran until now, from then; the end, once it is known.
+    /// A thread ran from then until now; returns the end, once it is known.
     pub(super) fn ran(&mut self, seen: &Seen, from_ns: u64) -> Option<u64> {
         let before = self.last_ns;
         let had_others = !self.would_go_on.is_empty();
@@ -42,7 +43,7 @@ impl Ends {
         None
     }
 
-    /// The end, where nothing more comes.
+    /// The end, if nothing more comes.
     pub(super) fn last(&self) -> Option<u64> {
         self.last_ns.filter(|_| !self.is_over)
     }

@@ -1,10 +1,10 @@
-//! What was put in, what threads did and what came out, by time; inputs and their ends out of that. Pure.
+//! Makes inputs and their ends out of what was put in, what threads did and what came out, by time. Pure.
 //!
-//! An input is *taken* when the program has got its last byte. What was put out belongs to the input that was taken last, if the
-//! thread that put it out was at work because of it: the thread that took the input; one that such a thread woke; one that an
-//! outsider woke whom such a thread had woken. A thread is not at work because of it any more once it waits for further input
-//! with nothing queued, unless until a time that it had not in mind before: a timer that it set because of the input. What is
-//! put out otherwise is background: a cursor that blinks, a clock.
+//! An input is *taken* when the program has got its last byte. An output belongs to the input that was taken last, if
+//! the thread that put it out was working because of it: the thread that took the input; one that such a thread woke;
+//! one that an outsider woke whom such a thread had woken. A thread no longer works because of it once it waits for
+//! further input with nothing queued, unless it waits until a time that it had not set before: a timer that it set
+//! because of the input. All other output is background: a blinking cursor, a clock.
 
 mod display;
 mod ends;
@@ -19,18 +19,19 @@ use punctual_probe::terminal::Seen;
 use punctual_recording::{Interaction, Moment};
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// A time limit that is not earlier than the one before by more than this is the one before: limits are given in ms.
+/// A time limit that is earlier than the one before by no more than this is the same limit: limits are given in ms.
 const SAME_LIMIT_NS: u64 = 2_000_000;
-/// With a display, a timer of whoever draws that is not due within so long is the cursor's: toolkits set it anew with every key.
+/// With a display, a timer that is due no sooner than this, in a process that draws, is the cursor's: toolkits set it
+/// anew with every key.
 const CURSOR_NS: u64 = 300_000_000;
-/// Input that was put in so long ago, and that nobody can get any more, was thrown away: the kernel's worker has long
-/// handed it on.
+/// Input that was put in this long ago, and that nobody can get any more, was thrown away: the kernel's worker has long
+/// passed it on.
 const THROWN_AWAY_NS: u64 = 100_000_000;
-/// A program that waits for input for so long has started.
+/// A program that waits for input for this long has started.
 const STARTED_NS: u64 = 200_000_000;
-/// Inputs that are waited for at a time, for each of which is kept what the program did meanwhile.
+/// How many inputs can be open at a time; what the program did meanwhile is kept for each.
 const MAX_LOOKED_AT: usize = 64;
-/// Where threads are not seen, so many inputs are kept before the older half of them is given away.
+/// If threads are not seen, how many inputs are kept before the older half of them is released.
 const MAX_UNSEEN: usize = 128;
 
 /// An input, as it was put in.
@@ -50,11 +51,11 @@ pub struct Input {
     pub bytes: u64,
     /// Whether it ends a line.
     pub ends_line: bool,
-    /// Whether the terminal itself takes it: its line editing, or it makes a signal of it.
+    /// Whether the terminal itself takes it, for its line editing or to make a signal of it.
     pub is_for_terminal: bool,
     /// Whether it makes a signal of it: the program never gets the bytes.
     pub is_signal: bool,
-    /// Whether the program's start is meant, which is taken by itself.
+    /// Whether this is the program's start, which is handled separately.
     pub is_start: bool,
 }
 
@@ -71,7 +72,7 @@ pub struct Tracker {
     consumed: u64,
     /// The input that was taken last, by its number.
     active: Option<u32>,
-    /// When it was, if times are kept in mind that were due before an earlier one; else 0.
+    /// When that was, if remembered times were due before an earlier one; else 0.
     old_ns: u64,
     cause: Cause,
     /// Since when the starting program has waited for input.
@@ -83,19 +84,19 @@ pub struct Tracker {
     /// Since when threads sleep for I/O.
     io: HashMap<u32, u64>,
     ends: Ends,
-    /// Of a display, what is known of its server.
+    /// With a display, what is known of its server.
     shown: Option<Shown>,
     background: u64,
     cpu_ns: u64,
     reached_ns: u64,
-    /// What toolkits have handed on since that was last asked for.
+    /// What toolkits have passed on since that was last asked for.
     handed_on: Vec<HandedOn>,
 }
 
-/// An event that a toolkit has handed on.
+/// An event that a toolkit has passed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HandedOn {
-    /// The input because of which the thread was at work; `None`: of none.
+    /// The input that the thread was working because of; `None`: no input.
     pub input: Option<u32>,
     /// When, ns of `CLOCK_MONOTONIC`.
     pub at_ns: u64,
@@ -106,17 +107,17 @@ pub struct HandedOn {
 }
 
 impl Tracker {
-    /// With `followed`, what threads did is told by [`Tracker::seen`]; without, ends are those of the output alone.
+    /// With `followed`, [`Tracker::seen`] says what threads did; without, ends are those of the output alone.
     pub fn new(followed: bool) -> Tracker {
         Tracker { followed, ..Tracker::default() }
     }
 
-    /// The same of a program in a window: what goes over its connection to the display's server.
+    /// The same for a program in a window, with its connection to the display's server.
     pub fn of_display(followed: bool) -> Tracker {
         Tracker { followed, shown: Some(Shown::default()), ..Tracker::default() }
     }
 
-    /// The same with a Wayland compositor, of which [`Tracker::arrived`] is to be told what it has shown.
+    /// The same with a Wayland compositor; [`Tracker::arrived`] must be told what it has shown.
     pub fn of_compositor(followed: bool) -> Tracker {
         Tracker { followed, shown: Some(Shown::composed()), ..Tracker::default() }
     }
@@ -162,7 +163,7 @@ impl Tracker {
         if let Some(shown) = self.shown.as_mut().filter(|_| self.followed) {
             shown.was_composed(at_ns);
         }
-        // It belongs to the time after the last input that was begun before it; whose doing it is, threads tell.
+        // It belongs to the time after the last input that began before it; threads tell who caused it.
         if let Some(open) = self.open.iter_mut().rev().find(|open| open.row.begin_ns <= at_ns) {
             open.arrive(at_ns, bytes);
         }
@@ -180,17 +181,17 @@ impl Tracker {
         self.cpu_ns
     }
 
-    /// When the first input began that is not done with, ns.
+    /// When the first input began that has not ended, ns.
     pub fn oldest_ns(&self) -> Option<u64> {
         self.open.front().map(|open| open.row.begin_ns)
     }
 
-    /// What toolkits have handed on, once each.
+    /// What toolkits have passed on, once each.
     pub fn take_handed_on(&mut self) -> Vec<HandedOn> {
         std::mem::take(&mut self.handed_on)
     }
 
-    /// Outputs without an input's doing.
+    /// Outputs that no input caused.
     pub fn background_outputs(&self) -> u64 {
         self.background
     }
@@ -226,7 +227,7 @@ impl Tracker {
             && open.is_start
             && !open.has_begun
         {
-            // The way to the first instruction of the program is whoever starts it.
+            // Up to the first instruction of the program, whoever starts it runs.
             open.has_begun = true;
             if seen.at_ns > open.row.begin_ns {
                 open.row.begin_ns = seen.at_ns;
@@ -257,7 +258,7 @@ impl Tracker {
         };
         let taken: Vec<u32> = self.open.iter().filter(|open| is_taken(open)).map(|open| open.row.number).collect();
         let Some(&last) = taken.last() else {
-            // A key that sends several bytes is at work from the first on.
+            // A key that sends several bytes is at work from the first byte on.
             let began = |open: &&Open| {
                 open.row.got_ns.is_none() && !open.is_start && open.row.begin_ns <= seen.at_ns && {
                     open.upto > consumed && open.upto - open.row.bytes < consumed
@@ -290,7 +291,7 @@ impl Tracker {
         }
     }
 
-    /// From now on what the program does is because of this input.
+    /// From now on, what the program does is because of this input.
     fn take(&mut self, number: u32, seen: &Seen) {
         if self.active == Some(number) && self.cause.is_at_work(seen.tid) {
             return;
@@ -303,7 +304,7 @@ impl Tracker {
             && went_on.unwrap_or(before.row.blocked_ns.is_none())
             && !before.is_start
         {
-            // It went on with the next one at once: what it puts out then belongs to both.
+            // It went straight on to the next one: what it then puts out belongs to both.
             before.row.merged_into = Some(number);
             is_merged = true;
         }
@@ -316,7 +317,7 @@ impl Tracker {
         self.ends.begin();
     }
 
-    /// A program that goes on so long after it began to wait for input had started.
+    /// A program that runs again this long after it began to wait for input had started.
     fn note_going_on(&mut self, at_ns: u64) {
         let active = self.active.and_then(|active| self.open.iter().find(|open| open.row.number == active));
         if self.shown.is_some() && active.is_some_and(|open| open.is_start && open.row.seen_ns.is_none()) {
@@ -328,7 +329,7 @@ impl Tracker {
         }
     }
 
-    /// What the program did because of the input that was taken last is over, or the next one is taken.
+    /// What the program did because of the input taken last is over, or it takes the next one.
     fn note_end_of_work(&mut self) {
         let last = self.ends.last();
         if let (Some(busy_ns), Some(open)) = (last, self.open_mut(self.active))
@@ -407,14 +408,15 @@ impl Tracker {
         }
         let started = self.cause.is_everybody();
         let old_ns = self.old_ns;
-        // Of whoever sits at a terminal of the program's own nobody sees that it waits for input in between: a limit that was over says nothing.
+        // If a process is at a terminal of the program's own, nobody sees that it waits for input in between: a limit
+        // that was over says nothing.
         let is_within = self.shown.as_ref().is_some_and(|shown| !shown.is_client(seen.process));
         let got_ns =
             self.open.iter().find(|open| Some(open.row.number) == self.active).and_then(|open| open.row.got_ns);
         let is_new = |before: Option<u64>| match (seen.limit_ns, before) {
             (None, _) => false,
             (Some(_), None) => true,
-            // That of an input before, which was over as this one came, says nothing.
+            // The limit of an earlier input, which was over when this one came, says nothing.
             (Some(_), Some(before)) if before < old_ns || is_within && got_ns.is_some_and(|got| before < got) => true,
             (Some(limit), Some(before)) => limit + SAME_LIMIT_NS < before,
         };
@@ -436,14 +438,14 @@ impl Tracker {
             }
         }
         if started {
-            // What it waits for may be an answer of the terminal's: whether it has started shows by how long it waits.
+            // It may wait for an answer of the terminal's: how long it waits shows whether it has started.
             self.start_waits = Some(seen.at_ns);
         } else if !sets_timer {
             self.cause.rests(tid, seen.at_ns);
         }
     }
 
-    /// Whoever waits for input with nothing queued will not get what was put in long ago.
+    /// A thread that waits for input with nothing queued will not get what was put in long ago.
     fn throw_away(&mut self, at_ns: u64) {
         let mut consumed = self.consumed;
         for open in &mut self.open {
@@ -456,7 +458,7 @@ impl Tracker {
         self.consumed = consumed;
     }
 
-    /// For those that are waited for longest, and the last one: between them lie those that wait in the queue anyway.
+    /// For those that have been open longest, and the last one: those between wait in the queue anyway.
     fn note_interval(&mut self, kind: Interval, from: u64, to: u64) {
         let last = self.open.len().saturating_sub(1);
         for (index, open) in self.open.iter_mut().enumerate() {
@@ -466,7 +468,7 @@ impl Tracker {
         }
     }
 
-    /// Inputs that nothing can be added to any more, in order, with all that was seen up to `settled_ns`.
+    /// Inputs to which nothing more can be added, in order, with all that was seen up to `settled_ns`.
     pub fn take_done(&mut self, settled_ns: u64) -> Vec<Taken> {
         let mut done = Vec::new();
         self.note_composed(settled_ns);
@@ -528,7 +530,7 @@ impl Tracker {
         self.followed && active.is_some_and(|open| !open.is_start) && self.cause.is_any_at_work(&self.readers)
     }
 
-    /// Nothing more comes: all that is left, in order.
+    /// Nothing more comes: returns all that is left, in order.
     pub fn finish(&mut self, end_ns: u64) -> Vec<Taken> {
         if self.is_under_way()
             && let Some(open) = self.open_mut(self.active)

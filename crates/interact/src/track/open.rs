@@ -1,35 +1,36 @@
-//! An input of which more may be seen, and who is at work because of the last one.
+//! An input of which more may be seen, and who is working because of the last one.
 
 use crate::machine::{Interval, thinking_ns};
 use punctual_probe::terminal::Seen;
 use punctual_recording::{Interaction, Outcome};
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// Threads that are kept in mind; a program with more of them at one terminal is not followed in all.
+/// How many threads are remembered; a program with more of them at one terminal is only partly followed.
 pub(super) const MAX_THREADS: usize = 4_096;
-/// Outsiders that were woken may answer; not for longer than this, ns.
+/// How long outsiders that were woken may answer, ns.
 pub(super) const ANSWERED_NS: u64 = 2_000_000_000;
-/// What is written to a terminal of a terminal emulator's the kernel's own threads hand on within so long, ns.
+/// The time within which the kernel's own threads pass on what is written to a terminal of a terminal emulator's, ns.
 const HANDED_ON_NS: u64 = 300_000_000;
-/// With a compositor, a thread that waits without a limit and is woken by an interrupt within so long had set a timer, ns.
+/// With a compositor, a thread that waits without a limit and is woken by an interrupt within this time had set a
+/// timer, ns.
 const TIMED_NS: u64 = 20_000_000;
-/// Once nobody is at work because of an input any more, this much later it is done with.
+/// How long after nobody is working because of an input any more it has ended.
 pub(super) const DONE_NS: u64 = 100_000_000;
-/// Silence that ends what an input put out, where threads are not seen, ns.
+/// The silence that ends an input's output, if threads are not seen, ns.
 const SILENCE_NS: u64 = 50_000_000;
-/// Intervals that are kept for an input; neighbours are joined, and of more nothing is known.
+/// How many intervals are kept for an input; neighbours are joined, and nothing is known of more.
 const MAX_INTERVALS: usize = 4_096;
-/// Intervals closer than this are one, ns.
+/// Intervals closer than this count as one, ns.
 const JOINED_NS: u64 = 2_000;
 
-/// An input that is done with.
+/// An input that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Taken {
     /// What is known of it.
     pub row: Interaction,
-    /// The thread that put the last out because of it: its id and name. `None` where nobody did, or threads are not seen.
+    /// The thread that put out the last because of it: its id and name. `None` if nobody did, or threads are not seen.
     pub writer: Option<(u32, String)>,
-    /// Of what a display shows, when the program last handed that to the server before it was seen.
+    /// With a display, when the program last handed something to the server before it was seen.
     pub handed_ns: Option<u64>,
 }
 
@@ -41,27 +42,27 @@ pub(super) struct Open {
     pub(super) is_for_terminal: bool,
     pub(super) is_signal: bool,
     pub(super) is_start: bool,
-    /// Of the start: the program has been seen to begin.
+    /// For the start: the program has been seen to begin.
     pub(super) has_begun: bool,
     pub(super) was_thrown_away: bool,
     pub(super) program_ended: bool,
-    /// Whoever takes input was still at work because of it as nothing more came.
+    /// The thread that takes input was still working because of it when nothing more came.
     pub(super) is_unfinished: bool,
     pub(super) reader: Option<(u32, String)>,
     /// The process of the reader.
     pub(super) reader_process: u32,
-    /// Of a display: when its server had got the input.
+    /// With a display: when its server had got the input.
     pub(super) delivered_ns: Option<u64>,
-    /// Of a display: when its server had told the program, or somebody, of the input.
+    /// With a display: when its server had told the program, or somebody, of the input.
     pub(super) sent_ns: Option<u64>,
-    /// Of a display: a timer that the program set because of it was waited for.
+    /// With a display: whether the program waited for a timer that it set because of it.
     pub(super) had_timer: bool,
-    /// Of a display, see [`Taken::handed_ns`].
+    /// With a display, see [`Taken::handed_ns`].
     pub(super) handed_ns: Option<u64>,
     /// Whether it is a display that shows what is put out.
     pub(super) is_shown: bool,
     pub(super) writer: Option<(u32, String)>,
-    /// When output arrived: at first, last without a silence before it, and first not before `seen`.
+    /// When output arrived: first, last without a silence before it, and first not before `seen`.
     first_arrival: Option<u64>,
     last_arrival: Option<u64>,
     is_silent: bool,
@@ -71,7 +72,7 @@ pub(super) struct Open {
     intervals_lost: bool,
 }
 
-/// Arrivals that are kept for an input; the last of more counts.
+/// How many arrivals are kept for an input; of more, the last counts.
 const MAX_ARRIVALS: usize = 256;
 
 impl Open {
@@ -128,7 +129,7 @@ impl Open {
         *self.row.cpu_ns.get_or_insert(0) += ns;
     }
 
-    /// A thread ran that was at work because of it.
+    /// A thread that was working because of it ran.
     pub(super) fn add_caused_cpu(&mut self, from: u64, to: u64) {
         *self.row.caused_cpu_ns.get_or_insert(0) += to.saturating_sub(from.max(self.row.begin_ns));
     }
@@ -149,13 +150,13 @@ impl Open {
 
     pub(super) fn finish(mut self, followed: bool) -> Taken {
         if self.is_start && self.row.end_ns > 0 && self.row.seen_ns.is_some_and(|seen| seen > self.row.end_ns) {
-            // What is shown from the first input on is that one's.
+            // What is shown from the first input on belongs to that input.
             self.row.seen_ns = self.arrivals.iter().rfind(|at| **at <= self.row.end_ns).copied();
         }
         if followed {
             self.row.arrived_ns = self.row.seen_ns.and_then(|seen| {
                 let first = self.arrivals.partition_point(|at| *at < self.row.begin_ns);
-                // What is put out arrives before the call that put it out is seen to be over, or after it.
+                // Output arrives before the call that put it out is seen to end, or after it.
                 let mut after = self.arrivals[first..].iter().copied();
                 after.find(|at| *at >= seen).or(self.arrivals.last().copied())
             });
@@ -182,7 +183,7 @@ impl Open {
         Taken { row: self.row, writer: self.writer, handed_ns: self.handed_ns }
     }
 
-    /// What became of it, once its row is whole.
+    /// Its outcome, once its row is complete.
     fn outcome(&self, followed: bool) -> Outcome {
         if self.is_for_terminal {
             Outcome::ByTerminal
@@ -202,12 +203,12 @@ impl Open {
     }
 }
 
-/// Where threads are not seen: an input after which nothing came before the next one belongs to that.
+/// If threads are not seen: an input after which nothing came before the next one belongs to that.
 pub(super) fn merge_silent(open: &mut VecDeque<Open>) {
     for index in (0..open.len().saturating_sub(1)).rev() {
         let next = &open[index + 1];
         let into = next.row.merged_into.unwrap_or(next.row.number);
-        // People type slower than this: what comes later was not held up by this one.
+        // People type slower than this: this input did not hold up what comes later.
         let is_close = next.row.begin_ns.saturating_sub(open[index].row.begin_ns) < DONE_NS;
         if open[index].has_no_output() && is_close && !open[index].is_for_terminal {
             open[index].row.merged_into = Some(into);
@@ -215,21 +216,21 @@ pub(super) fn merge_silent(open: &mut VecDeque<Open>) {
     }
 }
 
-/// Who is at work because of the input that was taken last.
+/// Who is working because of the input that was taken last.
 #[derive(Default)]
 pub(super) struct Cause {
     everybody: bool,
     threads: HashSet<u32>,
-    /// Outsiders whom one of them woke, and until when the answer of each is waited for, ns.
+    /// Outsiders whom one of them woke, and how long each may answer, ns.
     asked: HashMap<u32, u64>,
     now_ns: u64,
-    /// When the wait of each thread before the input came would have ended by itself.
+    /// When each thread's wait from before the input would have ended by itself.
     limits: HashMap<u32, Option<u64>>,
-    /// Until when the kernel's own threads hand on what one of them wrote to a terminal, ns.
+    /// Until when the kernel's own threads pass on what one of them wrote to a terminal, ns.
     handed_on_until_ns: u64,
     /// Whether that has reached nobody yet.
     is_handed_on: bool,
-    /// When threads began to wait that had been at work until then.
+    /// When threads that had been working until then began to wait.
     rested: HashMap<u32, u64>,
 }
 
@@ -250,7 +251,7 @@ impl Cause {
         (self.handed_on_until_ns, self.is_handed_on) = (0, false);
     }
 
-    /// One of them wrote to a terminal that has a program of theirs at its other end.
+    /// One of them wrote to a terminal that has one of their programs at its other end.
     pub(super) fn hand_on(&mut self, at_ns: u64) {
         self.handed_on_until_ns = at_ns + HANDED_ON_NS;
         self.is_handed_on = true;
@@ -290,7 +291,7 @@ impl Cause {
         self.everybody || !self.threads.is_empty() || self.is_handed_on
     }
 
-    /// The same, but for those who are asleep.
+    /// The same, except for those that are asleep.
     pub(super) fn is_anybody_at_work_but(&self, asleep: &HashSet<u32>) -> bool {
         self.everybody || self.is_handed_on || self.threads.iter().any(|tid| !asleep.contains(tid))
     }
@@ -305,7 +306,7 @@ impl Cause {
         }
     }
 
-    /// A thread was woken by a timer that has a descriptor, if it was: whether it had set that because of the input.
+    /// A timer with a descriptor may have woken a thread: returns whether the thread had set it because of the input.
     pub(super) fn was_timed(&mut self, seen: &Seen) -> bool {
         let woken = seen.value as u32;
         let waits_since = self.rested.get(&woken).filter(|_| seen.by_interrupt() && seen.woken_is_there());
@@ -330,7 +331,7 @@ impl Cause {
             if seen.woken_is_there() {
                 self.threads.insert(woken);
             } else if !seen.woken_is_kernels() {
-                // The kernel's own threads hand on what anybody puts in or out.
+                // The kernel's own threads pass on what anybody puts in or out.
                 self.ask(woken, seen.at_ns + ANSWERED_NS);
             }
             return;

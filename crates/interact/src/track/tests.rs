@@ -1,4 +1,4 @@
-//! Inputs that are written down event by event, and what must come of them.
+//! Inputs written down event by event, and what must result.
 
 use super::*;
 use proptest::prelude::*;

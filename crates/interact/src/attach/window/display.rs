@@ -1,4 +1,4 @@
-//! The display that a running program shows its windows on: which one it is, and a connection to it.
+//! The display on which a running program shows its windows: which one it is, and a connection to it.
 
 use rustix::fs::{Mode, OFlags, fstat, open};
 use rustix::net::sockopt::socket_peercred;
@@ -10,12 +10,12 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use x11rb::rust_connection::{DefaultStream, RustConnection};
 
-/// An environment, or a file of keys, is not longer, bytes.
+/// The longest environment or file of keys, bytes.
 const MAX_BYTES: u64 = 1 << 20;
-/// How whoever connects shows that they may.
+/// How a client shows that it may connect.
 const PROTOCOL: &[u8] = b"MIT-MAGIC-COOKIE-1";
 
-/// A display, as a process has it.
+/// A display, as a process sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UsersDisplay {
     process: u32,
@@ -26,7 +26,7 @@ pub(crate) struct UsersDisplay {
 }
 
 impl UsersDisplay {
-    /// That of a process; in words, why it has none.
+    /// The display of a process, or why it has none, in words.
     pub(crate) fn of(process: u32) -> Result<UsersDisplay, String> {
         let user = std::fs::metadata(format!("/proc/{process}")).map_err(|error| error.to_string())?.uid();
         let environment = bytes_of(&format!("/proc/{process}/environ"), None)
@@ -39,7 +39,7 @@ impl UsersDisplay {
             (Some(path), _) => Some((*path).to_owned()),
             (None, home) => home.map(|home| format!("{home}/.Xauthority")),
         };
-        // As the process sees it, and only what is its user's: root reads it for them.
+        // As the process sees it, and only what belongs to its user, because root reads it for them.
         let keys = keys.and_then(|path| bytes_of(&format!("/proc/{process}/root{path}"), Some(user)));
         Ok(UsersDisplay { process, user, number, key: keys.and_then(|keys| key(&keys, number)) })
     }
@@ -56,11 +56,11 @@ impl UsersDisplay {
         let stream = UnixStream::connect(path).map_err(|error| format!("connecting to {name}: {error}"))?;
         let server = socket_peercred(stream.as_fd()).map_err(|error| format!("connecting to {name}: {error}"))?;
         let (owner, server) = (server.uid.as_raw(), server.pid.as_raw_nonzero().get().unsigned_abs());
-        // Whoever listens there is told the key.
+        // Whoever listens there gets the key.
         if owner != 0 && owner != self.user {
             return Err(format!("{name} is another user's ({owner})"));
         }
-        // What that path leads to is the process's own choice, and so is the key: root must not hand it to some service of root's.
+        // The process itself chose where that path leads, and the key: root must not hand it to some service of root's.
         let is_asked_for_another = geteuid().as_raw() != self.user;
         if owner != self.user && is_asked_for_another && !is_display_server(server) {
             return Err(format!("{name} is not served by an X server (process {server})"));
@@ -82,9 +82,9 @@ fn is_display_server(process: u32) -> bool {
     program.is_ok_and(|path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"X")))
 }
 
-/// What a file holds; `owner` says whose it has to be.
+/// The content of a file; `owner` says whose it has to be.
 fn bytes_of(path: &str, owner: Option<u32>) -> Option<Vec<u8>> {
-    // A FIFO would keep whoever opens it waiting.
+    // Opening a FIFO would block.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file: OwnedFd = open(path, flags, Mode::empty()).ok()?;
     let about = fstat(&file).ok()?;

@@ -1,4 +1,5 @@
-//! What a display's server tells one program, by RECORD, and what that program's windows show, by DAMAGE. Nothing is put in.
+//! What a display's server tells one program (RECORD), and what that program's windows show (DAMAGE). Nothing is put
+//! in.
 
 use super::display::UsersDisplay;
 use super::presses::{Press, Pressed};
@@ -18,16 +19,16 @@ use x11rb::protocol::xproto::{
 };
 use x11rb::rust_connection::RustConnection;
 
-/// Windows that are looked at, and how deep they lie below the screen: window managers put others around them.
+/// How many windows are watched, and how deep they may be below the screen: window managers put others around them.
 const MAX_WINDOWS: usize = 4_096;
 const MAX_DEPTH: usize = 8;
-/// An event of the core protocol, and what is recorded of a longer one, bytes.
+/// The length of an event of the core protocol, and how much of a longer one is recorded, bytes.
 const EVENT_BYTES: usize = 32;
 /// Of the events of XInput 2.
 const XI_KEY_PRESS: u16 = 2;
 const XI_BUTTON_PRESS: u16 = 4;
 
-/// A connection of a program to the server: what belongs to it has these bits.
+/// A program's connection to the server: what belongs to it has these bits.
 #[derive(Debug, Clone, Copy)]
 struct Client {
     base: u32,
@@ -42,10 +43,10 @@ impl Client {
 
 /// What is heard.
 pub(super) struct Eavesdrop {
-    /// Tells of new windows.
+    /// Reports new windows.
     control: RustConnection,
     context: u32,
-    /// Tells of what was drawn, and of nothing else.
+    /// Reports what was drawn, and nothing else.
     drawings: RustConnection,
     clients: Vec<Client>,
     watched: HashSet<u32>,
@@ -55,7 +56,7 @@ pub(super) struct Eavesdrop {
 }
 
 impl Eavesdrop {
-    /// Listens to a process on its display, and to those below it; in words, why not.
+    /// Listens to a process and its descendants on its display, or says why not, in words.
     pub(super) fn start(display: &UsersDisplay, processes: &[u32]) -> Result<Eavesdrop, String> {
         let (control, server) = display.connect()?;
         let clients = clients_of(&control, processes).map_err(|error| format!("asking {}: {error}", display.name()))?;
@@ -109,12 +110,13 @@ impl Eavesdrop {
         Ok(())
     }
 
-    /// The connection by which the server tells of what was drawn.
+    /// The connection by which the server reports what was drawn.
     pub(super) fn drawings(&self) -> BorrowedFd<'_> {
         self.drawings.stream().as_fd()
     }
 
-    /// Takes what was told; whether the server is still there. New windows of the program are watched from then on.
+    /// Takes what was reported, and returns whether the server is still there. It watches new windows of the program
+    /// from then on.
     pub(super) fn take(&mut self, mut press: impl FnMut(Press)) -> bool {
         self.presses.try_iter().for_each(&mut press);
         let mut made = Vec::new();
@@ -127,7 +129,7 @@ impl Eavesdrop {
                 Err(_) => break false,
             }
         };
-        // When it was drawn is known of the server itself.
+        // The server itself shows when it was drawn.
         while let Ok(Some(_)) = self.drawings.poll_for_event() {}
         made.retain(|window| self.clients.iter().any(|client| client.owns(*window)));
         let is_watched = made.into_iter().try_for_each(|window| self.watch(window)).is_ok();
@@ -141,7 +143,7 @@ impl Drop for Eavesdrop {
     }
 }
 
-/// Whether these processes show a window; in words, why that cannot be watched.
+/// Whether these processes show a window, or why it cannot be watched, in words.
 pub(super) fn shows_window(display: &UsersDisplay, processes: &[u32]) -> Result<(), String> {
     let (control, _) = display.connect()?;
     let looked = || -> Result<bool, ReplyOrIdError> {
@@ -208,7 +210,7 @@ fn hear(recorder: &RustConnection, context: u32, input_extension: Option<u8>, pr
     }
 }
 
-/// What was pressed, of what the server has told; `input_extension` is the number of XInput's events.
+/// What was pressed, from what the server has told; `input_extension` is the number of XInput's events.
 fn pressed(reply: &EnableContextReply, input_extension: Option<u8>, told_ns: u64) -> Vec<Press> {
     /// What a server sends to a client.
     const FROM_SERVER: u8 = 0;
@@ -222,7 +224,7 @@ fn pressed(reply: &EnableContextReply, input_extension: Option<u8>, told_ns: u64
 fn one_pressed(event: &[u8], input_extension: Option<u8>, told_ns: u64) -> Option<Press> {
     let word = |at: usize| event.get(at..at + 4)?.try_into().ok().map(u32::from_ne_bytes);
     let half = |at: usize| event.get(at..at + 2)?.try_into().ok().map(u16::from_ne_bytes);
-    // The uppermost bit: another program has sent it.
+    // The highest bit: another program has sent it.
     let (what, time_ms) = match event[0] & 0x7f {
         KEY_PRESS_EVENT => (Pressed::Key, word(4)?),
         BUTTON_PRESS_EVENT => (Pressed::Button(event[1].into()), word(4)?),

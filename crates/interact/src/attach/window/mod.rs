@@ -1,4 +1,5 @@
-//! Somebody's own use of a program in a window of an X display: what the display's server tells the program is listened to.
+//! Somebody's own use of a program in a window of an X display: punctual listens to what the display's server tells the
+//! program.
 
 mod display;
 mod eavesdrop;
@@ -14,9 +15,9 @@ use punctual_recording::Moment;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-/// What was seen is looked at so much later: what the server tells of it comes by a connection, to a thread that wants a CPU.
+/// How much later to look at what was seen: the server's report comes by a connection, to a thread that needs a CPU.
 const HELD: Duration = Duration::from_millis(150);
-/// Display servers that are named; others are a display server.
+/// Display servers that are named; others are called a display server.
 const SERVERS: [&str; 5] = ["Xorg", "Xwayland", "Xvfb", "Xephyr", "Xvnc"];
 
 /// What is not seen of somebody's own use of a window.
@@ -36,43 +37,44 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// Listens to a program and those below it.
+    /// Listens to a program and its descendants.
     pub(super) fn watch(display: &UsersDisplay, processes: &[u32]) -> Result<Window, Refused> {
         let doing = format!("watching windows on {}", display.name());
         let heard = Eavesdrop::start(display, processes).map_err(|reason| Refused::because(doing, reason))?;
         Ok(Window { heard, presses: Presses::default(), is_there: true })
     }
 
-    /// Whether any of these shows a window on this display; in words, why it cannot be watched.
+    /// Whether any of these shows a window on this display, or why it cannot be watched, in words.
     pub(super) fn is_shown(display: &UsersDisplay, processes: &[u32]) -> Result<(), String> {
         eavesdrop::shows_window(display, processes)
     }
 
-    /// The server's process, and what it is called.
+    /// The server's process, and its name.
     pub(super) fn server(&self) -> (u32, &'static str) {
         let name = std::fs::read_to_string(format!("/proc/{}/comm", self.heard.server)).unwrap_or_default();
         let known = SERVERS.into_iter().find(|known| name.trim() == *known);
         (self.heard.server, known.unwrap_or("the display server"))
     }
 
-    /// The connection by which the server tells of what it has drawn.
+    /// The connection by which the server reports what it has drawn.
     pub(super) fn connection(&self) -> BorrowedFd<'_> {
         self.heard.drawings()
     }
 
-    /// Takes what the server has told; up to when what was seen may be looked at, ns.
+    /// Takes what the server has told, and returns up to when to look at what was seen, ns.
     pub(super) fn upto(&mut self, now_ns: u64) -> u64 {
         let presses = &mut self.presses;
         self.is_there &= self.heard.take(|press| presses.told(press));
         self.presses.cut(now_ns.saturating_sub(HELD.as_nanos() as u64))
     }
 
-    /// Finds out when inputs began of which all has been seen.
+    /// Finds out when the completely seen inputs began.
     pub(super) fn begin(&mut self, seen: &[Seen], until_ns: u64) {
         self.presses.begin(seen, until_ns);
     }
 
-    /// Looks at what was seen, in order of time; whether the tracker is to be told. `inputs` counts what was put in.
+    /// Looks at what was seen, in order of time, and returns whether to tell the tracker. `inputs` counts what was put
+    /// in.
     pub(super) fn look(&mut self, tracker: &mut Tracker, seen: &Seen, inputs: &mut u64) -> bool {
         self.put_in(tracker, seen.at_ns, inputs);
         // Most of what it reads is others' drawing.
@@ -94,7 +96,7 @@ impl Window {
         self.is_there
     }
 
-    /// Of how many inputs only the millisecond is known in which they began.
+    /// For how many inputs only the millisecond in which they began is known.
     pub(super) fn to_a_millisecond(&self) -> u64 {
         self.presses.to_a_millisecond
     }

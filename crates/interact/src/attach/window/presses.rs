@@ -1,16 +1,17 @@
-//! Inputs to a window out of what its display's server says of them, to a millisecond, and of what the server was seen to do. Pure.
+//! Inputs to a window, from what its display's server says of them, to a millisecond, and from what the server was seen
+//! to do. Pure.
 
 use crate::track::Input;
 use punctual_probe::terminal::Seen;
 use punctual_recording::Moment;
 use std::collections::VecDeque;
 
-/// What the server had read this long before the millisecond that it names may have been the input, ns.
+/// How long before the millisecond that it names the server may have read the input, ns.
 const READ_BEFORE_NS: u64 = 500_000;
 const MS: u64 = 1_000_000;
-/// A server whose time lies further back than this has another clock than the kernel's, ns.
+/// A server whose time is further back than this does not use the kernel's clock, ns.
 const MAX_BACK_NS: u64 = 10_000_000_000;
-/// Presses that are kept until what was seen has come so far.
+/// How many presses are kept until what was seen has come that far.
 const MAX_WAITING: usize = 4_096;
 
 /// What was pressed.
@@ -21,7 +22,7 @@ pub(super) enum Pressed {
     Button(u32),
 }
 
-/// Something that the server has told the program of.
+/// Something that the server has told the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Press {
     pub(super) what: Pressed,
@@ -40,7 +41,7 @@ impl Press {
         if self.told_ns - from_ns.min(self.told_ns) > MAX_BACK_NS { told_ms * MS } else { from_ns }
     }
 
-    /// Within which time the server had read it.
+    /// The time within which the server had read it.
     fn window(&self) -> (u64, u64) {
         let from_ns = self.named_ns();
         (from_ns.saturating_sub(READ_BEFORE_NS), from_ns + MS)
@@ -63,7 +64,7 @@ impl Press {
 pub(super) struct Presses {
     waiting: Vec<Press>,
     begun: VecDeque<Input>,
-    /// Of how many only the millisecond is known in which they began.
+    /// For how many only the millisecond in which they began is known.
     pub(super) to_a_millisecond: u64,
     /// Presses for which there was no room.
     pub(super) lost: u64,
@@ -78,7 +79,7 @@ impl Presses {
         }
     }
 
-    /// Up to when what was seen may be looked at, at most until then: not to within the millisecond of a press.
+    /// Up to when to look at what was seen, at most until then: not up to the millisecond of a press.
     pub(super) fn cut(&self, mut until_ns: u64) -> u64 {
         let mut windows: Vec<(u64, u64)> = self.waiting.iter().map(Press::window).collect();
         windows.sort_unstable_by_key(|window| std::cmp::Reverse(*window));
@@ -90,7 +91,7 @@ impl Presses {
         until_ns
     }
 
-    /// Finds out when what was pressed before this time began, by all that was seen since the last time, in order.
+    /// Finds out when what was pressed before this time began, from all that was seen since the last time, in order.
     pub(super) fn begin(&mut self, seen: &[Seen], until_ns: u64) {
         let (ready, later) = self.waiting.iter().partition(|press| press.window().0 < until_ns);
         self.waiting = later;
@@ -99,7 +100,7 @@ impl Presses {
         for press in ready {
             let read_ns = read_ns(&press, seen);
             self.to_a_millisecond += u64::from(read_ns.is_none());
-            // Those of one request begin together; none begins before one that was told of earlier.
+            // Those of one request begin together; none begins before one that was reported earlier.
             let last = self.begun.back().map_or(0, |input| input.begin_ns);
             self.begun.push_back(press.input(read_ns.unwrap_or_else(|| press.named_ns()).max(last)));
         }
@@ -114,7 +115,7 @@ impl Presses {
     }
 }
 
-/// Whether it is the server's reading of something that somebody else has put into the display.
+/// Whether the server reads something that somebody else has put into the display.
 pub(super) fn is_read_by_server(seen: &Seen) -> bool {
     seen.kind == Moment::Got && seen.by_server()
 }
