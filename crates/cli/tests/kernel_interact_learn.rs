@@ -214,7 +214,7 @@ fn without_a_terminal_or_a_program_it_says_so_in_one_line() {
     let directory = tempfile::tempdir().unwrap();
     let refused = run(directory.path(), &["interact", "learn", "-o", "s.toml", "--", "cat"]);
     assert_eq!((code(&refused), stderr(&refused).lines().count()), (1, 1), "{}", stderr(&refused));
-    assert!(stderr(&refused).contains("the standard input is no terminal"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("the standard input is not a terminal"), "{}", stderr(&refused));
     assert!(!directory.path().join("s.toml").exists());
     std::fs::write(directory.path().join("s.toml"), "mine").unwrap();
     let refused = run(directory.path(), &["interact", "learn", "-o", "s.toml", "--", "cat"]);

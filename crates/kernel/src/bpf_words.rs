@@ -94,7 +94,7 @@ fn lack_in_line(line: &str) -> Option<Missing> {
         return Some(features::CALLED_BACK.missing());
     }
     if line.starts_with("invalid bpf_context access") {
-        return Some(Missing::new("an argument that one of its tracepoints has elsewhere", None));
+        return Some(Missing::new("an argument that one of its tracepoints has in another place", None));
     }
     if line.contains("BPF program is too large") || line.contains("BPF program load failed: -E2BIG") {
         return Some(Missing::new("room for a BPF program of this size in its verifier", None));
@@ -141,7 +141,10 @@ mod tests {
                 "libbpf: prog 'note': BPF program load failed: -E2BIG\n",
                 "room for a BPF program of this size in its verifier",
             ),
-            ("invalid bpf_context access off=8 size=8\n", "an argument that one of its tracepoints has elsewhere"),
+            (
+                "invalid bpf_context access off=8 size=8\n",
+                "an argument that one of its tracepoints has in another place",
+            ),
             (
                 "libbpf: failed to find valid kernel BTF\nlibbpf: Error loading vmlinux BTF: -ESRCH\n",
                 "type information (BTF, with CONFIG_DEBUG_INFO_BTF=y)",

@@ -146,7 +146,7 @@ fn host_steal() -> Capability {
             judged(name, needed_for, Ok("the hypervisor reports it, readable for each wakeup".to_owned()), "")
         }
         (Teller::Hypervisor, ..) => {
-            limited("only as a sum over the run, to 10 ms", "BPF and BTF can tell for each wakeup")
+            limited("only as a sum over the run, to 10 ms", "BPF and BTF can show it for each wakeup")
         }
         (Teller::Unknown, ..) => limited("not known whether this hypervisor reports it; only as a sum, to 10 ms", ""),
     }

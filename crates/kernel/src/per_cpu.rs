@@ -37,8 +37,8 @@ const INTERRUPTS: u64 = 0xff_0000;
 const INTERRUPTS_AND_AN_NMI: u64 = 0x1f_0000;
 
 /// What is not seen where the count cannot be read.
-pub const NESTING_BLIND: &str = "the kernel's count of nested interrupts: this kernel keeps it where it is not looked for, so \
-    interrupts and softirqs are known by their beginnings and ends alone, and one whose end was missed seems to go on";
+pub const NESTING_BLIND: &str = "the kernel's count of nested interrupts: this kernel keeps it in a place that is not known, so \
+    interrupts and softirqs are known only by their beginnings and ends, and one whose end was missed seems to go on";
 
 impl NestingPlace {
     /// Whether this kernel's count can be read at all; if not, nothing may be concluded from a count of 0.

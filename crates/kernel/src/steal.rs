@@ -82,9 +82,7 @@ fn told_by_processor() -> Teller {
 /// What a result of this machine cannot see of the host, where each wakeup's share is not known.
 pub fn blindness() -> &'static str {
     match teller() {
-        Teller::Silent(_) => {
-            "which part of the lateness is the host's: this machine's host tells nothing of what it takes"
-        }
+        Teller::Silent(_) => "which part of the lateness is the host's: this machine's host does not say what it takes",
         _ => "which part of the lateness is the host's: steal is known only as a sum over the run",
     }
 }

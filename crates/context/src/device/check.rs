@@ -59,7 +59,9 @@ fn check_times(setup: &DeviceSetup) -> Result<(), String> {
     }
     let is_highest = |scheduling| matches!(scheduling, Scheduling::Fifo(99) | Scheduling::RoundRobin(99));
     if setup.own.is_some() && matches!(setup.context, Context::Thread(scheduling) if is_highest(scheduling)) {
-        return Err("what hands blocks to work of your own runs above it: at most --context thread:98".to_owned());
+        return Err(
+            "the thread that hands blocks to your own work runs above it: at most --context thread:98".to_owned()
+        );
     }
     if setup.own.is_some() && !setup.phases.is_empty() {
         return Err("--phases goes with the filter, whose blocks may be of any size: --work filter".to_owned());
@@ -93,7 +95,7 @@ fn check_in_kernel(setup: &DeviceSetup, share: f64) -> Result<(), String> {
     }
     if setup.compute_ns > MAX_KERNEL_WORK_NS {
         return Err(format!(
-            "{} of work in {} context would keep everything else from the CPU: at most {} there, or --context thread:80",
+            "{} of work in {} context would keep everything else from the CPU: at most {} there, or use --context thread:80",
             show(setup.compute_ns),
             setup.context,
             show(MAX_KERNEL_WORK_NS)
@@ -101,7 +103,7 @@ fn check_in_kernel(setup: &DeviceSetup, share: f64) -> Result<(), String> {
     }
     if share > KERNEL_SHARE {
         return Err(format!(
-            "{:.0} % of the CPU in interrupt and softirq context is more than the {:.0} % that are allowed there: use fewer \
+            "{:.0} % of the CPU in interrupt and softirq context is more than the {:.0} % that is allowed there: use fewer \
              devices, less compute, or --context thread:80",
             share * 100.0,
             KERNEL_SHARE * 100.0

@@ -40,7 +40,7 @@ pub enum DrillError {
         refused: Refused,
     },
     /// Something went wrong on the way.
-    #[error("the drill {kind} broke off: {refused}")]
+    #[error("the drill {kind} ended early: {refused}")]
     BrokenOff {
         /// Which.
         kind: DrillKind,

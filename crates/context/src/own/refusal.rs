@@ -27,10 +27,10 @@ const WORDS: [(&str, &str); 16] = [
 ];
 const ENDLESS: &str =
     "the kernel does not see that it ends within a million instructions: give every loop a constant, smaller bound";
-const OUTSIDE: &str = "the kernel sees that it may reach outside of its block or its tables: hold every index within its array where the \
-                       kernel sees that, by punctual_below(index, 16) or if (index < 3000)";
+const OUTSIDE: &str = "the kernel sees that it may reach outside its block or its tables: keep every index within its array in a way that the \
+                       kernel sees, by punctual_below(index, 16) or if (index < 3000)";
 const NO_ADDRESS: &str =
-    "it takes a number for an address, as of a null pointer: only its block and its tables have any";
+    "it uses a number as an address, such as a null pointer: only its block and its tables have addresses";
 
 /// Why a device with this work was not loaded.
 pub(crate) fn explain(refused: Refused, said: &str, work: &OwnWork) -> Refused {

@@ -45,7 +45,7 @@ fn is_ours_in(directory: &Path, number: u16) -> Result<(), String> {
         ));
     }
     if !place.is_dir() || (place.mode() & OTHERS_WRITE != 0 && place.mode() & STICKY == 0) {
-        return Err(format!("in {shown} others may replace what they do not own: {remedy}"));
+        return Err(format!("others may replace in {shown} what they do not own: {remedy}"));
     }
     let name = format!("X{number}");
     let socket =

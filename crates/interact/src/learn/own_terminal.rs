@@ -24,7 +24,7 @@ impl OwnTerminal {
         let is_there = isatty(std::io::stdin()) && isatty(std::io::stdout());
         if !is_there {
             let which = if isatty(std::io::stdin()) { "output" } else { "input" };
-            let reason = format!("the standard {which} is no terminal: start it in one, without a pipe");
+            let reason = format!("the standard {which} is not a terminal: start it in one, without a pipe");
             return Err(Refused::because(doing, reason));
         }
         let refused = |error: rustix::io::Errno| Refused::because(doing, std::io::Error::from(error).to_string());

@@ -116,7 +116,7 @@ pub fn key(name: &str) -> Result<Key, String> {
         return Ok(typed(letter));
     }
     Err(format!(
-        "`{name}` is no key: write a character, ctrl- and a letter, alt- and a key, ctrl- or shift- and an arrow, for instance, or one of {}",
+        "`{name}` is not a key: write a character, ctrl- and a letter, alt- and a key, ctrl- or shift- and an arrow, for instance, or one of {}",
         NAMED.map(|(name, ..)| name).join(", ")
     ))
 }

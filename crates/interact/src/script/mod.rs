@@ -17,7 +17,7 @@
 //! assert_eq!((script.inputs(), &script.steps[0]), (8, &Step::Task("write".into())));
 //!
 //! let wrong = Script::parse("word.toml", "name = \"x\"\n[[step]]\nkey = \"pagedown\"\n").unwrap_err();
-//! assert!(wrong.to_string().starts_with("word.toml:3:7: `pagedown` is no key"), "{wrong}");
+//! assert!(wrong.to_string().starts_with("word.toml:3:7: `pagedown` is not a key"), "{wrong}");
 //! ```
 
 mod keys;

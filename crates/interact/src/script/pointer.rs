@@ -108,7 +108,7 @@ impl Button {
     /// What a name would be.
     pub fn named(name: &str) -> Result<Button, String> {
         let found = Button::ALL.into_iter().find(|button| button.name() == name);
-        found.ok_or_else(|| format!("`{name}` is no button: write left, middle or right"))
+        found.ok_or_else(|| format!("`{name}` is not a button: write left, middle or right"))
     }
 }
 
@@ -140,7 +140,7 @@ impl Direction {
     /// What a name would be.
     pub fn named(name: &str) -> Result<Direction, String> {
         let found = Direction::ALL.into_iter().find(|direction| direction.name() == name);
-        found.ok_or_else(|| format!("`{name}` is no direction: write up, down, left or right"))
+        found.ok_or_else(|| format!("`{name}` is not a direction: write up, down, left or right"))
     }
 }
 
@@ -180,7 +180,7 @@ impl Spot {
         };
         spot.ok_or_else(|| {
             format!(
-                "`{text}` is no place in a window: write how far from the left and the top, in pixels (-20: from the other \
+                "`{text}` is not a place in a window: write how far from the left and the top, in pixels (-20: from the other \
                  side) or percent, as in at = \"50% 40\""
             )
         })

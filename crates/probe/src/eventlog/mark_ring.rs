@@ -195,7 +195,7 @@ impl MarkRing {
                 let over = head - self.next;
                 self.over += over;
                 self.next = head;
-                noted.push(dropped(0, over, now_ns, "marks, more than are taken of a program"));
+                noted.push(dropped(0, over, now_ns, "marks, more than are accepted from a program"));
                 break;
             }
             self.forget_rounds();

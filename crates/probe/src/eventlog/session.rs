@@ -73,14 +73,14 @@ impl LeftBehind {
         document.marks.dropped += self.marks;
         let mut rows = Vec::new();
         if self.marks > 0 {
-            rows.push(dropped(0, self.marks, at_ns, "marks, for the time to write was over"));
+            rows.push(dropped(0, self.marks, at_ns, "marks, because the time to write was over"));
         }
         for (&cpu, &number) in &self.events {
             match document.drops.iter_mut().find(|drops| drops.cpu == cpu) {
                 Some(drops) => drops.dropped += number,
                 None => document.drops.push(CpuDrops { cpu, dropped: number }),
             }
-            rows.push(dropped(cpu, number, at_ns, "ring, for the time to write was over"));
+            rows.push(dropped(cpu, number, at_ns, "ring, because the time to write was over"));
         }
         rows.extend(self.told.iter().map(|(&cpu, &number)| dropped(cpu, number, at_ns, "ring")));
         rows

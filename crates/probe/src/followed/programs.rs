@@ -28,7 +28,10 @@ fn load(selection: &Selection, with_places: bool) -> Result<(LoadedObject, usize
     refuse_namespaces(DOING)?;
     let cpus = libbpf_rs::num_possible_cpus().map_err(|error| Refused::because(DOING, error.to_string()))?;
     if cpus > MAX_CPUS {
-        return Err(Refused::because(DOING, format!("this machine may have {cpus} CPUs, and at most {MAX_CPUS} work")));
+        return Err(Refused::because(
+            DOING,
+            format!("this machine may have {cpus} CPUs, and at most {MAX_CPUS} are supported"),
+        ));
     }
     let mut configuration = Configuration {
         nesting: per_cpu::places().nesting,

@@ -30,8 +30,8 @@ const ROUND: Duration = Duration::from_millis(20);
 const FIRST_INSTRUCTION: &str = "a followed thread's first instruction: its total ends where it is switched in";
 const CAUSES: &str = "why a followed thread was late: record with --why";
 const INTERRUPTS_OFF: &str = "code that runs with interrupts off: it shows only as a long irq stage";
-const WAITS: &str = "waits for other threads within a request: this kernel does not tell what a thread has called it for (Linux \
-                     5.15 on x86-64 and arm64 does), so that a request ends with the first of them";
+const WAITS: &str = "waits for other threads within a request: this kernel does not say what a thread has called it for (Linux \
+                     5.15 on x86-64 and arm64 does), so a request ends with the first of them";
 /// How late an end without a last record may be found.
 const SWEEP: Duration = Duration::from_secs(1);
 
@@ -358,7 +358,7 @@ fn is_measured(record: &Record, start: u64, end: u64) -> bool {
 fn provenance(plan: &Plan, cpus: &[u32]) -> Provenance {
     let blind = [
         FIRST_INSTRUCTION,
-        "missed activations of a followed thread: nobody knows when it should have run",
+        "missed activations of a followed thread: it is not known when it should have run",
         CAUSES,
         INTERRUPTS_OFF,
         steal::blindness(),

@@ -41,7 +41,7 @@ pub fn run_program(cpu: u32, compute_ns: u64) -> Result<(), Refused> {
     let mut stamps = vec![(1u64, 1u64); MAX_KEYSTROKES];
     stamps.clear();
     let mut output = std::io::stdout().lock();
-    let failed = |error: std::io::Error| Refused::because("telling what the program saw", error.to_string());
+    let failed = |error: std::io::Error| Refused::because("passing on what the program saw", error.to_string());
     writeln!(output, "ready").and_then(|()| output.flush()).map_err(failed)?;
     let mut key = 0u8;
     loop {

@@ -200,7 +200,7 @@ impl IdleSession {
         let virtual_machine = self.provenance.host.virtualization.as_deref() != Some("none");
         let mut blind = vec!["anything shorter than the threshold"];
         if self.measured.iter().any(|measured| measured.calibration.is_some()) {
-            blind.push("where in a count of the calibrated loop a gap lay, and whether the count itself was slow");
+            blind.push("where in a count of the calibrated loop a gap was, and whether the count itself was slow");
         }
         match &self.tracer {
             None => blind.push("what took the CPU: gaps have lengths and times only"),

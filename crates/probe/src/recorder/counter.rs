@@ -26,7 +26,7 @@ fn row(tried: Result<(), Refused>) -> Capability {
             let why =
                 if is_forbidden { refused.reason } else { "the processor shows no counter that samples".to_owned() };
             let blind =
-                "the inside of code that has interrupts off: samples come by the kernel's clock, an interrupt itself";
+                "the inside of code that has interrupts off: samples come from the kernel's clock, itself an interrupt";
             let lack = Missing::new("a processor counter that samples", None).so_blind_for(blind);
             (Availability::No, format!("{why}; not seen: {blind}"), vec![lack], is_forbidden.then(|| REMEDY.to_owned()))
         }

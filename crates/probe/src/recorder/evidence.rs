@@ -355,7 +355,7 @@ fn own_threads() -> BTreeSet<u32> {
 /// Why the victim's waking is not among the events. Some kernels' tracepoints are silent while certain threads run, such
 /// as an agent of the host: then the longest silence of the CPU begins with a switch to one.
 fn why_silent(late: &LateWakeup, events: &[Event], names: &[String]) -> String {
-    let nothing = "the kernel's events of this wakeup did not come";
+    let nothing = "the kernel's events for this wakeup did not come";
     let own: Vec<&Event> = events.iter().filter(|event| event.cpu == late.cpu).collect();
     let silence =
         |before: &Event, after: &Event| after.at_ns.min(late.end_ns).saturating_sub(before.at_ns.max(late.expected_ns));
@@ -363,7 +363,7 @@ fn why_silent(late: &LateWakeup, events: &[Event], names: &[String]) -> String {
     match longest.filter(|event| event.kind == EventKind::Switch && event.value != u64::from(late.tid)) {
         Some(switch) => {
             let name = names.get(switch.name as usize).map_or("?", String::as_str);
-            format!("{nothing}: CPUs tell nothing while `{name}` runs")
+            format!("{nothing}: CPUs report nothing while `{name}` runs")
         }
         None => nothing.to_owned(),
     }

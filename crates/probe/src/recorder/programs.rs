@@ -219,7 +219,7 @@ impl FlightRecorder {
         }
         if self.places.registers.is_none() {
             blind.push(
-                "which instruction an interrupt interrupted: this kernel does not say where it keeps that".to_owned(),
+                "which instruction an interrupt interrupted: this kernel does not say where it keeps it".to_owned(),
             );
         }
         if kernel_record_has("cfs_rq", "throttle_count") != Some(true) {
@@ -232,7 +232,9 @@ impl FlightRecorder {
             );
         }
         if !self.steal_known() && host::host().virtualization.as_deref() != Some("none") {
-            blind.push("what the host stole within a late wakeup: it may be blamed on whoever had the CPU".to_owned());
+            blind.push(
+                "what the host stole within a late wakeup: it may be attributed to whoever had the CPU".to_owned(),
+            );
         }
         blind
     }

@@ -22,7 +22,9 @@ pub(crate) fn blind_without(left_out: &[String]) -> Vec<String> {
 fn missing_without(program: &str) -> Option<Missing> {
     let (tracepoint, blind) = match program {
         "note_migration" => ("sched_migrate_task", "moves of threads between CPUs"),
-        "softirq_raised" => ("softirq_raise", "how long softirqs ran that were raised together: only each by itself"),
+        "softirq_raised" => {
+            ("softirq_raise", "how long softirqs that were raised together ran in all: only each by itself")
+        }
         "callback_begins" | "callback_ends" => ("timer_expire_entry", "which ordinary timer ran in a softirq"),
         "work_begins" | "work_ends" => ("workqueue_execute_start", "which work a kernel worker did"),
         "input_is_told" | "input_begins_to_come" | "input_has_come" => {

@@ -20,7 +20,7 @@ const MAX_THREADS: usize = 64;
 /// A longer period is none.
 const MAX_PERIOD_NS: u64 = 3_600_000_000_000;
 /// What is not seen of a driver.
-const TAKEN_ON_TRUST: &str = "what the driver does not say: its stamps are taken as it gives them";
+const TAKEN_ON_TRUST: &str = "what the driver does not say: its stamps are taken as given";
 const WAKE: &str = "when the driver's thread was made runnable: its thread stage begins with the deferred work";
 const CAUSES: &str = "who made a wakeup late: record with --why";
 
@@ -35,7 +35,7 @@ pub(crate) fn run(
     let first = source.first()?;
     let online = cpus::online();
     if !is_believable(&first, 0, clock::monotonic_ns(), &online) {
-        return Err(refused(path, "what it gives are not stamps of this clock".to_owned()).into());
+        return Err(refused(path, "what it gives is not stamps of this clock".to_owned()).into());
     }
     let mut provenance = provenance(plan, &first);
     let recorder = recorder::start(plan, &mut provenance);

@@ -10,7 +10,7 @@ use punctual_kernel::Refused;
 pub(super) fn open(kind: TimerMethod, clock: MethodClock) -> Result<Box<dyn Method>, Refused> {
     if !kind.clocks().contains(&clock) {
         let names: Vec<&str> = kind.clocks().iter().map(|clock| clock.name()).collect();
-        let reason = format!("its call takes no clock but {}", names.join(", "));
+        let reason = format!("its call accepts no clock but {}", names.join(", "));
         return Err(Refused::because(format!("waiting on the clock {}", clock.name()), reason));
     }
     let shift = Shift::to(clock);

@@ -144,7 +144,8 @@ fn measure(kind: TimerMethod, plan: &MethodPlan, control: &Control) -> Result<Me
     match plan.priority {
         // A loop that never sleeps would keep everything else from its CPU.
         Some(_) if kind == TimerMethod::Busy => {
-            run.refused = Some("the busy wait is measured at normal priority: it never lets go of its CPU".to_owned());
+            run.refused =
+                Some("the busy wait is measured at normal priority, because it never gives up its CPU".to_owned());
         }
         Some(priority) => match scheduling::set_scheduling(Scheduling::Fifo(priority)) {
             Ok(()) => run.priority = Some(priority),

@@ -109,7 +109,7 @@ impl ToolkitWatch {
     pub fn start() -> Result<ToolkitWatch, Refused> {
         let doing = "looking at events of toolkits";
         if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
-            return Err(Refused::because(doing, "what functions are given is known only of x86-64 and arm64"));
+            return Err(Refused::because(doing, "what functions are given is known only on x86-64 and arm64"));
         }
         if !std::path::Path::new("/sys/bus/event_source/devices/uprobe/type").exists() {
             return Err(Refused::because(doing, "this kernel has no uprobes (CONFIG_UPROBE_EVENTS)"));

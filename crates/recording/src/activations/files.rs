@@ -27,9 +27,9 @@ static ACTIVATIONS: Schema = Schema {
         required("pending").about("Samples that had come and were not processed when it ended"),
         required("queued").about("Blocks that waited when it began, its own included"),
         required("cpu").about("Where it ended"),
-        required("cut").about("1 where the work was given up before it was done"),
+        required("cut").about("1 if the work was given up before it was done"),
         required("unobserved").about(
-            "1 where its interrupt came and no program was called for it; plus 2 where it waited while punctual rested",
+            "1 if its interrupt came but no program was called for it; plus 2 if it waited while punctual rested",
         ),
     ],
 };

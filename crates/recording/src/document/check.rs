@@ -60,7 +60,7 @@ fn check_counters(counters: &Counters) -> Result<(), String> {
     let times =
         [wakeup_steal_ns.unwrap_or(0), steal_ns.unwrap_or(0), cpu_ns, passed_ns.unwrap_or(0), idle_ns.unwrap_or(0)];
     match counts.iter().find(|count| **count > MAX_COUNT).or(times.iter().find(|time| **time > MAX_TIME_NS)) {
-        Some(number) => Err(format!("counts {number}, more than can be")),
+        Some(number) => Err(format!("counts {number}, more than is possible")),
         None => Ok(()),
     }
 }

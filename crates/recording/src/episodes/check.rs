@@ -14,7 +14,7 @@ const LAST_NS: u64 = i64::MAX as u64 / 2;
 /// What is wrong with an episode that was read.
 pub(crate) fn check(episode: &Episode) -> Result<(), String> {
     let at_most = |what: &str, value: u64, max: u64| {
-        if value > max { Err(format!("{what} is {value} ns, more than can be")) } else { Ok(()) }
+        if value > max { Err(format!("{what} is {value} ns, more than is possible")) } else { Ok(()) }
     };
     at_most("expected_ns", episode.expected_ns, LAST_NS)?;
     at_most("total_ns", episode.total_ns(), MAX_NS)?;

@@ -138,7 +138,7 @@ pub struct HandlerSum {
 /// # Errors
 /// [`ErrorKind::Invalid`] or [`ErrorKind::Io`].
 pub fn read_handler_sums(recording: &Path) -> Result<Option<Vec<HandlerSum>>> {
-    read_json(&directory(recording).join("handlers.json"), "are no sums of handlers")
+    read_json(&directory(recording).join("handlers.json"), "are not sums of handlers")
 }
 
 /// Writes what was counted so far into a recording, and makes `events/` if it is not there.

@@ -104,7 +104,7 @@ pub fn read_text(path: &Path) -> Result<String> {
 
 fn too_large(limit: u64) -> Error {
     let limit = if limit >= 1 << 20 { format!("{} MiB", limit >> 20) } else { format!("{limit} bytes") };
-    Error::new(ErrorKind::FileTooLarge, format!("it is larger than {limit}, the most that is read of such a file"))
+    Error::new(ErrorKind::FileTooLarge, format!("it is larger than {limit}, the most that is read from such a file"))
 }
 
 #[cfg(test)]

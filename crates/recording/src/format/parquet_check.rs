@@ -72,7 +72,7 @@ impl Thrift<'_> {
         let head = self.byte()?;
         let count = if head >> 4 == 15 { self.unsigned()? } else { u64::from(head >> 4) };
         if count > (self.bytes.len() - self.at) as u64 {
-            return Err(format!("says that it holds a list of {count}, for which there is no room"));
+            return Err(format!("says that it holds a list of {count}, for which it has no room"));
         }
         Ok((head & 15, count as usize))
     }
@@ -318,7 +318,7 @@ fn check_page(page: &PageHeader, chunk: &ColumnChunkMetaData) -> Checked<usize> 
     }
     // Plain, dictionary, run lengths, differences: what punctual writes. Other encodings trust more counts.
     if !matches!(page.encoding, 0 | 2 | 3 | 5 | 8) {
-        return Err(format!("a page is encoded in a way ({}) that is not read", page.encoding));
+        return Err(format!("a page is encoded in a way ({}) that punctual does not read", page.encoding));
     }
     let least = if chunk.column_type() == PhysicalType::BYTE_ARRAY { 4 } else { 8 };
     match page.kind {
@@ -331,7 +331,7 @@ fn check_page(page: &PageHeader, chunk: &ColumnChunkMetaData) -> Checked<usize> 
             let levels = at_most("bytes of levels", page.others[2], uncompressed)?;
             at_most("bytes of levels", page.others[3], uncompressed - levels)?;
         }
-        kind => return Err(format!("a page is of a kind ({kind}) that is not read")),
+        kind => return Err(format!("a page is of a kind ({kind}) that punctual does not read")),
     }
     Ok(compressed.max(uncompressed))
 }

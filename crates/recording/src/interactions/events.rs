@@ -14,9 +14,9 @@ pub const MAX_INPUT_EVENTS: usize = 200_000;
 static EVENTS: Schema = Schema {
     name: "interaction_events",
     columns: &[
-        required("at_ns").about("When the toolkit handed it on, ns of CLOCK_MONOTONIC"),
+        required("at_ns").about("When the toolkit passed it on, ns of CLOCK_MONOTONIC"),
         required("tid").about("The thread"),
-        optional("number").about("The input because of which that thread was at work; absent: none"),
+        optional("number").about("The input that the thread was working on; absent: none"),
         text("toolkit").about("The toolkit: gtk3, qt5, xt, wayland, ..."),
         text("event").about("What it calls the event"),
     ],

@@ -37,34 +37,34 @@ static INTERACTIONS: Schema = Schema {
         required("number").about("Counted from 0"),
         required("begin_ns").about("Just before it was put in, ns of CLOCK_MONOTONIC"),
         required("injected_ns").about("When it had been put in"),
-        required("end_ns").about("Up to when what came of it was looked for"),
+        required("end_ns").about("Until when its effects were looked for"),
         required("bytes").about("Bytes that were put in"),
         required("output_bytes").about("Bytes that came out before the next one"),
         required("repeat").about("Which of its kind and label it is, from 1"),
         optional("got_ns").about("When the program had taken it"),
         optional("busy_ns").about("When the program's threads had left their CPUs"),
         optional("blocked_ns").about("When the thread that took it waited for input again"),
-        optional("seen_ns").about("When the last output because of it had been put out"),
+        optional("seen_ns").about("When the last output that it caused had been written"),
         optional("arrived_ns").about("When that arrived at the typist"),
         optional("cpu_ns").about("CPU time of all threads of the program from its beginning to the next one's, ns"),
         optional("run_delay_ns").about("How long the program's threads were kept from a CPU, ns"),
-        optional("think_1996_ns").about("How much of the time the machine of 1996 calls thinking, ns"),
+        optional("think_1996_ns").about("How much of the time the state machine of 1996 calls thinking, ns"),
         optional("merged_into").about("The later one that it was taken together with"),
         text("kind").about("Of an input: key, enter, page, start; of a part: why the time passed"),
         text("label").about("What was typed"),
         text("task").about("The task that it belongs to"),
         text("outcome").about("What became of it"),
-        optional("caused_cpu_ns").about("CPU time of threads that were at work because of it, ns"),
+        optional("caused_cpu_ns").about("CPU time of threads that were working on it, ns"),
         optional("minor_faults").about("Page faults of the program without a disk, up to the next input"),
         optional("major_faults").about("Page faults of the program that had to wait for a disk, up to the next input"),
-        optional("waits").about("Times that threads of the program went to sleep, up to the next input"),
-        optional("preemptions").about("Times that they left their CPU though they could have gone on"),
-        optional("migrations").about("Times that they changed CPU, up to the next input"),
-        optional("reads").about("System calls of the family of read, up to the next input"),
-        optional("writes").about("System calls of the family of write, up to the next input"),
-        optional("read_bytes").about("Bytes that those read, of files, pipes and terminals"),
+        optional("waits").about("How often threads of the program went to sleep, up to the next input"),
+        optional("preemptions").about("How often they left their CPU although they could have continued"),
+        optional("migrations").about("How often they changed CPU, up to the next input"),
+        optional("reads").about("System calls of the read family, up to the next input"),
+        optional("writes").about("System calls of the write family, up to the next input"),
+        optional("read_bytes").about("Bytes that those read from files, pipes and terminals"),
         optional("written_bytes").about("Bytes that those wrote"),
-        optional("disk_read_bytes").about("Bytes that the program asked of disks, up to the next input"),
+        optional("disk_read_bytes").about("Bytes that the program requested from disks, up to the next input"),
         optional("disk_written_bytes").about("Bytes that it left for disks to write, up to the next input"),
     ],
 };
@@ -78,7 +78,7 @@ static PARTS: Schema = Schema {
         text("kind").about("Of an input: key, enter, page, start; of a part: why the time passed"),
         text("name").about("Who had it"),
         text("detail").about("What more is known"),
-        optional("not_seen").about("For whom was waited, where that one was not seen"),
+        optional("not_seen").about("Who was waited for, if that one was not seen"),
     ],
 };
 
@@ -335,7 +335,7 @@ pub fn read_interaction_document(recording: &Path) -> Result<Option<InteractionD
 /// # Errors
 /// As [`read_interaction_document`], and [`ErrorKind::Invalid`] where there is none: it is written last.
 pub fn required_interaction_document(recording: &Path) -> Result<InteractionDocument> {
-    let what = "broke off before the summary of its inputs (interactions.json) was written, as on a full disk: nothing can be said of them";
+    let what = "broke off before the summary of its inputs (interactions.json) was written, as on a full disk: nothing can be said about them";
     read_interaction_document(recording)?.ok_or_else(|| Error::new(ErrorKind::Invalid, recording, what.to_owned()))
 }
 

@@ -57,11 +57,11 @@ impl Outcome {
         match self {
             Outcome::Seen => "seen",
             Outcome::Merged => "taken together with a later one",
-            Outcome::Unanswered => "taken without anything being put out",
+            Outcome::Unanswered => "taken without any output",
             Outcome::Unread => "not taken",
-            Outcome::ByTerminal => "taken by the terminal itself: edited in its line, or made a signal of",
+            Outcome::ByTerminal => "taken by the terminal itself: edited in its line, or turned into a signal",
             Outcome::Ended => "cut off by the program's end",
-            Outcome::Unfinished => "still under way as the recording ended",
+            Outcome::Unfinished => "still under way when the recording ended",
         }
     }
 }

@@ -26,9 +26,9 @@ static LOG: Schema = Schema {
         required("priority").about("Its priority as the kernel counts: below 100 real-time"),
         required("context").about("The kernel's count of nested interrupts"),
         required("steal_ns").about("Time that the host had taken, ns, plus 1; 0 for unknown"),
-        required("value").about("What docs/log.md says of the kind"),
-        required("extra").about("What docs/log.md says of the kind"),
-        text("name").about("Of wakings and migrations the other thread, else what the kind is of"),
+        required("value").about("What docs/log.md says about the kind"),
+        required("extra").about("What docs/log.md says about the kind"),
+        text("name").about("For wakings and migrations the other thread, otherwise what the kind is about"),
     ],
 };
 

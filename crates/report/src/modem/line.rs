@@ -166,7 +166,7 @@ pub fn line_text(lined: &Lined<'_>) -> String {
     if run.late_blocks > 0 {
         let _ = writeln!(
             text,
-            "\nOf {} of 12.5 ms, {} {} worked on late, the latest by {}; none was lost",
+            "\nOf {} of 12.5 ms, {} {} processed late, the worst by {}; none was lost",
             counted(run.blocks, "block"),
             grouped(run.late_blocks),
             agreeing(run.late_blocks, "was", "were"),

@@ -22,9 +22,9 @@ const SERVERS: [&str; 5] = ["Xorg", "Xwayland", "Xvfb", "Xephyr", "Xvnc"];
 
 /// What is not seen of somebody's own use of a window.
 pub(super) const NOT_SEEN: [&str; 4] = [
-    "keyboard, mouse, window manager, compositor, graphics processor and display: an input begins as the display's server reads it, and \
+    "keyboard, mouse, window manager, compositor, graphics processor and display: an input begins when the display's server reads it, and \
      ends when that has drawn",
-    "which keys they were, and movements of the mouse",
+    "which keys they were, and how the mouse moved",
     "what other processes draw into the program's windows",
     "input that a program takes by io_uring",
 ];

@@ -53,7 +53,7 @@ pub(super) fn read_opened(
         let opened = schema.columns.iter().map(|column| Source::open(&file, path, &*group, column, left as u64));
         let mut sources = opened.collect::<Result<Vec<_>>>()?;
         if left > 0 && sources.iter().all(|source| matches!(source, Source::Absent)) {
-            return Err(invalid(path, "has none of the columns that are looked for"));
+            return Err(invalid(path, "has none of the expected columns"));
         }
         while left > 0 {
             let wanted = left.min(BATCH);
@@ -172,7 +172,7 @@ fn text_number(path: &Path, value: Option<&ByteArray>, texts: &mut Texts) -> Res
 fn decoding<T>(path: &Path, decode: impl FnOnce() -> parquet::errors::Result<T>) -> Result<T> {
     match caught::caught(decode) {
         Some(decoded) => decoded.map_err(|error| failed(path, "is not a whole table", error)),
-        None => Err(Error::new(ErrorKind::Invalid, path, "is not a whole table: a page of it makes no sense")),
+        None => Err(Error::new(ErrorKind::Invalid, path, "is not a whole table: one of its pages makes no sense")),
     }
 }
 

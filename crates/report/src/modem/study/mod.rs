@@ -16,13 +16,13 @@ use std::fmt::Write as _;
 
 /// What must be known to read the tables.
 pub const ASSUMED: [&str; 5] = [
-    "The modem is another one than the paper's: seconds are compared as multiples of a transfer that nothing delays.",
-    "When its blocks are worked on comes from the simulated machine of `punctual sim run soft-modem-table1`, 2 and 3, with \
+    "The modem is not the paper's: seconds are compared as multiples of a transfer that nothing delays.",
+    "The times at which its blocks are processed come from the simulated machine of `punctual sim run soft-modem-table1`, 2 and 3, with \
      blocks of 90 samples at 7,200 a second. Nothing of this machine is measured.",
-    "Three buffers, and of blocks that wait only the newest is worked on: chosen, because most of Table 3 comes out with them.",
+    "Three buffers, and of waiting blocks only the newest is processed: this was chosen because it reproduces most of Table 3.",
     "Table 1's pool retrains as often as it is asked to; the dedicated server of Tables 2 and 3 hangs up at the fourth \
      retrain within a minute. The paper does not say so.",
-    "The paper's Table 1 has times of a network in it, and there is none here.",
+    "The times in the paper's Table 1 include a network, and there is none here.",
 ];
 
 /// The tables, and how they came about.
@@ -82,7 +82,7 @@ impl Studied<'_> {
             }
         }
         if let Some(row) = self.differing().first() {
-            let purpose = "says what the simulator makes of the same table, with the paper's blocks";
+            let purpose = "shows what the simulator makes of the same table, with the paper's blocks";
             steps.push(NextStep::new(purpose, format!("punctual sim run soft-modem-table{}", row.table)));
         } else if !self.interrupted {
             let purpose = "measures the same contexts on this machine";
@@ -107,7 +107,7 @@ fn heading(table: u8) -> &'static str {
     match table {
         1 => "Table 1: through the server pool",
         2 => "Table 2: from the dedicated server",
-        _ => "Table 3: dedicated server, reservations that get nothing outside of their time",
+        _ => "Table 3: dedicated server, reservations that get nothing outside their time",
     }
 }
 
