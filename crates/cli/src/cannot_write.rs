@@ -10,7 +10,7 @@ pub(crate) struct CannotWrite {
     hint: Option<&'static str>,
 }
 
-/// What helps where there is no room for a file that is to be written at the end.
+/// What helps if there is no room for a file that is to be written at the end.
 const NOTHING_YET: &str = "nothing was done yet; choose another place for that file";
 
 impl CannotWrite {
@@ -19,7 +19,7 @@ impl CannotWrite {
         CannotWrite::with_hint(doing, error, CHOOSE_ANOTHER_PLACE)
     }
 
-    /// The same before anything is done whose outcome the file would have.
+    /// The same, before anything is done whose result the file would contain.
     pub(crate) fn beforehand(doing: &str, error: &Error) -> CannotWrite {
         CannotWrite::with_hint(doing, error, NOTHING_YET)
     }

@@ -17,7 +17,7 @@ pub(crate) fn at_the_reader() {
     }
 }
 
-/// Colours by what a line is.
+/// Colours lines by their kind.
 #[derive(Debug, Clone, Copy)]
 enum Colour {
     Bold,
@@ -38,7 +38,7 @@ impl Colour {
     }
 }
 
-/// What a line may begin with, and its colour. The words say it all by themselves.
+/// What a line may begin with, and its colour. The words alone say everything.
 const LABELS: [(&str, Colour); 5] = [
     ("error:", Colour::Red),
     ("warning:", Colour::Yellow),
@@ -88,12 +88,12 @@ pub(crate) fn on_errors() -> bool {
     *SHOWN.get_or_init(|| shows_colour(std::io::stderr().is_terminal()))
 }
 
-/// Whether the terminal can do no more than write one line after the other.
+/// Whether the terminal can only write one line after another.
 pub(crate) fn is_dumb() -> bool {
     std::env::var_os("TERM").is_none_or(|terminal| terminal.is_empty() || terminal == "dumb")
 }
 
-/// As NO_COLOR and CLICOLOR_FORCE are meant elsewhere: any value but nothing, and the first goes before the second.
+/// NO_COLOR and CLICOLOR_FORCE as elsewhere: any value but an empty one counts, and the first takes precedence.
 fn shows_colour(is_terminal: bool) -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     !is_set("NO_COLOR") && (is_set("CLICOLOR_FORCE") || is_terminal && !is_dumb())

@@ -20,13 +20,13 @@ use punctual_report::answer::Failure;
 use std::error::Error as _;
 use std::process::ExitCode;
 
-/// So that a reader that meets its bound says so, see [`commands::bound_reader`].
+/// Makes a reader that runs into its bound say so, see [`commands::bound_reader`].
 #[global_allocator]
 static MEMORY: punctual_kernel::memory_bound::BoundedMemory = punctual_kernel::memory_bound::BoundedMemory;
 
-/// A stack smaller than this may not do for what the program does, bytes.
+/// A stack smaller than this, bytes, may not be enough for the program.
 const SMALL_STACK: u64 = 1 << 20;
-/// What it is given then.
+/// What it is given instead.
 const OWN_STACK: usize = 2 << 20;
 
 fn main() -> ExitCode {
@@ -101,7 +101,7 @@ fn run(words: &[std::ffi::OsString]) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Help and version are no errors; everything else is one line and the right exit code, as JSON where it was asked for.
+/// Help and version are not errors; everything else is one line and the right exit code, as JSON if that was asked for.
 fn refuse_usage(error: &clap::Error, words: &[std::ffi::OsString]) -> ExitCode {
     let is_bare = words.len() <= 1;
     if let Some(instead) = histogram_of_cyclictest(words) {
@@ -147,7 +147,7 @@ fn refuse_usage(error: &clap::Error, words: &[std::ffi::OsString]) -> ExitCode {
     ExitCode::from(USAGE)
 }
 
-/// The word there is that the one which there is not is most like.
+/// The existing word that is most like one that does not exist.
 fn suggestion(error: &clap::Error) -> Option<String> {
     let of = |kind| match error.get(kind) {
         Some(ContextValue::String(word)) => Some(word.clone()),
@@ -158,7 +158,7 @@ fn suggestion(error: &clap::Error) -> Option<String> {
     kinds.into_iter().find_map(of)
 }
 
-/// The load or drill that a word which is none is most like, and the message without the list of all.
+/// The load or drill that is most like a word that names none, and the message without the full list.
 fn name_suggestion(error: &clap::Error, message: String) -> (String, Option<String>) {
     let Some(source) = error.source() else { return (message, None) };
     let (word, what, names) = if let Some(SourceError::Unknown(word)) = source.downcast_ref() {
@@ -173,7 +173,7 @@ fn name_suggestion(error: &clap::Error, message: String) -> (String, Option<Stri
     (format!("{before}`{word}` is not a {what}"), Some(nearest))
 }
 
-/// What letters of cyclictest are here, which `record` does not have.
+/// What cyclictest's letters that `record` does not have mean here.
 const CYCLICTEST: [(&str, &str); 6] = [
     ("-t", "cyclictest's -t is -a here: one thread on each of these CPUs, and `-p 95,50` for two"),
     ("-S", "cyclictest's -S is what `record` does by itself: one thread on each CPU, -a chooses"),
@@ -183,7 +183,7 @@ const CYCLICTEST: [(&str, &str); 6] = [
     ("-H", "cyclictest's -H is `punctual report FILE --html PAGE` here; a recording holds every value"),
 ];
 
-/// What somebody means who asks for help with a number: cyclictest's `-h 400` is a histogram.
+/// What somebody who asks for help with a number means: cyclictest's `-h 400` is a histogram.
 fn histogram_of_cyclictest(words: &[std::ffi::OsString]) -> Option<&'static str> {
     let words: Vec<&str> =
         words.iter().map(|word| word.to_str().unwrap_or_default()).take_while(|word| *word != "--").collect();
@@ -204,7 +204,7 @@ fn of_cyclictest(error: &clap::Error, words: &[std::ffi::OsString]) -> Option<&'
     CYCLICTEST.iter().find(|(letter, _)| unknown.starts_with(letter)).map(|(_, instead)| *instead)
 }
 
-/// Where the right usage is described: for the subcommand, if the words name one.
+/// Where to find the right usage: that of the subcommand, if the words name one.
 fn help_for(words: &[std::ffi::OsString]) -> String {
     let root = help::command();
     let (mut command, mut named) = (&root, String::new());

@@ -29,7 +29,7 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Prints the report on what was just measured, what to run next, and what could not be written beside it.
+    /// Prints the report on what was just measured, what to run next, and what else could not be written.
     pub(crate) fn measurement_and_next(self, measurement: &Measurement, failure: Option<&str>) {
         if self.json {
             answer_beside(failure, ReportAnswer::new(measurement, &[]), 0);
@@ -60,13 +60,13 @@ impl Output {
     }
 }
 
-/// What the parser of the command line says up to its first empty line, as one line.
+/// What the command line's parser says up to its first empty line, as one line.
 pub(crate) fn one_line(text: &str) -> String {
     let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
     in_words(lines.collect::<Vec<_>>().join(" ").trim_start_matches("error: "))
 }
 
-/// The parser's `9 is not in 1..=3` as people say it.
+/// The parser's `9 is not in 1..=3` in plain words.
 fn in_words(message: &str) -> String {
     let range = message.split_once(" is not in ").and_then(|(before, range)| Some((before, range.split_once("..")?)));
     let Some((before, (first, last))) = range else { return message.to_owned() };
@@ -77,7 +77,7 @@ fn in_words(message: &str) -> String {
     }
 }
 
-/// Words of the system without the numbers that the standard library adds to them.
+/// The system's words without the numbers that the standard library adds to them.
 fn without_numbers(text: &str) -> String {
     let mut parts = text.split(" (os error ");
     let first = parts.next().unwrap_or_default().to_owned();
@@ -99,7 +99,7 @@ impl std::fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
-/// What the first error of the chain that knows a remedy says.
+/// The remedy of the first error in the chain that knows one.
 fn hint(error: &anyhow::Error) -> Option<&'static str> {
     fn of<E: Hint + 'static>(cause: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
         cause.downcast_ref::<E>()?.hint()
@@ -119,10 +119,10 @@ fn hint(error: &anyhow::Error) -> Option<&'static str> {
     error.chain().find_map(|cause| ways.iter().find_map(|hint| hint(cause)))
 }
 
-/// Set when data could not be written for another reason than that nobody reads it.
+/// Set when data could not be written for any other reason than that nobody reads it.
 static UNWRITTEN: AtomicBool = AtomicBool::new(false);
 
-/// Prints data. A reader that has gone away is no error; anything else makes the program fail: see [`is_unwritten`].
+/// Prints data. A reader that has gone away is not an error; anything else makes the program fail: see [`is_unwritten`].
 pub(crate) fn print(text: &str) {
     end_reading();
     let mut output = std::io::stdout().lock();
@@ -133,7 +133,7 @@ pub(crate) fn print(text: &str) {
     }
 }
 
-/// Data that is printed bit by bit, for there may be much of it.
+/// Data that is printed bit by bit, because there may be much of it.
 pub(crate) struct Stream {
     output: std::io::BufWriter<std::io::Stdout>,
     is_read: bool,
@@ -145,7 +145,7 @@ impl Stream {
         Stream { output: std::io::BufWriter::with_capacity(1 << 16, std::io::stdout()), is_read: true }
     }
 
-    /// Prints data; false where nobody reads it any more.
+    /// Prints data; false if nobody reads it any more.
     pub(crate) fn write(&mut self, text: &str) -> bool {
         let written = if self.is_read { self.output.write_all(text.as_bytes()) } else { Ok(()) };
         self.note(&written)
@@ -177,8 +177,8 @@ impl Stream {
     }
 }
 
-/// Prints text for people, which begins with its verdict: it fits their terminal, and names out of recordings and
-/// kernels cannot steer it.
+/// Prints text for people, which begins with its verdict: it fits their terminal, and names from recordings and
+/// kernels cannot control it.
 pub(crate) fn print_text(text: &str) {
     print(&look::with_verdict(&fitted(&harmless(text))));
 }
@@ -188,12 +188,12 @@ pub(crate) fn print_more(text: &str) {
     print(&look::labelled(&fitted(&harmless(text)), look::on_output()));
 }
 
-/// Prints lines for other programs as they are, but for what may steer a terminal.
+/// Prints lines for other programs as they are, except for what may control a terminal.
 pub(crate) fn print_lines(text: &str) {
     print(&harmless(text));
 }
 
-/// Prints the text of a file that somebody wrote: the same, and its tabs stay.
+/// Prints the text of a file that somebody wrote: the same, but tabs are kept.
 pub(crate) fn print_file(text: &str) {
     let lines = text.split('\t').map(harmless);
     print(&lines.collect::<Vec<_>>().join("\t"));
@@ -209,7 +209,7 @@ pub(crate) fn is_unwritten() -> bool {
     UNWRITTEN.load(Ordering::Relaxed)
 }
 
-/// A line on the standard error stream; one that cannot be written is nobody's loss. It may tell what commands said.
+/// A line on the standard error stream; one that cannot be written is no loss. It may quote what commands said.
 pub(crate) fn say(line: &str) {
     end_reading();
     let _ = writeln!(std::io::stderr(), "{}", look::labelled(&harmless(line), look::on_errors()));
@@ -220,18 +220,18 @@ pub(crate) fn note(text: &str) {
     say(&note_line(text));
 }
 
-/// The same as text: one line, whatever names are in it.
+/// The same as text: one line, whatever names it contains.
 pub(crate) fn note_line(text: &str) -> String {
     format!("note: {}", punctual_recording::printable(text))
 }
 
-/// Prints an answer for programs. A code other than 0 is that of something which failed and of which the answer does
-/// not speak.
+/// Prints an answer for programs. A code other than 0 belongs to something that failed and that the answer does
+/// not mention.
 pub(crate) fn answer(answer: impl Answer, code: u8) {
     answer_beside(None, answer, code);
 }
 
-/// The same, with what could not be written beside it.
+/// The same, with what else could not be written.
 pub(crate) fn answer_beside(failure: Option<&str>, mut answer: impl Answer, code: u8) {
     set_exit_code(&mut answer, code);
     stream_pretty(&Told { answer: &answer, error: failure });
@@ -252,8 +252,8 @@ fn set_exit_code(answer: &mut impl Answer, code: u8) {
     }
 }
 
-/// Prints as [`pretty`] would, bit by bit: as one text the answer of a long recording takes more memory than all it was
-/// made of.
+/// Prints as [`pretty`] would, bit by bit: as one text, the answer for a long recording takes more memory than everything it was
+/// made from.
 fn stream_pretty(value: &impl Serialize) {
     let mut stream = Stream::new();
     // What cannot be written the stream notes by itself.
@@ -265,7 +265,7 @@ fn stream_pretty(value: &impl Serialize) {
     stream.finish();
 }
 
-/// Writes JSON as [`escaped`] has it, to where text goes as long as somebody reads it.
+/// Writes JSON as [`escaped`] has it, to where text goes, as long as somebody reads it.
 struct Escaping<Take>(Take);
 
 impl<Take: FnMut(&str) -> bool> Write for Escaping<Take> {
@@ -285,13 +285,13 @@ pub(crate) fn pretty(value: &impl Serialize) -> String {
     escaped(&text).into_owned()
 }
 
-/// In one line.
+/// As one line.
 pub(crate) fn compact(value: &impl Serialize) -> String {
     let text = serde_json::to_string(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
     escaped(&text).into_owned()
 }
 
-/// JSON in which what may steer a terminal is written by number: the value stays the same.
+/// JSON in which anything that may control a terminal is written by number: the value stays the same.
 fn escaped(json: &str) -> Cow<'_, str> {
     let is_raw = |character: char| punctual_recording::is_control(character) && character != '\n';
     if !json.contains(is_raw) {

@@ -10,14 +10,14 @@ use std::io::IsTerminal;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The line is written anew this often; adding up distributions is not free.
+/// The line is rewritten this often; adding up distributions is not free.
 const EVERY: Duration = Duration::from_millis(250);
 
-/// On a terminal that cannot write a line anew there is a new one this often.
+/// On a terminal that cannot rewrite a line there is a new one this often.
 const EVERY_LINE: Duration = Duration::from_secs(10);
 
-/// A bar with a message; on a terminal that can only write one line after the other, such lines. Nothing where nobody
-/// looks.
+/// A bar with a message; on a terminal that can only write one line after another, such lines. Nothing if nobody
+/// is looking.
 pub(crate) struct Bar {
     bar: ProgressBar,
     what: String,
@@ -46,7 +46,7 @@ impl Bar {
         if self.lines.is_some() { say(&note_line(text)) } else { self.bar.println(note_line(text)) }
     }
 
-    /// So much of all is done.
+    /// This much of the whole is done.
     pub(crate) fn set(&mut self, done: u64, all: u64, message: String) {
         self.bar.set_length(all.max(1));
         self.bar.set_position(done);
@@ -128,7 +128,7 @@ impl StepProgress {
         self.0.set(elapsed.min(duration).as_millis() as u64, duration.as_millis() as u64, message);
     }
 
-    /// So many of all, where nobody knows how long that takes.
+    /// This many of the total, if nobody knows how long that takes.
     pub(crate) fn count(&mut self, step: &str, ended: usize, all: usize, elapsed: Duration) {
         let message = format!("{ended} of {all}  {}  {:.0} s", printable(step), elapsed.as_secs_f64());
         self.0.set(ended as u64, all as u64, message);
@@ -139,7 +139,7 @@ impl StepProgress {
     }
 }
 
-/// A line while a load gets ready, where that takes longer than one would wait in the dark.
+/// A line while a load gets ready, if that takes longer than anybody would wait without a sign.
 pub(crate) struct ReadyProgress(StepProgress);
 
 impl ReadyProgress {
@@ -147,7 +147,7 @@ impl ReadyProgress {
         ReadyProgress(StepProgress::new(quiet, "load     "))
     }
 
-    /// Always true: to go on.
+    /// Always true: to continue.
     pub(crate) fn show(&mut self, stage: GettingReady) -> bool {
         const DARK: Duration = Duration::from_secs(1);
         match stage {
@@ -168,10 +168,10 @@ impl ReadyProgress {
     }
 }
 
-/// Reading that takes no longer is not told of.
+/// Reading that takes no longer than this shows no line.
 const SILENT: Duration = Duration::from_secs(2);
 
-/// The line while recordings are read. There is one: a program reads for one answer.
+/// The line while recordings are read. There is only one: a program reads for one answer.
 static READING: Mutex<Reading> = Mutex::new(Reading::Not);
 
 enum Reading {
@@ -182,7 +182,7 @@ enum Reading {
 }
 
 impl Reading {
-    /// Brings the line up to date; whether reading goes on.
+    /// Updates the line; returns whether reading continues.
     fn round(&mut self) -> bool {
         if let Reading::Since(began) = *self
             && began.elapsed() >= SILENT
@@ -201,8 +201,8 @@ fn reading_line(rows: u64, elapsed: Duration) -> String {
     format!("reading  {:.1} million rows  {:.0} s", rows as f64 / 1e6, elapsed.as_secs_f64())
 }
 
-/// From now on recordings are read: where that takes longer than one would wait in the dark, a line says how far it has come,
-/// until something is printed. Shows nothing where nobody looks.
+/// From now on recordings are read: if that takes longer than anybody would wait without a sign, a line shows the progress
+/// until something is printed. Shows nothing if nobody is looking.
 pub(crate) fn show_reading() {
     const STACK: usize = 256 << 10;
     if ProgressBar::new_spinner().is_hidden() {
@@ -218,7 +218,7 @@ pub(crate) fn show_reading() {
     let _ = std::thread::Builder::new().name("progress".to_owned()).stack_size(STACK).spawn(rounds);
 }
 
-/// Takes the line of [`show_reading`] away: an answer comes.
+/// Removes the line of [`show_reading`]: an answer comes.
 pub(crate) fn end_reading() {
     let mut reading = READING.lock().unwrap_or_else(PoisonError::into_inner);
     if let Reading::Shown(_, bar) = &*reading {

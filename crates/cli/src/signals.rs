@@ -1,5 +1,5 @@
-//! Ctrl-C and its kin end a measurement cleanly; a second one ends the program. What the caller had this program
-//! disregard, as `nohup` does with a hangup, is left alone.
+//! Ctrl-C and the like end a measurement cleanly; a second one ends the program. Signals that the caller had this program
+//! disregard, as `nohup` does with a hangup, are left alone.
 
 use punctual_kernel::signals::is_ignored;
 use punctual_probe::Step;
@@ -14,7 +14,7 @@ static HUNG_UP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Interrupted {
     asked: Arc<AtomicBool>,
-    /// Set once the program has seen the first signal: two that come together, as `timeout` sends them, are one.
+    /// Set once the program has seen the first signal: two that come together, as `timeout` sends them, count as one.
     seen: Arc<AtomicBool>,
 }
 
@@ -41,12 +41,12 @@ impl Interrupted {
         asked
     }
 
-    /// The same for whoever has something to put back before the program ends: a second signal does not end it at once.
+    /// The same for commands that have to restore something before the program ends: a second signal does not end it at once.
     pub(crate) fn is_asked(&self) -> bool {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// Whether a measurement goes on.
+    /// Whether a measurement is to continue.
     pub(crate) fn step(&self) -> Step {
         if !self.is_set() {
             return Step::Go;
@@ -55,7 +55,7 @@ impl Interrupted {
     }
 }
 
-/// Whether the terminal or session this program ran in has gone: nobody chose this moment to end.
+/// Whether the terminal or session that this program ran in has gone: nobody chose this moment to end.
 pub(crate) fn was_hung_up() -> bool {
     HUNG_UP.load(Ordering::Relaxed)
 }

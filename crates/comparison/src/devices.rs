@@ -96,7 +96,7 @@ mod tests {
         assert!((even.high.unwrap() - 2.676).abs() < 2e-2, "{even:?}");
         // Twice as long and as many: half as often.
         assert_eq!(rate_ratio((10, 1.0), (10, 1.0), 2.0).estimate, Some(0.5));
-        // None on A: at least so many times.
+        // None on A: at least this many times.
         let new = rate_ratio((0, 1.0), (20, 1.0), 1.0);
         assert!(new.low.unwrap() > 4.0 && new.estimate.is_none() && new.high.is_none(), "{new:?}");
         // None at all says nothing.

@@ -54,7 +54,7 @@ impl Signal {
 
     /// How many units arrive in this time, ns: the number that comes closest, at least one.
     pub fn units_in(self, period_ns: u64) -> u32 {
-        // So many units in so many ns: 4,058.8 symbols a second, 16,000 times 62.5 us, an eighth of 83,333 times 12 us.
+        // Units per time in ns: 4,058.8 symbols a second, 16,000 times 62.5 us, an eighth of 83,333 times 12 us.
         let (units, time_ns) = match self {
             Signal::GLite | Signal::FullRateDsl => (69, 17_000_000),
             Signal::Bluetooth => (1, 62_500),

@@ -12,7 +12,7 @@ fn generator() -> SchemaGenerator {
     SchemaSettings::draft2020_12().for_serialize().into_generator()
 }
 
-/// An answer's schema. Its `schema` member names it; whatever could not be written beside an answer may stand in it.
+/// An answer's schema. Its `schema` member names it; it may also say what could not be written beside the answer.
 fn schema<A: JsonSchema>(name: &str) -> Value {
     let mut schema = serde_json::to_value(generator().into_root_schema_for::<A>()).unwrap();
     schema["properties"]["schema"] = json!({ "const": name });

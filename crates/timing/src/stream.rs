@@ -31,7 +31,7 @@ impl Stream<'_> {
     }
 
     /// For each callback the ideal time since the origin and its lateness against that, ns. Early is negative.
-    /// One that stands for several periods is held against the first of them.
+    /// One that stands for several periods is compared with the first of them.
     pub fn against_grid(&self) -> impl Iterator<Item = (u64, i64)> + '_ {
         let mut points = 0u64;
         self.callbacks.iter().map(move |callback| {

@@ -6,7 +6,7 @@ use clap::{Args, Parser};
 use punctual_load::Source;
 use std::path::PathBuf;
 
-/// What says how to measure and so means nothing for recordings that stand on disk.
+/// Options that say how to measure and so mean nothing for recordings on disk.
 const MEASURED: [&str; 9] =
     ["repeat", "duration", "policy", "via", "cpus", "interval", "priority", "no_bpf", "no_power_request"];
 
@@ -103,10 +103,10 @@ pub(crate) struct FurtherSides {
 }
 
 impl MeasuringArguments {
-    /// What makes each side, and what runs during its measurements: A, B, and those after them that anything is said of.
+    /// What makes each side, and what runs during its measurements: A, B, and any later sides that options mention.
     ///
     /// # Errors
-    /// The letter of a side of which nothing is said while of a later one something is.
+    /// The letter of a side that no option mentions although one mentions a later side.
     pub(crate) fn settings(&self) -> Result<Vec<Settings<'_>>, char> {
         let FurtherSides { c, d, e, f, while_c, while_d, while_e, while_f } = &self.further;
         let mut all: Vec<Settings<'_>> = vec![
@@ -120,7 +120,7 @@ impl MeasuringArguments {
         let is_said = |(settings, meanwhile): &Settings<'_>| !settings.is_empty() || !meanwhile.is_empty();
         let last = all.iter().rposition(is_said).map_or(2, |last| (last + 1).max(2));
         all.truncate(last);
-        // Of two either may be what is there anyway; beside a third nobody expects a second that was not asked for.
+        // Of two sides either may be the machine as it is; next to a third, nobody expects a second that was not asked for.
         let first = if last > 2 { 1 } else { 2 };
         match ('a'..).zip(&all).skip(first).find(|(_, side)| !is_said(side)) {
             Some((letter, _)) => Err(letter),
@@ -134,7 +134,7 @@ impl MeasuringArguments {
 pub(crate) enum SideSetting {
     /// A shell command that runs before.
     Command(String),
-    /// Options, as they were written, and what they say.
+    /// Options as they were written, and their meaning.
     Options(String, Box<SideOptions>),
 }
 
@@ -157,7 +157,7 @@ pub(crate) struct SideOptions {
     pub(crate) load: Vec<Source>,
 }
 
-/// Whether a command is `punctual interact`, be it with a path or after `sudo`.
+/// Whether a command is `punctual interact`, possibly with a path or after `sudo`.
 fn uses_a_program(command: &str) -> bool {
     let words: Vec<&str> = command.split_whitespace().collect();
     let is_punctual = |word: &str| word.rsplit('/').next() == Some("punctual");

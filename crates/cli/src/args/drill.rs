@@ -87,7 +87,7 @@ fn lengths(text: &str) -> Result<Lengths, String> {
     text.parse()
 }
 
-/// Closer together, arming the next injection would be most of the work.
+/// If they were closer together, arming the next injection would be most of the work.
 const MIN_EVERY_NS: u64 = 2_000_000;
 
 fn every(text: &str) -> Result<u64, String> {

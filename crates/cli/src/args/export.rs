@@ -1,4 +1,4 @@
-//! The forms for other programs in which a report can be printed: an option each.
+//! The forms for other programs in which a report can be printed, each with its option.
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use punctual_report::{EXPORTS, Export};

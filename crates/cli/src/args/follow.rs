@@ -1,4 +1,4 @@
-//! Whom `punctual record` follows in place of its own threads.
+//! Whom `punctual record` follows instead of its own threads.
 
 use super::values::{id, period};
 use clap::Args;

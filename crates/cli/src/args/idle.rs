@@ -54,7 +54,7 @@ pub(crate) enum IdlePolicy {
     Fifo,
 }
 
-/// Below, the loop's own readings are gaps; above, hardly anything is.
+/// Below this, the loop's own readings are gaps; above it, hardly anything is.
 const THRESHOLDS_NS: std::ops::RangeInclusive<u64> = 500..=1_000_000_000;
 
 fn threshold(text: &str) -> Result<u64, String> {
@@ -65,7 +65,7 @@ fn threshold(text: &str) -> Result<u64, String> {
     Err(format!("`{text}` is out of range: give 500ns to 1s, such as 5us"))
 }
 
-/// Shorter counts are not told from their readings, longer ones join everything into one gap.
+/// Shorter counts cannot be told from their readings, longer ones merge everything into one gap.
 const CALIBRATED_NS: std::ops::RangeInclusive<u64> = 5_000..=100_000_000;
 
 fn calibrated(text: &str) -> Result<u64, String> {
@@ -76,7 +76,7 @@ fn calibrated(text: &str) -> Result<u64, String> {
     Err(format!("`{text}` is out of range: give 5us to 100ms, such as 1ms"))
 }
 
-/// What a keystroke may take, ns.
+/// How long a keystroke may take, ns.
 const COMPUTE_NS: std::ops::RangeInclusive<u64> = 10_000..=500_000_000;
 
 fn compute(text: &str) -> Result<u64, String> {

@@ -271,7 +271,7 @@ pub(crate) struct RecordArguments {
 }
 
 impl RecordArguments {
-    /// Whether neither others' threads are followed nor a driver's stamps read.
+    /// Whether neither other programs' threads are followed nor a driver's stamps are read.
     pub(crate) fn measures_threads_of_its_own(&self) -> bool {
         let FollowArguments { pid, tid, comm, follow, .. } = &self.follow;
         self.stamps.is_none() && !*follow && pid.is_empty() && tid.is_empty() && comm.is_empty()

@@ -39,7 +39,7 @@ pub(crate) struct TimersArguments {
     pub(crate) quiet: bool,
 }
 
-/// The longest stall, ns: longer would keep others from the CPU.
+/// The longest stall, ns: a longer one would keep others from the CPU.
 const MAX_STALL_NS: u64 = 500_000_000;
 
 fn stall(text: &str) -> Result<u64, String> {

@@ -17,7 +17,7 @@ pub(crate) struct Limits {
     pub(crate) cycle_ns: Option<u64>,
 }
 
-/// The longest period that makes sense to measure, and the shortest that the clock can tell.
+/// The longest period that is worth measuring, and the shortest that the clock can resolve.
 const INTERVALS_NS: std::ops::RangeInclusive<u64> = 1_000..=3_600_000_000_000;
 
 pub(super) fn duration(text: &str) -> Result<u64, String> {
@@ -52,7 +52,7 @@ pub(super) fn reservation(text: &str) -> Result<Reservation, String> {
     }
 }
 
-/// Below this a bare period is refused: who writes `1` may mean a millisecond, and no machine keeps up with a microsecond.
+/// Below this a bare period is refused: whoever writes `1` may mean a millisecond, and no machine keeps up with a microsecond.
 const MIN_BARE_PERIOD_US: f64 = 20.0;
 
 pub(super) fn period(text: &str) -> Result<u64, String> {

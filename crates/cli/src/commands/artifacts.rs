@@ -1,4 +1,4 @@
-//! Files that are written beside the answer: pages and traces.
+//! Files that are written in addition to the answer: pages and traces.
 
 use crate::cannot_write::{CannotWrite, plain};
 use crate::output;
@@ -8,7 +8,7 @@ use punctual_report::answer::Failure;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// The files that a command writes beside its answer.
+/// The files that a command writes in addition to its answer.
 #[derive(Debug, Default)]
 pub(crate) struct Artifacts {
     failure: Option<String>,
@@ -17,7 +17,7 @@ pub(crate) struct Artifacts {
 /// Whether a file that is written at the end can be written at all, before anything is measured for it.
 ///
 /// # Errors
-/// In one line, what is in the way.
+/// What is in the way, in one line.
 pub(crate) fn check(file: Option<&PathBuf>) -> anyhow::Result<()> {
     let Some(path) = file else { return Ok(()) };
     ensure!(!path.is_dir(), "cannot write {}: it is a directory", path.display());
@@ -39,7 +39,7 @@ pub(crate) fn check(file: Option<&PathBuf>) -> anyhow::Result<()> {
 /// Whether a page that is written at the end can be made and written at all.
 ///
 /// # Errors
-/// In one line, what is in the way.
+/// What is in the way, in one line.
 pub(crate) fn check_page(file: Option<&PathBuf>) -> anyhow::Result<()> {
     if file.is_some() {
         punctual_report::encode::html::can_draw()?;
@@ -48,7 +48,7 @@ pub(crate) fn check_page(file: Option<&PathBuf>) -> anyhow::Result<()> {
 }
 
 impl Artifacts {
-    /// Writes a file beside the answer and gives the exit code. Where it cannot be written, one line says so and the
+    /// Writes a file in addition to the answer and gives the exit code. If it cannot be written, one line says so and the
     /// answer is still given: what was measured for it is not lost.
     pub(crate) fn write(&mut self, path: &Path, contents: impl AsRef<[u8]>) -> u8 {
         match Place::of(path).and_then(|place| place.write(contents.as_ref())) {
@@ -65,7 +65,7 @@ impl Artifacts {
         }
     }
 
-    /// Says that a file beside the answer could not be made, and gives the exit code.
+    /// Says that a file in addition to the answer could not be made, and gives the exit code.
     pub(crate) fn fail(&mut self, path: &Path, error: &anyhow::Error) -> u8 {
         let message = format!("cannot make {}: {error:#}", path.display());
         output::say(&Failure::new(&message, None, 1).text());
@@ -73,7 +73,7 @@ impl Artifacts {
         1
     }
 
-    /// The first that could not be written, and why, in one line: for the answer to say so too.
+    /// The first one that could not be written, and why, in one line, so that the answer says so too.
     pub(crate) fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
     }
@@ -83,7 +83,7 @@ fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The recording in which a file lies or would lie, whatever links lead there.
+/// The recording that contains or would contain a file, whatever links lead there.
 fn recording_around(path: &Path) -> Option<PathBuf> {
     let directory = match path.canonicalize() {
         Ok(there) => there.parent()?.to_owned(),

@@ -1,4 +1,4 @@
-//! For developers: how near each BPF program is to what a kernel takes.
+//! For developers: how close each BPF program is to what a kernel accepts.
 
 use crate::output;
 use punctual_kernel::capabilities::Availability;
@@ -11,10 +11,10 @@ use std::process::ExitCode;
 /// The hidden subcommand: `scripts/verifier-budget` calls it.
 pub(crate) const SUBCOMMAND: &str = "verifier-budget";
 
-/// A program may take this part of what a kernel takes: the next kernel's verifier may find more paths in it.
+/// A program may use this part of what a kernel accepts: the next kernel's verifier may find more paths in it.
 const SHARE: u64 = 2;
 
-/// Loads every program for trial and prints what the verifier said; 1 where one is over the budget.
+/// Loads every program for trial and prints what the verifier said; 1 if one is over the budget.
 pub(crate) fn run(words: &[OsString]) -> ExitCode {
     verifier::measure();
     let mut refused = Vec::new();

@@ -62,7 +62,7 @@ fn row(line: &Capability) -> CapabilityRow<'_> {
     }
 }
 
-/// What needs no program of ours, then what does: each is loaded and taken away again. All rows where none is named.
+/// What needs no program of ours, then what does: each is loaded and removed again. All rows if none is named.
 fn tried(wanted: &[String]) -> Result<Vec<Capability>, Usage> {
     let (mut lines, trials) = (capabilities::all(), trials());
     lines.push(punctual_probe::recorder::counter_sampling());

@@ -33,7 +33,7 @@ pub(crate) fn run(command: &DeviceCommand, output: Output) -> anyhow::Result<u8>
     }
 }
 
-/// Reports a recording of devices as the run that made it did, on a page too where one is asked for; `None` where it holds none.
+/// Reports on a recording of devices as the run that made it did, also on a page if one is asked for; `None` if it has none.
 pub(super) fn report(path: &Path, output: Output, page: Option<&Path>) -> anyhow::Result<Option<u8>> {
     // Written at the end: a run that was cut short has none.
     let Some(activations) = read_activation_document(path)? else { return Ok(None) };
@@ -177,7 +177,7 @@ fn part(catalogue: &Catalogue, spec: &str, how: &HowArguments, users: Option<&Ow
     })
 }
 
-/// What a device does: decodes where its profile has a signal, unless the other is asked for.
+/// What a device does: it decodes if its profile has a signal, unless the other is asked for.
 fn work(profile: &Profile, catalogue: &Catalogue, how: &HowArguments) -> Result<DeviceWork, Usage> {
     let work = match (&how.work, profile.signal) {
         (Some(WorkName::Filter | WorkName::Own(_)), _) | (None, None) => return Ok(DeviceWork::Filter),

@@ -87,7 +87,7 @@ fn inject(kind: DrillKind, arguments: &DrillArguments, output: Output) -> anyhow
     Ok(0)
 }
 
-/// Makes the file for the log. What stands there is somebody's; a pipe or a device is written into.
+/// Makes the file for the log. A file that is already there is somebody's; a pipe or a device is written into.
 fn create_log(path: &Path) -> anyhow::Result<(File, Place)> {
     let made = Place::of(path).and_then(|place| {
         let file = match place.standing()? {

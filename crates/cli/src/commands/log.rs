@@ -19,7 +19,7 @@ use punctual_study::{LogPlan, LogProgress, log_events};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long a log takes that nobody set a time for, ns.
+/// How long a log takes if nobody set a time, ns.
 const DEFAULT_NS: u64 = 10_000_000_000;
 
 /// The header with which programs make marks.
@@ -98,7 +98,7 @@ impl Line {
     }
 }
 
-/// Shows a recording of events, on a page too where one is asked for; `None` where it is none.
+/// Shows a recording of events, also on a page if one is asked for; `None` if it is not one.
 pub(crate) fn report(path: &Path, output: Output, page: Option<&PathBuf>) -> anyhow::Result<Option<u8>> {
     let beside = Beside { page, code: 0, quiet: true };
     match read_log_document(path)? {
@@ -108,11 +108,11 @@ pub(crate) fn report(path: &Path, output: Output, page: Option<&PathBuf>) -> any
     }
 }
 
-/// What belongs to the answer on a log.
+/// What belongs to the answer about a log.
 struct Beside<'a> {
     /// Where its page goes.
     page: Option<&'a PathBuf>,
-    /// What failed while it was logged.
+    /// What failed during logging.
     code: u8,
     quiet: bool,
 }
@@ -146,8 +146,8 @@ fn print(path: &Path, log: &LogDocument, output: Output, beside: &Beside<'_>) ->
     Ok(code)
 }
 
-/// Counts the rows, and holds them against what was counted while they were written.
-/// Tells now and then how many.
+/// Counts the rows, and compares them with what was counted while they were written.
+/// Reports the count now and then.
 fn summarize(
     path: &Path,
     recording: &Recording,
@@ -195,7 +195,7 @@ impl Filter<'_> {
             && (is_hole || self.concerns(row))
     }
 
-    /// Whether it was done by or to a thread that is asked for.
+    /// Whether it was done by or to one of the wanted threads.
     fn concerns(&self, row: &LogRow<'_>) -> bool {
         let event = &row.event;
         let has_other = matches!(
@@ -244,7 +244,7 @@ fn show(arguments: &LogShowArguments, output: Output) -> anyhow::Result<u8> {
     }
 }
 
-/// Refuses CPUs that the log is not of, where it says of which it is.
+/// Refuses CPUs that the log does not cover, if it says which ones it covers.
 fn check_cpus(arguments: &LogShowArguments, path: &Path, logged: &[u32]) -> anyhow::Result<()> {
     if let Some(cpus) = &arguments.cpu
         && let Some(missing) = cpus.0.iter().find(|cpu| !logged.contains(cpu))
@@ -256,7 +256,7 @@ fn check_cpus(arguments: &LogShowArguments, path: &Path, logged: &[u32]) -> anyh
     Ok(())
 }
 
-/// Writes the rows that are wanted for Perfetto.
+/// Writes the wanted rows for Perfetto.
 fn show_as_trace(report: &LogReport<'_>, filter: &Filter<'_>, file: &Path, output: Output) -> anyhow::Result<u8> {
     let mut trace = LogTrace::new(&report.log.threads);
     let shown = each_wanted(report.recording, filter, |row| {
@@ -280,7 +280,7 @@ fn show_as_trace(report: &LogReport<'_>, filter: &Filter<'_>, file: &Path, outpu
     Ok(whole)
 }
 
-/// Prints the rows that are wanted as they are read: there may be millions.
+/// Prints the wanted rows as they are read: there may be millions.
 fn show_rows(report: &LogReport<'_>, filter: &Filter<'_>, output: Output) -> anyhow::Result<u8> {
     let mut stream = Stream::new();
     if output.json {
@@ -315,7 +315,7 @@ fn show_rows(report: &LogReport<'_>, filter: &Filter<'_>, output: Output) -> any
     Ok(report.exit_code())
 }
 
-/// Hands on the rows that are wanted, up to the limit; returns how many. `take` says whether to go on.
+/// Passes on the wanted rows, up to the limit; returns how many. `take` says whether to continue.
 fn each_wanted(path: &Path, filter: &Filter<'_>, mut take: impl FnMut(&LogRow<'_>) -> bool) -> anyhow::Result<u64> {
     let limit = filter.arguments.limit.unwrap_or(u64::MAX);
     let mut shown = 0;

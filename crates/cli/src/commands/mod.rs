@@ -1,4 +1,4 @@
-//! One file a subcommand.
+//! One file per subcommand.
 
 pub(crate) mod artifacts;
 pub(crate) mod budget;
@@ -64,7 +64,7 @@ fn command_line() -> Vec<String> {
 }
 
 /// Recordings by path: a directory that holds recordings, such as a check leaves, stands for those,
-/// and a `recording.json` for the directory it is in.
+/// and a `recording.json` for its directory.
 fn expand(paths: &[PathBuf]) -> Vec<PathBuf> {
     let mut expanded = Vec::new();
     for path in paths {
@@ -119,7 +119,7 @@ pub(crate) fn bound_reader(command: &Command, output: Output) {
     crate::progress::show_reading();
 }
 
-/// 2 where a limit was exceeded, 1 where there was nothing to judge, which is not the same as having kept it.
+/// 2 if a limit was exceeded, 1 if there was nothing to judge, which is not the same as having kept the limit.
 fn limits_exit_code(limits: &[Limit]) -> u8 {
     if limits.iter().any(|limit| limit.exceeded) {
         2
@@ -130,13 +130,13 @@ fn limits_exit_code(limits: &[Limit]) -> u8 {
     }
 }
 
-/// 1 where a command of a load failed, so that it was not the load that was asked for.
+/// 1 if a command of a load failed, so that it was not the load that was asked for.
 fn load_exit_code<'a>(documents: impl IntoIterator<Item = &'a Document>, ignore_failure: bool) -> u8 {
     let failed = documents.into_iter().any(|document| document.provenance.load.failure.is_some());
     u8::from(failed && !ignore_failure)
 }
 
-/// A name with the date and time that nothing has yet, in the current directory, or where that cannot be written in,
+/// An unused name with the date and time, in the current directory or, if that is not writable,
 /// in the directory for temporary files.
 fn fresh_name(before: &str, after: &str) -> PathBuf {
     let stamp = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();

@@ -1,10 +1,10 @@
-//! Signals for a command that runs in the place of this program.
+//! Signals for a command that runs in place of this program.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What came for the command; what this process ignores, it ignores too.
+/// Signals that came for the command; it also ignores those that this process ignores.
 pub(super) struct PassedOn([(i32, Arc<AtomicBool>); 6]);
 
 impl PassedOn {
@@ -18,7 +18,7 @@ impl PassedOn {
         }))
     }
 
-    /// Since it was asked last.
+    /// Since the last call.
     pub(super) fn came(&self) -> Vec<i32> {
         let came = self.0.iter().filter(|(_, came)| came.swap(false, Ordering::Relaxed));
         came.map(|(signal, _)| *signal).collect()

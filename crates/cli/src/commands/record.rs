@@ -12,7 +12,7 @@ use punctual_report::{EXPORTS, Measurement};
 use punctual_study::usual_devices;
 use std::time::Duration;
 
-/// How long a measurement takes that nobody set a time for, ns.
+/// How long a measurement takes if nobody set a time, ns.
 const DEFAULT_NS: u64 = 60_000_000_000;
 
 pub(crate) fn run(arguments: &RecordArguments, output: Output) -> anyhow::Result<u8> {

@@ -79,13 +79,13 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
     Ok(measurement.exit_code)
 }
 
-/// Whether the files that are to be written can be.
+/// Whether the files that are to be written can be written.
 fn check_files(arguments: &ReportArguments) -> anyhow::Result<()> {
     super::artifacts::check_page(arguments.html.as_ref())?;
     super::artifacts::check(arguments.perfetto.as_ref())
 }
 
-/// Only of inputs to a program a trace is written here.
+/// A trace is written here only for inputs to a program.
 fn refuse_trace(arguments: &ReportArguments, kind: RecordingKind, path: &Path) -> Result<(), Usage> {
     if arguments.perfetto.is_none() || kind == RecordingKind::Interaction {
         return Ok(());
@@ -97,8 +97,8 @@ fn refuse_trace(arguments: &ReportArguments, kind: RecordingKind, path: &Path) -
     )))
 }
 
-/// Writes the page of recordings of wakeups that were just made beside their answer, as `punctual report --html` does from
-/// the same recordings, and gives the exit code.
+/// Writes the page of recordings of wakeups that were just made in addition to their answer, as `punctual report --html` does
+/// from the same recordings, and gives the exit code.
 pub(super) fn write_page(file: &Path, recordings: &[PathBuf], devices: &[Profile], artifacts: &mut Artifacts) -> u8 {
     let page = measured(recordings, true).and_then(|mut measured| {
         count_cycles(&mut measured.measurement, &measured.paths, None, None)?;
@@ -110,8 +110,8 @@ pub(super) fn write_page(file: &Path, recordings: &[PathBuf], devices: &[Profile
     }
 }
 
-/// Holds the cycles of followed threads against a period: the one that is given, else that with which they were recorded; and the longest
-/// of them against a limit, if there is one.
+/// Compares the cycles of followed threads with a period, the given one or else the one with which they were recorded, and the
+/// longest of them with a limit, if there is one.
 pub(super) fn count_cycles(
     measurement: &mut Measurement,
     paths: &[Vec<PathBuf>],
@@ -139,7 +139,7 @@ pub(super) fn count_cycles(
     Ok(())
 }
 
-/// The page of the wakeups of a recording that is of something else.
+/// The page of the wakeups in a recording of something else.
 ///
 /// # Errors
 /// Where it cannot be read.
@@ -148,10 +148,10 @@ pub(super) fn page_beside(recording: &Path) -> anyhow::Result<Page> {
     Ok(measured.page(&punctual_study::usual_devices()))
 }
 
-/// Recordings of wakeups, read and added up where they were made alike.
+/// Recordings of wakeups, read and added up if they were made the same way.
 struct Measured {
     measurement: Measurement,
-    /// Where the recordings of each part lie.
+    /// Where the recordings of each part are.
     paths: Vec<Vec<PathBuf>>,
     recorded: Vec<Recorded>,
     /// Wakeups that were read from tables.
@@ -159,7 +159,7 @@ struct Measured {
 }
 
 impl Measured {
-    /// That wakeups are counted in figures and are in no table, where that is so: as where a file was deleted.
+    /// Says that some wakeups are counted in figures but are in no table, if so: for example, if a file was deleted.
     fn missing_rows(&self) -> Option<String> {
         let counted_in = self.measurement.parts.iter().map(|(_, document)| document.counters.wakeups);
         let missing = counted_in.fold(0, u64::saturating_add).saturating_sub(self.rows);
@@ -182,7 +182,7 @@ impl Measured {
         self.measurement.verdict = verdict(&self.measurement);
     }
 
-    /// The page. What devices would have met is said in the measurement from then on.
+    /// The page. From then on the measurement says what devices would have met.
     fn page(&mut self, asked: &[Profile]) -> Page {
         let parts = self.measurement.parts.iter().zip(&self.paths);
         let devices: Vec<Vec<JudgedDevice>> =
@@ -220,10 +220,10 @@ fn verdict(measurement: &Measurement) -> String {
     punctual_report::recording_verdict(&documents)
 }
 
-/// The recordings of one part, each with where it lies.
+/// The recordings of one part, each with its place.
 type Alike = Vec<(PathBuf, Document)>;
 
-/// The recordings by measurement, what is drawn of each where a page is made, and how many wakeups their tables hold.
+/// The recordings by measurement, what is drawn of each if a page is made, and how many wakeups their tables hold.
 fn read(recordings: &[PathBuf], is_drawn: bool) -> anyhow::Result<(Vec<Alike>, Vec<Recorded>, u64)> {
     let mut parts: Vec<Alike> = Vec::new();
     let mut recorded: Vec<Recorded> = Vec::new();
@@ -252,7 +252,7 @@ fn read(recordings: &[PathBuf], is_drawn: bool) -> anyhow::Result<(Vec<Alike>, V
     Ok((parts, recorded, all_rows))
 }
 
-/// Reports on a recording of something else than wakeups; `None` where its wakeups are to be reported on after all.
+/// Reports on a recording of something other than wakeups; `None` if its wakeups are to be reported on after all.
 fn report_other(
     kind: RecordingKind,
     path: &Path,
@@ -347,7 +347,7 @@ fn named(recording: &Recording) -> String {
     format!("{file} ({})", load_words(load_name(recording.document())))
 }
 
-/// Every wakeup of a recording once: whether its stages add up, and when it was how late.
+/// Every wakeup of a recording once: whether its stages add up, and how late it was when.
 pub(super) fn read_through(recording: &Recording, name: String) -> anyhow::Result<(Recorded, u64)> {
     let document = recording.document();
     let mut histories: Vec<(String, History)> = Vec::new();

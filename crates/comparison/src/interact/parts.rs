@@ -247,7 +247,7 @@ mod tests {
         assert_eq!((clear[0].one.unwrap().name.as_str(), clear[0].ns), ("kworker", 5_010));
         let row = found.rows.iter().find(|row| row.cause.name == "kworker").unwrap();
         assert_eq!(row.more_ns(), clear[0].ns);
-        // Where none has most of a kind it is the kind that is told, with all of it.
+        // If none has most of a kind, the kind itself is named, with all of it.
         let both = || split(&[("io", "vda", None, 500), ("io", "vdb", None, 600)]);
         let found = parts(&[split(&[]), split(&[]), split(&[])], &[both(), both(), both()]);
         assert_eq!(found.clear(0.25), [ClearCause { kind: "io", one: None, ns: 1_100 }]);

@@ -102,7 +102,7 @@ fn the_middle_is_told_where_the_slowest_decide_and_it_says_the_same() {
         (enter.decided().map(|one| one.ratio.figure.key), enter.shown().map(|one| one.ratio.figure.key))
     };
     assert_eq!(told(&enter), (Some("p90_ns"), Some("p50_ns")));
-    // Where the median leaves it open it is p90 that is told.
+    // If the median leaves it open, p90 is reported.
     enter.figures[0].ratio.low = 0.9;
     assert_eq!(told(&enter), (Some("p90_ns"), Some("p90_ns")));
 }

@@ -18,7 +18,7 @@ pub(crate) struct Batch {
     pub(crate) target: String,
 }
 
-/// Writes the rows of several files into one and removes them, unless told not to go on.
+/// Writes the rows of several files into one and removes them, unless told to stop.
 pub(crate) fn join(directory: &Directory, schema: &Schema<'_>, batch: &Batch, go_on: &dyn Fn() -> bool) -> Result<()> {
     if table::concatenate(directory, &batch.sources, &batch.target, schema, go_on)? {
         batch.sources.iter().for_each(|source| directory.remove(source));

@@ -310,7 +310,7 @@ pub fn count_log_rows(recording: &Path) -> Result<u64> {
     segments::list(&recording.join("events/log"))?.iter().map(|segment| table::count_rows(&segment.path)).sum()
 }
 
-/// Hands on every row of an event log in order of time, for as long as `take` says to go on.
+/// Passes on every row of an event log in order of time, for as long as `take` says to continue.
 ///
 /// # Errors
 /// [`ErrorKind::Invalid`] or [`ErrorKind::Io`] for the first segment that cannot be read.

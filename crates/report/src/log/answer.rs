@@ -97,7 +97,7 @@ impl<'a> LogAnswer<'a> {
         LogAnswer { next, ..self }
     }
 
-    /// The answer of a command that wrote so many events elsewhere.
+    /// The answer of a command that wrote this many events elsewhere.
     pub fn with_shown(self, shown: u64) -> LogAnswer<'a> {
         LogAnswer { shown: Some(shown), ..self }
     }

@@ -47,7 +47,7 @@ impl LogSummary {
             *kinds.entry(event.kind).or_default() += 1;
             return;
         }
-        // Programs make up the texts of their marks: of very many different ones only how many is told.
+        // Programs make up the texts of their marks: of very many different ones only the count is given.
         let is_room = self.name_bytes < MAX_LOG_NAME_BYTES;
         let name = if is_room { row.name } else { OTHERS };
         self.name_bytes += if is_room { NAME_BYTES + name.len() } else { 0 };

@@ -411,7 +411,7 @@ pub(crate) fn over_time(recorded: &[Recorded]) -> Option<Section> {
     };
     let (lines_ns, cells_ns) = (around(History::extent_ns)?, around(History::latency_ns)?);
     let drawn = || all.iter().take(MAX_HISTORIES);
-    // Axes and colours are the same throughout, so that one recording can be held against another.
+    // Axes and colours are the same throughout, so that recordings can be compared.
     let mut latency: Vec<Heat> = drawn().map(|(_, _, history)| history.latency_heat(cells_ns)).collect();
     let mut cpus: Vec<Heat> = drawn().map(|(_, _, history)| history.cpu_heat()).collect();
     Heat::share_colours(&mut latency);

@@ -128,7 +128,7 @@ fn plane(report: &ReserveReport<'_>) -> String {
     }
     if let Some(recommended) = report.recommended {
         let name = format!("recommended: {}", in_words(recommended.budget_ns, recommended.period_ns));
-        // Hardly larger than the smallest that sufficed, whose mark it would cover: it stands beside that.
+        // Hardly larger than the smallest that sufficed, whose mark it would cover: so it goes beside that.
         mark(&scale, recommended, -RECOMMENDED_APART, "◇", &name, &mut out);
     }
     out.push_str("</svg></figure>\n");

@@ -48,13 +48,13 @@ pub(crate) fn run(arguments: &CompareArguments, output: Output) -> anyhow::Resul
 /// The sides, and how their measurements ended.
 struct Taken {
     opened: Vec<Opened>,
-    /// After how many of how many repeats it was clear.
+    /// After how many of the repeats it was clear, and how many were planned.
     clear: Option<(usize, usize)>,
     trouble: Option<StudyError>,
 }
 
 impl Taken {
-    /// What is said of how it ended: before what is said of the sides, and after it.
+    /// What is said about the end: before what is said about the sides, and after it.
     fn notes(&self) -> (Option<String>, Option<String>) {
         let before = self.trouble.as_ref().map(|error| {
             format!("{error}: only what was measured until then is compared, not everything you asked for")
@@ -74,7 +74,7 @@ impl Taken {
     }
 }
 
-/// One side beside another.
+/// One side compared with another.
 fn pair(arguments: &CompareArguments, devices: &[Profile], taken: &Taken, output: Output) -> anyhow::Result<u8> {
     let (a, b) = (&taken.opened[0].side, &taken.opened[1].side);
     let mut comparison: Comparison = punctual_comparison::compare(a, b, devices)?;
@@ -100,7 +100,7 @@ fn pair(arguments: &CompareArguments, devices: &[Profile], taken: &Taken, output
     Ok(code)
 }
 
-/// This very command with so many repeats, into a directory of its own.
+/// This same command with that many repeats, into a directory of its own.
 fn again(repeats: usize) -> String {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     let words: Vec<String> = repeated(words, repeats).iter().map(|word| shell_word(&printable(word))).collect();
@@ -128,10 +128,10 @@ fn repeated(mut words: impl Iterator<Item = String>, repeats: usize) -> Vec<Stri
     changed
 }
 
-/// As many sides as there are letters to call them by.
+/// As many sides as there are letters to name them.
 const MAX_SIDES: usize = 26;
 
-/// Several sides, each beside the first, with the error rate shared.
+/// Several sides, each compared with the first, with a shared error rate.
 fn several(arguments: &CompareArguments, devices: &[Profile], taken: &Taken, output: Output) -> anyhow::Result<u8> {
     let sides: Vec<&Side> = taken.opened.iter().map(|opened| &opened.side).collect();
     let mut found = punctual_comparison::compare_several(sides[0], &sides[1..], devices)?;
@@ -185,7 +185,8 @@ impl Opened {
     }
 }
 
-/// What is drawn over time: the runs of both sides in turn, as many as a page holds. One that cannot be drawn costs no verdict.
+/// What is drawn over time: the runs of both sides in turn, as many as fit on a page. One that cannot be drawn does not affect the
+/// verdict.
 fn over_time(opened: &[Opened]) -> Vec<Recorded> {
     let mut runs: Vec<(usize, String, &Path)> = Vec::new();
     for (side, label) in opened.iter().zip('A'..) {
@@ -206,14 +207,14 @@ fn over_time(opened: &[Opened]) -> Vec<Recorded> {
     drawn.collect()
 }
 
-/// A side that stands on disk.
+/// A side on disk.
 struct Written {
     name: String,
     paths: Vec<PathBuf>,
 }
 
 impl Written {
-    /// A recording, a directory of them, or several joined by commas; with its name before it, where it has one.
+    /// A recording, a directory of them, or several joined by commas; with its name in front, if it has one.
     fn of(written: &Path) -> Written {
         let split = written.to_str().filter(|_| !written.exists()).and_then(|text| text.split_once('='));
         let (name, path) = match split {
@@ -277,14 +278,14 @@ fn measure(arguments: &MeasuringArguments, repeats: usize) -> anyhow::Result<Tak
     Ok(Taken { opened: open(arguments, &directory, made)?, clear, trouble })
 }
 
-/// What makes each side, and runs beside it.
+/// What makes each side, and what runs alongside it.
 fn settings(arguments: &MeasuringArguments) -> Result<Vec<Settings<'_>>, Usage> {
     arguments
         .settings()
         .map_err(|letter| Usage(format!("--{letter} is missing: sides are A, B, C and so on, with none left out")))
 }
 
-/// What is measured, before and beside the runs of each side.
+/// What is measured, and what runs before and alongside the runs of each side.
 fn sides(arguments: &MeasuringArguments) -> anyhow::Result<Vec<SidePlan>> {
     let side = |label: String, settings: &[SideSetting], meanwhile: &[String]| -> anyhow::Result<SidePlan> {
         let before: Vec<&str> = settings
@@ -309,7 +310,7 @@ fn sides(arguments: &MeasuringArguments) -> anyhow::Result<Vec<SidePlan>> {
         .collect()
 }
 
-/// What is measured of a side with options of its own, which go before those of both.
+/// What is measured on a side with options of its own, which take precedence over those of both.
 fn plan(arguments: &MeasuringArguments, own: &[&SideOptions]) -> Result<Plan, Usage> {
     let (mut threads, mut policy) = (arguments.threads.clone(), arguments.policy);
     for options in own {
@@ -326,7 +327,7 @@ fn plan(arguments: &MeasuringArguments, own: &[&SideOptions]) -> Result<Plan, Us
     Ok(plan)
 }
 
-/// What keeps the machine busy beside the runs of a side.
+/// What keeps the machine busy during the runs of a side.
 fn load(arguments: &MeasuringArguments, own: &[&SideOptions], meanwhile: &[String]) -> Result<Load, NotRunnable> {
     let sources: Vec<Source> =
         arguments.load.iter().chain(own.iter().flat_map(|options| &options.load)).cloned().collect();

@@ -18,7 +18,7 @@ use punctual_report::interact::{
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A longer script is none.
+/// Nothing longer than this is a script.
 const MAX_SCRIPT_BYTES: u64 = 1 << 20;
 
 pub(crate) fn run(arguments: &InteractArguments, output: Output) -> anyhow::Result<u8> {
@@ -84,7 +84,7 @@ fn plan(arguments: &InteractArguments) -> anyhow::Result<InteractPlan> {
     })
 }
 
-/// Shows what was just measured, as was asked for.
+/// Shows what was just measured, in the requested form.
 fn show_measured(
     arguments: &InteractArguments,
     path: &Path,

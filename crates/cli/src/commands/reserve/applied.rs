@@ -1,4 +1,4 @@
-//! Which threads keep a reservation, and how they were before: a file of the caller's own that does not outlive the machine's run.
+//! Which threads keep a reservation, and how they were before: a file of the caller's own that does not survive a reboot.
 
 use anyhow::Context as _;
 use punctual_kernel::Refused;
@@ -8,7 +8,7 @@ use punctual_recording::{Directory, Place, input};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// More threads than this are not put down: older ones go first.
+/// More threads than this are not noted: older ones are dropped first.
 const MAX_THREADS: usize = 4_096;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -16,7 +16,7 @@ struct Applied {
     threads: Vec<Before>,
 }
 
-/// Where it stands: root's in /run, anybody else's where the session has its files.
+/// Where it is: root's in /run, anybody else's where the session has its files.
 fn directory() -> anyhow::Result<PathBuf> {
     if is_root() {
         return Ok(PathBuf::from("/run/punctual"));
@@ -50,7 +50,7 @@ pub(super) fn take() -> anyhow::Result<Vec<Before>> {
     Ok(applied.threads)
 }
 
-/// Notes a thread before its change stays. What is noted of an older thread with its number goes.
+/// Notes a thread before its change is made permanent. A note about an older thread with the same number is dropped.
 pub(super) fn note(before: &Before) -> Result<(), Refused> {
     let noted = || {
         let mut threads: Vec<Before> = take()?.into_iter().filter(Before::is_there).collect();
@@ -64,7 +64,7 @@ pub(super) fn note(before: &Before) -> Result<(), Refused> {
     noted().map_err(|error: anyhow::Error| Refused::because("noting what --apply changes", format!("{error:#}")))
 }
 
-/// Keeps the notes of these threads alone.
+/// Keeps only the notes of these threads.
 pub(super) fn keep_only(tids: &[u32]) -> anyhow::Result<()> {
     if !file()?.exists() {
         return Ok(());

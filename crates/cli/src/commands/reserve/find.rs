@@ -18,7 +18,7 @@ use punctual_study::reserve::{
 use std::path::Path;
 use std::time::Duration;
 
-/// How often the end of a program that keeps its reservation is looked for.
+/// How often to check whether a program that keeps its reservation has ended.
 const ROUND: Duration = Duration::from_millis(50);
 
 pub(super) fn run(arguments: &FindArguments, output: Output) -> anyhow::Result<u8> {

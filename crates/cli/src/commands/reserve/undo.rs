@@ -1,4 +1,4 @@
-//! Puts threads back that keep a reservation.
+//! Restores threads that keep a reservation.
 
 use super::applied;
 use crate::output::{self, Output};

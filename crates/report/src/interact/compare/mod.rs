@@ -1,4 +1,4 @@
-//! Two sides of inputs to a program, held against each other.
+//! Two sides of inputs to a program, compared.
 
 mod answer;
 mod page;

@@ -152,7 +152,7 @@ fn of_group(group: &GroupComparison) -> String {
     let mut about = Vec::new();
     about.extend((!is_start).then(|| figure.ratio.figure.name.to_owned()));
     about.extend(limits(figure).map(|limits| format!("95 %: {limits}")));
-    // What decides is said too where the middle is told.
+    // What decides is also given if the sentence reports the median.
     let further = group.decided().filter(|decided| decided.ratio.figure.key != figure.ratio.figure.key);
     about.extend(further.map(|further| {
         format!("{} {} instead of {}", further.ratio.figure.name, value(further, 1), value(further, 0))
