@@ -22,7 +22,7 @@ pub(crate) struct Trial<'a> {
     pub(crate) words: &'a [&'a str],
 }
 
-/// What came of it.
+/// What became of it.
 pub(crate) struct Truth {
     /// One for each drill.
     pub(crate) scores: Vec<Score>,

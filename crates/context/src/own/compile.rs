@@ -27,7 +27,7 @@ pub(super) fn for_bpf(name: &str, source: &str) -> Result<Compiled, Refused> {
     compile(name, source, &["-target", "bpf", "-mcpu=v3", "-g"])
 }
 
-/// What came of it.
+/// What became of it.
 pub(super) struct Compiled {
     pub(super) object: Vec<u8>,
     /// What clang warns of in the user's file, a line each.

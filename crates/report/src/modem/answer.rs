@@ -55,7 +55,7 @@ impl Answer for TransferAnswer<'_> {
     }
 }
 
-/// What was counted of this machine, where the calling end was one of its threads.
+/// What was counted on this machine, if the calling end was one of its threads.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct LiveRow {
@@ -66,7 +66,7 @@ struct LiveRow {
     attempts: Vec<LiveAttemptRow>,
 }
 
-/// The same of one attempt.
+/// The same for one attempt.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct LiveAttemptRow {
@@ -76,7 +76,7 @@ struct LiveAttemptRow {
     /// What the host took; `null`: not known.
     host_ns: Option<u64>,
     underruns_beside_host: u64,
-    /// How often so many samples were waiting after a block was worked on: less than a step, less than two, and so on.
+    /// How often this many samples were waiting after a block was processed: less than a step, less than two, and so on.
     pending: Vec<u64>,
 }
 
@@ -100,7 +100,7 @@ impl LiveRow {
     }
 }
 
-/// How the ends, the line and the calling end's processor were made.
+/// How the ends, the line and the calling end's processor were set up.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct How {
@@ -219,7 +219,7 @@ impl AttemptRow {
     }
 }
 
-/// What stalls of each length did to calls, one stall a call.
+/// What stalls of each length did to calls, one stall per call.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct StallsAnswer {

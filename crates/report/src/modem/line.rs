@@ -1,4 +1,4 @@
-//! What came of two modems that were terminals for a while.
+//! What became of two modems that were terminals for a while.
 
 use crate::answer::Answer;
 use crate::layout::{agreeing, counted, grouped, table};
@@ -14,12 +14,12 @@ use std::fmt::Write as _;
 /// The terminals, their calls, and how late the line was.
 #[derive(Debug)]
 pub struct Lined<'a> {
-    /// What came of them.
+    /// What became of them.
     pub run: &'a LineRun,
 }
 
 impl Lined<'_> {
-    /// What came of it, in a sentence.
+    /// The outcome, in a sentence.
     pub fn verdict(&self) -> String {
         let connected = |calls: &[CallRecord]| calls.iter().filter(|call| call.bits_per_second > 0).count();
         let [first, second] = &self.run.calls;
@@ -65,7 +65,7 @@ struct StarvedRow {
 struct EndRow {
     path: String,
     number: &'static str,
-    /// All of them; the first thousand are told of.
+    /// All of them; only the first thousand are listed.
     counted_calls: u64,
     unread_bytes: u64,
     calls: Vec<CallRow>,

@@ -22,11 +22,11 @@ pub struct Sent<'a> {
     pub file: &'a str,
     /// How it was to be sent.
     pub experiment: &'a Experiment,
-    /// What came of it.
+    /// What became of it.
     pub transfer: &'a Transfer,
     /// Fewer attempts than asked for were made, because somebody stopped it.
     pub interrupted: bool,
-    /// Where it was real time: in which context, and what was counted of the machine.
+    /// If it was in real time: in which context, and what was counted on the machine.
     pub live: Option<LiveSent<'a>>,
 }
 
@@ -39,12 +39,12 @@ pub struct LiveSent<'a> {
     pub cpu: u32,
     /// What it competed with.
     pub competitors: Vec<String>,
-    /// Of each attempt.
+    /// For each attempt.
     pub attempts: &'a [LiveAttempt],
 }
 
 impl Sent<'_> {
-    /// What came of it, in a sentence.
+    /// The outcome, in a sentence.
     pub fn verdict(&self) -> String {
         let (successes, attempts) = (self.transfer.successes(), self.transfer.attempts.len());
         let cut = if self.interrupted { "; interrupted" } else { "" };
@@ -61,13 +61,13 @@ impl Sent<'_> {
         }
     }
 
-    /// 0 where every attempt that was asked for arrived, otherwise 1.
+    /// 0 if every attempt that was asked for arrived, otherwise 1.
     pub fn exit_code(&self) -> u8 {
         u8::from(self.interrupted || self.transfer.successes() < self.transfer.attempts.len())
     }
 }
 
-/// The table of stalls, and of what.
+/// The table of stalls, and its setting.
 #[derive(Debug)]
 pub struct Stalled<'a> {
     /// How the calls were made.
@@ -79,7 +79,7 @@ pub struct Stalled<'a> {
 }
 
 impl Stalled<'_> {
-    /// What came of it, in a sentence.
+    /// The outcome, in a sentence.
     pub fn verdict(&self) -> String {
         let longest = |of: fn(&StallRow) -> bool| self.rows.iter().filter(|row| of(row)).map(|row| row.length_ns).max();
         let shortest =

@@ -8,7 +8,7 @@ use punctual_modem::transfer::{Ending, LiveAttempt, PENDING_STEP};
 use punctual_recording::format_ns;
 use std::fmt::Write as _;
 
-/// What a transfer was and what came of it: the verdict first.
+/// What a transfer was and what became of it: the verdict first.
 pub fn transfer_text(sent: &Sent<'_>) -> String {
     let Sent { file, experiment, transfer, .. } = sent;
     let mut text = format!("{}\n\n", sent.verdict());
@@ -49,7 +49,7 @@ fn time_of_live(live: &LiveSent<'_>) -> String {
     format!("in real time, by a thread in {} on CPU {}{beside}", live.context, live.cpu)
 }
 
-/// What was counted of the machine, and the samples that were waiting.
+/// What was counted on the machine, and the samples that were waiting.
 fn machine(live: &LiveSent<'_>) -> String {
     let header =
         ["attempt", "blocks", "CPU time", "latest", "host took", "underruns then", "pending p50", "p99", "max"];
@@ -82,7 +82,7 @@ fn pending_below(attempt: &LiveAttempt, share: f64) -> String {
     step.map_or_else(|| "-".to_owned(), |step| format!("<{}", (step as u64 + 1) * PENDING_STEP))
 }
 
-/// How the two ends and what is between them are made.
+/// How the two ends, and what is between them, are set up.
 fn how(experiment: &Experiment) -> String {
     let Experiment { telephone, .. } = experiment;
     let line = &telephone.line;
@@ -104,7 +104,7 @@ fn how(experiment: &Experiment) -> String {
     text
 }
 
-/// How the end is made that comes late.
+/// How the end that comes late is set up.
 pub(super) fn calling_end(experiment: &Experiment) -> String {
     let setup = &experiment.setup;
     let late = match setup.late {

@@ -43,7 +43,7 @@ pub struct Verified {
     pub range: Option<f64>,
 }
 
-/// What came of it.
+/// What became of it.
 #[derive(Debug)]
 pub struct Verification {
     /// The recordings without a device, one a round.

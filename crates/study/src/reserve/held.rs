@@ -32,7 +32,7 @@ pub struct HeldThread {
     pub refused: Option<String>,
 }
 
-/// What came of it.
+/// What became of it.
 #[derive(Debug)]
 pub struct Held {
     /// How the command ended.

@@ -25,7 +25,7 @@ pub struct StudyAnswer<'a> {
     directory: Option<&'a str>,
     /// Attempts that were taken from there.
     kept: usize,
-    /// Rows of the paper's class, and rows whose attempts are all over.
+    /// Rows in the paper's class, and rows whose attempts are all over.
     agreeing: usize,
     whole: usize,
     rows: Vec<StudyRow<'a>>,
@@ -64,7 +64,7 @@ impl Answer for StudyAnswer<'_> {
     }
 }
 
-/// How all rows are made.
+/// How all rows are set up.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct StudyHow {
@@ -74,7 +74,7 @@ struct StudyHow {
     signal_to_noise_db: Option<f64>,
     buffers: u32,
     ring_samples: u32,
-    /// In the mean.
+    /// On average.
     compute_ns: u64,
     slack_ns: u64,
     late: &'static str,
@@ -122,7 +122,7 @@ struct StudyRow<'a> {
     attempts: Vec<NumberedAttempt>,
 }
 
-/// What the paper prints of it. Seconds are `null` where it prints none.
+/// What the paper prints for it. Seconds are `null` if it prints none.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct PaperRow {

@@ -36,12 +36,12 @@ pub struct Studied<'a> {
     pub kept: usize,
     /// Where attempts are stored, as the reader wrote it.
     pub directory: Option<&'a str>,
-    /// The options that the study was asked for with, as a shell takes them, without the directory.
+    /// The options with which the study was asked for, as a shell takes them, without the directory.
     pub options: &'a str,
 }
 
 impl Studied<'_> {
-    /// What came of it, in a sentence.
+    /// The outcome, in a sentence.
     pub fn verdict(&self) -> String {
         let tables = self.tables;
         let (agree, whole) = tables.agreeing();
@@ -57,7 +57,7 @@ impl Studied<'_> {
         format!("{agree}{of} come out as in the paper: sufficient, marginal or insufficient{cut}.")
     }
 
-    /// The rows that came out otherwise than in the paper.
+    /// The rows that came out differently from the paper.
     fn differing(&self) -> Vec<&Row> {
         let clean = self.tables.clean_s().unwrap_or(0.0);
         let whole = self.tables.rows.iter().filter(|row| self.tables.is_whole(row));
@@ -91,7 +91,7 @@ impl Studied<'_> {
         steps
     }
 
-    /// 0 where every attempt is over, otherwise 1.
+    /// 0 if every attempt is over, otherwise 1.
     pub fn exit_code(&self) -> u8 {
         u8::from(self.interrupted)
     }

@@ -50,7 +50,7 @@ pub fn text(studied: &Studied<'_>) -> String {
     text
 }
 
-/// Transfer times, as the paper prints them, and its own beside them as multiples.
+/// Transfer times as the paper prints them, with the paper's own beside them as multiples.
 fn times(studied: &Studied<'_>, rows: &[&Row]) -> String {
     let header = ["row", "min s", "max s", "mean s", "std dev", "succ", "times", "paper's times", "paper's succ"];
     let clean = studied.tables.clean_s().unwrap_or(0.0);
