@@ -1,4 +1,4 @@
-//! Rings of bits that a pump shares with whoever uses it: 32 in a word, the lowest first.
+//! Rings of bits that a pump shares with its caller: 32 in a word, the lowest first.
 
 /// Sets the bit with this number in a ring whose words are a power of two.
 pub(crate) fn set_bit(ring: &mut [u32], index: u64, bit: bool) {

@@ -3,7 +3,7 @@
 use crate::Phase;
 use crate::bits;
 
-/// Banks of 64 taps that the echo canceller may have.
+/// How many banks of 64 taps the echo canceller may have.
 pub const MAX_DMT_BANKS: u32 = 8;
 
 const SIZE: usize = 512;
@@ -66,17 +66,17 @@ impl DmtSize {
 /// What a pump may do, and how much it computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DmtOptions {
-    /// How many tones there are. Both ends must have as many.
+    /// How many tones there are. Both ends must have the same number.
     pub size: DmtSize,
     /// Banks of 64 taps of the echo canceller, 0 to [`MAX_DMT_BANKS`]: how much it computes. One is enough for the echo of
     /// a hybrid; without any, four wires are needed.
     pub echo_banks: u32,
-    /// Samples between one that is sent and the first in which its echo may be: what buffers between pump and line
+    /// Samples between one that is sent and the first that may contain its echo: what buffers between pump and line
     /// hold, up to 7,680.
     pub echo_delay: u32,
     /// The most bits of a tone: 2, 4, 6, 8 or 10.
     pub max_bits: u32,
-    /// Bits of each tone that this end receives, whatever it bears; for measurements of errors.
+    /// Bits of each tone that this end receives, whatever it can carry; for measuring errors.
     pub fixed_bits: Option<u32>,
     /// Whether it trains again by itself when the checks of 12 superframes in a row are wrong.
     pub retrain: bool,
@@ -101,7 +101,7 @@ impl Default for DmtOptions {
 /// How a pump is doing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DmtStatus {
-    /// Where the connection stands.
+    /// The state of the connection.
     pub phase: Phase,
     /// Bits of a symbol that is sent while connected; 0 before.
     pub send_bits: u32,
@@ -109,25 +109,25 @@ pub struct DmtStatus {
     pub receive_bits: u32,
     /// The mean square error of the newest 1,024 decisions, as a share of a tone's power.
     pub mean_square_error: f64,
-    /// Superframes that were received.
+    /// Received superframes.
     pub superframes: u64,
     /// Those of them whose check was wrong.
     pub bad_superframes: u64,
     /// Connections that were given up to train again, by either end.
     pub retrains: u32,
-    /// Start-ups that came to nothing and were begun again.
+    /// Start-ups that failed and began again.
     pub failures: u32,
     /// Symbols processed so far.
     pub symbols: u64,
 }
 
 impl DmtStatus {
-    /// Bits a second that are received: 68 of 69 symbols are data, of which 16 bits a superframe are the check.
+    /// Bits received a second: 68 of 69 symbols are data, of which 16 bits a superframe are the check.
     pub fn received_bits_per_second(&self) -> u32 {
         bits_per_second(self.receive_bits)
     }
 
-    /// Bits a second that are sent.
+    /// Bits sent a second.
     pub fn sent_bits_per_second(&self) -> u32 {
         bits_per_second(self.send_bits)
     }
@@ -138,8 +138,8 @@ fn bits_per_second(of_a_symbol: u32) -> u32 {
     (68 * of_a_symbol).saturating_sub(16) * 1_000 / 17
 }
 
-/// `struct dmt` of `c/dmt.h`: everything that a pump knows. It holds no address, so that it may lie in memory that a BPF
-/// program shares.
+/// `struct dmt` of `c/dmt.h`: everything that a pump knows. It contains no address, so that it can be in memory shared
+/// with a BPF program.
 #[derive(Clone, PartialEq, Eq)]
 #[repr(C)]
 pub struct DmtState {
@@ -242,7 +242,7 @@ impl std::fmt::Debug for Dmt {
 }
 
 impl Dmt {
-    /// A pump that begins with the first symbol that it processes. Options out of range are brought into it.
+    /// A pump that begins with the first symbol that it processes. Options out of range are moved into it.
     pub fn new(end: End, options: DmtOptions) -> Dmt {
         // SAFETY: every field is a number or an array of numbers, of which zero is one.
         let mut state: Box<DmtState> = Box::new(unsafe { std::mem::zeroed() });
@@ -263,10 +263,10 @@ impl Dmt {
         Dmt { state }
     }
 
-    /// Takes received samples and fills as many to send, whole symbols of either.
+    /// Takes received samples and fills the same number to send, whole symbols of both.
     ///
-    /// While connected, `bit_to_send` is asked for the bits of each symbol; where it has none the pump sends ones.
-    /// `received_bit` is given each bit that was received.
+    /// While connected, it asks `bit_to_send` for the bits of each symbol; if that has none, the pump sends ones.
+    /// `received_bit` gets each received bit.
     ///
     /// # Panics
     /// If the blocks differ in length or are not a whole number of symbols ([`DmtSize::symbol_samples`]).
@@ -338,7 +338,7 @@ impl DmtState {
         }
     }
 
-    /// Puts the bits of the next so many symbols into the ring, once data is sent. At most 29 symbols of 2,230 bits fit.
+    /// Once data is sent, puts the bits of this many next symbols into the ring. At most 29 symbols of 2,230 bits fit.
     pub fn give_bits(&mut self, symbols: usize, bit_to_send: &mut impl FnMut() -> Option<bool>) {
         if self.send != SEND_DATA {
             return;
@@ -347,19 +347,19 @@ impl DmtState {
         bits::give_bits(&mut self.send_ring, &mut self.bits_given, self.bits_sent, needed, bit_to_send);
     }
 
-    /// Puts the samples of a symbol where the pump takes them; as many as there is room for.
+    /// Puts the samples of a symbol where the pump takes them, as many as there is room for.
     pub fn put_received(&mut self, samples: &[i16]) {
         for (place, sample) in self.received.iter_mut().zip(samples) {
             *place = *sample;
         }
     }
 
-    /// The samples of the newest symbol that is sent.
+    /// The samples of the newest sent symbol.
     pub fn sent(&self) -> &[i16] {
         &self.sent[..self.length as usize]
     }
 
-    /// How many bits were received so far.
+    /// How many bits have been received so far.
     pub(crate) fn received_bits(&self) -> u64 {
         self.bits_received
     }
@@ -382,7 +382,7 @@ impl DmtState {
         (self.taps_re, self.taps_im, self.learns) = ([0; TONES], [0; TONES], 0);
     }
 
-    /// Takes the bits that were received out of their ring.
+    /// Takes the received bits out of their ring.
     pub fn take_bits(&mut self, received_bit: &mut impl FnMut(bool)) {
         bits::take_bits(&self.receive_ring, &mut self.bits_taken, self.bits_received, received_bit);
     }

@@ -1,4 +1,4 @@
-//! An 802.11b receiver's baseband, and what sends to it.
+//! An 802.11b receiver's baseband, and a sender for it.
 
 /// Complex samples of a unit: 12 us, two a chip.
 pub const DSSS_UNIT: usize = 264;
@@ -19,7 +19,7 @@ unsafe extern "C" {
     fn punctual_dsss_modulate(frame: *const u8, octets: u64, rate: u32, samples: *mut i16) -> u64;
 }
 
-/// How fast the frame of a packet is sent; its preamble and header are always at the lowest.
+/// The rate of a packet's frame; its preamble and header are always at the lowest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DsssRate {
     /// 1 Mbit/s: the Barker code, turned by a half or not.
@@ -41,7 +41,7 @@ impl DsssRate {
         100_000 * self.code()
     }
 
-    /// As a header has it.
+    /// Its code in a header.
     fn code(self) -> u32 {
         match self {
             DsssRate::One => 10,
@@ -88,7 +88,7 @@ pub struct DsssState {
 pub struct DsssStatus {
     /// Packets whose preamble was found.
     pub packets: u64,
-    /// Those of them whose header was wrong; nothing more was received of them.
+    /// Those of them whose header was wrong; nothing more of them was received.
     pub bad_headers: u64,
     /// Those of them whose frame's check was wrong.
     pub bad_frames: u64,
@@ -124,7 +124,7 @@ impl DsssState {
         crate::bits::bit_at(&self.ring, index)
     }
 
-    /// Hands on the bits from this number on, of the newest 2,048.
+    /// Passes on the bits from this number on, of the newest 2,048.
     pub fn bits_since(&self, from: u64, received_bit: &mut impl FnMut(bool)) {
         (from..self.bits_received).for_each(|index| received_bit(self.bit(index)));
     }
@@ -171,19 +171,19 @@ impl std::fmt::Debug for Dsss {
 }
 
 impl Dsss {
-    /// One that has heard nothing yet.
+    /// A receiver that has heard nothing yet.
     pub fn new() -> Dsss {
         Dsss::default()
     }
 
-    /// One whose filter has no taps but zeros: a control.
+    /// A receiver whose filter taps are all 0: a control.
     pub fn without_taps() -> Dsss {
         let mut receiver = Dsss::new();
         receiver.state.clear_taps();
         receiver
     }
 
-    /// Takes complex samples, real parts first, and hands on the bits of frames, the lowest of an octet first.
+    /// Takes complex samples, real parts first, and passes on the bits of frames, the lowest of an octet first.
     ///
     /// # Panics
     /// If the last sample has no imaginary part.
@@ -208,7 +208,7 @@ impl Dsss {
     }
 }
 
-/// A frame with these octets, at most 2,342, of which the rest is left out: they and their check.
+/// A frame with these octets and their check: at most 2,342, the rest is left out.
 pub fn dsss_frame(octets: &[u8]) -> Vec<u8> {
     let octets = &octets[..octets.len().min(MAX_OCTETS - CHECK)];
     let check = octets.iter().fold(u32::MAX, |check, octet| {

@@ -1,4 +1,4 @@
-//! A Bluetooth receiver's baseband, and what sends to it.
+//! A Bluetooth receiver's baseband, and a sender for it.
 
 /// Complex samples a bit: 4,000,000 a second.
 pub const GFSK_SAMPLES_A_BIT: usize = 4;
@@ -12,7 +12,7 @@ const CODE: usize = 64;
 const BITS_WORDS: usize = 64;
 /// The access code of the signals here: half of its bits are set.
 const ACCESS_CODE: u64 = 0x9a3b_7c15_d28a_4f61;
-/// Where the whitener and the checks begin: the clock and the address of the device that sends.
+/// The initial state of the whitener and the checks: the clock and the address of the sending device.
 const WHITENING: u32 = 0x55;
 const CHECK: u32 = 0x47;
 
@@ -93,7 +93,7 @@ impl GfskState {
         crate::bits::bit_at(&self.ring, index)
     }
 
-    /// Hands on the bits from this number on, of the newest 2,048.
+    /// Passes on the bits from this number on, of the newest 2,048.
     pub fn bits_since(&self, from: u64, received_bit: &mut impl FnMut(bool)) {
         (from..self.bits_received).for_each(|index| received_bit(self.bit(index)));
     }
@@ -133,19 +133,19 @@ impl std::fmt::Debug for Gfsk {
 }
 
 impl Gfsk {
-    /// One that has heard nothing yet.
+    /// A receiver that has heard nothing yet.
     pub fn new() -> Gfsk {
         Gfsk::default()
     }
 
-    /// One whose filter has no taps but zeros: a control.
+    /// A receiver whose filter taps are all 0: a control.
     pub fn without_taps() -> Gfsk {
         let mut receiver = Gfsk::new();
         receiver.state.clear_taps();
         receiver
     }
 
-    /// Takes complex samples, real parts first, and hands on the bits of payloads.
+    /// Takes complex samples, real parts first, and passes on the bits of payloads.
     ///
     /// # Panics
     /// If the last sample has no imaginary part.
@@ -183,7 +183,7 @@ pub fn gfsk_payload(data: impl Iterator<Item = bool>) -> Vec<bool> {
     payload
 }
 
-/// A packet with this payload, as it is on the air: preamble, access code, trailer, a header three times, whitened with the
+/// A packet with this payload, as on the air: preamble, access code, trailer, a header three times, whitened with the
 /// payload. Complex samples, four a bit and 12 more, real parts first, of a level of 8,192.
 pub fn gfsk_packet(payload: &[bool]) -> Vec<i16> {
     let alternating = (0..4).map(|bit| bit & 1);

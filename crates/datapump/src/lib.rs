@@ -1,8 +1,9 @@
-//! The work of a sampling device, and the line it works for: freestanding C, one source for this processor and for BPF.
+//! The work of a sampling device, and the line that it serves: freestanding C, one source for this processor and for
+//! BPF.
 //!
 //! * [`Pump`]: filters each sample of a ring by multiplying and accumulating (`c/pump.h`). It stands in for the signal
-//!   processing of a soft device: the same to the bit wherever it runs, and as long as it is asked to be.
-//! * [`Line`]: blocks of samples that arrive at a steady rate, whoever takes them or not (`c/line.h`).
+//!   processing of a soft device: the same to the bit wherever it runs, and as long as requested.
+//! * [`Line`]: blocks of samples that arrive at a steady rate, whether or not anybody takes them (`c/line.h`).
 //! * [`Qam`]: the datapump of a modem, for real (`c/qam.h` and its parts): samples of a telephone line to bits and back,
 //!   with start-up, equalizer, echo canceller, carrier and timing recovery, retraining and fallback.
 //! * [`Dmt`]: the datapump of a DSL modem, for real (`c/dmt.h` and its parts): transforms, tones that bear as many bits as

@@ -7,11 +7,11 @@ unsafe extern "C" {
     fn punctual_line_oldest(line: *const Line) -> u64;
 }
 
-/// `struct line` of `c/line.h`: what has arrived and what became of it. Times are ns of one clock.
+/// `struct line` of `c/line.h`: what has arrived and its outcome. Times are ns of one clock.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Line {
-    /// Between the ends of two blocks.
+    /// The time between the ends of two blocks.
     pub period: u64,
     /// When the newest block was complete; 0: none yet.
     pub last: u64,
@@ -42,29 +42,29 @@ impl Line {
         Line { period: period_ns, samples, ring, drop_stale: drop_stale.into(), ..Line::default() }
     }
 
-    /// The interrupt that was due at `expected` came: every block that is complete by then has arrived.
+    /// The interrupt that was due at `expected` came: every block complete by then has arrived.
     #[inline]
     pub fn arrive(&mut self, expected: u64) {
         // SAFETY: the layouts are the same, as the C source asserts; the functions of this file touch nothing else.
         unsafe { punctual_line_arrive(self, expected) }
     }
 
-    /// Samples that have come, those on their way into the next block included, and were not processed.
+    /// Samples that have come and were not processed, including those on their way into the next block.
     #[inline]
     pub fn pending(&self, now: u64) -> u64 {
         // SAFETY: as in `arrive`.
         unsafe { punctual_line_pending(self, now) }
     }
 
-    /// When the oldest block that waits was complete; `None` where none does.
+    /// When the oldest waiting block was complete; `None` if none waits.
     #[inline]
     pub fn oldest(&self) -> Option<u64> {
         // SAFETY: as in `arrive`.
         (self.arrived > self.taken).then(|| unsafe { punctual_line_oldest(self) })
     }
 
-    /// Gives up what cannot or need not be processed any more and returns when the oldest block left was complete,
-    /// or `None` where none is left. [`Line::take`] it when it is processed.
+    /// Gives up what cannot or need not be processed any more, and returns when the oldest remaining block was
+    /// complete, or `None` if none remains. Call [`Line::take`] when it is processed.
     #[inline]
     pub fn begin(&mut self, now: u64) -> Option<u64> {
         // SAFETY: as in `arrive`.
@@ -72,7 +72,7 @@ impl Line {
         self.oldest()
     }
 
-    /// The oldest block was processed.
+    /// The oldest block has been processed.
     #[inline]
     pub fn take(&mut self) {
         self.taken += 1;

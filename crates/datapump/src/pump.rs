@@ -16,7 +16,7 @@ unsafe extern "C" {
 pub struct Pump {
     /// Samples filtered so far.
     pub samples: u64,
-    /// A digest of every output so far: equal exactly where all outputs were.
+    /// A digest of every output so far: equal exactly if all outputs were.
     pub digest: u64,
     position: u32,
     pass: u32,
@@ -50,12 +50,12 @@ impl Pump {
         }
     }
 
-    /// How many units of work a sample is.
+    /// How many units of work a sample takes.
     pub fn passes(&self) -> u32 {
         self.passes
     }
 
-    /// Works off this many units of [`TAPS`] multiply-accumulates each.
+    /// Does this many units of [`TAPS`] multiply-accumulates each.
     #[inline]
     pub fn run(&mut self, units: u64) {
         // SAFETY: the layouts are the same, as a test of sizes and outputs checks; the function touches nothing else.

@@ -8,9 +8,9 @@ pub const SAMPLE_RATE: u32 = 7_200;
 pub const SYMBOL_RATE: u32 = 2_400;
 /// Taps in a bank of the echo canceller.
 pub const ECHO_BANK: u32 = 128;
-/// Banks that the echo canceller may have.
+/// How many banks the echo canceller may have.
 pub const MAX_ECHO_BANKS: u32 = 128;
-/// The root of the mean square of what a pump sends, of 32,767.
+/// The root mean square of what a pump sends, of 32,767.
 pub const NOMINAL_LEVEL: i16 = 4_096;
 
 const SINES: usize = 1_024;
@@ -22,7 +22,7 @@ const BITS_WORDS: usize = 64;
 /// `enum qam_stage` of `c/qam.h`.
 const CONNECTED: u32 = 5;
 const ECHO: usize = (ECHO_BANK * MAX_ECHO_BANKS) as usize;
-/// Samples that are worked on before bits are handed over again: at 6 bits a symbol, a quarter of the ring.
+/// How many samples to process before bits are passed again: at 6 bits a symbol, a quarter of the ring.
 const PORTION: usize = 240;
 
 unsafe extern "C" {
@@ -41,7 +41,7 @@ pub enum Role {
     Answering,
 }
 
-/// How fast bits go: bits in each of 2,400 symbols a second.
+/// The bit rate: bits in each of 2,400 symbols a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rate {
     /// 4-QAM: 4,800 bits a second.
@@ -76,12 +76,12 @@ impl Rate {
 pub struct QamOptions {
     /// The rate below which it does not go.
     pub min_rate: Rate,
-    /// The rate that it begins with where the line allows.
+    /// The rate that it begins with if the line allows.
     pub max_rate: Rate,
     /// Banks of 128 taps of the echo canceller, 1 to [`MAX_ECHO_BANKS`]: how much it computes. One is enough for the
     /// echo of a hybrid; the others cost as much, learn slowly, and leave the bits as they are.
     pub echo_banks: u32,
-    /// Samples between one that is sent and the first in which its echo may be: what buffers between pump and line
+    /// Samples between one that is sent and the first that may contain its echo: what buffers between pump and line
     /// hold, up to 8,192.
     pub echo_delay: u32,
     /// Whether it asks for a retrain by itself when its error is too large.
@@ -94,7 +94,7 @@ impl Default for QamOptions {
     }
 }
 
-/// Where a call stands at one of its ends.
+/// The state of a call at one of its ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// Sends nothing and takes nothing.
@@ -114,29 +114,29 @@ pub enum Phase {
 /// How a pump is doing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Status {
-    /// Where the call stands.
+    /// The state of the call.
     pub phase: Phase,
-    /// The rate that was agreed; `None` while it is not connected.
+    /// The agreed rate; `None` while not connected.
     pub rate: Option<Rate>,
     /// The mean square error of the newest 128 symbols, as a share of their power: 0.001 is 30 dB below it.
     pub mean_square_error: f64,
     /// Connections that were given up to train again, by either end.
     pub retrains: u32,
-    /// Start-ups that came to nothing and were begun again.
+    /// Start-ups that failed and began again.
     pub failures: u32,
     /// Samples processed so far.
     pub samples: u64,
 }
 
 impl Status {
-    /// The rate that was agreed, in bits a second; 0 while not connected.
+    /// The agreed rate, in bits a second; 0 while not connected.
     pub fn bits_per_second(&self) -> u32 {
         self.rate.map_or(0, Rate::bits_per_second)
     }
 }
 
-/// `struct qam` of `c/qam.h`: everything that a pump knows. It holds no address, so that it may lie in memory that a BPF
-/// program shares.
+/// `struct qam` of `c/qam.h`: everything that a pump knows. It contains no address, so that it can be in memory shared
+/// with a BPF program.
 #[derive(Clone, PartialEq, Eq)]
 #[repr(C)]
 pub struct QamState {
@@ -316,7 +316,7 @@ impl QamState {
         bits::give_bits(&mut self.send_bits, &mut self.bits_given, self.bits_sent, needed, bit_to_send);
     }
 
-    /// Takes the bits that were received out of their ring.
+    /// Takes the received bits out of their ring.
     pub fn take_bits(&mut self, received_bit: &mut impl FnMut(bool)) {
         bits::take_bits(&self.receive_bits, &mut self.bits_taken, self.bits_received, received_bit);
     }
