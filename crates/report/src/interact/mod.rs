@@ -1,4 +1,4 @@
-//! What somebody who uses a program waits for.
+//! What a program's user waits for.
 
 mod answer;
 pub mod compare;
