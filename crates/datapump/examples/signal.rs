@@ -1,4 +1,4 @@
-//! What the modem's datapump does on a bad line, beside theory, and when samples are lost: the tables of
+//! How the modem's datapump fares on a bad line, beside theory, and when samples are lost: the tables of
 //! docs/datapump.md. Run with `cargo run -p punctual-datapump --example signal`; it takes about a minute.
 
 #![expect(clippy::print_stdout, reason = "it prints tables")]
@@ -25,8 +25,8 @@ fn above(x: f64) -> f64 {
     (density(0) + inner + density(STEPS)) * step / 3.0 / std::f64::consts::TAU.sqrt()
 }
 
-/// The bit error rate that is expected: each of a point's neighbours along an axis is taken for it by chance; one in
-/// another quadrant costs two bits, as the quadrant is read from its turn, and any other one; the descrambler makes
+/// The expected bit error rate: by chance a point is taken for each of its neighbours along an axis; one in another
+/// quadrant costs two bits, because the quadrant is read from its turn, and any other one bit; the descrambler makes
 /// three errors of each.
 fn expected(rate: Rate, signal_to_noise: f64) -> f64 {
     let bits = rate.bits_per_symbol();
@@ -42,7 +42,7 @@ fn expected(rate: Rate, signal_to_noise: f64) -> f64 {
     3.0 * 2.0 * mistaken * (cost + turned) / f64::from(bits)
 }
 
-/// What a mistaken quadrant costs besides: the place within it is read as seen from the other one, so that its two
+/// The further cost of a mistaken quadrant: the place within it is read as seen from the other one, so its two
 /// coordinates change places.
 fn turning_cost(side: i32) -> f64 {
     let half = side / 2;
@@ -102,7 +102,7 @@ fn errors_by_noise() {
     }
 }
 
-/// Samples by which the call was last disturbed, after `from`: an end not connected, or a zero among ones.
+/// The samples until the call was last disturbed, after `from`: an end not connected, or a zero among ones.
 fn disturbed_for(call: &mut Call, from: u64) -> u64 {
     let mut newest = from;
     for _ in 0..12 * 7_200 / BLOCK {

@@ -1,5 +1,5 @@
-//! What the DSL modem's datapump does by noise, beside theory: the tables of docs/datapump.md. Run with
-//! `cargo run -p punctual-datapump --example tones`; it takes about a minute.
+//! How the DSL modem's datapump fares with noise, beside theory: the tables of docs/datapump.md. Run with `cargo run -p
+//! punctual-datapump --example tones`; it takes about a minute.
 
 #![expect(clippy::print_stdout, reason = "it prints tables")]
 
@@ -25,8 +25,8 @@ fn above(x: f64) -> f64 {
     (density(0) + inner + density(STEPS)) * step / 3.0 / std::f64::consts::TAU.sqrt()
 }
 
-/// The bit error rate that is expected of a tone of so many bits: points are Gray coded, a point is taken for one next to
-/// it, and the descrambler makes three errors of each.
+/// The expected bit error rate of a tone of so many bits: points are Gray coded, a point is taken for one next to it,
+/// and the descrambler makes three errors of each.
 fn expected(bits: u32, signal_to_noise: f64) -> f64 {
     let points = f64::from(1 << bits);
     let symbol = 10f64.powf(signal_to_noise / 10.0);

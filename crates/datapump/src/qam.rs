@@ -220,8 +220,8 @@ impl std::fmt::Debug for Qam {
 }
 
 impl Qam {
-    /// A pump that begins a call with the first sample that it processes. Options out of range are brought into it:
-    /// at least one bank, a highest rate not below the lowest.
+    /// A pump that begins a call with the first sample that it processes. Options out of range are moved into it: at
+    /// least one bank, a highest rate not below the lowest.
     pub fn new(role: Role, options: QamOptions) -> Qam {
         // SAFETY: every field is a number or an array of numbers, of which zero is one.
         let mut state: Box<QamState> = Box::new(unsafe { std::mem::zeroed() });
@@ -239,11 +239,11 @@ impl Qam {
         Qam { state }
     }
 
-    /// Takes received samples and fills as many to send.
+    /// Takes received samples and fills the same number to send.
     ///
-    /// While connected, `bit_to_send` is asked for the bits of the symbols that begin here and up to 30 ms later, in
-    /// portions of 240 samples; where it has none the pump sends ones, as modems do. `received_bit` is given each
-    /// bit that was received, from the moment on from which the other end may send data; ones come first.
+    /// While connected, it asks `bit_to_send` for the bits of the symbols that begin here and up to 30 ms later, in
+    /// portions of 240 samples; if that has none, the pump sends ones, as modems do. `received_bit` gets each received
+    /// bit, from the moment on from which the other end may send data; ones come first.
     ///
     /// # Panics
     /// If the blocks differ in length.
@@ -306,7 +306,7 @@ impl QamState {
         }
     }
 
-    /// Puts the bits of the next so many samples into the ring, while connected. More than 1,000 samples at 6 bits a
+    /// While connected, puts the bits of this many next samples into the ring. More than 1,000 samples at 6 bits a
     /// symbol do not fit.
     pub fn give_bits(&mut self, samples: usize, bit_to_send: &mut impl FnMut() -> Option<bool>) {
         if self.stage != CONNECTED {

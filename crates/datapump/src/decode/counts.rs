@@ -1,6 +1,6 @@
 //! How far a device has come with its signal.
 
-/// What came of a signal so far.
+/// The result of a signal so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct DecodingCounts {
@@ -8,24 +8,24 @@ pub struct DecodingCounts {
     pub units: u64,
     /// Those of them during which data came; a radio, which has no connection to lose, counts all.
     pub connected: u64,
-    /// Bits that were known of the units worked on.
+    /// Known bits of the processed units.
     pub bits: u64,
-    /// Bits received that are not those known, or of which none was known.
+    /// Received bits that differ from the known ones, or for which none was known.
     pub wrong: u64,
-    /// Bits known that were not received, those of units that nobody worked on included.
+    /// Known bits that were not received, including those of units that nobody processed.
     pub missing: u64,
-    /// Units that nobody worked on.
+    /// Units that nobody processed.
     pub skipped: u64,
     /// Connections that were lost.
     pub restarts: u64,
-    /// Frames that ended, those in units that nobody worked on included.
+    /// Frames that ended, including those in units that nobody processed.
     pub frames: u64,
     /// Frames that were received and whose check was right.
     pub frames_right: u64,
 }
 
 impl DecodingCounts {
-    /// How many numbers they are.
+    /// How many numbers there are.
     pub const NUMBERS: usize = 9;
 
     /// All of them, in their order.

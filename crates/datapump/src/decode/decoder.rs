@@ -1,4 +1,4 @@
-//! A device that decodes, whatever its receiver is.
+//! A device that decodes, with any receiver.
 
 use super::counts::{Decoding, DecodingCounts};
 use super::receiver::{DecoderState, Receiver};
@@ -9,7 +9,7 @@ unsafe extern "C" {
     fn punctual_begin_block(decoding: *mut Decoding, signal: *const SignalUnit, block: u64);
 }
 
-/// A state whose receiver is not told.
+/// A state with an unspecified receiver.
 trait AnyState: Send {
     fn decoding(&mut self) -> &mut Decoding;
     fn counts(&self) -> DecodingCounts;
@@ -68,15 +68,15 @@ impl Clone for Decoder {
 }
 
 impl Decoder {
-    /// A device that goes on from here, at the part of this signal that is repeated; nothing was counted yet.
+    /// A device that goes on from here, at the repeated part of this signal; nothing has been counted yet.
     pub fn new<R: Receiver>(state: DecoderState<R>, signal: Arc<Signal>) -> Decoder {
         let mut decoder = Decoder { state: Box::new(state), signal };
         decoder.expect_blocks(1);
         decoder
     }
 
-    /// From now on it expects the part of the signal that is repeated, so many units of it in each block; nothing was counted
-    /// yet.
+    /// From now on it expects the repeated part of the signal, this many units of it in each block; nothing has been
+    /// counted yet.
     pub fn expect_blocks(&mut self, units_a_block: u32) {
         let Signal { ref units, start_up, known_bits, known_frames } = *self.signal;
         *self.state.decoding() = Decoding {
@@ -95,17 +95,17 @@ impl Decoder {
         &self.signal
     }
 
-    /// Sets how many banks of 64 taps its echo canceller has, where it has one.
+    /// Sets how many banks of 64 taps its echo canceller has, if it has one.
     pub fn set_echo_banks(&mut self, banks: u32) {
         self.state.set_echo_banks(banks);
     }
 
-    /// Sets the taps through which everything is received to zero, and keeps them there: a control.
+    /// Sets the taps through which everything is received to 0, and keeps them there: a control.
     pub fn clear_taps(&mut self) {
         self.state.clear_taps();
     }
 
-    /// The block with this number comes next: what lies between is gone.
+    /// The block with this number comes next: what is in between is gone.
     #[inline]
     pub fn begin_block(&mut self, block: u64) {
         // SAFETY: the layouts are the same; every place that is looked up lies within the signal, as `expect_blocks` set it
@@ -113,21 +113,21 @@ impl Decoder {
         unsafe { punctual_begin_block(self.state.decoding(), self.signal.units.as_ptr(), block) }
     }
 
-    /// Works on so many units.
+    /// Processes this many units.
     #[inline]
     pub fn run(&mut self, units: u64) {
         // SAFETY: as for `begin_block`.
         unsafe { self.state.run(self.signal.units.as_ptr(), units) }
     }
 
-    /// What came of the signal so far.
+    /// The result of the signal so far.
     #[inline]
     pub fn counts(&self) -> DecodingCounts {
         self.state.counts()
     }
 
-    /// Everything that it knows but the signal, as it lies in memory that a BPF program shares; [`DecodingCounts`] are the
-    /// first.
+    /// Everything that it knows except the signal, as it is in memory shared with a BPF program; [`DecodingCounts`] are
+    /// the first.
     pub fn bytes(&self) -> &[u8] {
         self.state.bytes()
     }

@@ -1,6 +1,6 @@
-//! Devices that decode a signal that was made beforehand, and count what is wrong with it.
+//! Devices that decode a signal made beforehand, and count what is wrong with it.
 //!
-//! What they have in common is `c/decode.h`; what works on a unit of a signal is a [`Receiver`].
+//! They share `c/decode.h`; a [`Receiver`] processes a unit of a signal.
 
 mod counts;
 mod decoder;

@@ -1,4 +1,4 @@
-//! What works on the units of a signal, one kind for each signal.
+//! What processes the units of a signal, one kind for each signal.
 
 use super::counts::Decoding;
 use super::signal::SignalUnit;
@@ -12,20 +12,20 @@ unsafe extern "C" {
     fn punctual_dsss_decode(decoder: *mut DecoderState<DsssState>, signal: *const SignalUnit, units: u64);
 }
 
-/// Works on so many units of a signal.
+/// Processes this many units of a signal.
 pub type DecodeUnits<R> = unsafe extern "C" fn(*mut DecoderState<R>, *const SignalUnit, u64);
 
 /// What receives a signal. A new one takes an implementation of this, `NAME_decode.h` and `NAME_decoder.h` in C, and
 /// `device_NAME.h` for BPF.
 ///
 /// # Safety
-/// It has the layout of the C source's state, holds numbers alone, without addresses and without gaps between them, and
-/// [`Receiver::DECODE`] works on a decoder with such a state.
+/// It has the layout of the C source's state, contains only numbers, without addresses and without gaps between them,
+/// and [`Receiver::DECODE`] works on a decoder with such a state.
 pub unsafe trait Receiver: Clone + PartialEq + Send + 'static {
     /// The C source.
     const DECODE: DecodeUnits<Self>;
 
-    /// Bits that were received so far.
+    /// Bits received so far.
     fn received_bits(&self) -> u64;
 
     /// The received bit with this number, one of the newest 2,048.
@@ -34,10 +34,10 @@ pub unsafe trait Receiver: Clone + PartialEq + Send + 'static {
     /// Frames so far whose check was right.
     fn right_frames(&self) -> u64;
 
-    /// Sets the taps through which everything is received to zero, and keeps them there: a control.
+    /// Sets the taps through which everything is received to 0, and keeps them there: a control.
     fn clear_taps(&mut self);
 
-    /// Sets how many banks of taps its echo canceller has, where it has one.
+    /// Sets how many banks of taps its echo canceller has, if it has one.
     fn set_echo_banks(&mut self, _banks: u32) {}
 }
 
@@ -119,7 +119,7 @@ macro_rules! radio {
 radio!(GfskState, punctual_gfsk_decode);
 radio!(DsssState, punctual_dsss_decode);
 
-/// `struct NAME_decoder` of `c/NAME_decoder.h`: everything that such a device knows but the signal itself.
+/// `struct NAME_decoder` of `c/NAME_decoder.h`: everything that such a device knows except the signal itself.
 #[derive(Clone, PartialEq, Eq)]
 #[repr(C)]
 pub struct DecoderState<R> {
@@ -128,7 +128,7 @@ pub struct DecoderState<R> {
 }
 
 impl<R: Receiver> DecoderState<R> {
-    /// A device with this receiver. It expects the first unit of a signal of which nothing is known.
+    /// A device with this receiver. It expects the first unit of a signal about which nothing is known.
     pub fn new(receiver: R) -> DecoderState<R> {
         DecoderState { decoding: Decoding { length: u32::MAX, ..Decoding::default() }, receiver }
     }
@@ -138,8 +138,8 @@ impl<R: Receiver> DecoderState<R> {
         &self.receiver
     }
 
-    /// Works on one unit that is no part of a signal yet, and hands on the bits that it brought; returns how many frames
-    /// ended with a check that was right.
+    /// Processes one unit that is not part of a signal yet, and passes on the bits that it brought; returns how many
+    /// frames ended with a right check.
     pub fn hear(&mut self, unit: &SignalUnit, received_bit: &mut impl FnMut(bool)) -> u32 {
         self.decoding.place = 0;
         let (from, right) = (self.receiver.received_bits(), self.receiver.right_frames());

@@ -18,7 +18,7 @@ pub struct SignalUnit {
 }
 
 impl SignalUnit {
-    /// A unit of these samples, of which as many as fit are kept, and of no bits.
+    /// A unit of these samples, as many as fit, without bits.
     pub fn new(samples: &[i16]) -> SignalUnit {
         let mut unit = SignalUnit {
             bits: 0,
@@ -35,7 +35,7 @@ impl SignalUnit {
     }
 }
 
-/// What a unit brings to who receives it without an error.
+/// What a unit brings to an error-free receiver.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Brought {
     /// Its bits, at most 1,024.
@@ -44,7 +44,7 @@ pub struct Brought {
     pub frames: u32,
 }
 
-/// A signal: a start-up, and what is repeated behind it without an end.
+/// A signal: a start-up, and a part that is repeated after it without end.
 #[derive(Clone)]
 pub struct Signal {
     pub(super) units: Vec<SignalUnit>,
@@ -54,10 +54,11 @@ pub struct Signal {
 }
 
 impl Signal {
-    /// A signal of these units, of which so many are the start-up, and of what each of the others brings.
+    /// A signal of these units, the first of which are the start-up, with what each of the others brings.
     ///
     /// # Panics
-    /// If not as much is known as there are units to be repeated, none at all, or more than 1,024 bits of one.
+    /// If the number of known units differs from the number of repeated ones, if there are none, or if one has more
+    /// than 1,024 bits.
     pub fn new(mut units: Vec<SignalUnit>, start_up: usize, brought: &[Brought]) -> Signal {
         assert!(
             !brought.is_empty() && units.len() == start_up + brought.len(),
@@ -82,12 +83,12 @@ impl Signal {
         &self.units
     }
 
-    /// Bits of the part that is repeated.
+    /// Bits of the repeated part.
     pub fn known_bits(&self) -> u64 {
         self.known_bits
     }
 
-    /// Frames that end in the part that is repeated.
+    /// Frames that end in the repeated part.
     pub fn known_frames(&self) -> u64 {
         self.known_frames
     }
