@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// The machine that is to be kept busy.
+/// The machine to keep busy.
 #[derive(Debug, Clone)]
 pub struct Machine {
     /// How many CPUs it has.
@@ -17,6 +17,6 @@ pub struct Machine {
     pub first_port: u16,
     /// Finds other programs.
     pub find_program: fn(&str) -> Option<PathBuf>,
-    /// Whether the user has a display that programs may show something on.
+    /// Whether the user has a display on which programs may show something.
     pub has_display: bool,
 }

@@ -1,9 +1,9 @@
-//! The loads of real programs that come with this one: the classes of use of Cota-Robles and Held, OSDI 1999,
-//! section 3.1, made of what today's distributions have.
+//! The loads of real programs that come with this one: the classes of use of Cota-Robles and Held, OSDI 1999, section
+//! 3.1, made from programs of today's distributions.
 
 use crate::{FileError, LoadFile};
 
-/// Each with its name, in the order in which they are shown.
+/// Each with its name, in the order of display.
 const SHIPPED: [(&str, &str); 4] = [
     ("office", include_str!("../../../loads/office.toml")),
     ("workstation", include_str!("../../../loads/workstation.toml")),

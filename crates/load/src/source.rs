@@ -11,7 +11,7 @@ use std::str::FromStr;
 pub enum Source {
     /// A class of artificial load.
     Class(Class),
-    /// A load of real programs: one that comes with the program, or a file of the user's.
+    /// A load of real programs: one that comes with the program, or one of the user's files.
     File(Box<LoadFile>),
     /// A job file of stress-ng.
     StressNgJob(PathBuf),

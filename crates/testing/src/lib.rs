@@ -1,13 +1,13 @@
-//! What tests of every crate share: a way to leave out what this machine or user does not allow, so that it is counted.
+//! What tests of every crate share: a way to skip what this machine or user does not allow, so that it is counted.
 
 use std::fmt::Display;
 use std::io::Write;
 use std::path::Path;
 
-/// Names the file into which skips go, a line each. `./test` sets it and prints the file.
+/// Names the file that gets the skips, a line each. `./test` sets it and prints the file.
 pub const SKIP_LOG: &str = "PUNCTUAL_SKIP_LOG";
 
-/// Says loudly that a test, or a named part of it, is left out and why: on standard error and in the file that
+/// Says loudly that a test, or a named part of it, is skipped and why: on standard error and in the file that
 /// [`SKIP_LOG`] names.
 ///
 /// # Panics
@@ -20,7 +20,7 @@ pub fn skip(test: &str, reason: impl Display) {
     }
 }
 
-/// One line, whatever the reason holds: `./test` counts lines by what stands before the colon.
+/// One line, whatever the reason contains: `./test` counts lines by the part before the colon.
 fn line(test: &str, reason: &str) -> String {
     format!("{}: {}", test.replace([':', '\n'], " "), reason.replace('\n', " "))
 }
