@@ -1,4 +1,4 @@
-//! Admission to `SCHED_DEADLINE`: as the kernel does it, and as it should be done.
+//! Admission to `SCHED_DEADLINE`: as the kernel does it, and as it should be.
 
 use super::edf::{Demand, Edf, edf};
 use punctual_recording::format_ns;
@@ -14,7 +14,7 @@ pub struct DeadlineParameters {
     pub period_ns: u64,
 }
 
-/// What decides on admission beside the tasks themselves.
+/// What decides on admission, apart from the tasks themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AdmissionLimits {
     /// CPUs of the root domain.
@@ -34,14 +34,14 @@ impl Default for AdmissionLimits {
 /// Whether a set is admitted, and whether it should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Admission {
-    /// The index of the first task that the kernel refuses, and why; `None` where it admits them all.
+    /// The index of the first task that the kernel refuses, and why; `None` if it admits them all.
     pub refused: Option<(usize, String)>,
     /// The bandwidth asked for, in units of 2^-20 CPUs as the kernel counts.
     pub asked: u64,
-    /// The bandwidth there is, in the same units.
+    /// The available bandwidth, in the same units.
     pub available: u64,
-    /// What holds on one CPU. On several, deadlines are only guaranteed where tasks are partitioned and each part
-    /// passes by itself; global EDF bounds the tardiness and no more.
+    /// What holds on one CPU. On several, deadlines are only guaranteed if tasks are partitioned and each part passes
+    /// by itself; global EDF only bounds the tardiness.
     pub should: Edf,
 }
 
@@ -54,8 +54,8 @@ fn ratio(period_ns: u64, runtime_ns: u64) -> u64 {
 }
 
 /// Admits tasks one after the other, as the kernel does by utilization alone (`kernel/sched/deadline.c`,
-/// `__checkparam_dl` and `__dl_overflow`), and checks the whole by demand ([`edf`]), as it should. The kernel
-/// compares runtime with period even where the deadline is shorter: it admits sets that must miss.
+/// `__checkparam_dl` and `__dl_overflow`), and checks the whole by demand ([`edf`]), as it should. The kernel compares
+/// runtime with period even if the deadline is shorter: it admits sets that must miss.
 pub fn admission(tasks: &[DeadlineParameters], limits: AdmissionLimits) -> Admission {
     let per_cpu = ratio(1_000_000, limits.limit_millionths);
     let server = if limits.fair_server { ratio(1_000_000_000, 50_000_000) } else { 0 };
@@ -93,7 +93,7 @@ pub fn admission(tasks: &[DeadlineParameters], limits: AdmissionLimits) -> Admis
     Admission { refused, asked: admitted, available, should: edf(&demands, 0) }
 }
 
-/// What the kernel refuses whatever else runs: `EINVAL`.
+/// What the kernel refuses, whatever else runs: `EINVAL`.
 fn malformed(task: &DeadlineParameters, period: u64) -> Option<String> {
     let show = format_ns;
     if task.deadline_ns == 0 {

@@ -12,12 +12,12 @@ use super::words::{admission_note, assumptions, late_in_words, schedulable_in_wo
 use crate::{Error, Input};
 use punctual_recording::{Stage, format_ns};
 
-/// How a task set stands.
+/// The verdict on a task set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     /// Every deadline is met, with the measured latency charged to every activation, if there is one.
     Schedulable,
-    /// It keeps up with the latencies that were measured, but a task that meets one of the permitted rate is late.
+    /// It keeps up with the measured latencies, but a task that meets one of the permitted rate is late.
     OnAverage,
     /// A task breaks.
     NotSchedulable,
@@ -44,12 +44,13 @@ pub struct CpuAnalysis {
     pub cpu: u32,
     /// Computing times over periods, added up; reservations count with their budgets.
     pub utilization: f64,
-    /// The bound of Liu and Layland for as many tasks; `None` where it says nothing: other deadlines than periods,
+    /// The bound of Liu and Layland for that many tasks; `None` if it says nothing: other deadlines than periods,
     /// jitter, blocking, reservations, other priorities than rate-monotonic.
     pub liu_layland: Option<f64>,
     /// The hyperbolic product, which may reach 2; `None` likewise.
     pub hyperbolic: Option<f64>,
-    /// What EDF makes of its deadline tasks and reservations; `None` where there are none, and where they are served on several CPUs.
+    /// What EDF makes of its deadline tasks and reservations; `None` if there are none, or if they are served on
+    /// several CPUs.
     pub edf: Option<Edf>,
 }
 
@@ -66,7 +67,7 @@ pub struct TaskAnalysis {
     pub with_pseudo: Option<Outcome>,
     /// With the latency at the permitted error rate as blocking.
     pub with_blocking: Option<Outcome>,
-    /// How much latency it bears, ns; `None` where it breaks without any.
+    /// How much latency it tolerates, ns; `None` if it breaks without any.
     pub bears_ns: Option<u64>,
 }
 
@@ -86,9 +87,9 @@ pub struct ReservationAnalysis {
 /// The answer about a task set.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Analysis {
-    /// How it stands.
+    /// The verdict.
     pub standing: Standing,
-    /// That in a sentence, with the task that breaks.
+    /// The same in a sentence, with the task that breaks.
     pub verdict: String,
     /// By CPU.
     pub cpus: Vec<CpuAnalysis>,
@@ -96,24 +97,24 @@ pub struct Analysis {
     pub tasks: Vec<TaskAnalysis>,
     /// By reservation, in the order of the set.
     pub reservations: Vec<ReservationAnalysis>,
-    /// The kernel's admission of the deadline tasks and reservations; `None` where there are none.
+    /// The kernel's admission of the deadline tasks and reservations; `None` if there are none.
     pub admission: Option<Admission>,
-    /// Where deadline tasks and reservations share several CPUs: what published tests for global EDF say.
+    /// If deadline tasks and reservations share several CPUs: what published tests for global EDF say.
     pub global: Option<GlobalEdf>,
     /// The name of the first task that breaks.
     pub breaks: Option<String>,
-    /// What would each alone make every task meet its deadline.
+    /// Changes, each of which alone would make every task meet its deadline.
     pub fixes: Vec<String>,
     /// What a reader must know. One line each.
     pub notes: Vec<String>,
 }
 
-/// Analyses a task set, with the latency of a recorded stage where one is given.
+/// Analyses a task set, with the latency of a recorded stage if one is given.
 ///
 /// The recording must have been made without these tasks: what they do to each other is computed here.
 ///
 /// # Errors
-/// [`Error::Recording`] where the recording lacks the stage.
+/// [`Error::Recording`] if the recording lacks the stage.
 pub fn analyse(set: &TaskSet, latency: Option<(&Input, Stage)>) -> Result<Analysis, Error> {
     let count = set.tasks.len();
     let zero = vec![0u64; count];
@@ -174,8 +175,8 @@ pub fn analyse(set: &TaskSet, latency: Option<(&Input, Stage)>) -> Result<Analys
     })
 }
 
-/// How a set stands without latency, and what tests for global EDF say where its deadline tasks and reservations share CPUs: what [`analyse`]
-/// begins with, for those who ask of many sets.
+/// The verdict on a set without latency, and what tests for global EDF say if its deadline tasks and reservations share
+/// CPUs: what [`analyse`] begins with, for callers that ask about many sets.
 pub fn standing(set: &TaskSet) -> (Standing, Option<GlobalEdf>) {
     let zero = vec![0u64; set.tasks.len()];
     let global = global_on(set, &zero);
@@ -183,7 +184,7 @@ pub fn standing(set: &TaskSet) -> (Standing, Option<GlobalEdf>) {
     (judged.map_or(Standing::Schedulable, |judged| judged.standing), global)
 }
 
-/// How a set stands.
+/// The verdict on a set.
 struct Judgement {
     standing: Standing,
     /// The first task that breaks.
@@ -193,8 +194,8 @@ struct Judgement {
     verdict: String,
 }
 
-/// How a set stands that is not schedulable for sure: without latency, with that of the long run (`pseudo`), and with one
-/// that may come at any time (`blocking`).
+/// The verdict on a set that is not certainly schedulable: without latency, with that of the long run (`pseudo`), and
+/// with one that may come at any time (`blocking`).
 fn judge(
     set: &TaskSet,
     global: Option<&GlobalEdf>,
@@ -207,7 +208,7 @@ fn judge(
         let standing = Standing::NotSchedulable;
         return Some(Judgement { standing, breaks: Some(index), extra_ns: none(), verdict });
     }
-    // Whom it makes late where deadline tasks move nobody knows.
+    // If deadline tasks move, nobody knows whom it makes late.
     let asked = utilization(set.tasks.iter().map(|task| (task.compute_ns, task.period_ns)));
     if let Some(tests) = global.filter(|tests| asked > f64::from(tests.cpus) * (1.0 + 1e-12)) {
         let verdict =
@@ -235,7 +236,7 @@ fn judge(
     Some(Judgement { standing: Standing::OnAverage, breaks: Some(index), extra_ns, verdict })
 }
 
-/// What comes of the tasks when latency is charged to them.
+/// How the tasks fare when latency is charged to them.
 struct Charged {
     /// To each of them, ns.
     extra_ns: Vec<u64>,
@@ -254,7 +255,7 @@ fn breaks(outcomes: &[Outcome]) -> Option<usize> {
     outcomes.iter().position(|outcome| outcome.meets == Some(false))
 }
 
-/// Each task's, of a recorded stage, and what there is to say of the recording.
+/// Each task's latency, from a recorded stage, and notes on the recording.
 fn latency_figures(
     set: &TaskSet,
     input: &Input,

@@ -28,17 +28,17 @@ impl Interferer {
     }
 }
 
-/// Steps after which an answer is given up: such a set is as good as overloaded.
+/// Steps after which an answer is given up: such a set is practically overloaded.
 const STEPS: usize = 200_000;
-/// Activations of one busy period that are looked at.
+/// How many activations of one busy period are examined.
 const ACTIVATIONS: u128 = 20_000;
-/// No response time beyond this is looked for, ns: a year.
+/// The longest response time to look for, ns: a year.
 const MAX_RESPONSE_NS: u128 = 31_536_000_000_000_000;
 
-/// The longest response time, ns, of a task with this computing time, period and jitter below these interferers,
-/// once blocked for `blocking_ns` by work that it cannot preempt; measured from the nominal release.
-/// Activations may queue up behind each other, as they do where the deadline is beyond the period.
-/// `None` where there is no bound: the processor, or the reservation, is overloaded or as good as.
+/// The longest response time, ns, of a task with this computing time, period and jitter below these interferers, once
+/// blocked for `blocking_ns` by work that it cannot preempt; measured from the nominal release. Activations may queue
+/// up behind each other, as they do if the deadline is beyond the period. `None` if there is no bound: the processor,
+/// or the reservation, is overloaded or nearly so.
 ///
 /// With w(q) the least fixed point of w = B + (q+1)·C + sum over j of ceil((w + Jj)/Tj)·Cj, the response time is
 /// the maximum over q of J + w(q) - q·T (Joseph and Pandya, Computer Journal 1986; Tindell, Burns and Wellings,
@@ -60,7 +60,7 @@ pub fn response_time(own: Interferer, interferers: &[Interferer], blocking_ns: u
             window = below.done(work)?;
             worst = worst.max(since(window));
         }
-        // The busy period ends where an activation is done before the next one can be released.
+        // The busy period ends when an activation is done before the next one can be released.
         if window + u128::from(own.jitter_ns) <= released + u128::from(own.period_ns) {
             return u64::try_from(worst).ok();
         }
@@ -68,9 +68,9 @@ pub fn response_time(own: Interferer, interferers: &[Interferer], blocking_ns: u
     None
 }
 
-/// The same where `peers` have the priority of the task itself and are served in the order of their coming, as `SCHED_FIFO` does: those
-/// that come later never run before it. Looked at are the releases at which another of them may just have come (Martin, Minet and
-/// George, Real-Time Systems 2005, for FP/FIFO).
+/// The same if `peers` have the priority of the task itself and are served in order of arrival, as by `SCHED_FIFO`:
+/// those that come later never run before it. It examines the releases at which another of them may just have come
+/// (Martin, Minet and George, Real-Time Systems 2005, for FP/FIFO).
 pub fn response_time_among(
     own: Interferer,
     above: &[Interferer],
@@ -79,7 +79,7 @@ pub fn response_time_among(
     supply: Supply,
 ) -> Option<u64> {
     let all: Vec<Interferer> = above.iter().chain(peers).copied().collect();
-    // As if every peer came first: safe, and needed where the search below is given up.
+    // As if every peer came first: safe, and needed if the search below is given up.
     let plain = response_time(own, &all, blocking_ns, supply);
     if peers.is_empty() {
         return plain;
@@ -126,11 +126,11 @@ fn among(own: Interferer, above: &[Interferer], peers: &[Interferer], blocking_n
     u64::try_from(worst).ok()
 }
 
-/// When work is done that others run before, from the beginning of a busy period on.
+/// When work that others run before is done, from the beginning of a busy period on.
 struct Below {
     above: Vec<Interferer>,
-    /// Of those that wake at any time, such as reservations, the one with the largest budget: the others are taken for whatever is the worst
-    /// at each instant.
+    /// Of those that wake at any time, such as reservations, the one with the largest budget: the others count as
+    /// whatever is the worst at each instant.
     free: Option<Interferer>,
     supply: Supply,
     steps: usize,
@@ -148,7 +148,7 @@ impl Below {
         Below { above, free, supply, steps: 0 }
     }
 
-    /// With this work, at the latest; `None` where the search is given up.
+    /// With this work, at the latest; `None` if the search is given up.
     ///
     /// A server that wakes at any time may begin with a rest of its budget that is due l later, and has a whole one every period from then on.
     /// The more that rest is, the later the others come. With n of them before the end, the worst is the latest l at which the n-th still comes
@@ -182,7 +182,7 @@ impl Below {
         Some(worst)
     }
 
-    /// With this work, if the free one too is taken for whatever is the worst at each instant.
+    /// With this work, if the free one also counts as whatever is the worst at each instant.
     fn done_at_most(&mut self, work: u128) -> Option<u128> {
         self.settle(work, self.free)
     }

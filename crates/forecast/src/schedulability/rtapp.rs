@@ -5,8 +5,8 @@ use crate::Error;
 use serde_json::{Map, Value};
 
 impl TaskSet {
-    /// Reads what rt-app reads: tasks with `run` and `timer` events in microseconds, in one phase or several.
-    /// Only the structure is taken over; what a single number cannot say is noted.
+    /// Reads what rt-app reads: tasks with `run` and `timer` events in microseconds, in one phase or several. Only the
+    /// structure is used; what a single number cannot say is noted.
     ///
     /// # Errors
     /// [`Error::Tasks`] with the place and what is wrong there.
@@ -19,7 +19,7 @@ fn wrong(place: &str, message: impl Into<String>) -> Error {
     Error::Tasks { place: place.to_owned(), message: message.into() }
 }
 
-/// An event's kind: rt-app lets keys be repeated with numbers behind them, `run`, `run0`, `run_1`.
+/// An event's kind: rt-app lets keys be repeated with numbers after them, `run`, `run0`, `run_1`.
 fn kind(key: &str) -> &str {
     key.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_')
 }

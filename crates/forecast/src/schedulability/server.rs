@@ -1,10 +1,11 @@
 //! What the constant-bandwidth server of a `SCHED_DEADLINE` thread can ask for, if the thread may wake late.
 //!
-//! A thread that wakes before its deadline is over goes on with what is left of its budget, if that is no more than its density until
-//! then. If it is more, it gets a new deadline and a whole budget where its deadline is its period (`update_dl_entity`), and is left as much
-//! as its density allows where its deadline is shorter (`update_dl_revised_wakeup`). So more can come than from a sporadic task, but only as
-//! much as the lateness of the wakeup before makes room for: with C in every T, due D after the wakeup, and late by J at most, a rest is
-//! due after J - (T - D) at most, and a period that begins anew is cut by J at most.
+//! A thread that wakes before its deadline is over goes on with what is left of its budget, if that is no more than its
+//! density until then. If it is more, it gets a new deadline and a whole budget if its deadline is its period
+//! (`update_dl_entity`), and is left as much as its density allows if its deadline is shorter
+//! (`update_dl_revised_wakeup`). So more can come than from a sporadic task, but only as much as the lateness of the
+//! wakeup before makes room for: with C in every T, due D after the wakeup, and late by J at most, a rest is due after
+//! J - (T - D) at most, and a period that begins anew is cut by J at most.
 
 use super::edf::Demand;
 
@@ -18,7 +19,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// A thread that wakes late by this at most; one that may wake at any time, by a period.
+    /// By how much the thread wakes late at most; if it may wake at any time, by a period.
     pub(super) fn of(task: &Demand, late_ns: u64) -> Server {
         let [compute, deadline, late] = [task.compute_ns, task.deadline_ns, late_ns].map(u128::from);
         Server { compute, period: u128::from(task.period_ns.max(1)), deadline, late }
@@ -28,7 +29,7 @@ impl Server {
         (time.min(self.deadline) * self.compute).div_ceil(self.deadline.max(1))
     }
 
-    /// Until when after a wakeup a rest of a budget can be due.
+    /// How long after a wakeup a rest of a budget can be due.
     pub(super) fn rest(&self) -> u128 {
         (self.late + self.deadline).saturating_sub(self.period)
     }
@@ -38,7 +39,7 @@ impl Server {
         let Server { compute, period, deadline, late } = *self;
         if late == 0 || deadline > period {
             let whole = if window < deadline { 0 } else { ((window - deadline) / period + 1) * compute };
-            // The kernel takes no such thread.
+            // The kernel accepts no such thread.
             return if late == 0 { whole } else { whole + compute };
         }
         let (whole, beyond) = (window / period, window % period);
@@ -53,7 +54,7 @@ impl Server {
         whole * compute + part
     }
 
-    /// The most work that comes within a window of this length, from a moment on at which nothing of it may run.
+    /// The most work that comes within a window of this length, from a moment on at which none of it can run.
     pub(super) fn come_within(&self, window: u128) -> u128 {
         let Server { compute, period, deadline, late } = *self;
         if window == 0 {
@@ -74,7 +75,7 @@ impl Server {
         whole * compute + part
     }
 
-    /// Where [`Server::due_within`] may step, or change its slope, last before an instant.
+    /// The last point before an instant where [`Server::due_within`] may step or change its slope.
     pub(super) fn change_before(&self, instant: u128) -> Option<u128> {
         let mut places = vec![self.deadline];
         if self.late > 0 && self.deadline <= self.period {

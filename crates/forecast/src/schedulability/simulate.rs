@@ -1,6 +1,6 @@
 //! A fixed-priority schedule played through, for tasks whose releases are tied to each other by offsets.
 
-/// A strictly periodic task; tasks stand in the order of their priorities, highest first. Any unit of time.
+/// A strictly periodic task; tasks are in order of priority, highest first. Any unit of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Periodic {
     pub(crate) compute: u64,
@@ -9,13 +9,13 @@ pub(crate) struct Periodic {
     pub(crate) offset: u64,
 }
 
-/// Most activations that are played through.
+/// The most activations to play through.
 const MAX_ACTIVATIONS: u128 = 300_000;
 
 /// The longest response time of each task, released strictly periodically from its offset, deadlines at most periods:
-/// the schedule repeats from the largest offset plus one hyperperiod on, so two hyperperiods show all there is
-/// (Leung and Merrill, Information Processing Letters 1980). `None` where that is too long to play through;
-/// `Some(None)` for a task that misses its deadline.
+/// the schedule repeats from the largest offset plus one hyperperiod on, so two hyperperiods show everything (Leung and
+/// Merrill, Information Processing Letters 1980). `None` if that is too long to play through; `Some(None)` for a task
+/// that misses its deadline.
 pub(crate) fn responses(tasks: &[Periodic]) -> Option<Vec<Option<u64>>> {
     let hyperperiod = tasks.iter().try_fold(1u128, |sum, task| {
         let period = u128::from(task.period);
@@ -28,7 +28,7 @@ pub(crate) fn responses(tasks: &[Periodic]) -> Option<Vec<Option<u64>>> {
     }
     let end = end as u64;
     let mut worst = vec![Some(0u64); tasks.len()];
-    // Next release, and what is left of the activation at hand.
+    // The next release, and what is left of the current activation.
     let mut next: Vec<u64> = tasks.iter().map(|task| task.offset).collect();
     let mut left: Vec<Option<(u64, u64)>> = vec![None; tasks.len()];
     let mut now = 0u64;
@@ -61,7 +61,7 @@ pub(crate) fn responses(tasks: &[Periodic]) -> Option<Vec<Option<u64>>> {
         worst[running] =
             worst[running].filter(|_| response <= tasks[running].deadline).map(|worst| worst.max(response));
     }
-    // Where more is released than can be done, the backlog grows, be it after what was played through.
+    // If more is released than can be done, the backlog grows, even if only after what was played through.
     let mut demanded = 0u128;
     for (worst, task) in worst.iter_mut().zip(tasks) {
         demanded += u128::from(task.compute) * (hyperperiod / u128::from(task.period));

@@ -5,7 +5,7 @@
 pub enum Supply {
     /// The whole processor.
     Processor,
-    /// X at the same place in every Y, as a precomputed schedule gives it: never less than Y - X without any.
+    /// X at the same place in every Y, as a precomputed schedule gives it: at worst Y - X without any.
     FixedSlot {
         /// X, ns.
         budget_ns: u64,
@@ -51,7 +51,7 @@ impl Supply {
         }
     }
 
-    /// The least time, ns, in which it gives this much, ns, wherever one begins to wait.
+    /// The least time, ns, in which it gives this much, ns, wherever the wait begins.
     pub(crate) fn time_for(self, demand: u128) -> u128 {
         let (budget, period, wait) = match self {
             Supply::Processor => return demand,
@@ -69,7 +69,7 @@ impl Supply {
         u128::from(wait) + whole * period + (demand - whole * budget)
     }
 
-    /// What it gives at least in any window of this length, ns (the supply bound function).
+    /// The least that it gives in any window of this length, ns (the supply bound function).
     pub fn least_in(self, window_ns: u64) -> u64 {
         let (budget, period) = match self {
             Supply::Processor => return window_ns,

@@ -25,7 +25,7 @@ pub enum Policy {
 pub struct Task {
     /// Its name.
     pub name: String,
-    /// The CPU it is bound to.
+    /// The CPU that it is bound to.
     pub cpu: u32,
     /// Its period, or the least time between activations, ns.
     pub period_ns: u64,
@@ -86,7 +86,7 @@ pub struct TaskSet {
     /// Whether each CPU is a root domain of its own (exclusive cpusets), so that a deadline task or a reservation stays on its CPU. Otherwise the
     /// kernel serves them on whichever of the CPUs is free of more urgent ones (global EDF).
     pub partitioned: bool,
-    /// What was read otherwise than it stands there, or left out. One line each.
+    /// What was read differently from how it is written, or left out. One line each.
     pub notes: Vec<String>,
 }
 
@@ -96,7 +96,7 @@ fn in_task(name: &str, message: impl Into<String>) -> Error {
 
 /// No analysis takes more tasks: response times take the square of their number and more.
 pub(crate) const MAX_TASKS: usize = 256;
-/// No machine has a CPU of a larger number.
+/// No machine has a CPU with a larger number.
 const MAX_CPU: u32 = 65_535;
 pub(crate) const NO_SUCH_CPU: &str = "there is no such CPU: the largest number is 65535";
 
@@ -140,7 +140,7 @@ impl TaskSet {
         set.checked()
     }
 
-    /// Says what cannot be, and notes what will be ignored.
+    /// Says what is impossible, and notes what will be ignored.
     pub(crate) fn checked(mut self) -> Result<TaskSet, Error> {
         if self.tasks.len() > MAX_TASKS || self.reservations.len() > MAX_TASKS {
             let message = format!("more than {MAX_TASKS} tasks or reservations are not analysed");

@@ -1,4 +1,4 @@
-//! How an answer about a task set is put into sentences.
+//! The sentences of an answer about a task set.
 
 use super::admission::Admission;
 use super::edf::Edf;
@@ -11,7 +11,7 @@ use punctual_recording::format_ns;
 /// A usual tick of the kernel's clock, ns.
 const TICK_NS: u64 = 4_000_000;
 
-/// What must be known of how offsets and short budgets are taken.
+/// What the reader must know about offsets and short budgets.
 pub(super) fn assumptions(set: &TaskSet) -> impl Iterator<Item = String> {
     let offsets = leaves_out_offsets(set).then_some(
         "offsets count only on CPUs where all tasks have fixed priorities, no two the same, deadlines within their periods, and neither \
@@ -70,7 +70,7 @@ pub(super) fn schedulable_in_words(is_measured: bool, figures: &[Option<LatencyF
     format!("schedulable: every deadline is met{with}")
 }
 
-/// Where the kernel's admission is not what it should be, or refuses.
+/// If the kernel's admission is not what it should be, or refuses.
 pub(super) fn admission_note(set: &TaskSet, admission: &Admission) -> Option<String> {
     if let Some((index, reason)) = &admission.refused {
         return Some(format!("the kernel refuses deadline task or reservation {}: {reason}", index + 1));
