@@ -12,9 +12,9 @@ use support::interact::{done, example, script};
 use support::interact_truth::{KEYS, Tally, judge};
 use support::{code, json, run, stderr, stdout};
 
-/// Each key comes so often.
+/// How often each key comes.
 const ROUNDS: usize = 11;
-/// So many are judged at least.
+/// How many must be judged at least.
 const MIN_MET: usize = 50;
 
 #[test]
@@ -43,7 +43,7 @@ fn each_input_was_waited_for_because_of_what_the_program_did() {
         // The first input is the program's start; the program logs in the order of the keys.
         let typed: Vec<&Interaction> = inputs.iter().filter(|input| input.kind != "start").collect();
         if typed.len() != done.len() {
-            // On a machine that stands still for a while keys are typed before the program takes them from its terminal.
+            // On a machine that stops for a while, keys are typed before the program takes them from its terminal.
             eprintln!("{} keys, of which the program saw {}: set apart", typed.len(), done.len());
             tally.disturbed += typed.len();
             continue;
@@ -66,7 +66,7 @@ fn each_input_was_waited_for_because_of_what_the_program_did() {
         }
         let met = tally.met();
         eprintln!("{}", tally.told());
-        // Of few a single one says nothing: more are gathered first.
+        // If there are few, a single one says nothing: gather more first.
         if met >= MIN_MET && tally.wrong.len() * 100 <= met && tally.unknown.len() * 50 <= met {
             break;
         }
@@ -106,7 +106,7 @@ fn without_privilege_there_are_latencies_and_what_is_missing_is_said() {
         }
     }
     assert!(inputs[0]["kind"] == "start" && inputs[0]["counters"].is_null(), "{}", inputs[0]);
-    // And again, out of the recording.
+    // And again, from the recording.
     let again = run(directory.path(), &["report", "a.punctual"]);
     assert!(
         code(&again) == 0 && stdout(&again).contains("ms from input to seen"),
@@ -142,7 +142,7 @@ fn limits_scripts_and_programs_that_are_not_there_have_their_exit_codes() {
     assert!(code(&missing) == 1 && stderr(&missing).contains("/no/such/program"), "{}", stderr(&missing));
     assert_eq!(stderr(&missing).lines().count(), 1, "{}", stderr(&missing));
     assert!(!directory.path().join("d.punctual").exists(), "a program that never ran left a recording");
-    // A program that ends at once: what is known of it is kept and said.
+    // A program that ends at once: what is known of it is kept and reported.
     let ended = at(&["interact", "-q", "--no-bpf", "--script", "x.toml", "-o", "e.punctual", "--", "true"]);
     assert!(stdout(&ended).contains("the program ended with code 0 before the script did"), "{}", stdout(&ended));
 }
@@ -152,7 +152,7 @@ fn nothing_of_the_program_is_left_after_a_kill() {
     let directory = tempfile::tempdir().unwrap();
     let script = "name = \"x\"\n[[step]]\nthink = \"30s\"\n[[step]]\ntype = \"a\"\n";
     std::fs::write(directory.path().join("x.toml"), script).unwrap();
-    // It takes no notice of a hangup, and leaves its session.
+    // It ignores a hangup, and leaves its session.
     let hides = "trap '' HUP TERM; echo $$ > shell; setsid sh -c 'trap \"\" HUP TERM; echo $$ > hidden; sleep 1000' & sleep 1000";
     let words = ["interact", "-q", "--no-bpf", "--script", "x.toml", "-o", "a.punctual", "--", "sh", "-c", hides];
     let mut child = support::start(directory.path(), &words);

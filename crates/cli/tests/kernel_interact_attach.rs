@@ -1,4 +1,4 @@
-//! `punctual interact --attach`: a program at somebody's terminal, used by a typist in another process, is watched.
+//! `punctual interact --attach`: it watches a program at somebody's terminal that a typist in another process uses.
 
 mod support;
 
@@ -15,11 +15,11 @@ use support::interact::{done, example};
 use support::interact_truth::{KEYS, Tally, judge};
 use support::{code, json, run, start, stderr, stdout, wait_until};
 
-/// Keys that are typed, each of those there are in turn.
+/// How many keys are typed, in turn of those that exist.
 const TYPED: usize = 64;
 /// The pauses between them, ms, over and over: the program is done with each before the next.
 const PAUSES: [u64; 5] = [70, 105, 83, 140, 92];
-/// So many are judged at least.
+/// How many must be judged at least.
 const MIN_MET: usize = 40;
 
 /// Inputs, and the parts of each by its number.
@@ -58,8 +58,8 @@ fn wait_for_one(terminal: &PseudoTerminal) {
     assert!(wait_until(|| terminal.read(&mut one).0 == 1 && one[0] == b'x'), "no answer");
 }
 
-/// Types at a program that is watched, and ends it; what was found out of its inputs. `None` where the program had not worked off what was
-/// typed after a while, on a disk that others keep busy.
+/// Types at a watched program, ends it, and returns what was found out about its inputs. `None` if after a while the
+/// program had not handled what was typed, on a disk that others keep busy.
 fn used(directory: &Path) -> Option<Found> {
     let terminal = PseudoTerminal::make().unwrap();
     let log = directory.join("log");
@@ -82,7 +82,7 @@ fn used(directory: &Path) -> Option<Found> {
     std::thread::sleep(Duration::from_millis(PAUSES[0]));
     let mut ends = 0;
     let is_over = wait_until(|| {
-        // A busy machine has it at work because of keys before for a while.
+        // On a busy machine it works for a while because of earlier keys.
         if ends == 0 {
             ends += u64::from(terminal.write(&[4]) == 1);
         }
@@ -148,7 +148,7 @@ fn what_somebody_types_is_seen_and_what_they_waited_for_is_named() {
     assert!(tally.unknown.len() * 10 <= met, "{} unknown beside {met}: {:#?}", tally.unknown.len(), tally.unknown);
 }
 
-/// Keys that are typed while the program is at work for 30 ms because of the one before begin as they are typed, and not as it takes
+/// Keys typed while the program works for 30 ms because of the one before begin when they are typed, not when it takes
 /// them.
 #[test]
 fn what_is_typed_faster_than_the_program_works_begins_as_it_is_typed() {
@@ -164,7 +164,7 @@ fn what_is_typed_faster_than_the_program_works_begins_as_it_is_typed() {
     let child = start(directory.path(), &words);
     assert!(wait_until(|| directory.path().join("a.punctual/recording.json").exists()), "it does not watch");
     std::thread::sleep(Duration::from_millis(300));
-    // The one that it waits for in `read()` since before is not seen.
+    // The one that it was already waiting for in `read()` is not seen.
     assert_eq!(terminal.write(b"a"), 1);
     wait_for(&terminal, "x");
     let now_ns = punctual_kernel::clock::monotonic_ns;
@@ -195,7 +195,7 @@ fn what_is_typed_faster_than_the_program_works_begins_as_it_is_typed() {
         waited += usize::from(input.got_ns.is_some_and(|got| got > input.begin_ns + 10_000_000));
     }
     eprintln!("{met} of {} began as they were typed, {waited} waited for the program for 10 ms and more", typed.len());
-    // The kernel's worker may hand on two at once, where it waits for a CPU itself.
+    // The kernel's worker may pass on two at once, if it waits for a CPU itself.
     assert!(met * 2 >= typed.len(), "{met}: {inputs:?} {typed:?}");
     assert!(waited * 2 >= typed.len(), "{waited}: {inputs:?}");
 }
@@ -210,9 +210,9 @@ fn it_ends_after_a_time_and_with_nobody_typing_says_so() {
     let words = ["interact", "-q", "-o", "a.punctual", "-D", "500ms", "--attach", &pid];
     let output = run(directory.path(), &words);
     assert_eq!(code(&output), 1, "nothing was measured: {}", stderr(&output));
-    assert!(stdout(&output).starts_with("Nobody put anything into cat that was seen"), "{}", stdout(&output));
+    assert!(stdout(&output).starts_with("No input to cat was seen"), "{}", stdout(&output));
     assert!(program.try_wait().unwrap().is_none(), "the program goes on");
-    // Its name is not the only one: both are told.
+    // Two programs have the name: the answer lists both.
     let another = PseudoTerminal::make().unwrap();
     let mut other = at_terminal(&another, &["cat"]);
     let several = run(directory.path(), &["interact", "--attach", "cat"]);
@@ -229,7 +229,7 @@ fn what_cannot_be_watched_is_said_in_one_line() {
     let cases: [(&[&str], &str); 6] = [
         (&["--attach", "no-such-program-at-all"], "no process is called no-such-program-at-all"),
         (&["--attach", "4194400"], "no process has the number 4194400"),
-        (&["--attach", "1"], "is at no terminal"),
+        (&["--attach", "1"], "has no terminal"),
         (&["--attach", "1", "--no-bpf"], "cannot be used with"),
         (&["--attach", "1", "--", "vim"], "cannot be used with"),
         (&["-D", "1s", "--", "true"], "--attach"),

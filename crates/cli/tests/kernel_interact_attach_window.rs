@@ -1,4 +1,5 @@
-//! `punctual interact --attach` of a program in a window: another process types into it by XTEST, and what comes of that is watched.
+//! `punctual interact --attach` of a program in a window: another process types into it by XTEST, and the test watches
+//! the result.
 
 mod support;
 
@@ -26,7 +27,7 @@ const KEYS: [(char, Option<(&str, &str)>); 5] = [
     ('a', Some(("wait", "window-server"))),
     ('n', None),
 ];
-/// Each key is typed so often in a run, and so many are judged at least.
+/// How often each key is typed in a run, and how many must be judged at least.
 const ROUNDS: usize = 10;
 const MIN_MET: usize = 12;
 /// The program is done with one before the next.
@@ -34,7 +35,7 @@ const PAUSE: Duration = Duration::from_millis(85);
 /// An input of which others had more than this is set apart: whoever had a CPU meanwhile.
 const DISTURBED_NS: u64 = 100_000;
 
-/// A display that this test has for itself.
+/// A display for this test alone.
 struct Display {
     server: Child,
     number: u32,
@@ -70,7 +71,7 @@ impl Drop for Display {
     }
 }
 
-/// Whoever types: by XTEST, as a person's keys come to all programs.
+/// The typist: by XTEST, as a person's keys reach all programs.
 struct Typist {
     connection: RustConnection,
     root: u32,
@@ -78,7 +79,7 @@ struct Typist {
 }
 
 impl Typist {
-    /// Types into the window that comes.
+    /// Types into the window that appears.
     fn at(display: &Display) -> Typist {
         let connection = display.connect();
         let setup = connection.setup();
@@ -101,7 +102,7 @@ impl Typist {
         Typist { connection, root, codes }
     }
 
-    /// Presses a key and lets it go; just before and after, ns.
+    /// Presses a key and releases it; returns the times just before and after, ns.
     fn press(&self, key: char) -> (u64, u64) {
         let before_ns = punctual_kernel::clock::monotonic_ns();
         for kind in [KEY_PRESS_EVENT, KEY_RELEASE_EVENT] {
@@ -113,7 +114,7 @@ impl Typist {
     }
 }
 
-/// Watches a program while these keys are typed; when each was, and what was found.
+/// Watches a program while these keys are typed; returns when each was typed, and what was found.
 fn watched(directory: &Path, display: &Display, program: &mut Child, keys: &[char]) -> Option<Vec<(u64, u64)>> {
     let typist = Typist::at(display);
     let pid = program.id().to_string();

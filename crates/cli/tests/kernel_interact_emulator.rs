@@ -1,5 +1,5 @@
-//! `punctual interact` on a shell within a terminal emulator: what the shell waits for is named, and not the kernel's worker that hands on
-//! what goes over the terminal in between.
+//! `punctual interact` on a shell within a terminal emulator: the answer names what the shell waits for, and not the
+//! kernel's worker that passes on what goes over the terminal in between.
 
 mod support;
 
@@ -11,13 +11,13 @@ use support::{code, run, stderr};
 
 /// Keys that are typed.
 const TYPED: usize = 24;
-/// So many are judged at least.
+/// How many must be judged at least.
 const MIN_MET: usize = 12;
-/// The shell's command sleeps for so long at least, ns.
+/// The least time for which the shell's command sleeps, ns.
 const SLEEPS_NS: u64 = 20_000_000;
 const SHELL: &str = "slow-shell";
 
-/// Types at the shell in this emulator; the parts of what was seen and split, by input.
+/// Types at the shell in this emulator; returns the parts of what was seen and split, by input.
 fn used(via: &str, emulator: &[&str]) -> BTreeMap<u32, Vec<InteractionPart>> {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let shell = directory.path().join(SHELL);
@@ -51,16 +51,16 @@ fn holds(via: &str, emulator: &[&str]) {
                 parts.iter().filter(|part| is_it(part)).map(|part| part.ns).sum::<u64>()
             };
             let all = ns(&|_| true);
-            // A busy machine does not let all evidence be copied in time, and two keys before one drawing are one.
+            // On a busy machine not all evidence is copied in time, and two keys before one drawing count as one.
             if parts.iter().map(|part| part.unknown_ns).sum::<u64>() * 10 > all || all < SLEEPS_NS {
                 apart += 1;
                 continue;
             }
             met += 1;
-            // Whether the shell, which waits for what sleeps, was waited for as long as that sleeps.
+            // Whether the wait for the shell, which waits for the sleeping command, is as long as that sleeps.
             let shells = ns(&|part| part.kind == "wait" && part.name.contains(SHELL));
             let says_so = parts.iter().any(|part| part.name.contains(SHELL) && part.detail.contains("sleep"));
-            // The worker itself may wait for a CPU: there are others who want it.
+            // The worker itself may wait for a CPU that others want.
             if shells + 1_000_000 < SLEEPS_NS || !says_so {
                 wrong.push(parts);
             }

@@ -10,15 +10,15 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use support::{code, is_alive, punctual, run, stderr, wait_until};
 
-/// Somebody at a terminal: types, and sees what is shown there.
+/// Somebody at a terminal, who types and sees what is shown there.
 struct Typist {
     terminal: PseudoTerminal,
-    /// Kept open, so that the terminal's settings can be looked at after the program.
+    /// Kept open, so that the terminal's settings can be checked after the program.
     far: std::os::fd::OwnedFd,
     shown: String,
 }
 
-/// Synthetic, and unlike those of scripts: the pauses before keys, ms, over and over.
+/// The pauses before keys, ms, over and over: synthetic, and unlike those of scripts.
 const PAUSES: [u64; 7] = [23, 71, 38, 90, 55, 31, 62];
 
 impl Typist {
@@ -83,7 +83,7 @@ impl Typist {
     }
 }
 
-/// Takes so many bytes as they come, into a file.
+/// Writes this many bytes into a file as they come.
 fn takes(count: usize, file: &str) -> String {
     format!("stty raw -echo; printf ready; dd bs=1 count={count} of={file} 2>/dev/null; stty sane")
 }
@@ -193,7 +193,7 @@ fn ended_by(signal: i32) -> (PathBuf, tempfile::TempDir) {
     support::signal(&child, signal);
     let ended = typist.end_of(&mut child);
     assert_eq!(typist.modes(), before, "the terminal is as it was");
-    // A hangup is no choice of anybody's.
+    // Nobody chooses a hangup.
     assert_eq!(ended, i32::from(signal == libc::SIGHUP), "{}", typist.shown);
     let pid = String::from_utf8(read(directory.path(), "pid")).unwrap();
     assert!(wait_until(|| !is_alive(pid.trim())), "the program was left behind");
@@ -218,7 +218,7 @@ fn without_a_terminal_or_a_program_it_says_so_in_one_line() {
     assert!(!directory.path().join("s.toml").exists());
     std::fs::write(directory.path().join("s.toml"), "mine").unwrap();
     let refused = run(directory.path(), &["interact", "learn", "-o", "s.toml", "--", "cat"]);
-    assert!(code(&refused) == 1 && stderr(&refused).contains("is there already"), "{}", stderr(&refused));
+    assert!(code(&refused) == 1 && stderr(&refused).contains("exists already"), "{}", stderr(&refused));
     let missing = run(directory.path(), &["interact", "learn", "--", "/no/such/program"]);
     assert!(code(&missing) == 1 && stderr(&missing).contains("/no/such/program"), "{}", stderr(&missing));
     let alone = run(directory.path(), &["interact", "learn"]);

@@ -1,4 +1,5 @@
-//! `punctual interact --toolkit`: events have the names that the programs' own toolkits give them, held against what those log.
+//! `punctual interact --toolkit`: events have the names that the programs' own toolkits give them, compared with what
+//! those log.
 
 mod support;
 
@@ -20,7 +21,7 @@ struct Found {
     events: Vec<InputEvent>,
 }
 
-/// Types at a program, and looks at its events; `None` where this kernel lets nobody do so.
+/// Types at a program, and looks at its events; `None` if this kernel does not allow that.
 fn used(test: &str, directory: &Path, via: &str, program: &[&str]) -> Option<Found> {
     let keys: String = ('a'..='z').cycle().take(TYPED).collect();
     let script = format!("name = \"events\"\n[pace]\nmedian = \"60ms\"\nspread = 0.1\n[[step]]\ntype = \"{keys}\"\n");
@@ -43,7 +44,7 @@ fn used(test: &str, directory: &Path, via: &str, program: &[&str]) -> Option<Fou
     for none in ["lost", "unnamed", "not_kept"] {
         assert_eq!(toolkit[none], 0, "{none}: {toolkit}");
     }
-    // Each event is in one sort, and of one input or of none.
+    // Each event has one sort, and belongs to one input or none.
     let sum = |name: &str| toolkit["events"].as_array().unwrap().iter().map(|sort| sort[name].as_u64().unwrap()).sum();
     let (all, of_none): (u64, u64) = (sum("count"), sum("background"));
     assert_eq!(all, events.len() as u64);
@@ -53,8 +54,8 @@ fn used(test: &str, directory: &Path, via: &str, program: &[&str]) -> Option<Fou
     Some(Found { answer, inputs: read_interactions(&recording).unwrap(), events })
 }
 
-/// Of the keys that were typed, how many have exactly one event of this name because of them. Keys that the program took together, where
-/// it had no CPU for longer than somebody types, have as many as they are.
+/// How many of the typed keys caused exactly one event of this name. Keys that the program took together, because it
+/// had no CPU for longer than the pause between keys, have one for each key.
 fn keys_with(found: &Found, name: &str) -> (usize, usize) {
     let named = |number: u32| move |event: &&InputEvent| event.name == name && event.number == Some(number);
     let keys: Vec<&Interaction> = found.inputs.iter().filter(|input| input.kind == "key").collect();
@@ -86,7 +87,7 @@ fn events_of_gtk_are_those_that_a_program_of_gtk_logs() {
     };
     assert!(found.answer["toolkit"]["libraries"].to_string().contains("libgtk-3.so"), "{}", found.answer["toolkit"]);
     let events: Vec<&InputEvent> = found.events.iter().filter(|event| event.toolkit == "gtk3").collect();
-    // What the program logs it logs just before GTK is given it.
+    // The program logs an event just before GTK gets it.
     let from_ns = found.inputs.iter().find(|input| input.kind == "key").expect("keys").begin_ns;
     let to_ns = events.last().expect("events").at_ns;
     let text = std::fs::read_to_string(&log).unwrap();
@@ -98,7 +99,7 @@ fn events_of_gtk_are_those_that_a_program_of_gtk_logs() {
         logged.iter().zip(&seen).filter(|((at, name), event)| event.name == *name && event.at_ns >= *at).count();
     let (keys, with_one) = keys_with(&found, "key_press");
     eprintln!("{right} of {} events are those of the log, {with_one} of {keys} keys have one key_press", logged.len());
-    // Presses and releases are never put together, as what is to be drawn is.
+    // Presses and releases are never merged, unlike what is to be drawn.
     for name in ["key_press", "key_release"] {
         assert_eq!(seen.iter().filter(|event| event.name == name).count(), TYPED, "{name}: {seen:?}");
     }
@@ -128,7 +129,7 @@ fn events_of_wayland_are_those_that_its_library_says() {
         (!told.contains("->") && !told.starts_with("discarded")).then(|| format!("{of}.{event}"))
     };
     let logged: Vec<String> = text.lines().filter_map(name).collect();
-    // It says all of them from its start on, and a few more at its end.
+    // It prints all of them from its start on, and a few more at its end.
     let is_at = |at: &usize| logged[*at..].iter().zip(&seen).filter(|(logged, seen)| *logged == *seen).count();
     let right = (0..logged.len()).map(|at| is_at(&at)).max().unwrap_or(0);
     let (keys, _) = keys_with(&found, "wl_keyboard.key");

@@ -10,7 +10,7 @@ use support::interact::{Done, done, example};
 use support::interact_window::{Truth, needs};
 use support::{code, json, run, stderr, stdout};
 
-/// Whether what is seen lies between the program's drawing and the compositor's word that it has shown it.
+/// Whether what is seen lies between the program's drawing and the compositor's report that it has shown it.
 fn is_seen_in_time(input: &Interaction, done: Done) -> bool {
     let shown_ns = done.drawn_ns.expect("it draws");
     input.seen_ns.is_some_and(|seen| seen + 1_000 >= done.begin_ns + done.part_ns && seen <= shown_ns)
@@ -34,13 +34,13 @@ fn each_input_is_seen_when_the_compositor_has_shown_it_and_was_waited_for_becaus
         rounds: 22,
         is_seen_in_time,
         sets_overlaps_apart: true,
-        // Whoever types asks late for the next picture where it has no CPU for longer than a refresh.
+        // The typist asks late for the next picture if it has no CPU for longer than a refresh.
         seen_percent: 95,
     }
     .holds();
 }
 
-/// Of other terminals half of the keys wait 25 ms for a repaint timer.
+/// In other terminals half of the keys wait 25 ms for a repaint timer.
 #[test]
 fn keys_to_a_terminal_are_seen_and_wait_for_no_repaint_timer_of_25_ms() {
     requires!("interact wayland foot", "terminal", "flight recorder", "kernel's thread ids", "unshifted clock");
@@ -57,7 +57,7 @@ fn keys_to_a_terminal_are_seen_and_wait_for_no_repaint_timer_of_25_ms() {
         read_interactions(&recording).unwrap().into_iter().filter(|input| input.kind == "key").collect();
     let met = keys.iter().filter(|input| input.outcome != Some(Outcome::Merged)).count();
     let seen = keys.iter().filter(|input| input.outcome == Some(Outcome::Seen)).count();
-    // On a machine that stands still for a while several keys are taken together.
+    // On a machine that stops for a while, several keys are taken together.
     assert!(met >= 60 && seen * 100 >= met * 95, "{seen} of {met} seen: {}", stdout(&output));
     let mut sleeps = vec![0u64; keys.iter().map(|input| input.number as usize + 1).max().unwrap_or(0)];
     let mut for_compositor = Vec::new();
@@ -86,7 +86,7 @@ fn processes_with(word: &str) -> usize {
     lines.filter(|line| String::from_utf8_lossy(line).contains(word)).count()
 }
 
-/// Runs a program that hides from signals, until it has told where the compositor's directory is.
+/// Runs a program that ignores signals, until it has reported where the compositor's directory is.
 fn start_hidden(directory: &Path) -> (std::process::Child, PathBuf) {
     let script = "name = \"x\"\n[ready]\nat_most = \"60s\"\n[[step]]\ntype = \"a\"\n";
     std::fs::write(directory.join("x.toml"), script).unwrap();
@@ -155,7 +155,7 @@ fn without_privilege_and_without_windows_it_says_so() {
     let hung = at(&[&words[..], &["sh", "-c", "echo no toolkit here; sleep 100"]].concat());
     let said = stdout(&hung);
     assert!(code(&hung) == 1 && said.contains("sh showed no window within 1 s; it said: no toolkit here"), "{said}");
-    // The compositor is not there.
+    // The compositor is not installed.
     let mut without = support::punctual();
     let path = directory.path().join("none");
     let words = [
@@ -174,7 +174,7 @@ fn without_privilege_and_without_windows_it_says_so() {
     let missing = without.current_dir(directory.path()).env("PATH", path).args(words).output().unwrap();
     let said = stderr(&missing);
     assert!(code(&missing) == 1 && said.contains("its package is called sway"), "{said}");
-    // What can be had without privilege.
+    // What is possible without privilege.
     let (program, log) =
         (example("interact_surface").display().to_string(), directory.path().join("log").display().to_string());
     let words =
@@ -196,7 +196,7 @@ fn without_privilege_and_without_windows_it_says_so() {
     assert!(done(Path::new(&log)).iter().any(|done| done.key == '1' || done.key == '-'), "the click comes");
 }
 
-/// The compositor refuses root, which it is not here either way.
+/// The compositor refuses root, which it is not here in either case.
 #[test]
 fn an_ordinary_user_needs_nothing_but_the_compositor() {
     needs!("interact wayland user", "sway", "foot", "setpriv");

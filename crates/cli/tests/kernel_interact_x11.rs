@@ -1,5 +1,6 @@
 //! `punctual interact --via x11`: on a program that does a known thing for each key, draws and logs it
-//! (`examples/interact_window.rs`), and on real programs, what is seen against the pixels of their windows.
+//! (`examples/interact_window.rs`), and on real programs, where what is seen is compared with the pixels of their
+//! windows.
 
 mod support;
 
@@ -55,7 +56,7 @@ struct Picture {
     digest: u64,
 }
 
-/// Pictures of a display that a program told the name and the key of, in lines as `env` writes them, until it is gone.
+/// Pictures of a display whose name and key a program reported, in lines as `env` writes them, until it is gone.
 struct Camera {
     environment: PathBuf,
 }
@@ -70,7 +71,7 @@ impl Camera {
             |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('=')).map(str::to_owned);
         let number = value("DISPLAY")?.trim_start_matches(':').to_owned();
         let stream = std::os::unix::net::UnixStream::connect(format!("/tmp/.X11-unix/X{number}")).ok()?;
-        // The key is the last that stands in its file.
+        // The key is the last in its file.
         let authority = std::fs::read(value("XAUTHORITY")?).ok()?;
         let key = authority.get(authority.len().checked_sub(32)?..)?.to_vec();
         let (stream, _) = DefaultStream::from_unix_stream(stream).ok()?;
@@ -108,7 +109,7 @@ fn digest(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// Of keys of which there are pictures: how many, how many changed the picture by when they were seen, and of how many that was
+/// For keys with pictures: how many, how many had changed the picture when they were seen, and for how many that was
 /// the last change.
 fn shown(recording: &Path, film: &[Picture]) -> (usize, usize, usize) {
     let inputs = read_interactions(recording).unwrap();
@@ -140,7 +141,7 @@ fn shown(recording: &Path, film: &[Picture]) -> (usize, usize, usize) {
 /// Types at a program whose window is filmed.
 fn film(program: &[&str]) -> (usize, usize, usize) {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    // A cursor that blinks changes the picture whenever it likes.
+    // A blinking cursor changes the picture at any time.
     let settings = directory.path().join("config/gtk-3.0");
     std::fs::create_dir_all(&settings).unwrap();
     std::fs::write(settings.join("settings.ini"), "[Settings]\ngtk-cursor-blink=0\n").unwrap();
@@ -225,7 +226,7 @@ fn no_display_is_left_whatever_ends_the_run() {
     }
 }
 
-/// Programs hand the display's key to whatever they find under its name, and tell that all that is typed.
+/// Programs hand the display's key to whatever they find under its name, and tell it everything that is typed.
 #[test]
 fn no_display_is_used_whose_socket_another_user_could_replace() {
     needs!("interact x11 sockets", "Xvfb", "setpriv", "unshare");
@@ -238,13 +239,13 @@ fn no_display_is_used_whose_socket_another_user_could_replace() {
     let program = directory.path().join("punctual");
     std::fs::copy(env!("CARGO_BIN_EXE_punctual"), &program).unwrap();
     for (owner, is_refused) in [("65533", true), ("65534", false), ("0", false)] {
-        // In a name space of its own, where the directory is what is said here.
+        // In a name space of its own, where the directory is the one given here.
         let script = format!(
             "mkdir -m 1777 -p /tmp/.X11-unix && mount -t tmpfs -o mode=1777,uid={owner} sockets /tmp/.X11-unix || exit 77; \
              exec setpriv --reuid 65534 --regid 65534 --clear-groups \"$0\" \"$@\""
         );
         let output = format!("{owner}.punctual");
-        // It ends before anything is typed, which is said where it was started at all.
+        // It ends before anything is typed, and the answer says so if it started at all.
         let words = ["interact", "-q", "--no-bpf", "--via", "x11", "-o", &output, "--", "true"];
         let mut command = std::process::Command::new("unshare");
         command.args(["-m", "sh", "-c", &script]).arg(&program).args(words);
@@ -288,7 +289,7 @@ fn without_privilege_and_without_windows_it_says_so() {
     let hung = at(&[&words[..], &["sh", "-c", "echo no toolkit here; sleep 100"]].concat());
     let said = stdout(&hung);
     assert!(code(&hung) == 1 && said.contains("sh showed no window within 1 s; it said: no toolkit here"), "{said}");
-    // The display server is not there.
+    // The display server is not installed.
     let mut without = support::punctual();
     let path = directory.path().join("none");
     let words =
@@ -296,7 +297,7 @@ fn without_privilege_and_without_windows_it_says_so() {
     let missing = without.current_dir(directory.path()).env("PATH", path).args(words).output().unwrap();
     let said = stderr(&missing);
     assert!(code(&missing) == 1 && said.contains("its package is called xvfb"), "{said}");
-    // What can be had without privilege.
+    // What is possible without privilege.
     let (program, log) =
         (example("interact_window").display().to_string(), directory.path().join("log").display().to_string());
     let words =

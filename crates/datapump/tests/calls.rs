@@ -113,7 +113,7 @@ fn a_line_that_grows_worse_is_trained_for_again() {
     }
 }
 
-/// A rate at which the line cannot be read, and that the training alone would choose again each time.
+/// A rate at which the line cannot be read, but that training alone would choose again each time.
 #[test]
 fn retrains_in_short_succession_lead_to_a_lower_rate() {
     let mut call = Call::new(5, LineOptions::telephone(), QamOptions::default());
@@ -122,7 +122,7 @@ fn retrains_in_short_succession_lead_to_a_lower_rate() {
     let bad = LineOptions { signal_to_noise: Some(15.0), ..good };
     let mut retrains = 0;
     while call.status()[1].rate == Some(Rate::Six) {
-        // Noise that comes only while data goes: training does not hear it.
+        // Noise that comes only while data flows: training does not hear it.
         call.line = Line::new(retrains, bad);
         while call.is_connected() {
             call.run(240);
@@ -165,7 +165,7 @@ fn lost_samples_cost_bits_or_a_retrain_but_not_the_call() {
             assert!(call.connect(8), "{lost} lost, seed {seed}: {:?}", call.status());
             call.run(7_200);
             assert!(call.is_connected());
-            // Not a bit is wrong any more.
+            // No bit is wrong any more.
             let zeros = (call.there.zeros, call.back.zeros);
             call.run(7_200);
             assert_eq!(zeros, (call.there.zeros, call.back.zeros), "{lost} lost, seed {seed}");

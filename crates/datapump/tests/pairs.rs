@@ -97,7 +97,7 @@ fn the_same_seed_gives_the_same_samples() {
     assert_ne!(digests[0], digests[2]);
 }
 
-/// A block of 4 ms is 16 symbols: superframes are wrong and the checks say so, but the line stays.
+/// A block of 4 ms is 16 symbols: superframes are wrong and the checks say so, but the line stays up.
 #[test]
 fn a_lost_block_costs_superframes_and_not_the_line() {
     for seed in 0..4 {

@@ -174,7 +174,7 @@ proptest! {
         let mut bits = 0u64;
         receiver.process(&samples, &mut |_| bits += 1);
         prop_assert_eq!(bits, receiver.state().bits_received());
-        // The loudest samples there are, in a packet and outside of one.
+        // The loudest possible samples, inside and outside a packet.
         let mut receiver = Dsss::new();
         let (mut packet, _) = Packets::new(Kind::Dsss(DsssRate::Eleven, OCTETS), seed, None, 0.0).packet();
         packet.iter_mut().skip(9_500).for_each(|sample| *sample = random.bits() as i16 | i16::MIN);

@@ -184,6 +184,6 @@ mod tests {
         let said = |wanted: &str| Target::find(wanted).unwrap_err().to_string();
         assert_eq!(said("4194400"), "no process has the number 4194400");
         assert!(said("no-such-program-at-all").starts_with("no process is called no-such-program-at-all"));
-        assert!(said("1").contains("is at no terminal"), "{}", said("1"));
+        assert!(said("1").contains("has no terminal"), "{}", said("1"));
     }
 }

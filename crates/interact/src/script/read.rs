@@ -360,7 +360,7 @@ times = 2
             ("ctrl-s", "strg-s", "edit.toml:18:7:", "page-down"),
             ("wait = \"quiet\"", "wait = \"idle\"", "edit.toml:8:8:", "write wait = \"quiet\""),
             ("[\"100ms\", ", "[", "edit.toml:14:10:", "2 pauses for 3 keys"),
-            ("times = 2", "times = 0", "edit.toml:20:9:", "times lies between"),
+            ("times = 2", "times = 0", "edit.toml:20:9:", "times is between"),
             ("think = \"2s\"", "think = \"2 hours\"", "edit.toml:16:9:", "2 hours"),
             ("columns = 100", "columns = 1", "edit.toml:4:11:", "2 to 500"),
             ("median = \"120ms\"", "median = \"0\"", "edit.toml:6:10:", "--pace full"),
