@@ -1,4 +1,4 @@
-//! Bounds that need no more than utilizations.
+//! Bounds that need only utilizations.
 
 /// The sum of computing times over periods.
 pub fn utilization(tasks: impl IntoIterator<Item = (u64, u64)>) -> f64 {

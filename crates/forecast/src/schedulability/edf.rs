@@ -2,7 +2,7 @@
 
 use super::server::Server;
 
-/// A task as its demand sees it, ns.
+/// A task as seen by its demand, ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Demand {
     /// The longest computing time, ns.
@@ -42,17 +42,18 @@ pub fn edf(tasks: &[Demand], blocking_ns: u64) -> Edf {
     edf_served(tasks, &vec![blocking_ns; tasks.len()], &[])
 }
 
-/// The same with a blocking for each task (0 where none is given): a window is charged the longest of those whose deadline lies
-/// within it, since no other is late in it (Baker, Real-Time Systems 1991).
+/// The same with a blocking for each task (0 if none is given): a window is charged the longest of those whose deadline
+/// lies within it, because no other is late in it (Baker, Real-Time Systems 1991).
 ///
-/// `late_ns`: by how much each may wake late, so that its constant-bandwidth server goes on with what is left of its last budget
-/// ([`Server`]).
+/// `late_ns`: how late each may wake, so that its constant-bandwidth server goes on with what is left of its last
+/// budget ([`Server`]).
 pub(super) fn edf_served(tasks: &[Demand], blocking_ns: &[u64], late_ns: &[u64]) -> Edf {
     let load: f64 = tasks.iter().map(|task| task.compute_ns as f64 / task.period_ns.max(1) as f64).sum();
     if load > 1.0 + 1e-12 {
         return Edf::Overloaded;
     }
-    // The densities fit: that is enough for any servers (Abeni and Buttazzo, RTSS 1998), and a processor that is never idle has no end of busy.
+    // The densities fit: that is enough for any servers (Abeni and Buttazzo, RTSS 1998), and on a processor that is
+    // never idle, the busy period never ends.
     let density: f64 =
         tasks.iter().map(|task| task.compute_ns as f64 / task.deadline_ns.min(task.period_ns).max(1) as f64).sum();
     if density <= 1.0 + 1e-12 && blocking_ns.iter().all(|&blocking| blocking == 0) {
@@ -83,7 +84,7 @@ pub(super) fn edf_served(tasks: &[Demand], blocking_ns: &[u64], late_ns: &[u64])
             continue;
         }
         let Some(before) = change_before(window) else { return Edf::Schedulable };
-        // From there to here demand grows along a line: if it is ever too much, it is so right at its beginning.
+        // From there to here demand grows along a line: if it is ever too much, it is so at its beginning.
         for beginning in [before, before + 1] {
             let due = needed(beginning);
             if due > beginning {
@@ -102,13 +103,14 @@ fn overrun(window: u128, demand: u128) -> Edf {
     }
 }
 
-/// The servers of tasks that wake late by so much; in time where nothing is given.
+/// The servers of tasks that wake late by so much; in time if nothing is given.
 pub(super) fn servers(tasks: &[Demand], late_ns: &[u64]) -> Vec<Server> {
     let late = late_ns.iter().copied().chain(std::iter::repeat(0));
     tasks.iter().zip(late).map(|(task, late)| Server::of(task, late)).collect()
 }
 
-/// The longest time for which the processor can be busy; where it may never be idle, the time after which its demand repeats itself.
+/// The longest time for which the processor can be busy; if it may never be idle, the time after which its demand
+/// repeats itself.
 pub(super) fn busy_period(tasks: &[Demand], servers: &[Server], blocking_ns: u64) -> Option<u128> {
     let blocking = u128::from(blocking_ns);
     let come = |window: u128| blocking + servers.iter().map(|server| server.come_within(window)).sum::<u128>();
@@ -130,7 +132,7 @@ pub(super) fn busy_period(tasks: &[Demand], servers: &[Server], blocking_ns: u64
     None
 }
 
-/// The least common multiple of the periods; `None` where it is too long to be of use.
+/// The least common multiple of the periods; `None` if it is too long to be useful.
 fn hyperperiod(tasks: &[Demand]) -> Option<u128> {
     tasks.iter().try_fold(1u128, |sum, task| {
         let period = u128::from(task.period_ns.max(1));

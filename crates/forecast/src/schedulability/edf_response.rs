@@ -4,14 +4,15 @@ use super::edf::{Demand, busy_period, servers};
 
 /// Steps after which an answer is given up.
 const STEPS: usize = 200_000;
-/// No release is told from others as near as this, ns: they count as the worst of them.
+/// Releases as close as this, ns, are not told apart: they count as the worst of them.
 const FINEST_NS: u128 = 1_000;
 
-/// The longest response time, ns, of the task at `own`, scheduled by its deadline from the release on; `None` where there is none within its
-/// deadline, or none was found. `late_ns`: by how much each may wake late. Its own lateness is not in it.
+/// The longest response time, ns, of the task at `own`, scheduled by its deadline from the release on; `None` if there
+/// is none within its deadline, or none was found. `late_ns`: how late each may wake. It does not include the task's
+/// own lateness.
 ///
-/// Under EDF the worst case need not begin with the task itself: it is looked for at every release at which its deadline is where the demand
-/// of another grows (Spuri, INRIA RR-2772, 1996).
+/// Under EDF the worst case need not begin with the task itself: it is looked for at every release for which its
+/// deadline is where another's demand grows (Spuri, INRIA RR-2772, 1996).
 pub(super) fn edf_response(tasks: &[Demand], own: usize, blocking_ns: u64, late_ns: &[u64]) -> Option<u64> {
     let load: f64 = tasks.iter().map(|task| task.compute_ns as f64 / task.period_ns.max(1) as f64).sum();
     if load > 1.0 + 1e-12 {
@@ -59,8 +60,7 @@ pub(super) fn edf_response(tasks: &[Demand], own: usize, blocking_ns: u64, late_
     u64::try_from(worst).ok().filter(|&worst| worst <= task.deadline_ns)
 }
 
-/// The least length at which no more work comes than it holds; `None` where the steps, of all that is looked for together, do not
-/// suffice.
+/// The least length at which no more work comes than fits; `None` if the steps for the whole search do not suffice.
 fn settled(steps: &mut usize, from: u128, work: impl Fn(u128) -> u128) -> Option<u128> {
     let mut length = from;
     loop {

@@ -5,7 +5,7 @@ use super::outcome::{demand_on, global_on, outcomes};
 use super::tasks::{Policy, TaskSet};
 use punctual_recording::format_ns;
 
-/// Everything that alone would make every task meet its deadline, in words, for the first task that breaks.
+/// Every change that alone would make every task meet its deadline, in words, for the first task that breaks.
 pub(super) fn fixes(set: &TaskSet, extra_ns: &[u64], breaking: usize) -> Vec<String> {
     let all_meet = |set: &TaskSet| outcomes(set, extra_ns).iter().all(|outcome| outcome.meets == Some(true));
     let task = &set.tasks[breaking];
@@ -62,7 +62,7 @@ pub(super) fn fixes(set: &TaskSet, extra_ns: &[u64], breaking: usize) -> Vec<Str
     found
 }
 
-/// The longest extra blocking, ns, that a task bears, everything else being as it is; `None` where it bears none.
+/// The longest extra blocking, ns, that a task tolerates, everything else being the same; `None` if it tolerates none.
 pub(super) fn bearable(set: &TaskSet, task: usize) -> Option<u64> {
     let mut extra = vec![0; set.tasks.len()];
     let mut fits = |blocking_ns: u64| {
@@ -75,7 +75,7 @@ pub(super) fn bearable(set: &TaskSet, task: usize) -> Option<u64> {
     Some(most(set.tasks[task].deadline_ns, &mut fits).unwrap_or(0))
 }
 
-/// The largest value in 1..now that fits, to one part in a million; `None` where none does.
+/// The largest value in 1..now that fits, to one part in a million; `None` if none does.
 fn most(now: u64, fits: &mut impl FnMut(u64) -> bool) -> Option<u64> {
     if now <= 1 || !fits(1) {
         return None;
@@ -88,7 +88,7 @@ fn most(now: u64, fits: &mut impl FnMut(u64) -> bool) -> Option<u64> {
     Some(low)
 }
 
-/// The least value in now..=limit that fits, to one part in a million; `None` where none does.
+/// The least value in now..=limit that fits, to one part in a million; `None` if none does.
 fn least(now: u64, limit: u64, fits: &mut impl FnMut(u64) -> bool) -> Option<u64> {
     if !fits(limit) {
         return None;
@@ -101,9 +101,9 @@ fn least(now: u64, limit: u64, fits: &mut impl FnMut(u64) -> bool) -> Option<u64
     Some(high)
 }
 
-/// An order of the fixed priorities of one CPU in which every task meets its deadline, most urgent first, if there
-/// is one: the least urgent place goes to any task that bears it, and so on upwards (Audsley, University of York
-/// YCS 164, 1991).
+/// An order of the fixed priorities of one CPU in which every task meets its deadline, most urgent first, if there is
+/// one: the least urgent place goes to any task that tolerates it, and so on upwards (Audsley, University of York YCS
+/// 164, 1991).
 fn best_order(set: &TaskSet, extra_ns: &[u64], cpu: u32) -> Option<Vec<usize>> {
     let free = |index: &usize| {
         let task = &set.tasks[*index];
@@ -122,7 +122,7 @@ fn best_order(set: &TaskSet, extra_ns: &[u64], cpu: u32) -> Option<Vec<usize>> {
     if !urgent {
         return None;
     }
-    // Offsets make an order's effect depend on the whole order: priorities are searched without them, which is safe.
+    // Offsets make an order's effect depend on the whole order: the search ignores them, which is safe.
     for &index in &open {
         changed.tasks[index].priority = Some(u32::MAX);
         changed.tasks[index].offset_ns = 0;

@@ -2,7 +2,7 @@
 
 use super::edf::Demand;
 
-/// What each test says: whether it shows that every deadline is met. None shows that one is missed.
+/// What each test says: whether it shows that every deadline is met. None of them shows that one is missed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GlobalEdf {
     /// How many CPUs the tasks share.
@@ -14,7 +14,7 @@ pub struct GlobalEdf {
     pub interference: bool,
     /// The response times of Bertogna and Cirinei (RTSS 2007) all lie within the deadlines.
     pub response: bool,
-    /// Those response times, ns; `None` where one lies beyond its deadline.
+    /// Those response times, ns; `None` if one is beyond its deadline.
     pub responses_ns: Vec<Option<u64>>,
     /// More is asked for than the CPUs have, or a task needs longer than its deadline: no test could pass.
     pub is_hopeless: bool,
@@ -36,14 +36,15 @@ impl GlobalEdf {
     }
 }
 
-/// Rounds of response times after which they are left as they are, which is safe.
+/// Rounds of response times after which they stay as they are, which is safe.
 const ROUNDS: usize = 200;
 /// Steps of one response time.
 const STEPS: usize = 20_000;
 
-/// Tasks under global EDF on so many CPUs, each held up besides for `blocking_ns`, one for each task.
+/// Tasks under global EDF on so many CPUs, each also held up for its own `blocking_ns`.
 pub fn global_edf(tasks: &[Demand], blocking_ns: &[u64], cpus: u32) -> GlobalEdf {
-    // With a later deadline than the next release a task would still be at work then: it is held to the period, which is safe.
+    // If its deadline is later than the next release, a task could still be at work then: its period counts as the
+    // deadline, which is safe.
     let tasks: Vec<Demand> =
         tasks.iter().map(|task| Demand { deadline_ns: task.deadline_ns.min(task.period_ns), ..*task }).collect();
     let blocking = |index: usize| blocking_ns.get(index).copied().unwrap_or(0);
@@ -85,13 +86,14 @@ fn interference(tasks: &[Demand], densities: &[f64], cpus: u32) -> bool {
 fn within(task: &Demand, window: u64, slack: u64) -> u128 {
     let period = u128::from(task.period_ns.max(1));
     let (window, compute) = (u128::from(window), u128::from(task.compute_ns));
-    // Its last deadline at the end of the window; what is done of the first, which may have begun before.
+    // Its last deadline is at the end of the window; the first job may have begun before, and only a part of it is
+    // done.
     let whole = (window + period).saturating_sub(u128::from(task.deadline_ns)) / period;
     let rest = window.saturating_sub(whole * period).saturating_sub(u128::from(slack));
     whole * compute + compute.min(rest)
 }
 
-/// The most that a task does within a window of any place, if it is always done `slack` before its deadline.
+/// The most that a task does within a window anywhere, if it is always done `slack` before its deadline.
 fn workload(task: &Demand, window: u128, slack: u64) -> u128 {
     let period = u128::from(task.period_ns.max(1));
     let compute = u128::from(task.compute_ns);

@@ -8,7 +8,7 @@ use super::simulate::{Periodic, responses};
 use super::supply::Supply;
 use super::tasks::{Policy, Reservation, Task, TaskSet};
 
-/// Which analysis decided about a task.
+/// The analysis that decided about a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Analysed {
     /// Response-time analysis under fixed priorities.
@@ -38,22 +38,22 @@ impl Analysed {
 pub struct Outcome {
     /// Which analysis.
     pub analysed: Analysed,
-    /// Its longest response time, ns; `None` where there is no bound, and under EDF, which gives none.
-    /// Within a reservation: with a floating budget, the worse of the two.
+    /// Its longest response time, ns; `None` if there is no bound, and under EDF, which gives none. Within a
+    /// reservation: with a floating budget, the worse of the two.
     pub response_ns: Option<u64>,
     /// Within a reservation: with a fixed slot, ns.
     pub fixed_slot_ns: Option<u64>,
-    /// Whether it meets its deadline; `None` where the analysis was given up.
+    /// Whether it meets its deadline; `None` if the analysis was given up.
     pub meets: Option<bool>,
 }
 
-/// Whether `other` runs before `task` whenever both could; those of an equal priority, see [`is_peer`].
+/// Whether `other` runs before `task` whenever both could; for equal priorities see [`is_peer`].
 fn before(other: &Task, task: &Task) -> bool {
     match (other.priority, task.priority) {
         (Some(left), Some(right)) => left > right,
         (Some(_), None) => true,
         (None, Some(_)) => false,
-        // Deadline-monotonic, which is the best order there is where deadlines are periods at most.
+        // Deadline-monotonic, which is the best order if deadlines are at most periods.
         (None, None) => other.deadline_ns <= task.deadline_ns,
     }
 }
@@ -62,8 +62,8 @@ fn is_equal(other: &Task, task: &Task) -> bool {
     other.priority.is_some() && other.priority == task.priority
 }
 
-/// Equal priorities are served in the order of their coming, of those that sleep between their jobs: with a deadline beyond its period a
-/// task may find its next job there already, and goes on with it before any other.
+/// Tasks of equal priority that sleep between their jobs are served in order of arrival. With a deadline beyond its
+/// period, a task may find its next job already there, and goes on with it before any other.
 fn is_peer(other: &Task, task: &Task) -> bool {
     is_equal(other, task) && other.deadline_ns <= other.period_ns
 }
@@ -79,15 +79,16 @@ fn interferer(task: &Task) -> Interferer {
     Interferer { compute_ns, period_ns, jitter_ns, server_deadline_ns }
 }
 
-/// What is served before all fixed priorities of any CPU that it may come to: what is held up on one comes to another close to the next
-/// activation, like jitter. On one processor it is not: whatever waits there keeps the processor from fixed priorities, so that their busy
-/// period begins without it, and in which order EDF serves them does not matter to what comes after.
+/// What is served before all fixed priorities of any CPU that it may come to: what is held up on one CPU comes to
+/// another close to the next activation, like jitter. On one processor it is not like jitter: whatever waits there
+/// keeps the processor from fixed priorities, so that their busy period begins without it, and the order in which EDF
+/// serves it does not matter to what comes after.
 fn from_anywhere(task: &Task, response_ns: Option<u64>) -> Interferer {
     let late = response_ns.unwrap_or(task.deadline_ns).saturating_sub(task.compute_ns);
     Interferer { jitter_ns: task.jitter_ns + late, server_deadline_ns: None, ..interferer(task) }
 }
 
-/// A reservation wakes whenever its tasks do, so that nothing but its server keeps it from the others.
+/// A reservation wakes whenever its tasks do, so only its server keeps it from the others.
 fn from_reservation(reservation: &Reservation, is_anywhere: bool) -> Interferer {
     let Reservation { budget_ns, period_ns, .. } = *reservation;
     // A budget may come at the end of its period and the next at the beginning.
@@ -129,7 +130,7 @@ pub(super) fn outcomes(set: &TaskSet, extra_ns: &[u64]) -> Vec<Outcome> {
     found.into_iter().map(|outcome| outcome.unwrap_or(none)).collect()
 }
 
-/// The fixed-priority tasks of a CPU that go before one, and those of its priority: of its reservation, or of none.
+/// The fixed-priority tasks of a CPU that go before one, and those of its priority: in its reservation, or in none.
 fn beside(set: &TaskSet, on_cpu: &[usize], index: usize) -> (Vec<Interferer>, Vec<Interferer>) {
     let task = &set.tasks[index];
     let is_beside = |other: &&usize| {
@@ -143,7 +144,7 @@ fn beside(set: &TaskSet, on_cpu: &[usize], index: usize) -> (Vec<Interferer>, Ve
     (those(goes_first), those(is_peer))
 }
 
-/// A fixed-priority task and what stands in its way.
+/// A fixed-priority task and what is in its way.
 struct Judged<'a> {
     set: &'a TaskSet,
     index: usize,
@@ -151,7 +152,8 @@ struct Judged<'a> {
     extra_ns: u64,
     above: Vec<Interferer>,
     peers: Vec<Interferer>,
-    /// Whether tasks of its CPU have offsets that are not taken into account: then they may never meet as its bound has them meet.
+    /// Whether tasks of its CPU have offsets that are not taken into account: then they may never coincide as its bound
+    /// assumes.
     leaves_out_offsets: bool,
 }
 
@@ -169,13 +171,14 @@ impl Judged<'_> {
         Some(response_ns.is_some_and(|response| response <= self.task().deadline_ns))
     }
 
-    /// Within a reservation, of which is known whether it is served itself.
+    /// Within a reservation, given whether it is served itself.
     fn within(&self, reservation: &Reservation, urgent: &Urgent<'_>) -> Outcome {
         let response_ns = self.response_ns(&self.above, reservation.floating_budget());
-        // It gives what it promises only if it is served itself.
+        // It keeps its promise only if it is served itself.
         let meets = match self.meets(response_ns) {
             Some(true) => urgent.fits,
-            // On several CPUs its budget may never come as late as that: late for sure is what a whole processor would not save.
+            // On several CPUs its budget may never come that late: only what a whole processor would not save is
+            // certainly late.
             Some(false) if urgent.global.is_some() && response_ns.is_some() => {
                 self.meets(self.response_ns(&self.above, Supply::Processor)).filter(|meets| !meets)
             }
@@ -185,20 +188,21 @@ impl Judged<'_> {
         Outcome { analysed: Analysed::Reservation, response_ns, fixed_slot_ns, meets }
     }
 
-    /// On a CPU, below what is urgent there.
+    /// On a CPU, below the urgent work there.
     fn on(&self, cpu: u32, urgent: &Urgent<'_>, played: Option<&[(usize, Option<u64>)]>) -> Outcome {
         let above: Vec<Interferer> = self.above.iter().copied().chain(urgent.above_fixed(self.set, cpu)).collect();
         let bound = self.response_ns(&above, Supply::Processor);
         let exact = played.and_then(|played| played.iter().find(|entry| entry.0 == self.index)?.1);
         let Some(exact) = exact else {
             let meets = match self.meets(bound) {
-                // How late a deadline task comes to this CPU is known only where it meets its deadline.
+                // How late a deadline task comes to this CPU is known only if it meets its deadline.
                 Some(true) if urgent.global.is_some() && urgent.fits != Some(true) => None,
-                // Nobody knows when deadline tasks come to this CPU at worst: late for sure is what is late without them.
+                // Nobody knows when deadline tasks come to this CPU at worst: only what is late without them is
+                // certainly late.
                 Some(false) if urgent.global.is_some() => {
                     self.meets(self.response_ns(&self.above, Supply::Processor)).filter(|meets| !meets)
                 }
-                // Late for sure is what would be late by itself.
+                // Only what would be late by itself is certainly late.
                 Some(false) if self.leaves_out_offsets && bound.is_some() => {
                     let by_itself = self.task().compute_ns + self.task().blocking_ns + self.extra_ns;
                     self.meets(Some(by_itself)).filter(|meets| !meets)
@@ -213,9 +217,9 @@ impl Judged<'_> {
     }
 }
 
-/// The deadline tasks and reservations that the tasks of a CPU have to do with.
+/// The deadline tasks and reservations that concern the tasks of a CPU.
 struct Urgent<'a> {
-    /// Whether all meet their deadlines; `None` where no test shows it.
+    /// Whether all meet their deadlines; `None` if no test shows it.
     fits: Option<bool>,
     /// Under global EDF, what its tests say.
     global: Option<&'a GlobalEdf>,
@@ -224,7 +228,7 @@ struct Urgent<'a> {
     /// On one processor, their demands, and how long work that they cannot preempt may hold up each.
     demands: Vec<Demand>,
     blocking_ns: Vec<u64>,
-    /// By how much each of them may wake late, ns.
+    /// How late each of them may wake, ns.
     late_ns: Vec<u64>,
 }
 
@@ -251,9 +255,9 @@ impl<'a> Urgent<'a> {
         Urgent { fits, global: None, members, demands, blocking_ns, late_ns }
     }
 
-    /// Whether a deadline task is done within its deadline of its nominal release. Its budget and its deadline count from the moment it
-    /// wakes, and the constant-bandwidth server gives it no more than one budget a period whenever it wakes (`update_dl_entity`): so
-    /// its lateness adds to its own response time and is nothing to the others.
+    /// Whether a deadline task is done within its deadline of its nominal release. Its budget and its deadline count
+    /// from the moment it wakes, and the constant-bandwidth server gives it no more than one budget a period whenever
+    /// it wakes (`update_dl_entity`): so its lateness adds to its own response time and does not affect the others.
     fn meets(&self, set: &TaskSet, index: usize) -> Option<bool> {
         let task = &set.tasks[index];
         if self.fits != Some(true) || task.jitter_ns == 0 {
@@ -261,13 +265,13 @@ impl<'a> Urgent<'a> {
         }
         let place = self.members.iter().position(|&member| member == index)?;
         match self.global {
-            // Its response time is a bound only.
+            // Its response time is only a bound.
             Some(tests) => {
                 let response = tests.responses_ns.get(place).copied().flatten()?;
                 (response + task.jitter_ns <= task.deadline_ns).then_some(true)
             }
             None => {
-                // Of whatever is blocked in its busy period, the longest.
+                // The longest blocking of anything in its busy period.
                 let blocking = self.blocking_ns.iter().copied().max().unwrap_or(0);
                 let response = edf_response(&self.demands, place, blocking, &self.late_ns);
                 Some(response.is_some_and(|response| response + task.jitter_ns <= task.deadline_ns))
@@ -275,7 +279,7 @@ impl<'a> Urgent<'a> {
         }
     }
 
-    /// What of them runs before the fixed priorities of a CPU.
+    /// The part of them that runs before the fixed priorities of a CPU.
     fn above_fixed(&self, set: &TaskSet, cpu: u32) -> Vec<Interferer> {
         let reserved = |reservation: &&Reservation| self.global.is_some() || reservation.cpu == cpu;
         let reservations =
@@ -306,8 +310,8 @@ fn rests(task: &Task) -> bool {
     task.jitter_ns > task.period_ns.saturating_sub(task.deadline_ns)
 }
 
-/// Global EDF over all deadline tasks and reservations, as the kernel runs them on the CPUs of a root domain; `None` where there are
-/// none, on one CPU, or where each CPU has a root domain of its own.
+/// Global EDF over all deadline tasks and reservations, as the kernel runs them on the CPUs of a root domain; `None` if
+/// there are none, on one CPU, or if each CPU has a root domain of its own.
 pub(super) fn global_on(set: &TaskSet, extra_ns: &[u64]) -> Option<GlobalEdf> {
     let members = deadline_tasks(set);
     if set.partitioned || set.limits.cpus < 2 || (members.is_empty() && set.reservations.is_empty()) {
@@ -318,7 +322,7 @@ pub(super) fn global_on(set: &TaskSet, extra_ns: &[u64]) -> Option<GlobalEdf> {
     let blocking: Vec<u64> = members.iter().map(|&index| set.tasks[index].blocking_ns + extra_ns[index]).collect();
     let mut found = global_edf(&demands, &blocking, set.limits.cpus);
     if members.iter().any(|&index| rests(&set.tasks[index])) || !set.reservations.is_empty() {
-        // None of these tests is for servers that go on with what is left of a budget.
+        // None of these tests covers servers that go on with what is left of a budget.
         (found.density, found.interference, found.response) = (false, false, false);
         found.responses_ns.fill(None);
     }
@@ -344,7 +348,7 @@ pub(super) fn demand_on(set: &TaskSet, cpu: u32, indices: &[usize], extra_ns: &[
     edf_served(&demands, &blocking, &late)
 }
 
-/// Whether offsets that were given count for nothing on any CPU, because its schedule cannot be played through.
+/// Whether given offsets do not count on some CPU, because its schedule cannot be played through.
 pub(super) fn leaves_out_offsets(set: &TaskSet) -> bool {
     let none = vec![0u64; set.tasks.len()];
     let cpus = set.tasks.iter().filter(|task| task.offset_ns > 0).map(|task| task.cpu);
@@ -398,7 +402,7 @@ fn played_through(set: &TaskSet, cpu: u32, indices: &[usize], extra_ns: &[u64]) 
         }
     };
     let found = responses(&order.iter().map(periodic).collect::<Vec<_>>())?;
-    // Below a task that misses, what was played through is no longer what would happen.
+    // Below a task that misses, the simulated schedule is no longer what would happen.
     let sound = found.iter().take_while(|response| response.is_some()).count();
     Some(order.into_iter().zip(found).take(sound).collect())
 }

@@ -1,4 +1,4 @@
-//! The pseudo worst case: a measured latency as an analysis made for deterministic systems can take it.
+//! The pseudo worst case: a measured latency in a form for analyses of deterministic systems.
 
 use crate::interval::Estimate;
 use crate::level::{Method, Tail};
@@ -12,11 +12,11 @@ pub struct LatencyFigure {
     pub permitted_s: u64,
     /// The latency that stalls exceed that often, ns, with its interval.
     pub at_rate: Estimate,
-    /// The latency that is charged as plain blocking, ns: the estimate of the above; where there is none,
-    /// the longest seen, and then it may be too short.
+    /// The latency charged as plain blocking, ns: the estimate of the above; if there is none, the longest seen, which
+    /// may be too short.
     pub charged_ns: u64,
-    /// Whether it is only the longest that was seen: the recording is too short for the permitted rate, or its
-    /// tail may not be modelled.
+    /// Whether it is only the longest seen: the recording is too short for the permitted rate, or its tail may not be
+    /// modelled.
     pub is_longest_seen: bool,
     /// The mean latency of all activations, ns.
     pub mean_ns: u64,
@@ -29,7 +29,7 @@ pub struct LatencyFigure {
 /// The pseudo worst case, ns: one latency L beside the average latencies A of the other activations between two such
 /// events, N in all, spread over them: (L + (N-1)·A) / N = A + (L - A)/N.
 ///
-/// Cota-Robles and Held (OSDI 1999, section 5.2) describe the amortization and give no formula; this is the plainest
+/// Cota-Robles and Held (OSDI 1999, section 5.2) describe the amortization and give no formula; this is the simplest
 /// that does what they describe. It answers whether the set keeps up *on average* although latencies happen. It is
 /// optimistic for the activation that meets L itself, which needs buffering for L: see plain blocking beside it.
 pub fn pseudo_worst_case(latency_ns: u64, mean_ns: u64, activations: f64) -> u64 {
@@ -38,10 +38,10 @@ pub fn pseudo_worst_case(latency_ns: u64, mean_ns: u64, activations: f64) -> u64
     mean_ns + (excess / activations).ceil() as u64
 }
 
-/// The latency of a stage, as recorded, at the error rate a task is permitted.
+/// The recorded latency of a stage, at a task's permitted error rate.
 ///
 /// # Errors
-/// [`Error::Recording`] where the stage was not measured.
+/// [`Error::Recording`] if the stage was not measured.
 pub(super) fn latency_figure(
     input: &Input,
     tail: &Tail,
@@ -52,7 +52,7 @@ pub(super) fn latency_figure(
     let missing = || Error::Recording(format!("it has no stage `{}`", stage.name()));
     let lateness = input.stages.get(&stage).ok_or_else(missing)?;
     let mean_ns = lateness.distribution.mean().ok_or_else(missing)?;
-    // The permitted rate is one of hours of use; the recording's time is that of its load.
+    // The permitted rate counts hours of use; the recording's time is that of its load.
     let horizon_ns = permitted_s as f64 * 1e9 / input.compression();
     let level = tail.level(horizon_ns);
     let longest = lateness.distribution.max().unwrap_or(mean_ns);
