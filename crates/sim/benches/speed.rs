@@ -1,9 +1,9 @@
 //! How fast the machine is: `cargo bench -p punctual-sim`.
 //!
-//! Scheduling events a second on one core at three run lengths, an hour of the modem machine, and a set of
-//! periodic tasks that other simulators can run too. Times are CPU time where the system tells it (else wall time),
-//! the best of five: this measures the program, not what else the computer does. `against-simso/compare.py` lays the
-//! task set beside SimSo.
+//! Scheduling events a second on one core at three run lengths, an hour of the modem machine, and a set of periodic
+//! tasks that other simulators can run too. Times are CPU time if the system reports it (else wall time), the best of
+//! five: this measures the program, not what else the computer does. `against-simso/compare.py` compares the task set
+//! with SimSo.
 
 use punctual_sim::Engine;
 use punctual_sim::cost::Cost;

@@ -1,4 +1,4 @@
-//! What must hold on any machine, tried on random ones.
+//! Invariants of every machine, tested on random ones.
 
 use proptest::prelude::*;
 use punctual_sim::cost::Cost;
@@ -126,7 +126,7 @@ fn machine() -> impl Strategy<Value = MachineSpec> {
 }
 
 fn run(spec: &MachineSpec) -> Option<(Engine, Everything)> {
-    // Random reservations may be refused; that is not what is tried here.
+    // Random reservations may be refused; that is not tested here.
     let mut engine = Engine::new(spec.clone()).ok()?;
     let mut seen = Everything::default();
     engine.run(LENGTH, &mut seen);
@@ -280,7 +280,7 @@ proptest! {
         let spec = MachineSpec { slot_unit: 10, threads, ..MachineSpec::default() };
         let Some((_, seen)) = run(&spec) else { return Ok(()) };
         for activation in &seen.activations {
-            // A job that was refused may still be open when the next one is granted: only prompt jobs are judged.
+            // A refused job may still be open when the next one is granted: only prompt jobs are judged.
             if activation.unit.granted == Some(true) {
                 let thread = activation.thread.unwrap() as usize;
                 let late = seen.activations.iter().any(|other| other.thread == activation.thread

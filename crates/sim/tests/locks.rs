@@ -42,7 +42,7 @@ fn with_inheritance_it_waits_for_the_holder_alone() {
     assert_eq!(inversion(true), 1 + 8 + 4);
 }
 
-/// The same by the experiment that comes with the program.
+/// The same with the experiment that comes with the program.
 #[test]
 fn the_experiment_of_priority_inversion_says_so_too() {
     let outcome = builtin("priority-inversion").unwrap().unwrap().run().unwrap();

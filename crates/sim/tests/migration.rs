@@ -1,4 +1,4 @@
-//! Threads that migrate: beside a scheduler that decides anew at every moment, and against what theory says.
+//! Threads that migrate: compared with a scheduler that decides anew at every moment, and with theory.
 
 use proptest::prelude::*;
 use punctual_sim::cost::Cost;
@@ -25,7 +25,7 @@ fn run(cpus: usize, threads: Vec<ThreadSpec>) -> (Engine, Everything) {
     (engine, seen)
 }
 
-/// When each job of each thread is done, where at every moment the first `cpus` threads that have work run.
+/// When each job of each thread is done, if at every moment the first `cpus` threads that have work run.
 fn at_every_moment(cpus: usize, jobs: &[Job]) -> Vec<(usize, u64)> {
     let (mut left, mut done) = (vec![0u64; jobs.len()], Vec::new());
     let mut waiting = vec![0u64; jobs.len()];
@@ -71,7 +71,7 @@ proptest! {
         prop_assert_eq!(found, expected);
     }
 
-    /// Some migrate, some stay: nobody runs, and no CPU is idle, where one who stands before may have that CPU.
+    /// Some migrate, some stay: nobody runs, and no CPU is idle, if a thread with precedence may have that CPU.
     #[test]
     fn nobody_runs_before_one_whose_deadline_is_earlier((cpus, jobs) in jobs(), stays in any::<u8>()) {
         let mut threads: Vec<ThreadSpec> = jobs.iter()
@@ -128,7 +128,7 @@ proptest! {
     }
 }
 
-/// Dhall and Liu, 1978: little more than one CPU's worth of work misses deadlines on two under global EDF, and none where
+/// Dhall and Liu, 1978: little more than one CPU's worth of work misses deadlines on two under global EDF, and none if
 /// the heavy task has a CPU of its own.
 #[test]
 fn a_heavy_task_beside_light_ones_misses_under_global_edf_alone() {
@@ -154,7 +154,7 @@ fn a_heavy_task_beside_light_ones_misses_under_global_edf_alone() {
     assert!(edf_feasible(&[task(light), task(light)]).is_ok() && edf_feasible(&[task(heavy)]).is_ok());
 }
 
-/// Three that never stop share two CPUs alike: turns are taken across CPUs.
+/// Three that never stop share two CPUs equally: they take turns across CPUs.
 #[test]
 fn spinners_take_turns_across_cpus() {
     let threads = (0..3).map(|_| ThreadSpec { migrates: true, ..ThreadSpec::spinner("spin", 8) }).collect();
@@ -167,8 +167,8 @@ fn spinners_take_turns_across_cpus() {
     }
 }
 
-/// A server of `SCHED_DEADLINE` that migrates has its budget of each period, wherever it runs; both CPUs together admit
-/// 190 percent, of which no single thread has more than one.
+/// A server of `SCHED_DEADLINE` that migrates has its budget in each period, wherever it runs; both CPUs together admit
+/// 190 percent, of which no single thread has more than one CPU.
 #[test]
 fn floating_budgets_migrate() {
     let server = |runtime| {

@@ -43,13 +43,13 @@ proptest! {
             .map(|&(period, compute, offset)| (Task { period, compute: compute.min(period), deadline: period }, offset))
             .collect();
         if monotonic {
-            // Of two with the same period whoever came first goes first, which the analysis does not know.
+            // Of two with the same period, the one that came first goes first, which the analysis does not know.
             tasks.sort_by_key(|(task, _)| task.period);
             tasks.dedup_by_key(|(task, _)| task.period);
         }
         let plain: Vec<Task> = tasks.iter().map(|(task, _)| *task).collect();
         let bounds = response_times(&plain);
-        // Up to the first task that cannot be kept: below it, backlog makes the analysis say nothing.
+        // Up to the first task that cannot keep up: below it, backlog makes the analysis say nothing.
         let kept = bounds.iter().take_while(|bound| bound.is_some()).count();
         let threads = |released_together: bool| tasks.iter().enumerate().take(kept).map(|(rank, (task, offset))| {
             let policy = if monotonic { Policy::RateMonotonic { period: task.period } } else { Policy::Priority(90 - rank as u8) };
@@ -82,7 +82,7 @@ proptest! {
         if feasible.is_ok() {
             prop_assert!(met, "{tasks:?}: {:?}", worst.0);
         } else if !(1.0..1.05).contains(&overload) {
-            // A hair above the whole CPU the backlog may need longer than the run to show.
+            // Just above a whole CPU, the backlog may need longer than the run to show.
             prop_assert!(!met, "{tasks:?}: {feasible:?}");
         }
         let spec = MachineSpec { threads, ..MachineSpec::default() };

@@ -45,7 +45,7 @@ fn overflows_vanish_where_a_boost_makes_them_impossible() {
 
 #[test]
 fn a_ring_without_end_shows_the_same_blocks_late() {
-    // What the ring loses is late without it: the share of faults does not depend on how they are counted.
+    // What the ring loses would be late without it: the share of faults does not depend on how they are counted.
     let share = |ring: &str| {
         let outcome = with("soft-modem-dialup", &[ring, "device.start_tolerance=64ms", "runs=1"]);
         value(&outcome, "modem-fig7-dialing")
@@ -90,7 +90,7 @@ fn an_activation_that_never_starts_is_late() {
     for row in &outcome.rows {
         assert_eq!(row.holds, Some(true), "{}: {:?}", row.id, row.simulated);
     }
-    // A timer's callbacks that were due and never came count as well.
+    // A timer's callbacks that were due and never came also count.
     let timer = STARVED
         .replace(
             "activity = { periodic = { period = \"10ms\" } }",
@@ -182,7 +182,7 @@ proptest! {
         let came = samples.came(end);
         let pending = came - samples.taken() - samples.lost();
         prop_assert!(came.abs_diff(30 * 8000) < 40, "{came}");
-        // Blocks that were whole are a part of what was taken; the rest of it are halves that the ring left.
+        // Complete blocks are a part of what was taken; the rest is half blocks that the ring left.
         prop_assert!(samples.taken() >= good && samples.taken() <= came);
         prop_assert!(pending < ring + 105);
         prop_assert!(samples.overflows() * ring <= samples.lost());

@@ -1,4 +1,4 @@
-//! The ledger holds, and what experiments may not say is refused in one line with its place.
+//! The ledger holds, and errors in experiments are refused in one line with their place.
 
 use punctual_sim::experiment::{Class, Experiment, Value, setting};
 use punctual_sim::ledger::{builtin, mutations, papers, ranges};
@@ -35,7 +35,7 @@ fn every_prediction_holds_or_is_listed_with_its_reason_on_any_number_of_threads(
             assert!(ledger.assumptions.iter().any(|known| known.name == *name), "{}: {name}", row.id);
         }
     }
-    // No prediction tells another anew: same case, same measure.
+    // No prediction restates another: same case, same measure.
     let predicted = ledger.rows.iter().filter(|row| row.class == Class::Prediction);
     let points: std::collections::BTreeSet<_> = predicted.map(|row| (&row.experiment, row.point())).collect();
     assert_eq!(points.len(), ledger.predictions());
@@ -56,7 +56,7 @@ fn a_fitted_value_is_shown_over_its_range_and_moves_its_rows() {
     }
 }
 
-/// For each mechanism an experiment, and a prediction in it that rests on the mechanism.
+/// For each mechanism an experiment, and a prediction in it that depends on the mechanism.
 const WITNESSES: &[(Mechanism, &str, &str)] = &[
     (Mechanism::Tick, "nt-timers-table3", "nt-table3-fixed-two-ticks"),
     (Mechanism::Rounding, "nt-timers-table2", "nt-table2-p2-nt4-0"),
@@ -75,7 +75,8 @@ const WITNESSES: &[(Mechanism, &str, &str)] = &[
     (Mechanism::Drift, "soft-modem-table2", "modem-table2-res-3-16-successes"),
 ];
 
-/// No prediction rests on it: the overflows with 1 of 8, the only thing that the papers say of it, were fitted with it.
+/// No prediction depends on it: the overflows with 1 of 8, the only thing that the papers say of it, were fitted with
+/// it.
 const UNPROVEN: &[&str] = &["fresh-quantum"];
 
 #[test]
@@ -102,8 +103,8 @@ fn table_3_comes_out_in_ten_classes_of_twelve_and_the_papers_rule_in_eleven() {
     assert_eq!(right.count(), 11);
 }
 
-/// The simulator with the paper's blocks and the live study's, which are all of one length: with these, processing
-/// only the newest gives eleven of twelve, marginal counted as failing; with those, three more fall.
+/// The simulator with the paper's blocks and with the live study's, which all have one length: with the latter,
+/// processing only the newest gives eleven of twelve, marginal counted as failing; with the former, three more fail.
 #[test]
 fn the_two_policies_of_late_work_are_told_apart_by_the_blocks() {
     let right = |set: &[&str]| {
@@ -120,8 +121,8 @@ fn the_two_policies_of_late_work_are_told_apart_by_the_blocks() {
     assert_eq!(right(&["device.start_tolerance=10s"]), 7);
 }
 
-/// What the listed reason says of the slow server pool: bearing late blocks makes its transfers with 3 of 16 faster than the
-/// paper's on average and far more even, for any patience, and a share that is too small carries nothing.
+/// What the listed reason says of the slow server pool: tolerating late blocks makes its transfers with 3 of 16 faster
+/// than the paper's on average and far more even, for any patience, and too small a share carries nothing.
 #[test]
 fn a_patient_pool_explains_a_part_of_its_transfers() {
     let of = |patience: u32| {

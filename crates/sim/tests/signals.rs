@@ -8,8 +8,8 @@ use punctual_sim::machine::{
 use punctual_sim::observe::Everything;
 use punctual_sim::time::{MILLISECOND, Span};
 
-/// Ten interrupts at 1 ms each signal a thread that takes 2.5 ms for each activation it makes:
-/// activations that ended, and signals that were one with another.
+/// Ten interrupts at 1 ms each signal a thread that takes 2.5 ms for each activation it makes: activations that ended,
+/// and signals that were merged into others.
 fn activations(late_work: LateWork) -> (usize, u64) {
     let constant = |time| Cost::Constant(Span(time));
     let work = 2 * MILLISECOND + MILLISECOND / 2;

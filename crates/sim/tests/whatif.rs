@@ -1,4 +1,4 @@
-//! What-ifs: against arithmetic where there is any, and against the recording they were drawn from.
+//! What-ifs: compared with arithmetic where possible, and with the recording that they were drawn from.
 
 use proptest::prelude::*;
 use punctual_recording::Wakeup;
@@ -60,7 +60,7 @@ fn more_buffers_miss_less_and_the_reservation_keeps_the_bystander_waiting_by_its
     };
     let misses: Vec<u64> = (2..5).map(|buffers| ask(buffers, Context::Thread(80)).misses).collect();
     assert!(misses[0] > 0 && misses.is_sorted_by(|more, fewer| more >= fewer) && misses[2] == 0, "{misses:?}");
-    // A device above in interrupt context holds the bystander up by its compute time.
+    // A device above it, in interrupt context, holds the bystander up by its compute time.
     let alone = ask(3, Context::Thread(80)).bystander.unwrap().quantile(0.5).unwrap();
     assert!(alone < 10_000);
     let mut quiet = WhatIf::new(4 * MILLISECOND, 3, MILLISECOND, Context::Irq);
@@ -114,7 +114,7 @@ fn nonsense_is_refused_in_one_line() {
     );
 }
 
-/// A recording in which every so many wakeups one is 3 ms late: the interval holds what a run as long counts.
+/// A recording in which one in so many wakeups is 3 ms late: the interval contains what a run of that length counts.
 #[test]
 fn the_interval_holds_what_a_run_as_long_counts() {
     let recorded = |seconds: u64, first: u64| {
@@ -135,7 +135,7 @@ fn the_interval_holds_what_a_run_as_long_counts() {
     for seed in 1..=12 {
         let interval = ask(recorded(60, seed), seed).interval.unwrap();
         assert!(interval.refused.is_none() && interval.low <= interval.high);
-        // What a run as long counts on the same machine, known from a recording ten times as long.
+        // What a run of that length counts on the same machine, known from a recording ten times as long.
         let mut run = WhatIf::new(MILLISECOND, 2, 100 * MICROSECOND, Context::Thread(80));
         run.interference = Some(recorded(600, 100 + seed));
         run.duration = 5 * SECOND;
@@ -150,8 +150,8 @@ fn the_interval_holds_what_a_run_as_long_counts() {
 }
 
 /// Machines whose stalls come more or less often from one run to the next, by a spread (standard deviation of the
-/// logarithm) that is known: recordings and runs in turn, and how many counted what the interval of the eight recordings
-/// around them said; with the median of high over low.
+/// logarithm) that is known: recordings and runs in turn, and how many counted what the interval of the eight
+/// recordings around them said, with the median of high over low.
 fn held_on_machines_that_change(spread: f64, cells: usize) -> (usize, f64) {
     let mut random = Random::new(18, 0);
     let mut normal = || (0..12).map(|_| random.below(1 << 20) as f64 / f64::from(1 << 20)).sum::<f64>() - 6.0;
@@ -190,7 +190,7 @@ fn held_on_machines_that_change(spread: f64, cells: usize) -> (usize, f64) {
     (held, ratios[cells / 2])
 }
 
-/// 36 of 40, and four times as much at most where the machine changes by a quarter; wider where it changes by more.
+/// 36 of 40, and high at most four times low if the machine changes by a quarter; wider if it changes by more.
 #[test]
 fn the_interval_of_several_recordings_is_as_wide_as_the_machine_changes() {
     let (held, ratio) = held_on_machines_that_change(0.2, 40);
@@ -216,7 +216,7 @@ fn a_ring_that_is_full_loses_what_waits_in_it() {
     let without = misses(1_500_000, None, thread);
     assert!((250..350).contains(&without), "{without}");
     assert_eq!(misses(1_500_000, Some(32), thread), 2 * without);
-    // One of 64 samples is full after three periods more; one that never is full is as none.
+    // A ring of 64 samples is full after three more periods; one that is never full is like none.
     assert_eq!(misses(1_500_000, Some(64), thread), without);
     assert_eq!(misses(500_000, Some(32), thread), 0);
     // A stall of threads holds up neither handler nor softirq.
@@ -282,7 +282,7 @@ fn a_question_is_swept_by_name() {
     }
 }
 
-/// The plane of Figure 17, small: the same however it is split.
+/// A small plane of Figure 17: the same however it is split.
 #[test]
 fn a_sweep_over_an_experiment_is_the_same_in_shards() {
     let text = punctual_sim::shipped::BUILTIN.iter().find(|(file, _)| *file == "soft-modem-table3.toml").unwrap().1;
