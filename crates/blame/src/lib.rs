@@ -72,7 +72,7 @@ pub use episode::asked::{Asked, Asker, Asking};
 pub use episode::chain::{Link, chain};
 pub use episode::detail::Detail;
 pub use episode::findings::Findings;
-pub use episode::groups::Turn;
+pub use episode::groups::{IDLE_WEIGHT, Turn};
 pub use episode::nesting::is_nesting_known;
 pub use episode::replay::{CpuTimeline, Running, Slice, replay, replay_events};
 pub use episode::sightings::Sightings;

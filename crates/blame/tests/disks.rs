@@ -114,38 +114,81 @@ fn all_of_a_fault_is_told_with_its_disk() {
     assert_eq!(told(false), (990_000, None));
 }
 
-/// The victim asks for something that a worker hands on at 2,500 us, in a work item of this name; it is done at 3,490.
-fn handed_on(work: &str, limit: Option<&str>) -> Vec<Part> {
+/// Somebody asks for something that a worker hands on at 2,500 us, in a work item of this name; it is done at 3,490, and as part of that
+/// the victim is woken, or by something else.
+fn handed_on(work: &str, limit: Option<&str>, anothers: Option<&str>, is_certain: bool) -> Vec<Part> {
     parts_of(|story| {
-        story.episode.names.push(work.to_owned());
+        story.episode.names.extend([work.to_owned(), anothers.unwrap_or("none").to_owned()]);
         story.episode.disk_limit = limit.map(str::to_owned);
+        let account = if anothers.is_some() { 10 << 32 } else { 0 };
         story.switch(1_500, OTHER, IO, 2);
         story.event(2_499, EventKind::WorkBegin, 0, 0, 0, 8);
-        story.event(2_500, EventKind::RequestBegin, 0, 3, 65_536, 2);
+        story.event(2_500, EventKind::RequestBegin, 0, 3, account | 65_536, 2);
         story.event(2_501, EventKind::WorkEnd, 0, 0, 0, 0);
         story.event(3_490, EventKind::RequestEnd, INTERRUPT, 3, 0, 5);
+        if !is_certain {
+            story.event(3_491, EventKind::HandlerEnd, INTERRUPT, 3, 0, 0);
+        }
         story.event(3_500, EventKind::Waking, INTERRUPT, u64::from(VICTIM), 19, 2);
         story.switch(3_505, VICTIM_RUNS, 0, 1);
     })
 }
 
+const LETS_GO_ON: &str = "blk_throtl_dispatch_work_fn";
+
 #[test]
 fn what_the_limit_of_a_group_holds_back_is_the_limits_until_it_goes_on() {
-    let parts = handed_on("blk_throtl_dispatch_work_fn", Some("/limited"));
+    let parts = handed_on(LETS_GO_ON, Some("/limited"), None, false);
     let held = parts.iter().find(|part| part.kind == Kind::Throttled).unwrap();
     let words = "the limit of its control group for vda";
     assert_eq!((held.who.name(), held.ns, in_words(&held.detail).as_deref()), ("/limited", 1_000_000, Some(words)));
     let served = parts.iter().find(|part| part.kind == Kind::Io).unwrap();
     assert_eq!((served.who.name(), served.ns), ("vda", 1_000_000));
-    // Another work item hands on what nobody held back; and the limit of another group holds this one back from nothing.
+    // Another work item hands on what nobody held back; and it may have been another request that was held back.
     let mut innocent = 0;
-    for (work, limit) in [("loop_workfn", Some("/limited")), ("blk_throtl_dispatch_work_fn", None)] {
-        let parts = handed_on(work, limit);
+    for (work, limit, anothers) in
+        [("loop_workfn", Some("/limited"), None), (LETS_GO_ON, None, None), (LETS_GO_ON, None, Some("/slow"))]
+    {
+        let parts = handed_on(work, limit, anothers, work != LETS_GO_ON);
         assert!(parts.iter().all(|part| part.kind != Kind::Throttled), "{parts:?}");
-        assert_eq!(parts.iter().find(|part| part.kind == Kind::Io).unwrap().ns, 2_000_000);
+        let io = parts.iter().find(|part| part.kind == Kind::Io).unwrap();
+        let names_somebody = in_words(&io.detail).is_some_and(|detail| detail.contains("request of"));
+        assert_eq!((io.ns, names_somebody), (2_000_000, work != LETS_GO_ON), "{io:?}");
         innocent += 1;
     }
-    assert_eq!(innocent, 2);
+    assert_eq!(innocent, 3);
+}
+
+/// Whoever had asked for the same before, as for a page, is under a limit; the victim waits for that.
+#[test]
+fn what_anothers_limit_holds_back_is_that_groups() {
+    for (own, group) in [(None, "/slow"), (Some("/limited"), "/slow"), (Some("/slow"), "/slow")] {
+        let parts = handed_on(LETS_GO_ON, own, Some(group), true);
+        let held = parts.iter().find(|part| part.kind == Kind::Throttled).unwrap();
+        assert_eq!((held.who.name(), held.ns), (group, 1_000_000));
+        let words = in_words(&held.detail).unwrap();
+        assert_eq!(words.contains("another control group"), own != Some(group), "{words}");
+    }
+    // Held back it was; by whose limit is not known.
+    let parts = handed_on(LETS_GO_ON, None, None, true);
+    assert_eq!(parts.iter().find(|part| part.kind == Kind::Throttled).unwrap().who.name(), "a control group");
+}
+
+/// Others' requests were served while the one that is waited for had not been made.
+#[test]
+fn whom_a_disk_served_before_it_was_asked_is_not_named() {
+    let parts = parts_of(|story| {
+        story.switch(1_200, OTHER, IO, 2);
+        story.event(1_300, EventKind::RequestBegin, 0, 1, 512 << 10, 2);
+        story.event(1_900, EventKind::RequestEnd, INTERRUPT, 1, 0, 5);
+        story.event(3_400, EventKind::RequestBegin, 0, 3, 4096, 2);
+        story.event(3_490, EventKind::RequestEnd, INTERRUPT, 3, 0, 5);
+        story.event(3_500, EventKind::Waking, INTERRUPT, u64::from(VICTIM), 19, 2);
+        story.switch(3_505, VICTIM_RUNS, 0, 1);
+    });
+    let io = parts.iter().find(|part| part.kind == Kind::Io).unwrap();
+    let words = "what kept its request before the disk was given it is not seen";
+    assert_eq!((io.who.name(), in_words(&io.detail).as_deref()), ("vda", Some(words)));
 }
 
 /// The victim sleeps for a disk until a softirq's timer of this name wakes it; another one's request was just done.

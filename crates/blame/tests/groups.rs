@@ -3,7 +3,9 @@
 mod support;
 
 use punctual_blame::{Kind, Turn, split, summarize};
-use punctual_recording::episode::{EventKind, Frame, Group, LEFT_FROZEN, LEFT_STOPPED, LEFT_TRACED, StackSample};
+use punctual_recording::episode::{
+    EventKind, Frame, Group, IDLE_PRIORITY, LEFT_FROZEN, LEFT_STOPPED, LEFT_TRACED, StackSample,
+};
 use punctual_recording::{Episode, Stage};
 use support::{INTERRUPT, OTHER, Story, VICTIM, in_words};
 
@@ -120,6 +122,9 @@ fn weights_of_groups_say_who_was_entitled() {
         ((9, 139), 0, 0, Kind::LowerPriority, 15, 1_024),
         ((9, 110), 0, 0, Kind::HigherPriority, 9_548, 1_024),
         ((9, 139), 1, 0, Kind::SamePriority, 1_024, 1_024),
+        // What runs when nobody else wants the CPU, whatever its nice value; where groups differ those count.
+        ((9, 140), 0, 0, Kind::LowerPriority, 3, 1_024),
+        ((9, 140), 3, 0, Kind::LowerPriority, 1_024, 20_480),
     ];
     for (runs, its_group, victims_group, kind, weight, waiting_weight) in cases {
         let mut story = story(4_000);
@@ -131,6 +136,26 @@ fn weights_of_groups_say_who_was_entitled() {
         let part = &split.parts[0];
         assert_eq!((part.kind, part.turn), (kind, Some(Turn { weight, waiting_weight })), "{runs:?} {part:?}");
         assert_eq!(part.cgroup, Some(story.episode.groups[its_group as usize].path.clone()));
+    }
+}
+
+/// It runs when nobody else wants the CPU: who ran first had the right to, whatever its nice value.
+#[test]
+fn an_idle_victim_comes_after_any_normal_thread() {
+    for its_nice in [100, 139] {
+        let mut story = story(4_000);
+        story.current = (9, its_nice);
+        story.episode.members = vec![(VICTIM, 0), (9, 0)];
+        story.event(1_005, EventKind::VectorBegin, INTERRUPT, 1, 0, 2);
+        story.event(1_006, EventKind::Waking, INTERRUPT, u64::from(VICTIM), IDLE_PRIORITY as u64, 2);
+        story.event(1_009, EventKind::VectorEnd, INTERRUPT, 1, 0, 2);
+        story.switch(3_990, (VICTIM, IDLE_PRIORITY), 0, 1);
+        let split = split(&story.episode);
+        let part = &split.parts[0];
+        assert_eq!((part.kind, part.turn.map(|turn| turn.waiting_weight)), (Kind::HigherPriority, Some(3)), "{part:?}");
+        let summary = summarize([(1, &split)]);
+        assert!(summary.causes[0].happened().contains("SCHED_IDLE"), "{summary:?}");
+        assert!(summary.causes[0].remedy().is_some_and(|remedy| remedy.contains("chrt -o")), "{summary:?}");
     }
 }
 

@@ -325,6 +325,61 @@ fn whoever_wakes_in_vain_again_and_again_is_not_accused() {
     assert_eq!(named(&woken(false)), BTreeSet::from(["other".into(), ENDER_NOT_SEEN]));
 }
 
+/// A word that stands as in a held lock whenever those who wait for it are woken, or as in no lock, is none: who makes the last of them go on was
+/// waited for.
+#[test]
+fn a_word_that_was_never_free_is_waited_for_as_any_other() {
+    let told = |state| LockWaking { act: WakingAct::WakesWord, same_word: Some(true), state, place: 10, owner: 0 };
+    let woken = |states: &[WordState]| {
+        request(|story| {
+            story.event(1_200, EventKind::Waking, 0, u64::from(SERVER.0), READ.bits() | 120, 1);
+            let mut at_us = 1_500;
+            for state in states {
+                story.switch(at_us, BYSTANDER, WAITS | LEFT_FOR_LOCK, 4);
+                answers(story, at_us + 400, told(*state).bits());
+                at_us += 420;
+            }
+            story.switch(at_us, SERVER, WAITS | LEFT_FOR_LOCK, 2);
+            answers(story, 4_500, told(WordState::Held).bits());
+        })
+    };
+    let held = [WordState::Held; 3];
+    for states in [&held[..], &[WordState::NoLock][..]] {
+        let part = wait(&woken(states));
+        assert_eq!((part.who.name(), part.unknown_ns), ("other", 0), "{states:?}");
+    }
+    // Seen twice it may still be a lock that others are faster to take; and one that was free is one.
+    for states in [&held[..1], &[WordState::Free, WordState::Held, WordState::Held][..]] {
+        let parts = parts(&woken(states));
+        assert!(parts.iter().all(|part| part.kind != Kind::Wait), "{states:?} {parts:?}");
+    }
+}
+
+/// A thread of the kernel's looks for requests all the time, and hands on what a server gave it.
+#[test]
+fn whoever_polls_for_requests_is_not_accused_of_them() {
+    let polled = |asks: &[u32], poller: &str| {
+        request(|story| {
+            story.episode.names.push(poller.to_owned());
+            for asked in asks {
+                story.event(1_200, EventKind::Waking, 0, u64::from(*asked), READ.bits() | 120, 1);
+            }
+            story.switch(1_500, SERVER, WAITS, 2);
+            story.switch(4_490, BYSTANDER, WAITS, 5);
+            let name = 5;
+            story.event(4_500, EventKind::Waking, 0, u64::from(VICTIM), READ.bits() | 19, name);
+            story.switch(4_505, VICTIM_RUNS, 0, 1);
+        })
+    };
+    let part = wait(&polled(&[SERVER.0], "iou-sqp-55"));
+    // It sleeps by the time at which its request is found.
+    assert_eq!((part.who.name(), part.unknown_ns), ("other", 10_000));
+    // Two may have been asked, or nobody; and any other thread is it itself.
+    assert_eq!(wait(&polled(&[SERVER.0, 8], "iou-sqp-55")).who, ENDER_NOT_SEEN);
+    assert_eq!(wait(&polled(&[], "iou-sqp-55")).who, ENDER_NOT_SEEN);
+    assert_eq!(wait(&polled(&[SERVER.0], "worker")).who.name(), "worker");
+}
+
 /// Who joins a thread is woken as that ends: by the kernel, in its name.
 #[test]
 fn who_joins_a_thread_waits_for_it() {

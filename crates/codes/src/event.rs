@@ -65,8 +65,9 @@ codes! {
         /// The current thread, `name`, sends thread `value`, or where the low half of `extra` is 1 its whole process, the
         /// signal in the high half of `extra`, which stops it.
         StopAsked = 26, "stop_asked";
-        /// A request to a disk, `value`, of `extra` bytes is made or goes out, on behalf of the current thread, `name`: the first
-        /// of the two says whose it is.
+        /// A request to a disk, `value`, of as many bytes as the lower half of `extra` says is made or goes out, on behalf of the current
+        /// thread, `name`: the first of the two says whose it is. The upper half is one more than the position of the name of the
+        /// control group whose limit for that disk had held it back; 0 where none did, or that is not known.
         RequestBegin = 27, "request_begin";
         /// It is done; `name` is the disk's.
         RequestEnd = 28, "request_end";

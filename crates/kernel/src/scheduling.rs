@@ -51,11 +51,12 @@ impl Scheduling {
 }
 
 /// A policy and a real-time priority as the kernel counts priorities: -1 for a reservation, 0 to 98 for real-time, the smaller
-/// going first, and 120 for anything else, since nice values are not told apart.
+/// going first, 140 for what runs when nobody else wants the CPU, and 120 for anything else, since nice values are not told apart.
 pub fn kernel_priority(policy: i32, priority: u32) -> i16 {
     match policy {
         libc::SCHED_DEADLINE => -1,
         libc::SCHED_FIFO | libc::SCHED_RR => 99 - priority as i16,
+        libc::SCHED_IDLE => 140,
         _ => 120,
     }
 }

@@ -6,6 +6,7 @@ mod classifier;
 mod holder;
 mod inside;
 mod interrupted;
+mod polled;
 mod queued;
 mod sampled;
 mod several;
@@ -49,7 +50,7 @@ impl Classifier<'_> {
             Doing::Blocked { left_state, woken_by } => Some(self.blocked(span, left_state, woken_by)),
             Doing::Spinning { holder } => Some(self.spun_for(holder)),
             Doing::HeldBefore { taker } => Some(self.held_before(taker)),
-            Doing::HeldBack { disk } => Some(self.held_back(disk)),
+            Doing::HeldBack { disk, limit, is_under_one } => Some(self.held_back(disk, limit, is_under_one)),
             Doing::Interrupted { by, is_lock, woken_by } => Some(self.stopped_meanwhile(by, is_lock, woken_by)),
             Doing::OutOfQuota { name } => Some(self.out_of_quota(name)),
             Doing::Slack => Some(Blamed::new(Kind::TimerSlack, self.victim())),
@@ -120,10 +121,16 @@ impl Classifier<'_> {
         })
     }
 
-    /// Its group may ask a disk for no more: others' requests kept it from nothing.
-    fn held_back(&self, disk: u32) -> Blamed {
-        let group = self.episode.disk_limit.as_deref().unwrap_or("a control group");
-        let detail = format!("the limit of its control group for {}", self.episode.name(disk));
+    /// A group may ask a disk for no more, the thread's own or that of whoever had asked for what it waits for: others' requests kept it
+    /// from nothing.
+    fn held_back(&self, disk: u32, limit: Option<u32>, is_under_one: bool) -> Blamed {
+        let own = self.episode.disk_limit.as_deref().filter(|_| is_under_one);
+        let group = limit.map(|limit| self.episode.name(limit)).or(own).unwrap_or("a control group");
+        let disk = self.episode.name(disk);
+        let detail = match own == Some(group) {
+            true => format!("the limit of its control group for {disk}"),
+            false => format!("the limit for {disk} of another control group, which had asked for what it waits for"),
+        };
         Blamed { detail: Some(Detail::Seen(detail)), ..Blamed::new(Kind::Throttled, group) }
     }
 

@@ -3,17 +3,23 @@
 use super::chain::is_by_a_thread;
 use punctual_recording::Episode;
 use punctual_recording::counted;
-use punctual_recording::episode::{Event, EventKind, HELD_BACK_WORK};
+use punctual_recording::episode::{Event, EventKind, HELD_BACK_WORK, IN_INTERRUPT, IN_SOFTIRQ};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Whoever waits for a request is woken this soon after it is done, ns.
 const WOKEN_NS: u64 = 1_000_000;
+
+/// A request that was made this long after somebody began to wait for it, ns, was made late.
+const LATE_NS: u64 = 1_000_000;
+/// What stands behind a disk in place of those whom it served first.
+const NOT_SEEN: &str = "what kept its request before the disk was given it is not seen";
 
 /// A request that was done.
 #[derive(Debug)]
 struct Request<'a> {
     /// Who made it, where that was seen.
     made: Option<&'a Event>,
+    done: &'a Event,
     done_ns: u64,
     /// Which thread did that, if it was no interrupt.
     done_by: Option<u32>,
@@ -43,6 +49,10 @@ pub(crate) struct DiskWait {
     pub(crate) number: u32,
     /// Until when the limit of a control group held that request back, if one did.
     pub(crate) held_back_until: Option<u64>,
+    /// The position of the name of that group, where it is known whose limit it was.
+    pub(crate) limit: Option<u32>,
+    /// Whether it is certain that the thread waited for that request: it was woken as part of its end.
+    pub(crate) is_certain: bool,
 }
 
 impl<'a> Requests<'a> {
@@ -73,7 +83,7 @@ impl<'a> Requests<'a> {
                     let is_held_back = is_held_back.unwrap_or(false);
                     let (number, done_ns) = (event.name, event.at_ns);
                     let (done_by, disk) = (is_by_a_thread(event).then_some(event.tid), episode.name(number));
-                    done.push(Request { made, done_ns, done_by, disk, number, is_held_back });
+                    done.push(Request { made, done: event, done_ns, done_by, disk, number, is_held_back });
                 }
             }
         }
@@ -90,9 +100,11 @@ impl<'a> Requests<'a> {
         Some(last.disk).filter(|disk| !disk.is_empty() && *disk != "?")
     }
 
-    /// The disk that a thread waited for from one time to its waking: that of its own last request, or where it made none,
-    /// as one who waits for the journal, of the last one that was done. `None` where none was done just before the waking.
-    pub(crate) fn waited_for(&self, episode: &Episode, tid: u32, start_ns: u64, end_ns: u64) -> Option<DiskWait> {
+    /// The disk that a thread waited for from one time to its waking: that of the request as part of whose end it was woken, else of its
+    /// own last one, or where it made none, as one who waits for the journal, of the last one that was done. `None` where none was done
+    /// just before the waking.
+    pub(crate) fn waited_for(&self, episode: &Episode, tid: u32, start_ns: u64, waking: &Event) -> Option<DiskWait> {
+        let end_ns = waking.at_ns;
         let first = self.0.partition_point(|request| request.done_ns <= start_ns);
         let end = self.0.partition_point(|request| request.done_ns <= end_ns);
         let within = self.0.get(first..end.max(first)).unwrap_or_default();
@@ -105,27 +117,20 @@ impl<'a> Requests<'a> {
         if last.disk.is_empty() || last.disk == "?" {
             return None;
         }
-        // Others' requests that were done first.
-        let mut others: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-        let before = within.iter().filter(|request| request.disk == last.disk && request.done_ns <= last.done_ns);
-        // Nobody waits behind what it waits for.
-        let before = before.filter(|request| !std::ptr::eq(*request, last));
-        for made in before.filter_map(|request| request.made).filter(|made| made.tid != tid) {
-            let (count, bytes) = others.entry(episode.name(made.name)).or_default();
-            *count += 1;
-            *bytes = bytes.saturating_add(made.extra);
-        }
-        let most = others.into_iter().max_by_key(|(_, (_, bytes))| *bytes);
-        let served = most.map(|(name, (count, bytes))| {
-            format!("after {} of {name}, {} KiB", counted(count, "request"), bytes.div_ceil(1024))
-        });
-        // Another one's, as one of the journal, or of a worker that hands on what a limit had held back.
-        let of_another = || {
-            let made = last.made.filter(|made| made.tid != tid)?;
-            Some(format!("by a request of {}, {} KiB", episode.name(made.name), made.extra.div_ceil(1024)))
+        let is_certain = last.is_held_back && is_within_end(episode, last.done, waking);
+        let served = match last.made {
+            // Who was served meanwhile has nothing to do with a request that the disk had not been given yet.
+            Some(made)
+                if made.at_ns > start_ns
+                    && (last.is_held_back || made.tid != tid && is_late(start_ns, made.at_ns, end_ns)) =>
+            {
+                Some(NOT_SEEN.to_owned())
+            }
+            _ => served_first(episode, within, last, tid),
         };
-        let served = served.or_else(of_another);
         let held_back_until = last.made.filter(|_| last.is_held_back).map(|made| made.at_ns);
+        // One more than the position.
+        let limit = last.made.filter(|_| last.is_held_back).and_then(|made| ((made.extra >> 32) as u32).checked_sub(1));
         Some(DiskWait {
             disk: last.disk.to_owned(),
             served,
@@ -136,6 +141,64 @@ impl<'a> Requests<'a> {
                 .collect(),
             number: last.number,
             held_back_until,
+            limit,
+            is_certain,
         })
     }
+}
+
+/// Whose requests a disk served before the last one: those of others that were done first, else of whom the last one was.
+fn served_first(episode: &Episode, within: &[Request<'_>], last: &Request<'_>, tid: u32) -> Option<String> {
+    let mut others: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    let before = within.iter().filter(|request| request.disk == last.disk && request.done_ns <= last.done_ns);
+    // Nobody waits behind what it waits for.
+    let before = before.filter(|request| !std::ptr::eq(*request, last));
+    for made in before.filter_map(|request| request.made).filter(|made| made.tid != tid) {
+        let (count, bytes) = others.entry(episode.name(made.name)).or_default();
+        *count += 1;
+        *bytes = bytes.saturating_add(bytes_of(made));
+    }
+    let most = others.into_iter().max_by_key(|(_, (_, bytes))| *bytes);
+    let served = most.map(|(name, (count, bytes))| {
+        format!("after {} of {name}, {} KiB", counted(count, "request"), bytes.div_ceil(1024))
+    });
+    // Another one's, as one of the journal, or of a worker that hands on what others had asked for.
+    let of_another = || {
+        let made = last.made.filter(|made| made.tid != tid)?;
+        Some(format!("by a request of {}, {} KiB", episode.name(made.name), bytes_of(made).div_ceil(1024)))
+    };
+    served.or_else(of_another)
+}
+
+/// How much was asked for.
+fn bytes_of(made: &Event) -> u64 {
+    made.extra & u64::from(u32::MAX)
+}
+
+/// Whether a request was made so late in a wait that most of that passed before, and for as long as nothing else takes.
+fn is_late(start_ns: u64, made_ns: u64, end_ns: u64) -> bool {
+    let before_ns = made_ns.saturating_sub(start_ns);
+    before_ns > LATE_NS && before_ns > end_ns.saturating_sub(start_ns) / 2
+}
+
+/// Whether a thread was woken as part of the end of a request: by whoever ended it, with nothing else begun or ended in between.
+fn is_within_end(episode: &Episode, done: &Event, waking: &Event) -> bool {
+    let context = |event: &Event| event.context & (IN_INTERRUPT | IN_SOFTIRQ);
+    if done.cpu != waking.cpu || done.tid != waking.tid || (context(done) == 0) != (context(waking) == 0) {
+        return false;
+    }
+    let is_between = |event: &&Event| {
+        event.cpu == done.cpu && event.at_ns >= done.at_ns && event.at_ns <= waking.at_ns && **event != *done
+    };
+    !episode.events.iter().filter(is_between).any(|event| {
+        matches!(
+            event.kind,
+            EventKind::RequestEnd
+                | EventKind::Switch
+                | EventKind::VectorEnd
+                | EventKind::HandlerEnd
+                | EventKind::SoftirqBegin
+                | EventKind::SoftirqEnd
+        )
+    })
 }

@@ -6,6 +6,7 @@ use crate::episode::replay::replay;
 use crate::episode::shared::Shared;
 use crate::episode::sightings::Sightings;
 use crate::episode::split::{Split, split_by};
+use crate::episode::words::without_false_locks;
 use punctual_recording::Episode;
 
 /// Who had an episode's lateness, who woke the victim, and which samples saw what of it.
@@ -22,7 +23,7 @@ pub struct Findings {
 impl Findings {
     /// Looks into an episode.
     pub fn of(episode: &Episode) -> Findings {
-        let nested = &*with_nesting(episode);
+        let nested = &*without_false_locks(with_nesting(episode));
         let timelines = replay(nested);
         let shared = Shared::new(nested, &timelines);
         let split = split_by(&shared, true);

@@ -4,7 +4,7 @@ use crate::episode::index::Index;
 use crate::episode::span::{Doing, StateSpan};
 use crate::episode::subject::Subject;
 use punctual_recording::Episode;
-use punctual_recording::episode::{EventKind, Group};
+use punctual_recording::episode::{EventKind, Group, IDLE_PRIORITY};
 use std::collections::BTreeMap;
 
 /// Weights of two normal threads where they compete: of threads in one group, or of the groups that part them.
@@ -15,6 +15,9 @@ pub struct Turn {
     /// Of the one that waited.
     pub waiting_weight: u64,
 }
+
+/// The scheduler's weight of what runs when nobody else wants the CPU: a thread of `SCHED_IDLE`, a group with `cpu.idle`.
+pub const IDLE_WEIGHT: u64 = 3;
 
 /// The scheduler's weights of nice -20 to 19.
 const NICE_WEIGHTS: [u64; 40] = [
@@ -27,6 +30,9 @@ const FIRST_NORMAL: i16 = 100;
 
 /// The weight of a normal thread by its priority number.
 fn weight_of(priority: i16) -> u64 {
+    if priority >= IDLE_PRIORITY {
+        return IDLE_WEIGHT;
+    }
     let nice = usize::try_from(priority - FIRST_NORMAL).unwrap_or(0);
     NICE_WEIGHTS[nice.min(NICE_WEIGHTS.len() - 1)]
 }

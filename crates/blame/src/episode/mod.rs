@@ -20,3 +20,4 @@ mod subject;
 pub(crate) mod summary;
 pub(crate) mod threads;
 mod waits;
+mod words;

@@ -17,8 +17,9 @@ pub(crate) enum Doing {
     Spinning { holder: u32 },
     /// It slept for a lock of its program, before this thread had that; who held it then was not seen.
     HeldBefore { taker: u32 },
-    /// It waited for a disk, and the limit of its control group held its request back: the position of the disk's name.
-    HeldBack { disk: u32 },
+    /// It waited for a disk, and the limit of a control group held the request back: the position of the disk's name, that of the
+    /// group's, where it is known, and whether the thread is under such a limit itself.
+    HeldBack { disk: u32, limit: Option<u32>, is_under_one: bool },
     /// It waited, for a lock or otherwise, and was stopped meanwhile: for whom, where that is known, and the position of the waking
     /// by which it came to be stopped.
     Interrupted { by: Option<u32>, is_lock: bool, woken_by: usize },

@@ -9,6 +9,7 @@ use crate::episode::shared::Shared;
 use crate::episode::span::StateSpan;
 use crate::episode::story::story;
 use crate::episode::subject::Subject;
+use crate::episode::words::without_false_locks;
 use crate::kind::Kind;
 use crate::who::Who;
 use punctual_recording::episode::{Call, EventKind, Group};
@@ -116,7 +117,7 @@ pub fn split_awaited(episode: &Episode) -> Split {
 }
 
 fn split_of(episode: &Episode, is_due: bool) -> Split {
-    let episode = &*with_nesting(episode);
+    let episode = &*without_false_locks(with_nesting(episode));
     split_by(&Shared::new(episode, &replay(episode)), is_due)
 }
 

@@ -1,7 +1,7 @@
 //! Causes over many episodes.
 
 use crate::episode::detail::Detail;
-use crate::episode::groups::Turn;
+use crate::episode::groups::{IDLE_WEIGHT, Turn};
 use crate::episode::split::{Inside, Part, Split};
 use crate::kind::Kind;
 use crate::who::Who;
@@ -47,6 +47,9 @@ impl Cause {
     /// What happened, as a sentence.
     pub fn happened(&self) -> String {
         match (self.turn, self.kind) {
+            (Some(turn), Kind::HigherPriority) if turn.waiting_weight == IDLE_WEIGHT => {
+                format!("{} ran first: the late thread runs when nobody else wants the CPU (SCHED_IDLE).", self.who)
+            }
             (Some(_), Kind::SamePriority) => format!("{} has the same weight and had its turn first.", self.who),
             (Some(_), Kind::HigherPriority) => format!("{} has the greater weight and ran first.", self.who),
             _ => self.kind.happened(&self.who),
@@ -56,6 +59,11 @@ impl Cause {
     /// What would change it, in the imperative; `None` where there is nothing to change.
     pub fn remedy(&self) -> Option<&'static str> {
         let among_normal = self.turn.is_some() && matches!(self.kind, Kind::SamePriority | Kind::HigherPriority);
+        if among_normal && self.turn.is_some_and(|turn| turn.waiting_weight == IDLE_WEIGHT) {
+            return Some(
+                "Give the late thread another policy (chrt -o -p 0 TID), or its group (cpu.idle): nice counts for nothing there.",
+            );
+        }
         if among_normal {
             return Some(
                 "Give the late thread more weight (nice, cpu.weight) or a CPU of its own (taskset), or a real-time priority if \

@@ -551,3 +551,22 @@ pub(crate) fn forget(descriptor: i32) {
     // SAFETY: plain numbers.
     unsafe { libc::posix_fadvise(descriptor, 0, 0, libc::POSIX_FADV_DONTNEED) };
 }
+
+/// Has no more of a file read than is asked for.
+pub(crate) fn reads_at_random(descriptor: i32) {
+    // SAFETY: plain numbers.
+    unsafe { libc::posix_fadvise(descriptor, 0, 0, libc::POSIX_FADV_RANDOM) };
+}
+
+/// What a signal is read from that the calling thread keeps back from now on.
+pub(crate) fn signal_descriptor(signal: i32) -> io::Result<i32> {
+    // SAFETY: the set is made before it is read, and lives through the calls.
+    let descriptor = unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut set);
+        libc::sigaddset(&mut set, signal);
+        libc::sigprocmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
+        libc::signalfd(-1, &set, libc::SFD_CLOEXEC)
+    };
+    if descriptor < 0 { Err(io::Error::last_os_error()) } else { Ok(descriptor) }
+}

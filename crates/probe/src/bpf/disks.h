@@ -6,6 +6,40 @@
 #define PUNCTUAL_DISKS_H
 
 #include "event_ring.h"
+#include "groups.h"
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct blkcg {
+	struct cgroup_subsys_state css;
+};
+
+struct blkcg_gq {
+	struct blkcg *blkcg;
+};
+
+struct bio {
+	struct blkcg_gq *bi_blkg;
+};
+
+struct request___asked {
+	struct bio *bio;
+};
+
+#pragma clang attribute pop
+
+/*
+ * The number of the control group on whose account a request is, whoever hands it on; 0: none, or this kernel has no accounts of
+ * disks, and so no limits.
+ */
+static __always_inline __u64 account_of(void *request)
+{
+	struct request___asked *asked = request;
+
+	if (!bpf_core_field_exists(((struct bio *)0)->bi_blkg))
+		return 0;
+	return (__u32)BPF_CORE_READ(asked, bio, bi_blkg, blkcg, css.cgroup, kn, id);
+}
 
 /* A request to a disk, where it is made and where it goes out. */
 static __always_inline int note_request(const void *arguments)
@@ -13,7 +47,8 @@ static __always_inline int note_request(const void *arguments)
 	__u64 request = recorder_configuration.requests_tell_queue ? ((const __u64 *)arguments)[1] :
 								      ((const __u64 *)arguments)[0];
 
-	return note_named(REQUEST_BEGIN, request, READ_AS((void *)request, struct request, __data_len));
+	return note_named(REQUEST_BEGIN, request,
+			  account_of((void *)request) << 32 | READ_AS((void *)request, struct request, __data_len));
 }
 
 SEC("?tp_btf/block_rq_insert")

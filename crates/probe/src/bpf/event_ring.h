@@ -9,6 +9,7 @@
 #include "codes.h"
 #include "kernel.h"
 #include "nesting.h"
+#include "priorities.h"
 
 #ifndef RECORDS
 #define RECORDS 32768
@@ -143,7 +144,6 @@ const volatile struct recorder_configuration recorder_configuration = {};
 
 struct task_struct___recorded {
 	int pid;
-	int prio;
 	char comm[NAME_SIZE];
 	unsigned int in_iowait : 1;
 };
@@ -263,7 +263,7 @@ static __always_inline struct record *begin_record(struct ring *ring, __u32 kind
 	barrier();
 	record->time = bpf_ktime_get_ns();
 	record->steal = read_word(recorder_configuration.steal_offset);
-	record->task = (task->pid & TASK_MASK) | (__u32)(task->prio + 2) << 24;
+	record->task = (task->pid & TASK_MASK) | (__u32)(priority_of((void *)task) + 2) << 24;
 	record->context = nesting() | kind << 24;
 	return record;
 }

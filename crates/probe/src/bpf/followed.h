@@ -82,7 +82,9 @@ struct followed {
 	struct wake current;	/* what woke it to what it works on */
 	__u64 doubtful_word;	/* one that may be no lock, though its value is one's */
 	__u64 doubts;		/* how often in a row it stood as none does */
-	__u64 pads[3];
+	__u64 series;		/* how often in a row it slept for that word and for nothing else, but within its work, ... */
+	__u64 series_since;	/* ... and since when */
+	__u64 pads[1];
 };
 
 enum record_flag {
@@ -279,6 +281,7 @@ static __noinline int follow_thread(__u32 tid, __u32 flags)
 	thread->lost = 0;
 	thread->switch_in = 0;
 	thread->doubts = 0;
+	thread->series = 0;
 	thread->held = HELD_NOT;
 	thread->pending.waking = 0;
 	for (__u32 probe = 0; probe < FOLLOWED_PROBES; probe++) {

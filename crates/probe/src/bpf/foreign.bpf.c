@@ -12,6 +12,11 @@
 #define FASTER_NS 20000
 /* So often in a row a word stood as no lock stands that was just let go: then it is none. */
 #define MAX_DOUBTS 4
+/* Who sleeps for one word alone, this often in a row and for so long, ns, gets its work by that: it would never be through with it. */
+#define MAX_SERIES 16
+#define SERIES_NS 200000000
+/* Where a mutex of the C library has its owner, bytes from its word. */
+#define MUTEX_OWNER_AT 8
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -35,18 +40,6 @@ struct task_struct___followed {
 
 struct irqaction {
 	const char *name;
-};
-
-struct sigset {
-	unsigned long sig[1];
-};
-
-struct sigpending {
-	struct sigset signal;
-};
-
-struct signal_struct___pending {
-	struct sigpending shared_pending;
 };
 
 struct task_struct___stopping {
@@ -204,7 +197,10 @@ static __always_inline void doubt_lock(struct followed *thread, struct task_stru
 	if (thread->doubtful_word != word) {
 		thread->doubtful_word = word;
 		thread->doubts = 0;
+		thread->series = 0;
 	}
+	if (!thread->series++)
+		thread->series_since = bpf_ktime_get_ns();
 	switch (told >> STATE_BIT & 3) {
 	case WORD_NO_LOCK:
 		thread->doubts = MAX_DOUBTS;
@@ -221,9 +217,21 @@ static __always_inline void doubt_lock(struct followed *thread, struct task_stru
 /* Whether a thread that sleeps as for a lock waits for its next job. */
 static __always_inline bool waits_for_job(struct followed *thread, struct task_struct *task, unsigned int state)
 {
-	if (!HAS_HELPER(task_pt_regs) || thread->doubts < MAX_DOUBTS || !(state & STATE_INTERRUPTIBLE))
+	__u64 word;
+	__u32 owner = 0;
+
+	if (!HAS_HELPER(task_pt_regs) || !(state & STATE_INTERRUPTIBLE))
 		return false;
-	return first_argument((void *)bpf_task_pt_regs(task)) == thread->doubtful_word;
+	if (thread->doubts < MAX_DOUBTS && thread->series < MAX_SERIES)
+		return false;
+	word = first_argument((void *)bpf_task_pt_regs(task));
+	if (word != thread->doubtful_word)
+		return false;
+	if (thread->doubts >= MAX_DOUBTS)
+		return true;
+	/* Who never sleeps but for a lock that several want all the time: where it is one of the C library's, its owner stands beside it. */
+	bpf_probe_read_user(&owner, sizeof(owner), (void *)(word + MUTEX_OWNER_AT));
+	return bpf_ktime_get_ns() - thread->series_since > SERIES_NS && !(owner && owner <= MAX_THREAD);
 }
 
 /* Whether the current thread puts something into a socket: what a softirq delivers meanwhile may be that. */
@@ -339,7 +347,7 @@ static __always_inline void tell(struct followed *thread, struct task_struct___f
 static __always_inline void switched_out(struct followed *thread, struct task_struct *task, __u64 now,
 					 unsigned int state)
 {
-	bool dead = state & TASK_DEAD, within;
+	bool dead = state & TASK_DEAD, within, is_job;
 	__u64 waking;
 
 	if (thread->on_cpu_since)
@@ -357,7 +365,10 @@ static __always_inline void switched_out(struct followed *thread, struct task_st
 	/* It ran and nobody saw how it came to. */
 	if (thread->state == STATE_BLOCKED)
 		thread->unobserved++;
-	within = sleeps_within_work(task, state) && !waits_for_job(thread, task, state);
+	is_job = waits_for_job(thread, task, state);
+	within = sleeps_within_work(task, state) && !is_job;
+	if (!within && !is_job)
+		thread->series = 0;
 	if (thread->switch_in || dead)
 		tell(thread, (void *)task, now, now, dead ? RECORD_ENDED : within ? RECORD_WITHIN_WORK : 0);
 	thread->switch_in = 0;

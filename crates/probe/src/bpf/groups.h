@@ -6,13 +6,12 @@
 #define PUNCTUAL_GROUPS_H
 
 #include "kernel.h"
+#include "priorities.h"
 
 /* Groups within groups that are looked at; deeper ones count as not out of quota. */
 #define MAX_GROUP_DEPTH 8
 /* In a group's number: it is not a control group but an automatic one, of a session. */
 #define AUTOMATIC_GROUP (1U << 31)
-/* A priority from here on is a normal thread's. */
-#define NORMAL_PRIORITY 100
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 

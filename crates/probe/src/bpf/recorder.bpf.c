@@ -100,7 +100,7 @@ int BPF_PROG(note_switch, bool preempted, struct task_struct *previous, struct t
 		note_if_out_of_quota(previous);
 	record = begin_record(ring, SWITCH, &position);
 	record->value = (__u32)to->pid | GROUP_OF(next);
-	record->extra = (__u64)left << 32 | (__u16)to->prio;
+	record->extra = (__u64)left << 32 | (__u16)priority_of(next);
 	copy_name(record->name, to->comm);
 	end_record(record, position);
 	return 0;
@@ -112,7 +112,7 @@ int BPF_PROG(note_waking, struct task_struct *task)
 	struct task_struct___recorded *woken = (void *)task;
 
 	note_if_out_of_quota(task);
-	return note_named(WAKING, (__u32)woken->pid | GROUP_OF(task), (__u16)woken->prio | HOW_WOKEN(task));
+	return note_named(WAKING, (__u32)woken->pid | GROUP_OF(task), (__u16)priority_of(task) | HOW_WOKEN(task));
 }
 
 #ifndef WITHOUT_HOLDERS

@@ -112,7 +112,7 @@ static __always_inline unsigned int with_freezer(struct task_struct *task, unsig
 {
 	struct task_struct___freezing *freezing = (void *)task;
 
-	if (state & (STATE_STOPPED | STATE_TRACED))
+	if (state & (STATE_STOPPED | STATE_TRACED | STATE_FOR_SPINLOCK))
 		return state;
 	/* A parent in vfork bears the mark too, for it might as well be frozen; nobody has asked it to stop. */
 	if (bpf_core_field_exists(freezing->frozen) && BPF_CORE_READ_BITFIELD(freezing, frozen) &&
@@ -130,7 +130,7 @@ static __always_inline bool is_stopped(struct task_struct *task, unsigned int st
 /* Whether a sleep is a part of what the thread was woken for: a lock, a page, input or output. */
 static __always_inline bool sleeps_within_work(struct task_struct *task, unsigned int state)
 {
-	if (is_stopped(task, state))
+	if (state & STATE_FOR_SPINLOCK || is_stopped(task, state))
 		return true;
 	if (state & STATE_UNINTERRUPTIBLE)
 		return !(state & STATE_NO_LOAD);

@@ -75,6 +75,24 @@ struct pid___level {
 	unsigned int level;
 };
 
+struct sigset {
+	unsigned long sig[1];
+};
+
+struct sigpending {
+	struct sigset signal;
+};
+
+struct signal_struct___pending {
+	struct sigpending shared_pending;
+};
+
+struct task_struct___signals {
+	struct signal_struct___pending *signal;
+	struct sigpending pending;
+	struct sigset blocked;
+};
+
 struct task_struct___waking {
 	unsigned int flags;
 	int pid;
@@ -105,6 +123,14 @@ static __always_inline __u32 owner_of_lock(struct task_struct *sleeper, __u32 op
 	if (!(value & MUTEX_WAITERS) || owner == MUSL_PLAIN || BPF_CORE_READ(task, thread_pid, level))
 		return 0;
 	return owner;
+}
+
+/* Whether more than one of those who wait for a word are woken. */
+static __always_inline bool wakes_several(struct pt_regs *wakes)
+{
+	__u32 command = second_argument(wakes) & FUTEX_COMMAND;
+
+	return (command == FUTEX_WAKE || command == FUTEX_WAKE_BITSET) && (__s32)third_argument(wakes) > 1;
 }
 
 /* What stands in a word now, for one who went to sleep as this value stood there. */
@@ -146,6 +172,18 @@ static __always_inline bool is_thawed(struct task_struct *woken)
 	return state_of(woken) & STATE_FROZEN;
 }
 
+/*
+ * Whether a thread is woken because it has a signal to take, or was stopped by one. Whoever waits for a signal by a descriptor
+ * (`signalfd`) keeps it back, and is woken as one who waits for anything else that can be read.
+ */
+static __always_inline bool takes_signal(struct task_struct *woken)
+{
+	struct task_struct___signals *task = (void *)woken;
+	unsigned long pending = task->pending.signal.sig[0] | task->signal->shared_pending.signal.sig[0];
+
+	return pending & ~task->blocked.sig[0] || state_of(woken) & (STATE_STOPPED | STATE_TRACED);
+}
+
 /* Of a thread that does not wait for a word in memory: what it waits for, and what the current thread is doing. */
 static __always_inline __u64 how_answered(struct task_struct *woken, struct pt_regs *sleeps)
 {
@@ -162,7 +200,7 @@ static __always_inline __u64 how_answered(struct task_struct *woken, struct pt_r
 	if (is_thawed(woken))
 		return told | (__u64)ACT_THAWS << ACT_BIT;
 	told |= (__u64)call_of(wakes) << WAKER_BIT;
-	return told | (__u64)(sends_signal(wakes) ? ACT_SIGNALS : ACT_ELSE) << ACT_BIT;
+	return told | (__u64)(sends_signal(wakes) && takes_signal(woken) ? ACT_SIGNALS : ACT_ELSE) << ACT_BIT;
 }
 
 /*
@@ -177,6 +215,9 @@ static __always_inline __u64 how_woken(struct task_struct *woken, bool waits)
 	__u32 operation, value;
 	bool same;
 
+	/* Within whatever it called for it waits for a lock of the kernel's, and whoever wakes it lets that go. */
+	if (state_of(woken) & STATE_FOR_SPINLOCK)
+		return 0;
 	if (waits) {
 		if (!HAS_HELPER(task_pt_regs))
 			return 0;
@@ -197,7 +238,7 @@ static __always_inline __u64 how_woken(struct task_struct *woken, bool waits)
 		return told | ACT_ENDS << ACT_BIT;
 	if (is_thawed(woken))
 		return told | (__u64)ACT_THAWS << ACT_BIT;
-	if (sends_signal(wakes))
+	if (sends_signal(wakes) && takes_signal(woken))
 		return told | ACT_SIGNALS << ACT_BIT;
 	if (!calls_futex(wakes))
 		return told | ACT_ELSE << ACT_BIT;
@@ -230,9 +271,12 @@ static __always_inline __u64 how_woken(struct task_struct *woken, bool waits)
 	if (!same)
 		return told | (__u64)WORD_OTHER << WORD_BIT;
 	told |= (__u64)WORD_SAME << WORD_BIT;
-	if ((told >> ACT_BIT & 7) == ACT_WAKES)
-		told |= word_state(at, value) << STATE_BIT;
-	return told;
+	if ((told >> ACT_BIT & 7) != ACT_WAKES)
+		return told;
+	/* Of those who wait for a lock one is woken, for only one can have it. */
+	if (wakes_several(wakes))
+		return told | (__u64)WORD_NO_LOCK << STATE_BIT;
+	return told | word_state(at, value) << STATE_BIT;
 }
 
 #endif

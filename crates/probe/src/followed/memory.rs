@@ -69,7 +69,9 @@ pub(crate) struct Slot {
     pub(crate) current: Wake,
     doubtful_word: u64,
     doubts: u64,
-    pads: [u64; 3],
+    series: u64,
+    series_since: u64,
+    pads: [u64; 1],
 }
 
 /// `struct record`.
@@ -488,6 +490,8 @@ mod tests {
             current,
             doubtful_word,
             doubts,
+            series,
+            series_since,
             pads
         );
         check!(

@@ -1,6 +1,9 @@
-//! Limits of control groups for disks, of which the kernel's programs tell only that one held a request back.
+//! Limits of control groups for disks, of which the kernel's programs tell only that one held a request back, and on whose account
+//! that was.
 
-use std::collections::HashMap;
+use super::groups::Groups;
+use punctual_recording::episode::{Event, EventKind};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 /// The files with limits: of the second version, and of the first.
@@ -41,10 +44,68 @@ impl DiskLimits {
     }
 }
 
+/// What the upper half of the extra word of a request's beginning is in a recording: one more than the position of the name of the group whose
+/// limit held it back; 0 where none did, or that is not known. The programs tell the number of the group on whose account it is.
+///
+/// `is_lets_go`: whether this name is that of the work by which the kernel lets go on what was held back.
+pub(super) fn name_limits(
+    events: &mut [Event],
+    is_lets_go: impl Fn(u32) -> bool,
+    limit: &mut impl FnMut(u32, u32) -> Option<u32>,
+) {
+    let mut lets_go: BTreeSet<u32> = BTreeSet::new();
+    // By request: where it began, and on whose account.
+    let mut open: BTreeMap<u64, (usize, u32)> = BTreeMap::new();
+    for position in 0..events.len() {
+        let event = events[position];
+        match event.kind {
+            EventKind::WorkBegin if is_lets_go(event.name) => _ = lets_go.insert(event.tid),
+            EventKind::WorkBegin | EventKind::WorkEnd => _ = lets_go.remove(&event.tid),
+            EventKind::RequestBegin => {
+                let account = (event.extra >> 32) as u32;
+                events[position].extra &= u64::from(u32::MAX);
+                if account != 0 && lets_go.contains(&event.tid) {
+                    open.entry(event.value).or_insert((position, account));
+                }
+            }
+            EventKind::RequestEnd => {
+                if let Some((begin, account)) = open.remove(&event.value)
+                    && let Some(name) = limit(account, event.name)
+                {
+                    events[begin].extra |= (u64::from(name) + 1) << 32;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The control groups on whose account requests to disks are.
+pub(super) struct DiskGroups {
+    mount: Option<PathBuf>,
+    groups: Groups,
+}
+
+impl DiskGroups {
+    pub(super) fn new() -> DiskGroups {
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        let mount = mount_of(&mounts);
+        DiskGroups { groups: Groups::below(mount.clone()), mount }
+    }
+
+    /// The nearest group with a limit for this disk, from the one with this number up.
+    pub(super) fn limit(&mut self, number: u32, disk: &str, now_ns: u64) -> Option<String> {
+        let group = self.groups.path(number, now_ns)?;
+        let is_name = !disk.is_empty() && !disk.contains('/') && disk != "..";
+        let device = std::fs::read_to_string(format!("/sys/class/block/{disk}/dev")).ok().filter(|_| is_name);
+        nearest_limit(self.mount.as_deref()?, &group, device.as_deref().map(str::trim))
+    }
+}
+
 fn limit_of(tid: u32) -> Option<String> {
     let groups = std::fs::read_to_string(format!("/proc/{tid}/cgroup")).ok()?;
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
-    nearest_limit(&mount_of(&mounts)?, &group_of(&groups)?)
+    nearest_limit(&mount_of(&mounts)?, &group_of(&groups)?, None)
 }
 
 /// The group that counts for disks, of lines as `7:blkio:/a` (version 1) or `0::/a` (version 2).
@@ -72,12 +133,17 @@ fn mount_of(mounts: &str) -> Option<PathBuf> {
     first.or_else(|| of(&|name, _| name == "cgroup2"))
 }
 
-/// The nearest group with a limit, from this one up. A file of limits has a line for each disk that has one.
-fn nearest_limit(mount: &Path, group: &str) -> Option<String> {
+/// The nearest group with a limit, from this one up: for a disk of these numbers (`254:0`), or for any. A file of limits has a line for
+/// each disk that has one.
+fn nearest_limit(mount: &Path, group: &str, device: Option<&str>) -> Option<String> {
     let mut group = Path::new(group.strip_prefix('/')?);
     for _ in 0..MAX_DEPTH {
+        let is_of_it = |line: &str| match device {
+            Some(device) => line.split_whitespace().next() == Some(device),
+            None => !line.trim().is_empty(),
+        };
         let has_limit = |file: &&str| {
-            std::fs::read_to_string(mount.join(group).join(file)).is_ok_and(|text| !text.trim().is_empty())
+            std::fs::read_to_string(mount.join(group).join(file)).is_ok_and(|text| text.lines().any(is_of_it))
         };
         if LIMITS.iter().any(has_limit) {
             return Some(format!("/{}", group.display()));
@@ -116,6 +182,42 @@ mod tests {
     }
 
     #[test]
+    fn a_request_that_was_held_back_is_told_with_the_group_whose_limit_that_was() {
+        let event = |at_ns, kind, tid, value, extra, name| Event {
+            at_ns,
+            cpu: 0,
+            kind,
+            tid,
+            priority: 120,
+            context: 0,
+            steal_ns: 0,
+            value,
+            extra,
+            name,
+        };
+        let begin = |at_ns, tid, request| event(at_ns, EventKind::RequestBegin, tid, request, 7 << 32 | 4096, 0);
+        let end = |at_ns, request| event(at_ns, EventKind::RequestEnd, 1, request, 0, 5);
+        let mut events = [
+            event(1, EventKind::WorkBegin, 9, 0, 0, 3),
+            begin(2, 9, 100),
+            // Another thread's meanwhile, and one after that work.
+            begin(3, 8, 101),
+            event(4, EventKind::WorkEnd, 9, 0, 0, 0),
+            begin(5, 9, 102),
+            end(6, 101),
+            end(7, 100),
+            end(8, 102),
+        ];
+        let mut asked = Vec::new();
+        name_limits(&mut events, |name| name == 3, &mut |account, disk| {
+            asked.push((account, disk));
+            Some(11)
+        });
+        assert_eq!(asked, [(7, 5)]);
+        assert_eq!([1, 2, 4].map(|at: usize| events[at].extra), [12 << 32 | 4096, 4096, 4096]);
+    }
+
+    #[test]
     fn the_nearest_group_with_a_limit_counts() {
         let directory = tempfile::tempdir().unwrap();
         let group = |path: &str, file: &str, text: &str| {
@@ -125,8 +227,10 @@ mod tests {
         group("a/b/c", "io.max", "");
         group("a/b", "blkio.throttle.read_bps_device", "254:0 4194304\n");
         group("a", "io.max", "254:0 rbps=1\n");
-        let nearest = |group: &str| nearest_limit(directory.path(), group);
+        let nearest = |group: &str| nearest_limit(directory.path(), group, None);
         assert_eq!(nearest("/a/b/c").as_deref(), Some("/a/b"));
+        let of_disk = |device| nearest_limit(directory.path(), "/a/b/c", Some(device));
+        assert_eq!((of_disk("254:0").as_deref(), of_disk("254:1")), (Some("/a/b"), None));
         assert_eq!(nearest("/a").as_deref(), Some("/a"));
         assert_eq!(nearest("/"), None);
         assert_eq!(nearest("/gone"), None);

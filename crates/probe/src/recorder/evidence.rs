@@ -1,6 +1,7 @@
 //! Turns what was copied out of the rings into an episode, with names instead of addresses.
 
 use super::armers::{Armers, armer};
+use super::disk_limits::{DiskGroups, name_limits};
 use super::ended::EndedThreads;
 use super::faulted::name_faults;
 use super::groups::{Groups, Members};
@@ -57,6 +58,7 @@ pub(crate) struct Investigator {
     kernel: KernelCode,
     maps: Maps,
     groups: Groups,
+    disk_groups: DiskGroups,
     armers: Armers,
     processes: Processes,
     /// This process's threads that are not measured.
@@ -104,6 +106,7 @@ impl Investigator {
             kernel: KernelCode::read(),
             maps: Maps::default(),
             groups: Groups::new(),
+            disk_groups: DiskGroups::new(),
             armers: Armers::new(ended),
             processes: Processes::new(),
             own: BTreeSet::new(),
@@ -132,8 +135,9 @@ impl Investigator {
                 && tables.names.get(event.name as usize).is_some_and(|name| name == HELD_BACK_WORK)
         };
         let disk_limit = evidence.disk_limit.clone().filter(|_| events.iter().any(is_held_back));
-        let (groups, members) = tables.members.into_parts();
         events.sort_by_key(|event| event.at_ns);
+        self.name_limits(&mut events, &mut tables);
+        let (groups, members) = tables.members.into_parts();
         samples.sort_by_key(|sample| sample.at_ns);
         let late = &evidence.late;
         let Bounds { waking, expected_ns, end_ns } = Bounds::of(late, &events);
@@ -184,6 +188,17 @@ impl Investigator {
             }
         }
         (events, samples)
+    }
+
+    /// Of requests that a control group's limit had held back, whose that was.
+    fn name_limits(&mut self, events: &mut [Event], tables: &mut Tables) {
+        let lets_go = tables.name_numbers.get(HELD_BACK_WORK).copied();
+        let now_ns = clock::monotonic_ns();
+        name_limits(events, |name| Some(name) == lets_go, &mut |account, disk| {
+            let disk = tables.names.get(disk as usize).cloned().unwrap_or_default();
+            let limit = self.disk_groups.limit(account, &disk, now_ns)?;
+            Some(tables.name(&limit))
+        });
     }
 
     /// Keeps the memory maps of those who ran.

@@ -87,6 +87,12 @@ impl Groups {
         Groups { hierarchy: Hierarchy::find(), paths: HashMap::new(), weights: HashMap::new(), looked_ns: None }
     }
 
+    /// Those of another hierarchy, for their paths alone.
+    pub(super) fn below(root: Option<PathBuf>) -> Groups {
+        let hierarchy = root.map(|root| Hierarchy { root, is_of_controller: false });
+        Groups { hierarchy, paths: HashMap::new(), weights: HashMap::new(), looked_ns: None }
+    }
+
     /// The path of a group below its mount; `None` for number 0, which is none.
     pub(super) fn path(&mut self, number: u32, now_ns: u64) -> Option<String> {
         if number == 0 {

@@ -116,6 +116,8 @@ mod tests {
         for (name, bit) in bits {
             assert_eq!(number_in("recorder.bpf.c", name), bit, "{name}");
         }
+        assert_eq!(number_in("states.h", "STATE_FOR_SPINLOCK"), u64::from(episode::LEFT_FOR_SPINLOCK));
+        assert_eq!(number_in("priorities.h", "IDLE_PRIORITY"), episode::IDLE_PRIORITY as u64);
         let nothing =
             LockWaking { act: WakingAct::NotTold, same_word: None, state: WordState::NotRead, place: 0, owner: 0 };
         let stated = [

@@ -4,6 +4,10 @@ use punctual_codes::Stage;
 pub use punctual_codes::{Call, EventKind};
 use serde::{Deserialize, Serialize};
 
+/// In place of a priority in [`Event::priority`] and the like: the thread is `SCHED_IDLE`, which has the least weight whatever its nice
+/// value. Recordings from before that was told have its nice value's.
+pub const IDLE_PRIORITY: i16 = 140;
+
 /// In `extra` of [`EventKind::VectorBegin`]: user code was interrupted.
 pub const INTERRUPTED_USER: u64 = 1 << 63;
 
@@ -29,7 +33,7 @@ pub struct Event {
     /// The thread that the CPU was running; 0 if it was idle.
     pub tid: u32,
     /// That thread's priority as the kernel counts: -1 deadline, 0 to 98 real-time (the smaller goes first), 100 to 139
-    /// normal.
+    /// normal, [`IDLE_PRIORITY`] one of `SCHED_IDLE`.
     pub priority: i16,
     /// The kernel's nesting count at that moment ([`IN_SOFTIRQ`], [`IN_INTERRUPT`]), laid out the same for every kernel; see
     /// [`Episode::nesting_known`].
@@ -83,6 +87,9 @@ pub const LEFT_STOPPED: u32 = 4;
 pub const LEFT_TRACED: u32 = 8;
 /// ... or by the freezer of its control group.
 pub const LEFT_FROZEN: u32 = 0x8000;
+/// A state of [`Event::left_state`]: it sleeps for a lock of the kernel's that others spin for, as with `PREEMPT_RT`, in the midst of
+/// whatever it does.
+pub const LEFT_FOR_SPINLOCK: u32 = 0x1000;
 /// A state of [`Event::left_state`]: it has ended.
 pub const LEFT_DEAD: u32 = 0x80;
 /// A mark in [`Event::left_state`]: it waits for I/O.

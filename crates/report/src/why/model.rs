@@ -138,6 +138,8 @@ pub struct WhyReport<'a> {
     pub only: Option<OnlyThread>,
     /// How often a function stands with its caller, for call trees had no room for it.
     pub functions_left_out: u64,
+    /// Of somebody else's threads: how many wakeups there were, and in what time, ns.
+    pub followed: Option<(u64, u64)>,
     /// What could not be seen.
     pub blind: &'a [String],
     /// Causes over all episodes that are whole.
@@ -163,8 +165,20 @@ impl<'a> WhyReport<'a> {
         let whole = episodes.iter().filter(|episode| episode.void.is_none());
         let summary = summarize(whole.map(|episode| (episode.id, &episode.split)));
         let functions_left_out = 0;
-        let only = None;
-        WhyReport { recording, started_ns, recorder, episodes, cut, failure, only, functions_left_out, blind, summary }
+        let (only, followed) = (None, None);
+        WhyReport {
+            recording,
+            started_ns,
+            recorder,
+            episodes,
+            cut,
+            failure,
+            only,
+            functions_left_out,
+            followed,
+            blind,
+            summary,
+        }
     }
 
     /// Says that the episodes are one thread's alone, and how many others there are.

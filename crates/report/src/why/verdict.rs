@@ -7,6 +7,9 @@ use punctual_blame::{Cause, Kind};
 use punctual_recording::{RecorderSummary, Stage, agreeing, counted, format_ns};
 use std::fmt::Write;
 
+/// Threads that wake up less often than once in this time, ns, all together, may be loops that never sleep.
+const SECOND_NS: u64 = 1_000_000_000;
+
 impl WhyReport<'_> {
     /// What so many wakeups did, which makes them late: `were later than 1.00 ms`.
     fn exceeded(&self, count: u64) -> String {
@@ -45,7 +48,16 @@ impl WhyReport<'_> {
                 if cut { "Cut short. " } else { "" },
                 self.threshold()
             ),
-            (false, true) => format!("No wakeup {exceeded}: there is nothing to explain."),
+            (false, true) => match self.followed.filter(|(wakeups, ns)| *wakeups < ns / SECOND_NS) {
+                Some((wakeups, ns)) => format!(
+                    "No wakeup {exceeded}, but there {} only {} in {}, and a thread that never sleeps has none: what keeps such a one from its CPU \
+                     is shown by `punctual log --events sched,irq,softirq -D 2s`.",
+                    agreeing(wakeups, "was", "were"),
+                    counted(wakeups, "wakeup"),
+                    format_ns(ns),
+                ),
+                None => format!("No wakeup {exceeded}: there is nothing to explain."),
+            },
         }
     }
 

@@ -1,7 +1,7 @@
 //! Causes and details in words.
 
 use crate::layout::shortened;
-use punctual_blame::{Cause, Detail, Turn, Who};
+use punctual_blame::{Cause, Detail, IDLE_WEIGHT, Turn, Who};
 
 /// Symbols of generic code are longer than any column is wide.
 const MAX_CHARACTERS: usize = 56;
@@ -12,12 +12,17 @@ const MAX_PATH: usize = 40;
 pub(super) fn with_group(who: &Who, cgroup: Option<&str>, turn: Option<Turn>, is_the_victims: bool) -> Who {
     let turn = turn.filter(|turn| !is_the_victims && turn.weight != turn.waiting_weight);
     let path = cgroup.filter(|cgroup| *cgroup != "/").map(|cgroup| shortened(cgroup, MAX_PATH));
-    let weights = turn.map(|Turn { weight, waiting_weight }| format!("weight {weight} against {waiting_weight}"));
+    let weights = turn.map(|turn| format!("weight {} against {}", weighs(turn.weight), weighs(turn.waiting_weight)));
     let words: Vec<String> = path.into_iter().chain(weights).collect();
     match who {
         Who::Seen(name) if !words.is_empty() => Who::Seen(format!("{name} [{}]", words.join(", "))),
         who => who.clone(),
     }
+}
+
+/// A weight; that of what runs when nobody else wants the CPU with the reason.
+fn weighs(weight: u64) -> String {
+    if weight == IDLE_WEIGHT { format!("{weight} (idle)") } else { weight.to_string() }
 }
 
 /// A detail in a column of its own: code is cut short, what became of somebody is not.

@@ -10,8 +10,8 @@ use crate::kind::Kind;
 use crate::who::Who;
 use punctual_recording::Awaited;
 use punctual_recording::episode::{
-    Call, Event, EventKind, IN_INTERRUPT, IN_SOFTIRQ, LEFT_DEAD, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE,
-    Sender, WakingAct,
+    Call, Event, EventKind, IN_INTERRUPT, IN_SOFTIRQ, LEFT_DEAD, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_FOR_SPINLOCK,
+    LEFT_UNINTERRUPTIBLE, Sender, WakingAct,
 };
 use punctual_recording::{Softirq, Stage};
 
@@ -46,7 +46,7 @@ impl Classifier<'_> {
     /// because it was stopped.
     pub(crate) fn waits_for_another(&self, left_state: u32, woken_by: Option<&Event>) -> bool {
         self.subject.stage == Stage::Request
-            && left_state & (STOPPED | LEFT_FOR_LOCK) == 0
+            && left_state & (STOPPED | LEFT_FOR_LOCK | LEFT_FOR_SPINLOCK) == 0
             && (left_state & LEFT_FOR_IO == 0 || waits_in_ring(left_state))
             && self.last_waited_for(woken_by) != Some(EventKind::LockBegin)
     }
@@ -66,7 +66,10 @@ impl Classifier<'_> {
 
     /// How the wait ended; of one that a worker of the kernel's ended, `woken_by` may be the event by which it was given the work.
     pub(super) fn end(&self, woken_by: &Event) -> End {
-        self.of_several(woken_by, self.direct_end(woken_by))
+        match self.of_several(woken_by, self.direct_end(woken_by)) {
+            End::By(tid) => self.behind_poller(woken_by, tid),
+            end => end,
+        }
     }
 
     /// The same, where nothing but this wait counts.
@@ -192,7 +195,7 @@ impl Classifier<'_> {
             }
             let since = runs_since.take()?;
             ran_ns += event.at_ns - since;
-            if event.left_state() != 0 && event.left_state() & LEFT_FOR_LOCK == 0 {
+            if event.left_state() != 0 && event.left_state() & (LEFT_FOR_LOCK | LEFT_FOR_SPINLOCK) == 0 {
                 goes_on = later[position..].iter().find(|event| event.kind == EventKind::Waking);
                 break;
             }

@@ -68,18 +68,21 @@ impl<'a> Classifier<'a> {
     /// Cuts a wait for a disk where the limit of a control group let the request go on.
     fn cut_by_limit(&self, span: StateSpan) -> Vec<StateSpan> {
         let Doing::Blocked { left_state, woken_by: Some(woken_by) } = span.doing else { return vec![span] };
-        let until_ns = self.episode.events[woken_by].at_ns;
-        let wait = || self.requests.waited_for(self.episode, self.subject.tid, span.start_ns, until_ns);
-        // Who is under no limit waits for no limit's end, whatever else it held back.
-        let may_be = left_state & LEFT_FOR_IO != 0 && self.episode.disk_limit.is_some();
-        let wait = if may_be { wait() } else { None };
-        match wait.and_then(|wait| Some((wait.held_back_until?, wait.number))) {
-            Some((until, disk)) if span.start_ns < until && until < span.end_ns => vec![
-                StateSpan { end_ns: until, doing: Doing::HeldBack { disk }, ..span },
-                StateSpan { start_ns: until, ..span },
-            ],
-            _ => vec![span],
+        if left_state & LEFT_FOR_IO == 0 {
+            return vec![span];
         }
+        let waking = &self.episode.events[woken_by];
+        let wait = self.requests.waited_for(self.episode, self.subject.tid, span.start_ns, waking);
+        let Some((wait, until)) = wait.and_then(|wait| wait.held_back_until.map(|until| (wait, until))) else {
+            return vec![span];
+        };
+        // Who is under no limit waits for another one's request, or for none that was held back.
+        let is_under_one = self.episode.disk_limit.is_some() && self.subject.tid == self.episode.victim.tid;
+        if !(wait.is_certain || is_under_one) || until <= span.start_ns || until >= span.end_ns {
+            return vec![span];
+        }
+        let doing = Doing::HeldBack { disk: wait.number, limit: wait.limit, is_under_one };
+        vec![StateSpan { end_ns: until, doing, ..span }, StateSpan { start_ns: until, ..span }]
     }
 
     /// Cuts a sleep for a lock of the program at each moment at which somebody let that lock go to somebody else: until then it

@@ -10,7 +10,9 @@ use crate::episode::span::StateSpan;
 use crate::episode::story::STOPPED;
 use crate::kind::Kind;
 use punctual_recording::Awaited;
-use punctual_recording::episode::{Event, EventKind, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE};
+use punctual_recording::episode::{
+    Event, EventKind, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_FOR_SPINLOCK, LEFT_UNINTERRUPTIBLE,
+};
 
 /// The name of a wait by which the kernel slows down who writes faster than the disk.
 const WRITEBACK: &str = "writeback";
@@ -75,8 +77,7 @@ impl Classifier<'_> {
 
     /// The thread slept for a page of this memory: with the disk that it came from, where one had just served a request.
     fn page(&self, span: &StateSpan, woken_by: Option<&Event>, memory: Option<String>) -> Blamed {
-        let waited =
-            |waking: &Event| self.requests.waited_for(self.episode, self.subject.tid, span.start_ns, waking.at_ns);
+        let waited = |waking: &Event| self.requests.waited_for(self.episode, self.subject.tid, span.start_ns, waking);
         let detail = match (memory, woken_by.and_then(waited)) {
             (memory, Some(wait)) => {
                 let served = wait.served.map(|served| format!(", {served}"));
@@ -89,8 +90,7 @@ impl Classifier<'_> {
 
     /// The thread slept for input or output: for a disk, where one had just served a request; else whatever woke it is told.
     fn input_or_output(&self, span: &StateSpan, woken_by: Option<&Event>, by: String) -> Blamed {
-        let waited =
-            |waking: &Event| self.requests.waited_for(self.episode, self.subject.tid, span.start_ns, waking.at_ns);
+        let waited = |waking: &Event| self.requests.waited_for(self.episode, self.subject.tid, span.start_ns, waking);
         // Whoever hands on what it has not asked a disk for, such as the daemon of a file system, does not wait for the disk of others.
         let is_its = |wait: &DiskWait, waking: &Event| {
             wait.is_own || wait.concerned.contains(&waking.tid) || !is_by_a_thread(waking) || self.is_at_work(waking)
@@ -107,8 +107,7 @@ impl Classifier<'_> {
     /// The disk, where a request of the thread's own had just been done.
     pub(super) fn own_request(&self, span: &StateSpan, woken_by: &Event) -> Option<Blamed> {
         let tid = self.subject.tid;
-        let wait =
-            self.requests.waited_for(self.episode, tid, span.start_ns, woken_by.at_ns).filter(|wait| wait.is_own)?;
+        let wait = self.requests.waited_for(self.episode, tid, span.start_ns, woken_by).filter(|wait| wait.is_own)?;
         Some(Blamed { detail: wait.served.map(Detail::Seen), ..Blamed::new(Kind::Io, wait.disk) })
     }
 
@@ -147,7 +146,7 @@ impl Classifier<'_> {
             return self.lock_of_program(woken_by, by);
         }
         // A lock within a fault is the lock.
-        if last == Some(EventKind::LockBegin) {
+        if last == Some(EventKind::LockBegin) || left_state & LEFT_FOR_SPINLOCK != 0 {
             return self.lock_of_kernel(woken_by, by);
         }
         // Where the ends of faults are seen, one that has none is none.

@@ -12,7 +12,7 @@ use crate::episode::story::STOPPED;
 use crate::kind::Kind;
 use punctual_recording::Awaited;
 use punctual_recording::episode::{
-    Call, Event, EventKind, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_FROZEN, LEFT_UNINTERRUPTIBLE, WakingAct,
+    Call, Event, EventKind, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_FOR_SPINLOCK, LEFT_FROZEN, LEFT_UNINTERRUPTIBLE, WakingAct,
 };
 
 /// So many stops of one wait are looked through ...
@@ -84,7 +84,8 @@ impl Classifier<'_> {
     /// How a wait went on that ended like this, where it was interrupted by a stop.
     fn course(&self, left_state: u32, slept_ns: u64, woken_by: &Event) -> Option<Course> {
         let is_lock = left_state & LEFT_FOR_LOCK != 0;
-        let is_wait = left_state != 0 && left_state & (LEFT_FOR_IO | LEFT_UNINTERRUPTIBLE | STOPPED) == 0;
+        let is_wait =
+            left_state != 0 && left_state & (LEFT_FOR_IO | LEFT_UNINTERRUPTIBLE | LEFT_FOR_SPINLOCK | STOPPED) == 0;
         let call = sleepers_call(woken_by)?;
         if !is_wait || !(is_lock || self.is_of_a_request()) || call == Call::Sleep {
             return None;
@@ -197,7 +198,7 @@ impl Classifier<'_> {
                 continue;
             }
             ran_ns += event.at_ns - runs_since.take()?;
-            if event.left_state() != 0 {
+            if event.left_state() & !LEFT_FOR_SPINLOCK != 0 {
                 return Some((event, ran_ns));
             }
         }
@@ -241,7 +242,7 @@ impl Classifier<'_> {
 
     /// When whoever was asked went to sleep until it is asked anew, or past that time; what it sleeps meanwhile ends by a timer or
     /// a device.
-    fn through_with(&self, asks: &Event, until_ns: u64) -> Option<u64> {
+    pub(super) fn through_with(&self, asks: &Event, until_ns: u64) -> Option<u64> {
         let tid = asks.value as u32;
         let mut from_ns = asks.at_ns;
         for _ in 0..MAX_SLEEPS {

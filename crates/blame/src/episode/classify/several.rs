@@ -4,8 +4,13 @@
 
 use super::answer::End;
 use super::classifier::Classifier;
-use punctual_recording::episode::{Call, Event, EventKind, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE, Sender, WakingAct};
+use punctual_recording::episode::{
+    Call, Event, EventKind, LEFT_FOR_LOCK, LEFT_FOR_SPINLOCK, LEFT_UNINTERRUPTIBLE, Sender, WakingAct,
+};
 use std::collections::BTreeSet;
+
+/// Sleeps within the work of a loop: for a lock, for a page.
+const OF_WORK: u32 = LEFT_FOR_LOCK | LEFT_UNINTERRUPTIBLE | LEFT_FOR_SPINLOCK;
 
 /// Whoever works on what it was told for longer than this, ns, has waited for it.
 const TAKE_NS: u64 = 1_000_000;
@@ -180,7 +185,7 @@ impl Classifier<'_> {
             }
             ran_ns += event.at_ns - runs_since.take()?;
             // Others may come before it meanwhile, and it may wait for a lock, or for a page.
-            if event.left_state() != 0 && event.left_state() & (LEFT_FOR_LOCK | LEFT_UNINTERRUPTIBLE) == 0 {
+            if event.left_state() != 0 && event.left_state() & OF_WORK == 0 {
                 let next = later[position..].iter().find(|event| event.kind == EventKind::Waking)?;
                 return continues(woken_by, next).then_some((*next, ran_ns));
             }
@@ -189,9 +194,11 @@ impl Classifier<'_> {
     }
 
     /// Whether a thread did not sleep at a time: whoever asks it for something need not wake it.
-    fn is_awake(&self, tid: u32, at_ns: u64) -> bool {
+    pub(super) fn is_awake(&self, tid: u32, at_ns: u64) -> bool {
         match self.index.last_turn(tid, at_ns) {
-            Some(event) => event.kind != EventKind::Switch || event.tid != tid || event.left_state() == 0,
+            Some(event) => {
+                event.kind != EventKind::Switch || event.tid != tid || event.left_state() & !LEFT_FOR_SPINLOCK == 0
+            }
             None => {
                 let next = self.index.turns_from(u64::from(tid), at_ns).first();
                 next.is_none_or(|event| event.kind != EventKind::Waking)
@@ -211,7 +218,7 @@ impl Classifier<'_> {
     }
 
     /// When a thread woke the sleeper last, up to a time; 0: not as far as was seen.
-    fn answered_ns(&self, tid: u32, sleeper: u32, slept_ns: u64) -> u64 {
+    pub(super) fn answered_ns(&self, tid: u32, sleeper: u32, slept_ns: u64) -> u64 {
         let mut answers = self.index.wakings_of(sleeper, 0, slept_ns).iter().rev().take(MAX_WAKINGS);
         answers.find(|event| is_from(event, tid)).map_or(0, |event| event.at_ns)
     }

@@ -1,9 +1,12 @@
 //! Causes that were put down, as a program of their own, before any answer to them was seen, by somebody who had not read the judge:
-//! of that list those about which it was wrong, or would be if it guessed otherwise: loops that wait for one of several things, and a victim
-//! that is stopped while it waits.
+//! of that list those about which it was wrong, or would be if it guessed otherwise: loops that wait for one of several things, a victim
+//! that is stopped while it waits, threads that run when nobody else wants the CPU.
 
+mod disks;
 mod loops;
+mod policies;
 mod stops;
+mod words;
 
 use super::cause::{Accepted, CAUSE, Cause, Set, Stage};
 
@@ -88,6 +91,64 @@ pub(super) static CAUSES: &[Cause] = &[
         right: &EACH,
         nameless: &[("lock", "not seen")],
         make: stops::locking_stopped,
+        ..FIFTH
+    },
+    Cause {
+        name: "idle-victim",
+        what: "a normal thread has the CPU of a SCHED_IDLE victim of nice -10",
+        stage: Stage::Response,
+        right: &[("higher_priority", "c-burst")],
+        make: policies::victim,
+        ..FIFTH
+    },
+    Cause {
+        name: "idle-competitor",
+        what: "a SCHED_IDLE thread of nice -10 has its turns beside a victim of nice 19",
+        stage: Stage::Response,
+        right: &[("lower_priority", "c-idle")],
+        threshold: "14ms",
+        make: policies::competitor,
+        ..FIFTH
+    },
+    Cause {
+        name: "idle-server",
+        what: "the server is SCHED_IDLE, and a normal thread has its CPU",
+        right: &[("wait", "c-server")],
+        tells: Some("c-busy ran on its CPU, with the higher priority"),
+        make: policies::server,
+        ..FIFTH
+    },
+    Cause {
+        name: "inherited-limit",
+        what: "the victim reads what a process has asked for whose group may read half a MiB in a second, of a disk that is idle",
+        stage: Stage::Response,
+        right: &[("throttled", "causes-.*-slow")],
+        nameless: &[("throttled|io", "a control group|not seen")],
+        never: Some("request of"),
+        make: disks::inherited_limit,
+        ..FIFTH
+    },
+    Cause {
+        name: "job-word",
+        what: "a worker gets its jobs by a futex word that says 2 while there is none, and 0; a FIFO 90 thread has its CPU",
+        stage: Stage::Response,
+        right: &[("higher_priority", "c-hog")],
+        make: words::jobs,
+        ..FIFTH
+    },
+    Cause {
+        name: "latch",
+        what: "a server is slow to answer, by a signal that the victim reads from a descriptor (signalfd)",
+        right: &[("wait", "c-server")],
+        make: words::latch,
+        ..FIFTH
+    },
+    Cause {
+        name: "polled-server",
+        what: "a slow server hands its answers to a thread of the kernel's that polls for requests (io_uring, SQPOLL)",
+        right: &[("wait", "c-server")],
+        nameless: &[("wait", "not seen")],
+        make: words::polled,
         ..FIFTH
     },
 ];

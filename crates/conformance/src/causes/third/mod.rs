@@ -7,6 +7,8 @@ mod patience;
 mod queues;
 mod shares;
 
+pub(super) use shares::cpu_time;
+
 use super::cause::{CAUSE, Cause, Set, Stage};
 
 const THIRD: Cause = Cause { set: Set::Third, ..CAUSE };

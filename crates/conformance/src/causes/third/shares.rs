@@ -128,7 +128,7 @@ pub(super) fn idle_holder(scene: &mut Scene) -> Made {
 }
 
 /// What the calling thread has had of its CPU, ns.
-fn cpu_time() -> u64 {
+pub(in super::super) fn cpu_time() -> u64 {
     let mut time = system::timespec(0);
     // SAFETY: writes into a structure that lives.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
