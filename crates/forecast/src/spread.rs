@@ -9,19 +9,19 @@ mod clusters;
 mod counts;
 mod course;
 mod drift;
+mod ladder;
 
 use crate::interval::Estimate;
 use crate::special::{chi_squared_q, gamma_quantile};
-use clusters::{carriers, cluster};
+use clusters::{Sizes, carriers, cluster};
 use counts::{Counts, excess};
 use course::{BLOCKS, Course, UNLIKELY, settled};
 pub use drift::Drift;
-use drift::{Found, drift};
+use drift::{Found, Line, drift};
+use ladder::Ladder;
 
 /// Fewest events whose spread is measured.
 const MIN_EVENTS: usize = 40;
-/// Student's 97.5 % quantile for 15 degrees of freedom over the normal one, squared: the excess is an estimate itself.
-const OF_AN_ESTIMATE: f64 = 1.183;
 /// Where there is a memory, what was measured of the excess is multiplied by this: chosen by the coverage measured for
 /// scales that wander and stalls that branch (`benches/processes`).
 const SELDOM_SEEN: f64 = 1.3;
@@ -32,9 +32,12 @@ const FEW_CRESTS: f64 = 8.0;
 const MAX_GROWTH: f64 = 1.9;
 /// Events are of one cluster where they are so many times nearer to each other than on average, and nearer than the memory.
 const NEAR: f64 = 4.0;
-/// At so many levels, from the rarest events on: at the first of them there are few clusters, and where these are small by chance, so is
-/// the count.
-const CLUSTER_LEVELS: usize = 3;
+/// The sizes of clusters are told at so many levels, from the rarest events on.
+const CLUSTER_LEVELS: usize = 5;
+/// Clusters come more evenly than independent ones where counts would vary as little with less than this probability, at each of these levels.
+const EVEN: f64 = 0.05;
+/// A drift is looked for at so many levels, from the most frequent events on.
+const DRIFT_LEVELS: usize = 4;
 /// A tail model needs so many times as long as the machine remembers.
 pub(crate) const MIN_PIECES: f64 = 20.0;
 /// A verdict of *holds* without a condition needs so many times as long: that it is 20 times is only an estimate.
@@ -77,8 +80,8 @@ impl Condition {
 /// How stalls spread over a recording.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spread {
-    /// (how many events, the variance of their long-run rate relative to its square), fewest events first.
-    ladder: Vec<(f64, f64)>,
+    /// How much the long-run rate of so many events varies.
+    ladder: Ladder,
     /// How many times as large that is at half as many events.
     growth: f64,
     /// How long what happened still shows in what happens, ns of observed time; `None` where nothing shows.
@@ -91,9 +94,14 @@ pub struct Spread {
     worth: Option<f64>,
     /// How many clusters make what varies, where that is no accident: the least at any level.
     pub carriers: Option<f64>,
-    /// Of the rarest events of which that can be told, how many come with one on average, itself included: the most at any of the
-    /// first levels.
-    cluster: f64,
+    /// How many events come with one on average, itself included.
+    sizes: Sizes,
+    /// Whether such clusters come more evenly than independent ones.
+    is_even: bool,
+    /// By how much the rate at the end may differ from its mean though no test shows it, as a variance: where such a drift is slight, and
+    /// where it may be of any size.
+    slight: Ladder,
+    unseen: Ladder,
     /// The exposure, ns.
     exposure: f64,
 }
@@ -102,14 +110,17 @@ impl Spread {
     /// Nothing is known of it: independent events.
     pub(crate) fn independent(exposure: f64) -> Spread {
         Spread {
-            ladder: Vec::new(),
+            ladder: Ladder::default(),
             growth: 1.0,
             memory_ns: None,
             drift: None,
             may_drift: false,
             worth: None,
             carriers: None,
-            cluster: 1.0,
+            sizes: Sizes::SINGLE,
+            is_even: false,
+            slight: Ladder::default(),
+            unseen: Ladder::default(),
             exposure,
         }
     }
@@ -122,7 +133,8 @@ impl Spread {
         let mut unsettled = 1.0;
         let all_counts: Vec<Counts> = usable.iter().map(|times| Counts::of(times, exposure)).collect();
         // Where most is known of the time course: memory and drift.
-        for counts in all_counts.iter().rev().take(4) {
+        let mut lines = Vec::new();
+        for counts in all_counts.iter().rev().take(DRIFT_LEVELS) {
             let course = Course::of(counts, exposure);
             if let Some(memory) = course.memory() {
                 if spread.memory_ns.is_none_or(|known| memory > known) {
@@ -130,72 +142,69 @@ impl Spread {
                 }
                 unsettled = course.left(memory).max(unsettled);
             }
-            match drift(counts) {
+            let (found, line) = drift(counts);
+            lines.insert(0, line);
+            match found {
                 Found::Nothing => {}
                 Found::Possible => spread.may_drift = true,
                 Found::Sure(found) => spread.drift = Some(spread.drift.map_or(found, |known| known.with(found))),
             }
         }
+        spread.allow_for_drift(&lines);
         if let Some(memory) = spread.memory_ns {
             let fades = 1.0 / settled(2.0 * exposure / BLOCKS as f64 / memory);
             unsettled = unsettled.max(fades) * SELDOM_SEEN;
         }
         let seldom = if spread.memory_ns.is_some() { SELDOM_SEEN } else { 1.0 };
-        for times in usable.iter().take(CLUSTER_LEVELS) {
+        let size = |times: &&Vec<u64>| {
             // As near as few independent events are to each other.
             let near = exposure / (NEAR * times.len() as f64);
             let gap = spread.memory_ns.unwrap_or(exposure / counts::MOST as f64).min(near);
-            spread.cluster = spread.cluster.max(seldom * cluster(times, gap));
-        }
-        let mut significant = Vec::new();
+            (times.len() as f64, cluster(times, gap))
+        };
+        let told: Vec<(f64, f64)> = usable.iter().take(CLUSTER_LEVELS).map(size).collect();
+        spread.sizes = Sizes::of(&told, seldom);
+        spread.is_even = told.iter().zip(&all_counts).all(|(&(_, size), counts)| {
+            let degrees = (BLOCKS - 1) as f64;
+            chi_squared_q(degrees, degrees * (excess(counts.in_blocks(BLOCKS)) + 1.0) / size) > 1.0 - EVEN
+        });
+        let fewer =
+            spread.memory_ns.map_or(1.0, |memory| of_an_estimate(exposure / memory) / of_an_estimate(BLOCKS as f64));
+        let (mut significant, mut measured) = (Vec::new(), Vec::new());
         for counts in &all_counts {
             let count = counts.events;
             let excess = excess(counts.in_blocks(BLOCKS));
             let degrees = (BLOCKS - 1) as f64;
             spread.carriers = spread.carriers.into_iter().chain(carriers(counts)).reduce(f64::min);
             significant.push(chi_squared_q(degrees, degrees * (excess + 1.0)) < UNLIKELY);
-            let taken = ((excess + 1.0) * OF_AN_ESTIMATE - 1.0).max(0.0) * unsettled;
+            let taken = ((excess + 1.0) * of_an_estimate(BLOCKS as f64) - 1.0).max(0.0) * unsettled;
             let relative = taken / count;
-            spread.ladder.push((count, relative * (1.0 + FEW_CRESTS * relative)));
+            measured.push((count, relative * (1.0 + FEW_CRESTS * relative) * fewer));
         }
-        // A rate that varies among frequent stalls does among rare ones; and rare storms are storms among all.
-        let ladder = &mut spread.ladder;
-        for index in (0..ladder.len().saturating_sub(1)).rev() {
-            ladder[index].1 = ladder[index].1.max(ladder[index + 1].1);
-        }
-        for index in 1..ladder.len() {
-            let before = ladder[index - 1];
-            ladder[index].1 = ladder[index].1.max(before.1 * before.0 / ladder[index].0).min(before.1);
-        }
+        spread.ladder = Ladder::of(measured);
         // Where the scale of lateness wanders, the rarest stalls vary most: what they gain from level to level goes on.
-        if ladder.len() >= 3 && significant[0] && significant[2] && ladder[2].1 > 0.0 {
-            let doublings = (ladder[2].0 / ladder[0].0).log2().max(1.0);
-            spread.growth = (ladder[0].1 / ladder[2].1).powf(1.0 / doublings).clamp(1.0, MAX_GROWTH);
+        if significant.len() >= 3 && significant[0] && significant[2] {
+            spread.growth = spread.ladder.growth().clamp(1.0, MAX_GROWTH);
         }
         if significant.iter().any(|&significant| significant) {
-            spread.worth = ladder.first().map(|step| 1.0 / step.1.max(1e-9));
+            spread.worth = spread.ladder.rarest().map(|relative| 1.0 / relative.max(1e-9));
         }
         spread
     }
 
+    /// How the rate at the end may differ from its mean though no test shows it: by what the lines come to, and by as much as they can err.
+    /// Where a drift is sure, limits reach as far as the end by [`Spread::ahead`].
+    fn allow_for_drift(&mut self, lines: &[Line]) {
+        if self.drift.is_some() {
+            return;
+        }
+        let of = |square: fn(&Line) -> f64| Ladder::of(lines.iter().map(|line| (line.events, square(line))).collect());
+        (self.slight, self.unseen) = (of(Line::if_slight), of(Line::of_any_size));
+    }
+
     /// Of so many events: by how much their dispersion exceeds that of independent ones.
     pub fn excess(&self, count: f64) -> f64 {
-        let Some((&first, &last)) = self.ladder.first().zip(self.ladder.last()) else { return 0.0 };
-        let relative = if count <= first.0 {
-            first.1 * self.growth.powf((first.0 / count.max(1.0)).log2())
-        } else if count >= last.0 {
-            last.1
-        } else {
-            let above = self.ladder.partition_point(|step| step.0 <= count);
-            let (low, high) = (self.ladder[above - 1], self.ladder[above]);
-            if low.1 <= 0.0 || high.1 <= 0.0 {
-                high.1.max(low.1 * low.0 / count)
-            } else {
-                let share = (count / low.0).ln() / (high.0 / low.0).ln();
-                (low.1.ln() + share * (high.1 / low.1).ln()).exp()
-            }
-        };
-        relative * count
+        self.ladder.at(count, self.growth) * count
     }
 
     /// How many times as variable a count of so many is as one of independent events: at least 1.
@@ -233,18 +242,37 @@ impl Spread {
     }
 
     /// The most that the sum in the long run may be, with this probability, where so much was counted; `largest` is
-    /// the weight of an event that was not seen. What was not seen is a cluster of events, not one: it counts as many as the
-    /// count is times as variable as one of independent events. It grows with the count. Without excess and weights it is Garwood's.
+    /// the weight of an event that was not seen. What was not seen is a cluster of events, not one, and as large as the rarest that were
+    /// seen, or as the count is times as variable as one of independent events. It grows with the count. Without excess and weights it is
+    /// Garwood's.
     pub(crate) fn upper(&self, sum: f64, largest: f64, confidence: f64) -> f64 {
-        let sum = sum / largest;
-        let scale = self.dispersion(sum.max(1.0)).max(self.cluster);
-        largest * self.ahead().1 * scale * gamma_quantile(sum / scale + 1.0, confidence)
+        self.upper_if(&self.slight, sum, largest, confidence)
+    }
+
+    /// The same, whatever drift the recording could not show.
+    pub(crate) fn upper_at_any_drift(&self, sum: f64, largest: f64, confidence: f64) -> f64 {
+        self.upper_if(&self.unseen, sum, largest, confidence)
+    }
+
+    fn upper_if(&self, drift: &Ladder, sum: f64, largest: f64, confidence: f64) -> f64 {
+        // A gamma law of the mean and the variance of both, as Fay and Feuer have it (Statistics in Medicine 1997).
+        let most = |sum: f64| {
+            let count = sum.max(1.0);
+            let unseen = self.dispersion(count).max(self.sizes.at(count));
+            // Independent clusters make a count vary as much as they are large.
+            let own = if self.is_even { self.dispersion(count) } else { unseen };
+            let variance = sum * own + unseen * unseen + sum * sum * drift.at(count, 1.0);
+            let scale = variance / (sum + unseen);
+            scale * gamma_quantile((sum + unseen) / scale, confidence)
+        };
+        // Of a few that vary little beside one large cluster, such a law has a shorter tail than of that cluster alone.
+        largest * self.ahead().1 * most(sum / largest).max(most(0.0))
     }
 
     /// The least that it may be. One event that counts for `largest` is one event, and what was seen is one cluster at least.
     pub(crate) fn lower(&self, sum: f64, largest: f64, confidence: f64) -> f64 {
         let sum = sum / largest;
-        let scale = self.dispersion(sum).min(sum.max(1.0));
+        let scale = (self.dispersion(sum) + sum * self.slight.at(sum, 1.0)).min(sum.max(1.0));
         largest * self.ahead().0 * scale * gamma_quantile(sum / scale, 1.0 - confidence)
     }
 
@@ -266,17 +294,32 @@ impl Spread {
     }
 }
 
-/// When separate waits began: (when due, how long, in order of time) of which those that overlap are one.
-pub(crate) fn separate(waits: impl Iterator<Item = (u64, u64)>) -> Vec<u64> {
-    let mut found: Vec<u64> = Vec::new();
+/// Student's 97.5 % quantile over the normal one, squared: the excess is an estimate itself, of as many degrees of freedom as the blocks
+/// have, or the independent pieces, if those are fewer. By the expansion of the quantile (Abramowitz and Stegun, 26.7.5).
+fn of_an_estimate(pieces: f64) -> f64 {
+    let degrees = (pieces - 1.0).clamp(2.0, (BLOCKS - 1) as f64);
+    let z = 1.959_964_f64;
+    let first = (z.powi(3) + z) / 4.0;
+    let second = (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / 96.0;
+    let third = (3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z) / 384.0;
+    ((z + first / degrees + second / degrees.powi(2) + third / degrees.powi(3)) / z).powi(2)
+}
+
+/// Separate waits, of (when due, how long) in the order of time: when each began, and its longest. Of those that overlap one counts.
+pub(crate) fn separate(waits: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
+    let mut found: Vec<(u64, u64)> = Vec::new();
     let mut end = 0;
     for (at, value) in waits {
         let until = at.saturating_add(value);
-        if found.is_empty() || at >= end {
-            found.push(at);
-            end = until;
-        } else {
-            end = end.min(until);
+        match found.last_mut().filter(|_| at < end) {
+            Some(last) => {
+                last.1 = last.1.max(value);
+                end = end.min(until);
+            }
+            None => {
+                found.push((at, value));
+                end = until;
+            }
         }
     }
     found

@@ -98,6 +98,8 @@ pub struct Underruns {
     pub mttf_s: Estimate,
     /// Its lower limit with 99.5 %, one-sided, on the worst CPU: what *holds* goes by.
     pub holds_low_s: f64,
+    /// The same, if the machine drifts as much as the recording could not have shown: what *holds* without a condition goes by.
+    pub plain_low_s: f64,
     /// The mean time between stalls, s of use, on the worst CPU: a stall may be several underruns.
     pub mttf_per_stall_s: Option<f64>,
     /// The mean time between missed buffers as the paper has it, s of use: (n-1)·t over the probability
@@ -182,7 +184,7 @@ fn waits(inputs: &[Input], stage: Stage, level: u64) -> impl Iterator<Item = Vec
         // Threads that could move are looked at one after another.
         let of = |task: usize| {
             let own = largest.iter().filter(move |late| late.task == task && late.value_ns > level);
-            separate(own.map(|late| (late.at_ns, late.value_ns)))
+            separate(own.map(|late| (late.at_ns, late.value_ns))).into_iter().map(|wait| wait.0)
         };
         (0..input.tasks.len()).flat_map(of).collect()
     })
@@ -316,10 +318,26 @@ impl Counted<'_> {
         self.spread.upper(self.count.most, self.largest, HOLDS_CONFIDENCE) / self.count.exposure_s
     }
 
+    /// The same, whatever drift the recording could not show.
+    fn upper_at_any_drift(&self) -> f64 {
+        self.spread.upper_at_any_drift(self.count.most, self.largest, HOLDS_CONFIDENCE) / self.count.exposure_s
+    }
+
     fn in_short(&self, most_a_second: f64) -> CpuUnderruns {
         let mttf_s = self.rate(1.0).at_most(most_a_second).inverse();
         CpuUnderruns { cpu: self.cpu, over: self.count.over, misses: self.count.most, mttf_s }
     }
+}
+
+/// The lowest mean times of any CPU with the confidence of *holds*, s, of what runs dry so often at most: if drifts are slight, and at any
+/// drift. Where nothing but such a drift would change the answer, that is a condition.
+fn lowest(counted: &[Counted<'_>], most: f64, want_s: f64, conditions: &mut Vec<Condition>) -> [f64; 2] {
+    let low_s = |of: &dyn Fn(&Counted<'_>) -> f64| 1.0 / counted.iter().map(of).fold(0.0, f64::max).min(most);
+    let found = [low_s(&|one| one.upper()), low_s(&|one| one.upper_at_any_drift())];
+    if conditions.is_empty() && found[0] >= want_s && found[1] < want_s {
+        conditions.push(Condition::Drift);
+    }
+    found
 }
 
 /// What keeps *holds* from being said without a condition, on any CPU.
@@ -371,16 +389,15 @@ impl Watch {
         let want_s = device.want_s as f64;
         let several = self.cpus.len() as f64;
         let counted = self.count_all(device)?;
-        let safe_upper = counted.iter().map(Counted::upper).fold(0.0, f64::max);
         let worst = counted.first().ok_or_else(nothing)?;
         let sure = counted.iter().map(|one| one.rate(several).low.unwrap_or(0.0)).fold(0.0, f64::max);
         let (interval, spread) = self.typical(&counted, worst);
-        let conditions = conditions(&counted);
+        let mut conditions = conditions(&counted);
         // Nothing runs dry more often than once in its period.
         let most = 1e9 / device.period_ns as f64;
         let interval = interval.at_most(most);
         let mttf_s = interval.inverse();
-        let holds_low_s = 1.0 / safe_upper.min(most);
+        let [holds_low_s, plain_low_s] = lowest(&counted, most, want_s, &mut conditions);
         let outcome = match (holds_low_s >= want_s, sure * want_s > 1.0) {
             (true, _) if conditions.is_empty() => Outcome::Holds,
             (true, _) => Outcome::HoldsAsRecorded,
@@ -421,6 +438,7 @@ impl Watch {
             per_hour: interval.scaled(3_600.0),
             mttf_s,
             holds_low_s,
+            plain_low_s,
             mttf_per_stall_s: (count.over > 0).then(|| count.exposure_s / count.over as f64),
             mttf_per_buffer_s: probability
                 .filter(|&probability| probability > 0.0)

@@ -8,16 +8,18 @@
 //! process, by its formula or, for a scale that wanders, by summing over its states. Printed for each process, of the three devices the
 //! worst: the share of intervals of the mean time that hold the truth (`covered`) and that lie wholly above it (`unsafe`); of
 //! recordings that show a reason for a condition (`shows`: memory, few clusters, drift); how often each device's limit of *holds*
-//! reaches half of the truth (`holds`), and how often it reaches 1.001 times the truth and is false, where nothing shows (`unwarned`:
-//! what a plain *holds* would be, and is where the recording is long enough) and where something does (`warned`). `pieces` is how long
-//! the recording is, in memories of the process. Then `hour`: the level exceeded once an hour, how often it is in its interval and how
-//! often that is refused; and `next`: how often a limit for the next hour is refused, and how often the process stayed below it in the
-//! hour that followed (0.95 and more is right). `--each` prints each device and the reasons, `--words` what drawn processes are made of.
+//! reaches half of the truth (`holds`), and how often nothing but the recording's length keeps that from being said without a condition
+//! (`plainly`: no reason shows, and no drift that it could not have shown would change it); how often the limit of that reaches 1.001 times
+//! the truth and is false (`unwarned`: what a plain *holds* would be, and is where the recording is long enough), and that of a *holds*
+//! with its condition (`warned`). `pieces` is how long the recording is, in memories of the process. Then `hour`: the level exceeded
+//! once an hour, how often it is in its interval and how often that is refused; and `next`: how often a limit for the next hour is
+//! refused, and how often the process stayed below it in the hour that followed (0.95 and more is right). `--each` prints each device and
+//! the reasons, `--words` what drawn processes are made of.
 //!
 //! The processes of `unseen` were chosen before any answer to them was seen: `--process unseen` is all of them. Those of `later` were
 //! written when the method had been changed by what those showed and was frozen: `--process later`. Those of `stranger`
 //! are by somebody else who did not know it: `--process stranger`. On those of `tuned` later rules were chosen. Those of `drawn` nobody
-//! chose: they are drawn from a grammar.
+//! chose: they are drawn from a grammar; those of `fresh` likewise, when limits allowed for drifts that no test shows.
 
 mod cell;
 mod drawn;
@@ -97,7 +99,7 @@ fn main() {
     for &seconds in &asked.seconds {
         println!("from {seconds} s");
         println!(
-            "process      pieces covered  unsafe   shows      holds (three devices) unwarned  warned  hour refused  next refused  held"
+            "process      pieces covered  unsafe   shows   holds (three devices)   plainly (the same)  unwarned  warned  hour refused  next refused  held"
         );
         for (number, (name, process, memory)) in process::all().into_iter().enumerate() {
             if !is_asked(name) {

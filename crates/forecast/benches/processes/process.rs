@@ -237,7 +237,8 @@ pub(crate) fn is_meant(only: &str, name: &str) -> bool {
         "later" => later::PROCESSES.iter().any(|process| process.0 == name),
         "stranger" => stranger::PROCESSES.iter().any(|process| process.0 == name),
         "tuned" => tuned::PROCESSES.iter().any(|process| process.0 == name),
-        "drawn" => drawn::NAMES.contains(&name),
+        "drawn" => drawn::NAMES[..drawn::EARLIER].contains(&name),
+        "fresh" => drawn::NAMES[drawn::EARLIER..].contains(&name),
         _ => only == name,
     }
 }

@@ -26,6 +26,72 @@ pub(super) fn carriers(counts: &Counts) -> Option<f64> {
     counts.from(FEWEST).filter_map(of).reduce(f64::min)
 }
 
+/// How large the clusters are by how many events there are above a level: a constant and a power of that number, fitted to what several
+/// levels show. Where each stall of a storm is large or small by itself, half as many events come in clusters of half as many; where a
+/// whole storm is large or small, in clusters as large as before. At the level of the rarest there are few clusters, and where these are
+/// small by chance, so is the count: what more frequent events show tells more, and what it is known to is allowed for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Sizes {
+    /// The fewest and the most events of which the size was told.
+    told: (f64, f64),
+    /// How many come with one event.
+    fit: Option<Fit>,
+    /// All are taken for so many times as large.
+    times: f64,
+}
+
+/// The logarithm of how many come with one event, a line over that of how many there are: in the middle of all clusters that it was fitted
+/// to, and how many these are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Fit {
+    middle: (f64, f64),
+    power: f64,
+    clusters: f64,
+    /// How far from the middle they lie, squared and added up.
+    across: f64,
+}
+
+/// The variance of the logarithm of a mean size, of an event's own cluster, that one cluster tells, where sizes are exponential.
+const OF_ONE: f64 = 2.0;
+
+impl Fit {
+    /// One standard error above the line.
+    fn at(&self, x: f64) -> f64 {
+        let from = x - self.middle.0;
+        let variance = OF_ONE * (1.0 / self.clusters + if self.across > 0.0 { from * from / self.across } else { 0.0 });
+        (self.middle.1 + self.power * from + variance.sqrt()).exp()
+    }
+}
+
+impl Sizes {
+    /// Events come singly.
+    pub(super) const SINGLE: Sizes = Sizes { told: (1.0, 1.0), fit: None, times: 1.0 };
+
+    /// Fits it to (how many events, the size of their clusters), fewest events first.
+    pub(super) fn of(told: &[(f64, f64)], times: f64) -> Sizes {
+        let (Some(first), Some(last)) = (told.first(), told.last()) else { return Sizes { times, ..Sizes::SINGLE } };
+        // By as many clusters as there are: a weight, x and y.
+        let points: Vec<(f64, f64, f64)> = told
+            .iter()
+            .filter(|(_, size)| *size > 1.0)
+            .map(|(events, size)| (events / size, events.ln(), (size - 1.0).ln()))
+            .collect();
+        let sum = |of: &dyn Fn(&(f64, f64, f64)) -> f64| points.iter().map(|point| point.0 * of(point)).sum::<f64>();
+        let weight = sum(&|_| 1.0);
+        let (x, y) = (sum(&|point| point.1) / weight, sum(&|point| point.2) / weight);
+        let across = sum(&|point| (point.1 - x).powi(2));
+        let power = if across > 0.0 { sum(&|point| (point.1 - x) * (point.2 - y)) / across } else { 0.0 };
+        let fit = Fit { middle: (x, y), power: power.clamp(0.0, 1.0), clusters: weight, across };
+        Sizes { told: (first.0, last.0), fit: (weight > 0.0).then_some(fit), times }
+    }
+
+    /// Of an event of so many, the size of its cluster: never less than of fewer, though these are known less well.
+    pub(super) fn at(&self, count: f64) -> f64 {
+        let events = count.clamp(self.told.0, self.told.1);
+        self.times * (1.0 + self.fit.map_or(0.0, |fit| fit.at(events.ln()).max(fit.at(self.told.0.ln()))))
+    }
+}
+
 /// How large the clusters are in which events come that are no further apart than `gap`, ns: of an event, the mean size of its own.
 pub(super) fn cluster(times: &[u64], gap: f64) -> f64 {
     let sizes =

@@ -40,6 +40,32 @@ impl Drift {
     }
 }
 
+/// By what share of the mean the rate at the end exceeds it, as the fitted line has it, and how well that is known: a variance.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Line {
+    /// How many events it was fitted to.
+    pub(super) events: f64,
+    end: f64,
+    variance: f64,
+}
+
+/// A drift that no test shows is taken to be of this size (a normal prior's deviation of the share by which the rate at the end exceeds its
+/// mean), where counts scatter so much that they do not tell it any better.
+const SLIGHT: f64 = 0.1;
+
+impl Line {
+    /// The mean square of the share by which the rate at the end differs from its mean, if no drift is sure; as far as drifts are slight.
+    pub(super) fn if_slight(&self) -> f64 {
+        let told = SLIGHT * SLIGHT / (SLIGHT * SLIGHT + self.variance);
+        (self.end * told).powi(2) + self.variance * told
+    }
+
+    /// The same of a drift of any size.
+    pub(super) fn of_any_size(&self) -> f64 {
+        self.end * self.end + self.variance
+    }
+}
+
 /// What counts in blocks say of a drift.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Found {
@@ -52,7 +78,7 @@ pub(super) enum Found {
 }
 
 /// Fits a line and a parabola to counts in blocks and judges each by the scatter about both.
-pub(super) fn drift(counts: &Counts) -> Found {
+pub(super) fn drift(counts: &Counts) -> (Found, Line) {
     let (events, counts) = (counts.events, counts.in_blocks(BLOCKS));
     let n = BLOCKS as f64;
     let mean = events / n;
@@ -70,16 +96,18 @@ pub(super) fn drift(counts: &Counts) -> Found {
     // Independent events scatter as is known; others as these did, whose 13 degrees of freedom widen a normal limit by a quarter.
     let is_scattered = chi_squared_q(degrees, squares / mean) < SCATTERED;
     let (scatter, widened) = if is_scattered { (squares / degrees, 1.27) } else { (mean, 1.0) };
+    let to_end = n / 2.0 / mean;
+    let line_to_end = Line { events, end: slope * to_end, variance: scatter / along * to_end * to_end };
     let shows = |unlikely: f64, size: f64, along: f64| {
         size.abs() >= -widened * normal_quantile(unlikely / 2.0) * (scatter / along).sqrt()
     };
     let of = |unlikely: f64| (shows(unlikely, slope, along), shows(unlikely, curvature, across));
     if of(POSSIBLE) == (false, false) {
-        return Found::Nothing;
+        return (Found::Nothing, line_to_end);
     }
     let (drifts, bends) = of(UNLIKELY);
     if !drifts && !bends {
-        return Found::Possible;
+        return (Found::Possible, line_to_end);
     }
     let quarter = BLOCKS / 4;
     let sum = |from: usize, to: usize| counts[from..to].iter().sum::<f64>();
@@ -90,9 +118,10 @@ pub(super) fn drift(counts: &Counts) -> Found {
     let lately = [1, 2, quarter].map(|blocks| sum(BLOCKS - blocks, BLOCKS) / blocks as f64);
     let least = lately.iter().copied().fold(at_end, f64::min).max(mean / n);
     let most = lately.iter().copied().fold(at_end, f64::max);
-    Found::Sure(Drift {
+    let found = Drift {
         end: last.max(0.5) / first.max(0.5),
         middle: (bends && !drifts).then(|| middle.max(0.5) / (first + last).max(0.5)),
         ahead: ((least / mean).min(1.0), (most / mean).max(1.0)),
-    })
+    };
+    (Found::Sure(found), line_to_end)
 }
