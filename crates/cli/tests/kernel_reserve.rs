@@ -76,6 +76,46 @@ fn a_device_has_its_trials_too() {
     assert!(answer["trials"][0]["counts"]["jobs"].as_u64().unwrap() > 0);
 }
 
+/// Two devices at once: each has what was found beside the one before, or a reason, and both are measured together.
+#[test]
+fn devices_that_work_at_once_have_their_reservations_together() {
+    requires!(
+        "devices_that_work_at_once_have_their_reservations_together",
+        "thread woken by a softirq",
+        "deadline reservation"
+    );
+    let directory = tempfile::tempdir().unwrap();
+    let words = ["reserve", "--json", "-q", "encoder,ethercat1ms", "-o", "d", "--measure", "300ms", "--attempts", "1"];
+    let more = ["--attempt", "200ms", "--rounds", "1", "--round", "300ms"];
+    let output = run(directory.path(), &[&words[..], &more].concat());
+    let answer = json(&output);
+    assert_eq!(
+        (&answer["schema"], &answer["end"]),
+        (&"punctual.reserve-together/1".into(), &"finished".into()),
+        "{answer}"
+    );
+    assert_eq!(answer["exit_code"], code(&output), "{answer}");
+    let devices = answer["devices"].as_array().unwrap();
+    let names: Vec<&str> = devices.iter().map(|device| device["device"].as_str().unwrap()).collect();
+    assert_eq!(names, ["encoder", "ethercat1ms"]);
+    let mut reserved = 0;
+    for device in devices {
+        assert_eq!(device["budget_ns"].is_null(), device["refused"].is_string(), "{device}");
+        assert!(device["tried"].as_u64().unwrap() >= 1, "{device}");
+        for side in ["before", "with"] {
+            assert!(device[side]["jobs"].as_u64().unwrap() > 0, "{device}");
+        }
+        let period = device["reservation_period_ns"].as_u64().unwrap_or(1);
+        reserved += device["budget_ns"].as_u64().map_or(0, |budget| (budget * 1_000 + period / 2) / period);
+        if device["refused"].is_string() {
+            assert_eq!(code(&output), 1, "{answer}");
+        }
+    }
+    assert_eq!(answer["reserved_thousandths"], reserved, "{answer}");
+    let limit = &answer["admitted_thousandths"];
+    assert!(limit.is_null() || limit.as_u64().unwrap() >= reserved, "{answer}");
+}
+
 const SHORT: [&str; 10] =
     ["--measure", "600ms", "--attempts", "1", "--attempt", "400ms", "--rounds", "1", "--round", "600ms"];
 

@@ -77,6 +77,7 @@ macro_rules! every_answer {
             "report": "punctual.report/1" = crate::ReportAnswer<'_>,
             "reserve": "punctual.reserve/1" = crate::reserve::ReserveAnswer<'_>,
             "reserve-run": "punctual.reserve-run/1" = crate::reserve::RunAnswer<'_>,
+            "reserve-together": "punctual.reserve-together/1" = crate::reserve::TogetherAnswer<'_>,
             "reserve-undo": "punctual.reserve-undo/1" = crate::reserve::UndoAnswer<'_>,
             "rialto": "punctual.rialto/1" = crate::rialto::RialtoAnswer<'_>,
             "schedulability": "punctual.schedulability/1" = crate::schedulability::SchedulabilityAnswer<'_>,

@@ -4,8 +4,10 @@ mod answer;
 mod model;
 mod page;
 mod text;
+mod together;
 
 pub use answer::{ReserveAnswer, RunAnswer, UndoAnswer};
 pub use model::{OtherThread, ProofReport, PutBackRow, ReserveEnd, ReserveReport, SetRow};
 pub use page::html;
 pub use text::{run_text, text, undo_text};
+pub use together::{TogetherAnswer, TogetherDevice, TogetherReport, together_text};

@@ -32,6 +32,8 @@ pub struct DeviceSubject {
 /// A device whose settings are tried, beside the load.
 pub(super) struct DeviceRuns<'a> {
     subject: &'a DeviceSubject,
+    /// Other devices, which work at the same time.
+    beside: Vec<DevicePart>,
     /// Ends with this.
     load: Option<Running<'a>>,
     command_line: &'a [String],
@@ -46,7 +48,12 @@ impl<'a> DeviceRuns<'a> {
     ) -> Result<DeviceRuns<'a>, StudyError> {
         let load =
             if plan.load.is_none() { None } else { Some(Running::start(&plan.load, None, None, getting_ready)?) };
-        Ok(DeviceRuns { subject, load, command_line: &plan.command_line })
+        Ok(DeviceRuns { subject, beside: Vec::new(), load, command_line: &plan.command_line })
+    }
+
+    /// From now on it is about this device, and the others work with what they have.
+    pub(super) fn turn_to(&mut self, subject: &'a DeviceSubject, beside: Vec<DevicePart>) {
+        (self.subject, self.beside) = (subject, beside);
     }
 
     /// What the device takes, by itself at a priority above what competes; and how late its interrupt was at most, ns.
@@ -57,7 +64,7 @@ impl<'a> DeviceRuns<'a> {
     ) -> Result<(Chosen, Job, u64), StudyError> {
         let setting = Setting::Priority(plan.priority);
         let (doing, output) = (Doing::Measuring, plan.directory.join("measured.punctual"));
-        let (end, run) = self.run(setting, doing, plan.measure_ns, output, 0, plan.measure_ns, observe)?;
+        let (end, run) = self.run(setting, doing, plan.measure_ns, output, (0, plan.measure_ns), observe)?;
         let summary = run.activations.devices.first();
         let failed = |why: &str| StudyError::Setting(why.to_owned());
         if end == StudyEnd::Interrupted {
@@ -91,37 +98,34 @@ impl<'a> DeviceRuns<'a> {
         Ok((chosen, Job { period_ns: profile.period_ns, work_ns: work.p99_ns, deadline_ns }, lateness_ns))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "a run and where it stands among others")]
     fn run(
         &mut self,
         setting: Setting,
         doing: Doing,
         duration_ns: u64,
         output: PathBuf,
-        before_ns: u64,
-        all_ns: u64,
+        (before_ns, all_ns): (u64, u64),
         observe: &mut dyn FnMut(&ReserveProgress) -> bool,
     ) -> Result<(StudyEnd, DeviceRun), StudyError> {
-        let context = match setting {
-            Setting::AsItWas => Context::Thread(self.subject.scheduling),
-            Setting::Priority(priority) => Context::Thread(Scheduling::Fifo(priority)),
-            Setting::Reserved(tried) => Context::Reservation(Reserved {
-                runtime_ns: tried.budget_ns,
-                period_ns: tried.period_ns,
-                form: Form::Floating,
-            }),
+        let mut devices = vec![part(self.subject, setting)];
+        devices.extend(self.beside.iter().cloned());
+        let mut tell = |elapsed: Duration| {
+            let elapsed = Duration::from_nanos(before_ns) + elapsed;
+            observe(&ReserveProgress { doing, elapsed, duration: Duration::from_nanos(all_ns) })
         };
+        self.run_all(devices, duration_ns, output, &mut tell)
+    }
+
+    /// Runs these devices at once. `observe` is told for how long they have run.
+    pub(super) fn run_all(
+        &mut self,
+        devices: Vec<DevicePart>,
+        duration_ns: u64,
+        output: PathBuf,
+        observe: &mut dyn FnMut(Duration) -> bool,
+    ) -> Result<(StudyEnd, DeviceRun), StudyError> {
         let plan = DeviceRunPlan {
-            devices: vec![DevicePart {
-                profile: self.subject.profile.clone(),
-                context,
-                wake: Wake::Timer,
-                drop_stale: false,
-                reclaim: false,
-                compete: false,
-                phases: Vec::new(),
-                work: DeviceWork::Filter,
-            }],
+            devices,
             competitors: self.subject.competitors.clone(),
             load: Load::none(),
             cpu: self.subject.cpu,
@@ -137,14 +141,35 @@ impl<'a> DeviceRuns<'a> {
             if let Some(load) = load {
                 failure = failure.take().or(load.look().failure);
             }
-            let elapsed = Duration::from_nanos(before_ns) + observation.elapsed;
-            let progress = ReserveProgress { doing, elapsed, duration: Duration::from_nanos(all_ns) };
-            step(observe(&progress) && failure.is_none())
+            step(observe(observation.elapsed) && failure.is_none())
         })?;
         if let Some(failure) = failure {
             return Err(StudyError::LoadFailed(failure));
         }
         Ok((end_of(run.document.ended.as_ref().map(|ended| ended.reason)), run))
+    }
+}
+
+/// The device with a setting.
+pub(super) fn part(subject: &DeviceSubject, setting: Setting) -> DevicePart {
+    let context = match setting {
+        Setting::AsItWas => Context::Thread(subject.scheduling),
+        Setting::Priority(priority) => Context::Thread(Scheduling::Fifo(priority)),
+        Setting::Reserved(tried) => Context::Reservation(Reserved {
+            runtime_ns: tried.budget_ns,
+            period_ns: tried.period_ns,
+            form: Form::Floating,
+        }),
+    };
+    DevicePart {
+        profile: subject.profile.clone(),
+        context,
+        wake: Wake::Timer,
+        drop_stale: false,
+        reclaim: false,
+        compete: false,
+        phases: Vec::new(),
+        work: DeviceWork::Filter,
     }
 }
 
@@ -159,8 +184,8 @@ impl Tried for DeviceRuns<'_> {
         for number in 0..plan.count {
             // Of several attempts each is a recording.
             let output = if plan.count == 1 { plan.output.clone() } else { numbered(&plan.output, number + 1) };
-            let (before_ns, all_ns) = (u64::from(number) * plan.attempt_ns, u64::from(plan.count) * plan.attempt_ns);
-            let ran = self.run(plan.setting, plan.doing, plan.attempt_ns, output, before_ns, all_ns, observe);
+            let when = (u64::from(number) * plan.attempt_ns, u64::from(plan.count) * plan.attempt_ns);
+            let ran = self.run(plan.setting, plan.doing, plan.attempt_ns, output, when, observe);
             match ran {
                 Ok((StudyEnd::Finished, run)) => done.extend(run.activations.devices.first().map(counts)),
                 Ok((end, _)) => return Ok(Made::Counts(end, done)),
@@ -185,7 +210,7 @@ fn numbered(output: &std::path::Path, number: u32) -> PathBuf {
 }
 
 /// Underruns are late jobs; those that the lateness of a thread above everybody explains are not the setting's.
-fn counts(summary: &punctual_recording::DeviceSummary) -> AttemptCounts {
+pub(super) fn counts(summary: &punctual_recording::DeviceSummary) -> AttemptCounts {
     AttemptCounts {
         jobs: summary.processed,
         late: summary.underruns,

@@ -10,12 +10,14 @@ mod proof;
 mod search;
 mod subject;
 mod thread;
+mod together;
 
 pub use device::DeviceSubject;
 pub use held::{Held, HeldPlan, HeldThread, run};
 pub use program::Subject;
 pub use proof::{Proof, Round};
 pub use thread::{Candidate, Chosen};
+pub use together::{Measured, Member, Together, together};
 
 use crate::StudyError;
 use crate::running::GettingReady;

@@ -22,7 +22,7 @@ use std::time::Duration;
 const ROUND: Duration = Duration::from_millis(50);
 
 pub(super) fn run(arguments: &FindArguments, output: Output) -> anyhow::Result<u8> {
-    let plan = plan(arguments)?;
+    let plan = plan(arguments, subject(arguments)?)?;
     crate::commands::artifacts::check(arguments.html.as_ref())?;
     if arguments.apply {
         applied::check()?;
@@ -69,15 +69,20 @@ pub(super) fn run(arguments: &FindArguments, output: Output) -> anyhow::Result<u
     Ok(code)
 }
 
+/// A soft device, as it is asked for.
+pub(super) fn device(arguments: &FindArguments, name: &str) -> anyhow::Result<DeviceSubject> {
+    let catalogue = crate::commands::device::catalogue(arguments.profiles.as_deref())?;
+    Ok(DeviceSubject {
+        profile: catalogue.parse_spec(name.trim()).map_err(|error| Usage(error.to_string()))?,
+        scheduling: arguments.context,
+        competitors: arguments.competitor.clone(),
+        cpu: crate::commands::device::chosen_cpu(None)?,
+    })
+}
+
 fn subject(arguments: &FindArguments) -> anyhow::Result<Subject> {
-    if let Some(device) = &arguments.device {
-        let catalogue = crate::commands::device::catalogue(arguments.profiles.as_deref())?;
-        return Ok(Subject::Device(Box::new(DeviceSubject {
-            profile: catalogue.parse_spec(device).map_err(|error| Usage(error.to_string()))?,
-            scheduling: arguments.context,
-            competitors: arguments.competitor.clone(),
-            cpu: crate::commands::device::chosen_cpu(None)?,
-        })));
+    if let Some(name) = &arguments.device {
+        return Ok(Subject::Device(Box::new(device(arguments, name)?)));
     }
     match arguments.pid {
         Some(process) => Ok(Subject::Process(process)),
@@ -89,8 +94,7 @@ fn subject(arguments: &FindArguments) -> anyhow::Result<Subject> {
     }
 }
 
-fn plan(arguments: &FindArguments) -> anyhow::Result<ReservePlan> {
-    let subject = subject(arguments)?;
+pub(super) fn plan(arguments: &FindArguments, subject: Subject) -> anyhow::Result<ReservePlan> {
     if arguments.apply && arguments.rounds == 0 {
         return Err(Usage("--apply needs a proof: leave out --rounds 0".to_owned()).into());
     }
@@ -115,7 +119,12 @@ fn plan(arguments: &FindArguments) -> anyhow::Result<ReservePlan> {
 }
 
 fn show(progress: &mut StepProgress, now: &ReserveProgress) {
-    let what = match now.doing {
+    progress.show(&doing_in_words(now.doing), now.elapsed, now.duration);
+}
+
+/// What the study does now.
+pub(super) fn doing_in_words(doing: Doing) -> String {
+    match doing {
         Doing::Measuring => "looking for the job".to_owned(),
         Doing::Trying(Setting::AsItWas, number) => format!("trial {number}: as it is"),
         Doing::Trying(Setting::Priority(priority), number) => format!("trial {number}: fifo:{priority}"),
@@ -123,8 +132,7 @@ fn show(progress: &mut StepProgress, now: &ReserveProgress) {
             format!("trial {number}: {} of every {}", format_ns(tried.budget_ns), format_ns(tried.period_ns))
         }
         Doing::Proving(number, all) => format!("proof {number} of {all}"),
-    };
-    progress.show(&what, now.elapsed, now.duration);
+    }
 }
 
 fn report<'a>(

@@ -3,6 +3,7 @@
 mod applied;
 mod find;
 mod run;
+mod together;
 mod undo;
 
 use crate::args::reserve::{ReserveArguments, ReserveCommand};
@@ -12,6 +13,9 @@ pub(crate) fn run(arguments: &ReserveArguments, output: Output) -> anyhow::Resul
     match &arguments.command {
         Some(ReserveCommand::Run(held)) => run::run(held, output),
         Some(ReserveCommand::Undo) => undo::run(output),
-        None => find::run(&arguments.find, output),
+        None => match together::asked(&arguments.find) {
+            Some(devices) => together::run(&arguments.find, &devices, output),
+            None => find::run(&arguments.find, output),
+        },
     }
 }

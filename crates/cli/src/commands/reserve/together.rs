@@ -1,0 +1,127 @@
+//! Finds reservations of several soft devices that work at once.
+
+use super::find;
+use crate::args::reserve::FindArguments;
+use crate::output::{self, Output, Usage};
+use crate::progress::{ReadyProgress, StepProgress};
+use crate::signals::Interrupted;
+use punctual_kernel::scheduling::allowed_cpus;
+use punctual_recording::Directory;
+use punctual_report::reserve::{ReserveEnd, TogetherAnswer, TogetherDevice, TogetherReport, together_text};
+use punctual_report::shell_word;
+use punctual_reserve::{Reservation, Setting};
+use punctual_study::reserve::{
+    DeviceSubject, Measured, Member, ReserveProgress, StudyEnd, Subject, Together, together,
+};
+
+/// How many devices are tried at once.
+const MAX_DEVICES: usize = 16;
+
+/// The devices, where several were asked for.
+pub(super) fn asked(arguments: &FindArguments) -> Option<Vec<&str>> {
+    let names: Vec<&str> = arguments.device.as_deref()?.split(',').collect();
+    (names.len() > 1).then_some(names)
+}
+
+pub(super) fn run(arguments: &FindArguments, names: &[&str], output: Output) -> anyhow::Result<u8> {
+    if names.len() > MAX_DEVICES {
+        return Err(Usage(format!("at most {MAX_DEVICES} devices work at once here")).into());
+    }
+    if arguments.html.is_some() {
+        return Err(Usage("--html draws the plane of one device: name one".to_owned()).into());
+    }
+    let subjects =
+        names.iter().map(|name| find::device(arguments, name)).collect::<anyhow::Result<Vec<DeviceSubject>>>()?;
+    let plan = find::plan(arguments, Subject::Device(Box::new(subjects[0].clone())))?;
+    let directory = Directory::make(&plan.directory)?;
+    let interrupted = Interrupted::watch();
+    let mut ready = ReadyProgress::new(arguments.quiet);
+    let mut progress = StepProgress::new(arguments.quiet, "reserve");
+    let result =
+        together(&plan, &subjects, &mut |stage| ready.show(stage) && !interrupted.is_set(), &mut |place, now| {
+            show(&mut progress, names.get(place).copied(), now);
+            !interrupted.is_set()
+        });
+    ready.done();
+    progress.done();
+    if result.is_err() {
+        directory.discard_if_empty();
+    }
+    let found = result?;
+    let load = if plan.load.is_none() { "" } else { &plan.load.name };
+    let competitors = arguments.competitor.iter().map(ToString::to_string);
+    let beside: Vec<String> = competitors.chain((!load.is_empty()).then(|| load.to_owned())).collect();
+    let beside = beside.join(" and ");
+    let report = report(&found, &subjects, arguments, &beside, &plan.directory);
+    let code = u8::from(!(report.is_proven() || found.rounds == 0 && all_have_one(&found, names.len())));
+    if output.json {
+        output::answer(TogetherAnswer::new(&report), code);
+    } else {
+        output::print_text(&together_text(&report));
+    }
+    Ok(code)
+}
+
+fn all_have_one(found: &Together, of: usize) -> bool {
+    found.end == StudyEnd::Finished
+        && found.members.len() == of
+        && found.members.iter().all(|member| member.reservation.is_some())
+}
+
+fn show(progress: &mut StepProgress, device: Option<&str>, now: &ReserveProgress) {
+    let what = find::doing_in_words(now.doing);
+    let what = device.map_or_else(|| what.clone(), |device| format!("{device}, {what}"));
+    progress.show(&what, now.elapsed, now.duration);
+}
+
+fn report<'a>(
+    found: &'a Together,
+    subjects: &'a [DeviceSubject],
+    arguments: &FindArguments,
+    beside: &'a str,
+    directory: &'a std::path::Path,
+) -> TogetherReport<'a> {
+    let counts = |measured: &Measured| (measured.counts, measured.share_thousandths());
+    let row = |(member, subject): (&'a Member, &'a DeviceSubject)| TogetherDevice {
+        device: &subject.profile.id,
+        job: member.study.job,
+        tried: member.study.trials.iter().filter(|trial| matches!(trial.setting, Setting::Reserved(_))).count(),
+        grid: member.study.grid,
+        reservation: member.reservation,
+        why: member.why.as_deref(),
+        before: counts(&member.before),
+        with: counts(&member.with),
+    };
+    TogetherReport {
+        rows: found.members.iter().zip(subjects).map(row).collect(),
+        of: subjects.len(),
+        rounds: found.rounds,
+        raised: found.raised,
+        end: match found.end {
+            StudyEnd::Finished => ReserveEnd::Finished,
+            StudyEnd::Interrupted => ReserveEnd::Interrupted,
+            StudyEnd::ProgramEnded => ReserveEnd::ProgramEnded,
+        },
+        cpus: allowed_cpus().len(),
+        limit_thousandths: found.limit_thousandths,
+        beside,
+        directory,
+        next: next(found, arguments),
+    }
+}
+
+/// The command that runs the devices with what was found.
+fn next(found: &Together, arguments: &FindArguments) -> Option<String> {
+    let names = arguments.device.as_deref()?.split(',');
+    let with = |(name, member): (&str, &Member)| {
+        let Reservation { budget_ns, period_ns } = member.reservation?;
+        Some(format!("{}+reservation:{}us/{}us", name.trim(), budget_ns / 1_000, period_ns / 1_000))
+    };
+    let devices: Vec<String> = names.zip(&found.members).filter_map(with).collect();
+    if devices.is_empty() {
+        return None;
+    }
+    let mut words = format!("punctual device mix {}", shell_word(&devices.join(",")));
+    arguments.competitor.iter().for_each(|competitor| words += &format!(" --competitor {competitor}"));
+    Some(words)
+}

@@ -1,0 +1,344 @@
+//! Reservations of several soft devices that work at once: as text and for programs.
+
+use super::ReserveEnd;
+use super::model::in_words;
+use crate::answer::Answer;
+use crate::layout::{grouped, indented, thousandths};
+use punctual_recording::{counted, format_ns};
+use punctual_reserve::{AttemptCounts, Job, Reservation};
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// Several devices, and their reservations.
+#[derive(Debug)]
+pub struct TogetherReport<'a> {
+    /// The devices, in the order in which they were asked for: each was tried beside those before it.
+    pub rows: Vec<TogetherDevice<'a>>,
+    /// How many were asked for.
+    pub of: usize,
+    /// How often all were measured at once, without and with.
+    pub rounds: u32,
+    /// How often one was made larger for its late jobs among the others.
+    pub raised: u32,
+    /// Why it ended.
+    pub end: ReserveEnd,
+    /// CPUs that they may run on.
+    pub cpus: usize,
+    /// What the kernel admits of a CPU, thousandths; `None`: it is not known, or not limited.
+    pub limit_thousandths: Option<u64>,
+    /// What else ran.
+    pub beside: &'a str,
+    /// The recordings.
+    pub directory: &'a Path,
+    /// The command that runs them with their reservations.
+    pub next: Option<String>,
+}
+
+/// One of the devices.
+#[derive(Debug)]
+pub struct TogetherDevice<'a> {
+    /// Its name.
+    pub device: &'a str,
+    /// What its reservation is for.
+    pub job: Job,
+    /// Reservations that were tried, and how many a full search tries.
+    pub tried: usize,
+    /// See there.
+    pub grid: usize,
+    /// What it has.
+    pub reservation: Option<Reservation>,
+    /// Why it has none.
+    pub why: Option<&'a str>,
+    /// With all others, all as they were, and its share of a CPU, thousandths.
+    pub before: (AttemptCounts, u64),
+    /// With all others, each with its reservation.
+    pub with: (AttemptCounts, u64),
+}
+
+impl TogetherDevice<'_> {
+    fn holds(&self) -> bool {
+        self.reservation.is_some() && self.with.0.succeeded()
+    }
+}
+
+/// A verdict names so many devices.
+const MAX_NAMED: usize = 4;
+
+impl TogetherReport<'_> {
+    /// Whether each device has a reservation, and no late job with it among the others.
+    pub fn is_proven(&self) -> bool {
+        self.end == ReserveEnd::Finished
+            && self.rounds > 0
+            && self.rows.len() == self.of
+            && self.rows.iter().all(TogetherDevice::holds)
+    }
+
+    /// What is reserved in all, thousandths of a CPU.
+    fn reserved_thousandths(&self) -> u64 {
+        self.rows.iter().filter_map(|row| row.reservation).map(Reservation::share_thousandths).sum()
+    }
+
+    /// What of the CPUs is reserved, and what the kernel admits.
+    fn admission(&self) -> String {
+        let cpus = self.cpus as u64;
+        let reserved = thousandths(self.reserved_thousandths() * 100);
+        let of = match self.limit_thousandths {
+            Some(limit) => format!(
+                " of the {} % that the kernel admits on {}",
+                thousandths(limit * cpus * 100),
+                counted(cpus, "CPU")
+            ),
+            None => format!(" on {}", counted(cpus, "CPU")),
+        };
+        format!("{reserved} % of a CPU{of}")
+    }
+
+    /// What came of it, in a sentence or two.
+    pub fn verdict(&self) -> String {
+        if self.end != ReserveEnd::Finished {
+            return format!(
+                "Interrupted after {} of {}: nothing stays changed.",
+                self.rows.len(),
+                counted(self.of, "device")
+            );
+        }
+        if self.is_proven() {
+            return format!("All {} hold at once: {}.", counted(self.of, "reservation"), self.admission());
+        }
+        let mut failed = self.rows.iter().filter(|row| !row.holds() && (self.rounds > 0 || row.reservation.is_none()));
+        let named: Vec<String> = failed
+            .by_ref()
+            .take(MAX_NAMED)
+            .map(|row| match (row.why, row.with.0.late - row.with.0.late_by_host + row.with.0.missing) {
+                (Some(why), _) => format!("`{}` has none: {why}", row.device),
+                (None, late) => format!("`{}` had {late} late of {}", row.device, counted(row.with.0.jobs, "job")),
+            })
+            .collect();
+        let more = failed.count();
+        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+        if named.is_empty() {
+            return format!("Found, but not measured at once: {}.", self.admission());
+        }
+        let held = self.rows.iter().filter(|row| row.holds()).count();
+        format!(
+            "{held} of {} hold at once, {}. {}{more}.",
+            counted(self.of, "reservation"),
+            self.admission(),
+            named.join("; ")
+        )
+    }
+}
+
+/// As text: the verdict first, the next step last.
+pub fn together_text(report: &TogetherReport<'_>) -> String {
+    let mut out = format!("{}\n", report.verdict());
+    let beside = if report.beside.is_empty() { String::new() } else { format!(" beside {}", report.beside) };
+    let _ = writeln!(out, "\nEach was tried beside those above it{beside}:");
+    let header = ["device", "work", "every", "reservation", "CPU %", "trials", "of"];
+    let found = report.rows.iter().map(|row| {
+        let (reservation, share) = match row.reservation {
+            Some(Reservation { budget_ns, period_ns }) => (
+                in_words(budget_ns, period_ns),
+                thousandths(row.reservation.map_or(0, Reservation::share_thousandths) * 100),
+            ),
+            None => ("none".to_owned(), "-".to_owned()),
+        };
+        let Job { work_ns, period_ns, .. } = row.job;
+        let (tried, grid) = (row.tried.to_string(), row.grid.to_string());
+        vec![row.device.to_owned(), format_ns(work_ns), format_ns(period_ns), reservation, share, tried, grid]
+    });
+    indented(&mut out, &header, 4..7, found);
+    if report.rounds > 0 {
+        let times = if report.rounds == 1 { "once".to_owned() } else { counted(report.rounds, "time") };
+        let _ = writeln!(out, "\nAll at once, {times} each in turn:");
+        let header = ["device", "as it was: jobs", "late", "CPU %", "with: jobs", "late", "CPU %", "worst response"];
+        let measured = report.rows.iter().map(|row| {
+            let mut cells = vec![row.device.to_owned()];
+            for (counts, share) in [&row.before, &row.with] {
+                cells.push(grouped(counts.jobs));
+                cells.push((counts.late - counts.late_by_host + counts.missing).to_string());
+                cells.push(thousandths(share * 100));
+            }
+            cells.push(format_ns(row.with.0.worst_response_ns));
+            cells
+        });
+        indented(&mut out, &header, 1..8, measured);
+        if report.raised > 0 {
+            let _ = writeln!(
+                out,
+                "note: made larger for late jobs among the others, and measured again: {}",
+                counted(report.raised, "reservation")
+            );
+        }
+    }
+    let _ = writeln!(out, "\nrecordings: {}", report.directory.display());
+    if let Some(next) = &report.next {
+        let _ = writeln!(out, "next: {next}");
+    }
+    out
+}
+
+/// The same for programs.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TogetherAnswer<'a> {
+    schema: &'static str,
+    verdict: String,
+    exit_code: u8,
+    end: ReserveEnd,
+    proven: bool,
+    rounds: u32,
+    /// How often one was made larger for its late jobs among the others.
+    raised: u32,
+    cpus: usize,
+    /// Of one CPU: all of them together, and what the kernel admits on all CPUs; `null`: not known, or not limited.
+    reserved_thousandths: u64,
+    admitted_thousandths: Option<u64>,
+    /// What else ran.
+    beside: &'a str,
+    devices: Vec<DeviceRow<'a>>,
+    directory: &'a Path,
+    next: Option<&'a str>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct DeviceRow<'a> {
+    device: &'a str,
+    period_ns: u64,
+    work_ns: u64,
+    deadline_ns: u64,
+    tried: usize,
+    grid: usize,
+    /// `null`: it has none, and `refused` says why.
+    budget_ns: Option<u64>,
+    reservation_period_ns: Option<u64>,
+    refused: Option<&'a str>,
+    before: MeasuredRow,
+    with: MeasuredRow,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct MeasuredRow {
+    jobs: u64,
+    late: u64,
+    late_by_host: u64,
+    missing: u64,
+    worst_response_ns: u64,
+    cpu_thousandths: u64,
+}
+
+impl<'a> TogetherAnswer<'a> {
+    /// The answer.
+    pub fn new(report: &'a TogetherReport<'a>) -> TogetherAnswer<'a> {
+        let measured = |(counts, share): &(AttemptCounts, u64)| MeasuredRow {
+            jobs: counts.jobs,
+            late: counts.late,
+            late_by_host: counts.late_by_host,
+            missing: counts.missing,
+            worst_response_ns: counts.worst_response_ns,
+            cpu_thousandths: *share,
+        };
+        let rows = report.rows.iter().map(|row| DeviceRow {
+            device: row.device,
+            period_ns: row.job.period_ns,
+            work_ns: row.job.work_ns,
+            deadline_ns: row.job.deadline_ns,
+            tried: row.tried,
+            grid: row.grid,
+            budget_ns: row.reservation.map(|reservation| reservation.budget_ns),
+            reservation_period_ns: row.reservation.map(|reservation| reservation.period_ns),
+            refused: row.why,
+            before: measured(&row.before),
+            with: measured(&row.with),
+        });
+        TogetherAnswer {
+            schema: "punctual.reserve-together/1",
+            verdict: report.verdict(),
+            exit_code: 0,
+            end: report.end,
+            proven: report.is_proven(),
+            rounds: report.rounds,
+            raised: report.raised,
+            cpus: report.cpus,
+            reserved_thousandths: report.reserved_thousandths(),
+            admitted_thousandths: report.limit_thousandths.map(|limit| limit * report.cpus as u64),
+            beside: report.beside,
+            devices: rows.collect(),
+            directory: report.directory,
+            next: report.next.as_deref(),
+        }
+    }
+}
+
+impl Answer for TogetherAnswer<'_> {
+    fn exit_code(&mut self) -> &mut u8 {
+        &mut self.exit_code
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn device(device: &'static str, budget_ns: Option<u64>, late: u64) -> TogetherDevice<'static> {
+        let counts = |late| AttemptCounts { jobs: 400, late, worst_response_ns: 9_000_000, ..AttemptCounts::default() };
+        TogetherDevice {
+            device,
+            job: Job { period_ns: 12_500_000, work_ns: 1_840_000, deadline_ns: 12_500_000 },
+            tried: 9,
+            grid: 80,
+            reservation: budget_ns.map(|budget_ns| Reservation { budget_ns, period_ns: 10_000_000 }),
+            why: budget_ns.is_none().then_some("no room"),
+            before: (counts(77), 147),
+            with: (counts(late), 148),
+        }
+    }
+
+    fn report(rows: Vec<TogetherDevice<'_>>) -> TogetherReport<'_> {
+        TogetherReport {
+            of: rows.len(),
+            rows,
+            rounds: 2,
+            raised: 1,
+            end: ReserveEnd::Finished,
+            cpus: 2,
+            limit_thousandths: Some(950),
+            beside: "spin:normal",
+            directory: Path::new("r"),
+            next: None,
+        }
+    }
+
+    #[test]
+    fn each_end_has_its_verdict_and_names_who_has_none() {
+        let good = report(vec![device("v90", Some(2_000_000), 0), device("rt-audio", Some(1_500_000), 0)]);
+        assert!(good.is_proven());
+        assert_eq!(
+            good.verdict(),
+            "All 2 reservations hold at once: 35 % of a CPU of the 190 % that the kernel admits on 2 CPUs."
+        );
+        let refused =
+            report(vec![device("v90", Some(2_000_000), 0), device("x", None, 3), device("y", Some(1_000_000), 4)]);
+        assert!(!refused.is_proven());
+        let verdict = refused.verdict();
+        for part in ["1 of 3 reservations hold at once", "`x` has none: no room", "`y` had 4 late of 400 jobs"] {
+            assert!(verdict.contains(part), "{part}: {verdict}");
+        }
+        let text = together_text(&refused);
+        for part in ["beside spin:normal", "made larger", "2.00 ms of every 10.0 ms", "77"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let answer = crate::answer::value(&TogetherAnswer::new(&refused));
+        assert_eq!(
+            (&answer["devices"][1]["refused"], &answer["admitted_thousandths"]),
+            (&"no room".into(), &1_900.into())
+        );
+        let cut = TogetherReport { of: 3, end: ReserveEnd::Interrupted, ..report(vec![device("v90", Some(1), 0)]) };
+        assert!(cut.verdict().starts_with("Interrupted after 1 of 3 devices"), "{}", cut.verdict());
+        let unmeasured = TogetherReport { rounds: 0, ..report(vec![device("v90", Some(2_000_000), 0)]) };
+        assert!(unmeasured.verdict().starts_with("Found, but not measured"), "{}", unmeasured.verdict());
+    }
+}
