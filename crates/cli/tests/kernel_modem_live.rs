@@ -52,6 +52,57 @@ fn a_file_arrives_exact_in_each_context_of_a_thread() {
     }
 }
 
+/// More modems than the kernel admits reservations for, beside a load and a device: those that it has no room for are named, and
+/// each call of the others stands for itself.
+#[test]
+fn modems_that_call_at_once_are_all_accounted_for() {
+    requires!("modems_that_call_at_once_are_all_accounted_for", "thread woken by a softirq", "deadline reservation");
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("a.gz"), [0x5a; 100]).unwrap();
+    let cpus = punctual_kernel::scheduling::allowed_cpus();
+    // At most 95 % of the CPUs are reserved, and each asks for 80 % of one.
+    let modems = (95 * cpus.len() / 80 + 1).to_string();
+    let cpus = cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+    let load = "about = \"busy\"\n[[command]]\nname = \"spin\"\nrun = \"while :; do :; done\"\n";
+    std::fs::write(directory.path().join("busy.toml"), load).unwrap();
+    let words = ["modem", "transfer", "a.gz", "--attempts", "1", "--json", "--context", "reservation:8/10"];
+    let more = ["--compute", "0", "--modems", &modems, "--cpu", &cpus, "--load", "busy.toml"];
+    let beside = ["--beside", "rt-audio+thread:25", "-o", "beside.punctual", "--html", "sent.html"];
+    let output = run(directory.path(), &[&words[..], &more, &beside].concat());
+    let answer = json(&output);
+    if answer["error"].is_string() {
+        // Reservations of others leave no room for one.
+        return punctual_testing::skip("modems_that_call_at_once_are_all_accounted_for", answer["error"].to_string());
+    }
+    // Whoever was refused is missing.
+    assert_eq!((code(&output), &answer["exit_code"]), (1, &1.into()));
+    let (attempts, live) = (answer["attempts"].as_array().unwrap(), &answer["live"]);
+    let (calls, refused) = (live["attempts"].as_array().unwrap(), live["refused"].as_array().unwrap());
+    assert!(!refused.is_empty() && !calls.is_empty() && attempts.len() == calls.len(), "{answer}");
+    assert_eq!((calls.len() + refused.len()).to_string(), modems, "{answer}");
+    assert!(refused.iter().all(|row| row["reason"].as_str().is_some_and(|reason| !reason.is_empty())));
+    for (attempt, call) in attempts.iter().zip(calls) {
+        let of = |name: &str| call[name].as_u64().unwrap();
+        let place = of("modem") as usize - 1;
+        assert_eq!(live["cpus"][place % live["cpus"].as_array().unwrap().len()], call["cpu"], "{call}");
+        assert!(0 < of("datapump_ns") && of("datapump_ns") <= of("executed_ns"), "{call}");
+        assert!(of("executed_ns") <= of("elapsed_ns"), "{call}");
+        assert_eq!(attempt["exact"].as_bool(), Some(attempt["ending"] == "arrived"), "{attempt}");
+        for what in ["underruns", "overruns"] {
+            let seconds = attempt[format!("{what}_by_second")].as_array().unwrap().iter();
+            assert_eq!(seconds.map(|count| count.as_u64().unwrap()).sum::<u64>(), attempt[what], "{attempt}");
+        }
+        assert!(attempt["pending_by_second"].as_array().unwrap().iter().any(|most| most.is_u64()), "{attempt}");
+    }
+    assert_eq!((&live["load"], &live["load_failure"]), (&"busy".into(), &serde_json::Value::Null), "{answer}");
+    let device = &live["devices"]["contexts"][0];
+    assert_eq!(device["device"], "rt-audio");
+    assert!(device["blocks"]["processed"].as_u64().unwrap() > 10, "{device}");
+    let page = std::fs::read_to_string(directory.path().join("sent.html")).unwrap();
+    assert_eq!(page.matches("<svg").count(), calls.len());
+    assert_eq!(code(&run(directory.path(), &["report", "beside.punctual"])), 0);
+}
+
 #[test]
 fn contexts_that_cannot_be_are_refused_in_one_line() {
     let directory = tempfile::tempdir().unwrap();
@@ -60,9 +111,15 @@ fn contexts_that_cannot_be_are_refused_in_one_line() {
         (vec!["--context", "irq"], "does not run in irq here"),
         (vec!["--context", "softirq"], "does not run in softirq here"),
         (vec!["--context", "slots:2/8"], "slots are for virtual time"),
-        (vec!["--context", "thread:other", "--cpu", "9999"], "CPU 9999 is not one"),
+        (vec!["--context", "thread:other", "--cpu", "9999"], "CPU 9999 is not there"),
         (vec!["--competitor", "spin:normal"], "--context"),
         (vec!["--context", "thread:other", "--stall", "1ms@1s"], "--stall"),
+        (vec!["--load", "mixed"], "--context"),
+        (vec!["--context", "thread:other", "--load", "mixd"], "mixd"),
+        (vec!["--modems", "2"], "--context"),
+        (vec!["--context", "thread:other", "--modems", "129"], "129"),
+        (vec!["--context", "thread:other", "--beside", "audi64"], "audi64"),
+        (vec!["--context", "thread:other", "-o", "x.punctual"], "--beside"),
     ] {
         let words = [&["modem", "transfer", "a.gz"], words.as_slice()].concat();
         let output = run(directory.path(), &words);

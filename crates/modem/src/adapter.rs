@@ -342,6 +342,11 @@ impl Adapter {
         }
     }
 
+    /// Blocks that were worked on, underruns and overruns: what is looked at after each sample.
+    pub(crate) fn so_far(&self) -> [u64; 3] {
+        [self.processed, self.sending.underruns, self.line.overruns]
+    }
+
     /// What was counted so far.
     pub fn counters(&self) -> Counters {
         let Line { arrived, taken, dropped, lost, overruns, .. } = self.line;

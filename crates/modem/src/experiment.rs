@@ -80,12 +80,14 @@ impl Experiment {
     /// Sends the file as often as was asked for. `progress` says whether to go on; if not, the attempts that are over are
     /// what there is.
     pub fn transfer(&self, bytes: &[u8], progress: &mut dyn FnMut(Step) -> bool) -> Transfer {
-        let mut transfer = Transfer { bytes: bytes.len() as u64, attempts: Vec::new() };
+        let mut transfer = Transfer { bytes: bytes.len() as u64, ..Transfer::default() };
         for done in 0..self.attempts {
             let seed = self.seed.wrapping_add(u64::from(done));
             let show = &mut |bytes, line_ns| progress(Step { done, of: self.attempts, bytes, line_ns });
-            let Some(attempt) = self.telephone.call(self.plan(bytes), seed, bytes, show) else { break };
+            let called = self.telephone.watched_call(self.plan(bytes), seed, bytes, show);
+            let Some((attempt, course)) = called else { break };
             transfer.attempts.push(attempt);
+            transfer.courses.push(course);
         }
         transfer
     }

@@ -172,7 +172,7 @@ mod tests {
             id: String::new(),
             far_end: FarEnd::Pool,
             published,
-            transfer: Transfer { bytes: 0, attempts: attempts.iter().copied().map(attempt).collect() },
+            transfer: Transfer { attempts: attempts.iter().copied().map(attempt).collect(), ..Transfer::default() },
             numbers: (1..=attempts.len() as u32).collect(),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::adapter::BLOCK;
 use crate::end::{Pump, PumpStatus};
-use crate::transfer::Attempt;
+use crate::transfer::{Attempt, Course};
 use crate::virtual_time::{Plan, call};
 use punctual_datapump::{Phase, Qam, QamOptions, Role};
 use punctual_line::Line;
@@ -62,10 +62,21 @@ impl Telephone {
         bytes: &[u8],
         progress: &mut dyn FnMut(usize, u64) -> bool,
     ) -> Option<Attempt> {
+        self.watched_call(plan, seed, bytes, progress).map(|(attempt, _)| attempt)
+    }
+
+    /// The same, and the call's course.
+    pub fn watched_call(
+        &self,
+        plan: Plan,
+        seed: u64,
+        bytes: &[u8],
+        progress: &mut dyn FnMut(usize, u64) -> bool,
+    ) -> Option<(Attempt, Course)> {
         let mut line = Line::new(seed, self.line);
         let pumps = [self.pump(Role::Calling, plan.setup.buffers.max(2)), self.pump(Role::Answering, 1)];
         let called = call(plan, seed, bytes, pumps, &mut |near, far| line.pass(near, far), progress);
-        called.map(|(attempt, _)| attempt)
+        called.map(|called| (called.attempt, called.course))
     }
 }
 

@@ -89,12 +89,57 @@ impl Attempt {
     }
 }
 
+/// A second of a call, as its starved end had it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Second {
+    /// The most samples that were waiting when a block had been worked on; `None`: none was.
+    pub max_pending: Option<u32>,
+    /// Underruns that began in it.
+    pub underruns: u32,
+    /// How often the receive ring wrapped in it.
+    pub overruns: u32,
+}
+
+/// A call, second by second, from lifting the receiver on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Course {
+    /// Its seconds; the last one is rarely whole.
+    pub seconds: Vec<Second>,
+}
+
+impl Course {
+    /// The second that a time lies in.
+    pub(crate) fn at(&mut self, second: u64) -> &mut Second {
+        let place = second as usize;
+        if self.seconds.len() <= place {
+            self.seconds.resize(place + 1, Second::default());
+        }
+        &mut self.seconds[place]
+    }
+
+    /// The most samples that were ever waiting when a block had been worked on.
+    pub fn max_pending(&self) -> Option<u32> {
+        self.seconds.iter().filter_map(|second| second.max_pending).max()
+    }
+}
+
 /// Samples that were waiting when a block had been worked on are counted in steps of so many.
 pub const PENDING_STEP: u64 = 45;
 
 /// What a call in real time was besides. Times are ns.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LiveAttempt {
+    /// Which of the attempts it is part of, from 0.
+    pub attempt: u32,
+    /// Which of the modems that call at once it is, from 0.
+    pub modem: u32,
+    /// The CPU that it was on, or began on.
+    pub cpu: u32,
+    /// From the call's beginning to its end.
+    pub elapsed_ns: u64,
+    /// Of its processor time, what its own datapump took: the rest is the line, the far end and the time that is spent to come
+    /// up to what a block is to take.
+    pub datapump_ns: u64,
     /// Blocks that were worked on.
     pub activations: u64,
     /// The processor time of the thread.
@@ -140,6 +185,8 @@ pub struct Transfer {
     pub bytes: u64,
     /// The attempts, in order.
     pub attempts: Vec<Attempt>,
+    /// The course of each, where it was kept.
+    pub courses: Vec<Course>,
 }
 
 impl Transfer {
@@ -209,7 +256,7 @@ pub(crate) mod tests {
         let arrived = |seconds| attempt(Ending::Arrived, seconds);
         let damaged = Attempt { is_exact: false, ..arrived(1) };
         let attempts = vec![arrived(30), arrived(40), attempt(Ending::HungUp, 5), damaged];
-        let transfer = Transfer { bytes: 350, attempts };
+        let transfer = Transfer { bytes: 350, attempts, ..Transfer::default() };
         assert_eq!(transfer.successes(), 2);
         let seconds = transfer.seconds().unwrap();
         assert_eq!((seconds.min, seconds.max, seconds.mean), (30.0, 40.0, 35.0));
@@ -218,7 +265,7 @@ pub(crate) mod tests {
         assert_eq!(transfer.sum(|attempt| attempt.crc_errors), 8);
         assert_eq!(Transfer::default().seconds(), None);
         let alike = Attempt { transfer_ns: Some(177_237_500_000), ..arrived(0) };
-        let seconds = Transfer { bytes: 350, attempts: vec![alike; 10] }.seconds().unwrap();
+        let seconds = Transfer { bytes: 350, attempts: vec![alike; 10], ..Transfer::default() }.seconds().unwrap();
         assert_eq!((seconds.mean, seconds.deviation), (seconds.min, 0.0));
     }
 }

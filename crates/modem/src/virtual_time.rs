@@ -8,7 +8,7 @@ use crate::adapter::{Adapter, BLOCK, Cpu, Setup, Slot, Stalls, time_of};
 use crate::arq::{Options, Side, State};
 use crate::end::{Caller, End, Pump};
 use crate::tones::{Exchange, Progress};
-use crate::transfer::{Attempt, Ending};
+use crate::transfer::{Attempt, Course, Ending};
 use std::collections::VecDeque;
 
 mod live;
@@ -84,6 +84,20 @@ struct Call<P> {
     far_retrains: u32,
     retrained_at: VecDeque<u64>,
     bits_per_second: u32,
+    course: Course,
+    /// Blocks that had been worked on, underruns and overruns when that was last noted.
+    noted: [u64; 3],
+}
+
+/// What came of a call.
+#[derive(Debug)]
+pub struct Called {
+    /// How it ended, and what was counted.
+    pub attempt: Attempt,
+    /// What arrived.
+    pub received: Vec<u8>,
+    /// Second by second.
+    pub course: Course,
 }
 
 /// Makes a call and sends these bytes. `seed` chooses the phases of the slots and the stalls. `progress` hears of the bytes
@@ -95,7 +109,7 @@ pub fn call<P: Pump>(
     pumps: [P; 2],
     circuit: &mut Circuit<'_>,
     progress: &mut dyn FnMut(usize, u64) -> bool,
-) -> Option<(Attempt, Vec<u8>)> {
+) -> Option<Called> {
     let mut call = Call::new(plan, seed, bytes, pumps);
     let ending = loop {
         if call.sample.is_multiple_of(SAMPLE_RATE) && !progress(call.received.len(), time_of(call.sample)) {
@@ -105,8 +119,10 @@ pub fn call<P: Pump>(
             break ending;
         }
     };
-    Some((call.attempt(ending, bytes), call.received))
+    let attempt = call.attempt(ending, bytes);
+    Some(Called { attempt, received: call.received, course: call.course })
 }
+
 impl<P: Pump> Call<P> {
     /// A call whose receiver was lifted just now, with a file to send in it.
     fn new(plan: Plan, seed: u64, bytes: &[u8], pumps: [P; 2]) -> Call<P> {
@@ -128,6 +144,8 @@ impl<P: Pump> Call<P> {
             far_retrains: 0,
             retrained_at: VecDeque::new(),
             bits_per_second: 0,
+            course: Course::default(),
+            noted: [0; 3],
         };
         let (sender, _) = call.ends();
         sender.link.arq.send(bytes);
@@ -152,6 +170,7 @@ impl<P: Pump> Call<P> {
 
     /// The rest of a sample of time: what the calling end sends goes its way.
     fn pass(&mut self, from_near: i16, circuit: &mut Circuit<'_>, length: usize) -> Option<Ending> {
+        self.note();
         let within = (self.sample % BLOCK as u64) as usize;
         let is_connected = self.answered.is_some();
         let (to_near, to_far) = if is_connected { circuit(from_near, self.far_sent[within]) } else { (0, 0) };
@@ -176,6 +195,22 @@ impl<P: Pump> Call<P> {
         self.far.process(&self.far_received, &mut self.far_sent);
         self.far_received.clear();
         self.look(length)
+    }
+
+    /// Notes what has happened at the starved end since the last sample.
+    fn note(&mut self) {
+        let now = self.adapter.so_far();
+        if self.noted == now {
+            return;
+        }
+        let [processed, underruns, overruns] = std::mem::replace(&mut self.noted, now);
+        let second = self.course.at(self.sample / SAMPLE_RATE);
+        second.underruns += (now[1] - underruns) as u32;
+        second.overruns += (now[2] - overruns) as u32;
+        if now[0] > processed {
+            let pending = self.adapter.pending(time_of(self.sample)).min(u32::MAX.into()) as u32;
+            second.max_pending = second.max_pending.max(Some(pending));
+        }
     }
 
     /// After each block: what has come, and whether the call is over.
@@ -246,6 +281,7 @@ mod tests {
     use super::*;
     use crate::adapter::Late;
     use crate::end::PumpStatus;
+    use crate::transfer::Second;
     use proptest::prelude::*;
     use punctual_random::Random;
 
@@ -294,9 +330,12 @@ mod tests {
         let mut random = Random(seed);
         let bytes: Vec<u8> = (0..count).map(|_| random.bits() as u8).collect();
         let pumps = [Signs::default(), Signs::default()];
-        let (attempt, received) =
-            call(plan, seed, &bytes, pumps, &mut |near, far| (far, near), &mut |_, _| true).unwrap();
-        (attempt, received, bytes)
+        let called = call(plan, seed, &bytes, pumps, &mut |near, far| (far, near), &mut |_, _| true).unwrap();
+        let noted =
+            |of: fn(&Second) -> u32| called.course.seconds.iter().map(|second| u64::from(of(second))).sum::<u64>();
+        let counted = (called.attempt.underruns, called.attempt.overruns);
+        assert_eq!((noted(|second| second.underruns), noted(|second| second.overruns)), counted);
+        (called.attempt, called.received, bytes)
     }
 
     #[test]

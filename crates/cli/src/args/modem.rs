@@ -4,6 +4,7 @@ pub(crate) use super::modem_study::ModemStudyArguments;
 use clap::{Args, Subcommand, ValueEnum};
 use punctual_context::device::Competitor;
 use punctual_context::{Context, Reservation};
+use punctual_load::Source;
 use punctual_modem::adapter::{Slot, Stalls};
 use punctual_modem::telephone::Rate;
 use punctual_recording::{BareUnit, format_ns, parse_duration};
@@ -20,7 +21,7 @@ pub(crate) struct ModemArguments {
 pub(crate) enum ModemCommand {
     /// Send a file over a telephone line to a modem whose processor runs late, in virtual time or by a thread on this machine
     #[command(
-        after_help = "Examples:\n  punctual modem transfer paper.gz                          ten attempts, nothing in the way\n  punctual modem transfer paper.gz --stall 60ms@10s         a stall of 60 ms in every 10 s\n  punctual modem transfer paper.gz --slots 3/16 --buffers 3 --late drop-stale\n  punctual modem transfer paper.gz --rate 14400 --snr 40 --attempts 1\n  sudo punctual modem transfer paper.gz --context thread:24 --competitor spin:normal --attempts 3\n  sudo punctual modem transfer paper.gz --context reservation:2/8 --competitor spin:normal\n\nIn virtual time, without --context, the same seed gives the same answer. A bare number is milliseconds, or seconds after the @.\nExit code 1: a file did not arrive."
+        after_help = "Examples:\n  punctual modem transfer paper.gz                          ten attempts, nothing in the way\n  punctual modem transfer paper.gz --stall 60ms@10s         a stall of 60 ms in every 10 s\n  punctual modem transfer paper.gz --slots 3/16 --buffers 3 --late drop-stale\n  punctual modem transfer paper.gz --rate 14400 --snr 40 --attempts 1\n  sudo punctual modem transfer paper.gz --context thread:24 --competitor spin:normal --attempts 3\n  sudo punctual modem transfer paper.gz --context reservation:2/8 --load mixed --html sent.html\n  sudo punctual modem transfer paper.gz --context thread:80 --modems 64 --compute 0 --attempts 1\n\nIn virtual time, without --context, the same seed gives the same answer. A bare number is milliseconds, or seconds after the @.\nExit code 1: a file did not arrive."
     )]
     Transfer(ModemTransferArguments),
     /// Say what stalls of each length do to a call: underruns, damaged frames, retrains, lost time
@@ -112,9 +113,26 @@ pub(crate) struct ModemTransferArguments {
     /// What that thread competes with: spin:normal, spin:50 or walk; may be repeated
     #[arg(long, value_name = "WHAT", value_parser = Competitor::parse, requires = "context")]
     pub(crate) competitor: Vec<Competitor>,
-    /// The CPU for that thread [default: the first that this program may use]
-    #[arg(long, value_name = "CPU", requires = "context")]
-    pub(crate) cpu: Option<u32>,
+    /// Keep the machine busy meanwhile: a name from `punctual load list` or a load file; separate several with commas
+    #[arg(long, value_name = "LOAD", value_delimiter = ',', requires = "context")]
+    pub(crate) load: Vec<Source>,
+    /// How many modems call at once, each by a thread of its own, over a line of its own, 1 to 128
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, requires = "context",
+          value_parser = clap::value_parser!(u32).range(1..=128))]
+    pub(crate) modems: u32,
+    /// Soft devices at work meanwhile, such as audio64+thread:81; separate several with commas
+    #[arg(long, value_name = "DEVICES", value_delimiter = ',', requires = "context")]
+    pub(crate) beside: Vec<String>,
+    /// The CPU for that thread; of several, separated by commas, modems take them in turn and --beside the first [default: the
+    /// first that this program may use]
+    #[arg(long, value_name = "CPUS", value_delimiter = ',', requires = "context")]
+    pub(crate) cpu: Vec<u32>,
+    /// The recording of what is --beside it [default: modem-DATE-TIME.punctual in the current directory]
+    #[arg(short, long, value_name = "NAME.punctual", requires = "beside")]
+    pub(crate) output: Option<PathBuf>,
+    /// Render an HTML report with the samples that were pending in each call
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) html: Option<PathBuf>,
     /// Give the calling end only part of its processor, such as 2/13: 2 ms of every 13
     #[arg(long, value_name = "X/Y", value_parser = slots)]
     pub(crate) slots: Option<Slot>,

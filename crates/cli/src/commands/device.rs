@@ -137,6 +137,26 @@ fn plan(specs: &[String], how: &HowArguments) -> anyhow::Result<DeviceRunPlan> {
     })
 }
 
+/// Devices that work beside something else, each in a context of its own after a plus sign, otherwise in a thread of FIFO 80.
+pub(super) fn parts(specs: &[String]) -> anyhow::Result<Vec<DevicePart>> {
+    let catalogue = catalogue(None)?;
+    let part = |spec: &String| {
+        let (spec, context) = spec.split_once('+').unwrap_or((spec, "thread:80"));
+        let profile = catalogue.parse_spec(spec).map_err(|error| Usage(error.to_string()))?;
+        Ok(DevicePart {
+            work: profile.signal.map_or(DeviceWork::Filter, DeviceWork::Decode),
+            context: Context::parse(context).map_err(Usage)?,
+            profile,
+            wake: Wake::Timer,
+            drop_stale: false,
+            reclaim: false,
+            compete: false,
+            phases: Vec::new(),
+        })
+    };
+    specs.iter().map(part).collect()
+}
+
 /// A device of the command line: its profile, and after a plus sign a context of its own.
 fn part(catalogue: &Catalogue, spec: &str, how: &HowArguments, users: Option<&OwnWork>) -> Result<DevicePart, Usage> {
     let (spec, own) = match spec.split_once('+') {

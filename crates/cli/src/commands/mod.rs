@@ -17,6 +17,7 @@ pub(crate) mod load;
 pub(crate) mod log;
 pub(crate) mod modem;
 mod modem_study;
+mod modem_transfer;
 mod passed_on;
 pub(crate) mod record;
 pub(crate) mod report;

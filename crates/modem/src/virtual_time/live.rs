@@ -7,7 +7,7 @@ use super::{Call, Plan};
 use crate::adapter::{Adapter, BLOCK, BLOCK_NS, Counters, time_of};
 use crate::end::Pump;
 use crate::telephone::Telephone;
-use crate::transfer::{Attempt, Ending};
+use crate::transfer::{Attempt, Course, Ending};
 use punctual_datapump::{Qam, Role};
 use punctual_line::Line;
 
@@ -89,6 +89,11 @@ impl<P: Pump> Live<P> {
     /// Bytes of the file that have arrived.
     pub fn arrived(&self) -> usize {
         self.call.received.len()
+    }
+
+    /// Its course so far.
+    pub fn course(&self) -> &Course {
+        &self.call.course
     }
 
     /// What came of it, ended or not.

@@ -1,12 +1,15 @@
 //! The answers of `punctual modem`. Times are ns unless a name says otherwise.
 
+use super::live::Together;
 use super::{LiveSent, Sent, Stalled, direction_name, far_end_name, late_name};
 use crate::answer::Answer;
+use crate::device::DeviceAnswer;
+use crate::load::ScoreRow;
 use punctual_modem::experiment::{Experiment, StallRow};
-use punctual_modem::transfer::{Attempt, LiveAttempt, PENDING_STEP, Seconds};
+use punctual_modem::transfer::{Attempt, LiveAttempt, PENDING_STEP, Seconds, Transfer};
 use serde::Serialize;
 
-/// A file that was sent over a telephone line in virtual time.
+/// A file that was sent over a telephone line.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TransferAnswer<'a> {
@@ -23,9 +26,9 @@ pub struct TransferAnswer<'a> {
     seconds: Option<SecondsRow>,
     /// Bits of the file a second.
     throughput: Option<f64>,
-    attempts: Vec<AttemptRow>,
+    attempts: Vec<SentRow>,
     /// `null`: in virtual time.
-    live: Option<LiveRow>,
+    live: Option<LiveRow<'a>>,
 }
 
 impl<'a> TransferAnswer<'a> {
@@ -43,8 +46,8 @@ impl<'a> TransferAnswer<'a> {
             successes: sent.transfer.successes(),
             seconds: sent.transfer.seconds().map(SecondsRow::new),
             throughput: sent.transfer.throughput(),
-            attempts: sent.transfer.attempts.iter().map(AttemptRow::new).collect(),
-            live: sent.live.as_ref().map(LiveRow::new),
+            attempts: SentRow::all(sent.transfer),
+            live: sent.live.as_ref().map(|live| LiveRow::new(sent, live)),
         }
     }
 }
@@ -55,23 +58,94 @@ impl Answer for TransferAnswer<'_> {
     }
 }
 
-/// What was counted on this machine, if the calling end was one of its threads.
+/// A call, and its course.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct LiveRow {
-    context: String,
-    cpu: u32,
-    competitors: Vec<String>,
-    pending_step_samples: u64,
-    attempts: Vec<LiveAttemptRow>,
+struct SentRow {
+    #[serde(flatten)]
+    attempt: AttemptRow,
+    /// The most samples that were waiting after a block, in each second of the call; `null`: no block was worked on.
+    pending_by_second: Vec<Option<u32>>,
+    /// Underruns that began in each second of the call.
+    underruns_by_second: Vec<u32>,
+    /// How often the receive ring wrapped in each second of the call.
+    overruns_by_second: Vec<u32>,
 }
 
-/// The same for one attempt.
+impl SentRow {
+    fn all(transfer: &Transfer) -> Vec<SentRow> {
+        let seconds = |place: usize| transfer.courses.get(place).map_or(&[][..], |course| &course.seconds[..]);
+        let row = |(place, attempt): (usize, &Attempt)| SentRow {
+            attempt: AttemptRow::new(attempt),
+            pending_by_second: seconds(place).iter().map(|second| second.max_pending).collect(),
+            underruns_by_second: seconds(place).iter().map(|second| second.underruns).collect(),
+            overruns_by_second: seconds(place).iter().map(|second| second.overruns).collect(),
+        };
+        transfer.attempts.iter().enumerate().map(row).collect()
+    }
+}
+
+/// What was counted of this machine, where the calling ends were its threads.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct LiveRow<'a> {
+    context: String,
+    /// How many modems called at once; an attempt has as many calls, less those that were refused.
+    modems: u32,
+    /// The first of `cpus`.
+    cpu: u32,
+    /// Where their threads were, or began, in turn.
+    cpus: &'a [u32],
+    competitors: Vec<String>,
+    /// `null`: none.
+    load: Option<&'a str>,
+    scores: Vec<ScoreRow<'a>>,
+    /// Why the load was not the one that was asked for.
+    load_failure: Option<&'a str>,
+    /// Modems that could not take part.
+    refused: Vec<RefusedRow<'a>>,
+    notes: &'a [String],
+    /// Of all calls of an attempt together, averaged over the attempts; `null`: none is over.
+    together: Option<TogetherRow>,
+    pending_step_samples: u64,
+    /// Of each call, in the order of the calls above.
+    attempts: Vec<LiveAttemptRow>,
+    /// The soft devices that worked meanwhile.
+    devices: Option<DeviceAnswer<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct RefusedRow<'a> {
+    /// From 1.
+    modem: u32,
+    reason: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct TogetherRow {
+    bits_per_second: f64,
+    /// Of one CPU; more than 100 where they had several.
+    cpu_percent: f64,
+    /// Of that, the datapumps at the calling ends.
+    datapump_percent: f64,
+}
+
+/// What was counted of this machine in a call.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct LiveAttemptRow {
+    /// From 1.
+    attempt: u32,
+    /// From 1.
+    modem: u32,
+    cpu: u32,
     activations: u64,
+    elapsed_ns: u64,
     executed_ns: u64,
+    /// Of that, its datapump.
+    datapump_ns: u64,
     max_late_ns: u64,
     /// What the host took; `null`: not known.
     host_ns: Option<u64>,
@@ -80,22 +154,47 @@ struct LiveAttemptRow {
     pending: Vec<u64>,
 }
 
-impl LiveRow {
-    fn new(live: &LiveSent<'_>) -> LiveRow {
-        let attempt = |attempt: &LiveAttempt| LiveAttemptRow {
-            activations: attempt.activations,
-            executed_ns: attempt.executed_ns,
-            max_late_ns: attempt.max_late_ns,
-            host_ns: attempt.host_ns,
-            underruns_beside_host: attempt.underruns_by_host,
-            pending: attempt.pending.clone(),
-        };
+impl LiveAttemptRow {
+    fn new(call: &LiveAttempt) -> LiveAttemptRow {
+        LiveAttemptRow {
+            attempt: call.attempt + 1,
+            modem: call.modem + 1,
+            cpu: call.cpu,
+            activations: call.activations,
+            elapsed_ns: call.elapsed_ns,
+            executed_ns: call.executed_ns,
+            datapump_ns: call.datapump_ns,
+            max_late_ns: call.max_late_ns,
+            host_ns: call.host_ns,
+            underruns_beside_host: call.underruns_by_host,
+            pending: call.pending.clone(),
+        }
+    }
+}
+
+impl<'a> LiveRow<'a> {
+    fn new(sent: &Sent<'a>, live: &LiveSent<'a>) -> LiveRow<'a> {
+        let together = Together::of(sent, live);
+        let refused = live.refused.iter();
         LiveRow {
             context: live.context.clone(),
-            cpu: live.cpu,
+            modems: live.modems,
+            cpu: live.cpus.first().copied().unwrap_or(0),
+            cpus: live.cpus,
             competitors: live.competitors.clone(),
+            load: live.load,
+            scores: live.scores.iter().map(|score| ScoreRow::new(live.load.unwrap_or(""), score)).collect(),
+            load_failure: live.load_failure,
+            refused: refused.map(|(modem, reason)| RefusedRow { modem: modem + 1, reason }).collect(),
+            notes: live.notes,
+            together: together.map(|together| TogetherRow {
+                bits_per_second: together.bits_per_second,
+                cpu_percent: together.cpu_percent,
+                datapump_percent: together.datapump_percent,
+            }),
             pending_step_samples: PENDING_STEP,
-            attempts: live.attempts.iter().map(attempt).collect(),
+            attempts: live.calls.iter().map(LiveAttemptRow::new).collect(),
+            devices: live.devices.as_ref().map(|run| DeviceAnswer::new(run, &[])),
         }
     }
 }

@@ -2,18 +2,23 @@
 
 mod answer;
 mod line;
+mod live;
+mod page;
+mod picture;
 pub mod study;
 mod text;
 
 pub use answer::{StallsAnswer, TransferAnswer};
 pub use line::{LineAnswer, Lined, line_text};
+pub use page::transfer_page;
 pub use text::{stalls_text, transfer_text};
 
+use crate::device::Run;
 use punctual_modem::adapter::Late;
 use punctual_modem::experiment::{Experiment, StallRow};
 use punctual_modem::transfer::{LiveAttempt, Transfer};
 use punctual_modem::virtual_time::{Direction, FarEnd};
-use punctual_recording::counted;
+use punctual_recording::{LoadScore, counted};
 
 /// A file that was sent, and how.
 #[derive(Debug)]
@@ -30,40 +35,76 @@ pub struct Sent<'a> {
     pub live: Option<LiveSent<'a>>,
 }
 
-/// A file that was received by a thread of this machine.
+/// A file that was received by threads of this machine.
 #[derive(Debug)]
 pub struct LiveSent<'a> {
-    /// The thread's context, as people write it.
+    /// The threads' context, as people write it.
     pub context: String,
-    /// The CPU that it was on, or began on.
-    pub cpu: u32,
-    /// What it competed with.
+    /// How many modems called at once.
+    pub modems: u32,
+    /// The CPUs that their threads were on, or began on, in turn.
+    pub cpus: &'a [u32],
+    /// What they competed with.
     pub competitors: Vec<String>,
-    /// For each attempt.
-    pub attempts: &'a [LiveAttempt],
+    /// The load's name.
+    pub load: Option<&'a str>,
+    /// What it got done.
+    pub scores: &'a [LoadScore],
+    /// What is to be known of it.
+    pub notes: &'a [String],
+    /// Why it was not the load that was asked for.
+    pub load_failure: Option<&'a str>,
+    /// Modems that could not take part, from 0, and why.
+    pub refused: &'a [(u32, String)],
+    /// Of each call.
+    pub calls: &'a [LiveAttempt],
+    /// The soft devices that worked meanwhile.
+    pub devices: Option<Run<'a>>,
+}
+
+impl LiveSent<'_> {
+    /// Whether more than one call made an attempt.
+    fn is_many(&self) -> bool {
+        self.modems > 1
+    }
+
+    /// What went wrong besides the calls themselves.
+    fn troubles(&self) -> Vec<String> {
+        let refused = (!self.refused.is_empty()).then(|| {
+            let numbers: Vec<String> = self.refused.iter().map(|(modem, _)| (modem + 1).to_string()).collect();
+            let (count, why) = (counted(self.refused.len(), "modem"), &self.refused[0].1);
+            format!("{count} of {} could not take part ({}): {why}", self.modems, numbers.join(", "))
+        });
+        let failure =
+            self.load_failure.map(|why| format!("the load failed, and no attempt was begun after that: {why}"));
+        refused.into_iter().chain(failure).chain(self.notes.iter().cloned()).collect()
+    }
 }
 
 impl Sent<'_> {
     /// The outcome, in a sentence.
     pub fn verdict(&self) -> String {
         let (successes, attempts) = (self.transfer.successes(), self.transfer.attempts.len());
+        let what = if self.live.as_ref().is_some_and(LiveSent::is_many) { "call" } else { "attempt" };
         let cut = if self.interrupted { "; interrupted" } else { "" };
         match self.transfer.seconds() {
             Some(seconds) => {
                 format!(
                     "{successes} of {} arrived exact, in {:.3} s on average{cut}.",
-                    counted(attempts, "attempt"),
+                    counted(attempts, what),
                     seconds.mean
                 )
             }
             None if attempts == 0 => format!("No attempt was finished{cut}."),
-            None => format!("None of {} arrived{cut}.", counted(attempts, "attempt")),
+            None => format!("None of {} arrived{cut}.", counted(attempts, what)),
         }
     }
 
-    /// 0 if every attempt that was asked for arrived, otherwise 1.
+    /// 0 where every attempt that was asked for arrived, and nothing was otherwise than asked for; otherwise 1.
     pub fn exit_code(&self) -> u8 {
-        u8::from(self.interrupted || self.transfer.successes() < self.transfer.attempts.len())
+        let otherwise = |live: &LiveSent<'_>| !live.refused.is_empty() || live.load_failure.is_some();
+        let failed = self.transfer.attempts.is_empty() || self.transfer.successes() < self.transfer.attempts.len();
+        u8::from(self.interrupted || failed || self.live.as_ref().is_some_and(otherwise))
     }
 }
 

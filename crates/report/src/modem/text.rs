@@ -1,10 +1,10 @@
 //! The same as text for people.
 
-use super::{LiveSent, Sent, Stalled, direction_name, far_end_name};
+use super::{Sent, Stalled, direction_name, far_end_name, live};
 use crate::layout::{counted, grouped, table};
 use punctual_modem::adapter::Late;
 use punctual_modem::experiment::Experiment;
-use punctual_modem::transfer::{Ending, LiveAttempt, PENDING_STEP};
+use punctual_modem::transfer::Ending;
 use punctual_recording::format_ns;
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ pub fn transfer_text(sent: &Sent<'_>) -> String {
     let Sent { file, experiment, transfer, .. } = sent;
     let mut text = format!("{}\n\n", sent.verdict());
     let (bytes, direction) = (counted(transfer.bytes, "byte"), direction_name(experiment.direction));
-    let time = sent.live.as_ref().map_or_else(|| "in virtual time".to_owned(), time_of_live);
+    let time = sent.live.as_ref().map_or_else(|| "in virtual time".to_owned(), live::time);
     let _ = writeln!(text, "{file}, {bytes}, {direction}; {time}");
     text += &how(experiment);
     if let (Some(seconds), Some(throughput)) = (transfer.seconds(), transfer.throughput()) {
@@ -31,8 +31,12 @@ pub fn transfer_text(sent: &Sent<'_>) -> String {
     if !transfer.attempts.is_empty() {
         let _ = writeln!(text, "\n{}", attempts(sent));
     }
-    if let Some(live) = sent.live.as_ref().filter(|live| !live.attempts.is_empty()) {
-        let _ = writeln!(text, "\n{}", machine(live));
+    if let Some(live) = sent.live.as_ref().filter(|live| !live.calls.is_empty()) {
+        let _ = writeln!(text, "\n{}", live::machine(sent, live));
+        text += &live::together(sent, live);
+    }
+    if let Some(live) = &sent.live {
+        text += &live::beside(live);
     }
     for ending in Ending::ALL.into_iter().skip(1) {
         let count = transfer.sum(|attempt| u64::from(attempt.ending == ending));
@@ -43,47 +47,8 @@ pub fn transfer_text(sent: &Sent<'_>) -> String {
     text
 }
 
-fn time_of_live(live: &LiveSent<'_>) -> String {
-    let beside =
-        if live.competitors.is_empty() { String::new() } else { format!(", beside {}", live.competitors.join(", ")) };
-    format!("in real time, by a thread in {} on CPU {}{beside}", live.context, live.cpu)
-}
-
-/// What was counted on the machine, and the samples that were waiting.
-fn machine(live: &LiveSent<'_>) -> String {
-    let header =
-        ["attempt", "blocks", "CPU time", "latest", "host took", "underruns then", "pending p50", "p99", "max"];
-    let rows = live.attempts.iter().enumerate().map(|(place, attempt)| {
-        let pending = |share| pending_below(attempt, share);
-        vec![
-            (place + 1).to_string(),
-            grouped(attempt.activations),
-            format_ns(attempt.executed_ns),
-            format_ns(attempt.max_late_ns),
-            attempt.host_ns.map_or_else(|| "?".to_owned(), format_ns),
-            attempt.underruns_by_host.to_string(),
-            pending(0.5),
-            pending(0.99),
-            pending(1.0),
-        ]
-    });
-    table(&header, 0..9, rows)
-}
-
-/// This share of all blocks left fewer samples waiting.
-fn pending_below(attempt: &LiveAttempt, share: f64) -> String {
-    let all: u64 = attempt.pending.iter().sum();
-    let wanted = (all as f64 * share).ceil().max(1.0) as u64;
-    let mut sum = 0;
-    let step = attempt.pending.iter().position(|count| {
-        sum += count;
-        sum >= wanted
-    });
-    step.map_or_else(|| "-".to_owned(), |step| format!("<{}", (step as u64 + 1) * PENDING_STEP))
-}
-
-/// How the two ends, and what is between them, are set up.
-fn how(experiment: &Experiment) -> String {
+/// How the two ends and what is between them are made.
+pub(super) fn how(experiment: &Experiment) -> String {
     let Experiment { telephone, .. } = experiment;
     let line = &telephone.line;
     let noise = line.signal_to_noise.map_or_else(|| "no noise".to_owned(), |noise| format!("noise {noise} dB below"));
@@ -135,9 +100,10 @@ fn attempts(sent: &Sent<'_>) -> String {
         "stalls",
         "ending",
     ];
-    let rows = sent.transfer.attempts.iter().enumerate().map(|(place, attempt)| {
+    let listed = live::listed(sent);
+    let rows = listed.into_iter().map(|place| (place, &sent.transfer.attempts[place])).map(|(place, attempt)| {
         vec![
-            (place + 1).to_string(),
+            live::name(sent.live.as_ref(), place),
             attempt.transfer_ns.map_or_else(|| "-".to_owned(), |ns| format!("{:.3}", ns as f64 / 1e9)),
             format!("{:.3}", attempt.set_up_ns as f64 / 1e9),
             attempt.bits_per_second.to_string(),
@@ -193,9 +159,9 @@ pub fn stalls_text(stalled: &Stalled<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::modem::{StallsAnswer, TransferAnswer};
+    use crate::modem::{LiveSent, StallsAnswer, TransferAnswer, transfer_page};
     use punctual_modem::experiment::StallRow;
-    use punctual_modem::transfer::{Attempt, Transfer};
+    use punctual_modem::transfer::{Attempt, Course, LiveAttempt, Second, Transfer};
     use punctual_modem::virtual_time::Direction;
 
     fn attempt(ending: Ending, transfer_ns: Option<u64>) -> Attempt {
@@ -221,7 +187,7 @@ mod tests {
     #[test]
     fn a_transfer_in_words_and_for_programs() {
         let attempts = vec![attempt(Ending::Arrived, Some(174_250_000_000)), attempt(Ending::HungUp, None)];
-        let transfer = Transfer { bytes: 200_000, attempts };
+        let transfer = Transfer { bytes: 200_000, attempts, ..Transfer::default() };
         let experiment = Experiment::default();
         let sent = Sent { file: "a.gz", experiment: &experiment, transfer: &transfer, interrupted: false, live: None };
         let text = transfer_text(&sent);
@@ -237,9 +203,19 @@ mod tests {
         let mut beside = LiveAttempt { activations: 100, host_ns: None, ..LiveAttempt::default() };
         (0..98).for_each(|_| beside.note_pending(3));
         (0..2).for_each(|_| beside.note_pending(200));
-        let competitors = vec!["spin:normal".to_owned()];
-        let live =
-            LiveSent { context: "thread:other".to_owned(), cpu: 1, competitors, attempts: &[beside.clone(), beside] };
+        let live = LiveSent {
+            context: "thread:other".to_owned(),
+            modems: 1,
+            cpus: &[1],
+            competitors: vec!["spin:normal".to_owned()],
+            load: None,
+            scores: &[],
+            notes: &[],
+            load_failure: None,
+            refused: &[],
+            calls: &[beside.clone(), beside],
+            devices: None,
+        };
         let sent = Sent { live: Some(live), ..sent };
         let text = transfer_text(&sent);
         for part in ["in real time, by a thread in thread:other on CPU 1, beside spin:normal", "<45  <225  <225"] {
@@ -247,6 +223,60 @@ mod tests {
         }
         let value = crate::answer::value(&TransferAnswer::new(&sent));
         assert_eq!(value["live"]["attempts"][0]["pending"], serde_json::json!([98, 0, 0, 0, 2]));
+    }
+
+    /// Two modems that call at once, twice, of three: their shares, what they did together, who was refused.
+    #[test]
+    fn modems_that_call_at_once_have_their_shares_and_their_pictures() {
+        let attempts = vec![attempt(Ending::Arrived, Some(2_000_000_000)); 4];
+        let seconds = [(Some(3), 0), (None, 1), (Some(500), 0)];
+        let seconds =
+            seconds.map(|(max_pending, underruns)| Second { max_pending, underruns, overruns: underruns }).to_vec();
+        let transfer = Transfer { bytes: 1_000, attempts, courses: vec![Course { seconds }; 4] };
+        let call = |place: u32| LiveAttempt {
+            attempt: place / 2,
+            modem: place % 2,
+            cpu: place % 2,
+            elapsed_ns: 4_000_000_000,
+            executed_ns: 1_000_000_000,
+            datapump_ns: 400_000_000,
+            ..LiveAttempt::default()
+        };
+        let calls: Vec<LiveAttempt> = (0..4).map(call).collect();
+        let live = LiveSent {
+            context: "reservation:4ms/8ms".to_owned(),
+            modems: 3,
+            cpus: &[0, 1],
+            competitors: Vec::new(),
+            load: Some("mixed"),
+            scores: &[],
+            notes: &[],
+            load_failure: None,
+            refused: &[(2, "no room".to_owned())],
+            calls: &calls,
+            devices: None,
+        };
+        let experiment = Experiment::default();
+        let live = Some(live);
+        let sent = Sent { file: "a<b>", experiment: &experiment, transfer: &transfer, interrupted: false, live };
+        let text = transfer_text(&sent);
+        for part in [
+            "4 of 4 calls arrived exact",
+            "by 3 threads in reservation:4ms/8ms on CPUs 0 and 1, beside mixed",
+            "2.2",
+            "together: 8,000 bit/s, 50.0 % of a CPU, of which the datapumps at the calling ends 20.0 %",
+            "1 modem of 3 could not take part (3): no room",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let value = crate::answer::value(&TransferAnswer::new(&sent));
+        assert_eq!((value["exit_code"].as_u64(), value["live"]["refused"][0]["modem"].as_u64()), (Some(1), Some(3)));
+        assert_eq!(value["attempts"][3]["pending_by_second"], serde_json::json!([3, null, 500]));
+        let page = transfer_page(&sent);
+        crate::encode::plain_page::tests::assert_well_formed(&page);
+        assert_eq!(page.matches("<svg").count(), 4, "a picture for each call");
+        assert_eq!(page.matches("1 underrun").count(), 8, "in words, for whoever sees it and for whoever does not");
+        assert!(page.contains("a&lt;b&gt;"));
     }
 
     #[test]

@@ -32,7 +32,7 @@ fn row(table: u8, name: &str, mean: Option<f64>, successes: u32, attempts: &[Att
         id: name.to_lowercase(),
         far_end: if table == 1 { FarEnd::Pool } else { FarEnd::Dedicated },
         published: Published { mean, successes, clean: 36.367, ..Published::default() },
-        transfer: Transfer { bytes: 200_000, attempts: attempts.to_vec() },
+        transfer: Transfer { bytes: 200_000, attempts: attempts.to_vec(), ..Transfer::default() },
         numbers: (1..=attempts.len() as u32).collect(),
     }
 }

@@ -131,7 +131,7 @@ fn tables(plan: &TablesPlan, experiment: Calls, cells: &[Cell], ends: &[Option<A
             id: row.id.clone(),
             far_end: row.far_end,
             published: row.published,
-            transfer: Transfer { bytes: u64::from(plan.bytes), attempts },
+            transfer: Transfer { bytes: u64::from(plan.bytes), attempts, ..Transfer::default() },
             numbers,
         }
     });

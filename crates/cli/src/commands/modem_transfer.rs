@@ -1,0 +1,178 @@
+//! `punctual modem transfer`.
+
+use super::artifacts::{self, Artifacts};
+use super::modem::{Steps, experiment};
+use crate::args::modem::{DirectionName, FarEndName, ModemTransferArguments};
+use crate::output::{self, Output, Usage};
+use crate::progress::ReadyProgress;
+use anyhow::{Context as _, anyhow, bail};
+use punctual_context::{Context, Form, Reservation};
+use punctual_kernel::scheduling::{allowed_cpus, check_allowed};
+use punctual_load::Load;
+use punctual_modem::experiment::{Experiment, Step};
+use punctual_modem::virtual_time::{Direction, FarEnd};
+use punctual_recording::input;
+use punctual_report::device::Run;
+use punctual_report::modem::{LiveSent, Sent, TransferAnswer, transfer_page, transfer_text};
+use punctual_study::device::DeviceRunPlan;
+use punctual_study::modem::live::{self, LivePlan};
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// The largest file that is sent: at 9,600 bit/s that is more than two hours of the line.
+const MAX_FILE: u64 = 10_000_000;
+/// All calls of an attempt hold a file each, bytes.
+const MAX_FILES: u64 = 100_000_000;
+/// What is beside the calls is ended with them; by itself after a week, ns.
+const MAX_BESIDE_NS: u64 = 7 * 24 * 3_600_000_000_000;
+
+pub(super) fn run(arguments: &ModemTransferArguments, output: Output) -> anyhow::Result<u8> {
+    artifacts::check(arguments.html.as_ref())?;
+    let bytes = read(&arguments.file)?;
+    let experiment = Experiment {
+        direction: match arguments.direction {
+            DirectionName::Download => Direction::Download,
+            DirectionName::Upload => Direction::Upload,
+        },
+        far_end: match arguments.far_end {
+            FarEndName::Pool => FarEnd::Pool,
+            FarEndName::Dedicated => FarEnd::Dedicated,
+        },
+        slot: arguments.slots,
+        stalls: arguments.stall,
+        attempts: arguments.attempts,
+        ..experiment(&arguments.options)
+    };
+    let plan = arguments.context.map(|context| live_plan(arguments, experiment, context, &bytes)).transpose()?;
+    let steps = Steps::new(arguments.options.quiet);
+    match &plan {
+        None => {
+            let mut steps = steps;
+            let transfer = experiment.transfer(&bytes, &mut |step| show(&mut steps, &step, bytes.len()));
+            let interrupted = steps.done();
+            let file = arguments.file.display().to_string();
+            let sent = Sent { file: &file, experiment: &experiment, transfer: &transfer, interrupted, live: None };
+            tell(arguments, &sent, output)
+        }
+        Some(plan) => in_real_time(arguments, plan, &bytes, steps, output),
+    }
+}
+
+fn in_real_time(
+    arguments: &ModemTransferArguments,
+    plan: &LivePlan,
+    bytes: &[u8],
+    mut steps: Steps,
+    output: Output,
+) -> anyhow::Result<u8> {
+    let mut ready = ReadyProgress::new(arguments.options.quiet);
+    let interrupted = steps.interrupted();
+    let made = live::transfer(plan, bytes, &mut |stage| ready.show(stage) && !interrupted.is_set(), &mut |step| {
+        show(&mut steps, &step, bytes.len())
+    });
+    ready.done();
+    let interrupted = steps.done();
+    let made = made?;
+    let file = arguments.file.display().to_string();
+    let devices = made.devices.as_ref();
+    let live = LiveSent {
+        context: plan.context.to_string(),
+        modems: plan.modems,
+        cpus: &plan.cpus,
+        competitors: plan.competitors.iter().map(ToString::to_string).collect(),
+        load: (!plan.load.is_none()).then_some(plan.load.name.as_str()),
+        scores: &made.scores,
+        notes: &made.notes,
+        load_failure: made.load_failure.as_deref(),
+        refused: &made.refused,
+        calls: &made.calls,
+        devices: devices.map(|run| Run { path: &run.path, document: &run.document, activations: &run.activations }),
+    };
+    let experiment = &plan.experiment;
+    tell(arguments, &Sent { file: &file, experiment, transfer: &made.transfer, interrupted, live: Some(live) }, output)
+}
+
+/// Whether to go on.
+fn show(steps: &mut Steps, step: &Step, length: usize) -> bool {
+    let part = step.bytes as f64 / length as f64;
+    steps.show(step, part, &format!("attempt {}, {} s of the line", step.done + 1, step.line_ns / 1_000_000_000))
+}
+
+fn tell(arguments: &ModemTransferArguments, sent: &Sent<'_>, output: Output) -> anyhow::Result<u8> {
+    let (mut artifacts, mut code) = (Artifacts::default(), sent.exit_code());
+    if let Some(path) = &arguments.html {
+        code = code.max(artifacts.write(path, transfer_page(sent)));
+    }
+    if output.json {
+        output::answer_beside(artifacts.failure(), TransferAnswer::new(sent), code);
+    } else {
+        output::print_text(&transfer_text(sent));
+    }
+    Ok(code)
+}
+
+fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let bytes = input::read_file(path, MAX_FILE).map_err(|error| {
+        if error.kind() == ErrorKind::FileTooLarge {
+            return anyhow!("{} is larger than 10 MB, the most that can be sent", path.display());
+        }
+        let text = error.to_string();
+        anyhow!("cannot read {}: {}", path.display(), text.split(" (os error").next().unwrap_or(&text))
+    })?;
+    if bytes.is_empty() {
+        bail!("{} is empty: give a file with something in it", path.display());
+    }
+    Ok(bytes)
+}
+
+/// What is to be done by threads of this machine.
+fn live_plan(
+    arguments: &ModemTransferArguments,
+    experiment: Experiment,
+    context: Context,
+    bytes: &[u8],
+) -> anyhow::Result<LivePlan> {
+    if context.is_in_kernel() {
+        bail!(Usage(format!(
+            "a modem's work does not run in {context} here: its program is called from user space only; try thread:99"
+        )));
+    }
+    if matches!(context, Context::Reservation(Reservation { form: Form::Slots, .. })) {
+        bail!(Usage("slots are for virtual time here: give --slots, or --context reservation:X/Y".to_owned()));
+    }
+    if u64::from(arguments.modems) * bytes.len() as u64 > MAX_FILES {
+        bail!(Usage(format!("{} modems hold a file each: together these are more than 100 MB", arguments.modems)));
+    }
+    let allowed = allowed_cpus();
+    check_allowed(&arguments.cpu, &allowed).map_err(|error| Usage(error.to_string()))?;
+    let first = || allowed.first().copied().map(|cpu| vec![cpu]).context("there is no CPU to run on");
+    let cpus = if arguments.cpu.is_empty() { first()? } else { arguments.cpu.clone() };
+    let devices = beside(arguments, cpus[0])?;
+    Ok(LivePlan {
+        experiment,
+        context,
+        modems: arguments.modems,
+        cpus,
+        competitors: arguments.competitor.clone(),
+        load: Load::of_sources(&arguments.load, None, &punctual_study::local_machine())?,
+        devices,
+    })
+}
+
+/// The soft devices that work meanwhile.
+fn beside(arguments: &ModemTransferArguments, cpu: u32) -> anyhow::Result<Option<DeviceRunPlan>> {
+    if arguments.beside.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(DeviceRunPlan {
+        devices: super::device::parts(&arguments.beside)?,
+        competitors: Vec::new(),
+        load: Load::none(),
+        cpu,
+        duration_ns: MAX_BESIDE_NS,
+        output: arguments.output.clone().unwrap_or_else(|| super::fresh_name("modem-", ".punctual")),
+        command_line: super::command_line(),
+        refuse_every: 0,
+        without_taps: false,
+    }))
+}

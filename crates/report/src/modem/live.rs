@@ -1,0 +1,177 @@
+//! What was counted of this machine beside calls in real time, for people.
+
+use super::{LiveSent, Sent};
+use crate::device::device_table;
+use crate::layout::{counted, grouped, table};
+use crate::load::scores_in_words;
+use punctual_modem::transfer::{LiveAttempt, PENDING_STEP};
+use punctual_recording::format_ns;
+use std::fmt::Write as _;
+
+/// Where it was, and beside what.
+pub(super) fn time(live: &LiveSent<'_>) -> String {
+    let threads = if live.is_many() { counted(live.modems, "thread") } else { "a thread".to_owned() };
+    let cpus: Vec<String> = live.cpus.iter().map(ToString::to_string).collect();
+    let cpus = match &cpus[..] {
+        [cpu] => format!("CPU {cpu}"),
+        [most @ .., last] => format!("CPUs {} and {last}", most.join(", ")),
+        [] => String::new(),
+    };
+    let mut beside: Vec<&str> = live.competitors.iter().map(String::as_str).collect();
+    beside.extend(live.load);
+    let beside = if beside.is_empty() { String::new() } else { format!(", beside {}", beside.join(", ")) };
+    format!("in real time, by {threads} in {} on {cpus}{beside}", live.context)
+}
+
+/// What a call is named: the attempt's number, and where several modems call at once, the modem's behind it.
+pub(super) fn name(live: Option<&LiveSent<'_>>, place: usize) -> String {
+    match live.filter(|live| live.is_many()).and_then(|live| live.calls.get(place)) {
+        Some(call) => format!("{}.{}", call.attempt + 1, call.modem + 1),
+        None => (place + 1).to_string(),
+    }
+}
+
+/// What was counted of the machine, and the samples that were waiting.
+pub(super) fn machine(sent: &Sent<'_>, live: &LiveSent<'_>) -> String {
+    let header = [
+        "attempt",
+        "CPU",
+        "blocks",
+        "CPU time",
+        "CPU %",
+        "datapump %",
+        "latest",
+        "host took",
+        "underruns then",
+        "pending p50",
+        "p99",
+        "max",
+    ];
+    let rows =
+        listed(sent).into_iter().filter_map(|place| Some((place, live.calls.get(place)?))).map(|(place, call)| {
+            let pending = |share| pending_below(call, share);
+            vec![
+                name(Some(live), place),
+                call.cpu.to_string(),
+                grouped(call.activations),
+                format_ns(call.executed_ns),
+                format!("{:.1}", percent(call.executed_ns, call.elapsed_ns)),
+                format!("{:.2}", percent(call.datapump_ns, call.elapsed_ns)),
+                format_ns(call.max_late_ns),
+                call.host_ns.map_or_else(|| "?".to_owned(), format_ns),
+                call.underruns_by_host.to_string(),
+                pending(0.5),
+                pending(0.99),
+                pending(1.0),
+            ]
+        });
+    let mut text = table(&header, 0..12, rows);
+    if live.calls.len() > MAX_LISTED {
+        let _ = write!(
+            text,
+            "\nof {}, the {MAX_LISTED} with the most underruns, and then the latest",
+            counted(live.calls.len(), "call")
+        );
+    }
+    text
+}
+
+/// Text lists so many calls of modems that call at once; `--json` has all.
+const MAX_LISTED: usize = 16;
+
+/// The calls that are listed, in their order: all, or where they are many those that did worst.
+pub(super) fn listed(sent: &Sent<'_>) -> Vec<usize> {
+    let attempts = &sent.transfer.attempts;
+    let mut places: Vec<usize> = (0..attempts.len()).collect();
+    let Some(live) = sent.live.as_ref().filter(|live| live.is_many() && attempts.len() > MAX_LISTED) else {
+        return places;
+    };
+    let worst = |&place: &usize| {
+        let (attempt, late) = (&attempts[place], live.calls.get(place).map_or(0, |call| call.max_late_ns));
+        std::cmp::Reverse((!attempt.succeeded(), attempt.underruns + attempt.lost_samples, late))
+    };
+    places.sort_by_key(worst);
+    places.truncate(MAX_LISTED);
+    places.sort_unstable();
+    places
+}
+
+fn percent(part_ns: u64, of_ns: u64) -> f64 {
+    part_ns as f64 * 100.0 / of_ns.max(1) as f64
+}
+
+/// What the modems that called at once did together.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Together {
+    /// Bits of files a second that arrived, all calls of an attempt together, on average.
+    pub(super) bits_per_second: f64,
+    /// Their share of a CPU, percent.
+    pub(super) cpu_percent: f64,
+    /// Of that, what the datapumps of the calling ends took.
+    pub(super) datapump_percent: f64,
+}
+
+impl Together {
+    /// Averaged over the attempts; `None` where none is over.
+    pub(super) fn of(sent: &Sent<'_>, live: &LiveSent<'_>) -> Option<Together> {
+        let attempts = live.calls.iter().map(|call| call.attempt).max()? + 1;
+        let mut sum = Together::default();
+        for (call, attempt) in live.calls.iter().zip(&sent.transfer.attempts) {
+            let seconds = attempt.transfer_ns.filter(|_| attempt.succeeded()).map(|ns| ns as f64 / 1e9);
+            sum.bits_per_second += seconds.map_or(0.0, |seconds| sent.transfer.bytes as f64 * 8.0 / seconds);
+            sum.cpu_percent += percent(call.executed_ns, call.elapsed_ns);
+            sum.datapump_percent += percent(call.datapump_ns, call.elapsed_ns);
+        }
+        let mean = |value: f64| value / f64::from(attempts);
+        Some(Together {
+            bits_per_second: mean(sum.bits_per_second),
+            cpu_percent: mean(sum.cpu_percent),
+            datapump_percent: mean(sum.datapump_percent),
+        })
+    }
+
+    /// In a line.
+    pub(super) fn words(&self) -> String {
+        format!(
+            "together: {} bit/s, {:.1} % of a CPU, of which the datapumps at the calling ends {:.1} %",
+            grouped(self.bits_per_second.round() as u64),
+            self.cpu_percent,
+            self.datapump_percent
+        )
+    }
+}
+
+/// The same, where there were several.
+pub(super) fn together(sent: &Sent<'_>, live: &LiveSent<'_>) -> String {
+    let together = Together::of(sent, live).filter(|_| live.is_many());
+    together.map_or_else(String::new, |together| format!("{}\n", together.words()))
+}
+
+/// The devices and the load that worked meanwhile, and what went wrong.
+pub(super) fn beside(live: &LiveSent<'_>) -> String {
+    let mut text = String::new();
+    if let Some(run) = &live.devices {
+        let devices = &run.activations.devices;
+        let _ = writeln!(text, "\nBeside them, {}:\n\n{}", counted(devices.len(), "device"), device_table(devices));
+        let _ = writeln!(text, "recording: {}", run.path.display());
+    }
+    if !live.scores.is_empty() {
+        let _ = writeln!(text, "\nthe load did {}", scores_in_words(live.scores));
+    }
+    for trouble in live.troubles() {
+        let _ = writeln!(text, "\nnote: {trouble}");
+    }
+    text
+}
+
+/// This share of all blocks left fewer samples waiting.
+fn pending_below(call: &LiveAttempt, share: f64) -> String {
+    let all: u64 = call.pending.iter().sum();
+    let wanted = (all as f64 * share).ceil().max(1.0) as u64;
+    let mut sum = 0;
+    let step = call.pending.iter().position(|count| {
+        sum += count;
+        sum >= wanted
+    });
+    step.map_or_else(|| "-".to_owned(), |step| format!("<{}", (step as u64 + 1) * PENDING_STEP))
+}

@@ -1,0 +1,287 @@
+//! The calls of one attempt: modems that call at the same moment, each worked on by a thread of its own.
+
+use super::live::LivePlan;
+use crate::StudyError;
+use punctual_context::Context;
+use punctual_context::device::{Competing, enter};
+use punctual_kernel::rests::{Resting, RoomBelow, Times};
+use punctual_kernel::scheduling::{Scheduling, allowed_cpus};
+use punctual_kernel::{Refused, clock, steal};
+use punctual_modem::adapter::time_of;
+use punctual_modem::experiment::Step;
+use punctual_modem::transfer::{Attempt, Course, LiveAttempt};
+use punctual_modem::virtual_time::Live;
+use punctual_probe::RunError;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How often progress is told.
+const ROUND: Duration = Duration::from_millis(50);
+/// How often a thread that is ready looks whether its call begins.
+const WAITING: Duration = Duration::from_micros(500);
+
+/// A call that is over.
+pub(super) struct OneCall {
+    pub(super) attempt: Attempt,
+    pub(super) course: Course,
+    pub(super) beside: LiveAttempt,
+}
+
+/// What all threads of an attempt are told.
+#[derive(Default)]
+struct Common {
+    stop: AtomicBool,
+    /// When the receivers were lifted, ns of `CLOCK_MONOTONIC`; 0: not yet.
+    began_ns: AtomicU64,
+    /// Of each CPU, the thread below those of real-time priority.
+    rooms: OnceLock<BTreeMap<u32, RoomBelow>>,
+}
+
+/// What a thread tells of its call.
+#[derive(Default)]
+struct Told {
+    is_over: AtomicBool,
+    arrived: AtomicU64,
+    line_ns: AtomicU64,
+}
+
+struct Calling {
+    told: Arc<Told>,
+    handle: JoinHandle<Option<OneCall>>,
+}
+
+/// Calls that go on.
+pub(super) struct Calls {
+    common: Arc<Common>,
+    calling: Vec<Calling>,
+    refused: Vec<(u32, String)>,
+    competing: Competing,
+    of: u32,
+    done: u32,
+}
+
+impl Calls {
+    /// Puts a thread for each modem into its context, and lifts all receivers at once.
+    pub(super) fn begin(plan: &LivePlan, done: u32, bytes: &[u8]) -> Result<Calls, StudyError> {
+        let common = Arc::new(Common::default());
+        let (mut calling, mut refused, mut first) = (Vec::new(), Vec::new(), None);
+        let mut above = None;
+        for modem in 0..plan.modems {
+            match start(plan, done, modem, bytes, &common) {
+                Ok((scheduling, started)) => {
+                    above.get_or_insert(scheduling);
+                    calling.push(started);
+                }
+                Err(error) => {
+                    refused.push((modem, error.to_string()));
+                    first.get_or_insert(error);
+                }
+            }
+        }
+        let begun = match first.filter(|_| calling.is_empty()) {
+            Some(error) => Err(error),
+            None => begin_all(plan, bytes, above, &common),
+        };
+        match begun {
+            Ok(competing) => {
+                let of = plan.experiment.attempts;
+                Ok(Calls { common, calling, refused, competing, of, done })
+            }
+            Err(error) => {
+                common.stop.store(true, Relaxed);
+                calling.into_iter().for_each(|calling| drop(calling.handle.join()));
+                Err(StudyError::Run(RunError::Refused(error)))
+            }
+        }
+    }
+
+    /// The modems that could not take part, and why.
+    pub(super) fn take_refused(&mut self) -> Vec<(u32, String)> {
+        std::mem::take(&mut self.refused)
+    }
+
+    /// Waits until all calls are over; none where `progress` said not to go on.
+    pub(super) fn wait(self, progress: &mut dyn FnMut(Step) -> bool) -> Result<Option<Vec<OneCall>>, StudyError> {
+        let Calls { common, calling, competing, of, done, .. } = self;
+        let mut go_on = true;
+        while calling.iter().any(|calling| !calling.told.is_over.load(Relaxed)) {
+            // The one that has come least far.
+            let least = |of: fn(&Told) -> &AtomicU64| {
+                let going = calling.iter().filter(|calling| !calling.told.is_over.load(Relaxed));
+                going.map(|calling| of(&calling.told).load(Relaxed)).min().unwrap_or(0)
+            };
+            let (bytes, line_ns) = (least(|told| &told.arrived) as usize, least(|told| &told.line_ns));
+            go_on = go_on && progress(Step { done, of, bytes, line_ns });
+            if !go_on {
+                common.stop.store(true, Relaxed);
+            }
+            std::thread::sleep(ROUND);
+        }
+        drop(competing);
+        let mut over = Vec::new();
+        for Calling { handle, .. } in calling {
+            let came = handle.join().map_err(|_| StudyError::Run(RunError::Refused(ended_early())))?;
+            over.extend(came);
+        }
+        Ok(go_on.then_some(over))
+    }
+}
+
+fn ended_early() -> Refused {
+    Refused::because("running a modem's thread", "it ended early")
+}
+
+/// Starts what competes, and what keeps real-time threads from taking all of a CPU, and then the calls.
+fn begin_all(plan: &LivePlan, bytes: &[u8], above: Option<Scheduling>, common: &Common) -> Result<Competing, Refused> {
+    let mut rooms = BTreeMap::new();
+    for &cpu in &plan.cpus {
+        if let Some(room) = RoomBelow::start(cpu, above)? {
+            rooms.insert(cpu, room);
+        }
+    }
+    let _ = common.rooms.set(rooms);
+    let limit_ns = time_of(plan.experiment.plan(bytes).limit);
+    let end_ns = clock::monotonic_ns() + limit_ns + 1_000_000_000;
+    let competing = Competing::start(&plan.competitors, &cpus_of(plan), end_ns)?;
+    common.began_ns.store(clock::monotonic_ns(), Relaxed);
+    Ok(competing)
+}
+
+/// Where its threads may run.
+fn cpus_of(plan: &LivePlan) -> Vec<u32> {
+    // A reservation's thread may go to any CPU.
+    if matches!(plan.context, Context::Reservation(_)) { allowed_cpus() } else { plan.cpus.clone() }
+}
+
+/// Starts the thread of a modem, which waits for its call to begin.
+fn start(
+    plan: &LivePlan,
+    done: u32,
+    modem: u32,
+    bytes: &[u8],
+    common: &Arc<Common>,
+) -> Result<(Scheduling, Calling), Refused> {
+    let experiment = plan.experiment;
+    let seed = experiment.seed.wrapping_add(u64::from(done) * u64::from(plan.modems) + u64::from(modem));
+    let live = Live::new(&experiment.telephone, experiment.plan(bytes), seed, bytes);
+    let cpu = plan.cpus[modem as usize % plan.cpus.len()];
+    let context = plan.context;
+    let serving = Serving {
+        // Of a thread that may go anywhere, all that the host takes may be its.
+        cpus: if matches!(context, Context::Reservation(_)) { allowed_cpus() } else { vec![cpu] },
+        compute_ns: experiment.setup.compute_ns,
+        beside: LiveAttempt { attempt: done, modem, cpu, ..LiveAttempt::default() },
+        common: Arc::clone(common),
+        told: Arc::new(Told::default()),
+    };
+    let told = Arc::clone(&serving.told);
+    let (tell, entered) = mpsc::channel();
+    let body = move || {
+        let scheduling = enter(context, cpu);
+        let has_entered = scheduling.is_ok();
+        let _ = tell.send(scheduling);
+        let its = Arc::clone(&serving.told);
+        let came = if has_entered { serving.wait_and_serve(live) } else { None };
+        its.is_over.store(true, Relaxed);
+        came
+    };
+    let doing = "starting a modem's thread";
+    let spawned = std::thread::Builder::new().name("modem".to_owned()).stack_size(1 << 20).spawn(body);
+    let handle = spawned.map_err(|error| Refused::because(doing, error.to_string()))?;
+    let scheduling = entered.recv().map_err(|_| ended_early())??;
+    Ok((scheduling, Calling { told, handle }))
+}
+
+/// A thread that works for a modem.
+struct Serving {
+    cpus: Vec<u32>,
+    compute_ns: u64,
+    beside: LiveAttempt,
+    common: Arc<Common>,
+    told: Arc<Told>,
+}
+
+impl Serving {
+    fn wait_and_serve(self, live: Live) -> Option<OneCall> {
+        loop {
+            let began_ns = self.common.began_ns.load(Relaxed);
+            if self.common.stop.load(Relaxed) {
+                return None;
+            }
+            if began_ns > 0 {
+                let room = self.common.rooms.get().and_then(|rooms| rooms.get(&self.beside.cpu));
+                let resting = room.map(|below| Resting::new(below.room(), Times::EveryOther));
+                return Some(self.serve(live, resting, began_ns));
+            }
+            std::thread::sleep(WAITING);
+        }
+    }
+
+    /// One block after the other, each when it is complete, until the call is over.
+    fn serve(mut self, mut live: Live, mut resting: Option<Resting>, began_ns: u64) -> OneCall {
+        let since = || clock::monotonic_ns().saturating_sub(began_ns);
+        let host = || steal::steal_ns(&self.cpus);
+        let host_before = host();
+        let (mut host_seen, mut underruns) = (host_before, 0);
+        let beside = &mut self.beside;
+        let executed_before = clock::thread_cpu_ns();
+        let mut rest = || {
+            if let Some(rest_end) = resting.as_mut().and_then(|resting| resting.works_on(clock::monotonic_ns())) {
+                clock::sleep_until(rest_end);
+            }
+        };
+        while !self.common.stop.load(Relaxed) {
+            let cpu_before = clock::thread_cpu_ns();
+            catch_up(&mut live, since(), &mut rest);
+            let at = since();
+            if live.advance(at).is_some() {
+                break;
+            }
+            self.told.arrived.store(live.arrived() as u64, Relaxed);
+            self.told.line_ns.store(at, Relaxed);
+            let Some(complete_ns) = live.begin(at) else {
+                clock::sleep_until(began_ns + live.next_block_ns());
+                continue;
+            };
+            beside.max_late_ns = beside.max_late_ns.max(at.saturating_sub(complete_ns));
+            let pump_before = clock::thread_cpu_ns();
+            live.work();
+            beside.datapump_ns += clock::thread_cpu_ns() - pump_before;
+            // The rest of a block's work: one of the datapump's own size would take longer than the paper's or less.
+            while clock::thread_cpu_ns() - cpu_before < self.compute_ns && !self.common.stop.load(Relaxed) {
+                std::hint::spin_loop();
+                rest();
+            }
+            catch_up(&mut live, since(), &mut rest);
+            let ended = live.complete(since());
+            beside.activations += 1;
+            beside.note_pending(live.adapter().pending(since()));
+            let counted = live.counters().underruns;
+            if counted > underruns {
+                let now = host();
+                let took = now.zip(host_seen).is_some_and(|(now, before)| now > before);
+                beside.underruns_by_host += if took { counted - underruns } else { 0 };
+                (underruns, host_seen) = (counted, now);
+            }
+            if ended.is_some() {
+                break;
+            }
+        }
+        beside.elapsed_ns = since();
+        beside.executed_ns = clock::thread_cpu_ns() - executed_before;
+        beside.host_ns = host().zip(host_before).map(|(now, before)| now.saturating_sub(before));
+        let (attempt, course) = (live.attempt(), live.course().clone());
+        OneCall { attempt, course, beside: self.beside }
+    }
+}
+
+/// The line goes on until then, a block at a time: after a long absence that is work for a while.
+fn catch_up(live: &mut Live, until_ns: u64, rest: &mut dyn FnMut()) {
+    rest();
+    while live.next_block_ns() < until_ns && live.advance(live.next_block_ns()).is_none() {
+        rest();
+    }
+}
