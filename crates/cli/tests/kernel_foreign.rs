@@ -395,6 +395,12 @@ fn a_loop_is_held_to_its_period_and_its_response_to_a_limit() {
     // The recording knows its period, and can be held against another one.
     let again = json(&run(directory.path(), &["report", "a.punctual", "--json"]));
     assert_eq!(again["cycles"], answer["cycles"]);
+    // What is proposed works.
+    let steps = again["next"].as_array().unwrap();
+    if steps.iter().any(|step| step["command"] == "punctual forecast a.punctual") {
+        let forecast = run(directory.path(), &["forecast", "a.punctual"]);
+        assert_eq!(code(&forecast), 0, "{}", stderr(&forecast));
+    }
     let kept = run(directory.path(), &["report", "a.punctual", "--limit", "cycle:max=1h"]);
     let broken = run(directory.path(), &["report", "a.punctual", "--limit", "cycle:max=20ms"]);
     assert_eq!((code(&kept), code(&broken)), (0, 2), "{}", stdout(&broken));

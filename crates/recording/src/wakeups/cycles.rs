@@ -47,6 +47,12 @@ impl CycleCount {
         self.certain.max(self.overruns.saturating_sub(self.unseen).saturating_sub(self.ending))
     }
 
+    /// Whether the loop overran more often than its single wakeups show, because it sleeps within its cycles: then nothing can be
+    /// forecast from those wakeups.
+    pub fn overran_beyond_wakeups(&self) -> bool {
+        self.least_overruns() > self.certain
+    }
+
     /// Periods that certainly began while the previous cycle still ran: those without a wakeup, less the wakeups that nobody saw. A
     /// loop that catches up overran in each of them; one that skips them, once for each row of them.
     pub fn began_within(&self) -> u64 {

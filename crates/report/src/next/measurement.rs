@@ -4,7 +4,7 @@ use super::options::{as_written, every_written, load_option, own_options, same_t
 use super::{NextStep, few};
 use crate::layout::shell_word;
 use crate::{Measurement, load_name};
-use punctual_recording::{Document, Limit, RecorderSummary, Stage, printable_path};
+use punctual_recording::{CycleCount, Document, Limit, RecorderSummary, Stage, printable_path};
 
 /// A command in a line of text is at most this long, characters, if it can be shorter.
 const MAX_COMMAND: usize = 72;
@@ -30,7 +30,9 @@ pub fn after_measurement(measurement: &Measurement, known_loads: &[&str]) -> Vec
         let purpose = if of_work { "records what delays it" } else { "records what delays the worst 1 %" };
         steps.push(NextStep::new(purpose, command));
     }
-    if document.followed.as_ref().is_none_or(|followed| followed.period_ns.is_some()) {
+    let mut counts = measurement.cycles.iter().flat_map(|cycles| cycles.by_name.values());
+    let is_loop = document.followed.as_ref().is_none_or(|followed| followed.period_ns.is_some());
+    if is_loop && !counts.any(CycleCount::overran_beyond_wakeups) {
         let all: Vec<String> = measurement.parts.iter().map(|(path, _)| shell_word(&printable_path(path))).collect();
         let devices = every_written(&document.provenance.command_line, "--device");
         steps.push(NextStep::new(
