@@ -39,23 +39,36 @@ impl LoopCycles {
         }
     }
 
-    /// Judges the longest cycle by a limit, ns.
+    /// Judges the longest cycle by a limit, ns. Where some threads' cycles cannot be counted, those of the others can break it but
+    /// not show that it was kept.
     pub fn judge(&self, limit_ns: u64) -> Limit {
-        let found_ns = self.by_name.values().filter_map(longest).max();
-        let exceeded = found_ns.is_some_and(|found| found > limit_ns);
+        let longest_ns = self.longest_ns();
+        let exceeded = longest_ns.is_some_and(|found| found > limit_ns);
+        let found_ns = longest_ns.filter(|_| exceeded || self.untold_names().is_none());
         Limit { what: "max".to_owned(), limit_ns, found_ns, exceeded, stage: Some("cycle".to_owned()) }
     }
 
     /// A limit that was exceeded, or could not be judged, as a sentence with a space before.
     pub fn over_limit(&self, limit: &Limit) -> String {
         match limit.found_ns {
-            None => " No limit on the cycles can be judged: none was counted.".to_owned(),
+            None => match (self.longest_ns(), self.untold_names()) {
+                (Some(longest), Some(names)) => format!(
+                    " The limit on the cycles cannot be judged for {names}; of those that were counted the longest took {}.",
+                    format_ns(longest)
+                ),
+                _ => " No limit on the cycles can be judged: none was counted.".to_owned(),
+            },
             Some(found) if limit.exceeded => {
                 let (found, allowed) = (format_ns(found), format_ns(limit.limit_ns));
                 format!(" Over the limit: the longest cycle took {found}; {allowed} is allowed.")
             }
             Some(_) => String::new(),
         }
+    }
+
+    /// The longest cycle that was counted, ns, if one was.
+    fn longest_ns(&self) -> Option<u64> {
+        self.by_name.values().filter_map(longest).max()
     }
 
     /// The sentence about threads whose cycles were counted, if there were any.
@@ -101,15 +114,24 @@ impl LoopCycles {
 
     /// The sentence about the others; empty if there are none.
     fn untold(&self) -> String {
-        let names: Vec<String> =
-            self.by_name.iter().filter(|(_, count)| count.untold > 0).map(|(name, _)| printable(name)).collect();
+        self.untold_names().map_or_else(String::new, |names| {
+            format!("The cycles of {names} cannot be counted: nothing says which wakeups begin one.")
+        })
+    }
+
+    /// Whose cycles cannot be counted, if there are such threads. Of threads of one name it may be only some.
+    fn untold_names(&self) -> Option<String> {
+        let name = |(name, count): (&String, &CycleCount)| match count.cycles {
+            0 => printable(name),
+            _ => format!("{} of {}", counted(count.untold, "more thread"), printable(name)),
+        };
+        let names: Vec<String> = self.by_name.iter().filter(|(_, count)| count.untold > 0).map(name).collect();
         if names.is_empty() {
-            return String::new();
+            return None;
         }
         let others = names.len().saturating_sub(MAX_NAMED);
         let more = if others > 0 { format!(" and {}", counted(others as u64, "other name")) } else { String::new() };
-        let named = names[..names.len().min(MAX_NAMED)].join(", ");
-        format!("The cycles of {named}{more} cannot be counted: nothing says which wakeups begin one.")
+        Some(format!("{}{more}", names[..names.len().min(MAX_NAMED)].join(", ")))
     }
 
     pub(crate) fn text(&self) -> String {
@@ -276,5 +298,30 @@ mod tests {
         assert!(both.text().contains("not told"), "{}", both.text());
         let none = loops(&[("a", 0, 0, 0), ("b", 0, 0, 0), ("c", 0, 0, 0), ("d", 0, 0, 0)]);
         assert!(none.verdict().starts_with("The cycles of a, b, c and 1 other name cannot"), "{}", none.verdict());
+    }
+
+    #[test]
+    fn a_limit_is_not_kept_where_a_thread_s_cycles_cannot_be_counted() {
+        let mut both = loops(&[("bash other", 32, 17, 14_100_000), ("python3 other", 0, 0, 0)]);
+        let unjudged = both.judge(20_000_000);
+        assert_eq!((unjudged.found_ns, unjudged.exceeded), (None, false));
+        assert_eq!(
+            both.over_limit(&unjudged),
+            " The limit on the cycles cannot be judged for python3 other; of those that were counted the longest took 14.1 ms."
+        );
+        let exceeded = both.judge(10_000_000);
+        assert_eq!((exceeded.found_ns, exceeded.exceeded), (Some(14_100_000), true));
+        assert!(both.over_limit(&exceeded).contains("Over the limit"), "{}", both.over_limit(&exceeded));
+        // Some threads of a name were counted, others were not.
+        both.by_name.get_mut("bash other").unwrap().untold = 2;
+        assert!(
+            both.verdict().contains("The cycles of 2 more threads of bash other, python3 other cannot be counted"),
+            "{}",
+            both.verdict()
+        );
+        let kept = loops(&[("arm fifo:80", 59_998, 0, 312_000)]);
+        assert_eq!(kept.judge(1_000_000).found_ns, Some(312_000));
+        let none = loops(&[("log other", 0, 0, 0)]);
+        assert_eq!(none.over_limit(&none.judge(1_000_000)), " No limit on the cycles can be judged: none was counted.");
     }
 }
