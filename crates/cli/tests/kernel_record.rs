@@ -133,6 +133,20 @@ fn a_stall_shows_as_missed_activations_not_as_one_sample() {
     assert!(stalled.missed >= stalled.total_ns / 1_000_000, "{stalled:?}");
 }
 
+/// `timeout` continues what it ends, in case it was stopped.
+#[test]
+fn a_run_that_timeout_ends_was_not_stopped() {
+    let directory = tempfile::tempdir().unwrap();
+    let child = start(directory.path(), &["record", "-q", "-o", "a.punctual", "-D", "60s", "-a", "0"]);
+    assert!(support::wait_until(|| directory.path().join("a.punctual/wakeups").exists()));
+    std::thread::sleep(Duration::from_millis(500));
+    support::signal(&child, libc::SIGTERM);
+    support::signal(&child, libc::SIGCONT);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(!stdout(&output).contains("was stopped meanwhile"), "{}", stdout(&output));
+}
+
 #[test]
 fn a_limit_stops_the_run_or_is_judged_at_the_end() {
     let (directory, output) = record(&["-D", "60s", "-b", "1us"]);

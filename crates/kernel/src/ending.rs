@@ -28,9 +28,15 @@ pub fn continued() -> &'static Arc<AtomicBool> {
     CONTINUED.get_or_init(Arc::default)
 }
 
-/// Whether the program was stopped and went on since this was asked last.
+/// Whether the program was stopped and went on since this was asked last. To be asked often: once the program is to end, nobody
+/// can tell.
 pub fn take_continued() -> bool {
-    continued().swap(false, Ordering::Relaxed)
+    was_stopped(continued(), asked())
+}
+
+/// Whoever ends a program may continue it as well, as `timeout` does, in case it was stopped.
+fn was_stopped(continued: &AtomicBool, asked: &AtomicBool) -> bool {
+    continued.swap(false, Ordering::Relaxed) && !asked.load(Ordering::Relaxed)
 }
 
 /// Nothing new is begun once the program was asked to end.
@@ -101,5 +107,14 @@ mod tests {
             drop(GettingReady::begin());
         }
         assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+    }
+    #[test]
+    fn a_signal_to_continue_that_comes_with_the_end_stopped_nobody() {
+        let (continued, asked) = (AtomicBool::new(true), AtomicBool::new(false));
+        assert!(was_stopped(&continued, &asked));
+        assert!(!was_stopped(&continued, &asked), "it counts once");
+        continued.store(true, Ordering::Relaxed);
+        asked.store(true, Ordering::Relaxed);
+        assert!(!was_stopped(&continued, &asked));
     }
 }

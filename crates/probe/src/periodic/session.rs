@@ -93,6 +93,7 @@ pub(crate) fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> 
         follower,
         watch: watch.as_mut(),
         finished: Vec::new(),
+        was_stopped: false,
     };
     let ended = rounds.until_the_end(&control, &mut measured, &mut writer, observe);
     let ended_ns = clock::monotonic_ns().min(end);
@@ -100,9 +101,7 @@ pub(crate) fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> 
     rounds.wait_for_threads(&mut measured, &mut writer);
     rounds.count(&measured, &mut writer);
     let mut ended = ended.map(|ended| rounds.unless_much_never_came(ended, &measured, &writer));
-    let happened = [(control.rests() > 0, THREADS_RESTED), (ending::take_continued(), WAS_STOPPED)];
-    let notes = happened.iter().filter(|(is_so, _)| *is_so).map(|(_, note)| (*note).to_owned());
-    writer.provenance_mut().fallbacks.extend(notes);
+    rounds.note_what_happened(&control, &mut writer);
     // Out of the kernel before the writing, which may take long.
     rounds.follower = None;
     if let Ok(ended) = &mut ended {
@@ -325,6 +324,8 @@ struct Rounds<'a> {
     watch: Option<&'a mut Watch>,
     /// The wakeups that this round brought.
     finished: Vec<Wakeup>,
+    /// Whether the program was stopped, before anybody asked it to end.
+    was_stopped: bool,
 }
 
 impl Rounds<'_> {
@@ -339,6 +340,7 @@ impl Rounds<'_> {
         let mut flushed = Instant::now();
         loop {
             control.beat();
+            self.was_stopped |= ending::take_continued();
             self.take(measured, writer);
             if let Some(watch) = &mut self.watch {
                 watch.round()?;
@@ -401,6 +403,14 @@ impl Rounds<'_> {
             std::thread::sleep(Duration::from_millis(1));
         }
         self.take(measured, writer);
+    }
+
+    /// Notes what made punctual's own threads late meanwhile.
+    fn note_what_happened(&self, control: &Control, writer: &mut Writer) {
+        let was_stopped = self.was_stopped || ending::take_continued();
+        let happened = [(control.rests() > 0, THREADS_RESTED), (was_stopped, WAS_STOPPED)];
+        let notes = happened.iter().filter(|(is_so, _)| *is_so).map(|(_, note)| (*note).to_owned());
+        writer.provenance_mut().fallbacks.extend(notes);
     }
 
     /// How it ended: a run in which much never came has failed, whatever ended it but the watchdog.
