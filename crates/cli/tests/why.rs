@@ -133,6 +133,14 @@ fn a_recording_that_failed_counts_what_stands_there_and_says_why_it_ended() {
 }
 
 #[test]
+fn where_no_wakeup_was_measured_it_does_not_say_that_none_was_late() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("a.punctual"), 0, &summary(0, 0), completed());
+    let text = stdout(&run(directory.path(), &["why", "a.punctual"]));
+    assert!(text.starts_with("No wakeup was measured, so that nothing can be said of late ones."), "{text}");
+}
+
+#[test]
 fn what_was_lost_to_slow_writing_is_counted_apart() {
     let directory = tempfile::tempdir().unwrap();
     let counted = RecorderSummary { over_budget: 4, writing_behind: 5, ..summary(10, 1) };

@@ -1,12 +1,15 @@
-//! What somebody may have meant by a name that no thread has.
+//! What somebody may have meant by a name that no thread has, or only threads that do not work.
 
 use super::selection::{NAME_BYTES, Selection, name_of, processes, threads_of};
+use punctual_recording::{FollowedThread, counted, printable};
 use std::collections::BTreeSet;
 
 /// Names that are looked at: a machine may have any number of threads.
 const MAX_NAMES: usize = 16_384;
 /// How alike a name must be, of 1, to be told.
 const ALIKE: f64 = 0.6;
+/// The most names in a note, and the most notes.
+const MAX_NAMED: usize = 3;
 
 /// For each name that was asked for: that it is longer than the kernel keeps, or the name there is that it is most like.
 pub(super) fn nearest_names(selection: &Selection) -> Vec<String> {
@@ -43,9 +46,39 @@ pub fn nearest_name(wanted: &str, names: &BTreeSet<String>) -> Option<String> {
     (alike(best) >= ALIKE).then(|| format!("did you mean {best}?"))
 }
 
+/// For each process of which threads are followed: which others it has, and how to follow them all.
+pub(super) fn threads_beside(followed: &[FollowedThread]) -> Vec<String> {
+    let processes: BTreeSet<u32> = followed.iter().map(|thread| thread.process).collect();
+    let tids: BTreeSet<u32> = followed.iter().map(|thread| thread.tid).collect();
+    let beside = |process: u32| {
+        let others = threads_of(process).into_iter().filter(|tid| !tids.contains(tid));
+        let names: BTreeSet<String> = others.filter_map(name_of).collect();
+        not_followed(process, &names)
+    };
+    processes.into_iter().filter_map(beside).take(MAX_NAMED).collect()
+}
+
+/// That a process has threads of these names too, if there are any.
+fn not_followed(process: u32, names: &BTreeSet<String>) -> Option<String> {
+    if names.is_empty() {
+        return None;
+    }
+    let named: Vec<String> = names.iter().take(MAX_NAMED).map(|name| printable(name)).collect();
+    let more = match names.len().saturating_sub(MAX_NAMED) {
+        0 => String::new(),
+        more => format!(" and {}", counted(more, "other name")),
+    };
+    Some(format!(
+        "process {process} also has threads of other names, which were not followed: {}{more}; `--pid {process}` follows them all",
+        named.join(", ")
+    ))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{literal, nearest_name};
+    use super::{literal, nearest_name, not_followed, threads_beside};
+    use punctual_recording::FollowedThread;
+    use std::collections::BTreeSet;
 
     #[test]
     fn the_name_that_was_meant() {
@@ -59,5 +92,27 @@ mod tests {
         assert_eq!(told("ffmpg|pipewire-pulse"), None);
         let long = "a-name-of-more-than-15";
         assert_eq!(told(long).as_deref(), Some("the kernel keeps 15 bytes of a name: write a-name-of-more-"));
+    }
+    #[test]
+    fn a_process_is_said_to_have_other_threads() {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<String>>();
+        assert_eq!(not_followed(12, &names(&[])), None);
+        assert_eq!(
+            not_followed(12, &names(&["robot-ctl"])).as_deref(),
+            Some(
+                "process 12 also has threads of other names, which were not followed: robot-ctl; `--pid 12` follows them all"
+            )
+        );
+        let many = not_followed(12, &names(&["a", "b", "c", "d", "e"])).unwrap();
+        assert!(many.contains(": a, b, c and 2 other names;"), "{many}");
+        // Of this process only this thread is followed.
+        let process = std::process::id();
+        let (done, end) = std::sync::mpsc::channel::<()>();
+        let other = std::thread::Builder::new().name("beside".to_owned()).spawn(move || end.recv().is_ok()).unwrap();
+        let tid = punctual_kernel::clock::thread_id();
+        let notes = threads_beside(&[FollowedThread { tid, process, ..FollowedThread::default() }]);
+        drop(done);
+        other.join().unwrap();
+        assert!(notes.len() == 1 && notes[0].contains(&format!("`--pid {process}`")), "{notes:?}");
     }
 }

@@ -5,7 +5,7 @@ use super::memory::{
     FOLLOW_NAME, NAME_SIZE, RECORD_BY_NAME, RECORD_ENDED, RECORD_NO_WAKEUP, RECORD_WITHIN_WORK, Record, SENT_HERE,
     WAKER_SOFTIRQ, WAKER_THREAD, WAKER_TIMER, Wake, shown, text,
 };
-use super::nearest::nearest_names;
+use super::nearest::{nearest_names, threads_beside};
 use super::programs::Programs;
 use super::selection::{Selection, name_of};
 use super::table::Table;
@@ -308,6 +308,12 @@ impl Session<'_> {
                 counted(without_room, "thread")
             );
             writer.provenance_mut().fallbacks.push(note);
+        }
+        // Who is found by name may only wait for the thread that does the work.
+        let seconds = as_of.saturating_sub(self.start) / 1_000_000_000;
+        if self.selection.by_name() && writer.totals().counters.wakeups <= seconds {
+            let notes = threads_beside(&writer.followed_mut().threads);
+            writer.provenance_mut().fallbacks.extend(notes);
         }
     }
 }

@@ -138,8 +138,8 @@ pub struct WhyReport<'a> {
     pub only: Option<OnlyThread>,
     /// How often a function stands with its caller, for call trees had no room for it.
     pub functions_left_out: u64,
-    /// Of somebody else's threads: how many wakeups there were, and in what time, ns.
-    pub followed: Option<(u64, u64)>,
+    /// Whether no wakeup was measured at all, late or not.
+    pub measured_nothing: bool,
     /// What could not be seen.
     pub blind: &'a [String],
     /// Causes over all episodes that are whole.
@@ -164,8 +164,6 @@ impl<'a> WhyReport<'a> {
         }
         let whole = episodes.iter().filter(|episode| episode.void.is_none());
         let summary = summarize(whole.map(|episode| (episode.id, &episode.split)));
-        let functions_left_out = 0;
-        let (only, followed) = (None, None);
         WhyReport {
             recording,
             started_ns,
@@ -173,9 +171,9 @@ impl<'a> WhyReport<'a> {
             episodes,
             cut,
             failure,
-            only,
-            functions_left_out,
-            followed,
+            only: None,
+            functions_left_out: 0,
+            measured_nothing: false,
             blind,
             summary,
         }
