@@ -1,6 +1,10 @@
 //! What differs between two recordings apart from the latencies.
 
-use punctual_recording::{Document, Provenance, Setting};
+use punctual_recording::{Document, FollowedThread, Provenance, Setting, Task};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The most followed threads whose scheduling is said to differ: a program may have any number of them.
+const MAX_THREADS: usize = 8;
 
 /// Something that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +21,10 @@ pub struct Difference {
 
 /// Everything that differs between the provenance of two recordings, in the order in which it is shown.
 pub(crate) fn differences(a: &Document, b: &Document) -> Vec<Difference> {
+    let followed = [a, b].map(|side| match &side.followed {
+        Some(followed) => schedulings(&side.tasks, &followed.threads),
+        None => BTreeMap::new(),
+    });
     let (a, b) = (&a.provenance, &b.provenance);
     let mut found = Vec::new();
     let mut note = |area: &'static str, what: &str, left: Option<String>, right: Option<String>| {
@@ -48,6 +56,9 @@ pub(crate) fn differences(a: &Document, b: &Document) -> Vec<Difference> {
     note("configuration", "followed in the kernel", yes(left.bpf), yes(right.bpf));
     note("configuration", "kept out of deep idle states", yes(left.power_request), yes(right.power_request));
     note("configuration", "memory locked", yes(left.memory_locked), yes(right.memory_locked));
+    for (name, left, right) in in_common(&followed[0], &followed[1]).take(MAX_THREADS) {
+        note("configuration", &format!("scheduling of {name}"), Some(left), Some(right));
+    }
     let load = |provenance: &Provenance| provenance.load.name_or_none().to_owned();
     note("load", "name", Some(load(a)), Some(load(b)));
     if load(a) == load(b) && (&a.load.name, &b.load.name) != (&String::new(), &String::new()) {
@@ -62,6 +73,28 @@ pub(crate) fn differences(a: &Document, b: &Document) -> Vec<Difference> {
     }
     note("program", "version", Some(a.punctual_version.clone()), Some(b.punctual_version.clone()));
     found
+}
+
+/// Policies and priorities of followed threads, by name.
+fn schedulings<'a>(tasks: &'a [Task], threads: &'a [FollowedThread]) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
+    let mut named: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (thread, task) in threads.iter().zip(tasks) {
+        let scheduling = task.measure.strip_prefix(thread.name.as_str()).map(str::trim_start);
+        if let Some(scheduling) = scheduling.filter(|scheduling| !scheduling.is_empty()) {
+            named.entry(&thread.name).or_default().insert(scheduling);
+        }
+    }
+    named
+}
+
+/// The names that both sides have with another scheduling, and the scheduling of each.
+fn in_common<'a>(
+    a: &'a BTreeMap<&'a str, BTreeSet<&'a str>>,
+    b: &'a BTreeMap<&'a str, BTreeSet<&'a str>>,
+) -> impl Iterator<Item = (&'a str, String, String)> {
+    let words = |schedulings: &BTreeSet<&str>| schedulings.iter().copied().collect::<Vec<&str>>().join(", ");
+    let both = a.iter().filter_map(move |(name, left)| Some((*name, left, b.get(name)?)));
+    both.filter(|(_, left, right)| left != right).map(move |(name, left, right)| (name, words(left), words(right)))
 }
 
 fn commands(provenance: &Provenance) -> String {
@@ -84,5 +117,33 @@ fn setting(setting: &Setting) -> String {
     match setting {
         Setting::Number(number) => number.to_string(),
         Setting::Text(text) => text.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_recording::Counters;
+
+    #[test]
+    fn followed_threads_of_one_name_may_differ_in_their_scheduling() {
+        let recorded = |threads: &[(&str, &str)]| -> (Vec<Task>, Vec<FollowedThread>) {
+            let task = |(name, scheduling): &(&str, &str)| Task {
+                measure: format!("{name} {scheduling}"),
+                tid: 1,
+                cpu: None,
+                period_ns: 0,
+                counters: Counters::default(),
+            };
+            let thread =
+                |(name, _): &(&str, &str)| FollowedThread { name: (*name).to_owned(), ..FollowedThread::default() };
+            (threads.iter().map(task).collect(), threads.iter().map(thread).collect())
+        };
+        let before = recorded(&[("robot-ctl", "other"), ("log", "other"), ("gone", "other")]);
+        let after = recorded(&[("robot-ctl", "other"), ("robot-ctl", "fifo:60"), ("log", "other")]);
+        let (a, b) = (schedulings(&before.0, &before.1), schedulings(&after.0, &after.1));
+        let found: Vec<(&str, String, String)> = in_common(&a, &b).collect();
+        assert_eq!(found, [("robot-ctl", "other".to_owned(), "fifo:60, other".to_owned())]);
+        assert_eq!(in_common(&a, &a).count(), 0);
     }
 }
