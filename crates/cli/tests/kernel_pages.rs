@@ -44,6 +44,26 @@ fn a_page_that_is_asked_for_at_once_is_that_of_report() {
     assert!(met >= 3, "only {met} commands measured");
 }
 
+/// The recordings alone do not tell which devices were asked about.
+#[test]
+fn the_page_of_a_check_of_a_device_has_the_verdict_of_its_answer() {
+    const NAME: &str = "the_page_of_a_check_of_a_device_has_the_verdict_of_its_answer";
+    let directory = tempfile::tempdir().unwrap();
+    let command = "check -D 2 --quiet --load cpu --device audio64 -o checked --html now.html --json";
+    let output = run(directory.path(), &words(command));
+    if stdout(&output).contains("Node.js") {
+        return skip(NAME, "the program was built without the script of the pages");
+    }
+    if !directory.path().join("now.html").exists() {
+        return skip(NAME, &stdout(&output));
+    }
+    let answer = json(&output);
+    let verdict = answer["verdict"].as_str().unwrap();
+    let beginning: Vec<&str> = verdict.split(' ').take(4).collect();
+    let page = std::fs::read_to_string(directory.path().join("now.html")).unwrap();
+    assert!(page.contains(&beginning.join(" ")), "{verdict}");
+}
+
 #[test]
 fn a_page_that_cannot_be_written_stops_a_measurement_before_it_begins() {
     let directory = tempfile::tempdir().unwrap();

@@ -62,8 +62,9 @@ pub(crate) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<
     let mut artifacts = Artifacts::default();
     if let Some(file) = &arguments.html {
         let recordings: Vec<PathBuf> = measurement.parts.iter().map(|(path, _)| path.clone()).collect();
-        measurement.exit_code =
-            measurement.exit_code.max(super::report::write_page(file, &recordings, &devices, &mut artifacts));
+        let said = (!arguments.device.is_empty()).then_some(&measurement);
+        let code = super::report::write_page(file, &recordings, &devices, said, &mut artifacts);
+        measurement.exit_code = measurement.exit_code.max(code);
     }
     output.measurement_and_next(&measurement, artifacts.failure());
     Ok(measurement.exit_code)

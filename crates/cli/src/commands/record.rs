@@ -62,8 +62,8 @@ pub(crate) fn run(arguments: &RecordArguments, output: Output) -> anyhow::Result
     let mut artifacts = Artifacts::default();
     if let Some(file) = &arguments.html {
         let recording = std::slice::from_ref(&measurement.parts[0].0);
-        measurement.exit_code =
-            measurement.exit_code.max(super::report::write_page(file, recording, &usual_devices(), &mut artifacts));
+        let code = super::report::write_page(file, recording, &usual_devices(), None, &mut artifacts);
+        measurement.exit_code = measurement.exit_code.max(code);
     }
     if let Some(export) = EXPORTS.iter().find(|export| arguments.hist && export.name == "hist") {
         output::note(&measurement.verdict);

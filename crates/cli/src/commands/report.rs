@@ -98,10 +98,21 @@ fn refuse_trace(arguments: &ReportArguments, kind: RecordingKind, path: &Path) -
 }
 
 /// Writes the page of recordings of wakeups that were just made in addition to their answer, as `punctual report --html` does
-/// from the same recordings, and gives the exit code.
-pub(super) fn write_page(file: &Path, recordings: &[PathBuf], devices: &[Profile], artifacts: &mut Artifacts) -> u8 {
+/// from the same recordings, and gives the exit code. What was `said` of more than the recordings tell, such as of devices that were
+/// asked about, the page says too.
+pub(super) fn write_page(
+    file: &Path,
+    recordings: &[PathBuf],
+    devices: &[Profile],
+    said: Option<&Measurement>,
+    artifacts: &mut Artifacts,
+) -> u8 {
     let page = measured(recordings, true).and_then(|mut measured| {
         count_cycles(&mut measured.measurement, &measured.paths, None, None)?;
+        if let Some(said) = said {
+            measured.measurement.verdict.clone_from(&said.verdict);
+            measured.measurement.next.clone_from(&said.next);
+        }
         Ok(measured.page(devices).html()?)
     });
     match page {
