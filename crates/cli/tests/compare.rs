@@ -213,6 +213,22 @@ fn a_machine_with_itself_and_with_a_later_one() {
 }
 
 #[test]
+fn the_exit_code_says_what_the_verdict_does_if_asked_to() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("alone"), &PLAIN);
+    let sides = [&Made { seconds: 10, ..PLAIN }, &Made { seconds: 10, scale: 300, ..PLAIN }];
+    write_in_turn(directory.path(), ["a", "later"], 3, sides);
+    let exit = |words: &[&str]| code(&run(directory.path(), &[&["compare"][..], words].concat()));
+    assert_eq!(exit(&["a", "later"]), 0);
+    assert_eq!(exit(&["a", "later", "--exit-code"]), 2);
+    assert_eq!(exit(&["later", "a", "--exit-code"]), 0);
+    // Two runs are no verdict, which does not mean that nothing is worse.
+    assert_eq!(exit(&["alone", "alone", "--exit-code"]), 1);
+    let answer = json(&run(directory.path(), &["compare", "a", "later", "--exit-code", "--json"]));
+    assert_eq!((&answer["outcome"], &answer["exit_code"]), (&"worse".into(), &2.into()));
+}
+
+#[test]
 fn directories_of_repeats_made_in_turn_are_paired() {
     let directory = tempfile::tempdir().unwrap();
     for side in ["a", "b"] {

@@ -4,7 +4,8 @@ use super::Written;
 use crate::args::CompareArguments;
 use crate::commands::artifacts::Artifacts;
 use crate::output::{self, Output, Usage};
-use punctual_comparison::interact::compare_inputs;
+use punctual_comparison::Standing;
+use punctual_comparison::interact::{InputComparison, InputOutcome, compare_inputs};
 use punctual_recording::printable_path;
 use punctual_report::interact::compare::{CompareInteractAnswer, interact_comparison_page, interact_comparison_text};
 use punctual_study::open_input_side;
@@ -22,9 +23,10 @@ pub(super) fn run(arguments: &CompareArguments, sides: &[Written], output: Outpu
     let (a, b) = (open_input_side(&a.name, &a.paths)?, open_input_side(&b.name, &b.paths)?);
     let comparison = compare_inputs(&a, &b)?;
     let next = punctual_report::after_interact_comparison(&comparison, [&first[0], &first[1]]);
-    let (mut code, mut artifacts) = (0, Artifacts::default());
+    let mut code = if arguments.exit_code { outcome_code(&comparison) } else { 0 };
+    let mut artifacts = Artifacts::default();
     if let Some(path) = &arguments.html {
-        code = artifacts.write(path, interact_comparison_page(&comparison, &a, &b, &next).html()?);
+        code = code.max(artifacts.write(path, interact_comparison_page(&comparison, &a, &b, &next).html()?));
     }
     if output.json {
         output::answer_beside(artifacts.failure(), CompareInteractAnswer::new(&comparison, next, code), 0);
@@ -33,4 +35,13 @@ pub(super) fn run(arguments: &CompareArguments, sides: &[Written], output: Outpu
         output::print_text(&format!("{}\n{next}", interact_comparison_text(&comparison)));
     }
     Ok(code)
+}
+
+/// The exit code that `--exit-code` asks for: 2 if some kind of input is slower, 1 without a verdict.
+fn outcome_code(comparison: &InputComparison) -> u8 {
+    match (comparison.standing, comparison.outcome) {
+        (Standing::Systems, InputOutcome::Worse | InputOutcome::Mixed) => 2,
+        (Standing::Systems, _) => 0,
+        _ => 1,
+    }
 }

@@ -7,7 +7,7 @@ use crate::args::{CompareArguments, MeasuringArguments, Settings, SideOptions, S
 use crate::output::{self, Output, Usage};
 use crate::progress::Progress;
 use crate::signals::Interrupted;
-use punctual_comparison::{Comparison, Side};
+use punctual_comparison::{Comparison, Outcome, Side, Standing};
 use punctual_device::{Catalogue, Profile};
 use punctual_load::{Load, NotRunnable, Source};
 use punctual_probe::Plan;
@@ -74,6 +74,17 @@ impl Taken {
     }
 }
 
+/// The exit code that `--exit-code` asks for: 2 if a side is worse, 1 if there is no verdict on one, which does not mean that it
+/// is no worse.
+fn outcome_code<'a>(compared: impl IntoIterator<Item = &'a Comparison>) -> u8 {
+    let code = |one: &Comparison| match (one.standing, one.outcome) {
+        (Standing::Systems, Outcome::Worse) => 2,
+        (Standing::Systems, _) => 0,
+        _ => 1,
+    };
+    compared.into_iter().map(code).max().unwrap_or(0)
+}
+
 /// One side compared with another.
 fn pair(arguments: &CompareArguments, devices: &[Profile], taken: &Taken, output: Output) -> anyhow::Result<u8> {
     let (a, b) = (&taken.opened[0].side, &taken.opened[1].side);
@@ -86,6 +97,9 @@ fn pair(arguments: &CompareArguments, devices: &[Profile], taken: &Taken, output
         |_| punctual_report::after_comparison(&comparison, Some(&again)),
     );
     let (mut code, mut artifacts) = (taken.code(), Artifacts::default());
+    if arguments.exit_code {
+        code = code.max(outcome_code([&comparison]));
+    }
     if let Some(path) = &arguments.html {
         let page = comparison_page(&comparison, a, b, &next, &over_time(&taken.opened));
         code = code.max(artifacts.write(path, page.html()?));
@@ -149,6 +163,9 @@ fn several(arguments: &CompareArguments, devices: &[Profile], taken: &Taken, out
         punctual_report::after_comparisons(&found, &named, None)
     };
     let (mut code, mut artifacts) = (taken.code(), Artifacts::default());
+    if arguments.exit_code {
+        code = code.max(outcome_code(found.iter().map(|shared| &shared.comparison)));
+    }
     if let Some(path) = &arguments.html {
         code = code.max(artifacts.write(path, several_page(&found, &sides, &next, &over_time(&taken.opened)).html()?));
     }
