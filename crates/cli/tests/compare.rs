@@ -23,6 +23,8 @@ struct Made<'a> {
     score: Option<u64>,
     swappiness: i64,
     started_ns: u64,
+    /// Whether evidence of late requests was kept.
+    requests: bool,
 }
 
 const PLAIN: Made<'static> = Made {
@@ -37,6 +39,7 @@ const PLAIN: Made<'static> = Made {
     score: None,
     swappiness: 60,
     started_ns: 1_000_000_000,
+    requests: false,
 };
 
 fn write(path: &Path, made: &Made<'_>) {
@@ -87,6 +90,9 @@ fn write(path: &Path, made: &Made<'_>) {
         writer.push(0, &Wakeup::from_stamps(&stamps, 0, 7));
     }
     writer.flush().unwrap();
+    if made.requests {
+        writer.set_recorder(RecorderSummary { stage: Stage::Request, ..RecorderSummary::default() });
+    }
     let at_ns = made.started_ns + made.seconds * 1_000 * MS;
     writer.finish(Ended { reason: EndReason::Completed, detail: None, at_ns }, Vec::new()).unwrap();
 }
@@ -254,6 +260,18 @@ fn directories_of_repeats_made_in_turn_are_paired() {
     assert_eq!(json(&listed)["b"]["runs"], 2);
     let twice = run(directory.path(), &["compare", "a/0.punctual,a/0.punctual", "b"]);
     assert!(code(&twice) == 1 && stderr(&twice).contains("the same run is given twice"), "{}", stderr(&twice));
+}
+
+#[test]
+fn where_requests_were_recorded_they_are_said_not_to_be_compared() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    write(&at("a"), &Made { seconds: 5, requests: true, ..PLAIN });
+    write(&at("b"), &Made { run_id: "b", seconds: 5, ..PLAIN });
+    let text = stdout(&run(directory.path(), &["compare", "a", "b"]));
+    assert!(text.contains("note: requests were not compared: the verdict is on"), "{text}");
+    let text = stdout(&run(directory.path(), &["compare", "b", "b"]));
+    assert!(!text.contains("requests"), "{text}");
 }
 
 #[test]

@@ -514,8 +514,19 @@ fn notes_of_side(label: &str, side: &Side) -> Vec<String> {
     notes
 }
 
+/// That requests were recorded, which is not what is compared.
+fn note_on_requests(a: &Side, b: &Side) -> Option<String> {
+    let mut recorders = a.runs.iter().chain(&b.runs).filter_map(|run| run.document.recorder.as_ref());
+    recorders.any(|recorder| recorder.stage == Stage::Request).then(|| {
+        "requests were not compared: the verdict is on how late each thread ran once it was woken; `punctual why` of each \
+         recording says which requests were late, and why"
+            .to_owned()
+    })
+}
+
 fn notes(a: &Side, b: &Side, standing: Standing, is_paired: bool) -> Vec<String> {
     let mut notes = Vec::new();
+    notes.extend(note_on_requests(a, b));
     notes.extend(notes_of_side("A", a));
     notes.extend(notes_of_side("B", b));
     let run_ids = |side: &Side| -> BTreeSet<String> {
