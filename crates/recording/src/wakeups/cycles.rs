@@ -54,9 +54,10 @@ impl CycleCount {
     }
 
     /// Periods that certainly began while the previous cycle still ran: those without a wakeup, less the wakeups that nobody saw. A
-    /// loop that catches up overran in each of them; one that skips them, once for each row of them.
+    /// loop that catches up overran in each of them; one that skips them, once for each row of them. A cycle within which a period
+    /// began is an overrun: without one there is no such period.
     pub fn began_within(&self) -> u64 {
-        self.not_woken.saturating_sub(self.unseen)
+        if self.overruns == 0 { 0 } else { self.not_woken.saturating_sub(self.unseen) }
     }
 
     fn take(&mut self, length_ns: u64, period_ns: u64) {
@@ -369,6 +370,13 @@ mod tests {
         assert_eq!((count.overruns, count.certain, count.not_woken), (1, 1, 2), "{count:?}");
         count.unseen = 3;
         assert_eq!(count.least_overruns(), 1);
+    }
+
+    #[test]
+    fn no_period_began_within_a_cycle_where_none_took_longer() {
+        let count = CycleCount { cycles: 4_983, periods: 5_000, not_woken: 17, unseen: 15, ..CycleCount::default() };
+        assert_eq!(count.began_within(), 0);
+        assert_eq!(CycleCount { overruns: 1, ..count }.began_within(), 2);
     }
 
     #[test]
