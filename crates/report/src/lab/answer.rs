@@ -124,7 +124,7 @@ impl<'a> LabAnswer<'a> {
         let comparisons = report.comparisons.iter().map(|(other, comparison)| ComparisonRow {
             a: first,
             b: &report.systems[*other].name,
-            comparison: CompareAnswer::new(comparison, after_comparison(comparison, None), 0),
+            comparison: CompareAnswer::new(comparison, after_comparison(comparison, [None; 2], None), 0),
         });
         LabAnswer {
             schema: "punctual.lab/1",

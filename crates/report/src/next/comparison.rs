@@ -1,13 +1,20 @@
 //! After a comparison.
 
+use super::options::{as_written, same_threads};
 use super::{NextStep, few};
 use crate::layout::{counted, shell_word};
 use punctual_comparison::interact::{InputComparison, InputOutcome};
 use punctual_comparison::{Comparison, MIN_RUNS, Outcome as Difference, Shared, Standing};
+use punctual_recording::{Document, Followed, Provenance};
 
-/// After a comparison: runs measured in turn if these cannot tell, otherwise what the later side has more of. `again` is the
-/// command that measured both sides, with another number of repeats; `None` if recordings were compared.
-pub fn after_comparison(comparison: &Comparison, again: Option<&dyn Fn(usize) -> String>) -> Vec<NextStep> {
+/// After a comparison: runs measured in turn if these cannot tell, otherwise what the later side has more of. `first` are
+/// recordings of A and of B, if there are any; `again` is the command that measured both sides, with another number of repeats;
+/// `None` if recordings were compared.
+pub fn after_comparison(
+    comparison: &Comparison,
+    first: [Option<&Document>; 2],
+    again: Option<&dyn Fn(usize) -> String>,
+) -> Vec<NextStep> {
     if comparison.standing != Standing::Systems || comparison.outcome == Difference::NoDifference {
         let had = comparison.a.runs.min(comparison.b.runs);
         // Where no number of runs is known that would find it, twice as many as these find a smaller difference, at least.
@@ -36,9 +43,20 @@ pub fn after_comparison(comparison: &Comparison, again: Option<&dyn Fn(usize) ->
         };
         return vec![NextStep::new(&purpose, command)];
     }
-    let later = if comparison.outcome == Difference::Worse { "B" } else { "A" };
+    let (later, [a, b]) = (if comparison.outcome == Difference::Worse { "B" } else { "A" }, first);
+    let document = if later == "B" { b } else { a };
+    let followed = document.and_then(|document| Some((document.followed.as_ref()?, &document.provenance)));
+    let (options, command) =
+        followed.map(|(followed, provenance)| threads_again(followed, provenance)).unwrap_or_default();
     let purpose = format!("on side {later} records what delays it");
-    vec![NextStep::new(&purpose, "sudo punctual record --why p99".to_owned())]
+    vec![NextStep::new(&purpose, format!("sudo punctual record --why p99{options}{command}"))]
+}
+
+/// The options with which `punctual record` follows the same threads for the same question, and the command after them.
+fn threads_again(followed: &Followed, provenance: &Provenance) -> (String, String) {
+    let (threads, command) = same_threads(followed, &provenance.load.commands);
+    let written = |option| as_written(&provenance.command_line, "", option);
+    (written("--why-stage") + &threads + &written("--period"), command)
 }
 
 /// After several sides compared with the first: the stages of the one that differs most, or directories with enough runs. `named`
@@ -83,4 +101,19 @@ pub fn after_interact_comparison(comparison: &InputComparison, first: [&str; 2])
         "shows the longest inputs and what each was spent on",
         format!("punctual report {}", shell_word(slower)),
     )]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_threads_of_the_later_side_are_followed_again_for_the_same_question() {
+        let followed = Followed { asked: vec!["threads named ^worker".to_owned()], ..Followed::default() };
+        let words = "punctual record --comm ^worker --why p99 --why-stage request --period 5ms -o before/1.punctual";
+        let command_line = words.split(' ').map(str::to_owned).collect();
+        let provenance = Provenance { command_line, ..Provenance::default() };
+        let (options, command) = threads_again(&followed, &provenance);
+        assert_eq!((options.as_str(), command.as_str()), (" --why-stage request --comm '^worker' --period 5ms", ""));
+    }
 }

@@ -92,9 +92,10 @@ fn pair(arguments: &CompareArguments, devices: &[Profile], taken: &Taken, output
     let (before, after) = taken.notes();
     comparison.notes.splice(0..0, before);
     comparison.notes.extend(after);
+    let first = [a, b].map(|side| side.runs.first().map(|run| &run.document));
     let next = arguments.repeat.map_or_else(
-        || punctual_report::after_comparison(&comparison, None),
-        |_| punctual_report::after_comparison(&comparison, Some(&again)),
+        || punctual_report::after_comparison(&comparison, first, None),
+        |_| punctual_report::after_comparison(&comparison, first, Some(&again)),
     );
     let (mut code, mut artifacts) = (taken.code(), Artifacts::default());
     if arguments.exit_code {
