@@ -9,18 +9,21 @@ use punctual_kernel::{Found, Refused, Trial};
 /// All of them, in the order in which a user meets them.
 pub fn trials() -> Vec<Trial> {
     let mut trials = vec![
-        Trial::new("device in an interrupt", "punctual device run NAME:irq", first_with(Mode::Work.needed()), || {
-            device(Mode::Work)
-        }),
+        Trial::new(
+            "device in an interrupt",
+            "punctual device run modem --context irq",
+            first_with(Mode::Work.needed()),
+            || device(Mode::Work),
+        ),
         Trial::new(
             "device in a softirq",
-            "punctual device run NAME:softirq",
+            "punctual device run modem --context softirq",
             first_with(Mode::Softirq.needed()),
             || device(Mode::Softirq),
         ),
         Trial::new(
             "thread woken by a softirq",
-            "punctual device run --wake softirq",
+            "punctual device run modem --wake softirq",
             first_with(Mode::Wake.needed()),
             || device(Mode::Wake),
         ),
