@@ -124,7 +124,17 @@ pub fn verdict(study: &StudyReport<'_>) -> String {
         ),
         None => String::new(),
     };
-    format!("{least}{lowest}{pc99}{untried}{asked}")
+    format!("{least}{lowest}{pc99}{untried}{}{asked}", unjudged(study))
+}
+
+/// Says in which contexts a run was no test: far fewer blocks than were due came to be processed, for no fault of the device's.
+fn unjudged(study: &StudyReport<'_>) -> String {
+    let rows = study.rows.iter().filter(|row| row.group == "contexts");
+    let names: Vec<String> = rows.filter(|row| row.device().is_some() && row.holds.is_none()).map(Row::name).collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!(" Not judged, because too few of the blocks due came to it: {}.", names.join(", ")),
+    }
 }
 
 /// Whether no context could be tried, so that nothing was found out.

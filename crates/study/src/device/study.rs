@@ -276,16 +276,27 @@ fn file_name(point: &Point) -> String {
 /// Such a share of blocks may be late without the modem failing: a transfer survives a few.
 const BEARABLE: f64 = 0.01;
 
-/// Whether the device kept up: at most one block in a hundred, or a single one, late by its own doing, and all but those and as many as
-/// its buffers hold served. `None` where it did not run.
+/// Whether the device kept up: at most one block in a hundred, or a single one, late by its own doing, and all but those, those that the
+/// machine lost, and as many as its buffers hold served. `None` where it did not run, or where less than half of what was due came to
+/// be processed without its doing.
 pub fn holds(subject: &Subject) -> Option<bool> {
-    kept_up(subject.device()?)
+    let ran_ns = subject.outcome.as_ref().ok()?.document.measured_ns();
+    kept_up(subject.device()?, ran_ns)
 }
 
-fn kept_up(device: &DeviceSummary) -> Option<bool> {
+fn kept_up(device: &DeviceSummary, ran_ns: u64) -> Option<bool> {
+    if device.arrived == 0 {
+        return None;
+    }
     let own = device.underruns.saturating_sub(device.underruns_outside);
     let bearable = (BEARABLE * device.arrived as f64).max(1.0);
-    (device.arrived > 0).then_some(device.served_but_for(bearable) && own as f64 <= bearable)
+    let missing = bearable + device.underruns_outside as f64;
+    // Blocks that punctual kept from the device are not the device's: it is judged by the others.
+    let own = own.saturating_sub(device.refused);
+    let keeps = own as f64 <= bearable && own < device.processed && device.served_but_for(missing);
+    let due = ran_ns / device.period_ns.max(1);
+    let is_most = device.processed.saturating_mul(2) >= due.max(device.arrived);
+    (is_most || !keeps).then_some(keeps)
 }
 
 /// The share of a bystander's callbacks that came more than 100 us away from their period.
@@ -339,18 +350,38 @@ mod tests {
             processed,
             underruns,
             buffers: 2,
+            period_ns: 1_000_000,
             ..DeviceSummary::default()
         };
+        let kept_up = |device: &DeviceSummary| kept_up(device, 279_000_000);
         assert_eq!(kept_up(&device(279, 277, 2)), Some(true));
         assert_eq!(kept_up(&device(279, 2, 2)), Some(false));
         assert_eq!(kept_up(&device(279, 270, 9)), Some(false));
         assert_eq!(kept_up(&device(0, 0, 0)), None);
         // What was dropped for a newer block was not served.
         assert_eq!(kept_up(&DeviceSummary { dropped: 200, ..device(279, 79, 0) }), Some(false));
-        assert_eq!(kept_up(&DeviceSummary { refused: 200, ..device(279, 79, 0) }), Some(true));
         // A thread of the lowest priority beside one that spins: two wakeups, and what they lost is counted in two ways.
         let starved = DeviceSummary { lost: 199, coalesced: 199, unobserved: 2, ..device(201, 2, 2) };
         assert_eq!(kept_up(&starved), Some(false));
+        // Or it began its first block and ended it with the run.
+        assert_eq!(kept_up(&device(1, 1, 1)), Some(false));
+    }
+
+    #[test]
+    fn who_had_next_to_nothing_to_serve_is_not_judged_and_the_machines_losses_are_its_own() {
+        let device = DeviceSummary { buffers: 2, period_ns: 1_000_000, ..DeviceSummary::default() };
+        let of = |arrived, processed| DeviceSummary { arrived, processed, ..device.clone() };
+        assert_eq!(kept_up(&of(17, 17), 140_000_000), None);
+        assert_eq!(kept_up(&of(70, 70), 140_000_000), Some(true));
+        assert_eq!(kept_up(&DeviceSummary { refused: 200, ..of(279, 79) }, 279_000_000), None);
+        let refused = DeviceSummary { refused: 30, underruns: 30, ..of(279, 249) };
+        assert_eq!(kept_up(&refused, 279_000_000), Some(true));
+        // The same whether the blocks were late or lost, as long as the machine kept even FIFO 99 from the CPU.
+        for processed in [1_000, 936] {
+            let stalled = DeviceSummary { underruns: 64, underruns_outside: 64, ..of(1_000, processed) };
+            assert_eq!(kept_up(&stalled, 1_000_000_000), Some(true));
+        }
+        assert_eq!(kept_up(&DeviceSummary { underruns: 64, ..of(1_000, 936) }, 1_000_000_000), Some(false));
     }
 
     #[test]
