@@ -184,7 +184,7 @@ fn work(mut setup: WorkerSetup) {
     loop {
         let now = clock::monotonic_ns();
         if control.is_over(now) {
-            break;
+            return count_the_last(&mut setup, now);
         }
         if let Some((period_ns, samples)) = control.phase_after(&mut phase) {
             // What has arrived until now came in blocks of the old size.
@@ -227,6 +227,12 @@ fn work(mut setup: WorkerSetup) {
             None => setup.arrivals.wait(),
         }
     }
+}
+
+/// What came while it had no turn came all the same.
+fn count_the_last(setup: &mut WorkerSetup, now: u64) {
+    setup.arrivals.poll(&mut setup.line, now);
+    setup.control.publish(&setup.line);
 }
 
 /// Waits a little without giving up the CPU, and has the kernel account for it.

@@ -53,7 +53,8 @@ fn blocks(devices: &[DeviceSummary]) -> Table {
         let kept = match keeps_up(device) {
             Some(true) => Value::Good("keeps up".to_owned()),
             Some(false) => Value::Bad("does not keep up".to_owned()),
-            None => Value::text("processed nothing"),
+            None if device.processed == 0 => Value::text("processed nothing"),
+            None => Value::text("not judged"),
         };
         vec![
             Value::text(device.device.clone()),

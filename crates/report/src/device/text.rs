@@ -35,15 +35,24 @@ impl Run<'_> {
 }
 
 /// Whether a device kept up: no underruns except those that the machine explains, and what came to it was served. `None` if nothing
-/// came to it; what came to a device that never got a turn was dropped.
+/// came to it, or if what it did not do is punctual's own doing; what came to a device that never got a turn was dropped.
 pub fn keeps_up(device: &DeviceSummary) -> Option<bool> {
-    match device.processed > 0 || device.underruns > 0 {
-        true => {
-            let is_explained = device.underruns == device.underruns_outside;
-            Some(is_explained && device.served_but_for(device.underruns_outside as f64))
-        }
-        false => (device.dropped > 0).then_some(false),
+    if device.processed == 0 && device.underruns == 0 {
+        return (device.dropped > 0).then_some(false);
     }
+    let own = device.underruns.saturating_sub(device.underruns_outside);
+    if own > limited(device) || !device.served_but_for(device.underruns_outside as f64) {
+        return Some(false);
+    }
+    let is_most = device.processed.saturating_mul(2) >= device.arrived;
+    (own == 0 && is_most).then_some(true)
+}
+
+/// Blocks that punctual kept from the device, to leave others their share of the CPU. Where a user's own work took longer than its
+/// budget, that is its own doing.
+fn limited(device: &DeviceSummary) -> u64 {
+    let is_over = device.own.as_ref().is_some_and(|own| own.over > 0);
+    if is_over { 0 } else { device.refused }
 }
 
 /// The result, one sentence per device.
@@ -88,7 +97,14 @@ fn sentence(run: &Run<'_>, device: &DeviceSummary) -> String {
         false => format!(", {} worked on", counted(device.processed, "block")),
     };
     match keeps_up(device) {
-        None => format!("{name} processed nothing."),
+        None if device.processed == 0 => format!("{name} processed nothing."),
+        None => format!(
+            "{name} is not judged: {}; {} of {} ({} of them the machine's){worked_on}, {share:.1} % of a CPU.",
+            why_not_judged(device),
+            underruns(device),
+            counted(blocks.max(device.underruns), "block"),
+            grouped(device.underruns_outside)
+        ),
         Some(true) if device.underruns == 0 => {
             format!("{name} keeps up: {}, no underrun{not_done}, {share:.1} % of a CPU.", counted(blocks, "block"))
         }
@@ -102,13 +118,54 @@ fn sentence(run: &Run<'_>, device: &DeviceSummary) -> String {
             format!("{name} does not keep up: it never had its turn, {} dropped.", counted(device.dropped, "block"))
         }
         Some(false) => format!(
-            "{name} does not keep up: {} of {} ({} of them the machine's{}){worked_on}, {share:.1} % of a CPU.",
+            "{name} does not keep up: {} of {} ({} of them the machine's{}{}){worked_on}{}, {share:.1} % of a CPU.",
             underruns(device),
             counted(blocks.max(device.underruns), "block"),
             grouped(device.underruns_outside),
-            if was_stopped { ", or while punctual itself was stopped" } else { "" }
+            if was_stopped { ", or while punctual itself was stopped" } else { "" },
+            kept_from_it(device),
+            shortfall(device)
         ),
     }
+}
+
+fn why_not_judged(device: &DeviceSummary) -> String {
+    match device.refused {
+        0 => format!(
+            "only {} of {} came to be processed, by no fault of its own",
+            grouped(device.processed),
+            counted(device.arrived, "block")
+        ),
+        refused => {
+            let kept = counted(refused, "block");
+            format!("punctual itself kept {kept} from it, to leave others their share of the CPU")
+        }
+    }
+}
+
+/// How many of the underruns may be of blocks that punctual kept from the device.
+fn kept_from_it(device: &DeviceSummary) -> String {
+    match limited(device).min(device.underruns.saturating_sub(device.underruns_outside)) {
+        0 => String::new(),
+        kept => {
+            format!(", at most {} of blocks that punctual kept from it, to leave others their share", grouped(kept))
+        }
+    }
+}
+
+/// What the number of underruns does not say: blocks that waited to the end, and whole rings that were lost.
+fn shortfall(device: &DeviceSummary) -> String {
+    let unserved = match device.underruns == device.underruns_outside {
+        true => {
+            format!(", it processed {} of {} that came", grouped(device.processed), counted(device.arrived, "block"))
+        }
+        false => String::new(),
+    };
+    let overran = match device.overruns {
+        0 => String::new(),
+        times => format!(", its ring overran {}", counted(times, "time")),
+    };
+    format!("{unserved}{overran}")
 }
 
 /// What became of the signal.
@@ -421,6 +478,7 @@ pub fn show_text(profile: &Profile) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use punctual_recording::OwnSummary;
 
     #[test]
     fn bins_hold_every_interval() {
@@ -478,8 +536,29 @@ mod tests {
         // One that was woken twice for two hundred blocks was late twice, by the machine's doing, and served next to nothing.
         (device.arrived, device.buffers) = (200, 2);
         assert_eq!(keeps_up(&device), Some(false));
+        assert_eq!(shortfall(&device), ", it processed 10 of 200 blocks that came");
         device.processed = 196;
         assert_eq!(keeps_up(&device), Some(true));
+    }
+
+    #[test]
+    fn what_punctual_kept_from_a_device_does_not_count_against_it() {
+        let device = DeviceSummary { buffers: 2, arrived: 1_000, ..DeviceSummary::default() };
+        let limited = DeviceSummary { processed: 960, refused: 40, underruns: 38, ..device.clone() };
+        assert_eq!(keeps_up(&limited), None);
+        assert!(why_not_judged(&limited).starts_with("punctual itself kept 40 blocks from it"));
+        // More were late than that explains.
+        let late = DeviceSummary { underruns: 41, overruns: 7, ..limited.clone() };
+        assert_eq!(keeps_up(&late), Some(false));
+        assert!(kept_from_it(&late).starts_with(", at most 40 of blocks"), "{}", kept_from_it(&late));
+        assert_eq!(shortfall(&late), ", its ring overran 7 times");
+        // A user's own work that takes too long is kept from blocks by its own doing.
+        let own = OwnSummary { over: 1, ..OwnSummary::default() };
+        assert_eq!(keeps_up(&DeviceSummary { own: Some(own), ..limited }), Some(false));
+        // Few came to be processed.
+        let few = DeviceSummary { processed: 17, unobserved: 983, ..device };
+        assert_eq!(keeps_up(&few), None);
+        assert!(why_not_judged(&few).starts_with("only 17 of 1,000 blocks came"), "{}", why_not_judged(&few));
     }
 
     #[test]
