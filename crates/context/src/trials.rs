@@ -8,28 +8,21 @@ use punctual_kernel::{Found, Refused, Trial};
 
 /// All of them, in the order in which a user meets them.
 pub fn trials() -> Vec<Trial> {
-    let mut trials = vec![
-        Trial::new(
-            "device in an interrupt",
-            "punctual device run modem --context irq",
-            first_with(Mode::Work.needed()),
-            || device(Mode::Work),
-        ),
-        Trial::new(
-            "device in a softirq",
-            "punctual device run modem --context softirq",
-            first_with(Mode::Softirq.needed()),
-            || device(Mode::Softirq),
-        ),
-        Trial::new(
-            "thread woken by a softirq",
-            "punctual device run modem --wake softirq",
-            first_with(Mode::Wake.needed()),
-            || device(Mode::Wake),
-        ),
+    let devices = [
+        ("device in an interrupt", "punctual device run NAME --context irq", Mode::Work),
+        ("device in a softirq", "punctual device run NAME --context softirq", Mode::Softirq),
+        ("thread woken by a softirq", "punctual device run NAME --wake softirq", Mode::Wake),
     ];
+    let mut trials: Vec<Trial> = devices
+        .into_iter()
+        .map(|(name, used, mode)| {
+            Trial::new(name, used, first_with(mode.needed()), move || device(mode)).with_addresses()
+        })
+        .collect();
     trials.extend(DrillKind::ALL.into_iter().map(|kind| {
-        Trial::new(format!("drill {}", kind.name()), kind.what(), first_with(kind.needed()), move || drill(kind))
+        let trial =
+            Trial::new(format!("drill {}", kind.name()), kind.what(), first_with(kind.needed()), move || drill(kind));
+        if matches!(kind, DrillKind::Irq | DrillKind::Softirq) { trial.with_addresses() } else { trial }
     }));
     trials
 }

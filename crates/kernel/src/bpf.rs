@@ -443,8 +443,19 @@ fn plain(error: &libbpf_rs::Error) -> String {
 
 /// What would allow this user to load BPF programs.
 pub fn remedy() -> String {
-    "run as root: sudo punctual ...; or grant it: setcap cap_bpf,cap_perfmon,cap_sys_nice,cap_ipc_lock=ep punctual"
-        .to_owned()
+    remedy_with("")
+}
+
+/// What would allow it to load those that know timers by the functions they call, too.
+pub fn remedy_with_addresses() -> String {
+    remedy_with(",cap_syslog")
+}
+
+fn remedy_with(more: &str) -> String {
+    format!(
+        "run as root: sudo punctual ...; or grant it: \
+         setcap cap_bpf,cap_perfmon,cap_sys_nice,cap_ipc_lock{more}=ep punctual"
+    )
 }
 
 /// Makes the kernel measure the run time of BPF programs for as long as the result lives.

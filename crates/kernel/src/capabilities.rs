@@ -2,7 +2,7 @@
 
 use crate::scheduling::{self, Scheduling};
 use crate::steal::Teller;
-use crate::{Missing, Refused, bpf, clock, hold, host, per_cpu, steal};
+use crate::{Missing, Refused, bpf, clock, hold, host, limits, per_cpu, steal};
 use serde::Serialize;
 use std::path::Path;
 
@@ -158,6 +158,9 @@ fn locked_memory() -> Capability {
     let found = match limit.current {
         None => Ok("unlimited".to_owned()),
         Some(bytes) if root => Ok(format!("root may exceed the limit of {} KiB", bytes / 1024)),
+        Some(bytes) if limits::may_lock_memory() => {
+            Ok(format!("CAP_IPC_LOCK may exceed the limit of {} KiB", bytes / 1024))
+        }
         Some(bytes) if bytes >= 256 << 20 => Ok(format!("{} MiB may be locked", bytes >> 20)),
         Some(bytes) => Err(format!("only {} KiB may be locked", bytes / 1024)),
     };

@@ -2,7 +2,7 @@
 
 use crate::capabilities::{Availability, Capability};
 use crate::missing::is_older_than;
-use crate::{Missing, Refused, bpf};
+use crate::{Missing, Refused, bpf, limits};
 
 /// What a trial that was not refused found.
 pub struct Found {
@@ -34,6 +34,7 @@ pub struct Trial {
     needed_for: &'static str,
     least: &'static str,
     attempt: Attempt,
+    needs_addresses: bool,
 }
 
 impl Trial {
@@ -44,7 +45,13 @@ impl Trial {
         least: &'static str,
         attempt: impl Fn() -> Result<Found, Refused> + 'static,
     ) -> Trial {
-        Trial { name: name.into(), needed_for, least, attempt: Box::new(attempt) }
+        Trial { name: name.into(), needed_for, least, attempt: Box::new(attempt), needs_addresses: false }
+    }
+
+    /// The same of what must know where the kernel's functions are.
+    #[must_use]
+    pub fn with_addresses(self) -> Trial {
+        Trial { needs_addresses: true, ..self }
     }
 
     /// What is tried.
@@ -69,14 +76,15 @@ impl Trial {
                 row(available, found.detail, found.missing, None)
             }
             Err(refused) => {
+                let hides = self.needs_addresses && limits::addresses_are_hidden();
                 let remedy = if bpf::may_load().is_err() {
-                    Some(bpf::remedy())
+                    Some(if hides { bpf::remedy_with_addresses() } else { bpf::remedy() })
                 } else if refused.reason.contains("PREEMPT_RT") {
                     Some("a kernel without PREEMPT_RT".to_owned())
                 } else if is_older_than(self.least) {
                     Some(format!("Linux {} or later", self.least))
                 } else {
-                    None
+                    hides.then(bpf::remedy_with_addresses)
                 };
                 row(Availability::No, refused.reason, Vec::new(), remedy)
             }
@@ -104,6 +112,8 @@ mod tests {
         });
         assert_eq!(limited.available, Availability::Limited);
         assert_eq!(limited.detail, "not seen: locks: this kernel lacks the tracepoint `x` (from Linux 5.19 on)");
+        assert!(bpf::remedy().ends_with(",cap_ipc_lock=ep punctual"));
+        assert!(bpf::remedy_with_addresses().ends_with(",cap_ipc_lock,cap_syslog=ep punctual"));
         let refused = tried("999.0", || Err(Refused::because("loading", "no such helper")));
         assert_eq!((refused.available, refused.detail.as_str()), (Availability::No, "no such helper"));
         assert!(refused.remedy.is_some_and(|remedy| remedy == "Linux 999.0 or later" || remedy.contains("root")));

@@ -19,7 +19,8 @@ pub fn trials() -> Vec<Trial> {
             "--via softirq (interrupt -> softirq -> thread)",
             first_with(StageTracer::needed(Via::Softirq)),
             softirq,
-        ),
+        )
+        .with_addresses(),
         Trial::new("followed threads", "record --comm, --pid, --follow", MIN_KERNEL, || {
             loads(followed::programs::try_out()?)
         }),
