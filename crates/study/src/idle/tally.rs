@@ -253,7 +253,8 @@ impl Tally {
         let mut periods = Vec::new();
         for cpu in &self.cpus {
             for (&(kind, name), times) in &cpu.times {
-                if let Some((period_ns, share_thousandths)) = period(times) {
+                let found = period(times).filter(|(period_ns, _)| is_steady(times, *period_ns, cpu.sums.runtime_ns));
+                if let Some((period_ns, share_thousandths)) = found {
                     let count = times.len() as u64 - 1;
                     periods.push(Periodicity { cpu: cpu.sums.cpu, kind, name, period_ns, share_thousandths, count });
                 }
@@ -281,6 +282,16 @@ impl Tally {
             bin_ns: self.bin_ns,
         }
     }
+}
+
+/// Whether it recurs at that rate all along: in a burst intervals are equal, too, and most of the run is none. One interval may be four
+/// periods long; on average none is longer.
+fn is_steady(times: &[u64], period_ns: u64, runtime_ns: u64) -> bool {
+    let (Some(first), Some(last)) = (times.first(), times.last()) else { return false };
+    let span_ns = last.saturating_sub(*first);
+    // Beyond this many none is kept.
+    let whole_ns = if times.len() < MAX_TIMES { span_ns.max(runtime_ns) } else { span_ns };
+    whole_ns / 4 <= period_ns.saturating_mul(times.len() as u64)
 }
 
 impl Cpu {
@@ -330,5 +341,22 @@ impl Cpu {
             self.second = (second, 0);
         }
         self.second.1 += gap.length_ns;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_is_no_steady_rate() {
+        let every = |period: u64, count: u64| (0..count).map(|n| n * period).collect::<Vec<_>>();
+        assert!(is_steady(&every(4_000_000, 1_000), 4_000_000, 4_100_000_000));
+        // Some fell below the threshold.
+        assert!(is_steady(&every(12_000_000, 300), 4_000_000, 4_100_000_000));
+        assert!(!is_steady(&every(104_000, 1_400), 104_000, 4_600_000_000));
+        assert!(is_steady(&every(104_000, MAX_TIMES as u64), 104_000, 4_600_000_000));
+        let apart: Vec<u64> = every(104_000, 1_400).into_iter().chain([4_600_000_000]).collect();
+        assert!(!is_steady(&apart, 104_000, 0));
     }
 }
