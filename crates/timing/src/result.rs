@@ -125,6 +125,8 @@ pub struct Timers {
 const SLACK_NS: i64 = 20_000;
 /// Slack holds back by no more than itself, 50 us unless a program asks for more: a larger difference has another reason, ns.
 const MAX_SLACK_NS: i64 = 100_000;
+/// No clock drifts by this much: what seems to is kept from the CPU, millionths.
+const BEHIND_PPM: f64 = 10_000.0;
 /// The order of faults in the verdict.
 const ORDER: [&str; 4] = ["rounding_fault", "beat", "coalescing", "drift"];
 
@@ -165,6 +167,32 @@ impl Timers {
         (!said.is_empty()).then(|| format!("What each setting does to the median lateness: {}.", said.join(", ")))
     }
 
+    /// The ways that show no fault, and those that fell so far behind that none could be seen.
+    fn without_pattern(&self, is_first: bool) -> Vec<String> {
+        let plain = self
+            .measured()
+            .filter(|(way, _)| way.effect == Effect::None)
+            .filter(|(_, measured)| measured.analysis.patterns.is_empty() && measured.analysis.callbacks >= 100);
+        let (mut clean, mut behind) = (Vec::new(), Vec::new());
+        for (way, measured) in plain {
+            match measured.analysis.drift_ppm.filter(|ppm| ppm.abs() > BEHIND_PPM) {
+                Some(ppm) => behind.push(format!("{} ({ppm:+.0} ppm)", way.name)),
+                None => clean.push(way.name.as_str()),
+            }
+        }
+        let mut sentences = Vec::new();
+        if !clean.is_empty() {
+            let found = if is_first { "No fault in" } else { "No pattern of a fault in" };
+            sentences.push(format!("{found} {}.", clean.join(", ")));
+        }
+        if !behind.is_empty() {
+            let again = if self.scheduling == "other" { "; measure again with -p 80" } else { "" };
+            let names = behind.join(", ");
+            sentences.push(format!("Too far behind to show a fault, as when others have the CPU: {names}{again}."));
+        }
+        sentences
+    }
+
     /// The verdict: the faults by their pattern, with what to do instead.
     pub fn verdict(&self) -> String {
         let mut sentences: Vec<String> = self.effects().into_iter().collect();
@@ -199,16 +227,8 @@ impl Timers {
                 names.join(", ")
             ));
         }
-        let clean: Vec<&str> = self
-            .measured()
-            .filter(|(way, _)| way.effect == Effect::None)
-            .filter(|(_, measured)| measured.analysis.patterns.is_empty() && measured.analysis.callbacks >= 100)
-            .map(|(way, _)| way.name.as_str())
-            .collect();
-        if !clean.is_empty() {
-            let found = if sentences.is_empty() { "No fault in" } else { "No pattern of a fault in" };
-            sentences.push(format!("{found} {}.", clean.join(", ")));
-        }
+        let is_first = sentences.is_empty();
+        sentences.extend(self.without_pattern(is_first));
         let few: Vec<&str> = self
             .measured()
             .filter(|(_, measured)| measured.analysis.callbacks < 100)
@@ -299,6 +319,12 @@ mod tests {
         assert!(verdict.ends_with("No pattern of a fault in good."), "{verdict}");
         timers.ways.remove(0);
         assert_eq!(timers.verdict(), "No fault in good.");
+        if let Ok(measured) = &mut timers.ways[0].measured {
+            measured.analysis.drift_ppm = Some(291_142.0);
+        }
+        let behind = timers.verdict();
+        assert!(behind.starts_with("Too far behind to show a fault"), "{behind}");
+        assert!(behind.ends_with(": good (+291142 ppm); measure again with -p 80."), "{behind}");
         timers.ways.clear();
         assert_eq!(timers.verdict(), "Nothing was measured.");
     }
