@@ -36,15 +36,21 @@ fn not_a_period(text: &str) -> Error {
     Error::Notation(format!("`{text}` is not a period: {advice}"))
 }
 
+/// No device takes several frames, samples or symbols together that come more slowly, in thousandths of a hertz.
+const LEAST_MILLIHERTZ: u128 = 1_000_000;
+
 fn frames_at(text: &str, frames: &str, rate: &str) -> Result<u64, Error> {
     let wrong = || not_a_period(text);
     let frames: u64 = frames.trim().parse().map_err(|_| wrong())?;
     let millihertz = millihertz(rate).filter(|millihertz| *millihertz > 0 && frames > 0).ok_or_else(wrong)?;
-    // Who writes 64@48 means kilohertz, and would get a period of more than a second.
-    let number = rate.trim();
-    if number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') && millihertz < 1_000_000 {
-        let text = format!("`{text}` is ambiguous: write {frames}@{number}kHz or {frames}@{number}Hz");
-        return Err(Error::Notation(text));
+    // Who writes 64@48 means kilohertz, and would get a period of more than a second; so does who writes 64@48hz.
+    let number = rate.trim().trim_end_matches(|c: char| !c.is_ascii_digit());
+    let is_bare = number == rate.trim();
+    if millihertz < LEAST_MILLIHERTZ && (is_bare || frames > 1) {
+        return Err(Error::Notation(match frames {
+            1 => format!("`{text}` is ambiguous: write 1@{number}kHz or 1@{number}Hz"),
+            _ => format!("`{text}` has a rate below 1 kHz: write {frames}@{number}kHz, or a time, such as 5ms"),
+        }));
     }
     let nanoseconds = (u128::from(frames) * 1_000_000_000_000 + millihertz / 2) / millihertz;
     u64::try_from(nanoseconds).map_err(|_| wrong())
@@ -158,6 +164,8 @@ mod tests {
             "64@48kg",
             "64@0",
             "64@48",
+            "64@48hz",
+            "2@999.9Hz",
             "0@48kHz",
             "-1@48k",
             "64@4.8.1kHz",
@@ -168,6 +176,16 @@ mod tests {
             let message = parse_period(wrong).unwrap_err().to_string();
             assert!(!message.contains('\n') && !message.is_empty(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_rate_that_no_device_has_is_refused_with_the_one_that_was_meant() {
+        for text in ["64@48", "64@48hz", "64@48 Hz"] {
+            let said = parse_period(text).unwrap_err().to_string();
+            assert!(said.ends_with("has a rate below 1 kHz: write 64@48kHz, or a time, such as 5ms"), "{said}");
+        }
+        assert!(parse_period("1@60").unwrap_err().to_string().ends_with("write 1@60kHz or 1@60Hz"));
+        assert_eq!(parse_period("2@1kHz"), Ok(2_000_000));
     }
 
     #[test]
@@ -201,7 +219,7 @@ mod tests {
             let exact = frames as f64 * 1e9 / hertz as f64;
             match period {
                 Ok(period) => prop_assert!((period as f64 - exact).abs() <= 0.5 + exact * 1e-12),
-                Err(_) => prop_assert!(exact < 0.5),
+                Err(_) => prop_assert!(exact < 0.5 || (frames > 1 && hertz < 1_000)),
             }
         }
     }
