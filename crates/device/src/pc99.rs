@@ -27,10 +27,14 @@ pub fn pc99(summary: &DeviceSummary) -> Pc99 {
     };
     let over = |limit: u64, what: &str| {
         let factor = longest as f64 / limit as f64;
-        let times = if longest > limit { format!(", {factor:.0} times") } else { String::new() };
+        let times = match longest <= limit {
+            true => "within".to_owned(),
+            false if factor < 1.5 => "more than".to_owned(),
+            false => format!("{factor:.0} times"),
+        };
         Pc99 {
             keeps: Some(longest <= limit),
-            why: format!("{} {what}{times} the {} allowed", format_ns(longest), format_ns(limit)),
+            why: format!("{} {what}, {times} the {} allowed", format_ns(longest), format_ns(limit)),
         }
     };
     let keeps = |keeps: bool, why: &str| Pc99 { keeps: Some(keeps), why: why.to_owned() };
@@ -59,7 +63,10 @@ mod tests {
         let vendor = ran("irq", 3_300_000);
         assert_eq!(vendor.keeps, Some(false));
         assert!(vendor.why.contains("33 times"), "{}", vendor.why);
-        assert_eq!(ran("softirq", 500_001).keeps, Some(false));
+        assert_eq!(ran("softirq", 127_000).why, "127 us in a softirq, within the 500 us allowed");
+        let over = ran("softirq", 500_001);
+        assert_eq!(over.keeps, Some(false));
+        assert!(over.why.ends_with("in a softirq, more than the 500 us allowed"), "{}", over.why);
         assert_eq!(ran("thread:fifo:80", 9_000_000).keeps, Some(true));
         assert_eq!(ran("thread:other", 1).keeps, Some(false));
         assert_eq!(ran("reservation:2ms/8ms", 9_000_000).keeps, Some(true));
