@@ -8,6 +8,9 @@ use crate::notation::{parse_period, written_rate};
 /// The mean time between underruns that users of a device expect unless its profile says otherwise, s.
 pub const DEFAULT_WANT_S: u64 = 3_600;
 
+/// Before the words of a profile whose numbers were changed.
+const CHANGED_FROM: &str = "changed from: ";
+
 /// What happens when a buffer is not served in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -221,6 +224,7 @@ impl Profile {
     pub fn with_period(&self, period_ns: u64) -> Profile {
         let compute = u128::from(self.compute_ns) * u128::from(period_ns) / u128::from(self.period_ns.max(1));
         let mut changed = self.clone();
+        changed.what = self.what_with(period_ns != self.period_ns);
         changed.period_ns = period_ns;
         changed.compute_ns = u64::try_from(compute).unwrap_or(u64::MAX);
         changed.sources.period = Source::User;
@@ -250,10 +254,19 @@ impl Profile {
         })
     }
 
+    /// What it is: the words may name numbers that it no longer has.
+    fn what_with(&self, differs: bool) -> String {
+        match differs && !self.what.is_empty() && !self.what.starts_with(CHANGED_FROM) {
+            true => format!("{CHANGED_FROM}{}", self.what),
+            false => self.what.clone(),
+        }
+    }
+
     /// The same device with another number of buffers.
     #[must_use]
     pub fn with_buffers(&self, buffers: u32) -> Profile {
         let mut changed = self.clone();
+        changed.what = self.what_with(buffers != self.buffers);
         changed.buffers = buffers;
         changed.sources.buffers = Source::User;
         changed.printed = None;
@@ -347,6 +360,14 @@ mod tests {
         assert_eq!(of("5g-slot", 250_000), (Some("slot"), Some(0.5)));
         assert_eq!(of("ethercat1ms 2ms", 1_000_000), (Some("cycle"), Some(0.5)));
         assert_eq!(of("voip", 1_000_000), (None, None));
+    }
+
+    #[test]
+    fn words_that_name_other_numbers_are_said_to_be_of_what_was_changed() {
+        let what = |spec: &str| Catalogue::shipped().parse_spec(spec).unwrap().what;
+        assert!(what("sdr 1024@2.4MS/s").starts_with("changed from: stream of a software radio at 30.72"));
+        assert_eq!(what("audio 64@48kHz x3"), format!("changed from: {}", what("audio")));
+        assert_eq!(what("audio 256@48kHz x2"), what("audio"));
     }
 
     #[test]
