@@ -1,6 +1,6 @@
 //! How long a recording measured, and under which load.
 
-use punctual_recording::{Document, NO_LOAD};
+use punctual_recording::{Document, NO_LOAD, format_ns};
 
 /// How long a recording measured, s.
 fn measured_s(document: &Document) -> f64 {
@@ -11,6 +11,7 @@ fn measured_s(document: &Document) -> f64 {
 pub(crate) fn spoken_duration(document: &Document) -> String {
     let seconds = measured_s(document);
     match seconds {
+        _ if seconds < 0.095 => format_ns(document.measured_ns()),
         _ if seconds < 9.95 => format!("{seconds:.1} s"),
         _ if seconds < 600.0 => format!("{seconds:.0} s"),
         _ if seconds < 7_200.0 => format!("{:.0} min", seconds / 60.0),

@@ -111,7 +111,12 @@ fn over_limits(document: &Document) -> Vec<String> {
                 (Stage::Total, Some(_)) => " of the time until they ran".to_owned(),
                 (stage, _) => format!(" of the {}", stage.name()),
             };
-            sentences.push(format!("Over the limit: {}{of} is {found}; {allowed} is allowed.", limit.what));
+            let met = match (limit.what.as_str(), &document.followed) {
+                ("any wakeup", None) => format!("the worst wakeup ran {found} late"),
+                ("any wakeup", Some(_)) => format!("the longest{of} is {found}"),
+                (what, _) => format!("{what}{of} is {found}"),
+            };
+            sentences.push(format!("Over the limit: {met}; {allowed} is allowed."));
         }
         if let Some(takes) = limit.takes_more_than(wakeups) {
             sentences.push(format!(
