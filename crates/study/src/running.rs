@@ -194,6 +194,7 @@ impl<'a> Running<'a> {
             } else if command.scored && !scores.iter().any(|score| score.name.starts_with(&command.name)) {
                 let why = match &command.lines {
                     Some(_) => "it said too little about what it did in the measured time: measure longer",
+                    None if command.ends_measurement => "it was still running when the measured time was over",
                     None => "it did not finish once in the measured time: measure longer",
                 };
                 notes.push(format!("`{name}` has no score: {why}"));
