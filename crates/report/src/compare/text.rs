@@ -60,16 +60,22 @@ fn no_difference(comparison: &Comparison, total: &StageComparison) -> String {
     };
     if let Some(ratio) = total.shown() {
         let (name, estimate) = (ratio.figure.name, factor(ratio.estimate));
-        let fits = match interval(ratio) {
-            Some(interval) => format!("anything from {interval}"),
-            None => "any other ratio".to_owned(),
-        };
-        words += &format!(": B's {name} is {estimate} times A's, and {fits} would fit");
+        let fits = what_would_fit(ratio);
+        words += &format!(": B's {name} is {estimate} times A's{fits}");
         if is_verdict {
             words += &format!("; {} times as much would be found four times out of five", factor(ratio.findable));
         }
     }
     words + "."
+}
+
+/// What else the ratio may be.
+fn what_would_fit(ratio: &Ratio) -> String {
+    match interval(ratio) {
+        Some(_) if ratio.low < NEXT_TO_NOTHING => format!(", and anything up to {} would fit", factor(ratio.high)),
+        Some(interval) => format!(", and anything from {interval} would fit"),
+        None => ", and these data leave open how it differs".to_owned(),
+    }
 }
 
 /// The figures that say the opposite of the verdict.
@@ -144,6 +150,9 @@ pub(super) fn value_of(quantiles: &Quantiles, ratio: &Ratio) -> Option<u64> {
 
 /// No two sides of one machine have a ratio further from 1 than this.
 pub(super) const MAX_TOLD: f64 = 10_000.0;
+
+/// What no digit would be left of.
+const NEXT_TO_NOTHING: f64 = 0.000_5;
 
 /// The interval of a ratio; `None` where it is so wide that it says nothing.
 pub(super) fn interval(ratio: &Ratio) -> Option<String> {
@@ -339,4 +348,23 @@ pub(crate) fn difference_table(differences: &[Difference]) -> String {
         0..0,
         differences.iter().map(|row| vec![row.area.to_owned(), row.what.clone(), shown(&row.a), shown(&row.b)]),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_comparison::WORTH_THE_NAME;
+    use punctual_comparison::interact::MEDIAN;
+
+    #[test]
+    fn what_would_fit_names_no_limit_that_is_none() {
+        let fits = |low, high| {
+            let ratio =
+                Ratio { figure: MEDIAN, low, estimate: 1.0, high, same_within: WORTH_THE_NAME, p: 1.0, findable: 2.0 };
+            what_would_fit(&ratio)
+        };
+        assert_eq!(fits(0.66, 3.21), ", and anything from 0.66 to 3.21 would fit");
+        assert_eq!(fits(0.000_01, 47.7), ", and anything up to 47.7 would fit");
+        assert_eq!(fits(0.000_01, 1e9), ", and these data leave open how it differs");
+    }
 }
