@@ -37,6 +37,13 @@ pub fn after_device(run: &Run<'_>, known_loads: &[&str]) -> Vec<NextStep> {
         steps.push(NextStep::new("tries it in every context, and says which is enough", study));
         return few(steps);
     }
+    if let Some(device) = devices.iter().find(|device| keeps_up(device).is_none() && device.refused > 0) {
+        let spec = shell_word(&written(run, device));
+        let (cpu, competitors, load) = (&around.cpu, &around.competitors, &around.load);
+        let command = format!("sudo punctual device run {spec} --context thread:80{cpu}{competitors}{load}");
+        steps.push(NextStep::new("judges it where the scheduler shares out the CPU", command));
+        return few(steps);
+    }
     let Some(device) = devices.iter().find(|device| keeps_up(device) == Some(true)) else { return steps };
     let spec = shell_word(&written(run, device));
     let context = shell_word(&device.context);
