@@ -9,9 +9,9 @@ use punctual_kernel::{Found, Refused, Trial};
 /// All of them, in the order in which a user meets them.
 pub fn trials() -> Vec<Trial> {
     let devices = [
-        ("device in an interrupt", "punctual device run NAME --context irq", Mode::Work),
-        ("device in a softirq", "punctual device run NAME --context softirq", Mode::Softirq),
-        ("thread woken by a softirq", "punctual device run NAME --wake softirq", Mode::Wake),
+        ("device in an interrupt", "punctual device run modem --context irq", Mode::Work),
+        ("device in a softirq", "punctual device run modem --context softirq", Mode::Softirq),
+        ("thread woken by a softirq", "punctual device run modem --wake softirq", Mode::Wake),
     ];
     let mut trials: Vec<Trial> = devices
         .into_iter()

@@ -140,6 +140,8 @@ pub struct WhyReport<'a> {
     pub functions_left_out: u64,
     /// Whether no wakeup was measured at all, late or not.
     pub measured_nothing: bool,
+    /// Of somebody else's threads: how many wakeups there were, and in what time, ns.
+    pub followed: Option<(u64, u64)>,
     /// What could not be seen.
     pub blind: &'a [String],
     /// Causes over all episodes that are whole.
@@ -174,6 +176,7 @@ impl<'a> WhyReport<'a> {
             only: None,
             functions_left_out: 0,
             measured_nothing: false,
+            followed: None,
             blind,
             summary,
         }

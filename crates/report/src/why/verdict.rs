@@ -48,10 +48,17 @@ impl WhyReport<'_> {
                 if cut { "Cut short. " } else { "" },
                 self.threshold()
             ),
-            (false, true) if self.measured_nothing => {
-                "No wakeup was measured, so that nothing can be said of late ones.".to_owned()
-            }
-            (false, true) => format!("No wakeup {exceeded}: there is nothing to explain."),
+            (false, true) => match self.followed.filter(|(wakeups, ns)| *wakeups < ns / SECOND_NS) {
+                Some((wakeups, ns)) => format!(
+                    "No wakeup {exceeded}, but there {} only {} in {}, and a thread that never sleeps has none: what keeps such a one from its CPU \
+                     is shown by `punctual log --events sched,irq,softirq -D 2s`.",
+                    agreeing(wakeups, "was", "were"),
+                    counted(wakeups, "wakeup"),
+                    format_ns(ns),
+                ),
+                None if self.measured_nothing => "No wakeup was measured, so that nothing can be said of late ones.".to_owned(),
+                None => format!("No wakeup {exceeded}: there is nothing to explain."),
+            },
         }
     }
 

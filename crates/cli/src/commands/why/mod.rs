@@ -53,6 +53,7 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     }
     report.functions_left_out = functions_left_out;
     report.measured_nothing = document.counters.wakeups == 0;
+    report.followed = document.followed.as_ref().map(|_| (document.counters.wakeups, document.measured_ns()));
     if let Some(file) = &arguments.html {
         let page = punctual_report::why::page::html(&report, &lateness, document);
         code = code.max(artifacts.write(file, page));
