@@ -174,6 +174,30 @@ fn what_anothers_limit_holds_back_is_that_groups() {
     assert_eq!(parts.iter().find(|part| part.kind == Kind::Throttled).unwrap().who.name(), "a control group");
 }
 
+/// However long it takes from the end of a request to the waking that is a part of it.
+#[test]
+fn who_is_woken_as_part_of_an_end_waited_for_that_however_slow_the_machine_is() {
+    let parts = |is_certain: bool| {
+        parts_of(|story| {
+            story.switch(1_200, OTHER, IO, 2);
+            story.event(1_210, EventKind::RequestBegin, 0, 3, 4096, 2);
+            story.event(1_990, EventKind::RequestEnd, INTERRUPT, 3, 0, 5);
+            if !is_certain {
+                story.event(1_991, EventKind::HandlerEnd, INTERRUPT, 3, 0, 0);
+            }
+            // An interrupt that comes over that ends nothing.
+            story.event(2_500, EventKind::VectorBegin, INTERRUPT, 1, 0, 2);
+            story.event(2_600, EventKind::VectorEnd, INTERRUPT, 1, 0, 2);
+            story.event(3_500, EventKind::Waking, INTERRUPT, u64::from(VICTIM), 19, 2);
+            story.switch(3_505, VICTIM_RUNS, 0, 1);
+        })
+    };
+    for (is_certain, name) in [(true, "vda"), (false, "?")] {
+        let parts = parts(is_certain);
+        assert_eq!(parts.iter().find(|part| part.kind == Kind::Io).unwrap().who.name(), name);
+    }
+}
+
 /// Others' requests were served while the one that is waited for had not been made.
 #[test]
 fn whom_a_disk_served_before_it_was_asked_is_not_named() {

@@ -4,7 +4,8 @@ mod support;
 
 use punctual_blame::{Kind, split};
 use punctual_recording::episode::{
-    Call, EventKind, LEFT_FOR_LOCK, LEFT_FROZEN, LEFT_STOPPED, LEFT_TRACED, LockWaking, WaitEnd, WakingAct,
+    Call, EventKind, LEFT_FOR_LOCK, LEFT_FOR_SPINLOCK, LEFT_FROZEN, LEFT_STOPPED, LEFT_TRACED, LockWaking, WaitEnd,
+    WakingAct,
 };
 use punctual_recording::{Episode, Stage};
 use support::{NOTHING_TOLD, Story, VICTIM, VICTIM_RUNS, lets_go};
@@ -90,6 +91,42 @@ fn what_came_after_the_stop_was_waited_for_all_the_time() {
             let told = told(&episode);
             assert_eq!(told, [is(Kind::Wait, "other", 500 + 1_990 + 985)], "{left_state:#x} {asks}");
         }
+    }
+}
+
+/// With PREEMPT_RT it may sleep for one of the kernel's spin locks on its way to be stopped, which whoever stops it still has.
+#[test]
+fn a_spin_lock_on_the_way_to_a_stop_ends_no_wait() {
+    for (stop, left_state) in STOPS {
+        let mut episode = stopped(stop.bits(), left_state, true, |story| {
+            goes_on(story);
+            story.switch(4_015, SERVER, WAITS, 2);
+            wakes(story, 5_000, VICTIM, READ.bits());
+            story.switch(5_005, VICTIM_RUNS, 0, 1);
+        });
+        let mut sleeps = Story::new(VICTIM_RUNS, 7_000);
+        sleeps.switch(2_006, STOPPER, LEFT_FOR_SPINLOCK, 3);
+        wakes(&mut sleeps, 2_007, VICTIM, 0);
+        sleeps.switch(2_008, VICTIM_RUNS, 0, 1);
+        let at = episode.events.partition_point(|event| event.at_ns < 2_006_000);
+        episode.events.splice(at..at, sleeps.episode.events);
+        assert_eq!(told(&episode), [is(Kind::Wait, "other", 500 + 1 + 1_990 + 985)], "{left_state:#x}");
+    }
+}
+
+/// An interrupt that comes over the server leaves its softirqs to a thread, which is woken as it ends: the server has asked nobody.
+#[test]
+fn whom_an_interrupt_wakes_for_its_softirqs_is_not_asked() {
+    for (name, who) in [("ktimers/0", Some("first")), ("worker", None)] {
+        let episode = stopped(SIGNAL.bits(), LEFT_STOPPED, true, |story| {
+            story.episode.names.push(name.to_owned());
+            story.event(2_500, EventKind::Waking, 0, 15, 98, 2);
+            story.switch(2_510, (15, 98), 0, 5).switch(2_520, SERVER, WAITS, 2);
+            story.switch(3_000, IDLE, WAITS, 0);
+            goes_on(story);
+        });
+        let stopped = told(&episode).into_iter().find(|(kind, ..)| *kind == Kind::Stopped);
+        assert_eq!(stopped.as_ref().map(|(_, name, _)| name.as_str()), who, "{name}");
     }
 }
 

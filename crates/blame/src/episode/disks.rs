@@ -3,7 +3,7 @@
 use super::chain::is_by_a_thread;
 use punctual_recording::Episode;
 use punctual_recording::counted;
-use punctual_recording::episode::{Event, EventKind, HELD_BACK_WORK, IN_INTERRUPT, IN_SOFTIRQ};
+use punctual_recording::episode::{Event, EventKind, HELD_BACK_WORK, IN_INTERRUPT, IN_SOFTIRQ, LEFT_FOR_SPINLOCK};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Whoever waits for a request is woken this soon after it is done, ns.
@@ -113,11 +113,15 @@ impl<'a> Requests<'a> {
         let own = within.iter().rfind(is_its);
         // What a limit had held back a worker makes in the thread's stead, after what it could make itself.
         let held_back = within.last().filter(|last| last.is_held_back && !own.is_some_and(|own| is_just_done(&own)));
-        let last = held_back.or(own).or(within.last()).filter(is_just_done)?;
+        // On a slow machine one who is woken as part of an end may be so later; to look for that takes a look at all events.
+        let last_there = within.iter().rfind(|request| request.done.cpu == waking.cpu);
+        let last_there = last_there.filter(|last| last.is_held_back || !is_just_done(last));
+        let certain = last_there.filter(|last| is_within_end(episode, last.done, waking));
+        let last = certain.or_else(|| held_back.or(own).or(within.last()).filter(is_just_done))?;
         if last.disk.is_empty() || last.disk == "?" {
             return None;
         }
-        let is_certain = last.is_held_back && is_within_end(episode, last.done, waking);
+        let is_certain = certain.is_some();
         let served = match last.made {
             // Who was served meanwhile has nothing to do with a request that the disk had not been given yet.
             Some(made)
@@ -162,9 +166,9 @@ fn served_first(episode: &Episode, within: &[Request<'_>], last: &Request<'_>, t
     let served = most.map(|(name, (count, bytes))| {
         format!("after {} of {name}, {} KiB", counted(count, "request"), bytes.div_ceil(1024))
     });
-    // Another one's, as one of the journal, or of a worker that hands on what others had asked for.
+    // Another one's, as one of the journal; whoever lets go on what was held back has asked for nothing.
     let of_another = || {
-        let made = last.made.filter(|made| made.tid != tid)?;
+        let made = last.made.filter(|made| made.tid != tid && !last.is_held_back)?;
         Some(format!("by a request of {}, {} KiB", episode.name(made.name), bytes_of(made).div_ceil(1024)))
     };
     served.or_else(of_another)
@@ -181,24 +185,35 @@ fn is_late(start_ns: u64, made_ns: u64, end_ns: u64) -> bool {
     before_ns > LATE_NS && before_ns > end_ns.saturating_sub(start_ns) / 2
 }
 
-/// Whether a thread was woken as part of the end of a request: by whoever ended it, with nothing else begun or ended in between.
+/// Whether a thread was woken as part of the end of a request: by whoever ended it, which did nothing else in between. Interrupts may have come
+/// over that, and other threads.
 fn is_within_end(episode: &Episode, done: &Event, waking: &Event) -> bool {
     let context = |event: &Event| event.context & (IN_INTERRUPT | IN_SOFTIRQ);
     if done.cpu != waking.cpu || done.tid != waking.tid || (context(done) == 0) != (context(waking) == 0) {
         return false;
     }
     let is_between = |event: &&Event| {
-        event.cpu == done.cpu && event.at_ns >= done.at_ns && event.at_ns <= waking.at_ns && **event != *done
+        let is_its = event.cpu == done.cpu && event.tid == done.tid;
+        is_its && event.at_ns >= done.at_ns && event.at_ns <= waking.at_ns && **event != *done
     };
-    !episode.events.iter().filter(is_between).any(|event| {
-        matches!(
-            event.kind,
+    let mut over: u32 = 0;
+    for event in episode.events.iter().filter(is_between) {
+        match event.kind {
+            EventKind::VectorBegin | EventKind::HandlerBegin => over += 1,
+            EventKind::VectorEnd | EventKind::HandlerEnd if over > 0 => over -= 1,
+            EventKind::Switch if event.left_state() & !LEFT_FOR_SPINLOCK == 0 => {}
             EventKind::RequestEnd
-                | EventKind::Switch
-                | EventKind::VectorEnd
-                | EventKind::HandlerEnd
-                | EventKind::SoftirqBegin
-                | EventKind::SoftirqEnd
-        )
-    })
+            | EventKind::Switch
+            | EventKind::VectorEnd
+            | EventKind::HandlerEnd
+            | EventKind::SoftirqBegin
+            | EventKind::SoftirqEnd
+                if over == 0 =>
+            {
+                return false;
+            }
+            _ => {}
+        }
+    }
+    over == 0
 }

@@ -151,3 +151,27 @@ impl WhyReport<'_> {
         if parts.is_empty() { String::new() } else { format!(" Left out: {}.", parts.join(", ")) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn where_threads_hardly_woke_up_it_says_what_shows_a_loop_that_never_sleeps() {
+        let told = |followed| {
+            let threshold_ns = Some(1_000_000);
+            let recorder = RecorderSummary { threshold: "1ms".into(), threshold_ns, ..RecorderSummary::default() };
+            let mut report = WhyReport::new(Path::new("x"), 0, Some(recorder), Vec::new(), false, None, &[]);
+            report.followed = followed;
+            report.verdict()
+        };
+        for (wakeups, words) in [(0, "there were only 0 wakeups in"), (1, "there was only 1 wakeup in")] {
+            let verdict = told(Some((wakeups, 20 * SECOND_NS)));
+            assert!(verdict.contains(words) && verdict.contains("`punctual log --events"), "{verdict}");
+        }
+        for followed in [None, Some((20, 20 * SECOND_NS))] {
+            assert!(told(followed).ends_with("there is nothing to explain."), "{followed:?}");
+        }
+    }
+}

@@ -214,7 +214,7 @@ impl Classifier<'_> {
         let is_lock = asks.wait_end().is_none() && slept.is_none_or(|leave| leave.left_state() & LEFT_FOR_LOCK != 0);
         let through_ns = self.through_with(asks, until_ns)?;
         let mut wakes = self.index.wakings_by(tid, asks.at_ns, through_ns).iter();
-        let asks_on = wakes.any(|event| event.is_the_threads_own());
+        let asks_on = wakes.any(|event| self.wakes_itself(event));
         (!is_lock && !asks_on && through_ns > stopped_ns).then_some((tid, through_ns))
     }
 
@@ -222,7 +222,7 @@ impl Classifier<'_> {
     pub(super) fn is_at_it(&self, asks: &Event, until_ns: u64) -> bool {
         let Some(through_ns) = self.through_with(asks, until_ns) else { return true };
         let mut wakes = self.index.wakings_by(asks.value as u32, asks.at_ns, through_ns).iter();
-        wakes.any(|event| event.is_the_threads_own())
+        wakes.any(|event| self.wakes_itself(event))
     }
 
     /// The waking by which the only thread was asked that still owes an answer.
@@ -230,7 +230,7 @@ impl Classifier<'_> {
         let sleeper = self.subject.tid;
         let mut asked: Option<&Event> = None;
         for event in self.index.wakings_by(sleeper, 0, slept_ns).iter().rev().take(super::several::MAX_WAKINGS) {
-            if event.is_the_threads_own() && self.owes(event.value as u32, sleeper, slept_ns) {
+            if self.wakes_itself(event) && self.owes(event.value as u32, sleeper, slept_ns) {
                 if asked.is_some_and(|asked| asked.value != event.value) {
                     return None;
                 }

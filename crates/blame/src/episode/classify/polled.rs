@@ -40,7 +40,7 @@ impl Classifier<'_> {
         let answered_ns = self.answered_ns(poller, sleeper, slept_ns);
         let mut asked: Option<&Event> = None;
         for event in self.index.wakings_by(sleeper, answered_ns, slept_ns).iter().rev().take(MAX_WAKINGS) {
-            if !event.is_the_threads_own() || event.value == u64::from(poller) {
+            if !self.wakes_itself(event) || event.value == u64::from(poller) {
                 continue;
             }
             if asked.is_some_and(|asked| asked.value != event.value) {

@@ -14,6 +14,8 @@ const OF_WORK: u32 = LEFT_FOR_LOCK | LEFT_UNINTERRUPTIBLE | LEFT_FOR_SPINLOCK;
 
 /// Whoever works on what it was told for longer than this, ns, has waited for it.
 const TAKE_NS: u64 = 1_000_000;
+/// How the kernel calls its threads that serve softirqs; those for timers with PREEMPT_RT.
+const SERVE_SOFTIRQS: [&str; 2] = ["ksoftirqd/", "ktimers/"];
 /// So many waits in a row of one loop are looked through ...
 const MAX_WAITS: usize = 64;
 /// ... and so many wakings for who was asked: whoever was asked before those counts as asked by nobody.
@@ -58,7 +60,7 @@ impl Classifier<'_> {
         for number in 0..MAX_WAITS {
             let Some((next, ran_ns)) = self.next_for_several(last) else { break };
             if number == 0 {
-                let asks = |event: &&Event| event.is_the_threads_own() && Some(event.value as u32) != by;
+                let asks = |event: &&Event| self.wakes_itself(event) && Some(event.value as u32) != by;
                 let asked = self.index.wakings_by(sleeper, woken_by.at_ns, next.at_ns).iter().any(asks);
                 if ran_ns < TAKE_NS && !asked {
                     later = Later::WaitsOn;
@@ -119,7 +121,7 @@ impl Classifier<'_> {
         let came_by_itself = !self.is_awake(tid, slept_ns);
         let is_asked = || {
             let asked = self.index.wakings_by(sleeper, 0, woken_by.at_ns).iter().rev().take(MAX_WAKINGS);
-            let mut asked = asked.filter(|event| event.is_the_threads_own()).map(|event| event.value as u32);
+            let mut asked = asked.filter(|event| self.wakes_itself(event)).map(|event| event.value as u32);
             asked.find(|other| may_be(other) && is_at_work(*other))
         };
         tells.or_else(|| came_by_itself.then(is_asked).flatten())
@@ -144,7 +146,7 @@ impl Classifier<'_> {
             let other = asked.value as u32;
             let leave = self.index.last_leave(other, asked.at_ns);
             other != tid
-                && asked.is_the_threads_own()
+                && self.wakes_itself(asked)
                 && !is_same_queue(asked, woken_by)
                 && leave.is_none_or(|leave| leave.left_state() & LEFT_FOR_LOCK == 0)
                 && self.answered_ns(other, sleeper, slept_ns) < asked.at_ns
@@ -209,7 +211,7 @@ impl Classifier<'_> {
     /// Whether anybody was asked by the sleeper, and has not woken it since, as that went to sleep.
     fn has_asked(&self, sleeper: u32, slept_ns: u64) -> bool {
         let mut asked = self.index.wakings_by(sleeper, 0, slept_ns).iter().rev().take(MAX_WAKINGS);
-        asked.any(|event| event.is_the_threads_own() && self.owes(event.value as u32, sleeper, slept_ns))
+        asked.any(|event| self.wakes_itself(event) && self.owes(event.value as u32, sleeper, slept_ns))
     }
 
     /// Whether a thread was asked by the sleeper, and has not woken it since, as that went to sleep.
@@ -221,6 +223,13 @@ impl Classifier<'_> {
     pub(super) fn answered_ns(&self, tid: u32, sleeper: u32, slept_ns: u64) -> u64 {
         let mut answers = self.index.wakings_of(sleeper, 0, slept_ns).iter().rev().take(MAX_WAKINGS);
         answers.find(|event| is_from(event, tid)).map_or(0, |event| event.at_ns)
+    }
+
+    /// Whether the current thread itself woke somebody. Whom an interrupt leaves its softirqs to is woken as that ends, over whatever thread.
+    pub(super) fn wakes_itself(&self, event: &Event) -> bool {
+        let is_for_softirqs = |name: &&str| SERVE_SOFTIRQS.iter().any(|server| name.starts_with(server));
+        let woken = self.threads.get(&(event.value as u32)).copied();
+        event.is_the_threads_own() && !woken.as_ref().is_some_and(is_for_softirqs)
     }
 
     /// Whether a thread was woken by what the other one did, between two times.

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::os::linux::fs::MetadataExt;
 use std::os::unix::fs::FileExt;
-use std::sync::atomic::Ordering::{AcqRel, Release};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 
 const MIB: usize = 1 << 20;
 /// What is read of the disk at once.
@@ -19,7 +19,7 @@ const PIECE: usize = 64 << 10;
 /// disk is a file, and idle.
 pub(super) fn inherited_limit(scene: &mut Scene) -> Made {
     // Less than a piece in each tenth of a second, for which the kernel counts at once.
-    const PER_SECOND: u64 = 512 << 10;
+    const PER_SECOND: u64 = 256 << 10;
     let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
     let below = file(scene, "c-below", 4 * MIB)?;
     // It goes with the last role that has it open.
@@ -31,8 +31,8 @@ pub(super) fn inherited_limit(scene: &mut Scene) -> Made {
     let number = disk.metadata()?.st_rdev();
     let group = Group::new(scene, "blkio", "slow")?;
     group.limit_reads(libc::major(number), libc::minor(number), PER_SECOND)?;
-    // One more than the number of the piece that is wanted; 0: none.
-    let wanted = &board.words[0];
+    // One more than the number of the piece that is wanted, and of the one that is asked for; 0: none.
+    let (wanted, asked) = (&board.words[0], &board.words[1]);
     scene.role("c-slow", || {
         group.take(system::pid())?;
         system::steady(there);
@@ -41,7 +41,10 @@ pub(super) fn inherited_limit(scene: &mut Scene) -> Made {
         while !board.is_ending() {
             match wanted.swap(0, AcqRel) {
                 0 => system::sleep(MS / 5),
-                piece => _ = of_slow.read_at(&mut bytes, (u64::from(piece) - 1) * PIECE as u64),
+                piece => {
+                    asked.store(piece, Release);
+                    let _ = of_slow.read_at(&mut bytes, (u64::from(piece) - 1) * PIECE as u64);
+                }
             }
         }
         Ok(())
@@ -57,7 +60,10 @@ pub(super) fn inherited_limit(scene: &mut Scene) -> Made {
             system::forget(disk.as_raw_fd());
             let piece = number % (4 * MIB / PIECE);
             wanted.store(piece as u32 + 1, Release);
-            let due = now() + 3 * MS;
+            while asked.load(Acquire) != piece as u32 + 1 && !board.is_ending() {
+                system::sleep(MS / 2);
+            }
+            let due = now() + 2 * MS;
             system::sleep_until(due);
             let start = now();
             let _ = page.read_into(disk.as_raw_fd(), (piece * PIECE + 2 * PAGE) as u64);

@@ -120,9 +120,10 @@ pub(super) static CAUSES: &[Cause] = &[
     },
     Cause {
         name: "inherited-limit",
-        what: "the victim reads what a process has asked for whose group may read half a MiB in a second, of a disk that is idle",
+        what: "the victim reads what a process has asked for whose group may read 256 KiB in a second, of a disk that is idle",
         stage: Stage::Response,
         right: &[("throttled", "causes-.*-slow")],
+        threshold: "20ms",
         nameless: &[("throttled|io", "a control group|not seen")],
         never: Some("request of"),
         make: disks::inherited_limit,

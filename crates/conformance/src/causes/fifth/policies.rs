@@ -81,7 +81,7 @@ pub(super) fn server(scene: &mut Scene) -> Made {
         while board.count() < count && !board.is_ending() {
             system::read(ask.0, &mut [0]);
             let (start, had) = (now(), cpu_time());
-            while cpu_time() - had < MS / 2 {
+            while cpu_time() - had < MS / 5 {
                 spin(now(), MS / 50);
             }
             // Where it was kept from its CPU for most of it.
