@@ -1,12 +1,13 @@
-//! A recording's first part against the rest of it: `scripts/back-test` makes the recordings.
+//! A recording's first part against the rest of it, and each recording against the next: `scripts/back-test` makes the recordings.
 //!
-//! `cargo bench -p punctual-forecast --bench backtest -- [--first SECONDS] A.punctual ...`
+//! `cargo bench -p punctual-forecast --bench backtest -- [--next] [--first SECONDS] A.punctual ...`
 //!
 //! For every shipped device and CPU: the mean time between underruns forecast from the first seconds (a tenth, unless said), and what
-//! the rest had. Held out are wakeups, so this shows what the interval is worth if the load goes on as it was.
+//! the rest had. Held out are wakeups, so this shows what the interval is worth if the load goes on as it was. With `--next` also from
+//! each whole recording and what the next one had, with the limit that the next hour is said to stay below.
 
 use punctual_device::Catalogue;
-use punctual_forecast::{Input, Late, Lateness, Stage, format_seconds};
+use punctual_forecast::{Horizon, Input, Late, Lateness, Question, Stage, answer, format_seconds};
 use punctual_recording::{Distribution, Recording, TAIL_LENGTH};
 
 /// The part of a recording that lies within `from..to` of its wakeups.
@@ -63,10 +64,17 @@ fn lateness(tasks: Vec<(Distribution, Vec<Late>)>) -> Lateness {
 #[derive(Default)]
 struct Tally {
     agree: u32,
+    /// The interval holds the mean time that the rest had itself.
+    covers: u32,
     /// Contradicted, but said only while conditions stay as recorded.
     hedged: u32,
     /// Contradicted, and said without a condition.
     plain: u32,
+    /// Of the limits for an hour: how often one was said, how often the hour stayed below it.
+    said: u32,
+    kept: u32,
+    /// And how often none was said.
+    refused: u32,
 }
 
 /// Compares one part with another, device by device and CPU by CPU, and prints where they contradict each other.
@@ -78,6 +86,10 @@ fn compare(early: &Input, rest: &Input) -> Result<Tally, Box<dyn std::error::Err
         for own in &forecast.cpus {
             let Some(other) = found.cpus.iter().find(|other| other.cpu == own.cpu) else { continue };
             // The rest is a sample too: the forecast is contradicted where the two intervals do not meet.
+            let (low, high) = (own.mttf_s.low.unwrap_or(0.0), own.mttf_s.high.unwrap_or(f64::INFINITY));
+            // Where the rest had none, its mean time lies anywhere above its limit.
+            let had = other.mttf_s.value.map_or((other.mttf_s.low.unwrap_or(0.0), f64::INFINITY), |had| (had, had));
+            tally.covers += u32::from(low <= had.1 && had.0 <= high);
             let meets = own.mttf_s.low.is_none_or(|low| other.mttf_s.high.is_none_or(|high| low <= high))
                 && own.mttf_s.high.is_none_or(|high| other.mttf_s.low.is_none_or(|low| low <= high));
             if meets {
@@ -100,6 +112,23 @@ fn compare(early: &Input, rest: &Input) -> Result<Tally, Box<dyn std::error::Err
     Ok(tally)
 }
 
+/// Holds the limit that the next hour is said to stay below against what came.
+fn next_hour(early: &Input, later: &Input, tally: &mut Tally) -> Result<(), Box<dyn std::error::Error>> {
+    // An hour of this load, whatever it stands for.
+    let question =
+        Question { horizons: vec![Horizon::Hour], compression_thousandths: Some(1_000), ..Question::default() };
+    let found = answer(std::slice::from_ref(early), &question)?;
+    let longest = later.stages.get(&Stage::Total).and_then(|stage| stage.distribution.max()).unwrap_or(0);
+    match found.groups.first().and_then(|group| group.worst.first()).map(|worst| &worst.next) {
+        Some(Ok(limit)) => {
+            tally.said += 1;
+            tally.kept += u32::from(longest <= *limit);
+        }
+        _ => tally.refused += 1,
+    }
+    Ok(())
+}
+
 /// The share of a recording that its first so many seconds are; a tenth, unless said.
 fn share_of(recording: &Recording, first_s: Option<f64>) -> Result<f64, Box<dyn std::error::Error>> {
     let Some(first_s) = first_s else { return Ok(0.1) };
@@ -115,34 +144,66 @@ fn share_of(recording: &Recording, first_s: Option<f64>) -> Result<f64, Box<dyn 
 #[allow(clippy::print_stdout, reason = "a benchmark's output is its purpose")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench").peekable();
+    let is_next = arguments.next_if(|argument| argument == "--next").is_some();
     let first_s = match arguments.next_if(|argument| argument == "--first") {
         Some(_) => Some(arguments.next().ok_or("--first needs a number of seconds")?.parse::<f64>()?),
         None => None,
     };
+    let paths: Vec<String> = arguments.collect();
     let mut all = Tally::default();
-    for path in arguments {
-        let recording = Recording::open(&path)?;
+    for path in &paths {
+        let recording = Recording::open(path)?;
         let share = share_of(&recording, first_s).map_err(|error| format!("{path}: {error}"))?;
         let (early, rest) = (part(&recording, 0.0, share)?, part(&recording, share, 1.0)?);
         for (early, rest) in early.iter().zip(&rest) {
             println!("{path}: {} under {}", early.measure, early.load);
             let tally = compare(early, rest)?;
             println!("  {}", tally.in_words());
-            all.agree += tally.agree;
-            all.hedged += tally.hedged;
-            all.plain += tally.plain;
+            all.add(&tally);
         }
     }
-    println!("all: {}", all.in_words());
+    println!("first against rest: {}", all.in_words());
+    if is_next {
+        let mut all = Tally::default();
+        for pair in paths.windows(2) {
+            let (one, next) = (Recording::open(&pair[0])?, Recording::open(&pair[1])?);
+            for (one, next) in part(&one, 0.0, 1.0)?.iter().zip(&part(&next, 0.0, 1.0)?) {
+                println!("{} and the next: {} under {}, then {}", pair[0], one.measure, one.load, next.load);
+                let mut tally = compare(one, next)?;
+                next_hour(one, next, &mut tally)?;
+                println!("  {}", tally.in_words());
+                all.add(&tally);
+            }
+        }
+        println!("each against the next: {}", all.in_words());
+    }
     Ok(())
 }
 
 impl Tally {
+    fn add(&mut self, other: &Tally) {
+        for (sum, own) in [
+            (&mut self.agree, other.agree),
+            (&mut self.covers, other.covers),
+            (&mut self.hedged, other.hedged),
+            (&mut self.plain, other.plain),
+            (&mut self.said, other.said),
+            (&mut self.kept, other.kept),
+            (&mut self.refused, other.refused),
+        ] {
+            *sum += own;
+        }
+    }
+
     fn in_words(&self) -> String {
-        let Tally { agree, hedged, plain } = self;
-        format!(
-            "{agree} of {} agree; {hedged} do not, with a condition; {plain} do not, without one",
-            agree + hedged + plain
-        )
+        let Tally { agree, covers, hedged, plain, said, kept, refused } = self;
+        let of = agree + hedged + plain;
+        let mut words = format!(
+            "{agree} of {of} agree; {hedged} do not, with a condition; {plain} do not, without one; {covers} hold the mean time that came"
+        );
+        if said + refused > 0 {
+            words += &format!("; the next hour: {kept} of {said} stayed below their limit, {refused} had none");
+        }
+        words
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::interval::Estimate;
 use crate::pareto::{MIN_PEAKS, Posterior, peak_count};
-use crate::spread::{MIN_PIECES, Spread, levels};
+use crate::spread::{MIN_PIECES, Spread, levels, separate};
 use crate::stall::{Stalls, peak_level, stalls};
 use crate::veto::{Peak, veto};
 
@@ -223,6 +223,22 @@ impl crate::Input {
             crate::Error::Recording(message)
         })?;
         Ok(Tail::new(&found.peaks(), self.exposure_of(stage)))
+    }
+
+    /// The tails of a stage as a task meets them that wakes as often: of each CPU, every separate wait counts, whichever stall it is part
+    /// of. A storm is one stall and makes many activations late.
+    pub(crate) fn tails_of_waits(&self, stage: punctual_recording::Stage) -> Vec<Tail> {
+        let of = |input: &crate::Input| {
+            let lateness = input.stages.get(&stage)?;
+            let own = |task: usize| {
+                let late = lateness.largest.iter().filter(move |late| late.task == task);
+                separate(late.map(|late| (late.at_ns, late.value_ns)))
+            };
+            let waits = (0..input.tasks.len()).flat_map(own);
+            let known = waits.filter(|wait| wait.1 > lateness.complete_above_ns).map(|(at, longest)| (longest, at));
+            Some(Tail::new(&known.collect::<Vec<_>>(), input.exposure_of(stage)))
+        };
+        self.by_cpu(stage).iter().filter_map(of).collect()
     }
 
     /// Stalls for each late wakeup in the tail of a stage; `None` where there is none.

@@ -41,6 +41,8 @@ pub(crate) struct Class {
     pub(crate) partitioned: bool,
     /// The tasks run within a reservation, or beside one.
     pub(crate) reservation: Option<bool>,
+    /// Together they ask for no more than half of the CPUs.
+    pub(crate) is_light: bool,
 }
 
 const PLAIN: Class = Class {
@@ -54,10 +56,11 @@ const PLAIN: Class = Class {
     offsets: false,
     partitioned: false,
     reservation: None,
+    is_light: false,
 };
 
 /// All classes.
-pub(crate) const CLASSES: [Class; 22] = [
+pub(crate) const CLASSES: [Class; 24] = [
     Class { name: "rate monotonic", ..PLAIN },
     Class { name: "deadline monotonic", tenths: (5, 10), ..PLAIN },
     Class { name: "any priorities", levels: 99, tenths: (5, 10), ..PLAIN },
@@ -94,6 +97,25 @@ pub(crate) const CLASSES: [Class; 22] = [
         ..PLAIN
     },
     Class { name: "global EDF, 2 CPUs, above fixed", cpus: 2, deadline_in_ten: 5, tenths: (7, 10), ..PLAIN },
+    Class {
+        name: "the same, jitter, a reservation",
+        cpus: 2,
+        deadline_in_ten: 6,
+        tenths: (9, 10),
+        jitter_tenths: 3,
+        reservation: Some(false),
+        ..PLAIN
+    },
+    Class {
+        name: "light EDF, 4 CPUs, jitter, the same",
+        cpus: 4,
+        deadline_in_ten: 10,
+        tenths: (9, 10),
+        jitter_tenths: 3,
+        reservation: Some(false),
+        is_light: true,
+        ..PLAIN
+    },
 ];
 
 /// What came of one set.
@@ -117,10 +139,11 @@ fn draw(class: &Class, random: &mut Random) -> TaskSet {
     });
     let whole = match (class.reservation, reserved) {
         (Some(true), Some((budget, period))) => 1_000 * budget / period,
-        (Some(false), Some((budget, period))) => 1_000 - 1_000 * budget / period,
+        (Some(false), Some((budget, period))) => 1_000 * u64::from(class.cpus) - 1_000 * budget / period,
         _ => 1_000 * u64::from(class.cpus),
     };
-    let mut left = whole * within(random, 40, 105) / 100;
+    let (least, most) = if class.is_light { (20, 50) } else { (40, 105) };
+    let mut left = whole * within(random, least, most) / 100;
     let mut tasks = Vec::new();
     for index in 0..count {
         let period = PERIODS[within(random, 0, 7) as usize];

@@ -8,7 +8,9 @@ use super::global::GlobalEdf;
 use super::outcome::{Outcome, demand_on, global_on, leaves_out_offsets, outcomes};
 use super::pseudo::{LatencyFigure, latency_figure};
 use super::tasks::{Policy, Reservation, Task, TaskSet};
-use super::words::{admission_note, assumptions, late_in_words, schedulable_in_words, unknown_in_words};
+use super::words::{
+    admission_note, assumptions, late_in_words, schedulable_in_words, unknown_in_words, unknown_with_latency_in_words,
+};
 use crate::{Error, Input};
 use punctual_recording::{Stage, format_ns};
 
@@ -227,7 +229,16 @@ fn judge(
         let verdict = format!("not schedulable with the measured latency: `{name}` does not keep up even on average");
         return Some(Judgement { standing: Standing::NotSchedulable, breaks: Some(index), extra_ns, verdict });
     }
-    let (index, extra_ns) = first_late(blocking)?;
+    // What no test shows is not shown to be met.
+    let not_shown = |charged: Option<&Charged>| {
+        charged.is_some_and(|charged| charged.outcomes.iter().any(|outcome| outcome.meets.is_none()))
+    };
+    let late = if not_shown(pseudo) { None } else { first_late(blocking) };
+    if late.is_none() && (not_shown(pseudo) || not_shown(blocking)) {
+        let verdict = unknown_with_latency_in_words(!not_shown(pseudo));
+        return Some(Judgement { standing: Standing::Unknown, breaks: None, extra_ns: none(), verdict });
+    }
+    let (index, extra_ns) = late?;
     let verdict = format!(
         "schedulable on average: `{}` keeps up, but is late when a latency of its permitted rate ({}) meets it",
         set.tasks[index].name,
@@ -263,8 +274,8 @@ fn latency_figures(
     notes: &mut Vec<String>,
 ) -> Result<Vec<Option<LatencyFigure>>, Error> {
     notes.extend(input.cautions.iter().cloned());
-    let tail = input.tail(stage)?;
-    let figure = |task: &Task| latency_figure(input, &tail, stage, task.permitted_s, task.period_ns).map(Some);
+    let tails = input.tails_of_waits(stage);
+    let figure = |task: &Task| latency_figure(input, &tails, stage, task.permitted_s, task.period_ns).map(Some);
     let figures = set.tasks.iter().map(figure).collect::<Result<Vec<_>, Error>>()?;
     notes.push(format!(
         "latency: {} of {} under load {}, recorded without these tasks",

@@ -108,6 +108,46 @@ fn deadline_tasks_share_the_cpus_unless_each_is_a_root_domain() {
     assert!(found.verdict.contains("no test shows that global EDF on 2 CPUs"), "{}", found.verdict);
 }
 
+/// Ten hours with a stall of 3 ms twenty times an hour.
+fn held_up_for_3_ms() -> Input {
+    let mut random = Random(3);
+    let mut late: Vec<(u64, u64)> = (0..200)
+        .map(|_| ((random.uniform() * 3.6e13) as u64, 3_000_000 + (random.exponential() * 1e4) as u64))
+        .collect();
+    late.sort_unstable();
+    input(1_000_000, &late, 36_000_000, Some(0))
+}
+
+#[test]
+fn what_no_test_shows_with_latency_is_not_schedulable() {
+    // 1.2 of two CPUs; held up for 3 ms each of the three may need 11 of its 10 ms, as far as any test can tell.
+    let task =
+        |name: &str| format!("[[task]]\nname=\"{name}\"\nperiod=\"10ms\"\ncompute=\"4ms\"\npolicy=\"deadline\"\n");
+    let set = set(&format!("cpus = 2\n{}{}{}", task("a"), task("b"), task("c")));
+    assert_eq!(analyse(&set, None).unwrap().standing, Standing::Schedulable);
+    let found = analyse(&set, Some((&held_up_for_3_ms(), Stage::Total))).unwrap();
+    assert_eq!((found.standing, found.breaks), (Standing::Unknown, None), "{}", found.verdict);
+    assert!(found.verdict.contains("without latency and on average"), "{}", found.verdict);
+}
+
+#[test]
+fn reservations_on_several_cpus_are_served_where_their_shares_are_small_enough() {
+    let text = |budget: u32| {
+        format!(
+            "cpus = 2\n[[reservation]]\nname=\"r\"\nbudget=\"{budget}ms\"\nperiod=\"10ms\"\n\
+             [[task]]\nname=\"inside\"\nperiod=\"40ms\"\ncompute=\"2ms\"\nreservation=\"r\"\n\
+             [[task]]\nname=\"d\"\nperiod=\"10ms\"\ncompute=\"4ms\"\npolicy=\"deadline\"\njitter=\"1ms\"\n\
+             [[task]]\nname=\"below\"\ncpu=1\nperiod=\"100ms\"\ncompute=\"5ms\"\n"
+        )
+    };
+    // 0.2 + 0.4 <= 2 - 0.4.
+    let found = analyse(&set(&text(2)), None).unwrap();
+    assert_eq!(found.standing, Standing::Schedulable, "{}", found.verdict);
+    assert!(found.global.is_some_and(|global| global.density && !global.response));
+    // 0.9 + 0.4 is more than 2 - 0.9.
+    assert_eq!(analyse(&set(&text(9)), None).unwrap().standing, Standing::Unknown);
+}
+
 #[test]
 fn more_than_all_cpus_is_too_much_whoever_is_late() {
     let task = |name: &str, cpu: u32, rest: &str| {

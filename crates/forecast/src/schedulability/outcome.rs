@@ -2,7 +2,7 @@
 
 use super::edf::{Demand, Edf, edf_served};
 use super::edf_response::edf_response;
-use super::global::{GlobalEdf, global_edf};
+use super::global::{GlobalEdf, global_edf, global_edf_served};
 use super::response::{Interferer, response_time_among};
 use super::simulate::{Periodic, responses};
 use super::supply::Supply;
@@ -91,8 +91,9 @@ fn from_anywhere(task: &Task, response_ns: Option<u64>) -> Interferer {
 /// A reservation wakes whenever its tasks do, so only its server keeps it from the others.
 fn from_reservation(reservation: &Reservation, is_anywhere: bool) -> Interferer {
     let Reservation { budget_ns, period_ns, .. } = *reservation;
-    // A budget may come at the end of its period and the next at the beginning.
-    let jitter_ns = if is_anywhere { period_ns - budget_ns } else { period_ns };
+    // Of a server that wakes at any time no more than its share of a window, and of a period before and behind it, runs within the window:
+    // so much is due by then.
+    let jitter_ns = if is_anywhere { 2 * period_ns } else { period_ns };
     let server_deadline_ns = (!is_anywhere).then_some(period_ns);
     Interferer { compute_ns: budget_ns, period_ns, jitter_ns, server_deadline_ns }
 }
@@ -320,13 +321,13 @@ pub(super) fn global_on(set: &TaskSet, extra_ns: &[u64]) -> Option<GlobalEdf> {
     let demands = members.iter().map(|&index| demand_of(&set.tasks[index]));
     let demands: Vec<Demand> = demands.chain(set.reservations.iter().map(demand_of_reservation)).collect();
     let blocking: Vec<u64> = members.iter().map(|&index| set.tasks[index].blocking_ns + extra_ns[index]).collect();
-    let mut found = global_edf(&demands, &blocking, set.limits.cpus);
-    if members.iter().any(|&index| rests(&set.tasks[index])) || !set.reservations.is_empty() {
-        // None of these tests covers servers that go on with what is left of a budget.
-        (found.density, found.interference, found.response) = (false, false, false);
-        found.responses_ns.fill(None);
+    if set.reservations.is_empty() && !members.iter().any(|&index| rests(&set.tasks[index])) {
+        return Some(global_edf(&demands, &blocking, set.limits.cpus));
     }
-    Some(found)
+    // A reservation wakes whenever its tasks do.
+    let late = members.iter().map(|&index| set.tasks[index].jitter_ns);
+    let late: Vec<u64> = late.chain(set.reservations.iter().map(|reservation| reservation.period_ns)).collect();
+    Some(global_edf_served(&demands, &blocking, &late, set.limits.cpus))
 }
 
 /// The deadline tasks and the reservations of one CPU, and how long work that they cannot preempt may hold them up.

@@ -57,6 +57,15 @@ pub(super) fn unknown_in_words(global: Option<&GlobalEdf>, leaves_out_offsets: b
     }
 }
 
+/// That no test shows whether deadlines are met with the measured latency, though they are without it, and perhaps on average.
+pub(super) fn unknown_with_latency_in_words(is_met_on_average: bool) -> String {
+    let (met, open) = match is_met_on_average {
+        true => ("without latency and on average", "the latency of the permitted rate charged to every activation"),
+        false => ("without latency", "the average latency charged to every activation"),
+    };
+    format!("unknown: every deadline is met {met}; with {open} no test shows it")
+}
+
 /// That every deadline is met, and what was charged.
 pub(super) fn schedulable_in_words(is_measured: bool, figures: &[Option<LatencyFigure>]) -> String {
     let too_short = figures.iter().flatten().any(|figure| figure.is_longest_seen);
