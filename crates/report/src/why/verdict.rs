@@ -56,7 +56,9 @@ impl WhyReport<'_> {
                     counted(wakeups, "wakeup"),
                     format_ns(ns),
                 ),
-                None if self.measured_nothing => "No wakeup was measured, so that nothing can be said of late ones.".to_owned(),
+                None if self.measured_nothing => {
+                    "No wakeup was measured, so that nothing can be said of late ones.".to_owned()
+                }
                 None => format!("No wakeup {exceeded}: there is nothing to explain."),
             },
         }
