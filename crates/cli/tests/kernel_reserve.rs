@@ -85,7 +85,7 @@ fn devices_that_work_at_once_have_their_reservations_together() {
         "deadline reservation"
     );
     let directory = tempfile::tempdir().unwrap();
-    let words = ["reserve", "--json", "-q", "encoder,ethercat1ms", "-o", "d", "--measure", "300ms", "--attempts", "1"];
+    let words = ["reserve", "--json", "-q", "encoder,bluetooth x4", "-o", "d", "--measure", "300ms", "--attempts", "1"];
     let more = ["--attempt", "200ms", "--rounds", "1", "--round", "300ms"];
     let output = run(directory.path(), &[&words[..], &more].concat());
     let answer = json(&output);
@@ -97,7 +97,7 @@ fn devices_that_work_at_once_have_their_reservations_together() {
     assert_eq!(answer["exit_code"], code(&output), "{answer}");
     let devices = answer["devices"].as_array().unwrap();
     let names: Vec<&str> = devices.iter().map(|device| device["device"].as_str().unwrap()).collect();
-    assert_eq!(names, ["encoder", "ethercat1ms"]);
+    assert_eq!(names, ["encoder", "bluetooth"]);
     let mut reserved = 0;
     for device in devices {
         assert_eq!(device["budget_ns"].is_null(), device["refused"].is_string(), "{device}");
@@ -112,6 +112,10 @@ fn devices_that_work_at_once_have_their_reservations_together() {
         }
     }
     assert_eq!(answer["reserved_thousandths"], reserved, "{answer}");
+    // One of them has a signal, and decodes it.
+    let proof = json(&run(directory.path(), &["report", "d/proof/before/01.punctual", "--json"]));
+    let decoded = |place: usize| proof["contexts"][place]["decoded"].is_object();
+    assert_eq!([decoded(0), decoded(1)], [false, true], "{proof}");
     let limit = &answer["admitted_thousandths"];
     assert!(limit.is_null() || limit.as_u64().unwrap() >= reserved, "{answer}");
 }

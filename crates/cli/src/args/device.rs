@@ -84,6 +84,9 @@ pub(crate) struct DeviceStudyArguments {
     /// The CPU [default: the last one that this process may use]
     #[arg(short = 'a', long, value_name = "CPU")]
     pub(crate) cpu: Option<u32>,
+    /// What the device does: decode or filter [default: decode where `punctual device show` names a signal, else filter]
+    #[arg(long, value_name = "WORK", value_parser = work)]
+    pub(crate) work: Option<WorkName>,
     /// Render an HTML report with this machine beside the paper's and the simulator's
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
@@ -187,7 +190,7 @@ pub(crate) enum WorkName {
     Own(PathBuf),
 }
 
-fn work(text: &str) -> Result<WorkName, String> {
+pub(super) fn work(text: &str) -> Result<WorkName, String> {
     let extension = Path::new(text).extension().and_then(OsStr::to_str);
     match text {
         "decode" => Ok(WorkName::Decode),

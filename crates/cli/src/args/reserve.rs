@@ -1,5 +1,6 @@
 //! The arguments of `punctual reserve`.
 
+use super::device::WorkName;
 use super::values::{duration, interval, priority, reservation};
 use clap::{Args, Subcommand};
 use punctual_context::Context;
@@ -64,6 +65,9 @@ pub(crate) struct FindArguments {
     /// How the device's thread is scheduled without a reservation: thread:other, or thread:80 for a FIFO priority
     #[arg(long, value_name = "CONTEXT", default_value = "thread:other", value_parser = scheduling)]
     pub(crate) context: Scheduling,
+    /// What the device does: decode or filter [default: decode where `punctual device show` names a signal, else filter]
+    #[arg(long, value_name = "WORK", requires = "device", value_parser = super::device::work)]
+    pub(crate) work: Option<WorkName>,
     /// Your own profiles, in the catalogue's notation
     #[arg(long, value_name = "FILE", requires = "device")]
     pub(crate) profiles: Option<PathBuf>,

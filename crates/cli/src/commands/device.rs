@@ -144,7 +144,7 @@ pub(super) fn parts(specs: &[String]) -> anyhow::Result<Vec<DevicePart>> {
         let (spec, context) = spec.split_once('+').unwrap_or((spec, "thread:80"));
         let profile = catalogue.parse_spec(spec).map_err(|error| Usage(error.to_string()))?;
         Ok(DevicePart {
-            work: profile.signal.map_or(DeviceWork::Filter, DeviceWork::Decode),
+            work: DeviceWork::of(&profile),
             context: Context::parse(context).map_err(Usage)?,
             profile,
             wake: Wake::Timer,
@@ -197,21 +197,34 @@ fn part(catalogue: &Catalogue, spec: &str, how: &HowArguments, users: Option<&Ow
     })
 }
 
-/// What a device does: it decodes if its profile has a signal, unless the other is asked for.
-fn work(profile: &Profile, catalogue: &Catalogue, how: &HowArguments) -> Result<DeviceWork, Usage> {
-    let work = match (&how.work, profile.signal) {
-        (Some(WorkName::Filter | WorkName::Own(_)), _) | (None, None) => return Ok(DeviceWork::Filter),
+/// What a device does: decodes where its profile has a signal, unless the other is asked for.
+pub(super) fn decode_or_filter(
+    profile: &Profile,
+    catalogue: &Catalogue,
+    asked: Option<&WorkName>,
+) -> Result<DeviceWork, Usage> {
+    match (asked, profile.signal) {
+        (None, _) => Ok(DeviceWork::of(profile)),
+        (Some(WorkName::Filter), _) => Ok(DeviceWork::Filter),
+        (Some(WorkName::Decode), Some(signal)) => Ok(DeviceWork::Decode(signal)),
         (Some(WorkName::Decode), None) => {
             let with = catalogue.profiles().iter().filter(|profile| profile.signal.is_some());
             let with: Vec<&str> = with.map(|profile| profile.id.as_str()).collect();
             let id = &profile.id;
-            return Err(Usage(format!(
-                "the device `{id}` has no signal to decode; these have one: {}",
-                with.join(", ")
-            )));
+            Err(Usage(format!("the device `{id}` has no signal to decode; these have one: {}", with.join(", "))))
         }
-        (Some(WorkName::Decode) | None, Some(signal)) => DeviceWork::Decode(signal),
-    };
+        (Some(WorkName::Own(_)), _) => Err(Usage(
+            "work of your own runs with `punctual device run` and `mix` only: give decode or filter".to_owned(),
+        )),
+    }
+}
+
+/// The same for a device that may have phases, which need the filter.
+fn work(profile: &Profile, catalogue: &Catalogue, how: &HowArguments) -> Result<DeviceWork, Usage> {
+    let work = decode_or_filter(profile, catalogue, how.work.as_ref())?;
+    if work == DeviceWork::Filter {
+        return Ok(work);
+    }
     if !how.phases.is_empty() {
         return Err(Usage(
             "--phases goes with the filter, whose blocks may be of any size: give --work filter".to_owned(),
@@ -241,6 +254,7 @@ fn study(arguments: &DeviceStudyArguments, output: Output) -> anyhow::Result<u8>
     }
     super::artifacts::check(arguments.html.as_ref())?;
     let plan = StudyPlan {
+        work: decode_or_filter(&profile, &catalogue, arguments.work.as_ref())?,
         profile,
         cpu: chosen_cpu(arguments.cpu)?,
         duration_ns: arguments.duration,

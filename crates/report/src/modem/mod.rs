@@ -75,8 +75,7 @@ impl LiveSent<'_> {
             let (count, why) = (counted(self.refused.len(), "modem"), &self.refused[0].1);
             format!("{count} of {} could not take part ({}): {why}", self.modems, numbers.join(", "))
         });
-        let failure =
-            self.load_failure.map(|why| format!("the load failed, and no attempt was begun after that: {why}"));
+        let failure = self.load_failure.map(|why| format!("the load failed, and the calls were ended: {why}"));
         refused.into_iter().chain(failure).chain(self.notes.iter().cloned()).collect()
     }
 }

@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 const MAX_PICTURES: usize = 64;
 
 /// As wide as the pictures, so that what is above one does not push its neighbours away.
-const STYLE: &str = ".planes figure{width:340px;max-width:100%}";
+const STYLE: &str = ".planes figure{width:340px;max-width:100%}td.ending{white-space:nowrap}";
 
 /// The page, one file.
 pub fn transfer_page(sent: &Sent<'_>) -> String {
@@ -52,8 +52,8 @@ fn pictures(sent: &Sent<'_>) -> String {
     let axes = Axes::of(&transfer.courses, ring);
     let mut body = format!(
         "<p class=\"soft\">The most samples that were left after a block, for each second of a call, as in Figures 5 to 7, 14 and \
-         18 of MSR-TR-2000-88. The dashed line is the ring of {}; a mark above it is a second in which it wrapped, and \
-         what was in it was lost. A mark below the axis is one in which samples to send were not there. The dotted line is the \
+         18 of MSR-TR-2000-88. The dashed line is the ring of {}: what stands above it is lost. A mark at the \
+         top is a second in which the ring wrapped. A mark below the axis is one in which samples to send were not there. The dotted line is the \
          link. All pictures have the same axes.</p>\n<div class=\"planes\">\n",
         counted(ring, "sample")
     );
@@ -96,7 +96,7 @@ fn calls(sent: &Sent<'_>) -> String {
     for (place, attempt) in sent.transfer.attempts.iter().enumerate() {
         let class = if attempt.succeeded() { "" } else { " class=\"fails\"" };
         let (name, ending) = (live::name(live, place), attempt.ending.name().replace('_', " "));
-        let _ = write!(body, "<tr{class}><th scope=\"row\">{name}</th><td>{ending}</td>");
+        let _ = write!(body, "<tr{class}><th scope=\"row\">{name}</th><td class=\"ending\">{ending}</td>");
         cells(attempt, live, place).iter().for_each(|cell| body += &format!("<td class=\"n\">{cell}</td>"));
         body.push_str("</tr>\n");
     }

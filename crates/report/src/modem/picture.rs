@@ -121,12 +121,11 @@ fn frame(axes: &Axes, out: &mut String) {
 }
 
 /// A bar for each second, or for several: the most that were pending. Below it a mark where something was not sent in time, and
-/// above the ring's line one where it wrapped.
+/// at the top one where the ring wrapped.
 fn bars(course: &Course, axes: &Axes, out: &mut String) {
     let wide = axes.seconds.div_ceil(MAX_BARS).max(1);
     let width = axes.x(wide as f64) - axes.x(0.0);
     let (mut drawn, mut late) = (String::new(), String::new());
-    let ring = coordinate(axes.y(axes.ring));
     for (place, seconds) in course.seconds.chunks(wide).enumerate() {
         let x = axes.x((place * wide) as f64);
         if let Some(most) = seconds.iter().filter_map(|second| second.max_pending).max() {
@@ -146,7 +145,7 @@ fn bars(course: &Course, axes: &Axes, out: &mut String) {
             let _ = write!(late, "M{middle} {}v4", BOTTOM + 1.0);
         }
         if seconds.iter().any(|second| second.overruns > 0) {
-            let _ = write!(late, "M{middle} {ring}v-5");
+            let _ = write!(late, "M{middle} {TOP}v6");
         }
     }
     let _ = writeln!(out, "<path class=\"bar\" d=\"{drawn}\"/><path class=\"late\" d=\"{late}\"/>");

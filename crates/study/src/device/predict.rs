@@ -47,12 +47,13 @@ pub fn predict(point: &Point) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::{Group, points};
+    use crate::device::{DeviceWork, Group, points};
     use punctual_context::device::Wake;
 
     #[test]
     fn the_simulator_agrees_with_itself() {
-        let points = points(punctual_device::Catalogue::shipped().find("v90").unwrap(), Wake::Softirq);
+        let points =
+            points(punctual_device::Catalogue::shipped().find("v90").unwrap(), &DeviceWork::Filter, Wake::Softirq);
         for point in &points {
             match (point.group, predict(point)) {
                 (Group::Control | Group::Competing, predicted) => assert_eq!(predicted, None),

@@ -63,6 +63,13 @@ pub enum DeviceWork {
     Own(OwnWork),
 }
 
+impl DeviceWork {
+    /// What a device does unless something else is asked for: it decodes where it has a signal.
+    pub fn of(profile: &Profile) -> DeviceWork {
+        profile.signal.map_or(DeviceWork::Filter, DeviceWork::Decode)
+    }
+}
+
 /// What to run.
 #[derive(Debug, Clone)]
 pub struct DeviceRunPlan {

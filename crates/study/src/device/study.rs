@@ -63,6 +63,8 @@ pub struct Point {
 pub struct StudyPlan {
     /// The device.
     pub profile: Profile,
+    /// What it does.
+    pub work: DeviceWork,
     /// The CPU.
     pub cpu: u32,
     /// How long in all, ns.
@@ -146,7 +148,7 @@ const SLOTS: [(u64, u64, &str, bool); 12] = [
 ];
 
 /// The points of the study of a profile; what wakes its threads, as their interrupt cannot everywhere.
-pub fn points(profile: &Profile, wake: Wake) -> Vec<Point> {
+pub fn points(profile: &Profile, work: &DeviceWork, wake: Wake) -> Vec<Point> {
     let spin = Competitor::Spin(Scheduling::Other);
     let part = |context: Context| DevicePart {
         profile: profile.clone(),
@@ -156,7 +158,7 @@ pub fn points(profile: &Profile, wake: Wake) -> Vec<Point> {
         reclaim: false,
         compete: false,
         phases: Vec::new(),
-        work: DeviceWork::Filter,
+        work: work.clone(),
     };
     let reservation = |runtime: u64, period: u64, form: Form| {
         Context::Reservation(Reservation { runtime_ns: runtime * 1_000_000, period_ns: period * 1_000_000, form })
@@ -205,7 +207,7 @@ pub fn points(profile: &Profile, wake: Wake) -> Vec<Point> {
 
 /// How many runs the study of a profile has, and how long it takes at least, ns.
 pub fn least(profile: &Profile) -> (usize, u64) {
-    let runs = points(profile, Wake::Timer).len();
+    let runs = points(profile, &DeviceWork::Filter, Wake::Timer).len();
     (runs, runs as u64 * MIN_POINT_NS)
 }
 
@@ -219,7 +221,7 @@ pub fn study(
     observe: &mut dyn FnMut(usize, usize, &Point, &mut Observation<'_>) -> Step,
 ) -> Result<Study, StudyError> {
     let semaphore = !host::is_preempt_rt() && bpf::may_load().is_ok();
-    let points = points(&plan.profile, if semaphore { Wake::Softirq } else { Wake::Timer });
+    let points = points(&plan.profile, &plan.work, if semaphore { Wake::Softirq } else { Wake::Timer });
     let count = points.len();
     let each_ns = (plan.duration_ns / count as u64).max(MIN_POINT_NS);
     let mut subjects: Vec<Subject> = Vec::new();
@@ -333,7 +335,7 @@ mod tests {
 
     #[test]
     fn the_study_has_the_papers_points() {
-        let points = points(Catalogue::shipped().find("v90").unwrap(), Wake::Softirq);
+        let points = points(Catalogue::shipped().find("v90").unwrap(), &DeviceWork::Filter, Wake::Softirq);
         let of = |group: Group| points.iter().filter(|point| point.group == group).count();
         assert_eq!(Group::ALL.map(of), [1, 12, 5, 5, 12]);
         let works = points.iter().filter(|point| point.group == Group::Slots && point.paper_works == Some(true));

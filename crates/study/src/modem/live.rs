@@ -48,7 +48,7 @@ pub struct LiveRun {
     pub scores: Vec<LoadScore>,
     /// What is to be known of the load.
     pub notes: Vec<String>,
-    /// Why the load was not the one that was asked for. No attempt was begun after that.
+    /// Why the load was not the one that was asked for. The calls that went on then were ended.
     pub load_failure: Option<String>,
     /// The soft devices.
     pub devices: Option<DeviceRun>,

@@ -11,7 +11,7 @@ use punctual_device::Profile;
 use punctual_kernel::scheduling::Scheduling;
 use punctual_load::Load;
 use punctual_probe::RunError;
-use punctual_recording::Distribution;
+use punctual_recording::{DeviceSummary, Distribution};
 use punctual_reserve::{AttemptCounts, Job, PeriodicJob, Setting, Work};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,6 +21,8 @@ use std::time::Duration;
 pub struct DeviceSubject {
     /// What it is.
     pub profile: Profile,
+    /// What it does.
+    pub work: DeviceWork,
     /// How its thread is scheduled without a reservation.
     pub scheduling: Scheduling,
     /// What competes with it.
@@ -169,7 +171,7 @@ pub(super) fn part(subject: &DeviceSubject, setting: Setting) -> DevicePart {
         reclaim: false,
         compete: false,
         phases: Vec::new(),
-        work: DeviceWork::Filter,
+        work: subject.work.clone(),
     }
 }
 
@@ -181,19 +183,32 @@ impl Tried for DeviceRuns<'_> {
         observe: &mut dyn FnMut(&ReserveProgress) -> bool,
     ) -> Result<Made, StudyError> {
         let mut done = Vec::new();
+        // What is measured again is compared by its recording, of which there is one.
+        let tries = if matches!(plan.doing, Doing::Proving(..)) { 1 } else { MAX_TRIES };
         for number in 0..plan.count {
-            // Of several attempts each is a recording.
-            let output = if plan.count == 1 { plan.output.clone() } else { numbered(&plan.output, number + 1) };
-            let when = (u64::from(number) * plan.attempt_ns, u64::from(plan.count) * plan.attempt_ns);
-            let ran = self.run(plan.setting, plan.doing, plan.attempt_ns, output, when, observe);
-            match ran {
-                Ok((StudyEnd::Finished, run)) => done.extend(run.activations.devices.first().map(counts)),
-                Ok((end, _)) => return Ok(Made::Counts(end, done)),
-                Err(_) if punctual_kernel::ending::is_asked() => return Ok(Made::Counts(StudyEnd::Interrupted, done)),
-                Err(StudyError::Run(RunError::Refused(refused))) => {
-                    return Ok(Made::Refused { why: refused.to_string(), is_full: refused.is_full });
+            for again in 0..tries {
+                // Of several attempts each is a recording.
+                let output = match (plan.count, again) {
+                    (1, 0) => plan.output.clone(),
+                    (_, 0) => numbered(&plan.output, (number + 1).to_string()),
+                    _ => numbered(&plan.output, format!("{}-again-{again}", number + 1)),
+                };
+                let when = (u64::from(number) * plan.attempt_ns, u64::from(plan.count) * plan.attempt_ns);
+                match self.run(plan.setting, plan.doing, plan.attempt_ns, output, when, observe) {
+                    Ok((StudyEnd::Finished, run)) if !has_run(&run.activations.devices) => {}
+                    Ok((StudyEnd::Finished, run)) => {
+                        done.extend(run.activations.devices.first().map(counts));
+                        break;
+                    }
+                    Ok((end, _)) => return Ok(Made::Counts(end, done)),
+                    Err(_) if punctual_kernel::ending::is_asked() => {
+                        return Ok(Made::Counts(StudyEnd::Interrupted, done));
+                    }
+                    Err(StudyError::Run(RunError::Refused(refused))) => {
+                        return Ok(Made::Refused { why: refused.to_string(), is_full: refused.is_full });
+                    }
+                    Err(error) => return Err(error),
                 }
-                Err(error) => return Err(error),
             }
         }
         Ok(Made::Counts(StudyEnd::Finished, done))
@@ -204,13 +219,21 @@ impl Tried for DeviceRuns<'_> {
     }
 }
 
-fn numbered(output: &std::path::Path, number: u32) -> PathBuf {
+/// An attempt before whose end the devices did not begin, since this program was kept from the CPU, is made again: so often in all.
+const MAX_TRIES: u32 = 3;
+
+/// Whether any block came: where none did, the run was over before the devices began, and says nothing of their settings.
+pub(super) fn has_run(devices: &[DeviceSummary]) -> bool {
+    devices.iter().any(|device| device.arrived > 0)
+}
+
+fn numbered(output: &std::path::Path, number: String) -> PathBuf {
     let name = output.file_stem().unwrap_or_default().to_string_lossy();
     output.with_file_name(format!("{name}-{number}.punctual"))
 }
 
 /// Underruns are late jobs; those that the lateness of a thread above everybody explains are not the setting's.
-pub(super) fn counts(summary: &punctual_recording::DeviceSummary) -> AttemptCounts {
+pub(super) fn counts(summary: &DeviceSummary) -> AttemptCounts {
     AttemptCounts {
         jobs: summary.processed,
         late: summary.underruns,

@@ -3,12 +3,13 @@
 //! They are found one after the other, each while those found before work with theirs; the kernel admits each or has no room
 //! for it. Then all of them are measured at once, without and with their reservations.
 
-use super::device::{DeviceRuns, DeviceSubject, counts, part};
+use super::device::{DeviceRuns, DeviceSubject, counts, has_run, part};
 use super::{Doing, MAX_PROOFS, ReservePlan, ReserveProgress, Reserved, StudyEnd, search};
 use crate::StudyError;
 use crate::running::GettingReady;
 use punctual_kernel::Refused;
 use punctual_probe::RunError;
+use punctual_recording::DeviceSummary;
 use punctual_reserve::{AttemptCounts, Reservation, Setting, with_margin};
 use std::path::Path;
 use std::time::Duration;
@@ -210,7 +211,10 @@ fn give_up_one(found: &mut Together, refused: Refused) -> Result<(), StudyError>
     Ok(())
 }
 
-fn take(found: &mut Together, is_reserved: bool, devices: &[punctual_recording::DeviceSummary]) {
+fn take(found: &mut Together, is_reserved: bool, devices: &[DeviceSummary]) {
+    if !has_run(devices) {
+        return;
+    }
     for (member, summary) in found.members.iter_mut().zip(devices) {
         let measured = if is_reserved { &mut member.with } else { &mut member.before };
         measured.counts.add(&counts(summary));

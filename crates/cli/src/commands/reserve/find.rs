@@ -72,8 +72,10 @@ pub(super) fn run(arguments: &FindArguments, output: Output) -> anyhow::Result<u
 /// A soft device, as it is asked for.
 pub(super) fn device(arguments: &FindArguments, name: &str) -> anyhow::Result<DeviceSubject> {
     let catalogue = crate::commands::device::catalogue(arguments.profiles.as_deref())?;
+    let profile = catalogue.parse_spec(name.trim()).map_err(|error| Usage(error.to_string()))?;
     Ok(DeviceSubject {
-        profile: catalogue.parse_spec(name.trim()).map_err(|error| Usage(error.to_string()))?,
+        work: crate::commands::device::decode_or_filter(&profile, &catalogue, arguments.work.as_ref())?,
+        profile,
         scheduling: arguments.context,
         competitors: arguments.competitor.clone(),
         cpu: crate::commands::device::chosen_cpu(None)?,
