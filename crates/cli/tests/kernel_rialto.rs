@@ -1,7 +1,9 @@
-//! Reservations by slots: where they are refused, and what they give in a guest with one CPU beside a spinning process.
+//! Reservations by slots and time constraints: where they are refused, and what they give in a guest with one CPU beside a
+//! spinning process.
 
 mod support;
 
+use serde_json::Value;
 use support::{code, json, run, skip, stderr, stdout};
 
 #[test]
@@ -28,31 +30,117 @@ fn what_no_plan_or_machine_gives_is_one_line() {
 const MIN_NS: u64 = 1_900_000;
 const MAX_NS: u64 = 2_000_000;
 
+/// A guest of a kernel in which a process spins, and what commands left there: the answers by their names.
+fn guest(directory: &std::path::Path, before: &str, last: &[&str], names: &[&str]) -> Vec<Value> {
+    let before = format!("(while :; do :; done) & {before}");
+    let mut words = vec!["lab", "run", "-q", "--seeds", "1", "-o", "x", "--before", &before];
+    words.extend(["--kernel", KERNEL, "--"]);
+    words.extend(last);
+    let output = run(directory, &words);
+    assert_eq!(code(&output), 0, "{}{}", stdout(&output), stderr(&output));
+    let place = directory.join("x").join(KERNEL);
+    let read = |path: std::path::PathBuf| {
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}: {text}", path.display()))
+    };
+    let mut answers = vec![read(place.join("seed-1.txt"))];
+    answers.extend(names.iter().map(|name| read(place.join("seed-1").join(name))));
+    answers
+}
+
+const KERNEL: &str = "newest-rt";
+
+/// Why no guest of it can be asked.
+fn missing() -> Option<&'static str> {
+    let kernels = json(&run(std::path::Path::new("/"), &["lab", "kernels", KERNEL, "--json"]));
+    let is_here = kernels["kernels"][0]["is_here"] == true;
+    let has_qemu = punctual_lab::userland::find("qemu-system-x86_64").is_some();
+    (!is_here || !has_qemu).then_some("QEMU or the kernel newest-rt is not here")
+}
+
+fn number(answer: &Value, name: &str) -> u64 {
+    answer[name].as_u64().unwrap_or_else(|| panic!("{name}: {answer}"))
+}
+
 #[test]
 fn two_of_eight_milliseconds_are_there_in_each_window_beside_a_spinning_process() {
-    let kernel = "newest-rt";
-    let kernels = json(&run(std::path::Path::new("/"), &["lab", "kernels", kernel, "--json"]));
-    let is_here = kernels["kernels"][0]["is_here"] == true;
-    if !is_here || punctual_lab::userland::find("qemu-system-x86_64").is_none() {
-        return skip("two_of_eight_milliseconds", "QEMU or the kernel newest-rt is not here");
+    if let Some(reason) = missing() {
+        return skip("two_of_eight_milliseconds", reason);
     }
     let directory = tempfile::tempdir().unwrap();
     // First one whose reservation is for threads of a name that none of them has.
-    let before = "(while :; do :; done) & punctual rialto run 2/8 --hard --thread nobody -D 300ms --json -- sh -c \
+    let before = "punctual rialto run 2/8 --hard --thread nobody -D 300ms --json -- sh -c \
                   'while :; do :; done' >/out/nobody.json";
-    let mut words = vec!["lab", "run", "-q", "--seeds", "1", "-o", "x", "--before", before];
-    words.extend(["--kernel", kernel, "--", "rialto", "run", "2/8", "--hard", "-D", "1s", "--json"]);
-    words.extend(["--", "sh", "-c", "while :; do :; done"]);
-    let output = run(directory.path(), &words);
-    assert_eq!(code(&output), 0, "{}{}", stdout(&output), stderr(&output));
-    let text = std::fs::read_to_string(directory.path().join("x").join(kernel).join("seed-1.txt")).unwrap();
-    let answer: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let nobody = directory.path().join("x").join(kernel).join("seed-1/nobody.json");
-    let nobody: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(nobody).unwrap()).unwrap();
+    let spins = ["rialto", "run", "2/8", "--hard", "-D", "1s", "--json", "--", "sh", "-c", "while :; do :; done"];
+    let answers = guest(directory.path(), before, &spins, &["nobody.json"]);
+    let (answer, nobody) = (&answers[0], &answers[1]);
     assert!(nobody["seen_ns"] == 0 && nobody["exit_code"] == 0, "{nobody}");
-    let number = |name: &str| answer[name].as_u64().unwrap_or_else(|| panic!("{name}: {text}"));
-    assert!(number("seen_ns") > 900_000_000, "{text}");
-    assert!(number("least_ns") >= MIN_NS && number("most_ns") <= MAX_NS, "{text}");
-    assert!(answer["taken_away"].is_null(), "{text}");
-    eprintln!("{} to {} ns in each window of 8 ms", number("least_ns"), number("most_ns"));
+    assert!(number(answer, "seen_ns") > 900_000_000, "{answer}");
+    assert!(number(answer, "least_ns") >= MIN_NS && number(answer, "most_ns") <= MAX_NS, "{answer}");
+    assert!(answer["taken_away"].is_null() && answer["joined"] == false && answer["moved"] == 0, "{answer}");
+    eprintln!("{} to {} ns in each window of 8 ms", number(answer, "least_ns"), number(answer, "most_ns"));
+}
+
+/// Of a thousand; a part of them where the rest of the tests waits.
+fn count() -> &'static str {
+    if std::env::var_os("PUNCTUAL_TEST_ALL").is_some() { "1000" } else { "100" }
+}
+
+#[test]
+fn several_are_served_at_once_and_each_granted_time_constraint_is_met() {
+    if let Some(reason) = missing() {
+        return skip("several_are_served_at_once", reason);
+    }
+    let directory = tempfile::tempdir().unwrap();
+    // Three come one after another; for the last, which needs a slot of every four, the others have to move. One more finds no
+    // room. The first goes when all others are gone.
+    let spin = "sh -c 'while :; do :; done'";
+    let also = |name: &str, reservation: &str, time: &str| {
+        format!("punctual rialto run {reservation} --hard -D {time} --json -- {spin} >/out/{name}.json &")
+    };
+    let several = format!(
+        "cat >/tmp/several <<'END'\n{}\nsleep 0.3\n{}\nsleep 0.3\npunctual rialto run 15/16 --json -- true >/out/full.json\n\
+         wait\nEND\n\
+         punctual rialto run 2/16 --hard -D 20s --json -- sh -c '(bash /tmp/several; kill $$) & while :; do :; done' \\
+         >/out/first.json || true",
+        also("second", "2/8", "900ms"),
+        also("third", "1/4", "400ms")
+    );
+    let constraints = [
+        "rialto",
+        "run",
+        "2/8",
+        "--hard",
+        "-q",
+        "--",
+        "punctual",
+        "rialto",
+        "constraints",
+        "--json",
+        "--count",
+        count(),
+    ];
+    let names = ["first.json", "second.json", "third.json", "full.json"];
+    let answers = guest(directory.path(), &several, &constraints, &names);
+    let [asked, first, second, third, full] = answers.as_slice() else { panic!("{} answers", answers.len()) };
+    for (answer, budget_ns) in [(first, 2_000_000), (second, 2_000_000), (third, 1_000_000)] {
+        assert!(answer["taken_away"].is_null() && number(answer, "seen_ns") > 200_000_000, "{answer}");
+        let mean = number(answer, "mean_ns");
+        assert!(mean * 100 > budget_ns * 90 && mean * 100 < budget_ns * 110, "{budget_ns}: {answer}");
+    }
+    assert_eq!([first, second, third].map(|answer| answer["joined"] == true), [false, true, true]);
+    assert_eq!(
+        (number(first, "moved"), number(second, "moved"), number(third, "moved")),
+        (1, 1, 0),
+        "{first} {second}"
+    );
+    assert!(full["error"].to_string().contains("not enough free slots"), "{full}");
+
+    let (granted, refused) = (number(asked, "granted"), number(asked, "refused"));
+    assert_eq!((granted + refused).to_string(), count(), "{}", asked["verdict"]);
+    assert!(granted > 20 && refused > 10, "{}", asked["verdict"]);
+    assert_eq!(number(asked, "met"), granted, "{}", asked["verdict"]);
+    // Nothing but what is promised makes them so.
+    assert!(number(asked, "met_though_refused") * 2 < refused, "{}", asked["verdict"]);
+    eprintln!("{}", asked["verdict"]);
 }

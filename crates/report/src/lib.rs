@@ -80,6 +80,7 @@ macro_rules! every_answer {
             "reserve-together": "punctual.reserve-together/1" = crate::reserve::TogetherAnswer<'_>,
             "reserve-undo": "punctual.reserve-undo/1" = crate::reserve::UndoAnswer<'_>,
             "rialto": "punctual.rialto/1" = crate::rialto::RialtoAnswer<'_>,
+            "rialto-constraints": "punctual.rialto-constraints/1" = crate::rialto::ConstraintsAnswer<'_>,
             "schedulability": "punctual.schedulability/1" = crate::schedulability::SchedulabilityAnswer<'_>,
             "sim": "punctual.sim/1" = crate::sim::ExperimentAnswer<'_>,
             "sim-list": "punctual.sim-list/1" = crate::sim::ExperimentsAnswer<'_>,

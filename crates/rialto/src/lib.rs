@@ -4,12 +4,15 @@
 //!
 //! * [`Plan`]: which millisecond is whose, for one to four reservations; every change makes a new plan.
 //! * [`Constraints`]: so much time until a deadline, granted out of slots that are nobody's, or refused at once.
+//! * [`Table`]: both together, while they come and go.
 //! * [`received`]: what somebody got in each window of a length, from when it ran; [`received_in`]: in several stretches.
 
 mod constraint;
 mod plan;
 mod received;
+mod table;
 
-pub use constraint::{Constraints, Refusal};
+pub use constraint::{Constraints, MAX_CONSTRAINTS, Refusal, SERVED_NS};
 pub use plan::{Form, MAX_RESERVATIONS, MAX_SLOTS, Plan, PlanError, SLOT_NS, Share};
 pub use received::{Received, received, received_in, seen_ns};
+pub use table::{Granted, Table};

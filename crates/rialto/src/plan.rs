@@ -47,6 +47,9 @@ pub enum PlanError {
     /// They want more than there is at the right times.
     #[error("there are not enough free slots for reservation {0} beside the others")]
     Full(usize),
+    /// Time constraints that were granted would lose their slots.
+    #[error("it would take slots that were promised to time constraints")]
+    Promised,
 }
 
 /// Slots that repeat.
@@ -56,6 +59,13 @@ pub struct Plan {
     owners: Vec<u8>,
 }
 
+impl Default for Plan {
+    /// Nobody has a reservation.
+    fn default() -> Plan {
+        Plan { owners: vec![0] }
+    }
+}
+
 impl Plan {
     /// Gives each reservation the same slots in each of its periods, those with short periods first: so it gets its budget in
     /// every window of the length of a period, wherever that begins.
@@ -63,11 +73,21 @@ impl Plan {
     /// # Errors
     /// What cannot be granted; nothing is granted then.
     pub fn new(shares: &[Share]) -> Result<Plan, PlanError> {
+        let numbered: Vec<Option<Share>> = shares.iter().copied().map(Some).collect();
+        Plan::default().changed(&numbered)
+    }
+
+    /// The plan for these reservations, each by its number. Where they fit beside one another like that, those that have slots
+    /// keep them, and their windows hold across the change; otherwise all get slots anew.
+    ///
+    /// # Errors
+    /// What cannot be granted; nothing changes then.
+    pub fn changed(&self, shares: &[Option<Share>]) -> Result<Plan, PlanError> {
         if shares.len() > MAX_RESERVATIONS {
             return Err(PlanError::TooMany);
         }
         let mut length = 1;
-        for share in shares {
+        for share in shares.iter().flatten() {
             check(share)?;
             let period = share.period_ns / SLOT_NS;
             length = length / greatest_common_divisor(length, period) * period;
@@ -75,22 +95,30 @@ impl Plan {
                 return Err(PlanError::TooLong);
             }
         }
-        let mut owners = vec![0; length as usize];
-        let mut order: Vec<usize> = (0..shares.len()).collect();
-        order.sort_by_key(|&index| shares[index].period_ns);
-        for index in order {
-            let Share { budget_ns, period_ns, .. } = shares[index];
-            let (budget, period) = ((budget_ns / SLOT_NS) as usize, (period_ns / SLOT_NS) as usize);
-            let is_free = |offset: &usize| owners.iter().skip(*offset).step_by(period).all(|owner| *owner == 0);
-            let offsets: Vec<usize> = (0..period).filter(is_free).take(budget).collect();
-            if offsets.len() < budget {
-                return Err(PlanError::Full(index + 1));
-            }
-            for offset in offsets {
-                owners.iter_mut().skip(offset).step_by(period).for_each(|owner| *owner = index as u8 + 1);
-            }
-        }
-        Ok(Plan { owners })
+        let mut all: Vec<(usize, Share)> =
+            shares.iter().enumerate().filter_map(|(index, share)| Some((index, (*share)?))).collect();
+        all.sort_by_key(|(_, share)| share.period_ns);
+        let kept: Vec<_> = all.iter().map(|(index, share)| self.offsets_of(*index, share)).collect();
+        filled(length as usize, &all, &kept).or_else(|_| filled(length as usize, &all, &vec![None; all.len()]))
+    }
+
+    /// Where in its period a reservation has its slots, if it has them.
+    fn offsets_of(&self, index: usize, share: &Share) -> Option<Vec<usize>> {
+        let (budget, period) = in_slots(share);
+        let offsets: Vec<usize> =
+            (0..period).filter(|slot| usize::from(self.owner_of(*slot as u64)) == index + 1).collect();
+        (offsets.len() == budget && self.owners.len().is_multiple_of(period)).then_some(offsets)
+    }
+
+    /// Slots until they repeat.
+    pub(crate) fn length(&self) -> u64 {
+        self.owners.len() as u64
+    }
+
+    /// Whether everybody who had slots in the plan before this one has them still.
+    pub(crate) fn keeps(&self, before: &Plan) -> bool {
+        let had = (0..self.length()).filter(|slot| before.owner_of(*slot) != 0);
+        had.into_iter().all(|slot| before.owner_of(slot) == self.owner_of(slot))
     }
 
     /// Whose the slot of this number is: a reservation's number from 1 on, or 0.
@@ -110,6 +138,36 @@ impl Plan {
             (slot + 1..=slot + self.owners.len() as u64).find(|next| self.owner_of(*next) != self.owner_of(slot));
         next.map(|next| next * SLOT_NS)
     }
+}
+
+/// Slots of each, those that are kept first.
+fn filled(length: usize, shares: &[(usize, Share)], kept: &[Option<Vec<usize>>]) -> Result<Plan, PlanError> {
+    let mut owners = vec![0; length];
+    for ((index, share), offsets) in shares.iter().zip(kept) {
+        take(&mut owners, *index, share, offsets.as_deref().unwrap_or_default());
+    }
+    for ((index, share), _) in shares.iter().zip(kept).filter(|(_, offsets)| offsets.is_none()) {
+        let (budget, period) = in_slots(share);
+        let is_free = |offset: &usize| owners.iter().skip(*offset).step_by(period).all(|owner| *owner == 0);
+        let offsets: Vec<usize> = (0..period).filter(is_free).take(budget).collect();
+        if offsets.len() < budget {
+            return Err(PlanError::Full(index + 1));
+        }
+        take(&mut owners, *index, share, &offsets);
+    }
+    Ok(Plan { owners })
+}
+
+/// Gives a reservation the slots at these places of each of its periods.
+fn take(owners: &mut [u8], index: usize, share: &Share, offsets: &[usize]) {
+    for &offset in offsets {
+        owners.iter_mut().skip(offset).step_by(in_slots(share).1).for_each(|owner| *owner = index as u8 + 1);
+    }
+}
+
+/// Budget and period.
+fn in_slots(share: &Share) -> (usize, usize) {
+    ((share.budget_ns / SLOT_NS) as usize, (share.period_ns / SLOT_NS) as usize)
 }
 
 fn check(share: &Share) -> Result<(), PlanError> {

@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 use punctual_random::Random;
-use punctual_rialto::{Constraints, Form, MAX_SLOTS, Plan, PlanError, Received, SLOT_NS, Share, received, received_in};
+use punctual_rialto::{
+    Constraints, Form, MAX_SLOTS, Plan, PlanError, Received, SERVED_NS, SLOT_NS, Share, received, received_in,
+};
 
 fn share(budget: u64, period: u64, form: Form) -> Share {
     Share { budget_ns: budget * SLOT_NS, period_ns: period * SLOT_NS, form }
@@ -95,7 +97,7 @@ fn of_a_thousand_constraints_each_granted_one_is_met_and_each_refused_one_could_
             Ok(number) => granted.push((number, now, deadline, estimate)),
             Err(_) => {
                 refused += 1;
-                assert!(free * SLOT_NS < estimate, "{free} slots were free for {estimate} ns");
+                assert!(free * SERVED_NS < estimate, "{free} slots were free for {estimate} ns");
             }
         }
     }
@@ -104,7 +106,7 @@ fn of_a_thousand_constraints_each_granted_one_is_met_and_each_refused_one_could_
     for &(number, from, deadline, estimate) in &granted {
         let own = slots.iter().enumerate().filter(|(_, owner)| **owner == Some(number)).map(|(slot, _)| slot as u64);
         let inside = own.filter(|slot| slot * SLOT_NS >= from && (slot + 1) * SLOT_NS <= deadline);
-        assert!(inside.count() as u64 * SLOT_NS >= estimate, "constraint {number}");
+        assert!(inside.count() as u64 * SERVED_NS >= estimate, "constraint {number}");
     }
     let stolen = slots.iter().enumerate().filter(|(slot, owner)| owner.is_some() && plan.owner_of(*slot as u64) != 0);
     assert_eq!(stolen.count(), 0, "slots of reservations were given away");

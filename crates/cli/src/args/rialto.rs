@@ -22,9 +22,30 @@ pub(crate) struct RialtoArguments {
 pub(crate) enum RialtoCommand {
     /// Run a command with a reservation like Rialto/NT's: the same milliseconds of every period
     #[command(
-        after_help = "Examples:\n  punctual rialto run 2/8 -- ./control-loop\n  punctual rialto run 2/13 --hard -D 10s -- ./control-loop\n  punctual rialto run 1/7 --hard --thread v90 -- punctual device run v90 --context thread:other\n  punctual lab run --kernel newest --before 'while :; do :; done &' -- rialto run 2/8 --hard -D 5s -- sh -c 'while :; do :; done'\n\nThis needs a machine with one CPU, a kernel with sched_ext, and root: a guest of `punctual lab` has all three. Bare numbers are milliseconds.\nIt ends with the command and exits with its code."
+        after_help = "Examples:\n  punctual rialto run 2/8 -- ./control-loop\n  punctual rialto run 2/13 --hard -D 10s -- ./control-loop\n  punctual rialto run 1/7 --hard --thread v90 -- punctual device run v90 --context thread:other\n  punctual lab run --kernel newest --before 'while :; do :; done &' -- rialto run 2/8 --hard -D 5s -- sh -c 'while :; do :; done'\n\nWhere another `rialto run` is under way, this one joins it: up to four reservations at once.\nThis needs a machine with one CPU, a kernel with sched_ext, and root: a guest of `punctual lab` has all three. Bare numbers are milliseconds.\nIt ends with the command and exits with its code."
     )]
     Run(RialtoRunArguments),
+    /// Ask for time constraints at random, and see whether each one granted is met
+    ///
+    /// A time constraint is so much CPU time from now until a deadline. Threads of this process ask for them one after another
+    /// and do the work, whether it was granted or not.
+    #[command(
+        after_help = "Examples:\n  punctual rialto constraints --count 1000\n  punctual rialto run 2/8 --hard -- punctual rialto constraints --count 1000\n\nThis needs what `rialto run` needs. The second example leaves its threads nothing but their constraints and 2 of every 8 ms.\nExit code 1: one that was granted was not met."
+    )]
+    Constraints(RialtoConstraintsArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RialtoConstraintsArguments {
+    /// How many to ask for in all
+    #[arg(long, value_name = "NUMBER", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) count: u32,
+    /// How many threads ask for them, each for one at a time; four are served at a time
+    #[arg(long, value_name = "NUMBER", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=8))]
+    pub(crate) threads: u32,
+    /// Chooses work, deadlines and pauses
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub(crate) seed: u64,
 }
 
 #[derive(Debug, Args)]

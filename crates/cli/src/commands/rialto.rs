@@ -1,16 +1,26 @@
-//! Runs a command with a reservation of Rialto/NT's kind.
+//! Runs a command with a reservation of Rialto/NT's kind; asks for time constraints.
 
-use crate::args::rialto::{RialtoCommand, RialtoRunArguments};
+use crate::args::rialto::{RialtoCommand, RialtoConstraintsArguments, RialtoRunArguments};
 use crate::commands::passed_on::PassedOn;
 use crate::output::{self, Output, Usage};
-use punctual_report::rialto::{RialtoAnswer, RialtoReport, text};
-use punctual_rialto::{Form, Share, received_in, seen_ns};
-use punctual_study::rialto::{Rialto, RialtoError, RialtoPlan};
+use crate::signals::Interrupted;
+use punctual_context::rialto::Served;
+use punctual_report::rialto::{
+    ConstraintRow, ConstraintsAnswer, ConstraintsReport, RialtoAnswer, RialtoReport, constraints_text, text,
+};
+use punctual_rialto::{Form, Received, Share};
+use punctual_study::rialto::{Asked, ConstraintsPlan, Rialto, RialtoError, RialtoPlan};
 use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
 
 pub(crate) fn run(command: &RialtoCommand, output: Output) -> anyhow::Result<u8> {
-    let RialtoCommand::Run(arguments) = command;
+    match command {
+        RialtoCommand::Run(arguments) => run_command(arguments, output),
+        RialtoCommand::Constraints(arguments) => constraints(arguments, output),
+    }
+}
+
+fn run_command(arguments: &RialtoRunArguments, output: Output) -> anyhow::Result<u8> {
     let share = Share {
         budget_ns: arguments.reservation.budget_ns,
         period_ns: arguments.reservation.period_ns,
@@ -30,14 +40,39 @@ pub(crate) fn run(command: &RialtoCommand, output: Output) -> anyhow::Result<u8>
     tell(&report(share, rialto), arguments, output)
 }
 
+fn constraints(arguments: &RialtoConstraintsArguments, output: Output) -> anyhow::Result<u8> {
+    let RialtoConstraintsArguments { count, threads, seed } = *arguments;
+    let interrupted = Interrupted::watch();
+    let plan = ConstraintsPlan { count, threads, seed };
+    let asked = punctual_study::rialto::constraints(&plan, &mut || !interrupted.is_set())?;
+    let is_interrupted = asked.len() < count as usize;
+    let row = |asked: Asked| ConstraintRow {
+        estimate_ns: asked.estimate_ns,
+        within_ns: asked.within_ns,
+        decided_ns: asked.decided_ns,
+        refusal: asked.refusal,
+        met: asked.is_met,
+        got_ns: asked.got_ns,
+    };
+    let report = ConstraintsReport { rows: asked.into_iter().map(row).collect(), threads, seed, is_interrupted };
+    if output.json {
+        output::answer(ConstraintsAnswer::new(&report), report.exit_code());
+    } else {
+        output::print_text(&constraints_text(&report));
+    }
+    Ok(report.exit_code())
+}
+
 fn report(share: Share, rialto: Rialto) -> RialtoReport {
-    let Rialto { end, served, was_ended } = rialto;
+    let Rialto { end, served, has_joined, was_ended } = rialto;
     let code = end.code().or_else(|| end.signal().map(|signal| 128 + signal));
     let code = code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
     RialtoReport {
         share,
-        received: received_in(&served.stretches, share.period_ns),
-        seen_ns: served.stretches.iter().map(|runs| seen_ns(runs)).sum(),
+        received: received(&served),
+        seen_ns: served.seen_ns,
+        has_joined,
+        moved: served.moved,
         is_cut: served.is_cut,
         slept: served.slept,
         repaired: served.repaired,
@@ -51,6 +86,11 @@ fn report(share: Share, rialto: Rialto) -> RialtoReport {
         },
         taken_away: served.taken_away,
     }
+}
+
+fn received(served: &Served) -> Option<Received> {
+    let Served { least_ns, most_ns, mean_ns, .. } = served;
+    Some(Received { least_ns: (*least_ns)?, most_ns: (*most_ns)?, mean_ns: (*mean_ns)? })
 }
 
 fn tell(report: &RialtoReport, arguments: &RialtoRunArguments, output: Output) -> anyhow::Result<u8> {

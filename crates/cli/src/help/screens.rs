@@ -202,6 +202,14 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
         ],
     ),
     (
+        "rialto constraints",
+        &[
+            ("count", "How many in all [default: 1000]"),
+            ("threads", "How many threads ask [default: 4]"),
+            ("seed", "Chooses work, deadlines and pauses [default: 1]"),
+        ],
+    ),
+    (
         "lab run",
         &[
             ("kernel", "A name or a vmlinuz; may be repeated"),

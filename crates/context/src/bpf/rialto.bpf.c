@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Rialto/NT's reservations as a scheduler (sched_ext) of one CPU. Whose the time is, user space has computed and says at
- * each change (`rialto_edge`); `rialto/scheduler.rs` declares the same records.
+ * each change (`rialto_edge`); `rialto/record.rs` declares the same records.
  */
 #include <linux/types.h>
 #include <linux/bpf.h>
@@ -11,7 +11,9 @@
 #include <bpf/bpf_core_read.h>
 
 #define MAX_RESERVATIONS 4
-#define MAX_RUNS 65536
+#define MAX_CONSTRAINTS 4	/* their numbers, and queues, are those after the reservations' */
+#define MAX_QUEUES (MAX_RESERVATIONS + MAX_CONSTRAINTS)
+#define MAX_RUNS 16384		/* of each reservation */
 #define MAX_NAME 16		/* bytes of a thread's name, with the zero at its end */
 #define COMPETITORS 64		/* the queue of whoever has no reservation */
 #define LOCAL 0x8000000000000002ULL	/* SCX_DSQ_LOCAL */
@@ -26,6 +28,7 @@
 
 struct sched_ext_entity {
 	__u32 flags;
+	__u64 slice;
 };
 
 struct task_struct {
@@ -60,6 +63,14 @@ extern void scx_bpf_dsq_insert(struct task_struct *p, __u64 queue, __u64 slice, 
 extern bool scx_bpf_dsq_move_to_local(__u64 queue) __ksym;
 extern __s32 scx_bpf_dsq_nr_queued(__u64 queue) __ksym;
 extern __s32 scx_bpf_create_dsq(__u64 queue, __s32 node) __ksym;
+struct bpf_iter_scx_dsq {
+	__u64 opaque[6];
+} __attribute__((aligned(8)));
+
+extern int bpf_iter_scx_dsq_new(struct bpf_iter_scx_dsq *it, __u64 queue, __u64 flags) __ksym;
+extern struct task_struct *bpf_iter_scx_dsq_next(struct bpf_iter_scx_dsq *it) __ksym;
+extern void bpf_iter_scx_dsq_destroy(struct bpf_iter_scx_dsq *it) __ksym;
+extern bool scx_bpf_dsq_move(struct bpf_iter_scx_dsq *it, struct task_struct *p, __u64 queue, __u64 flags) __ksym;
 extern void scx_bpf_kick_cpu(__s32 cpu, __u64 flags) __ksym;
 extern bool scx_bpf_task_set_slice(struct task_struct *p, __u64 slice) __ksym;
 
@@ -70,15 +81,19 @@ struct run {
 };
 
 struct rialto {
-	__u32 owner;		/* the number of the reservation whose time it is, from 1 on; 0: nobody's */
+	__u32 owner;		/* the number of the reservation or constraint whose time it is, from 1 on; 0: nobody's */
 	__u32 is_ended;		/* the kernel took the scheduler away */
-	__u64 runs;		/* of the first reservation, those beyond MAX_RUNS too */
-	__u64 slept;		/* how often a thread of it slept */
 	__u64 repaired;		/* somebody ran whose time it was not, and was stopped at once */
-	__u64 since;		/* so many others ran since a competing reservation did */
-	__u64 began;		/* the run under way */
+	__u64 since;		/* so many others ran since a competing reservation or constraint did */
+	__u64 turn;		/* the queue that had the last such turn */
+	__u64 looked;		/* since the last edge it was looked whether whose time it is waits elsewhere */
+	__u64 runs[MAX_RESERVATIONS];	/* those beyond MAX_RUNS too */
+	__u64 slept[MAX_RESERVATIONS];	/* how often a thread of it slept */
+	__u64 began[MAX_RESERVATIONS];	/* the run under way */
 	__u32 processes[MAX_RESERVATIONS];
 	__u32 hard[MAX_RESERVATIONS];
+	__u32 threads[MAX_CONSTRAINTS];	/* those that have a time constraint */
+	__u32 of[MAX_CONSTRAINTS];	/* the reservation of each of them, as it was queued last; 0: none */
 	char names[MAX_RESERVATIONS][MAX_NAME];	/* of the threads that share it; none: all of the process */
 	char reason[128];	/* why the kernel took it away */
 };
@@ -87,7 +102,7 @@ struct rialto rialto;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, MAX_RUNS);
+	__uint(max_entries, MAX_RESERVATIONS * MAX_RUNS);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__type(key, __u32);
 	__type(value, struct run);
@@ -112,9 +127,32 @@ static __always_inline __u32 reservation_of(const struct task_struct *p)
 	return 0;
 }
 
-static __always_inline bool is_hard(__u32 number)
+/* The number of a thread's time constraint. */
+static __always_inline __u32 constraint_of(const struct task_struct *p)
 {
-	return number && rialto.hard[(number - 1) & (MAX_RESERVATIONS - 1)];
+	__u32 thread = p->pid;
+
+	for (int i = 0; i < MAX_CONSTRAINTS; i++)
+		if (rialto.threads[i] == thread)
+			return MAX_RESERVATIONS + i + 1;
+	return 0;
+}
+
+static __always_inline bool is_hard(__u32 reservation)
+{
+	return reservation && rialto.hard[(reservation - 1) & (MAX_RESERVATIONS - 1)];
+}
+
+/* The reservation that whoever waits in a queue has; 0: none. */
+static __always_inline __u32 reservation_in(__u32 queue)
+{
+	return queue <= MAX_RESERVATIONS ? queue : rialto.of[(queue - 1) & (MAX_CONSTRAINTS - 1)];
+}
+
+/* A thread with a time constraint has its slots and those of its reservation. */
+static __always_inline bool is_time_of(__u32 reservation, __u32 constraint, __u32 owner)
+{
+	return owner && (owner == reservation || owner == constraint);
 }
 
 SEC("struct_ops/rialto_select_cpu")
@@ -126,22 +164,89 @@ __s32 BPF_PROG(rialto_select_cpu, struct task_struct *p, __s32 previous, __u64 f
 SEC("struct_ops/rialto_enqueue")
 void BPF_PROG(rialto_enqueue, struct task_struct *p, __u64 flags)
 {
-	__u32 number = reservation_of(p);
+	__u32 reservation = reservation_of(p), constraint = constraint_of(p), queue = constraint ?: reservation;
 
-	if (number && number == rialto.owner)
+	if (constraint)
+		rialto.of[(constraint - 1) & (MAX_CONSTRAINTS - 1)] = reservation;
+	if (is_time_of(reservation, constraint, rialto.owner))
 		scx_bpf_dsq_insert(p, LOCAL, ENDLESS, flags | ENQUEUE_PREEMPT);
 	else
-		scx_bpf_dsq_insert(p, number ? number : COMPETITORS, SLICE_NS, flags);
+		scx_bpf_dsq_insert(p, queue ? queue : COMPETITORS, SLICE_NS, flags);
 }
 
-/* A competing reservation outside of its slots has its turn after as many others as wait. */
+/* Takes a thread out of a queue. */
+static __always_inline bool pull(__u64 queue, __u32 thread)
+{
+	struct bpf_iter_scx_dsq it;
+	struct task_struct *p;
+	bool is_found = false;
+
+	bpf_iter_scx_dsq_new(&it, queue, 0);
+	while (!is_found && (p = bpf_iter_scx_dsq_next(&it)))
+		if ((__u32)p->pid == thread)
+			is_found = scx_bpf_dsq_move(&it, p, LOCAL, 0);
+	bpf_iter_scx_dsq_destroy(&it);
+	return is_found;
+}
+
+/*
+ * A thread that asks for time may be put into a queue between its question and the answer, as that of its reservation: with
+ * PREEMPT_RT whoever answers lends it a priority for a lock and takes that back.
+ */
+static __always_inline bool pull_constrained(__u32 owner)
+{
+	__u32 thread = rialto.threads[(owner - 1) & (MAX_CONSTRAINTS - 1)];
+
+	if (!thread)
+		return false;
+	for (__u32 queue = 1; queue <= MAX_RESERVATIONS; queue++)
+		if (scx_bpf_dsq_nr_queued(queue) > 0 && pull(queue, thread))
+			return true;
+	return pull(COMPETITORS, thread);
+}
+
+/* Whoever waits and whose time it is. */
+static __always_inline bool take_owner(__u32 owner)
+{
+	if (scx_bpf_dsq_move_to_local(owner))
+		return true;
+	if (owner > MAX_RESERVATIONS)
+		return pull_constrained(owner);
+	for (__u32 queue = MAX_RESERVATIONS + 1; queue <= MAX_QUEUES; queue++)
+		if (reservation_in(queue) == owner && scx_bpf_dsq_move_to_local(queue))
+			return true;
+	return false;
+}
+
+/*
+ * Whoever was interrupted by a thread above all of these stands in the CPU's own queue, which may hold whose time it is. Nobody
+ * can tell: whoever runs before it goes back to where it waits, until that queue is empty.
+ */
+static __always_inline bool is_waiting(__u32 owner)
+{
+	if (scx_bpf_dsq_nr_queued(LOCAL) > 0 || scx_bpf_dsq_nr_queued(owner) > 0)
+		return true;
+	if (owner > MAX_RESERVATIONS)
+		return !rialto.looked++;
+	for (__u32 queue = MAX_RESERVATIONS + 1; queue <= MAX_QUEUES; queue++)
+		if (reservation_in(queue) == owner && scx_bpf_dsq_nr_queued(queue) > 0)
+			return true;
+	return false;
+}
+
+/* Whoever competes outside of its slots has its turn after as many others as wait. */
 static __always_inline bool take_competing(bool is_turn)
 {
+	__u32 last = rialto.turn;
+
 	if (is_turn && (__s64)rialto.since < scx_bpf_dsq_nr_queued(COMPETITORS))
 		return false;
-	for (int i = 1; i <= MAX_RESERVATIONS; i++) {
-		if (!is_hard(i) && scx_bpf_dsq_move_to_local(i)) {
+	for (__u32 i = 0; i < MAX_QUEUES; i++) {
+		__u32 queue = 1 + (last + i) % MAX_QUEUES;
+
+		if (!is_hard(reservation_in(queue)) && scx_bpf_dsq_move_to_local(queue)) {
 			rialto.since = 0;
+			rialto.turn = queue;
 			return true;
 		}
 	}
@@ -151,17 +256,17 @@ static __always_inline bool take_competing(bool is_turn)
 SEC("struct_ops/rialto_dispatch")
 void BPF_PROG(rialto_dispatch, __s32 cpu, struct task_struct *previous)
 {
-	__u32 owner = rialto.owner, number = 0;
+	__u32 owner = rialto.owner, reservation = 0;
 	bool is_runnable = previous && (previous->scx.flags & QUEUED);
 
 	if (is_runnable)
-		number = reservation_of(previous);
+		reservation = reservation_of(previous);
 	if (owner) {
-		if (number == owner) {
+		if (is_runnable && is_time_of(reservation, constraint_of(previous), owner)) {
 			scx_bpf_task_set_slice(previous, ENDLESS);
 			return;
 		}
-		if (scx_bpf_dsq_move_to_local(owner))
+		if (take_owner(owner))
 			return;
 	}
 	if (take_competing(true))
@@ -172,7 +277,7 @@ void BPF_PROG(rialto_dispatch, __s32 cpu, struct task_struct *previous)
 	}
 	if (take_competing(false))
 		return;
-	if (is_runnable && !is_hard(number))
+	if (is_runnable && !is_hard(reservation))
 		scx_bpf_task_set_slice(previous, SLICE_NS);
 }
 
@@ -183,20 +288,19 @@ void BPF_PROG(rialto_dispatch, __s32 cpu, struct task_struct *previous)
 SEC("struct_ops/rialto_running")
 void BPF_PROG(rialto_running, struct task_struct *p)
 {
-	__u32 number = reservation_of(p), owner = rialto.owner;
-	bool is_wrong;
+	__u32 reservation = reservation_of(p), constraint = constraint_of(p), owner = rialto.owner;
 
-	if (number == 1)
-		rialto.began = bpf_ktime_get_ns();
-	if (number && number == owner) {
+	if (reservation)
+		rialto.began[(reservation - 1) & (MAX_RESERVATIONS - 1)] = bpf_ktime_get_ns();
+	if (is_time_of(reservation, constraint, owner)) {
 		scx_bpf_task_set_slice(p, ENDLESS);
 		return;
 	}
-	is_wrong = is_hard(number) || (owner && scx_bpf_dsq_nr_queued(owner) > 0);
-	if (is_wrong) {
+	if (is_hard(reservation) || (owner && is_waiting(owner))) {
 		rialto.repaired++;
 		scx_bpf_kick_cpu(0, KICK_PREEMPT);
-	} else if (number) {
+	} else if (p->scx.slice > SLICE_NS) {
+		/* It had a time of its own until now. */
 		scx_bpf_task_set_slice(p, SLICE_NS);
 	}
 }
@@ -204,22 +308,24 @@ void BPF_PROG(rialto_running, struct task_struct *p)
 SEC("struct_ops/rialto_stopping")
 void BPF_PROG(rialto_stopping, struct task_struct *p, bool runnable)
 {
+	__u32 reservation = reservation_of(p), index = (reservation - 1) & (MAX_RESERVATIONS - 1), place;
 	struct run *run;
-	__u32 place;
 
-	if (reservation_of(p) != 1 || !rialto.began)
+	if (!reservation || !rialto.began[index])
 		return;
 	if (!runnable)
-		rialto.slept++;
-	place = rialto.runs;
-	rialto.runs++;
-	run = bpf_map_lookup_elem(&runs, &place);
-	if (run) {
-		run->begin = rialto.began;
-		run->end = bpf_ktime_get_ns();
-		run->slept = !runnable;
+		rialto.slept[index]++;
+	place = rialto.runs[index]++;
+	if (place < MAX_RUNS) {
+		place += index * MAX_RUNS;
+		run = bpf_map_lookup_elem(&runs, &place);
+		if (run) {
+			run->begin = rialto.began[index];
+			run->end = bpf_ktime_get_ns();
+			run->slept = !runnable;
+		}
 	}
-	rialto.began = 0;
+	rialto.began[index] = 0;
 }
 
 SEC("struct_ops.s/rialto_init")
@@ -227,7 +333,7 @@ __s32 BPF_PROG(rialto_init)
 {
 	int error = scx_bpf_create_dsq(COMPETITORS, -1);
 
-	for (int i = 1; i <= MAX_RESERVATIONS && !error; i++)
+	for (int i = 1; i <= MAX_QUEUES && !error; i++)
 		error = scx_bpf_create_dsq(i, -1);
 	return error;
 }
@@ -251,6 +357,7 @@ SEC("syscall")
 int rialto_edge(struct edge *edge)
 {
 	rialto.owner = edge->owner;
+	rialto.looked = 0;
 	scx_bpf_kick_cpu(0, KICK_PREEMPT);
 	return 0;
 }

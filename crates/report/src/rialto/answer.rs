@@ -14,6 +14,10 @@ pub struct RialtoReport {
     pub received: Option<Received>,
     /// How long it wanted the CPU, as far as that is known, ns.
     pub seen_ns: u64,
+    /// Whether another process's scheduler served it, beside others.
+    pub has_joined: bool,
+    /// How often others came that changed its slots.
+    pub moved: u64,
     /// Whether there were more runs than are kept.
     pub is_cut: bool,
     /// How often a thread of it slept.
@@ -22,7 +26,7 @@ pub struct RialtoReport {
     pub repaired: u64,
     /// Of the clock at an edge, ns.
     pub latest_ns: u64,
-    /// Why the kernel took the scheduler away.
+    /// Why the scheduler was taken away before the command ended.
     pub taken_away: Option<String>,
     /// What the command ended with; 0 where its time was up.
     pub exit_code: u8,
@@ -33,7 +37,7 @@ impl RialtoReport {
     pub fn verdict(&self) -> String {
         let Share { budget_ns, period_ns, form } = self.share;
         if let Some(reason) = &self.taken_away {
-            return format!("The kernel took the scheduler away: {reason}.");
+            return format!("The scheduler was taken away before the command ended: {reason}.");
         }
         let outside = if form == Form::Hard { "never outside its slots" } else { "competing outside its slots" };
         let granted = format!("{} of every {}, {outside}", format_ns(budget_ns), format_ns(period_ns));
@@ -70,6 +74,10 @@ pub struct RialtoAnswer<'a> {
     mean_ns: Option<u64>,
     /// How long it wanted the CPU, as far as that is known.
     seen_ns: u64,
+    /// Whether another process served it, beside others.
+    joined: bool,
+    /// How often others came that changed its slots.
+    moved: u64,
     cut: bool,
     slept: u64,
     repaired: u64,
@@ -91,6 +99,8 @@ impl<'a> RialtoAnswer<'a> {
             most_ns: report.received.map(|received| received.most_ns),
             mean_ns: report.received.map(|received| received.mean_ns),
             seen_ns: report.seen_ns,
+            joined: report.has_joined,
+            moved: report.moved,
             cut: report.is_cut,
             slept: report.slept,
             repaired: report.repaired,

@@ -1,7 +1,9 @@
-//! What a command with a reservation of Rialto/NT's was given.
+//! What Rialto/NT's reservations and time constraints gave.
 
 mod answer;
+mod constraints;
 mod text;
 
 pub use answer::{RialtoAnswer, RialtoReport};
+pub use constraints::{ConstraintRow, ConstraintsAnswer, ConstraintsReport, constraints_text};
 pub use text::text;

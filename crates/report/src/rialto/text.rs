@@ -6,8 +6,12 @@ use punctual_recording::{counted, format_ns};
 /// The verdict, and what stands behind it.
 pub fn text(report: &RialtoReport) -> String {
     let cut = if report.is_cut { " (the first runs; there were more than are kept)" } else { "" };
+    let moved = match report.moved {
+        0 => String::new(),
+        count => format!("; its slots were moved {} for others that came", counted(count, "time")),
+    };
     format!(
-        "{}\nit wanted the CPU for {}{cut} and slept {}; the clock at its edges at most {} late; {} somebody was stopped at once whose time it was not\n",
+        "{}\nit wanted the CPU for {}{cut} and slept {}; the clock at its edges at most {} late; {} somebody was stopped at once whose time it was not{moved}\n",
         report.verdict(),
         format_ns(report.seen_ns),
         counted(report.slept, "time"),
@@ -28,6 +32,8 @@ mod tests {
             share,
             received: None,
             seen_ns: 0,
+            has_joined: true,
+            moved: 1,
             is_cut: false,
             slept: 1,
             repaired: 254,
@@ -37,5 +43,6 @@ mod tests {
         };
         let said = text(&report);
         assert!(said.contains("slept 1 time; ") && said.contains("; 254 times somebody was stopped"), "{said}");
+        assert!(said.contains("moved 1 time for others"), "{said}");
     }
 }

@@ -1,6 +1,7 @@
 //! A command with a reservation of Rialto/NT's.
 
-use punctual_context::rialto::{Scheduler, Served, check};
+use super::serving;
+use punctual_context::rialto::{Client, Served};
 use punctual_kernel::{Refused, own_child};
 use punctual_rialto::{Plan, PlanError, Share};
 use std::process::ExitStatus;
@@ -35,6 +36,8 @@ pub struct Rialto {
     pub end: ExitStatus,
     /// What it was given.
     pub served: Served,
+    /// Whether another process's scheduler served it, beside others.
+    pub has_joined: bool,
     /// Whether it was ended because its time was up.
     pub was_ended: bool,
 }
@@ -47,20 +50,17 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Runs the command with its reservation until it ends. `signals` gives what came for it meanwhile.
 ///
 /// # Errors
-/// Before it is started: no such reservation, no such kernel. Where it cannot be started.
+/// Before it is started: no such reservation, no such kernel. Where it cannot be started, or others' reservations leave too
+/// little.
 pub fn run(plan: &RialtoPlan, signals: &mut dyn FnMut() -> Vec<i32>) -> Result<Rialto, RialtoError> {
-    let slots = Plan::new(std::slice::from_ref(&plan.share))?;
-    check()?;
+    Plan::new(std::slice::from_ref(&plan.share))?;
+    let (mut client, scheduler) = serving()?;
     let mut child = own_child::start(&plan.words)?;
-    let scheduler =
-        match Scheduler::start(slots, std::slice::from_ref(&plan.share), &[(child.id(), plan.thread.as_deref())]) {
-            Ok(scheduler) => scheduler,
-            Err(refused) => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(refused.into());
-            }
-        };
+    if let Err(refused) = reserve(&mut client, plan, child.id()) {
+        let _ = child.kill();
+        let _ = child.wait();
+        return Err(refused.into());
+    }
     let began = Instant::now();
     let (mut was_ended, mut asked) = (false, None::<Instant>);
     let end = loop {
@@ -82,5 +82,16 @@ pub fn run(plan: &RialtoPlan, signals: &mut dyn FnMut() -> Vec<i32>) -> Result<R
         }
         std::thread::sleep(ROUND);
     };
-    Ok(Rialto { end, served: scheduler.end(), was_ended })
+    let served =
+        client.release().unwrap_or_else(|refused| Served { taken_away: Some(refused.reason), ..Served::default() });
+    let has_joined = scheduler.is_none();
+    Ok(Rialto { end, served, has_joined, was_ended })
+}
+
+fn reserve(client: &mut Client, plan: &RialtoPlan, process: u32) -> Result<(), Refused> {
+    let answered = client.reserve(process, plan.share, plan.thread.as_deref().unwrap_or_default())?;
+    match answered.refusal {
+        Some(why) => Err(Refused::because("taking the reservation", why)),
+        None => Ok(()),
+    }
 }

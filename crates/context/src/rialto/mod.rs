@@ -1,0 +1,130 @@
+//! Rialto/NT's reservations and time constraints on the running kernel: slots of `punctual-rialto`, served by a scheduler of
+//! BPF programs (sched_ext) on a machine with one CPU.
+//!
+//! A thread above all others says whose the time is, at each edge: kernels with PREEMPT_RT refuse programs' timers, and so
+//! both kinds of kernels are served the same way. A second thread answers whoever wants time, at a socket ([`Client`]). What
+//! ends this process takes the scheduler with it, and all threads go back to the kernel's own.
+
+mod client;
+mod record;
+mod service;
+mod time;
+mod words;
+
+pub use client::{Answered, Client};
+pub use record::Served;
+
+use punctual_kernel::bpf::{LoadedObject, kernel_record_has};
+use punctual_kernel::scheduling::{self, Scheduling};
+use punctual_kernel::{Missing, Refused, cpus, is_older_than};
+use record::Record;
+use rustix::net::sockopt::socket_peercred;
+use std::io::PipeWriter;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+use time::Time;
+
+const NAME: &str = "rialto";
+/// The name of the socket, in the abstract namespace: it goes with the process that serves.
+const PLACE: &str = "punctual-rialto";
+const CPU: u32 = 0;
+const CLOCK_PRIORITY: u32 = 99;
+/// Below the clock, above all that is served: an answer waits for nobody.
+const SERVICE_PRIORITY: u32 = 98;
+
+/// A scheduler that serves whoever asks, until this is dropped.
+pub struct Scheduler {
+    threads: Vec<JoinHandle<()>>,
+    /// The service ends once this is gone.
+    ending: Option<PipeWriter>,
+    time: Arc<Time>,
+}
+
+/// The first kernel that can be built with sched_ext.
+const SINCE: &str = "6.12";
+
+/// Whether this machine can be scheduled so, the reason where not.
+///
+/// # Errors
+/// More than one CPU, or a kernel without sched_ext.
+pub fn check() -> Result<(), Refused> {
+    let doing = "starting Rialto's scheduler";
+    if kernel_record_has("sched_ext_ops", "name") != Some(true) {
+        let missing = match is_older_than(SINCE) {
+            true => Missing::new("sched_ext", Some(SINCE)),
+            false => Missing::new("sched_ext: it was built without CONFIG_SCHED_CLASS_EXT", None),
+        };
+        return Err(Refused::lacking(doing, missing));
+    }
+    let online = cpus::online().len();
+    if online != 1 {
+        return Err(Refused::because(doing, format!("it serves one CPU, and this machine has {online}")));
+    }
+    Ok(())
+}
+
+impl Scheduler {
+    /// Takes all ordinary threads over, and listens for whoever wants time.
+    ///
+    /// # Errors
+    /// What the kernel refused; that another process serves.
+    pub fn start() -> Result<Scheduler, Refused> {
+        check()?;
+        let doing = "starting Rialto's scheduler";
+        let failed = |error: std::io::Error| Refused::because(doing, punctual_kernel::plain(&error));
+        let address = SocketAddr::from_abstract_name(PLACE).map_err(failed)?;
+        let listener = UnixListener::bind_addr(&address).map_err(|error| match error.kind() {
+            std::io::ErrorKind::AddrInUse => Refused::because(doing, "another process holds its name"),
+            _ => failed(error),
+        })?;
+        let bytes = include_bytes!(concat!(env!("OUT_DIR"), "/rialto.bpf.o"));
+        let mut object = LoadedObject::load(NAME, bytes, None)?;
+        let record = Record::of(&object)?;
+        object.attach_struct_ops("rialto_ops")?;
+        let time = Arc::new(Time::new());
+        let (ended, ending) = std::io::pipe().map_err(failed)?;
+        let mut scheduler = Scheduler { threads: Vec::new(), ending: Some(ending), time: Arc::clone(&time) };
+        let of_clock = Arc::clone(&time);
+        scheduler.spawn("rialto-clock", CLOCK_PRIORITY, move || of_clock.keep(&object))?;
+        scheduler.spawn("rialto-service", SERVICE_PRIORITY, move || {
+            service::serve(&listener, &ended, &time, &record);
+        })?;
+        Ok(scheduler)
+    }
+
+    /// Starts a thread above all that is served, and waits until it is there.
+    fn spawn(&mut self, name: &str, priority: u32, body: impl FnOnce() + Send + 'static) -> Result<(), Refused> {
+        let doing = "starting a thread of Rialto's scheduler";
+        let (tell, told) = mpsc::channel();
+        let prepared = move || {
+            let prepared =
+                scheduling::pin_to(CPU).and_then(|()| scheduling::set_scheduling(Scheduling::Fifo(priority)));
+            let is_ready = prepared.is_ok();
+            let _ = tell.send(prepared);
+            if is_ready {
+                body();
+            }
+        };
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(prepared);
+        self.threads.push(thread.map_err(|error| Refused::because(doing, punctual_kernel::plain(&error)))?);
+        told.recv().map_err(|_| Refused::because(doing, "it ended early"))?
+    }
+}
+
+impl Drop for Scheduler {
+    fn drop(&mut self) {
+        drop(self.ending.take());
+        self.time.end();
+        // The programs go with the clock's thread: all threads are the kernel's again.
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Whether whoever is at the other end is root, or whom this process runs as.
+fn is_trusted(stream: &UnixStream) -> bool {
+    socket_peercred(stream).is_ok_and(|other| other.uid.is_root() || other.uid == rustix::process::geteuid())
+}
