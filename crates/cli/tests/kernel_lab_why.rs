@@ -15,7 +15,7 @@ fn number(value: &Value) -> u64 {
 /// reading of its clock at a known instruction.
 fn looked(directory: &Path, kernel: &str, more: &[&str], record: &[&str]) -> Value {
     let ask = |place: &str| {
-        let mut words = vec!["lab", "why", "-q", "--json", "--kernel", kernel, "-o", place];
+        let mut words = vec!["lab", "why", "-q", "--json", "--kernel", kernel, "-o", place, "--html", "page.html"];
         words.extend(more);
         words.extend(["--", "record"]);
         words.extend(record);
@@ -33,6 +33,12 @@ fn looked(directory: &Path, kernel: &str, more: &[&str], record: &[&str]) -> Val
     }
     assert_eq!(code(&output), 0, "{}{}", stdout(&output), stderr(&output));
     let answer = json(&output);
+    let page = std::fs::read_to_string(directory.join("page.html")).unwrap_or_default();
+    let missing: Vec<&str> = ["id=\"stretches\"", "id=\"functions\"", "Inside beside outside"]
+        .into_iter()
+        .filter(|words| !page.contains(words))
+        .collect();
+    assert!(missing.is_empty(), "the page lacks {missing:?}: {} bytes", page.len());
     let total = number(&answer["total_ns"]);
     assert_eq!(sum(&answer, &|_| true), total, "stretches are the whole: {answer:#}");
     for side in ["inside_ns", "outside_ns"] {

@@ -95,12 +95,48 @@ fn spread(figure: Figure, a: &[Estimate], b: &[Estimate], paired: bool) -> Sprea
     // Two pairs may be alike by luck where four runs are not.
     let times = |(shown, degrees): (f64, f64)| if degrees > 0.0 { shown / degrees / expected } else { 0.0 };
     let excess = times((shown, degrees)).max(times(apart));
+    pooled(expected, shown, degrees, excess)
+}
+
+/// What is expected and what the runs show, each by what it is worth.
+fn pooled(expected: f64, shown: f64, degrees: f64, excess: f64) -> Spread {
     let prior = PRIOR_DEGREES / (1.0 + 0.5 * degrees) * (CONFLICT / excess.max(CONFLICT)).powi(4);
     let all = prior + degrees;
     Spread { variance: (prior * expected + shown) / all, degrees: all, excess }
 }
 
-/// How many of a family's figures count, given the spread between runs.
+/// A figure of one side, with an interval that holds the spread between its runs; ns.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Level {
+    /// Which figure.
+    pub figure: Figure,
+    /// The lower limit.
+    pub low_ns: f64,
+    /// The geometric mean over the runs.
+    pub estimate_ns: f64,
+    /// The upper limit.
+    pub high_ns: f64,
+}
+
+/// A side's figure, one [`Estimate`] for each run. The interval holds with the probability [`CONFIDENCE`], by itself. `None` where
+/// there is no run.
+pub fn level(figure: Figure, runs: &[Estimate]) -> Option<Level> {
+    if runs.is_empty() {
+        return None;
+    }
+    let (mean, count) = (mean_ln(runs), runs.len() as f64);
+    let within = runs.iter().map(|run| run.variance).sum::<f64>() / count;
+    let expected = figure.between * figure.between + WITHIN * within;
+    let shown = runs.iter().map(|run| (run.ln - mean).powi(2)).sum::<f64>();
+    let degrees = count - 1.0;
+    let excess = if degrees > 0.0 { shown / degrees / expected } else { 0.0 };
+    let Spread { variance, degrees, .. } = pooled(expected, shown, degrees, excess);
+    let reach = student_quantile(degrees, 1.0 - CONFIDENCE) * (variance / count).sqrt();
+    let (low_ns, high_ns) = ((mean - reach).exp(), (mean + reach).exp());
+    Some(Level { figure, low_ns, estimate_ns: mean.exp(), high_ns })
+}
+
+/// How many of a family's figures count, by the spread between runs.
 fn counted(family: usize, excess: f64) -> f64 {
     let [from, to] = ALIKE_FROM_TO;
     let way = ((excess - from) / (to - from)).clamp(0.0, 1.0);
@@ -224,6 +260,17 @@ mod tests {
 
     fn runs(values: &[f64]) -> Vec<Estimate> {
         values.iter().map(|&value| Estimate { ln: f64::ln(value), variance: 0.001 }).collect()
+    }
+
+    #[test]
+    fn a_level_is_the_runs_mean_and_narrower_the_more_they_agree() {
+        let one = level(FIGURES[2], &runs(&[100e3])).unwrap();
+        assert!((one.estimate_ns - 100e3).abs() < 1e-3 && one.low_ns < 80e3 && one.high_ns > 125e3, "{one:?}");
+        let agreeing = level(FIGURES[2], &runs(&[99e3, 100e3, 101e3, 100e3, 99e3, 101e3])).unwrap();
+        assert!(agreeing.high_ns / agreeing.low_ns < one.high_ns / one.low_ns, "{agreeing:?}");
+        let apart = level(FIGURES[2], &runs(&[50e3, 200e3, 100e3])).unwrap();
+        assert!((apart.estimate_ns - 100e3).abs() < 1.0 && apart.high_ns / apart.low_ns > 2.0, "{apart:?}");
+        assert_eq!(level(FIGURES[2], &[]), None);
     }
 
     proptest! {

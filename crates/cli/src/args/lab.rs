@@ -21,7 +21,7 @@ pub(crate) enum LabCommand {
     ///
     /// It needs no privilege.
     #[command(
-        after_help = "Examples:\n  punctual lab run --kernel 6.12 --kernel 6.12-rt -- record -D 10s --load network\n  punctual lab run --kernel 6.12,preempt=none --kernel 6.12,preempt=full --seeds 1..5 -- record -D 10s\n  punctual lab run --kernel 6.12 --kernel newest-rt --module shipped -- record -D 10s --load network\n  punctual lab run --kernel ./vmlinuz --before 'insmod /driver.ko' --add driver.ko:/driver.ko -- record --why 1ms -D 10s\n\nGuests that have already run in the directory of -o are not run again."
+        after_help = "Examples:\n  punctual lab run --kernel 6.12 --kernel 6.12-rt -- record -D 10s --load network\n  punctual lab run --kernel 6.12,preempt=none --kernel 6.12,preempt=full --seeds 1..5 -- record -D 10s\n  punctual lab run --kernel 6.12 --kernel newest --with preempt=none --with preempt=full --load network --load disk -- record -D 10s\n  punctual lab run --kernel 6.12 --kernel newest-rt --module shipped -- record -D 10s --load network\n  punctual lab run --kernel ./vmlinuz --before 'insmod /driver.ko' --add driver.ko:/driver.ko -- record --why 1ms -D 10s\n\nGuests that have already run in the directory of -o are not run again."
     )]
     Run(Box<LabRunArguments>),
     /// Run a guest again and look at a late wakeup from outside, block by block
@@ -50,6 +50,12 @@ pub(crate) struct LabRunArguments {
     /// (with a `/`); may be repeated, and the others are compared with the first
     #[arg(long, required = true, value_name = "KERNEL[,PARAMETER]", value_parser = System::parse)]
     pub(crate) kernel: Vec<System>,
+    /// Kernel parameters for each kernel, with commas; may be repeated for a grid, `""` stands for none
+    #[arg(long, value_name = "PARAMETERS", value_parser = System::parse_setting)]
+    pub(crate) with: Vec<Setting>,
+    /// A load for `record`; may be repeated for a grid
+    #[arg(long, value_name = "LOAD", value_parser = load_name)]
+    pub(crate) load: Vec<String>,
     /// Seeds for the randomness of each kernel's guests: 1..5 or 1,4,9; the same seed gives the same bytes
     #[arg(long, value_name = "SEEDS", default_value = "1..3", value_parser = seeds)]
     pub(crate) seeds: Seeds,
@@ -107,9 +113,15 @@ pub(crate) struct LabWhyArguments {
     /// Which late wakeup of `punctual why` [default: the longest]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) episode: Option<u64>,
+    /// Render the answer as an HTML report
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) html: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) guest: GuestArguments,
 }
+
+/// Parameters, as one value.
+pub(crate) type Setting = Vec<String>;
 
 /// Seeds, as one value.
 #[derive(Debug, Clone)]
@@ -133,6 +145,15 @@ fn seeds(text: &str) -> Result<Seeds, String> {
     seeds.sort_unstable();
     seeds.dedup();
     Ok(Seeds(seeds))
+}
+
+fn load_name(text: &str) -> Result<String, String> {
+    let is_name = !text.is_empty() && !text.starts_with('-') && !text.chars().any(char::is_control);
+    if is_name {
+        Ok(text.to_owned())
+    } else {
+        Err("a load is a name from `punctual load list`, or a load file".to_owned())
+    }
 }
 
 fn shard(text: &str) -> Result<Shard, String> {

@@ -213,6 +213,8 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
         "lab run",
         &[
             ("kernel", "A name or a vmlinuz; may be repeated"),
+            ("with", "More kernel parameters; may be repeated"),
+            ("load", "A load for a grid; may be repeated"),
             ("seeds", "1..5 or 1,4,9 [default: 1..3]"),
             ("module", "A driver to build and load: DIR or shipped"),
             ("before", "A shell command to run first"),
@@ -229,6 +231,7 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
             ("kernel", "A name or a vmlinuz"),
             ("seed", "Another seed, another run [default: 1]"),
             ("episode", "Which late wakeup [default: the longest]"),
+            HTML,
             ("before", "A shell command to run first"),
             ("add", "A file for the guest; may be repeated"),
             DIRECTORY,

@@ -1,6 +1,8 @@
 //! The answers of `punctual lab`.
 
-use super::model::{GuestEnd, GuestReport, KernelRow, LabReport, MODELLED, SystemReport, SystemStage};
+use super::model::{
+    GuestEnd, GuestReport, KernelRow, LabReport, MODELLED, RankRow, SystemCauses, SystemReport, SystemStage,
+};
 use super::text::kernels_verdict;
 use crate::answer::Answer;
 use crate::compare::CompareAnswer;
@@ -27,6 +29,8 @@ pub struct LabAnswer<'a> {
     systems: Vec<SystemRow<'a>>,
     /// All runs of a system together.
     stages: Vec<SystemStageRow<'a>>,
+    /// Systems by a quantile that all of them have, the least first, under each load by itself.
+    ranks: &'a [RankRow],
     comparisons: Vec<ComparisonRow<'a>>,
     notes: Vec<String>,
     next: Option<String>,
@@ -39,6 +43,9 @@ struct SystemRow<'a> {
     package: Option<&'a str>,
     guests: Vec<GuestRow<'a>>,
     load: Vec<RateRow>,
+    /// Who made its late wakeups late, where there is evidence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    causes: Option<&'a SystemCauses>,
 }
 
 #[derive(Debug, Serialize)]
@@ -113,6 +120,7 @@ impl<'a> LabAnswer<'a> {
             load: (system.load_rates().into_iter())
                 .map(|(name, unit, per_s_thousandths)| RateRow { name, unit, per_s_thousandths })
                 .collect(),
+            causes: system.causes.as_ref(),
         };
         let stage = |stage: SystemStage<'a>| SystemStageRow {
             system: &stage.system.name,
@@ -120,9 +128,8 @@ impl<'a> LabAnswer<'a> {
             max_highest_ns: stage.max_between.map(|(_, highest)| highest),
             stage: stage.row,
         };
-        let first = report.first().map_or("", |first| first.name.as_str());
-        let comparisons = report.comparisons.iter().map(|(other, comparison)| ComparisonRow {
-            a: first,
+        let comparisons = report.comparisons.iter().map(|(first, other, comparison)| ComparisonRow {
+            a: &report.systems[*first].name,
             b: &report.systems[*other].name,
             comparison: CompareAnswer::new(comparison, after_comparison(comparison, [None; 2], None), 0),
         });
@@ -137,6 +144,7 @@ impl<'a> LabAnswer<'a> {
             interrupted: report.is_interrupted,
             systems: report.systems.iter().map(system).collect(),
             stages: report.stages().into_iter().map(stage).collect(),
+            ranks: &report.ranks,
             comparisons: comparisons.collect(),
             notes: report.all_notes(),
             next: report.next(),

@@ -7,7 +7,11 @@ mod text;
 mod why;
 
 pub use answer::{KernelsAnswer, LabAnswer};
-pub use model::{GuestEnd, GuestReport, KernelRow, LabReport, MODELLED, SystemReport};
+pub use model::{
+    GuestEnd, GuestReport, KernelRow, LabReport, MODELLED, RankRow, SystemCause, SystemCauses, SystemReport,
+};
 pub use page::page;
 pub use text::{kernels_text, text};
-pub use why::{Arrival, ClassRow, FunctionRow, OutsideAnswer, OutsideReport, Stretch, StretchKind, outside_text};
+pub use why::{
+    Arrival, ClassRow, FunctionRow, OutsideAnswer, OutsideReport, Stretch, StretchKind, outside_page, outside_text,
+};

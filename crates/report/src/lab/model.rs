@@ -3,6 +3,7 @@
 use crate::compare;
 use crate::recording::together::together;
 use crate::{StageRow, recording_verdict, stage_rows};
+use punctual_blame::{Cause, Split, summarize};
 use punctual_comparison::{Comparison, MIN_RUNS};
 use punctual_recording::{Document, Stage, agreeing, counted, format_ns};
 use serde::Serialize;
@@ -24,8 +25,10 @@ pub struct LabReport<'a> {
     pub directory: &'a Path,
     /// In the order in which they were asked for.
     pub systems: Vec<SystemReport>,
-    /// The first system that has recordings beside each other one: the position of the other, and what came of it.
-    pub comparisons: Vec<(usize, Comparison)>,
+    /// The first system that has recordings beside each other one of the same load: the positions of both, and what came of it.
+    pub comparisons: Vec<(usize, usize, Comparison)>,
+    /// Systems under one load each, by a quantile of the total that all of them have, the least first.
+    pub ranks: Vec<RankRow>,
     /// Whether somebody ended it before its end.
     pub is_interrupted: bool,
     /// What else must be known.
@@ -38,6 +41,12 @@ pub struct LabReport<'a> {
 pub struct SystemReport {
     /// As it was asked for.
     pub name: String,
+    /// The same without the load.
+    pub kernel: String,
+    /// Of a grid with loads, which.
+    pub load: Option<String>,
+    /// Who made its late wakeups late, where there is evidence.
+    pub causes: Option<SystemCauses>,
     /// The package that it came from, with its version.
     pub package: Option<String>,
     /// The name of its directory.
@@ -47,6 +56,79 @@ pub struct SystemReport {
     /// What was recorded, in the order of the seeds.
     pub documents: Vec<Document>,
 }
+
+/// A system's rank by a quantile, with an interval that holds the spread between seeds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RankRow {
+    /// From 1 on; of each load by itself.
+    pub rank: usize,
+    /// Which.
+    pub system: String,
+    /// Under which load, of a grid with loads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub load: Option<String>,
+    /// Which quantile of the total: `p99.9`.
+    pub figure: &'static str,
+    /// The geometric mean over the seeds.
+    pub ns: u64,
+    /// The lower limit, 95 %.
+    pub low_ns: u64,
+    /// The upper limit.
+    pub high_ns: u64,
+    /// How many seeds.
+    pub runs: usize,
+}
+
+/// Who made a system's late wakeups late.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct SystemCauses {
+    /// Late wakeups that are explained.
+    pub episodes: u64,
+    /// Those of which nothing is said, for their evidence has a hole.
+    pub void: u64,
+    /// How late those that are explained ran together.
+    pub late_ns: u64,
+    /// Most first; there may be more.
+    pub rows: Vec<SystemCause>,
+}
+
+/// Who, and how much of the lateness.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct SystemCause {
+    /// Its name.
+    pub who: String,
+    /// What it is a case of.
+    pub kind: &'static str,
+    /// In so many episodes.
+    pub episodes: u64,
+    /// In all.
+    pub ns: u64,
+    /// The most in one episode.
+    pub max_ns: u64,
+}
+
+impl SystemCauses {
+    /// Sums up splits of episodes; `void` ones are not among them.
+    pub fn of(splits: &[Split], void: u64) -> SystemCauses {
+        let numbered = splits.iter().enumerate().map(|(number, split)| (number as u64, split));
+        let summary = summarize(numbered);
+        let row = |cause: &Cause| SystemCause {
+            who: cause.who.name().to_owned(),
+            kind: cause.kind.name(),
+            episodes: cause.episodes,
+            ns: cause.total_ns,
+            max_ns: cause.max_ns,
+        };
+        let rows = summary.causes.iter().take(MAX_CAUSES).map(row).collect();
+        SystemCauses { episodes: splits.len() as u64, void, late_ns: summary.late_ns, rows }
+    }
+}
+
+/// Of a system so many causes are told.
+const MAX_CAUSES: usize = 5;
 
 /// How a guest ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -146,11 +228,6 @@ impl LabReport<'_> {
         self.systems.iter().flat_map(|system| system.guests.iter().map(move |guest| (system, guest)))
     }
 
-    /// The first system that has recordings, which the others are held against.
-    pub(super) fn first(&self) -> Option<&SystemReport> {
-        self.systems.iter().find(|system| !system.documents.is_empty())
-    }
-
     /// What else must be known, what the recordings say of what they could not see among it.
     pub(super) fn all_notes(&self) -> Vec<String> {
         let of = |system: &SystemReport| -> Vec<String> {
@@ -186,9 +263,8 @@ impl LabReport<'_> {
             }
             several => sentences.extend(ranking(several)),
         }
-        let first = self.first().map_or("", |first| first.name.as_str());
-        for (other, comparison) in &self.comparisons {
-            let name = &self.systems[*other].name;
+        for (first, other, comparison) in &self.comparisons {
+            let (first, name) = (&self.systems[*first].name, &self.systems[*other].name);
             sentences.push(format!("{name} (B) beside {first} (A): {}", compare::verdict(comparison)));
         }
         sentences.join(" ")
@@ -213,8 +289,8 @@ impl LabReport<'_> {
 
     /// A command that goes on from here.
     pub fn next(&self) -> Option<String> {
-        let first = self.first()?;
-        let (other, _) = self.comparisons.first()?;
+        let (first, other, _) = self.comparisons.first()?;
+        let first = &self.systems[*first];
         let side = |system: &SystemReport| {
             crate::layout::shell_word(&self.directory.join(&system.directory).to_string_lossy())
         };

@@ -2,13 +2,13 @@
 
 use super::answer::LabAnswer;
 use super::model::{GuestEnd, LabReport, MODELLED};
-use super::text::{guests_in_words, trouble};
+use super::text::{cause_rows, guests_in_words, trouble};
 use crate::answer::value;
 use crate::compare;
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Page, Section};
-use crate::layout::thousandths;
-use crate::recording::page::{share_pictures, warnings};
+use crate::layout::{counted, grouped, thousandths};
+use crate::recording::page::{Panel, load_pictures, share_pictures, warnings};
 use punctual_recording::{Document, Stage};
 
 /// The page of a lab's run.
@@ -18,7 +18,10 @@ pub fn page(report: &LabReport<'_>) -> Page {
     let parts: Vec<(String, &Document)> = systems.iter().map(|(name, document)| (name.clone(), document)).collect();
     let mut sections = Vec::new();
     sections.extend(shares(&parts));
+    sections.extend(by_load(report, &systems));
+    sections.extend(ranks(report));
     sections.extend(stages(report));
+    sections.extend(causes(report));
     sections.extend(comparisons(report));
     sections.extend(loads(report));
     sections.push(guests(report));
@@ -58,6 +61,77 @@ fn shares(parts: &[(String, &Document)]) -> Option<Section> {
     })
 }
 
+/// Figure 4 of the paper that began this: each system by itself, each stage, a line for each load.
+fn by_load(report: &LabReport<'_>, systems: &[(String, Document)]) -> Option<Section> {
+    let mut kernels: Vec<&str> = Vec::new();
+    for system in report.systems.iter().filter(|system| system.load.is_some()) {
+        if !kernels.contains(&system.kernel.as_str()) {
+            kernels.push(&system.kernel);
+        }
+    }
+    let document = |name: &str| systems.iter().find(|(other, _)| other == name).map(|(_, document)| document);
+    let measure = systems.first()?.1.distributions.measures().first()?.clone();
+    let panel = |kernel: &&str| {
+        let own = report.systems.iter().filter(|system| system.kernel == **kernel);
+        let lines = own.filter_map(|system| Some((system.load.as_deref()?, document(&system.name)?)));
+        Panel { name: (*kernel).to_owned(), lines: lines.collect() }
+    };
+    let panels: Vec<Panel<'_>> = kernels.iter().map(panel).collect();
+    (!kernels.is_empty()).then(|| Section {
+        id: "by-load".into(),
+        title: "By load".into(),
+        lead: "The figure in which Cota-Robles and Held (OSDI 1999, Figure 4) put Windows NT and Windows 98 side by side, drawn for                these kernels: a picture for each stage of each kernel, a line for each load. All pictures have the same axes."
+            .into(),
+        blocks: load_pictures(&measure, &panels),
+    })
+}
+
+fn ranks(report: &LabReport<'_>) -> Option<Section> {
+    let first = report.ranks.first()?;
+    let rows = report.ranks.iter().map(|rank| {
+        let mut cells = vec![Value::text(rank.system.clone()), Value::Count(Some(rank.rank as u64))];
+        cells.extend([rank.ns, rank.low_ns, rank.high_ns].map(|ns| Value::Ns(Some(ns))));
+        cells.push(Value::Count(Some(rank.runs as u64)));
+        cells
+    });
+    let mut columns = vec![Column::words("kernel")];
+    let level = format!("{} us", first.figure);
+    columns.extend(["rank", &level, "from us", "to us", "seeds"].map(Column::numbers));
+    Some(Section {
+        id: "ranks".into(),
+        title: "Ranked".into(),
+        lead: "By the furthest quantile of the total that all of them have wakeups enough for, with 95 % intervals over the seeds. Where                intervals overlap, the order may be chance."
+            .into(),
+        blocks: vec![Block::Table(Table { caption: "The least first".into(), columns, rows: rows.collect() })],
+    })
+}
+
+fn causes(report: &LabReport<'_>) -> Option<Section> {
+    let rows: Vec<Vec<Value>> = (cause_rows(report).into_iter())
+        .map(|(system, cause, share)| {
+            let words = [system, cause.who.clone(), cause.kind.to_owned(), format!("{share:.1} %")].map(Value::text);
+            let mut cells = Vec::from(words);
+            cells.extend([Value::Count(Some(cause.episodes)), Value::Ns(Some(cause.max_ns))]);
+            cells
+        })
+        .collect();
+    let mut columns: Vec<Column> = ["kernel", "who", "kind"].map(Column::words).into();
+    columns.extend(["share", "episodes", "longest us"].map(Column::numbers));
+    let evidence: Vec<String> = (report.systems.iter())
+        .filter_map(|system| system.causes.as_ref().map(|causes| (system, causes)))
+        .map(|(system, causes)| {
+            let void = if causes.void > 0 { format!(" and {} void", grouped(causes.void)) } else { String::new() };
+            format!("{}: {}{void}", system.name, counted(causes.episodes, "late wakeup"))
+        })
+        .collect();
+    (!rows.is_empty()).then(|| Section {
+        id: "causes".into(),
+        title: "Who made wakeups late".into(),
+        lead: format!("The share of all lateness in the evidence of `record --why`. {}.", evidence.join("; ")),
+        blocks: vec![Block::Table(Table { caption: "On each kernel, most first".into(), columns, rows })],
+    })
+}
+
 fn stages(report: &LabReport<'_>) -> Option<Section> {
     let rows = report.stages();
     let first = rows.first()?;
@@ -90,9 +164,11 @@ fn stages(report: &LabReport<'_>) -> Option<Section> {
 }
 
 fn comparisons(report: &LabReport<'_>) -> Option<Section> {
-    let first = report.first()?;
+    let first = &report.systems[report.comparisons.first()?.0];
+    let several = report.comparisons.iter().any(|(index, ..)| report.systems[*index].name != first.name);
+    let title = if several { format!("the first kernel of each load, {}", first.kernel) } else { first.name.clone() };
     let rows: Vec<Vec<Value>> = (report.comparisons.iter())
-        .flat_map(|(other, comparison)| {
+        .flat_map(|(_, other, comparison)| {
             let name = &report.systems[*other].name;
             let shown = comparison.stages.iter().filter_map(move |stage| Some((stage, stage.shown()?)));
             shown.map(move |(stage, ratio)| {
@@ -109,10 +185,10 @@ fn comparisons(report: &LabReport<'_>) -> Option<Section> {
         })
         .collect();
     let columns = ["kernel", "stage", "figure", "times as late", "95 %", "standing"].map(Column::words).into();
-    let caption = format!("Beside {}", first.name);
+    let caption = format!("Beside {title}");
     (!rows.is_empty()).then(|| Section {
         id: "beside".into(),
-        title: format!("How many times as late as {}", first.name),
+        title: format!("How many times as late as {title}"),
         lead:
             "An interval that does not reach 1 shows a difference. A verdict of the systems takes three seeds or more."
                 .into(),

@@ -1,6 +1,6 @@
 //! A lab as text for people.
 
-use super::model::{GuestEnd, GuestReport, KernelRow, LabReport, MODELLED};
+use super::model::{GuestEnd, GuestReport, KernelRow, LabReport, MODELLED, SystemCause};
 use crate::layout::{counted, grouped, microseconds, table, thousandths};
 use std::fmt::Write as _;
 
@@ -20,6 +20,8 @@ pub fn text(report: &LabReport<'_>) -> String {
     }
     stages(report, &mut out);
     loads(report, &mut out);
+    ranks(report, &mut out);
+    causes(report, &mut out);
     let _ = writeln!(out, "\n{}", guests_in_words(report));
     let _ = writeln!(out, "files: {}", report.directory.display());
     if let Some(next) = report.next() {
@@ -90,6 +92,46 @@ fn loads(report: &LabReport<'_>, out: &mut String) {
         .collect();
     if !rows.is_empty() {
         let _ = writeln!(out, "\n{}", table(&["load", "a second", "kernel", "done"], 3..4, rows));
+    }
+}
+
+fn ranks(report: &LabReport<'_>, out: &mut String) {
+    let Some(first) = report.ranks.first() else { return };
+    let rows = report.ranks.iter().map(|rank| {
+        let times = [rank.ns, rank.low_ns, rank.high_ns].map(|ns| microseconds(Some(ns)));
+        let [level, low, high] = times;
+        vec![rank.rank.to_string(), rank.system.clone(), level, format!("{low} to {high}"), rank.runs.to_string()]
+    });
+    let level = format!("{} us", first.figure);
+    let _ = writeln!(out, "\n{}", table(&["rank", "kernel", &level, "95 %", "seeds"], 2..5, rows));
+}
+
+/// All systems' causes: of which system, the cause, and its share of that system's lateness in percent.
+pub(super) fn cause_rows<'a>(report: &'a LabReport<'_>) -> Vec<(String, &'a SystemCause, f64)> {
+    let mut rows = Vec::new();
+    for system in &report.systems {
+        let Some(causes) = &system.causes else { continue };
+        let share = |cause: &SystemCause| cause.ns as f64 * 100.0 / causes.late_ns.max(1) as f64;
+        rows.extend(causes.rows.iter().map(|cause| (system.name.clone(), cause, share(cause))));
+    }
+    rows
+}
+
+fn causes(report: &LabReport<'_>, out: &mut String) {
+    let mut before = String::new();
+    let rows: Vec<Vec<String>> = cause_rows(report)
+        .into_iter()
+        .map(|(system, cause, share)| {
+            let name = if before == system { String::new() } else { system.clone() };
+            before = system;
+            let longest = microseconds(Some(cause.max_ns));
+            let share = format!("{share:.1} %");
+            vec![name, cause.who.clone(), cause.kind.to_owned(), share, grouped(cause.episodes), longest]
+        })
+        .collect();
+    if !rows.is_empty() {
+        let header = ["kernel", "who made it late", "kind", "share", "episodes", "longest us"];
+        let _ = writeln!(out, "\n{}", table(&header, 3..6, rows));
     }
 }
 

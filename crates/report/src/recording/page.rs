@@ -272,6 +272,53 @@ pub(crate) fn share_pictures(id: &str, parts: &[(&str, &str, &Document)], marks:
     blocks
 }
 
+/// What small pictures are drawn of: a name, and what each line is called with its document.
+pub(crate) struct Panel<'a> {
+    pub(crate) name: String,
+    pub(crate) lines: Vec<(&'a str, &'a Document)>,
+}
+
+impl Panel<'_> {
+    fn curve_lines(&self, measure: &str, stage: Stage) -> Vec<CurveLine> {
+        let each = self.lines.iter().enumerate();
+        let lines = each.map(|(number, (name, document))| line_of(document, measure, stage, name, number + 1));
+        lines.filter(|line| line.count > 0).collect()
+    }
+}
+
+/// A small picture for each stage of each panel, all with the same axes.
+pub(crate) fn load_pictures(measure: &str, panels: &[Panel<'_>]) -> Vec<Block> {
+    let is_drawn = |stage: &Stage| !matches!(stage, Stage::Total | Stage::Wake | Stage::User);
+    let stages: Vec<Stage> = Stage::ALL.into_iter().filter(is_drawn).collect();
+    let mut all: Vec<CurveLine> = Vec::new();
+    for panel in panels {
+        all.extend(stages.iter().flat_map(|stage| panel.curve_lines(measure, *stage)));
+    }
+    let mut blocks = Vec::new();
+    for stage in stages {
+        let mut pictures = Vec::new();
+        for (number, panel) in panels.iter().enumerate() {
+            let lines = panel.curve_lines(measure, stage);
+            if lines.is_empty() {
+                continue;
+            }
+            let mut curve = Curve::of(lines, &all);
+            curve.small = true;
+            pictures.push(Picture {
+                id: format!("load-{}-{number}", stage.name().replace('_', "-")),
+                title: panel.name.clone(),
+                caption: String::new(),
+                drawing: Drawing::Curve(curve),
+            });
+        }
+        if !pictures.is_empty() {
+            blocks.push(Block::Heading(spoken(stage)));
+            blocks.push(Block::Gallery(pictures));
+        }
+    }
+    blocks
+}
+
 /// What devices would have met in each part.
 fn device_section(names: &[&str], devices: &[Vec<JudgedDevice>]) -> Option<Section> {
     let mut keys: Vec<(&str, &str)> = Vec::new();

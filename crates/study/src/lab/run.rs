@@ -27,6 +27,8 @@ pub struct Bootable {
     pub kernel: PathBuf,
     /// Files for this kernel alone: on the host, in the guest.
     pub files: Vec<(PathBuf, String)>,
+    /// The shell command.
+    pub script: String,
 }
 
 /// What is run where.
@@ -41,8 +43,6 @@ pub struct LabPlan {
     pub program: PathBuf,
     /// More files, programs with their libraries: on the host, in the guest.
     pub files: Vec<(PathBuf, String)>,
-    /// The shell command.
-    pub script: String,
     /// Of a guest, MiB.
     pub memory_mib: u32,
     /// How much of a processor a guest may take.
@@ -77,8 +77,12 @@ pub struct LabProgress<'a> {
 }
 
 impl LabPlan {
+    pub(super) fn script(&self, cell: Cell) -> &str {
+        &self.systems[cell.system].script
+    }
+
     pub(super) fn guest(&self, cell: Cell) -> Guest {
-        let Bootable { system, kernel, files } = &self.systems[cell.system];
+        let Bootable { system, kernel, files, .. } = &self.systems[cell.system];
         let mut guest = Guest::new(kernel);
         guest.program = Some(self.program.clone());
         guest.files = self.files.iter().chain(files).cloned().collect();
@@ -115,8 +119,9 @@ pub fn run(plan: &LabPlan, go_on: &mut dyn FnMut(&LabProgress<'_>) -> bool) -> R
     }
     // This reads every file that a guest is made of: where one cannot be read, no directory is left behind.
     let mut digests = Digests::default();
-    let key =
-        |cell: &Cell| key_of(&plan.guest(*cell), &plan.script, &mut digests).map_err(|error| LabError::Guest { error });
+    let key = |cell: &Cell| {
+        key_of(&plan.guest(*cell), plan.script(*cell), &mut digests).map_err(|error| LabError::Guest { error })
+    };
     let keys = plan.cells.iter().map(key).collect::<Result<Vec<_>, _>>()?;
     let top = Directory::make(&plan.directory)?;
     let systems: Vec<Directory> =
@@ -168,7 +173,7 @@ pub fn run(plan: &LabPlan, go_on: &mut dyn FnMut(&LabProgress<'_>) -> bool) -> R
 
 /// Boots one cell and stores what it left. Where that cannot be stored, no other is begun.
 fn boot(plan: &LabPlan, cell: Cell, key: &str, place: &Place<'_>, next: &AtomicUsize) -> CellEnd {
-    let outcome = match plan.guest(cell).boot(&plan.script) {
+    let outcome = match plan.guest(cell).boot(plan.script(cell)) {
         Ok(outcome) => outcome,
         Err(GuestError::Interrupted) => return CellEnd::NotRun,
         Err(error) => {

@@ -1,12 +1,14 @@
-//! What is booted: a kernel and its parameters.
+//! What is booted: a kernel and its parameters, and the load there.
 
-/// A kernel and the parameters that it is booted with.
+/// A kernel, the parameters that it is booted with, and the load that it is recorded under.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct System {
     /// A kernel's name, or a path: what has a `/` is one.
     pub kernel: String,
     /// `preempt=full`, `threadirqs`, ...
     pub parameters: Vec<String>,
+    /// Of a grid with loads, which.
+    pub load: Option<String>,
 }
 
 impl System {
@@ -19,17 +21,51 @@ impl System {
         let mut parts = text.split(',').map(str::to_owned);
         let kernel = parts.next().unwrap_or_default();
         let parameters: Vec<String> = parts.collect();
-        let is_word = |word: &String| {
-            !word.is_empty()
-                && word.chars().all(|character| character.is_ascii_graphic() && !"\"'\\".contains(character))
-        };
-        if kernel.is_empty() || kernel.chars().any(char::is_control) || !parameters.iter().all(is_word) {
+        if kernel.is_empty()
+            || kernel.chars().any(char::is_control)
+            || !parameters.iter().all(|word| is_parameter(word))
+        {
             let shown: String = text.chars().filter(|character| !character.is_control()).collect();
             return Err(format!(
                 "`{shown}` is not a kernel: write a name, or a name and parameters with commas, such as 6.12,preempt=full"
             ));
         }
-        Ok(System { kernel, parameters })
+        Ok(System { kernel, parameters, load: None })
+    }
+
+    /// Every kernel with each of these parameters and each of these loads; where none are given, as it is.
+    pub fn grid(kernels: &[System], settings: &[Vec<String>], loads: &[String]) -> Vec<System> {
+        let as_it_is = [Vec::new()];
+        let settings = if settings.is_empty() { &as_it_is[..] } else { settings };
+        let loads: Vec<Option<&String>> = if loads.is_empty() { vec![None] } else { loads.iter().map(Some).collect() };
+        let each = kernels.iter().flat_map(|kernel| settings.iter().map(move |setting| (kernel, setting)));
+        let with = |kernel: &System, setting: &Vec<String>, load: Option<&String>| System {
+            parameters: [&kernel.parameters[..], &setting[..]].concat(),
+            load: load.cloned(),
+            ..kernel.clone()
+        };
+        each.flat_map(|(kernel, setting)| loads.iter().map(move |load| with(kernel, setting, *load))).collect()
+    }
+
+    /// Parameters of a grid, with commas; none: as it is.
+    ///
+    /// # Errors
+    ///
+    /// In one line, what is wrong with the text.
+    pub fn parse_setting(text: &str) -> Result<Vec<String>, String> {
+        let words: Vec<String> = text.split(',').filter(|word| !word.is_empty()).map(str::to_owned).collect();
+        if words.iter().all(|word| is_parameter(word)) {
+            return Ok(words);
+        }
+        let shown: String = text.chars().filter(|character| !character.is_control()).collect();
+        Err(format!(
+            "`{shown}` is no list of kernel parameters: write them with commas, such as preempt=full,threadirqs"
+        ))
+    }
+
+    /// Its name without the load.
+    pub fn kernel_name(&self) -> String {
+        System { load: None, ..self.clone() }.name()
     }
 
     /// As it was written.
@@ -39,6 +75,7 @@ impl System {
             name.push(',');
             name.push_str(parameter);
         }
+        name.extend(self.load.iter().map(|load| format!(" under {load}")));
         name
     }
 
@@ -59,9 +96,31 @@ impl System {
     }
 }
 
+/// Whether a guest's command line can take it.
+fn is_parameter(word: &str) -> bool {
+    !word.is_empty() && word.chars().all(|character| character.is_ascii_graphic() && !"\"'\\".contains(character))
+}
+
 #[cfg(test)]
 mod tests {
     use super::System;
+
+    #[test]
+    fn a_grid_has_each_kernel_with_each_setting_and_load() {
+        let kernels = ["6.12", "6.1,nohz=off"].map(|text| System::parse(text).unwrap());
+        let settings = ["", "preempt=full,threadirqs"].map(|text| System::parse_setting(text).unwrap());
+        let loads = ["network".to_owned(), "disk".to_owned()];
+        let names: Vec<String> = System::grid(&kernels, &settings, &loads).iter().map(System::name).collect();
+        assert_eq!(names.len(), 8);
+        assert_eq!(
+            (names[0].as_str(), names[7].as_str()),
+            ("6.12 under network", "6.1,nohz=off,preempt=full,threadirqs under disk")
+        );
+        let file = System::grid(&kernels, &settings, &loads)[7].file_name();
+        assert_eq!(file, "6.1,nohz=off,preempt=full,threadirqs-under-disk");
+        assert_eq!(System::grid(&kernels, &[], &[]), kernels);
+        assert_eq!(System::parse_setting("a b").unwrap_err().lines().count(), 1);
+    }
 
     #[test]
     fn names_and_parameters_are_read_and_become_names_of_files() {

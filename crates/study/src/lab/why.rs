@@ -135,10 +135,11 @@ pub fn why(
     let episode = chosen(&recording, episode)?;
     let guest = plan.guest(plan.cells[0]);
     let symbols_guest = Guest { program: None, files: Vec::new(), ..guest.clone() };
-    let (first, listed) =
-        beside(|| guest.boot_watched(&plan.script, None), || symbols_guest.boot("cat /proc/kallsyms"), &mut || {
-            go_on(WhyStep::Clock, began.elapsed())
-        });
+    let (first, listed) = beside(
+        || guest.boot_watched(plan.script(plan.cells[0]), None),
+        || symbols_guest.boot("cat /proc/kallsyms"),
+        &mut || go_on(WhyStep::Clock, began.elapsed()),
+    );
     let (outcome, trace) = first.map_err(ended)?;
     let listed = listed.map_err(ended)?;
     used += outcome.used + listed.used;
@@ -151,7 +152,7 @@ pub fn why(
     let clock = aligned(&trace, &episode, instruction_ns)?;
     drop(trace);
     let window = window(&clock, &episode);
-    let (second, ()) = beside(|| guest.boot_watched(&plan.script, Some(window)), || (), &mut || {
+    let (second, ()) = beside(|| guest.boot_watched(plan.script(plan.cells[0]), Some(window)), || (), &mut || {
         go_on(WhyStep::Window, began.elapsed())
     });
     let (outcome, trace) = second.map_err(ended)?;

@@ -1,9 +1,9 @@
 //! What guests are made of, from the words of the command.
 
 use super::module;
-use super::scenario::read;
+use super::scenario::{Scenario, read};
 use crate::args::lab::GuestArguments;
-use crate::output;
+use crate::output::{self, Usage};
 use crate::signals::Interrupted;
 use punctual_lab::cache::{Cache, Held, version_of};
 use punctual_lab::module::Built;
@@ -38,7 +38,11 @@ pub(super) fn prepare(
     arguments: &GuestArguments,
 ) -> anyhow::Result<Prepared> {
     let before = arguments.before.as_deref();
-    let mut scenario = read(&arguments.words, before, None)?;
+    let load = |system: &System| system.load.clone();
+    let scenarios = |module: Option<&module::Loaded>| -> Result<Vec<Scenario>, Usage> {
+        systems.iter().map(|system| read(&arguments.words, load(system).as_deref(), before, module)).collect()
+    };
+    let mut each = scenarios(None)?;
     // Before signals are watched for: a download ends at once.
     let kernels: Vec<Kernel> = systems.iter().map(kernel).collect::<Result<_, _>>()?;
     let interrupted = Interrupted::watch();
@@ -46,27 +50,29 @@ pub(super) fn prepare(
     if let Some(driver) = &arguments.module {
         modules = module::modules(driver, &kernels, &interrupted)?;
         let loaded = module::loaded(driver, &modules[0]);
-        scenario = read(&arguments.words, before, Some(&loaded))?;
+        each = scenarios(Some(&loaded))?;
     }
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let bootable = |(number, (system, kernel)): (usize, (&System, &Kernel))| Bootable {
         system: system.clone(),
         kernel: kernel.elf.clone(),
         files: modules.get(number).map(|built| (built.file.clone(), module::PLACE.to_owned())).into_iter().collect(),
+        script: each[number].script.clone(),
     };
+    let limit = each.iter().map(|scenario| scenario.limit).max().unwrap_or_default();
+    let measures_own_threads = each.iter().all(|scenario| scenario.measures_own_threads);
     let plan = LabPlan {
         systems: systems.iter().zip(&kernels).enumerate().map(bootable).collect(),
         parameters: if modules.is_empty() { String::new() } else { module::PARAMETERS.to_owned() },
         cells,
         program: std::env::current_exe()?,
         files: arguments.add.clone(),
-        script: scenario.script,
         memory_mib: arguments.memory,
-        limit: arguments.timeout.map_or(scenario.limit, Duration::from_nanos),
+        limit: arguments.timeout.map_or(limit, Duration::from_nanos),
         jobs: jobs.map_or(cpus, |jobs| jobs as usize),
         directory: arguments.output.clone().unwrap_or_else(|| crate::commands::fresh_name("lab-", "")),
     };
-    let is_beside = |built: &&Built| built.stamps.is_none() && scenario.measures_own_threads;
+    let is_beside = |built: &&Built| built.stamps.is_none() && measures_own_threads;
     let note = modules.first().filter(is_beside).map(|built| {
         format!(
             "module {} gives no stamps (punctual_module.h): punctual measured its own threads, beside it",

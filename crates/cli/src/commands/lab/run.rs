@@ -5,8 +5,10 @@ use crate::args::lab::LabRunArguments;
 use crate::commands::artifacts::{self, Artifacts};
 use crate::output::{self, Output, Usage};
 use crate::progress::StepProgress;
-use punctual_comparison::{Comparison, Side};
-use punctual_report::lab::{self, GuestEnd, GuestReport, LabAnswer, LabReport, SystemReport};
+use punctual_blame::split;
+use punctual_comparison::{Comparison, Estimate, FIGURES, Level, Side, level};
+use punctual_recording::{Stage, counted, for_each_episode};
+use punctual_report::lab::{self, GuestEnd, GuestReport, LabAnswer, LabReport, RankRow, SystemCauses, SystemReport};
 use punctual_sim::sweep::Shard;
 use punctual_study::lab::{CellEnd, LabPlan, LabProgress, System, cells};
 use punctual_study::open_side;
@@ -17,10 +19,10 @@ pub(super) fn run(arguments: &LabRunArguments, output: Output) -> anyhow::Result
         punctual_report::encode::html::can_draw()?;
         artifacts::check(arguments.html.as_ref())?;
     }
-    told_apart(&arguments.kernel)?;
-    let cells = cells(arguments.kernel.len(), &arguments.seeds.0, arguments.shard.unwrap_or(Shard::WHOLE));
-    let Prepared { kernels, interrupted, plan, note } =
-        prepare(&arguments.kernel, cells, arguments.jobs, &arguments.guest)?;
+    let systems = System::grid(&arguments.kernel, &arguments.with, &arguments.load);
+    told_apart(&systems)?;
+    let cells = cells(systems.len(), &arguments.seeds.0, arguments.shard.unwrap_or(Shard::WHOLE));
+    let Prepared { kernels, interrupted, plan, note } = prepare(&systems, cells, arguments.jobs, &arguments.guest)?;
     let mut progress = StepProgress::new(arguments.guest.quiet, "guests");
     let ends = punctual_study::lab::run(&plan, &mut |now| {
         progress.count(&running(&plan, now), now.ended, now.all, now.elapsed);
@@ -74,6 +76,9 @@ fn report<'a>(
     let mut systems: Vec<SystemReport> = (plan.systems.iter().zip(kernels))
         .map(|(bootable, kernel)| SystemReport {
             name: bootable.system.name(),
+            kernel: bootable.system.kernel_name(),
+            load: bootable.system.load.clone(),
+            causes: None,
             package: kernel.package.clone(),
             directory: bootable.system.file_name(),
             guests: Vec::new(),
@@ -88,17 +93,20 @@ fn report<'a>(
     let sides = sides(&systems, &mut notes);
     for (system, side) in systems.iter_mut().zip(&sides) {
         system.documents = side.iter().flat_map(|side| &side.runs).map(|run| run.document.clone()).collect();
+        system.causes = causes(system, &mut notes);
     }
     if arguments.shard.is_some() {
         notes.push("this is part of the guests: the same command without --shard gathers all parts".to_owned());
     }
-    let comparisons = comparisons(&sides, &mut notes);
+    let comparisons = comparisons(&systems, &sides, &mut notes);
+    let ranks = ranks(&systems, &sides);
     Ok(LabReport {
         words: &arguments.guest.words,
         module: arguments.guest.module.as_ref().map(punctual_study::lab::Driver::name),
         directory: &plan.directory,
         systems,
         comparisons,
+        ranks,
         is_interrupted,
         notes,
         exit_code,
@@ -173,16 +181,98 @@ fn sides(systems: &[SystemReport], notes: &mut Vec<String>) -> Vec<Option<Side>>
     systems.iter().map(side).collect()
 }
 
-/// The first side beside each other one.
-fn comparisons(sides: &[Option<Side>], notes: &mut Vec<String>) -> Vec<(usize, Comparison)> {
-    let mut there = sides.iter().enumerate().filter_map(|(index, side)| Some((index, side.as_ref()?)));
-    let Some((_, first)) = there.next() else { return Vec::new() };
+/// The first side beside each other one of the same load.
+fn comparisons(
+    systems: &[SystemReport],
+    sides: &[Option<Side>],
+    notes: &mut Vec<String>,
+) -> Vec<(usize, usize, Comparison)> {
+    let there = || sides.iter().enumerate().filter_map(|(index, side)| Some((index, side.as_ref()?)));
     let mut comparisons = Vec::new();
-    for (index, other) in there {
+    for (index, other) in there() {
+        let Some((first_index, first)) = there().find(|(first, _)| systems[*first].load == systems[index].load) else {
+            continue;
+        };
+        if first_index == index {
+            continue;
+        }
         match punctual_comparison::compare(first, other, &[]) {
-            Ok(comparison) => comparisons.push((index, comparison)),
+            Ok(comparison) => comparisons.push((first_index, index, comparison)),
             Err(error) => notes.push(format!("{} beside {}: {error}", other.name, first.name)),
         }
     }
     comparisons
+}
+
+/// The systems of each load by the furthest quantile that all of them have, the least first.
+fn ranks(systems: &[SystemReport], sides: &[Option<Side>]) -> Vec<RankRow> {
+    let mut loads: Vec<&Option<String>> = Vec::new();
+    for system in systems {
+        if !loads.contains(&&system.load) {
+            loads.push(&system.load);
+        }
+    }
+    let of_load = |load: &Option<String>| -> Vec<RankRow> {
+        let own = systems.iter().zip(sides).filter(|(system, _)| system.load == *load);
+        let estimates: Vec<(&SystemReport, Vec<Vec<Estimate>>)> =
+            own.filter_map(|(system, side)| Some((system, totals(side.as_ref()?)))).collect();
+        let all_have = |place: &usize| {
+            estimates.iter().all(|(_, runs)| !runs.is_empty() && runs.iter().all(|run| run.len() > *place))
+        };
+        let last = (0..FIGURES.len()).rev().filter(|place| !FIGURES[*place].is_mean).find(all_have);
+        let Some(place) = last.filter(|_| estimates.len() > 1) else { return Vec::new() };
+        let mut found: Vec<(&SystemReport, Level, usize)> = (estimates.iter())
+            .filter_map(|(system, runs)| {
+                let each: Vec<Estimate> = runs.iter().map(|run| run[place]).collect();
+                Some((*system, level(FIGURES[place], &each)?, each.len()))
+            })
+            .collect();
+        found.sort_by(|(_, a, _), (_, b, _)| a.estimate_ns.total_cmp(&b.estimate_ns));
+        let row = |(index, (system, level, runs)): (usize, (&SystemReport, Level, usize))| RankRow {
+            rank: index + 1,
+            system: system.name.clone(),
+            load: system.load.clone(),
+            figure: level.figure.name,
+            ns: level.estimate_ns.round() as u64,
+            low_ns: level.low_ns.round() as u64,
+            high_ns: level.high_ns.round() as u64,
+            runs,
+        };
+        found.into_iter().enumerate().map(row).collect()
+    };
+    loads.into_iter().flat_map(of_load).collect()
+}
+
+/// What each run says of its first measure's total.
+fn totals(side: &Side) -> Vec<Vec<Estimate>> {
+    let total = |run: &punctual_comparison::Run| {
+        run.stages.iter().find(|((_, stage), _)| *stage == Stage::Total).map(|(_, found)| found.estimates.clone())
+    };
+    side.runs.iter().filter_map(total).collect()
+}
+
+/// Of a system so many late wakeups are explained; more would take minutes.
+const MAX_EPISODES: usize = 2_000;
+
+/// Who made a system's late wakeups late; `None` where there is no evidence.
+fn causes(system: &SystemReport, notes: &mut Vec<String>) -> Option<SystemCauses> {
+    let has_evidence = |document: &punctual_recording::Document| document.recorder.is_some();
+    if !system.documents.iter().any(has_evidence) {
+        return None;
+    }
+    let (mut splits, mut void, mut left_out) = (Vec::new(), 0, 0u64);
+    for path in system.guests.iter().filter_map(|guest| guest.recording.as_ref()) {
+        let read = for_each_episode(path, |episode| match (&episode.void, splits.len() < MAX_EPISODES) {
+            (Some(_), _) => void += 1,
+            (None, true) => splits.push(split(&episode)),
+            (None, false) => left_out += 1,
+        });
+        if let Err(error) = read {
+            notes.push(format!("{}: {error}", system.name));
+        }
+    }
+    if left_out > 0 {
+        notes.push(format!("{}: who made {} late was not summed up", system.name, counted(left_out, "more wakeup")));
+    }
+    Some(SystemCauses::of(&splits, void))
 }

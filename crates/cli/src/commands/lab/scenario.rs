@@ -28,7 +28,12 @@ const LIMIT_A_SECOND: u32 = 10;
 const DEFAULT_RECORDING: Duration = Duration::from_secs(60);
 
 /// Reads the words as the program in the guests will.
-pub(super) fn read(words: &[String], before: Option<&str>, module: Option<&Loaded>) -> Result<Scenario, Usage> {
+pub(super) fn read(
+    words: &[String],
+    load: Option<&str>,
+    before: Option<&str>,
+    module: Option<&Loaded>,
+) -> Result<Scenario, Usage> {
     let mut command = parsed(words)?;
     let mut words = words.to_vec();
     let mut limit = LIMIT;
@@ -37,6 +42,7 @@ pub(super) fn read(words: &[String], before: Option<&str>, module: Option<&Loade
             return Err(Usage("the lab chooses where recordings go in the guests: leave out `record -o`".to_owned()));
         }
         let mut more = vec!["-q".to_owned(), "-o".to_owned(), format!("/out/{RECORDING}")];
+        more.extend(load.into_iter().flat_map(|load| ["--load".to_owned(), load.to_owned()]));
         // A driver that says how late it is is what is measured, unless somebody else was asked for.
         let driver = module.and_then(|module| module.stamps.clone()).filter(|_| record.measures_threads_of_its_own());
         more.extend(driver.into_iter().flat_map(|stamps| ["--stamps".to_owned(), stamps]));
@@ -46,6 +52,9 @@ pub(super) fn read(words: &[String], before: Option<&str>, module: Option<&Loade
         limit += record.duration.map_or(DEFAULT_RECORDING, Duration::from_nanos) * LIMIT_A_SECOND;
         // What was put in may not go with what stood there.
         command = parsed(&words)?;
+    }
+    if load.is_some() && !matches!(command, Command::Record(_)) {
+        return Err(Usage("--load is for `record`: other commands take it after the `--`".to_owned()));
     }
     if matches!(command, Command::Lab(_)) {
         return Err(Usage("there is no lab in a lab: give one of punctual's other commands".to_owned()));
@@ -78,7 +87,7 @@ mod tests {
 
     fn of(text: &str) -> Result<Scenario, Usage> {
         let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
-        read(&words, None, None)
+        read(&words, None, None, None)
     }
 
     #[test]
@@ -87,6 +96,17 @@ mod tests {
         let expected = "punctual --json record -q -o /out/recording.punctual -D 10s -- sh -c 'a;b'";
         assert_eq!((found.script.as_str(), found.limit), (expected, LIMIT + Duration::from_secs(100)));
         assert_eq!(of("check -D 10s").unwrap().script, "punctual check -D 10s");
+    }
+
+    #[test]
+    fn a_load_of_the_grid_is_the_commands() {
+        let read = |text: &str| {
+            let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+            read(&words, Some("network"), None, None).map(|found| found.script)
+        };
+        let script = read("record -D 1s").unwrap();
+        assert_eq!(script, "punctual record -q -o /out/recording.punctual --load network -D 1s");
+        assert!(read("check -D 1s").is_err());
     }
 
     #[test]
@@ -102,7 +122,7 @@ mod tests {
         let with = |text: &str| {
             let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
             let module = Loaded { script: "load\n".to_owned(), stamps: Some("/dev/punctual".to_owned()) };
-            read(&words, Some("before"), Some(&module)).map(|found| found.script)
+            read(&words, None, Some("before"), Some(&module)).map(|found| found.script)
         };
         let script = with("record -D 1s").unwrap();
         assert!(script.starts_with("load\n( before\n)"), "{script}");

@@ -2,12 +2,13 @@
 
 use super::plan::{Prepared, prepare};
 use crate::args::lab::LabWhyArguments;
+use crate::commands::artifacts::{self, Artifacts};
 use crate::output::{self, Output};
 use crate::progress::StepProgress;
 use punctual_blame::Kind;
 use punctual_lab::outside::{Delivery, FunctionTime, Place, Segment};
 use punctual_report::lab::{
-    Arrival, ClassRow, FunctionRow, OutsideAnswer, OutsideReport, Stretch, StretchKind, outside_text,
+    Arrival, ClassRow, FunctionRow, OutsideAnswer, OutsideReport, Stretch, StretchKind, outside_page, outside_text,
 };
 use punctual_study::lab::{Cell, Outside, WhyStep, why};
 
@@ -16,6 +17,10 @@ const MAX_FUNCTIONS: usize = 100;
 const MAX_OF_A_STRETCH: usize = 5;
 
 pub(super) fn run(arguments: &LabWhyArguments, output: Output) -> anyhow::Result<u8> {
+    if arguments.html.is_some() {
+        punctual_report::encode::html::can_draw()?;
+        artifacts::check(arguments.html.as_ref())?;
+    }
     let systems = [arguments.kernel.clone()];
     let cells = vec![Cell { system: 0, seed: arguments.seed }];
     let Prepared { plan, interrupted, .. } = prepare(&systems, cells, None, &arguments.guest)?;
@@ -32,12 +37,16 @@ pub(super) fn run(arguments: &LabWhyArguments, output: Output) -> anyhow::Result
     progress.done();
     let outside = outside?;
     let report = report(arguments, &outside);
+    let (mut artifacts, mut code) = (Artifacts::default(), 0);
+    if let Some(path) = &arguments.html {
+        code = artifacts.write(path, outside_page(&report).html()?);
+    }
     if output.json {
-        output::answer(OutsideAnswer::new(&report), 0);
+        output::answer_beside(artifacts.failure(), OutsideAnswer::new(&report), code);
     } else {
         output::print_text(&outside_text(&report));
     }
-    Ok(0)
+    Ok(code)
 }
 
 fn report<'a>(arguments: &LabWhyArguments, outside: &'a Outside) -> OutsideReport<'a> {
