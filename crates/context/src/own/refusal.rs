@@ -72,9 +72,9 @@ mod tests {
                 "BPF program is too large. Processed 1000001 insn\nprocessed 1000001 insns (limit 1000000)\n",
                 "ends within",
             ),
-            ("R1 invalid mem access 'scalar'\nprocessed 3 insns\n", "a number for an address"),
-            ("R1 invalid mem access 'map_value_or_null'\nprocessed 3 insns\n", "outside of its block"),
-            ("R1 unbounded memory access, make sure to bounds check any such access\n", "outside of its block"),
+            ("R1 invalid mem access 'scalar'\nprocessed 3 insns\n", "a number as an address"),
+            ("R1 invalid mem access 'map_value_or_null'\nprocessed 3 insns\n", "outside its block"),
+            ("R1 unbounded memory access, make sure to bounds check any such access\n", "outside its block"),
             ("combined stack size of 4 calls is 560. Too large\n", "local variables"),
         ] {
             assert!(said(lines).contains(words) && said(lines).contains("a.c"), "{}", said(lines));
