@@ -6,8 +6,10 @@ mod own;
 mod page;
 pub mod study;
 mod text;
+mod verdict;
 
 pub use answer::{DeviceAnswer, ProfilesAnswer, StudyAnswer, VerifyAnswer};
 pub(crate) use origins::under_origins;
 pub use page::device_page;
 pub use text::*;
+pub use verdict::*;

@@ -1,7 +1,8 @@
 //! The page of a recording of soft devices: what became of them, followed by what the bystander met.
 
 use super::answer::DeviceAnswer;
-use super::text::{Run, how, keeps_up, notes, pc99_words, verdict};
+use super::text::{Run, how, notes, pc99_words};
+use super::verdict::{keeps_up, verdict};
 use crate::NextStep;
 use crate::answer::value;
 use crate::encode::html::table::{Column, Table, Value};
