@@ -75,7 +75,7 @@ pub use exposure::{Horizon, LoadClass, Usage};
 pub use input::{Input, Late, Lateness, ObservedTask};
 pub use interval::{CONFIDENCE, Estimate, ZERO_EVENTS, further_exposure, garwood, weighted};
 pub use level::{ENOUGH, FURTHEST, Level, Method, PREDICTED, Tail};
-pub use loops::Loops;
+pub use loops::{Loops, has_loops};
 pub use punctual_recording::Stage;
 pub use special::ln_gamma;
 pub use spread::{Condition, Drift, Spread};

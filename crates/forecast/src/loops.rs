@@ -27,6 +27,21 @@ pub struct Loops {
     pub counted: Vec<String>,
 }
 
+/// Whether a thread of a recording wakes about once in each period that it was recorded with: from others no loop is forecast.
+pub fn has_loops(document: &Document) -> bool {
+    let period_ns = document.followed.as_ref().and_then(|followed| followed.period_ns);
+    period_ns.is_some_and(|period_ns| {
+        let periods = periods_in(document, period_ns);
+        document.tasks.iter().any(|task| is_loop(task, periods))
+    })
+}
+
+/// How many periods the recording is long.
+fn periods_in(document: &Document, period_ns: u64) -> u64 {
+    let until_ns = document.ended.as_ref().map_or(document.last_ns, |ended| ended.at_ns);
+    until_ns.saturating_sub(document.provenance.started_ns) / period_ns.max(1)
+}
+
 impl Input {
     /// Takes apart a recording of followed threads, as [`Input::from_recording`] does one of periodic threads. The loops' period, ns,
     /// is that of the recording unless another one is given.
@@ -44,8 +59,7 @@ impl Input {
         let Some(followed) = &document.followed else { return Ok(None) };
         let asked_ns = period_ns.filter(|asked| followed.period_ns != Some(*asked));
         let Some(period_ns) = period_ns.or(followed.period_ns) else { return Ok(None) };
-        let until_ns = document.ended.as_ref().map_or(document.last_ns, |ended| ended.at_ns);
-        let periods = until_ns.saturating_sub(document.provenance.started_ns) / period_ns.max(1);
+        let periods = periods_in(document, period_ns);
         let loops = |task: &Task| is_loop(task, periods);
         let mut cautions = cautions(document, damaged);
         let others = document.tasks.iter().filter(|task| task.counters.wakeups > 0 && !loops(task)).count();

@@ -4,6 +4,7 @@ use super::options::{as_written, every_written, load_option, own_options, same_t
 use super::{NextStep, few};
 use crate::layout::shell_word;
 use crate::{Measurement, load_name};
+use punctual_forecast::has_loops;
 use punctual_recording::{CycleCount, Document, Limit, RecorderSummary, Stage, printable_path};
 
 /// A command in a line of text is at most this long, characters, if it can be shorter.
@@ -31,8 +32,8 @@ pub fn after_measurement(measurement: &Measurement, known_loads: &[&str]) -> Vec
         steps.push(NextStep::new(purpose, command));
     }
     let mut counts = measurement.cycles.iter().flat_map(|cycles| cycles.by_name.values());
-    let is_loop = document.followed.as_ref().is_none_or(|followed| followed.period_ns.is_some());
-    if is_loop && !counts.any(CycleCount::overran_beyond_wakeups) {
+    let can_forecast = document.followed.is_none() || has_loops(document);
+    if can_forecast && !counts.any(CycleCount::overran_beyond_wakeups) {
         let all: Vec<String> = measurement.parts.iter().map(|(path, _)| shell_word(&printable_path(path))).collect();
         let devices = every_written(&document.provenance.command_line, "--device");
         steps.push(NextStep::new(
