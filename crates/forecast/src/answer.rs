@@ -408,8 +408,8 @@ fn spread_notes(tail: &Tail) -> Vec<String> {
     if spread.is_carried_by_few() && spread.is_telling() {
         let clusters = spread.carriers.map_or(1, |carriers| carriers.round().max(1.0) as u64);
         notes.push(format!(
-            "what varies is made by about as much as {} of stalls: larger ones are to be expected, so that devices hold is said only while \
-             conditions stay as recorded",
+            "as few as {} of stalls make most of the variation, so expect larger ones: devices are said to hold only while conditions \
+             stay as recorded",
             counted(clusters, "cluster")
         ));
     }

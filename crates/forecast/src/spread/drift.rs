@@ -34,9 +34,18 @@ impl Drift {
     /// The change in words.
     pub(crate) fn in_words(&self) -> String {
         match self.middle {
-            Some(middle) => format!("{middle:.1} times as frequent in the middle of the recording as at its ends"),
-            None => format!("{:.1} times as frequent at the end as at the beginning", self.end),
+            Some(middle) => often(middle, "in the middle of the recording", "at its ends"),
+            None => often(self.end, "at the end", "at the beginning"),
         }
+    }
+}
+
+/// How often something is in one place beside another one, told from where it is more frequent.
+fn often(times: f64, here: &str, there: &str) -> String {
+    match times {
+        _ if times < 0.05 => format!("far rarer {here} than {there}"),
+        _ if times < 0.95 => format!("{:.1} times as frequent {there} as {here}", 1.0 / times),
+        _ => format!("{times:.1} times as frequent {here} as {there}"),
     }
 }
 
@@ -124,4 +133,17 @@ pub(super) fn drift(counts: &Counts) -> (Found, Line) {
         ahead: ((least / mean).min(1.0), (most / mean).max(1.0)),
     };
     (Found::Sure(found), line_to_end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_told_from_where_stalls_are_more_frequent() {
+        let told = |times| often(times, "at the end", "at the beginning");
+        assert_eq!(told(0.0), "far rarer at the end than at the beginning");
+        assert_eq!(told(0.25), "4.0 times as frequent at the beginning as at the end");
+        assert_eq!(told(3.04), "3.0 times as frequent at the end as at the beginning");
+    }
 }
