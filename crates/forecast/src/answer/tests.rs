@@ -105,7 +105,7 @@ fn that_one_cluster_makes_what_varies_is_said() {
         let others = 2 * HOUR - late.len() as u64;
         let question = Question { devices: vec![device(MS, 3, 0)], ..Question::default() };
         let group = only_group(input(MS, &late, others, Some(0)), &question);
-        let is_said = group.notes.iter().any(|note| note.contains("about as much as 1 cluster of stalls"));
+        let is_said = group.notes.iter().any(|note| note.contains("as few as 1 cluster of stalls"));
         assert_eq!(is_said, in_one > 0, "{:?}", group.notes);
         let conditions = &group.devices[0].underruns.conditions;
         assert_eq!(conditions.contains(&Condition::Clusters), in_one > 0, "{conditions:?} {:?}", group.notes);

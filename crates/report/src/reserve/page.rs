@@ -89,6 +89,8 @@ fn share(reservation: Reservation) -> f64 {
 
 /// How far left of its place the mark of the recommendation is, in the picture's units.
 const RECOMMENDED_APART: f64 = 16.0;
+/// The width and the height of a mark, in the picture's units.
+const MARK: f64 = 16.0;
 
 fn plane(report: &ReserveReport<'_>) -> String {
     let tried: Vec<(&Trial, Reservation)> = report
@@ -110,6 +112,7 @@ fn plane(report: &ReserveReport<'_>) -> String {
     for &period_ns in &scale.periods {
         predicted(report, &scale, period_ns, &mut out);
     }
+    let mut places: Vec<(f64, f64)> = Vec::new();
     for (trial, reservation) in &tried {
         let letter = match trial.class() {
             Class::Sufficient => "●",
@@ -124,7 +127,8 @@ fn plane(report: &ReserveReport<'_>) -> String {
             trial.succeeded,
             punctual_recording::counted(trial.attempts, "attempt")
         );
-        mark(&scale, *reservation, 0.0, letter, &name, &mut out);
+        let aside = free_place(&mut places, (scale.x(reservation.period_ns), scale.y(share(*reservation))));
+        mark(&scale, *reservation, aside, letter, &name, &mut out);
     }
     if let Some(recommended) = report.recommended {
         let name = format!("recommended: {}", in_words(recommended.budget_ns, recommended.period_ns));
@@ -133,6 +137,16 @@ fn plane(report: &ReserveReport<'_>) -> String {
     }
     out.push_str("</svg></figure>\n");
     out
+}
+
+/// How far right of its place a mark goes so that it covers none before it.
+fn free_place(places: &mut Vec<(f64, f64)>, (x, y): (f64, f64)) -> f64 {
+    let mut aside = 0.0;
+    while places.iter().any(|place| (place.0 - x - aside).abs() < MARK && (place.1 - y).abs() < MARK) {
+        aside += MARK;
+    }
+    places.push((x + aside, y));
+    aside
 }
 
 fn mark(scale: &Scale, reservation: Reservation, aside: f64, letter: &str, name: &str, out: &mut String) {
