@@ -272,6 +272,21 @@ fn a_question_to_the_server_shows_nothing_and_the_cursor_after_it_is_nobodys() {
 }
 
 #[test]
+fn the_cursor_is_nobodys_after_a_key_that_came_while_the_program_waited_for_an_answer() {
+    let key = |at: u64| [Typed(at), Delivered(at + 1), ServerWakes(at + 1, PROGRAM), Got(at + 2, PROGRAM)];
+    let mut events = vec![Waits(50, PROGRAM, Some(350))];
+    events.extend(key(100));
+    events.extend([Handed(103, PROGRAM), Waits(104, PROGRAM, None), Drawn(106)]);
+    // The second key draws nothing; the program asks the server, and waits for its cursor again.
+    events.extend(key(110));
+    events.extend([Handed(113, PROGRAM), Waits(114, PROGRAM, None), Served(113, 115)]);
+    events.extend([ServerWakes(116, PROGRAM), Got(117, PROGRAM), Waits(118, PROGRAM, Some(350))]);
+    events.extend([Handed(350, PROGRAM), Drawn(351)]);
+    let (taken, background) = play(&events);
+    assert_eq!((told(&taken[0]).1, told(&taken[1]).0, background), (Some(106), Some(Outcome::Unanswered), 1));
+}
+
+#[test]
 fn an_answer_that_was_on_its_way_already_is_not_the_key() {
     let (taken, _) = play(&[
         Waits(50, PROGRAM, None),

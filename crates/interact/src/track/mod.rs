@@ -398,7 +398,10 @@ impl Tracker {
     fn waits_for_input(&mut self, seen: &Seen) {
         let tid = seen.tid;
         if self.limits.len() < MAX_THREADS || self.limits.contains_key(&tid) {
-            self.limits.insert(tid, seen.limit_ns);
+            // A wait for an answer has no limit and sets no timer: one that was set before is still due.
+            let is_due = |limit: &u64| *limit > seen.at_ns;
+            let limit_ns = seen.limit_ns.or_else(|| self.limits.get(&tid).copied().flatten().filter(is_due));
+            self.limits.insert(tid, limit_ns);
         }
         if seen.queued > 0 {
             return;
