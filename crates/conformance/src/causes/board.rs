@@ -12,6 +12,8 @@ const ENTRIES: usize = 1 << 16;
 #[derive(Clone, Copy)]
 struct Entry {
     start: u64,
+    /// Of a wait: when the thread was there, and could wait for somebody.
+    ran: u64,
     end: u64,
     tid: u32,
     name: [u8; 16],
@@ -24,14 +26,14 @@ struct Log {
 }
 
 impl Log {
-    fn push(&self, start: u64, end: u64, tid: u32, name: &str) {
+    fn push(&self, (start, ran, end): (u64, u64, u64), tid: u32, name: &str) {
         let place = self.count.fetch_add(1, Ordering::Relaxed);
         if place < ENTRIES {
             let mut bytes = [0; 16];
             let length = name.len().min(15);
             bytes[..length].copy_from_slice(&name.as_bytes()[..length]);
             // SAFETY: the place is this caller's alone; it is read when all writers have ended.
-            unsafe { *self.entries[place].get() = Entry { start, end, tid, name: bytes } };
+            unsafe { *self.entries[place].get() = Entry { start, ran, end, tid, name: bytes } };
         }
     }
 
@@ -125,12 +127,17 @@ impl Board {
 
     /// The calling thread, under this name, kept others waiting.
     pub(crate) fn injected(&self, name: &str, start: u64, end: u64) {
-        self.injections.push(start, end, system::tid(), name);
+        self.injections.push((start, start, end), system::tid(), name);
     }
 
     /// The calling thread should have run at `due` and was through with its work now.
     pub(crate) fn waited(&self, due: u64) {
-        self.waits.push(due, now(), system::tid(), "");
+        self.waited_since(due, due);
+    }
+
+    /// The same, and at `ran` it had come to run: until then it waited for nobody but who kept it from its CPU.
+    pub(crate) fn waited_since(&self, due: u64, ran: u64) {
+        self.waits.push((due, ran, now()), system::tid(), "");
     }
 
     /// How many injections there are.
@@ -141,10 +148,13 @@ impl Board {
     /// The log of the truth, a line each.
     pub(crate) fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
         for (log, kind) in [(&self.injections, "injection"), (&self.waits, "wait")] {
-            for Entry { start, end, tid, name } in log.all() {
+            for Entry { start, ran, end, tid, name } in log.all() {
                 let name = String::from_utf8_lossy(&name);
                 let name = name.trim_end_matches('\0');
-                writeln!(out, r#"{{"kind":"{kind}","start_ns":{start},"end_ns":{end},"tid":{tid},"name":"{name}"}}"#)?;
+                writeln!(
+                    out,
+                    r#"{{"kind":"{kind}","start_ns":{start},"ran_ns":{ran},"end_ns":{end},"tid":{tid},"name":"{name}"}}"#
+                )?;
             }
         }
         Ok(())

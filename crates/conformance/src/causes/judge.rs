@@ -99,6 +99,8 @@ pub struct WrongName {
 /// A span of the log.
 pub(super) struct Span {
     start: u64,
+    /// When the thread had come to run, of a wait whose thread says so; otherwise its beginning.
+    ran: u64,
     end: u64,
     tid: u64,
     name: String,
@@ -118,6 +120,7 @@ impl Truth {
             let number = |key: &str| value[key].as_u64().unwrap_or_default();
             let span = Span {
                 start: number("start_ns"),
+                ran: number("ran_ns").max(number("start_ns")),
                 end: number("end_ns"),
                 tid: number("tid"),
                 name: value["name"].as_str().unwrap_or_default().to_owned(),
@@ -218,22 +221,31 @@ fn shared(one: (u64, u64), other: (u64, u64)) -> u64 {
     one.1.min(other.1).saturating_sub(one.0.max(other.0))
 }
 
+/// Whether the cause keeps only a victim that has come to run, which then waits: who had its CPU before that kept it rightly, and is
+/// no part of the truth.
+fn is_of_a_running_victim(cause: &Cause) -> bool {
+    let mut kinds = cause.right.iter().flat_map(|(kind, _)| kind.split('|'));
+    kinds.all(|kind| ["wait", "lock", "fault", "io"].contains(&kind))
+}
+
 /// Judges one recording of a cause.
 pub(super) fn judge(cause: &Cause, truth: &Truth, answer: &Value) -> Tally {
     let episodes = episodes(answer);
     let mut tally = Tally { injected: truth.injections.len() as u64, runs: 1, ..Tally::default() };
+    let from = |wait: &Span| if is_of_a_running_victim(cause) { wait.ran } else { wait.start };
     for injection in &truth.injections {
         match cause.sense {
             Sense::Culprit => {
                 let most = truth
                     .waits
                     .iter()
-                    .map(|wait| (injection.start.max(wait.start), injection.end.min(wait.end), wait.tid))
+                    .map(|wait| (injection.start.max(from(wait)), injection.end.min(wait.end), wait.tid))
                     .max_by_key(|(start, end, _)| end.saturating_sub(*start));
                 if let Some((start, end, tid)) = most
                     && end.saturating_sub(start) >= MIN_KEPT
                 {
-                    one(&mut tally, cause, &episodes, &Span { start, end, tid, name: injection.name.clone() });
+                    let name = injection.name.clone();
+                    one(&mut tally, cause, &episodes, &Span { start, ran: start, end, tid, name });
                 }
             }
             Sense::Nothing => nothing(&mut tally, &episodes, injection),

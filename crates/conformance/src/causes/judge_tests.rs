@@ -35,6 +35,25 @@ fn the_right_kind_and_name_is_right_and_within() {
 }
 
 #[test]
+fn a_holder_keeps_only_a_victim_that_has_come_to_run() {
+    let log = |ran: u64| {
+        let injection = r#"{"kind":"injection","start_ns":9000000,"end_ns":14000000,"tid":7,"name":"c-holder"}"#;
+        let wait =
+            format!(r#"{{"kind":"wait","start_ns":10000000,"ran_ns":{ran},"end_ns":15000000,"tid":5,"name":""}}"#);
+        Truth::read(&format!("{injection}\n{wait}"))
+    };
+    let busy = answer(&[(10, 13, "kernel", "reader", ""), (13, 14, "lock", "c-holder", "kept by c-bully")]);
+    let of = |cause: &str, ran: u64| {
+        let told = judge(all().find(|known| known.name == cause).expect("a cause"), &log(ran), &busy);
+        (told.kept, told.right, told.wrong)
+    };
+    assert_eq!(of("preempted-holder", 13_000_000), (1, 1, 0));
+    assert_eq!(of("preempted-holder", 13_900_000), (0, 0, 0), "too short to be judged");
+    assert_eq!(of("preempted-holder", 10_000_000), (1, 0, 1), "it ran, and waited for another");
+    assert_eq!(of("fifo", 13_000_000), (1, 0, 1), "whoever keeps a CPU keeps one that has not come to run");
+}
+
+#[test]
 fn a_false_reason_is_counted_apart() {
     let told = tally("preempted-holder", &answer(&[(10, 14, "lock", "c-holder", "kept by unknown: asleep")]));
     assert_eq!((told.right, told.false_reason, told.wrong), (1, 1, 0));

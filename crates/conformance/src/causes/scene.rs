@@ -213,9 +213,10 @@ impl Board {
             due = (due + period).max(now() + period / 2) + random.between(0, period / 8);
             let sleep = of_sleeps.then(|| Sleep::from(due));
             sleep_until(due);
+            let ran = now();
             work();
             if sleep.is_none_or(|sleep| sleep.was_most()) {
-                self.waited(due);
+                self.waited_since(due, ran);
             }
         }
     }
