@@ -388,8 +388,9 @@ fn a_loop_is_held_to_its_period_and_its_response_to_a_limit() {
     );
     let row = answer["cycles"].as_array().unwrap().iter().find(|row| row["measure"] == "loop-o other").unwrap();
     let count = |name: &str| row[name].as_u64().unwrap();
-    // Six turns compute for longer than the period; what else ran may have made others long, and of a few nobody may have seen it.
-    assert!(count("overruns") + count("unseen") >= 6 && count("overruns") >= 1, "{row}");
+    // Every tenth turn computes for longer than the period; what else ran may have made others long, and of a few nobody may have
+    // seen it. On a busy machine the recording has begun after a few turns.
+    assert!(count("overruns") + count("unseen") >= count("cycles") / 10 && count("overruns") >= 1, "{row}");
     assert!(count("overruns") <= count("cycles") && count("cycles") <= 61, "{row}");
     assert!(count("longest_ns") > 20_000_000, "{row}");
     // The recording knows its period, and can be held against another one.

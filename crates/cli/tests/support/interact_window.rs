@@ -123,7 +123,11 @@ impl Truth {
             assert_eq!(input.label.chars().next(), Some(done.key));
             if done.key == 'n' {
                 tally.silent += 1;
-                tally.unanswered += usize::from(input.outcome == Some(Outcome::Unanswered));
+                if input.outcome == Some(Outcome::Unanswered) {
+                    tally.unanswered += 1;
+                } else {
+                    eprintln!("draws nothing, and is answered: {input:?} {done:?} {:?}", parts.get(&input.number));
+                }
                 continue;
             }
             if input.outcome == Some(Outcome::Merged) {
