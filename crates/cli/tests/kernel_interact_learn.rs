@@ -8,7 +8,7 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use support::{code, is_alive, punctual, run, stderr, wait_until};
+use support::{MAX_ATTEMPTS, code, is_alive, punctual, run, stderr, wait_until};
 
 /// Somebody at a terminal, who types and sees what is shown there.
 struct Typist {
@@ -112,14 +112,13 @@ const KEYS: [(&[u8], &str); 16] = [
     (b"\x1a", "ctrl-z"),
 ];
 
-#[test]
-fn what_somebody_types_is_played_again_key_by_key() {
-    let directory = tempfile::tempdir().unwrap();
-    let at = directory.path();
+/// Learns the keys from a typist; whether each pause in the script is one: where others keep the learner from its CPU, two
+/// keys come at once.
+fn learns(at: &Path, typed: &[u8]) -> bool {
     let mut typist = Typist::new();
     let before = typist.modes();
     let keys = KEYS.map(|(sent, _)| sent);
-    let typed: Vec<u8> = keys.concat();
+    let _ = std::fs::remove_file(at.join("s.toml"));
     let mut child =
         typist.start(at, &["interact", "learn", "-o", "s.toml", "--", "sh", "-c", &takes(typed.len(), "typed")]);
     typist.wait_for("ready");
@@ -135,8 +134,16 @@ fn what_somebody_types_is_played_again_key_by_key() {
     assert_eq!(labels, KEYS.map(|(_, name)| name));
     assert!(script.presses().all(|press| matches!(press.act, Act::Key(_)) && press.after.is_some()));
     let pauses: Vec<u128> = script.presses().filter_map(|press| Some(press.after?.as_millis())).skip(1).collect();
-    assert!(pauses.iter().all(|ms| *ms >= 15), "the typist's pauses are 20 ms or more: {pauses:?}");
+    eprintln!("the typist's pauses are 20 ms or more: {pauses:?}");
+    pauses.iter().all(|ms| *ms >= 15)
+}
 
+#[test]
+fn what_somebody_types_is_played_again_key_by_key() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let typed: Vec<u8> = KEYS.map(|(sent, _)| sent).concat();
+    assert!((0..MAX_ATTEMPTS).any(|_| learns(at, &typed)), "keys came at once each time");
     for (number, pace) in ["recorded", "human"].into_iter().enumerate() {
         let (again, recording) = (format!("again-{pace}"), format!("{number}.punctual"));
         let program = takes(typed.len(), &again);

