@@ -50,7 +50,7 @@ pub struct Level {
     pub level: Estimate,
     /// Why there is no more than a bound.
     pub veto: Option<String>,
-    /// How much longer to measure until there is, as a multiple of the present exposure, where that is known.
+    /// How much longer to measure until there may be, as a multiple of the present exposure, where that is known: at least so long.
     pub further: Option<f64>,
 }
 
@@ -160,17 +160,19 @@ impl Tail {
             let further = Some(further.min(ENOUGH / expected - 1.0)).filter(|further| *further > 0.0);
             Level { method: Method::Bound, level: lower, veto: Some(veto), further }
         };
-        if 1.0 / expected > FURTHEST {
-            let ratio = 1.0 / expected;
-            let veto = format!("{ratio:.0} times as long as was measured: more than {FURTHEST:.0} is guessing");
-            return bound(veto, ratio / FURTHEST - 1.0);
-        }
+        let ratio = 1.0 / expected;
+        let modelled_from = ratio / FURTHEST - 1.0;
         match &self.fit {
             Err(veto) => {
+                // However long it is measured, the same may speak against a tail; only that there are too few passes.
                 let stalls = self.sorted.len();
                 let few = stalls > 0 && stalls <= MIN_PEAKS;
-                let further = if few { (MIN_PEAKS + 1) as f64 / stalls as f64 - 1.0 } else { f64::INFINITY };
-                bound(veto.clone(), further)
+                let more = (MIN_PEAKS + 1) as f64 / stalls.max(1) as f64 - 1.0;
+                bound(veto.clone(), if few { more.max(modelled_from) } else { f64::INFINITY })
+            }
+            Ok(_) if ratio > FURTHEST => {
+                let veto = format!("{ratio:.0} times as long as was measured: more than {FURTHEST:.0} is guessing");
+                bound(veto, modelled_from)
             }
             Ok((posterior, threshold, count)) => {
                 let excess =
@@ -367,6 +369,24 @@ mod tests {
         let mut heavy = || ((random.uniform().powf(-0.6) * 1e6) as u64, (random.uniform() * 1e9) as u64);
         let stalls: Vec<(u64, u64)> = (0..5_000).map(|_| heavy()).collect();
         assert_eq!(Tail::new(&stalls, 1e9).level(2e9).method, Method::Bound);
+    }
+
+    /// What keeps a tail from being modelled for an hour keeps it from that for a day and a week too: none is known before the others.
+    #[test]
+    fn a_longer_horizon_is_never_known_sooner() {
+        let mut random = Random(8);
+        let mut heavy = || ((random.uniform().powf(-0.6) * 1e6) as u64, (random.uniform() * 1e9) as u64);
+        let stalls: Vec<(u64, u64)> = (0..5_000).map(|_| heavy()).collect();
+        let tail = Tail::new(&stalls, 1e9);
+        let levels = [36e9, 864e9, 6_048e9].map(|horizon| tail.level(horizon));
+        for (level, times) in levels.iter().zip([36.0, 864.0, 6_048.0]) {
+            assert_eq!(level.veto, levels[0].veto);
+            assert!((level.further.unwrap() / (ENOUGH * times - 1.0) - 1.0).abs() < 1e-9, "{level:?}");
+        }
+        // Of too few there are enough at some time: for what is further away, when that is long enough.
+        let few = Tail::new(&exponential(3, 10), 1e9);
+        let further = [2e9, 1_000e9].map(|horizon| few.level(horizon).further.unwrap());
+        assert!((further[0] - 4.1).abs() < 1e-9 && (further[1] - 24.0).abs() < 1e-9, "{further:?}");
     }
 
     proptest! {

@@ -157,7 +157,7 @@ fn worst_row(worst: &WorstCase) -> Vec<String> {
         (None, None) => "-".to_owned(),
     };
     let found = match (&level.veto, worst.measure_further_s) {
-        (Some(veto), Some(further)) => format!("bound only: {veto}; measure {} more", format_seconds(further)),
+        (Some(veto), Some(further)) => format!("bound only: {veto}; measure at least {} more", format_seconds(further)),
         (Some(veto), None) => format!("bound only: {veto}"),
         (None, _) if level.method == Method::TailModel => "tail model".to_owned(),
         (None, _) => "ranks".to_owned(),
