@@ -31,6 +31,8 @@ pub struct Advice {
     /// Where neither can be shown: the fewest buffers that no stall exceeded. What was not seen in so short a time
     /// may still come.
     pub never_exceeded: Option<Variant>,
+    /// Beside it, where the device as it is ran dry: the shortest longer period, by doubling, that no stall exceeded.
+    pub longer_never_exceeded: Option<Variant>,
     /// How much longer to measure until buffering that nothing exceeded is shown to reach the want, s of this load.
     pub measure_further_s: Option<f64>,
 }
@@ -66,7 +68,7 @@ impl Input {
     /// As for [`Input::underruns`], for the device as it is.
     pub fn advise(&self, device: &Profile, stage: Stage) -> Result<Advice, Error> {
         let watch = self.watch(stage)?;
-        watch.underruns(device)?;
+        let runs_dry = watch.underruns(device)?.over > 0;
         let mut advice = Advice::default();
         for buffers in 2..=MAX_BUFFERS {
             let changed = device.with_buffers(buffers);
@@ -93,7 +95,12 @@ impl Input {
             let Ok(underruns) = watch.underruns(&changed) else { continue };
             if underruns.outcome.holds() {
                 advice.period = Some(Variant { device: changed, underruns });
+                advice.longer_never_exceeded = None;
                 break;
+            }
+            let is_beside = advice.never_exceeded.is_some() && advice.longer_never_exceeded.is_none();
+            if is_beside && runs_dry && doubling > down && underruns.over == 0 {
+                advice.longer_never_exceeded = Some(Variant { device: changed, underruns });
             }
         }
         Ok(advice)
@@ -226,7 +233,18 @@ mod tests {
         let audio = device(2_000_000, 2, 200_000).with_want(86_400);
         let advice = hours(1).advise(&audio, Stage::Total).unwrap();
         assert!(advice.buffers.is_none() && advice.period.is_none());
-        assert_eq!(advice.never_exceeded.unwrap().underruns.over, 0);
+        let enough = advice.never_exceeded.unwrap();
+        assert_eq!(enough.underruns.over, 0);
+        // The shortest of the periods of 4, 8, 16 ms ... beside it.
+        let longer = advice.longer_never_exceeded.unwrap();
+        assert_eq!((longer.underruns.over, longer.device.buffers), (0, 2));
+        let doublings = (longer.device.period_ns / audio.period_ns).ilog2();
+        assert!(doublings > 0 && longer.device.period_ns == audio.period_ns << doublings, "{longer:?}");
+        let shorter = audio.with_period(longer.device.period_ns / 2);
+        assert!(hours(1).underruns(&shorter, Stage::Total).unwrap().over > 0);
+        // A device that nothing exceeded as it is needs no longer period.
+        let enough = hours(1).advise(&enough.device, Stage::Total).unwrap();
+        assert!(enough.never_exceeded.is_some() && enough.longer_never_exceeded.is_none());
         // Five days in all, at least.
         assert!(advice.measure_further_s.unwrap() > 4.9 * 86_400.0);
     }

@@ -298,6 +298,8 @@ struct AdviceRow {
     buffers: Option<VariantRow>,
     period: Option<VariantRow>,
     never_exceeded: Option<VariantRow>,
+    /// The shortest longer period, by doubling, that nothing exceeded.
+    longer_never_exceeded: Option<VariantRow>,
     measure_further_s: Option<f64>,
 }
 
@@ -325,6 +327,7 @@ impl AdviceRow {
             buffers: variant(&advice.buffers),
             period: variant(&advice.period),
             never_exceeded: variant(&advice.never_exceeded),
+            longer_never_exceeded: variant(&advice.longer_never_exceeded),
             measure_further_s: advice.measure_further_s,
         }
     }

@@ -5,7 +5,8 @@ use crate::device::under_origins;
 use crate::layout::{counted, grouped, indented};
 use punctual_device::Profile;
 use punctual_forecast::{
-    Advice, Answer, Curve, DeviceAnswer, Estimate, Group, Method, Outcome, Stage, Underruns, WorstCase, format_seconds,
+    Advice, Answer, Curve, DeviceAnswer, Estimate, Group, Method, Outcome, Stage, Underruns, Variant, WorstCase,
+    format_seconds,
 };
 use punctual_recording::format_ns;
 use std::fmt::Write as _;
@@ -278,14 +279,28 @@ fn advice_text(out: &mut String, answer: &DeviceAnswer, advice: &Advice) {
         };
     }
     if let Some(variant) = &advice.never_exceeded {
-        let enough = if is_loop { longer_cycle(&variant.device) } else { buffers_words(&variant.device) };
+        let enough = not_exceeded(&variant.device, advice.longer_never_exceeded.as_ref());
         let further = advice.measure_further_s;
         let further = further.map_or(String::new(), |further| format!(": measure {} more", format_seconds(further)));
-        let _ = writeln!(out, "    nothing exceeded {enough}, but that is not shown to be enough{further}");
+        let _ = writeln!(out, "    nothing exceeded {enough} shown to be enough{further}");
     }
     if advice.buffers.is_none() && advice.period.is_none() && advice.never_exceeded.is_none() {
         let tried = if is_loop { "cycle" } else { "buffering" };
         let _ = writeln!(out, "    no {tried} that was tried is enough");
+    }
+}
+
+/// So many buffers, and the longer period beside them: many drivers have only a few buffers, but long ones.
+fn not_exceeded(device: &Profile, longer: Option<&Variant>) -> String {
+    match longer {
+        _ if is_loop(device) => format!("{}, but that is not", longer_cycle(device)),
+        None => format!("{}, but that is not", buffers_words(device)),
+        Some(Variant { device: longer, .. }) => format!(
+            "{}, nor a period of {} with {} buffers, but neither is",
+            buffers_words(device),
+            period_words(longer),
+            longer.buffers
+        ),
     }
 }
 
