@@ -243,7 +243,11 @@ fn no_time_is_told_that_no_recording_could_show() {
         let name = format!("{seconds}s");
         write(&directory.path().join(&name), "1", seconds, 0);
         let (text, _) = told(directory.path(), &["forecast", &name]);
-        intervals += text.lines().filter(|line| line.contains('(') && line.contains(" to ")).count();
+        // Both limits, or the one that says something.
+        let is_interval = |line: &&str| {
+            line.contains('(') && [" to ", " or more)", " or less)"].iter().any(|words| line.contains(words))
+        };
+        intervals += text.lines().filter(is_interval).count();
         let words: Vec<&str> = text.split_whitespace().collect();
         for years in words.windows(2).filter(|pair| pair[1].starts_with("years")) {
             let number: f64 = years[0].trim_start_matches('(').parse().unwrap();

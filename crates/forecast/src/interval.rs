@@ -8,6 +8,23 @@ pub const CONFIDENCE: f64 = 0.95;
 /// What zero events in a time T leave open: up to 3.0 events in T, at 95 %, one-sided (-ln 0.05).
 pub const ZERO_EVENTS: f64 = 2.995_732_273_553_991;
 
+/// Limits of which one is more than so many times the other say nothing together.
+const MAX_SPAN: f64 = 1_000.0;
+
+/// Whether limits are so far apart that they say nothing together: then only the one that an answer goes by is told.
+pub fn are_too_wide(low: f64, high: f64) -> bool {
+    high > MAX_SPAN * low
+}
+
+/// So many times as many as independent events leave open ([`ZERO_EVENTS`]) may have come unseen: beyond that, a limit of how often they
+/// come says nothing.
+const MAX_UNSEEN: f64 = 10.0;
+
+/// Whether so many may have come where none was seen that nothing is said of how often they come.
+pub fn may_be_too_many(unseen: f64) -> bool {
+    unseen > MAX_UNSEEN * ZERO_EVENTS
+}
+
 /// A number with its interval. What is not known is `None`, never 0.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Estimate {
@@ -102,6 +119,18 @@ mod tests {
         let time = none.inverse();
         assert!((time.low.unwrap() - 1.0 / 3.0).abs() < 0.001);
         assert_eq!((time.value, time.high), (None, None));
+    }
+
+    #[test]
+    fn limits_say_something_up_to_a_thousandfold() {
+        let told = [(1.0, 1_000.0), (0.05, 44.0), (2e-3, 1.0)].map(|(low, high)| are_too_wide(low, high));
+        assert_eq!(told, [false; 3]);
+        assert_eq!(
+            [(1.0, 1_001.0), (0.0, 1.0), (2.16e-3, 1_800.0)].map(|(low, high)| are_too_wide(low, high)),
+            [true; 3]
+        );
+        // A limit of 89 where none was seen is none.
+        assert_eq!([ZERO_EVENTS, 29.0, 30.0, 89.0].map(may_be_too_many), [false, false, true, true]);
     }
 
     #[test]

@@ -73,7 +73,9 @@ pub use answer::{
 pub use error::Error;
 pub use exposure::{Horizon, LoadClass, Usage};
 pub use input::{Input, Late, Lateness, ObservedTask};
-pub use interval::{CONFIDENCE, Estimate, ZERO_EVENTS, further_exposure, garwood, weighted};
+pub use interval::{
+    CONFIDENCE, Estimate, ZERO_EVENTS, are_too_wide, further_exposure, garwood, may_be_too_many, weighted,
+};
 pub use level::{ENOUGH, FURTHEST, Level, Method, PREDICTED, Tail};
 pub use loops::{Loops, has_loops};
 pub use punctual_recording::Stage;

@@ -6,6 +6,7 @@ use punctual_comparison::{
     Comparison, DeviceComparison, Difference, FIGURES, MIN_RUNS, Outcome, Quantiles, Ratio, SideSummary,
     StageComparison, Standing,
 };
+use punctual_forecast::are_too_wide;
 use punctual_recording::{Stage, format_ns};
 use std::fmt::Write;
 
@@ -71,8 +72,7 @@ fn no_difference(comparison: &Comparison, total: &StageComparison) -> String {
 
 /// What else the ratio may be.
 fn what_would_fit(ratio: &Ratio) -> String {
-    match interval(ratio) {
-        Some(_) if ratio.low < NEXT_TO_NOTHING => format!(", and anything up to {} would fit", factor(ratio.high)),
+    match interval(ratio).filter(|_| !are_too_wide(ratio.low, ratio.high)) {
         Some(interval) => format!(", and anything from {interval} would fit"),
         None => ", and these data leave open how it differs".to_owned(),
     }
@@ -151,13 +151,14 @@ pub(super) fn value_of(quantiles: &Quantiles, ratio: &Ratio) -> Option<u64> {
 /// No two sides of one machine have a ratio further from 1 than this.
 pub(super) const MAX_TOLD: f64 = 10_000.0;
 
-/// What no digit would be left of.
-const NEXT_TO_NOTHING: f64 = 0.000_5;
-
-/// The interval of a ratio; `None` where it is so wide that it says nothing.
+/// The interval of a ratio; `None` where it is so wide that it says nothing. Of one that tells which side is larger, that limit says something.
 pub(super) fn interval(ratio: &Ratio) -> Option<String> {
-    let is_told = ratio.low > 1.0 / MAX_TOLD || ratio.high < MAX_TOLD;
-    is_told.then(|| format!("{} to {}", factor(ratio.low), factor(ratio.high)))
+    match are_too_wide(ratio.low, ratio.high) {
+        false => Some(format!("{} to {}", factor(ratio.low), factor(ratio.high))),
+        true if ratio.low > 1.0 => Some(format!("{} or more", factor(ratio.low))),
+        true if ratio.high < 1.0 => Some(format!("{} or less", factor(ratio.high))),
+        true => None,
+    }
 }
 
 /// A ratio with as many digits as are worth reading.
@@ -356,15 +357,18 @@ mod tests {
     use punctual_comparison::WORTH_THE_NAME;
     use punctual_comparison::interact::MEDIAN;
 
+    fn ratio(low: f64, high: f64) -> Ratio {
+        Ratio { figure: MEDIAN, low, estimate: 1.0, high, same_within: WORTH_THE_NAME, p: 1.0, findable: 2.0 }
+    }
+
     #[test]
-    fn what_would_fit_names_no_limit_that_is_none() {
-        let fits = |low, high| {
-            let ratio =
-                Ratio { figure: MEDIAN, low, estimate: 1.0, high, same_within: WORTH_THE_NAME, p: 1.0, findable: 2.0 };
-            what_would_fit(&ratio)
-        };
+    fn limits_that_say_nothing_are_not_named() {
+        let fits = |low, high| what_would_fit(&ratio(low, high));
         assert_eq!(fits(0.66, 3.21), ", and anything from 0.66 to 3.21 would fit");
-        assert_eq!(fits(0.000_01, 47.7), ", and anything up to 47.7 would fit");
-        assert_eq!(fits(0.000_01, 1e9), ", and these data leave open how it differs");
+        for (low, high) in [(0.001, 19.6), (0.000_01, 47.7), (0.000_01, 1e9)] {
+            assert_eq!(fits(low, high), ", and these data leave open how it differs");
+        }
+        assert_eq!(interval(&ratio(1.5, 1e9)).as_deref(), Some("1.50 or more"));
+        assert_eq!(interval(&ratio(1e-9, 0.4)).as_deref(), Some("0.40 or less"));
     }
 }

@@ -6,7 +6,7 @@ use crate::layout::{counted, grouped, indented};
 use punctual_device::Profile;
 use punctual_forecast::{
     Advice, Answer, Curve, DeviceAnswer, Estimate, Group, Method, Outcome, Stage, Underruns, Variant, WorstCase,
-    format_seconds,
+    are_too_wide, format_seconds, may_be_too_many,
 };
 use punctual_recording::format_ns;
 use std::fmt::Write as _;
@@ -60,7 +60,7 @@ fn group_text(out: &mut String, group: &Group) {
         devices_text(out, group);
     }
     for curve in &group.curves {
-        curve_text(out, curve);
+        curve_text(out, curve, group.use_s);
     }
     if !group.time_scales.is_empty() {
         time_scales_text(out, group);
@@ -73,8 +73,7 @@ fn worst_text(out: &mut String, group: &Group) {
     indented(out, &heads, 0..0, group.worst.iter().map(worst_row));
     if let Some(worst) = group.worst.iter().find(|worst| worst.stage == Stage::Total).or(group.worst.first()) {
         let longest = worst.longest_ns.map_or("nothing".to_owned(), format_ns);
-        // None came: a bound of many that might have is no bound.
-        let longer = if worst.longer_per_hour * group.use_s / 3_600.0 > MAX_MIGHT_HAVE_COME {
+        let longer = if may_be_too_many(worst.longer_per_hour * group.use_s / 3_600.0) {
             "how often longer ones come cannot be told".to_owned()
         } else {
             format!("longer ones come at most {} times an hour of use (95 %)", times(worst.longer_per_hour))
@@ -109,13 +108,18 @@ fn devices_text(out: &mut String, group: &Group) {
     }
 }
 
-fn curve_text(out: &mut String, curve: &Curve) {
+fn curve_text(out: &mut String, curve: &Curve, use_s: f64) {
     let _ = writeln!(out, "\n  time between underruns against buffering, work after `{}`:", curve.stage.name());
     let rows = curve.points.iter().map(|point| {
         vec![
             format_ns(point.buffering_ns),
             format_ns(point.slack_ns),
-            interval_text(&point.mttf_s),
+            match point.mttf_s {
+                Estimate { low: Some(low), value: None, .. } if may_be_too_many(use_s / low) => {
+                    "cannot be told".to_owned()
+                }
+                mttf => interval_text(&mttf, false),
+            },
             point.mttf_per_buffer_s.map_or("-".to_owned(), format_seconds),
         ]
     });
@@ -135,9 +139,6 @@ fn time_scales_text(out: &mut String, group: &Group) {
     });
     indented(out, &[], 0..0, rows);
 }
-
-/// Of so many longer ones, more than any that was seen, nobody wants to know.
-const MAX_MIGHT_HAVE_COME: f64 = 1_000.0;
 
 /// How often, with as many digits as tell anything.
 fn times(often: f64) -> String {
@@ -178,9 +179,14 @@ const FEW: usize = 4;
 /// A longer time between underruns than this, ten years, is none that any recording could show, s.
 const MAX_TOLD_S: f64 = 10.0 * 365.25 * 86_400.0;
 
-fn interval_text(mttf: &Estimate) -> String {
+/// A mean time and its limits. Of such as say nothing together the one that the answer goes by stays: of a device that fails the upper.
+fn interval_text(mttf: &Estimate, fails: bool) -> String {
     let told = |seconds: Option<f64>| seconds.filter(|seconds| *seconds <= MAX_TOLD_S);
     match (mttf.low, told(mttf.value), told(mttf.high)) {
+        (Some(low), Some(value), Some(high)) if are_too_wide(low, high) => match fails {
+            true => format!("{} ({} or less)", format_seconds(value), format_seconds(high)),
+            false => format!("{} ({} or more)", format_seconds(value), format_seconds(low)),
+        },
         (Some(low), Some(value), Some(high)) => {
             format!("{} ({} to {})", format_seconds(value), format_seconds(low), format_seconds(high))
         }
@@ -208,7 +214,7 @@ pub fn device_verdict(answer: &DeviceAnswer) -> String {
     let found = &answer.underruns;
     match (found.outcome, found.measure_further_s) {
         (Outcome::Holds, _) => "holds".to_owned(),
-        (Outcome::Fails, _) => format!("fails every {}", interval_text(&found.mttf_s)),
+        (Outcome::Fails, _) => format!("fails every {}", interval_text(&found.mttf_s, true)),
         (Outcome::HoldsAsRecorded, _) => "holds while conditions stay as recorded".to_owned(),
         (Outcome::Unknown, Some(further)) => {
             let seen = if found.misses > 0.0 { "" } else { "nothing seen, " };
@@ -234,7 +240,7 @@ fn device_row(answer: &DeviceAnswer, several: bool) -> Vec<String> {
         slack,
         format!("{most}{}", found.over),
         format!("{most}{:.0}", found.misses.ceil()),
-        interval_text(&found.mttf_s),
+        interval_text(&found.mttf_s, found.outcome == Outcome::Fails),
         format_seconds(device.want_s as f64),
         match found.outcome {
             // The interval stands beside it already.
@@ -254,7 +260,7 @@ fn advice_text(out: &mut String, answer: &DeviceAnswer, advice: &Advice) {
     let fails = if is_loop { "be late" } else { "run dry" };
     let _ = writeln!(out, "  {}, to {fails} at most once in {want}:", answer.device.id);
     if let Some(variant) = &advice.buffers {
-        let mttf = interval_text(&variant.underruns.mttf_s);
+        let mttf = interval_text(&variant.underruns.mttf_s, false);
         let _ = match is_loop {
             true => writeln!(out, "    {}: {mttf}", longer_cycle(&variant.device)),
             false => writeln!(
@@ -267,7 +273,7 @@ fn advice_text(out: &mut String, answer: &DeviceAnswer, advice: &Advice) {
     }
     // A loop has the two buffers that it needs and no others: its longer period stands there already.
     if let Some(variant) = advice.period.as_ref().filter(|_| !is_loop || advice.buffers.is_none()) {
-        let mttf = interval_text(&variant.underruns.mttf_s);
+        let mttf = interval_text(&variant.underruns.mttf_s, false);
         let _ = match is_loop {
             true => writeln!(out, "    a period of {}: {mttf}", format_ns(variant.device.period_ns)),
             false => writeln!(
@@ -426,11 +432,17 @@ mod tests {
 
     #[test]
     fn what_no_recording_shows_is_left_open() {
-        let said = |low, value, high| interval_text(&Estimate { low: Some(low), value: Some(value), high });
+        let said = |low, value, high| interval_text(&Estimate { low: Some(low), value: Some(value), high }, false);
         assert_eq!(said(0.5, 25.0, Some(90.0)), "25 s (500 ms to 90 s)");
         assert_eq!(said(0.5, 25.0, Some(4e18)), "25 s (500 ms or more)");
         assert_eq!(said(0.5, 1e12, Some(4e18)), "at least 500 ms");
         assert_eq!(said(0.5, 25.0, None), "at least 500 ms");
+        // Seven in 20 s that came in bursts: limits a millionfold apart are none.
+        let bursts = Estimate { low: Some(2.16e-3), value: Some(2.8), high: Some(1_800.0) };
+        assert_eq!(
+            [true, false].map(|fails| interval_text(&bursts, fails)),
+            ["2.8 s (30 min or less)", "2.8 s (2.16 ms or more)"]
+        );
     }
 
     #[test]
