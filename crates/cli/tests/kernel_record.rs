@@ -225,6 +225,9 @@ fn a_check_says_whether_a_device_holds_and_exits_accordingly() {
         next.iter().any(|step| step["command"].as_str().unwrap().contains("--device 'modem 1h compute=1ms'")),
         "{next:?}"
     );
+    // What is asked next is what the device bears, not the worst 1 %.
+    assert_eq!(next[0]["purpose"], "records what delays ros2-control beyond its slack", "{next:?}");
+    assert!(next[0]["command"].as_str().unwrap().starts_with("sudo punctual record --why 1us"), "{next:?}");
     let output = run(directory.path(), &[&words[..7], &["-o", "d"], &devices[2..]].concat());
     assert_eq!(code(&output), 0, "{}", stdout(&output));
 }

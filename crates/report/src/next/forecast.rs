@@ -30,7 +30,12 @@ pub struct ForecastAsked<'a> {
 pub fn after_forecast(forecast: &Forecast, asked: &ForecastAsked<'_>, known_loads: &[&str]) -> Vec<NextStep> {
     let devices = || forecast.groups.iter().flat_map(|group| group.devices.iter().map(move |device| (group, device)));
     let failing = devices().filter(|(_, device)| device.underruns.outcome == Outcome::Fails);
-    let tightest = failing.min_by_key(|(_, device)| device.device.usable_slack_ns().unwrap_or(u64::MAX));
+    // Under which load it fails most often is where to look.
+    let slack = |device: &DeviceAnswer| device.device.usable_slack_ns().unwrap_or(u64::MAX);
+    let every_s = |device: &DeviceAnswer| device.underruns.mttf_s.value.unwrap_or(f64::INFINITY);
+    let tightest = failing.min_by(|(_, one), (_, other)| {
+        slack(one).cmp(&slack(other)).then_with(|| every_s(one).total_cmp(&every_s(other)))
+    });
     let mut steps = Vec::new();
     if let (Some((_, device)), Some(path)) = (tightest, asked.explained) {
         let purpose = format!("says what delayed {}", device.device.id);

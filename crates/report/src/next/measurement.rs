@@ -4,7 +4,7 @@ use super::options::{as_written, every_written, load_option, own_options, same_t
 use super::{NextStep, few};
 use crate::layout::shell_word;
 use crate::{Measurement, load_name};
-use punctual_forecast::has_loops;
+use punctual_forecast::{JudgedDevice, has_loops};
 use punctual_recording::{CycleCount, Document, Limit, RecorderSummary, Stage, printable_path};
 
 /// A command in a line of text is at most this long, characters, if it can be shorter.
@@ -24,18 +24,22 @@ pub fn after_measurement(measurement: &Measurement, known_loads: &[&str]) -> Vec
     if document.recorder.as_ref().is_some_and(|recorder| recorder.kept > 0) {
         steps.push(NextStep::new("says who made it late", format!("punctual why {recording}")));
     }
+    let devices = every_written(&document.provenance.command_line, "--device");
+    let missed = tightest_missed(&measurement.devices, load_name(document)).filter(|_| !devices.is_empty());
     if document.recorder.as_ref().is_none_or(keeps_what_does_not_matter)
-        && let Some(command) = why_command(document, known_loads)
+        && let Some(command) = why_command(document, known_loads, missed.map(|(_, slack_ns)| slack_ns))
     {
-        let of_work = command.contains(" --why-stage ");
-        let purpose = if of_work { "records what delays it" } else { "records what delays the worst 1 %" };
-        steps.push(NextStep::new(purpose, command));
+        let purpose = match missed {
+            Some((device, _)) => format!("records what delays {device} beyond its slack"),
+            None if command.contains(" --why-stage ") => "records what delays it".to_owned(),
+            None => "records what delays the worst 1 %".to_owned(),
+        };
+        steps.push(NextStep::new(&purpose, command));
     }
     let mut counts = measurement.cycles.iter().flat_map(|cycles| cycles.by_name.values());
     let can_forecast = document.followed.is_none() || has_loops(document);
     if can_forecast && !counts.any(CycleCount::overran_beyond_wakeups) {
         let all: Vec<String> = measurement.parts.iter().map(|(path, _)| shell_word(&printable_path(path))).collect();
-        let devices = every_written(&document.provenance.command_line, "--device");
         steps.push(NextStep::new(
             "says how often it will be too late",
             format!("punctual forecast {}{devices}", all.join(" ")),
@@ -49,8 +53,19 @@ fn keeps_what_does_not_matter(recorder: &RecorderSummary) -> bool {
     recorder.kept == 0 || recorder.over_budget > 0
 }
 
-/// The command that records who makes the worst of the same threads late; `None` if nothing was late enough to ask.
-fn why_command(document: &Document, known_loads: &[&str]) -> Option<String> {
+/// Of the devices that wakeups under this load came too late for, the one with the least slack, and that, ns.
+fn tightest_missed<'a>(devices: &'a [JudgedDevice], load: &str) -> Option<(&'a str, u64)> {
+    let missed = devices.iter().filter(|row| row.load == load && row.late_wakeups > 0);
+    let slacks = missed.filter_map(|row| {
+        let device = &row.answer.device;
+        Some((device.id.as_str(), device.usable_slack_ns().ok()?))
+    });
+    slacks.min_by_key(|(_, slack_ns)| *slack_ns)
+}
+
+/// The command that records who makes the same threads late by more than a device bears, or else the worst of them; `None` if nothing was
+/// late enough to ask.
+fn why_command(document: &Document, known_loads: &[&str], slack_ns: Option<u64>) -> Option<String> {
     let asked = document.recorder.as_ref().map(|recorder| recorder.stage);
     let period_ns = document.followed.as_ref().and_then(|followed| followed.period_ns);
     // Of a loop, or of work that was limited, what matters is when it was done.
@@ -60,8 +75,9 @@ fn why_command(document: &Document, known_loads: &[&str]) -> Option<String> {
     let measured = if stage == Stage::Request { Stage::Response } else { stage };
     let of_limit =
         document.limits.iter().filter(|limit| limit.exceeded && is_work(limit)).map(|limit| limit.limit_ns).min();
-    let threshold = match period_ns.or(of_limit).filter(|_| stage == Stage::Response) {
-        Some(allowed) if quantile_of(document, measured, 1.0)? > allowed => allowed,
+    let threshold = match (slack_ns, period_ns.or(of_limit).filter(|_| stage == Stage::Response)) {
+        (Some(slack_ns), _) => slack_ns,
+        (None, Some(allowed)) if quantile_of(document, measured, 1.0)? > allowed => allowed,
         _ => quantile_of(document, measured, WORTH_ASKING)?,
     };
     let of_stage = if stage == Stage::Total { String::new() } else { format!(" --why-stage {}", stage.name()) };
@@ -105,6 +121,33 @@ pub(super) fn rounded_us(nanoseconds: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::forecast::tests_support::input;
+    use punctual_device::Catalogue;
+    use punctual_forecast::{Question, answer};
+
+    #[test]
+    fn the_tightest_device_that_was_missed_under_a_load_is_asked_about() {
+        let devices = ["audio 256@48kHz", "audio 64@48kHz"].map(|spec| Catalogue::shipped().parse_spec(spec).unwrap());
+        let question = Question { devices: devices.to_vec(), ..Question::default() };
+        let found = answer(&[input(3_000, 0)], &question).unwrap();
+        let judged = |load: &str, late_wakeups: [u64; 2]| -> Vec<JudgedDevice> {
+            let answers = found.groups[0].devices.iter().zip(late_wakeups);
+            answers
+                .map(|(answer, late_wakeups)| JudgedDevice {
+                    load: load.to_owned(),
+                    measure: "fifo:80".to_owned(),
+                    answer: answer.clone(),
+                    late_wakeups,
+                    late_wakeups_on_worst_cpu: late_wakeups,
+                })
+                .collect()
+        };
+        let rows = [judged("none", [1, 0]), judged("mixed", [2, 9])].concat();
+        let slack = |load| tightest_missed(&rows, load).map(|(device, slack_ns)| (device, rounded_us(slack_ns)));
+        assert_eq!(slack("mixed"), Some(("audio", 1_200)));
+        assert_eq!(slack("none"), Some(("audio", 4_800)));
+        assert_eq!(slack("office"), None);
+    }
 
     #[test]
     fn a_threshold_has_two_digits() {
