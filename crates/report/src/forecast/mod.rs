@@ -1,5 +1,6 @@
 //! How often buffers run dry.
 
+mod advice;
 mod answer;
 pub mod interarrival;
 mod page;

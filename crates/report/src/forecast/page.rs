@@ -1,5 +1,6 @@
 //! The page of `punctual forecast --html`: how often buffers run dry, and what to expect at worst.
 
+use super::advice::{advised, asked};
 use crate::NextStep;
 use crate::answer::value;
 use crate::encode::html::intervals::{Band, BandLine, Interval, IntervalRow, Intervals, Unit};
@@ -18,7 +19,12 @@ pub fn forecast_page(answer: &Answer, next: &[NextStep]) -> Page {
     sections.extend(devices(answer));
     sections.extend(worst(answer));
     Page {
-        title: "How often buffers will run dry".into(),
+        title: if is_of_loops(answer) {
+            "How often cycles will take too long"
+        } else {
+            "How often buffers will run dry"
+        }
+        .into(),
         context: format!("punctual forecast · watched for {}", format_seconds(answer.exposure_s)),
         verdict: answer.verdict.clone(),
         next: next.to_vec(),
@@ -27,6 +33,16 @@ pub fn forecast_page(answer: &Answer, next: &[NextStep]) -> Page {
         sections,
         report: value(&ForecastAnswer::new(answer, next)),
     }
+}
+
+/// Whether it is of other programs' loops, which have cycles and no buffers.
+fn is_of_loops(answer: &Answer) -> bool {
+    answer.groups.iter().flat_map(|group| &group.devices).any(|device| device.stage.holds_work())
+}
+
+/// What a device is called beside others; a loop by the threads that were measured.
+fn device_name(group: &Group, device: &DeviceAnswer) -> String {
+    if device.stage.holds_work() { group.measure.clone() } else { device.device.name.clone() }
 }
 
 fn name_of(group: &Group) -> String {
@@ -83,63 +99,78 @@ fn verdict(answer: &DeviceAnswer) -> Value {
 }
 
 fn devices(answer: &Answer) -> Option<Section> {
+    let of_loops = is_of_loops(answer);
     let mut blocks = Vec::new();
     for (number, group) in answer.groups.iter().enumerate().filter(|(_, group)| !group.devices.is_empty()) {
-        let rows = group.devices.iter().map(|device| IntervalRow {
-            name: device.device.name.clone(),
-            interval: interval(&device.underruns.mttf_s),
-            want: Some(device.device.want_s as f64),
-            verdict: device.underruns.outcome.name().to_owned(),
-            style: match device.underruns.outcome {
-                Outcome::Holds => 3,
-                Outcome::Fails => 1,
-                Outcome::HoldsAsRecorded | Outcome::Unknown => 2,
-            },
-        });
         blocks.push(Block::Heading(name_of(group)));
-        blocks.push(Block::Picture(Picture {
-            id: format!("device-{number}"),
-            title: "Mean time between underruns.".into(),
-            caption: "A diamond is what the device's users expect. Bars are 95 % intervals; one with an open end has no limit.".into(),
-            drawing: Drawing::Intervals(Intervals {
-                unit: Unit::Seconds,
-                axis: "time between underruns".into(),
-                rows: rows.collect(),
-                against: None,
-            }),
-        }));
-        let table_rows = group.devices.iter().map(|device| {
-            vec![
-                Value::text(device.device.name.clone()),
-                Value::text(device.device.origin.whose()),
-                Value::Ns(Some(device.device.period_ns)),
-                Value::Count(Some(u64::from(device.device.buffers))),
-                Value::Ns(u64::try_from(device.device.slack_ns()).ok()),
-                Value::Count(Some(device.underruns.over)),
-                Value::Count(Some(device.underruns.misses.round() as u64)),
-                Value::text(format_seconds(device.device.want_s as f64)),
-                verdict(device),
-            ]
-        });
-        let mut columns = vec![Column::words("device"), Column::words("whose")];
-        columns.extend(["period us", "buffers", "slack us", "stalls", "runs dry", "want"].map(Column::numbers));
-        columns.push(Column::words("verdict"));
-        blocks.push(Block::Table(Table {
-            caption: format!("Devices, {}", name_of(group)),
-            columns,
-            rows: table_rows.collect(),
+        blocks.push(Block::Picture(devices_picture(number, group, of_loops)));
+        blocks.push(Block::Table(devices_table(group, of_loops)));
+        blocks.extend(group.devices.iter().filter_map(|device| {
+            let lines = advised(device, device.advice.as_ref()?);
+            Some(Block::Text(format!("{}: {}.", asked(device), lines.join("; "))))
         }));
     }
     if blocks.is_empty() {
         return None;
     }
-    Some(Section {
-        id: "devices".into(),
-        title: "Devices".into(),
-        lead: "How often each device would run dry, played over the recording on its worst CPU: waits longer than its slack, (n-1)·t - c."
-            .into(),
-        blocks,
-    })
+    let lead = match of_loops {
+        true => "How often a cycle takes longer than its period, from when it was due until its work was done.",
+        false => {
+            "How often each device would run dry, played over the recording on its worst CPU: waits longer than its slack, (n-1)·t - c."
+        }
+    };
+    let title = if of_loops { "Loops" } else { "Devices" };
+    Some(Section { id: "devices".into(), title: title.into(), lead: lead.into(), blocks })
+}
+
+fn devices_picture(number: usize, group: &Group, of_loops: bool) -> Picture {
+    let rows = group.devices.iter().map(|device| IntervalRow {
+        name: device_name(group, device),
+        interval: interval(&device.underruns.mttf_s),
+        want: Some(device.device.want_s as f64),
+        verdict: device.underruns.outcome.name().to_owned(),
+        style: match device.underruns.outcome {
+            Outcome::Holds => 3,
+            Outcome::Fails => 1,
+            Outcome::HoldsAsRecorded | Outcome::Unknown => 2,
+        },
+    });
+    let events = if of_loops { "overruns" } else { "underruns" };
+    Picture {
+        id: format!("device-{number}"),
+        title: format!("Mean time between {events}."),
+        caption:
+            "A diamond is what the device's users expect. Bars are 95 % intervals; one with an open end has no limit."
+                .into(),
+        drawing: Drawing::Intervals(Intervals {
+            unit: Unit::Seconds,
+            axis: format!("time between {events}"),
+            rows: rows.collect(),
+            against: None,
+        }),
+    }
+}
+
+fn devices_table(group: &Group, of_loops: bool) -> Table {
+    let rows = group.devices.iter().map(|device| {
+        vec![
+            Value::text(device_name(group, device)),
+            Value::text(device.device.origin.whose()),
+            Value::Ns(Some(device.device.period_ns)),
+            // A loop has none to spare.
+            Value::Count(Some(u64::from(device.device.buffers)).filter(|_| !of_loops)),
+            Value::Ns(u64::try_from(device.device.slack_ns()).ok()),
+            Value::Count(Some(device.underruns.over)),
+            Value::Count(Some(device.underruns.misses.round() as u64)),
+            Value::text(format_seconds(device.device.want_s as f64)),
+            verdict(device),
+        ]
+    });
+    let mut columns = vec![Column::words("device"), Column::words("whose")];
+    let often = if of_loops { "overruns" } else { "runs dry" };
+    columns.extend(["period us", "buffers", "slack us", "stalls", often, "want"].map(Column::numbers));
+    columns.push(Column::words("verdict"));
+    Table { caption: format!("Devices, {}", name_of(group)), columns, rows: rows.collect() }
 }
 
 fn worst(answer: &Answer) -> Option<Section> {
@@ -184,4 +215,45 @@ fn worst(answer: &Answer) -> Option<Section> {
             .into(),
         blocks: vec![Block::Table(Table { caption: "Worst cases".into(), columns, rows })],
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forecast::tests_support::input;
+    use punctual_device::{Catalogue, Profile};
+    use punctual_forecast::{Question, Stage, answer};
+
+    fn page_of(device: Profile, device_stage: Stage) -> Page {
+        let mut input = input(3_000, 0);
+        let total = input.stages[&Stage::Total].clone();
+        input.stages.insert(device_stage, total);
+        let stages = vec![device_stage];
+        let question = Question { devices: vec![device], device_stage, stages, advise: true, ..Question::default() };
+        forecast_page(&answer(&[input], &question).unwrap(), &[])
+    }
+
+    fn said(page: &Page) -> Vec<&str> {
+        let blocks = page.sections.iter().flat_map(|section| &section.blocks);
+        blocks.filter_map(|block| if let Block::Text(text) = block { Some(text.as_str()) } else { None }).collect()
+    }
+
+    #[test]
+    fn a_page_advises_as_the_text_does() {
+        let device = Catalogue::shipped().parse_spec("audio 64@48kHz").unwrap();
+        let page = page_of(device, Stage::Total);
+        assert_eq!(page.title, "How often buffers will run dry");
+        let said = said(&page);
+        assert!(said.len() == 1 && said[0].starts_with("audio, to run dry at most once in 60 min: "), "{said:?}");
+        assert!(said[0].contains(" buffers of 1.33 ms (64 frames)"), "{said:?}");
+    }
+
+    #[test]
+    fn a_page_of_a_loop_speaks_of_cycles() {
+        let page = page_of(Profile::of_loop(1_000_000), Stage::Response);
+        assert_eq!(page.title, "How often cycles will take too long");
+        let loops = page.sections.iter().find(|section| section.id == "devices").unwrap();
+        assert_eq!(loops.title, "Loops");
+        assert!(said(&page)[0].starts_with("own-loop, to be late at most once in 60 min: "), "{:?}", said(&page));
+    }
 }

@@ -1,12 +1,12 @@
 //! A forecast as text for people.
 
-use super::units::{counted_units, in_units, is_loop, slack_in_units};
+use super::advice::{advised, asked};
+use super::units::{in_units, slack_in_units};
 use crate::device::under_origins;
 use crate::layout::{counted, grouped, indented};
-use punctual_device::Profile;
 use punctual_forecast::{
-    Advice, Answer, Curve, DeviceAnswer, Estimate, Group, Method, Outcome, Stage, Underruns, Variant, WorstCase,
-    are_too_wide, format_seconds, may_be_too_many,
+    Answer, Curve, DeviceAnswer, Estimate, Group, Method, Outcome, Stage, Underruns, WorstCase, are_too_wide,
+    format_seconds, may_be_too_many,
 };
 use punctual_recording::format_ns;
 use std::fmt::Write as _;
@@ -103,7 +103,10 @@ fn devices_text(out: &mut String, group: &Group) {
     }
     for answer in &group.devices {
         if let Some(advice) = &answer.advice {
-            advice_text(out, answer, advice);
+            let _ = writeln!(out, "  {}:", asked(answer));
+            for line in advised(answer, advice) {
+                let _ = writeln!(out, "    {line}");
+            }
         }
     }
 }
@@ -180,7 +183,7 @@ const FEW: usize = 4;
 const MAX_TOLD_S: f64 = 10.0 * 365.25 * 86_400.0;
 
 /// A mean time and its limits. Of such as say nothing together the one that the answer goes by stays: of a device that fails the upper.
-fn interval_text(mttf: &Estimate, fails: bool) -> String {
+pub(super) fn interval_text(mttf: &Estimate, fails: bool) -> String {
     let told = |seconds: Option<f64>| seconds.filter(|seconds| *seconds <= MAX_TOLD_S);
     match (mttf.low, told(mttf.value), told(mttf.high)) {
         (Some(low), Some(value), Some(high)) if are_too_wide(low, high) => match fails {
@@ -252,80 +255,6 @@ fn device_row(answer: &DeviceAnswer, several: bool) -> Vec<String> {
         row.insert(4, found.cpu.map_or("-".to_owned(), |cpu| cpu.to_string()));
     }
     row
-}
-
-fn advice_text(out: &mut String, answer: &DeviceAnswer, advice: &Advice) {
-    let want = format_seconds(answer.device.want_s as f64);
-    let is_loop = is_loop(&answer.device);
-    let fails = if is_loop { "be late" } else { "run dry" };
-    let _ = writeln!(out, "  {}, to {fails} at most once in {want}:", answer.device.id);
-    if let Some(variant) = &advice.buffers {
-        let mttf = interval_text(&variant.underruns.mttf_s, false);
-        let _ = match is_loop {
-            true => writeln!(out, "    {}: {mttf}", longer_cycle(&variant.device)),
-            false => writeln!(
-                out,
-                "    {}, {} in all: {mttf}",
-                buffers_words(&variant.device),
-                format_ns(variant.device.tolerance_ns())
-            ),
-        };
-    }
-    // A loop has the two buffers that it needs and no others: its longer period stands there already.
-    if let Some(variant) = advice.period.as_ref().filter(|_| !is_loop || advice.buffers.is_none()) {
-        let mttf = interval_text(&variant.underruns.mttf_s, false);
-        let _ = match is_loop {
-            true => writeln!(out, "    a period of {}: {mttf}", format_ns(variant.device.period_ns)),
-            false => writeln!(
-                out,
-                "    or a period of {} with {} buffers: {mttf}",
-                period_words(&variant.device),
-                variant.device.buffers
-            ),
-        };
-    }
-    if let Some(variant) = &advice.never_exceeded {
-        let enough = not_exceeded(&variant.device, advice.longer_never_exceeded.as_ref());
-        let further = advice.measure_further_s;
-        let further = further.map_or(String::new(), |further| format!(": measure {} more", format_seconds(further)));
-        let _ = writeln!(out, "    nothing exceeded {enough} shown to be enough{further}");
-    }
-    if advice.buffers.is_none() && advice.period.is_none() && advice.never_exceeded.is_none() {
-        let tried = if is_loop { "cycle" } else { "buffering" };
-        let _ = writeln!(out, "    no {tried} that was tried is enough");
-    }
-}
-
-/// So many buffers, and the longer period beside them: many drivers have only a few buffers, but long ones.
-fn not_exceeded(device: &Profile, longer: Option<&Variant>) -> String {
-    match longer {
-        _ if is_loop(device) => format!("{}, but that is not", longer_cycle(device)),
-        None => format!("{}, but that is not", buffers_words(device)),
-        Some(Variant { device: longer, .. }) => format!(
-            "{}, nor a period of {} with {} buffers, but neither is",
-            buffers_words(device),
-            period_words(longer),
-            longer.buffers
-        ),
-    }
-}
-
-/// What so many buffers are to a loop, which has none to spare: a period as long as they last, for the same work.
-fn longer_cycle(variant: &Profile) -> String {
-    format!("a period of {}", format_ns(variant.tolerance_ns()))
-}
-
-fn buffers_words(variant: &Profile) -> String {
-    format!("{} buffers of {}", variant.buffers, period_words(variant))
-}
-
-/// A period, in time and in what its users set it in.
-fn period_words(device: &Profile) -> String {
-    let time = format_ns(device.period_ns);
-    match (device.unit, device.rate_millihertz, device.in_units(device.period_ns)) {
-        (Some(unit), Some(_), Some(units)) => format!("{time} ({})", counted_units(units, unit)),
-        _ => time,
-    }
 }
 
 /// The table of worst cases over loads and stages, after the third of Cota-Robles and Held (OSDI 1999): a row a
