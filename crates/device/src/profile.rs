@@ -245,13 +245,19 @@ impl Profile {
         Ok(changed)
     }
 
-    /// How many of its units pass in this time; `None` if its users count only in time.
+    /// How many of its units pass in this time; `None` if its users count only in time. A cycle is always one period.
     pub fn in_units(&self, nanoseconds: u64) -> Option<f64> {
-        self.unit?;
-        Some(match self.rate_millihertz {
-            Some(rate) => nanoseconds as f64 * rate as f64 / 1e12,
-            None => nanoseconds as f64 / self.period_ns as f64,
-        })
+        match self.unit? {
+            Unit::Cycle => Some(nanoseconds as f64 / self.period_ns as f64),
+            Unit::Frame | Unit::Sample | Unit::Slot => {
+                Some(self.at_its_rate(nanoseconds).unwrap_or(nanoseconds as f64 / self.period_ns as f64))
+            }
+        }
+    }
+
+    /// How many pass in this time of what comes at its rate: of a loop whose period was written as 64@48kHz, frames.
+    pub fn at_its_rate(&self, nanoseconds: u64) -> Option<f64> {
+        self.rate_millihertz.map(|rate| nanoseconds as f64 * rate as f64 / 1e12)
     }
 
     /// What it is: the words may name numbers that it no longer has.
@@ -360,6 +366,9 @@ mod tests {
         assert_eq!(of("5g-slot", 250_000), (Some("slot"), Some(0.5)));
         assert_eq!(of("ethercat1ms 2ms", 1_000_000), (Some("cycle"), Some(0.5)));
         assert_eq!(of("voip", 1_000_000), (None, None));
+        // The loop of a player has cycles, and frames in them.
+        let player = Profile::of_loop(1_333_333).with_written_period("64@48kHz").unwrap();
+        assert_eq!((player.in_units(1_333_333), player.at_its_rate(2_000_000)), (Some(1.0), Some(96.0)));
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub use load::{
 };
 pub use next::{
     ForecastAsked, NextStep, after_comparison, after_comparisons, after_device, after_forecast, after_idle,
-    after_interact_comparison, after_log, after_log_show, after_measurement, next_text, own_options,
+    after_interact_comparison, after_log, after_log_show, after_measurement, next_text, own_options, written_period,
 };
 pub use recording::answer::ReportAnswer;
 pub use recording::device_verdict::devices_verdict;

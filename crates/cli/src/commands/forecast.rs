@@ -110,7 +110,8 @@ fn loops(arguments: &ForecastArguments) -> anyhow::Result<Option<Loops>> {
         };
         let cycles = recording.cycles(loops.profile.period_ns)?;
         let loops = loops.held_against(&cycles).with_context(|| path.display().to_string())?;
-        profiles.push(Some(loops.profile));
+        let written = arguments.period.as_deref().or_else(|| punctual_report::written_period(recording.document()));
+        profiles.push(Some(with_rate(loops.profile, written)));
         counted.extend(loops.counted);
         Ok(with_run(&recording, loops.inputs))
     })?;
@@ -137,6 +138,14 @@ fn loops(arguments: &ForecastArguments) -> anyhow::Result<Option<Loops>> {
         return Err(Usage(line).into());
     }
     Ok(Some(Loops { inputs, profile, counted }))
+}
+
+/// A loop with the rate that its period was written with: who writes 64@48kHz sets frames.
+fn with_rate(profile: Profile, written: Option<&str>) -> Profile {
+    match written.map(|written| profile.with_written_period(written)) {
+        Some(Ok(changed)) if changed.period_ns == profile.period_ns => changed,
+        _ => profile,
+    }
 }
 
 /// What recordings hold, one input for each measure and load; runs of the same follow one another.

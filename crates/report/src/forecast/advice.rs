@@ -1,7 +1,7 @@
 //! What a device would have to be like, in words.
 
 use super::text::interval_text;
-use super::units::{counted_units, is_loop};
+use super::units::{counted_units, in_frames, is_loop};
 use punctual_device::Profile;
 use punctual_forecast::{Advice, DeviceAnswer, Variant, format_seconds};
 use punctual_recording::format_ns;
@@ -15,8 +15,10 @@ pub(super) fn asked(answer: &DeviceAnswer) -> String {
 /// What would do, or what nothing exceeded: one sentence each.
 pub(super) fn advised(answer: &DeviceAnswer, advice: &Advice) -> Vec<String> {
     let is_loop = is_loop(&answer.device);
+    // Who counts in frames can set them by doubling, and no number in between.
+    let by_doubling = in_frames(&answer.device, answer.device.period_ns).is_some() && advice.period.is_some();
     let mut lines = Vec::new();
-    if let Some(variant) = &advice.buffers {
+    if let Some(variant) = advice.buffers.as_ref().filter(|_| !by_doubling) {
         let mttf = interval_text(&variant.underruns.mttf_s, false);
         lines.push(match is_loop {
             true => format!("{}: {mttf}", longer_cycle(&variant.device)),
@@ -28,10 +30,10 @@ pub(super) fn advised(answer: &DeviceAnswer, advice: &Advice) -> Vec<String> {
         });
     }
     // A loop has the two buffers that it needs and no others: its longer period stands there already.
-    if let Some(variant) = advice.period.as_ref().filter(|_| !is_loop || advice.buffers.is_none()) {
+    if let Some(variant) = advice.period.as_ref().filter(|_| !is_loop || lines.is_empty()) {
         let mttf = interval_text(&variant.underruns.mttf_s, false);
         lines.push(match is_loop {
-            true => format!("a period of {}: {mttf}", format_ns(variant.device.period_ns)),
+            true => format!("{}: {mttf}", cycle_of(&variant.device, variant.device.period_ns)),
             false => {
                 format!(
                     "or a period of {} with {} buffers: {mttf}",
@@ -57,6 +59,9 @@ pub(super) fn advised(answer: &DeviceAnswer, advice: &Advice) -> Vec<String> {
 /// So many buffers, and the longer period beside them: many drivers have only a few buffers, but long ones.
 fn not_exceeded(device: &Profile, longer: Option<&Variant>) -> String {
     match longer {
+        Some(Variant { device: longer, .. }) if in_frames(device, device.period_ns).is_some() => {
+            format!("{}, but that is not", cycle_of(longer, longer.period_ns))
+        }
         _ if is_loop(device) => format!("{}, but that is not", longer_cycle(device)),
         None => format!("{}, but that is not", buffers_words(device)),
         Some(Variant { device: longer, .. }) => format!(
@@ -70,7 +75,12 @@ fn not_exceeded(device: &Profile, longer: Option<&Variant>) -> String {
 
 /// What so many buffers are to a loop, which has none to spare: a period as long as they last, for the same work.
 fn longer_cycle(variant: &Profile) -> String {
-    format!("a period of {}", format_ns(variant.tolerance_ns()))
+    cycle_of(variant, variant.tolerance_ns())
+}
+
+fn cycle_of(device: &Profile, period_ns: u64) -> String {
+    let frames = in_frames(device, period_ns).map(|frames| format!(" ({frames})"));
+    format!("a period of {}{}", format_ns(period_ns), frames.unwrap_or_default())
 }
 
 fn buffers_words(variant: &Profile) -> String {
@@ -83,5 +93,34 @@ fn period_words(device: &Profile) -> String {
     match (device.unit, device.rate_millihertz, device.in_units(device.period_ns)) {
         (Some(unit), Some(_), Some(units)) => format!("{time} ({})", counted_units(units, unit)),
         _ => time,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forecast::tests_support::input;
+    use punctual_forecast::{Question, Stage, answer};
+
+    #[test]
+    fn a_player_is_advised_on_frames_by_doubling() {
+        let mut input = input(3_000, 0);
+        let total = input.stages[&Stage::Total].clone();
+        input.stages.insert(Stage::Response, total);
+        let said = |device: Profile, want_s: u64| {
+            let (devices, device_stage) = (vec![device.with_want(want_s)], Stage::Response);
+            let question = Question { devices, device_stage, advise: true, ..Question::default() };
+            let found = answer(std::slice::from_ref(&input), &question).unwrap();
+            let device = &found.groups[0].devices[0];
+            advised(device, device.advice.as_ref().unwrap()).join("; ")
+        };
+        // The longest took 10.7 ms, which 512 frames are a little shorter than.
+        let player = Profile::of_loop(1_333_333).with_written_period("64@48kHz").unwrap();
+        let short = said(player.clone(), 10 * 86_400);
+        assert!(short.starts_with("nothing exceeded a period of 21.3 ms (1,024 frames), but that is not "), "{short}");
+        let enough = said(player, 3_600);
+        assert!(enough.starts_with("a period of ") && enough.contains(" frames): "), "{enough}");
+        let plain = said(Profile::of_loop(1_333_333), 10 * 86_400);
+        assert!(plain.starts_with("nothing exceeded a period of 12.0 ms, but that is not "), "{plain}");
     }
 }

@@ -32,14 +32,22 @@ pub(super) fn slack_in_units(group: &Group, answer: &DeviceAnswer) -> Option<Str
     let worst = longest.and_then(|longest| device.in_units(longest));
     if answer.stage.holds_work() {
         let worst = worst.map(|worst| format!("; the longest took as long as {}", plural(worst))).unwrap_or_default();
+        let frames = in_frames(device, device.period_ns).map(|frames| format!(" ({frames}{at})"));
         return Some(format!(
-            "{}: from when it was due a cycle may take {}{worst}",
+            "{}: from when it was due a cycle may take {}{}{worst}",
             device.id,
-            format_ns(device.period_ns)
+            format_ns(device.period_ns),
+            frames.unwrap_or_default()
         ));
     }
     let worst = worst.map(|worst| format!("; the worst wakeup came {} late", plural(worst))).unwrap_or_default();
     Some(format!("{}: {has}its work may begin {slack} late{worst}", device.id))
+}
+
+/// So much time in frames, for a loop whose period was written in them.
+pub(super) fn in_frames(device: &Profile, nanoseconds: u64) -> Option<String> {
+    let frames = device.at_its_rate(nanoseconds).filter(|_| device.unit == Some(Unit::Cycle))?;
+    Some(counted_units(frames, Unit::Frame))
 }
 
 /// Whether this period's work must be done before the next begins, and no buffer can be added: a cycle or a slot.

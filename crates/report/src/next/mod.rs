@@ -14,7 +14,7 @@ pub use forecast::{ForecastAsked, after_forecast};
 pub use idle::after_idle;
 pub use log::{after_log, after_log_show};
 pub use measurement::after_measurement;
-pub use options::own_options;
+pub use options::{own_options, written_period};
 
 use serde::Serialize;
 use std::fmt::{Display, Formatter, Result, Write};

@@ -75,6 +75,11 @@ pub(super) fn every_written(words: &[String], name: &str) -> String {
     options
 }
 
+/// The period of loops as it was written when they were recorded.
+pub fn written_period(document: &Document) -> Option<&str> {
+    value_of(&document.provenance.command_line, "", "--period")
+}
+
 /// The value of an option on a command line, up to the command after it. An option without a short name has an empty one.
 pub(super) fn value_of<'a>(words: &'a [String], short: &str, long: &str) -> Option<&'a str> {
     let own: Vec<&str> = words.iter().map(String::as_str).take_while(|word| *word != "--").collect();
