@@ -123,6 +123,14 @@ pub struct JudgedDevice {
     pub late_wakeups_on_worst_cpu: u64,
 }
 
+impl JudgedDevice {
+    /// How many times it would have run dry on the worst CPU, as its forecast counts: once for each wait, however many wakeups that made
+    /// late.
+    pub fn ran_dry(&self) -> u64 {
+        self.answer.underruns.misses.ceil() as u64
+    }
+}
+
 /// One curve.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve {

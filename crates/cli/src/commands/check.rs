@@ -103,7 +103,7 @@ fn devices_exit_code(measurement: &Measurement) -> u8 {
     let is_bad = |row: &JudgedDevice| match row.answer.underruns.outcome {
         Outcome::Holds | Outcome::HoldsAsRecorded => false,
         Outcome::Fails => true,
-        Outcome::Unknown => row.late_wakeups_on_worst_cpu > 0,
+        Outcome::Unknown => row.ran_dry() > 0,
     };
     match &measurement.devices[..] {
         [] => 1,

@@ -53,19 +53,18 @@ fn sentence(name: &str, device: &Profile, documents: &[&Document], rows: &[Judge
     let of = |document: &Document| {
         let load = load_name(document);
         let own = rows.iter().filter(|row| row.answer.device == *device && row.load == load);
-        own.max_by_key(|row| row.late_wakeups_on_worst_cpu)
+        own.max_by_key(|row| row.ran_dry())
     };
     let parts: Vec<(&Document, &JudgedDevice)> =
         documents.iter().filter_map(|document| Some((*document, of(document)?))).collect();
-    let is_late = |(_, row): &&(&Document, &JudgedDevice)| row.late_wakeups_on_worst_cpu > 0;
+    let is_late = |(_, row): &&(&Document, &JudgedDevice)| row.ran_dry() > 0;
     let late: Vec<String> = (parts.iter().filter(is_late))
         .map(|(document, row)| {
-            let often = times(row.late_wakeups_on_worst_cpu);
-            format!("{often} in {} {}", spoken_duration(document), when(document))
+            let most = if row.answer.underruns.is_upper_count { "at most " } else { "" };
+            format!("{most}{} in {} {}", times(row.ran_dry()), spoken_duration(document), when(document))
         })
         .collect();
-    let Some((_, judged)) =
-        parts.iter().min_by_key(|(_, row)| (rank(&row.answer), std::cmp::Reverse(row.late_wakeups_on_worst_cpu)))
+    let Some((_, judged)) = parts.iter().min_by_key(|(_, row)| (rank(&row.answer), std::cmp::Reverse(row.ran_dry())))
     else {
         return format!("{name} could not be judged.");
     };
@@ -126,6 +125,25 @@ mod tests {
         assert!(late[0].starts_with("it fails (at most once in ") && late[0].ends_with("is wanted)"), "{late:?}");
         let quiet = said(0);
         assert!(quiet.iter().all(|words| !words.contains("fails")), "{quiet:?}");
+    }
+
+    /// 3,000 waits, on the worst CPU, whatever number of wakeups they made late.
+    #[test]
+    fn a_device_runs_dry_as_often_as_its_forecast_counts() {
+        let device = Catalogue::shipped().parse_spec("ros2-control").unwrap();
+        let question = Question { devices: vec![device.clone()], ..Question::default() };
+        let found = answer(&[input(3_000, 0)], &question).unwrap();
+        let text = include_str!("../../../cli/tests/golden/check/loaded.punctual/recording.json");
+        let document: Document = serde_json::from_str(text).unwrap();
+        let row = JudgedDevice {
+            load: "mixed".to_owned(),
+            measure: "fifo:80".to_owned(),
+            answer: found.groups[0].devices[0].clone(),
+            late_wakeups: 5_000,
+            late_wakeups_on_worst_cpu: 4_000,
+        };
+        let said = sentence("ros2-control", &device, &[&document], &[row]);
+        assert!(said.starts_with("ros2-control would have begun too late 3,000 times in "), "{said}");
     }
 
     #[test]

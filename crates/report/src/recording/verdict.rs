@@ -167,7 +167,7 @@ pub fn check_verdict(measurement: &Measurement) -> String {
         let parts = documents.iter().filter_map(|document| {
             let load = load_name(document);
             let row = measurement.devices.iter().find(|row| row.answer.device.id == id && row.load == load)?;
-            let count = row.late_wakeups_on_worst_cpu;
+            let count = row.ran_dry();
             (count > 0).then(|| format!("{} in {} {}", times(count), spoken_duration(document), when(document)))
         });
         parts.collect()
