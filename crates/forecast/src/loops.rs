@@ -90,11 +90,11 @@ impl Input {
 }
 
 impl Loops {
-    /// A forecast counts wakeups: says which periods it cannot see, by the cycles of each measure.
+    /// A forecast counts wakeups: says which periods of its recording it cannot see, by the cycles of each measure.
     ///
     /// # Errors
     /// [`Error::Recording`] where whole cycles tell of more overruns than single wakeups do.
-    pub fn held_against(mut self, cycles: &BTreeMap<String, CycleCount>) -> Result<Loops, Error> {
+    pub fn held_against(mut self, document: &Document, cycles: &BTreeMap<String, CycleCount>) -> Result<Loops, Error> {
         for input in &mut self.inputs {
             let Some(count) = cycles.get(&input.measure) else { continue };
             if count.overran_beyond_wakeups() {
@@ -110,6 +110,9 @@ impl Loops {
             // Periods that were skipped went by, and brought no cycle. Of several threads nothing says whose they were.
             if input.tasks.len() == 1 {
                 input.exposure_ns = input.exposure_ns.max(watched_ns);
+            }
+            if count.untold > 0 {
+                self.counted.extend(what_is_not_told(&input.measure, document, self.profile.period_ns));
             }
             self.counted.extend(what_single_wakeups_miss(input, count, watched_ns));
             if count.began_within() > 0 {
@@ -186,6 +189,33 @@ fn what_was_counted(measure: &str, count: &CycleCount, (period_ns, watched_ns): 
         counted(count.began_within(), "period"),
         every(count.began_within()),
     )
+}
+
+/// Of so many periods one without a wakeup is none to speak of.
+const MANY_PERIODS: u64 = 100;
+
+/// In how many periods loops did not wake, where nothing tells which of their wakeups begin cycles, and so whether a period began within one.
+fn what_is_not_told(measure: &str, document: &Document, period_ns: u64) -> Option<String> {
+    let periods = periods_in(document, period_ns);
+    let own: Vec<&Task> =
+        document.tasks.iter().filter(|task| task.measure == measure && is_loop(task, periods)).collect();
+    let seen = |task: &&Task| {
+        let counters = &task.counters;
+        counters.wakeups.saturating_add(counters.unobserved).saturating_add(counters.lost)
+    };
+    let woken = own.iter().map(seen).fold(0, u64::saturating_add);
+    let due = periods.saturating_mul(own.len() as u64);
+    let others = due.saturating_sub(woken);
+    (others > due / MANY_PERIODS).then(|| {
+        format!(
+            "{measure} woke in only {} of about {}, and nothing tells which of its wakeups begin cycles: where it catches up without sleeping, \
+             it overran in the other {} too, one every {}. ",
+            grouped(woken),
+            counted(due, "period"),
+            grouped(others),
+            format_ns((u128::from(due) * u128::from(period_ns) / u128::from(others)) as u64),
+        )
+    })
 }
 
 /// Says of a thread that wakes clearly less often than once in the period that was asked for how often it does.

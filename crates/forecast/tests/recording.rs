@@ -292,7 +292,7 @@ fn a_loop_that_was_followed_is_held_against_its_cycles() {
             "loop fifo:80".to_owned(),
             CycleCount { cycles: 60_000, periods: count.periods.max(60_000), ..count },
         )]);
-        loops(&path, None).unwrap().unwrap().held_against(&cycles)
+        loops(&path, None).unwrap().unwrap().held_against(Recording::open(&path).unwrap().document(), &cycles)
     };
     let told = |count| held(count).unwrap().inputs[0].cautions.len();
     assert_eq!(told(CycleCount { overruns: 60, certain: 60, ..CycleCount::default() }), 1);
@@ -324,6 +324,20 @@ fn a_loop_that_was_followed_is_held_against_its_cycles() {
     );
     let mttf = skips.inputs[0].underruns(&skips.profile, Stage::Response).unwrap().mttf_s.value.unwrap();
     assert!((2.1..2.3).contains(&mttf), "{mttf}");
+    // Where nothing tells what begins a cycle, nothing tells whether it catches up: 60,000 wakeups in a minute of periods of 600 us.
+    let untold = |period_ns: u64| {
+        let cycles = BTreeMap::from([("loop fifo:80".to_owned(), CycleCount { untold: 1, ..CycleCount::default() })]);
+        let recording = Recording::open(&path).unwrap();
+        loops(&path, Some(period_ns)).unwrap().unwrap().held_against(recording.document(), &cycles).unwrap().counted
+    };
+    assert_eq!(
+        untold(600_000),
+        [
+            "loop fifo:80 woke in only 60,000 of about 100,000 periods, and nothing tells which of its wakeups begin cycles: where it catches up without \
+          sleeping, it overran in the other 40,000 too, one every 1.50 ms. "
+        ]
+    );
+    assert!(untold(MS).is_empty());
     // Overruns that wakeups nobody saw may have cut in two are said before anything is forecast.
     let torn = CycleCount { overruns: 440, certain: 40, unseen: 400, longest_ns: 275 * MS, ..CycleCount::default() };
     let [said] = &held(torn).unwrap().counted[..] else { panic!("one sentence") };
@@ -350,7 +364,12 @@ fn what_a_few_wakeups_that_nobody_saw_may_hide_is_said() {
         let count =
             CycleCount { cycles, periods, overruns, certain: 60, unseen: 2, longest_ns, ..CycleCount::default() };
         let cycles = BTreeMap::from([("loop fifo:80".to_owned(), count)]);
-        loops(&path, None).unwrap().unwrap().held_against(&cycles).unwrap().counted
+        loops(&path, None)
+            .unwrap()
+            .unwrap()
+            .held_against(Recording::open(&path).unwrap().document(), &cycles)
+            .unwrap()
+            .counted
     };
     let [said] = &counted(62, 3 * MS)[..] else { panic!("one sentence") };
     assert!(

@@ -109,7 +109,7 @@ fn loops(arguments: &ForecastArguments) -> anyhow::Result<Option<Loops>> {
             return Ok(Vec::new());
         };
         let cycles = recording.cycles(loops.profile.period_ns)?;
-        let loops = loops.held_against(&cycles).with_context(|| path.display().to_string())?;
+        let loops = loops.held_against(recording.document(), &cycles).with_context(|| path.display().to_string())?;
         let written = arguments.period.as_deref().or_else(|| punctual_report::written_period(recording.document()));
         profiles.push(Some(with_rate(loops.profile, written)));
         counted.extend(loops.counted);
