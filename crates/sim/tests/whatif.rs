@@ -240,7 +240,10 @@ fn what_a_recording_cannot_carry_is_refused_with_what_would() {
         question.duration = 20 * SECOND;
         let answer = question.answer_with_interval(2, &ToTheEnd).unwrap();
         assert_eq!(answer.misses, 0);
-        (answer.interval.clone().unwrap().refused, answer.verdict())
+        // What is known before anything is counted is refused without repetitions.
+        let interval = answer.interval.clone().unwrap();
+        assert_eq!((interval.repetitions, question.repetitions()), if seconds < 20 { (0, 0) } else { (100, 100) });
+        (interval.refused, answer.verdict())
     };
     for (seconds, word) in [(10, "at least 20s"), (30, "record 30s more")] {
         let (refused, verdict) = clean(seconds);

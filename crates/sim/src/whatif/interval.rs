@@ -2,7 +2,7 @@
 
 use super::{Answer, WhatIf, memory, spread};
 use crate::error::Result;
-use crate::interference::{Interference, MAX_BYTES};
+use crate::interference::MAX_BYTES;
 use crate::random::mix;
 use crate::time::{MICROSECOND, MILLISECOND, NANOSECOND, Picoseconds, SECOND, format_span};
 use crate::watch::Watch;
@@ -16,7 +16,8 @@ pub struct Interval {
     pub recorded: Picoseconds,
     /// In how many recordings.
     pub recordings: u64,
-    /// Repetitions, each with the recording's seconds drawn anew and in other phases.
+    /// Repetitions, each with the recording's seconds drawn anew and in other phases; none where the recordings cannot support an answer
+    /// whatever they would count: then the fewest and the most are not known.
     pub repetitions: u64,
     /// The fewest misses.
     pub low: u64,
@@ -49,6 +50,12 @@ impl WhatIf {
         watch.part_done();
         let Some(interference) = self.interference.as_ref().filter(|_| !answer.interrupted) else { return Ok(answer) };
         let recorded = interference.observed();
+        if let Some(why) = self.unsupported() {
+            let (recordings, refused) = (self.rounds.len().max(1) as u64, Some(why));
+            let interval = Interval { recorded, recordings, repetitions: 0, low: 0, high: 0, expected: None, refused };
+            answer.interval = Some(interval);
+            return Ok(answer);
+        }
         let repetitions = self.repetitions();
         // Each of those that run at once replays a recording of its own.
         let at_once = usize::try_from(MAX_BYTES / interference.bytes().max(1)).unwrap_or(usize::MAX).max(1);
@@ -67,7 +74,7 @@ impl WhatIf {
             return Ok(answer);
         };
         let most = counted.iter().copied().max().unwrap_or(0);
-        let refused = self.refusal(interference, answer.misses, most);
+        let refused = self.refusal(recorded, answer.misses, most);
         // For recordings of one length; with several lengths, as if all had the mean length.
         let length = self.duration as f64 * rounds.len() as f64 / recorded.max(1) as f64;
         let timed = self.when.as_ref().filter(|when| when.recordings.len() == rounds.len() && rounds.len() > 1);
@@ -85,8 +92,11 @@ impl WhatIf {
         Ok(answer)
     }
 
-    /// How often the question is repeated for the interval.
+    /// How often the question is repeated for the interval; not at all where it is known that there will be none.
     pub fn repetitions(&self) -> u64 {
+        if self.interference.is_none() || self.unsupported().is_some() {
+            return 0;
+        }
         let (min, max, in_all) = REPETITIONS;
         let often = (in_all / self.duration.max(1)).clamp(min, max);
         // Equally often for every recording, and often enough to tell chance from what changes from one to the next.
@@ -94,8 +104,9 @@ impl WhatIf {
         often.max(if rounds > 1 { rounds * MIN_OF_EACH } else { 0 }).next_multiple_of(rounds)
     }
 
-    /// Why the recordings cannot support the answer.
-    fn refusal(&self, interference: &Interference, misses: u64, most: u64) -> Option<String> {
+    /// Why the recordings cannot support an answer, whatever is counted.
+    fn unsupported(&self) -> Option<String> {
+        let interference = self.interference.as_ref()?;
         let recorded = interference.observed();
         // A stall between two wakeups that meets a release of the device is in no recording.
         let every = interference.period_ns().saturating_mul(NANOSECOND);
@@ -107,14 +118,18 @@ impl WhatIf {
                 (self.period / MICROSECOND).max(1)
             ));
         }
-        let span = |time: Picoseconds| format_span(time.next_multiple_of(SECOND));
-        if recorded < MIN_RECORDED {
-            return Some(format!(
+        (recorded < MIN_RECORDED).then(|| {
+            format!(
                 "A recording of {} cannot say how often a buffer is missed: record at least {}.",
                 format_span(recorded / MILLISECOND * MILLISECOND),
-                span(MIN_RECORDED)
-            ));
-        }
+                format_span(MIN_RECORDED)
+            )
+        })
+    }
+
+    /// Why they cannot support what was counted.
+    fn refusal(&self, recorded: Picoseconds, misses: u64, most: u64) -> Option<String> {
+        let span = |time: Picoseconds| format_span(time.next_multiple_of(SECOND));
         let needed = self.duration.saturating_mul(TIMES_WITHOUT);
         if misses == 0 && most == 0 && recorded < needed {
             let missing = span(needed - recorded);

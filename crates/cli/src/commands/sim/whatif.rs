@@ -24,8 +24,7 @@ pub(super) fn run(arguments: &SimWhatifArguments, output: Output) -> anyhow::Res
     let question = question(arguments)?;
     question.check_question().map_err(|error| Usage(error.to_string()))?;
     if arguments.sweep.is_empty() {
-        let parts = 1 + question.interference.as_ref().map_or(0, |_| question.repetitions());
-        let watched = Watched::new("simulating", parts, "repetitions");
+        let watched = Watched::new("simulating", 1 + question.repetitions(), "repetitions");
         let found = question.answer_with_interval(threads(), &watched)?;
         watched.done();
         return answer(

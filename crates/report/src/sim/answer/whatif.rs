@@ -37,9 +37,10 @@ struct IntervalRow {
     recorded_ns: u64,
     /// In how many recordings.
     recordings: u64,
+    /// None where the recording cannot support an answer whatever they would count.
     repetitions: u64,
-    misses_low: u64,
-    misses_high: u64,
+    misses_low: Option<u64>,
+    misses_high: Option<u64>,
     /// The median at the time asked about; absent if no time was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     misses_expected: Option<u64>,
@@ -110,8 +111,8 @@ impl WhatifAnswer {
                 recorded_ns: interval.recorded / NANOSECOND,
                 recordings: interval.recordings,
                 repetitions: interval.repetitions,
-                misses_low: interval.low,
-                misses_high: interval.high,
+                misses_low: (interval.repetitions > 0).then_some(interval.low),
+                misses_high: (interval.repetitions > 0).then_some(interval.high),
                 misses_expected: interval.expected,
                 refused: interval.refused.clone(),
             }),
