@@ -168,14 +168,21 @@ fn what_is_left_out_is_counted_once() {
     };
     for (name, ended) in [("a.punctual", None), ("b.punctual", completed())] {
         let text = told(name, summary(25, 5), 5, ended);
-        assert!(text.lines().next().unwrap().contains("Left out: 20 without evidence."), "{text}");
+        assert!(
+            text.lines()
+                .next()
+                .unwrap()
+                .contains("Left out: 20 without evidence. So 20 of 25 late wakeups are not explained."),
+            "{text}"
+        );
         assert!(text.contains("late 25   kept 5   void 0   without evidence 20   "), "{text}");
         assert!(text.contains("of 25 late wakeups 20 had no evidence yet when this was counted"), "{text}");
     }
     // What was counted last is older than the episodes, though the recording ended.
     let text = told("c.punctual", RecorderSummary { over_budget: 1, ..summary(10, 4) }, 19, completed());
     assert!(text.contains("late 20   kept 19   void 0   without evidence 1   "), "{text}");
-    assert!(text.lines().next().unwrap().contains("Left out: 1 without evidence."), "{text}");
+    let first = text.lines().next().unwrap();
+    assert!(first.contains("Left out: 1 without evidence.") && !first.contains("not explained"), "{text}");
 }
 
 #[test]

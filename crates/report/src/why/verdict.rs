@@ -4,11 +4,14 @@ use super::cost::MIN_COUNTED_NS;
 use super::model::{OnlyThread, WhyReport};
 use super::words::{beside, percent};
 use punctual_blame::{Cause, Kind};
-use punctual_recording::{RecorderSummary, Stage, agreeing, counted, format_ns};
+use punctual_recording::{RecorderSummary, Stage, agreeing, counted, format_ns, grouped};
 use std::fmt::Write;
 
 /// Threads that wake up less often than once in this time, ns, all together, may be loops that never sleep.
 const SECOND_NS: u64 = 1_000_000_000;
+
+/// Of so many late wakeups one that is left out changes little.
+const MANY_LEFT_OUT: u64 = 10;
 
 impl WhyReport<'_> {
     /// What so many wakeups did, which makes them late: `were later than 1.00 ms`.
@@ -148,9 +151,25 @@ impl WhyReport<'_> {
         let void = self.episodes.len() - self.whole();
         let without = self.recorder.as_ref().map_or(0, RecorderSummary::without_evidence);
         let parts = [(void as u64, "void"), (without, "without evidence"), (self.missing(), "gone from the recording")];
+        let left_out = parts.iter().fold(0, |sum: u64, (count, _)| sum.saturating_add(*count));
         let parts: Vec<String> =
             parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
-        if parts.is_empty() { String::new() } else { format!(" Left out: {}.", parts.join(", ")) }
+        if parts.is_empty() {
+            return String::new();
+        }
+        let all = left_out.saturating_add(self.whole() as u64);
+        // The shares above are of the others: nothing unknown among them says nothing of these.
+        let unexplained = if left_out.saturating_mul(MANY_LEFT_OUT) < all {
+            String::new()
+        } else {
+            format!(
+                " So {} of {} {} not explained.",
+                grouped(left_out),
+                counted(all, "late wakeup"),
+                agreeing(left_out, "is", "are")
+            )
+        };
+        format!(" Left out: {}.{unexplained}", parts.join(", "))
     }
 }
 
