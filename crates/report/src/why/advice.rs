@@ -6,9 +6,9 @@ use punctual_blame::{Cause, Detail, Kind};
 use punctual_recording::counted;
 
 /// A cause that has at least this share of the lateness is worth a change, percent.
-const WORTH_A_CHANGE: u128 = 10;
+pub(super) const WORTH_A_CHANGE: u128 = 10;
 /// More are too many to act on at once.
-const MAX_SHOWN: usize = 2;
+pub(super) const MAX_SHOWN: usize = 2;
 
 /// What happened, and what would change it.
 #[derive(Debug, Clone, PartialEq, Eq)]

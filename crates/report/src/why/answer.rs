@@ -4,7 +4,7 @@ use super::advice::{self, Advice};
 use super::call_rows::CallRow;
 use super::handlers::{INTERRUPT_LIMIT_NS, QUEUE_LIMIT_NS};
 use super::model::{EpisodeView, WhyReport};
-use super::{cost, explain, handlers};
+use super::{apart, cost, explain, handlers};
 use crate::NextStep;
 use crate::answer::Answer;
 use punctual_blame::{Asker, Awaited, Cause, Detail, Inside, Kind, Who};
@@ -23,7 +23,7 @@ pub struct WhyAnswer<'a> {
     schema: &'static str,
     verdict: String,
     exit_code: u8,
-    /// What to run next, at most two commands: the page of each leading cause.
+    /// What to run next, at most two commands: `why` of one thread that was late for another reason than most, the page of each leading cause.
     next: Vec<NextStep>,
     recording: &'a Path,
     cut: bool,
@@ -78,10 +78,10 @@ impl<'a> WhyAnswer<'a> {
     }
 }
 
-/// The pages of the leading causes, each once.
+/// One thread alone, if it was late for another reason than most, and the pages of the leading causes, each once.
 pub(super) fn next(report: &WhyReport<'_>) -> Vec<NextStep> {
-    let mut steps: Vec<NextStep> = Vec::new();
-    for advice in advice::leading(report) {
+    let mut steps: Vec<NextStep> = apart::step(report).into_iter().collect();
+    for advice in advice::leading(report).take(advice::MAX_SHOWN - steps.len()) {
         // One command a kind: the first of its causes is the largest.
         let command = explain::command(advice.kind);
         if steps.iter().any(|step| step.command == command) {

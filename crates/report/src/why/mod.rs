@@ -2,6 +2,7 @@
 
 mod advice;
 mod answer;
+mod apart;
 mod call_rows;
 pub mod cost;
 pub(crate) mod explain;

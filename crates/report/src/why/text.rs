@@ -2,7 +2,7 @@
 
 use super::model::{ALWAYS_SHOWN, EpisodeView, WhyReport};
 use super::words::{as_detail, beside, is_name, percent, with_group};
-use super::{advice, explain};
+use super::{advice, apart, explain};
 use crate::layout::{agreeing, counted, microseconds, table};
 use punctual_blame::Kind;
 use punctual_recording::{RecorderSummary, Stage, format_ns, printable_path};
@@ -31,7 +31,11 @@ pub fn text(report: &WhyReport<'_>) -> String {
         );
     }
     let _ = writeln!(text, "\nrecording: {}", printable_path(report.recording));
-    for advice in advice::leading(report) {
+    let apart = apart::step(report);
+    if let Some(step) = &apart {
+        let _ = writeln!(text, "{step}");
+    }
+    for advice in advice::leading(report).take(advice::MAX_SHOWN - usize::from(apart.is_some())) {
         let (remedy, page) = (advice.remedy.unwrap_or_default(), explain::command(advice.kind));
         let _ = writeln!(text, "next: {} {remedy} More: `{page}`", advice.happened);
     }

@@ -125,7 +125,7 @@ impl WhyReport<'_> {
 
     /// The kind that had most, how much that was, ns, and the largest cause of it. What a thread does itself makes nobody late
     /// but itself: the cause is looked for elsewhere first.
-    fn leading(&self) -> Option<(Kind, u64, &Cause)> {
+    pub(super) fn leading(&self) -> Option<(Kind, u64, &Cause)> {
         let kinds = self.kinds();
         let &(kind, ns) = kinds.iter().find(|(kind, _)| *kind != Kind::Own).or(kinds.first())?;
         Some((kind, ns, self.summary.causes.iter().find(|cause| cause.kind == kind)?))
