@@ -29,7 +29,7 @@ pub fn comparison_page(comparison: &Comparison, a: &Side, b: &Side, next: &[Next
         context: context(&parts),
         verdict: verdict(comparison),
         next: next.to_vec(),
-        warnings: comparison.notes.iter().cloned().chain(warnings(&parts)).collect(),
+        warnings: each_once(comparison.notes.iter().cloned(), &parts),
         blind: blind(&parts),
         sections,
         report: value(&CompareAnswer::new(comparison, next.to_vec(), 0)),
@@ -40,6 +40,17 @@ pub fn comparison_page(comparison: &Comparison, a: &Side, b: &Side, next: &[Next
 pub(super) fn documents<'a>(sides: impl IntoIterator<Item = (String, &'a Side)>) -> Vec<(String, Document)> {
     let whole = |side: &Side| together(side.runs.iter().map(|run| &run.document));
     sides.into_iter().filter_map(|(label, side)| Some((label, whole(side)?))).collect()
+}
+
+/// What must be known before believing a comparison: its notes, and what its sides' own recordings say, each once.
+pub(super) fn each_once(notes: impl Iterator<Item = String>, parts: &[(String, &Document)]) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for note in notes.chain(warnings(parts)) {
+        if !all.contains(&note) {
+            all.push(note);
+        }
+    }
+    all
 }
 
 /// What was run, and when it began.
@@ -350,6 +361,18 @@ pub(crate) fn differences_block(differences: &[Difference]) -> Block {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_side_and_the_comparison_note_stands_there_once() {
+        let text = include_str!("../../../cli/tests/golden/check/loaded.punctual/recording.json");
+        let mut document: Document = serde_json::from_str(text).unwrap();
+        document.provenance.fallbacks = vec!["threads rested".to_owned()];
+        let parts = [("A".to_owned(), &document), ("B".to_owned(), &document)];
+        let noted = ["B: threads rested", "one run a side"].map(str::to_owned);
+        let said = each_once(noted.into_iter(), &parts);
+        assert_eq!(said[..3], ["B: threads rested", "one run a side", "A: threads rested"], "{said:?}");
+        assert_eq!(said.iter().filter(|note| note.as_str() == "B: threads rested").count(), 1);
+    }
 
     #[test]
     fn a_limit_that_is_none_makes_no_axis() {

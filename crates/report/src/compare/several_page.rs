@@ -4,12 +4,12 @@ use super::page::SHOWS_A_DIFFERENCE;
 use super::several::{CompareSidesAnswer, devices_beside, label, several_notes, several_verdict};
 use crate::NextStep;
 use crate::answer::value;
-use crate::compare::page::{blind, context, documents, row_of, sides_table, times_as_often};
+use crate::compare::page::{blind, context, documents, each_once, row_of, sides_table, times_as_often};
 use crate::compare::{factor, measure};
 use crate::encode::html::intervals::{IntervalRow, Intervals, Unit};
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section};
-use crate::recording::page::{Recorded, marks, over_time, share_pictures, warnings};
+use crate::recording::page::{Recorded, marks, over_time, share_pictures};
 use punctual_comparison::{Shared, Side, StageComparison, Standing};
 use punctual_recording::{Document, Stage};
 
@@ -18,7 +18,6 @@ use punctual_recording::{Document, Stage};
 pub fn several_page(found: &[Shared], sides: &[&Side], next: &[NextStep], recorded: &[Recorded]) -> Page {
     let whole = documents(sides.iter().enumerate().map(|(index, side)| (label(index).to_string(), *side)));
     let parts: Vec<(String, &Document)> = whole.iter().map(|(label, document)| (label.clone(), document)).collect();
-    let notes = several_notes(found).into_iter();
     let first = sides.first().map_or("", |side| side.name.as_str());
     let mut sections = vec![ratios(found), shares(found, &parts), totals(found)];
     sections.extend(devices(found));
@@ -29,7 +28,7 @@ pub fn several_page(found: &[Shared], sides: &[&Side], next: &[NextStep], record
         context: context(&parts),
         verdict: several_verdict(found),
         next: next.to_vec(),
-        warnings: notes.chain(warnings(&parts)).collect(),
+        warnings: each_once(several_notes(found).into_iter(), &parts),
         blind: blind(&parts),
         sections,
         report: value(&CompareSidesAnswer::new(found, next.to_vec(), 0)),
