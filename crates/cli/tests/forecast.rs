@@ -172,6 +172,9 @@ fn musicians_get_frames_and_how_many_buffers_would_do() {
     let enough = "nothing exceeded 5 buffers of 5.33 ms (256 frames), nor a period of 42.7 ms (2,048 frames) with 2 buffers, but neither is shown";
     assert!(text.contains(enough), "{text}");
     assert!(next.iter().all(|line| !line.contains("--want")), "{next:?}");
+    // What was not shown is measured for as long as the text says.
+    assert!(next.len() == 2 && next[1].starts_with("next: `sudo punctual record -D "), "{next:?}");
+    assert!(next[1].contains("d --load mixed` measures until it is known "), "{next:?}");
     let answer = json(&run(directory.path(), &[&words[..], &["--json"]].concat()));
     let units = &answer["devices"][0]["in_units"];
     assert_eq!(

@@ -59,6 +59,18 @@ pub fn after_forecast(forecast: &Forecast, asked: &ForecastAsked<'_>, known_load
         let command = format!("punctual forecast {recordings} --device {}{options} --want 1/day", shell_word(spec));
         steps.push(NextStep::new("says how many buffers would do", command));
     }
+    if asked.advises
+        && let Some((group, device)) = tightest
+        && let Some(further_s) = device.advice.as_ref().and_then(|advice| advice.measure_further_s)
+        && let Some(again) = asked.again
+    {
+        let load = load_option(&group.load, known_loads);
+        let purpose = format!(
+            "measures until it is known whether what nothing exceeded is enough for {}; then give both recordings to `punctual forecast`",
+            device.device.id
+        );
+        steps.push(NextStep::new(&purpose, format!("sudo punctual record -D {}{again}{load}", at_least(further_s))));
+    }
     let unknown = devices().filter(|(_, device)| device.underruns.outcome == Outcome::Unknown);
     let takes = |device: &DeviceAnswer| device.underruns.measure_further_s;
     let soonest = unknown
