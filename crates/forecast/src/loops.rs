@@ -27,12 +27,13 @@ pub struct Loops {
     pub counted: Vec<String>,
 }
 
-/// Whether a thread of a recording wakes about once in each period that it was recorded with: from others no loop is forecast.
-pub fn has_loops(document: &Document) -> bool {
+/// Whether a thread of a recording wakes about once in each period that it was recorded with, and its measure is one of those whose
+/// cycles can be counted: from others no loop is forecast.
+pub fn has_loops(document: &Document, is_counted: impl Fn(&str) -> bool) -> bool {
     let period_ns = document.followed.as_ref().and_then(|followed| followed.period_ns);
     period_ns.is_some_and(|period_ns| {
         let periods = periods_in(document, period_ns);
-        document.tasks.iter().any(|task| is_loop(task, periods))
+        document.tasks.iter().any(|task| is_loop(task, periods) && is_counted(&task.measure))
     })
 }
 
@@ -90,12 +91,14 @@ impl Input {
 }
 
 impl Loops {
-    /// A forecast counts wakeups: says which periods of its recording it cannot see, by the cycles of each measure.
+    /// A forecast counts wakeups: leaves out measures whose wakeups do not show where a cycle begins, and says which periods it cannot
+    /// see, by the cycles of each measure.
     ///
     /// # Errors
-    /// [`Error::Recording`] where whole cycles tell of more overruns than single wakeups do.
-    pub fn held_against(mut self, document: &Document, cycles: &BTreeMap<String, CycleCount>) -> Result<Loops, Error> {
-        for input in &mut self.inputs {
+    /// [`Error::Recording`] where whole cycles tell of more overruns than single wakeups do, and where none can be counted.
+    pub fn held_against(self, document: &Document, cycles: &BTreeMap<String, CycleCount>) -> Result<Loops, Error> {
+        let mut loops = self.without_uncounted(cycles)?;
+        for input in &mut loops.inputs {
             let Some(count) = cycles.get(&input.measure) else { continue };
             if count.overran_beyond_wakeups() {
                 let (least, shown) = (count.least_overruns(), count.certain);
@@ -106,19 +109,41 @@ impl Loops {
                     input.measure
                 )));
             }
-            let watched_ns = count.periods.saturating_mul(self.profile.period_ns).min(MAX_TIME_NS);
+            let watched_ns = count.periods.saturating_mul(loops.profile.period_ns).min(MAX_TIME_NS);
             // Periods that were skipped went by, and brought no cycle. Of several threads nothing says whose they were.
             if input.tasks.len() == 1 {
                 input.exposure_ns = input.exposure_ns.max(watched_ns);
             }
             if count.untold > 0 {
-                self.counted.extend(what_is_not_told(&input.measure, document, self.profile.period_ns));
+                loops.counted.extend(what_is_not_told(&input.measure, document, loops.profile.period_ns));
             }
-            self.counted.extend(what_single_wakeups_miss(input, count, watched_ns));
+            loops.counted.extend(what_single_wakeups_miss(input, count, watched_ns));
             if count.began_within() > 0 {
                 input.cautions.push(which_periods(&input.measure, count));
-                self.counted.push(what_was_counted(&input.measure, count, (self.profile.period_ns, watched_ns)));
+                loops.counted.push(what_was_counted(&input.measure, count, (loops.profile.period_ns, watched_ns)));
             }
+        }
+        Ok(loops)
+    }
+
+    /// Leaves out the measures of which `punctual report` counts no cycles either.
+    fn without_uncounted(mut self, cycles: &BTreeMap<String, CycleCount>) -> Result<Loops, Error> {
+        let is_counted = |input: &Input| {
+            let count = cycles.get(&input.measure);
+            count.is_none_or(|count| count.cycles > 0 || count.untold == 0)
+        };
+        let (counted, uncounted): (Vec<Input>, Vec<Input>) = self.inputs.into_iter().partition(is_counted);
+        let names: Vec<&str> = uncounted.iter().map(|input| input.measure.as_str()).collect();
+        let names = names.join(", ");
+        if counted.is_empty() {
+            return Err(Error::Recording(format!(
+                "the cycles of {names} cannot be counted: nothing says which wakeups begin one"
+            )));
+        }
+        self.inputs = counted;
+        for input in self.inputs.iter_mut().filter(|_| !uncounted.is_empty()) {
+            let is = agreeing(uncounted.len(), "is", "are");
+            input.cautions.push(format!("{names} {is} left out: nothing says which wakeups begin a cycle"));
         }
         Ok(self)
     }

@@ -324,9 +324,10 @@ fn a_loop_that_was_followed_is_held_against_its_cycles() {
     );
     let mttf = skips.inputs[0].underruns(&skips.profile, Stage::Response).unwrap().mttf_s.value.unwrap();
     assert!((2.1..2.3).contains(&mttf), "{mttf}");
-    // Where nothing tells what begins a cycle, nothing tells whether it catches up: 60,000 wakeups in a minute of periods of 600 us.
+    // Of a measure one of whose threads has cycles that are told: nothing tells whether the other catches up: 60,000 wakeups in a minute of periods of 600 us.
     let untold = |period_ns: u64| {
-        let cycles = BTreeMap::from([("loop fifo:80".to_owned(), CycleCount { untold: 1, ..CycleCount::default() })]);
+        let told = CycleCount { untold: 1, cycles: 1, ..CycleCount::default() };
+        let cycles = BTreeMap::from([("loop fifo:80".to_owned(), told)]);
         let recording = Recording::open(&path).unwrap();
         loops(&path, Some(period_ns)).unwrap().unwrap().held_against(recording.document(), &cycles).unwrap().counted
     };
@@ -349,6 +350,21 @@ fn a_loop_that_was_followed_is_held_against_its_cycles() {
     ] {
         assert!(said.contains(words), "{said}");
     }
+    // Of whom `report` counts no cycles there is no forecast.
+    let untold = BTreeMap::from([("loop fifo:80".to_owned(), CycleCount { untold: 1, ..CycleCount::default() })]);
+    let recording = Recording::open(&path).unwrap();
+    let document = recording.document();
+    let error = loops(&path, None).unwrap().unwrap().held_against(document, &untold).unwrap_err().to_string();
+    assert!(
+        error.ends_with("the cycles of loop fifo:80 cannot be counted: nothing says which wakeups begin one"),
+        "{error}"
+    );
+    let mut beside = loops(&path, None).unwrap().unwrap();
+    beside.inputs.push(Input { measure: "helper other".to_owned(), ..beside.inputs[0].clone() });
+    let untold = BTreeMap::from([("helper other".to_owned(), CycleCount { untold: 1, ..CycleCount::default() })]);
+    let kept = beside.held_against(document, &untold).unwrap();
+    assert_eq!(kept.inputs.len(), 1);
+    assert_eq!(kept.inputs[0].cautions[1], "helper other is left out: nothing says which wakeups begin a cycle");
     let error = held(CycleCount { overruns: 90, certain: 60, ..CycleCount::default() }).unwrap_err().to_string();
     assert!(error.contains("90 cycles of loop fifo:80 took too long, of which single wakeups show 60"), "{error}");
 }

@@ -1,5 +1,6 @@
 //! Cycles of somebody else's loop: how many there were, and how many took longer than the period that they should take.
 
+use super::grid::{Grid, MIN_PERIODS, periods_between};
 use crate::format::bounds::MAX_TASKS;
 use crate::{OTHERS, Recording, Result, WakerKind, Wakeup};
 use std::collections::{BTreeMap, HashMap};
@@ -75,98 +76,94 @@ impl CycleCount {
 /// it, one begins with the first wakeup that comes half a period or more after the previous cycle began. Which of these a thread is,
 /// is known only at the end. If others wake it more than once a cycle, or about as often as its own timers, or if its timers are due
 /// on two grids, nothing can be said.
+///
+/// A loop that computes how long it has to sleep has timers a few microseconds beside its grid, or far off where it was kept from
+/// running before it slept, and one that starts over after an overrun goes on by another grid. If such timers come about once in a
+/// period, each of them begins a cycle.
 #[derive(Debug)]
 pub struct Cycles {
     period_ns: u64,
     threads: HashMap<u32, Thread>,
 }
 
-/// Points are off the grid by no more than this, ns: timers are due to the nanosecond, and a period may be rounded.
-const OFF_GRID_NS: u64 = 2_000;
 /// The most grids of a thread that are looked at.
 const MAX_GRIDS: usize = 8;
 /// A thread's last work ends with the thread, to within this, ns.
 const ENDS_NS: u64 = 1_000;
-/// A grid has at least this many periods.
-const MIN_PERIODS: u64 = 10;
+/// Who has no more timers than this in a hundred periods has about one in each.
+const ONCE_PERCENT: u64 = 105;
 
 #[derive(Debug, Default)]
 struct Thread {
     wakeups: u64,
     /// How many of these were by timers of its own.
     timers: u64,
-    grids: Vec<Grid>,
+    /// When the first and the last of these timers were due.
+    timers_due_ns: Option<(u64, u64)>,
+    /// With the cycles that begin with its points.
+    grids: Vec<(Grid, Series)>,
     by_timer: Series,
     by_time: Series,
-}
-
-/// Timers that were due at the same point of a period.
-#[derive(Debug)]
-struct Grid {
-    phase_ns: u64,
-    points: u64,
-    first_due_ns: u64,
-    last_due_ns: u64,
-    series: Series,
-}
-
-impl Grid {
-    fn holds(&self, phase_ns: u64, period_ns: u64) -> bool {
-        let apart = self.phase_ns.abs_diff(phase_ns);
-        apart.min(period_ns - apart) <= OFF_GRID_NS
-    }
-
-    /// From its first point to its last.
-    fn periods(&self, period_ns: u64) -> u64 {
-        let length_ns = self.last_due_ns.saturating_sub(self.first_due_ns);
-        length_ns.saturating_add(period_ns / 2) / period_ns + 1
-    }
 }
 
 impl Thread {
     fn take(&mut self, wakeup: &Wakeup, is_by_timer: bool, period_ns: u64) {
         self.wakeups += 1;
         self.timers += u64::from(is_by_timer);
-        let phase_ns = wakeup.expected_ns % period_ns;
-        let is_new = is_by_timer && !self.grids.iter().any(|grid| grid.holds(phase_ns, period_ns));
-        if is_new && self.grids.len() < MAX_GRIDS {
-            let (first_due_ns, last_due_ns) = (wakeup.expected_ns, wakeup.expected_ns);
-            self.grids.push(Grid { phase_ns, points: 0, first_due_ns, last_due_ns, series: Series::default() });
+        let due_ns = wakeup.expected_ns;
+        if is_by_timer {
+            self.timers_due_ns = Some((self.timers_due_ns.map_or(due_ns, |(first_ns, _)| first_ns), due_ns));
         }
-        for grid in &mut self.grids {
-            let begins = is_by_timer && grid.holds(phase_ns, period_ns);
-            if begins {
-                grid.points += 1;
-                grid.last_due_ns = wakeup.expected_ns;
-            }
-            grid.series.take(wakeup, begins, period_ns);
+        let is_new = is_by_timer && !self.grids.iter().any(|(grid, _)| grid.holds(due_ns, period_ns));
+        if is_new && self.grids.len() < MAX_GRIDS {
+            self.grids.push((Grid::new(due_ns, self.timers), Series::default()));
+        }
+        for (grid, series) in &mut self.grids {
+            let begins = is_by_timer && grid.take(due_ns, self.timers, period_ns);
+            series.take(wakeup, begins, period_ns);
         }
         self.by_timer.take(wakeup, is_by_timer, period_ns);
-        let is_apart = |open: Open| wakeup.expected_ns.saturating_sub(open.due_ns).saturating_mul(2) >= period_ns;
+        let is_apart = |open: Open| due_ns.saturating_sub(open.due_ns).saturating_mul(2) >= period_ns;
         let begins = self.by_time.open.is_none_or(is_apart);
         self.by_time.take(wakeup, begins, period_ns);
+    }
+
+    /// How many periods there were from its first timer to its last.
+    fn periods(&self, period_ns: u64) -> u64 {
+        self.timers_due_ns.map_or(0, |due_ns| periods_between(due_ns, period_ns))
+    }
+
+    /// Whether its own timers wake it, about once in a period, and hardly anybody else does.
+    fn wakes_once(&self, period_ns: u64) -> bool {
+        (self.wakeups - self.timers) * 4 <= self.wakeups
+            && self.timers.saturating_mul(100) <= self.periods(period_ns).saturating_mul(ONCE_PERCENT)
     }
 
     /// What was counted; `None` if nothing shows which of the wakeups begin a cycle.
     fn finish(mut self, period_ns: u64) -> Option<CycleCount> {
         let counted = |series: Series| series.finish(period_ns);
-        self.grids.sort_by_key(|grid| std::cmp::Reverse(grid.points));
-        let next = self.grids.get(1).map_or(0, |grid| grid.points);
-        let keeps = |grid: &Grid| {
-            let periods = grid.periods(period_ns);
-            periods >= MIN_PERIODS && grid.points * 2 >= periods && grid.points * 4 >= self.timers
-        };
-        if let Some(grid) = self.grids.into_iter().next().filter(keeps) {
-            let periods = grid.periods(period_ns);
-            let not_woken = periods.saturating_sub(grid.points);
-            return (next * 2 <= grid.points).then(|| CycleCount { periods, not_woken, ..counted(grid.series) });
+        self.grids.sort_by_key(|(grid, _)| std::cmp::Reverse(grid.points));
+        let next = self.grids.get(1).map_or(0, |(grid, _)| grid.points);
+        let (timers, is_once, periods) = (self.timers, self.wakes_once(period_ns), self.periods(period_ns));
+        let kept = self.grids.into_iter().next().filter(|(grid, _)| grid.is_kept(timers, period_ns));
+        let is_meant = kept.as_ref().is_some_and(|(grid, _)| grid.is_meant(timers));
+        if let Some((grid, series)) = kept {
+            let is_alone = next * 2 <= grid.points;
+            if !is_once || (is_alone && grid.is_exact(timers)) {
+                let periods = grid.periods(period_ns);
+                let not_woken = periods.saturating_sub(grid.points);
+                return is_alone.then(|| CycleCount { periods, not_woken, ..counted(series) });
+            }
         }
-        let others = self.wakeups - self.timers;
-        if self.timers.min(others) * 4 > self.wakeups {
+        let others = self.wakeups - timers;
+        if timers.min(others) * 4 > self.wakeups {
             return None;
         }
-        if self.timers > others {
-            return Some(counted(self.by_timer));
+        if timers > others {
+            let count = counted(self.by_timer);
+            let not_woken = periods.saturating_sub(timers);
+            // Without a grid nothing tells which periods went by.
+            return Some(if is_meant { CycleCount { periods, not_woken, ..count } } else { count });
         }
         let count = counted(self.by_time);
         (self.wakeups * 4 <= count.cycles.max(MIN_PERIODS) * 5).then_some(count)
@@ -242,7 +239,7 @@ impl Cycles {
     /// the thread had.
     pub fn end(&mut self, tid: u32, ended_ns: u64) {
         let Some(thread) = self.threads.get_mut(&tid) else { return };
-        let grids = thread.grids.iter_mut().map(|grid| &mut grid.series);
+        let grids = thread.grids.iter_mut().map(|(_, series)| series);
         for series in grids.chain([&mut thread.by_timer, &mut thread.by_time]) {
             let ends = |open: &Open| open.first_slept_ns.is_some_and(|slept| slept.abs_diff(ended_ns) <= ENDS_NS);
             if let Some(open) = &mut series.open {
@@ -414,6 +411,34 @@ mod tests {
             };
             assert_eq!(counted(&(0..50).flat_map(of).collect::<Vec<_>>()), untold, "{kinds:?}");
         }
+    }
+
+    #[test]
+    fn a_loop_that_computes_its_sleeps_wakes_once_a_period() {
+        // From reading the clock to arming the timer takes 1 to 6 us, and each fiftieth time half a period.
+        let due = |number: u64| {
+            let late = if number % 50 == 25 { 500_000 } else { 0 };
+            number * MS + 1_000 + number * 3_001 % 5_000 + late
+        };
+        let mut wakeups: Vec<_> = (0..500).map(|number| (due(number), Some(100_000), true)).collect();
+        let count = counted(&wakeups);
+        let expected = CycleCount { cycles: 500, longest_ns: 200_000, periods: 500, ..CycleCount::default() };
+        assert_eq!(count, expected);
+        // Periods that went by while it caught up are counted, and so is the cycle that was too long.
+        wakeups[100].1 = Some(3_500_000);
+        wakeups.drain(101..104);
+        let count = counted(&wakeups);
+        assert_eq!((count.cycles, count.overruns, count.certain, count.not_woken), (497, 1, 1, 3), "{count:?}");
+    }
+
+    #[test]
+    fn a_loop_that_starts_over_after_an_overrun_keeps_all_its_cycles() {
+        let short = Some(100_000);
+        let mut wakeups: Vec<_> = (0..100).map(|number| (number * MS, short, true)).collect();
+        wakeups[99].1 = Some(1_300_000);
+        wakeups.extend((0..40).map(|number| (number * MS + 100_400_000, short, true)));
+        let count = counted(&wakeups);
+        assert_eq!((count.cycles, count.overruns, count.periods), (140, 1, 0), "{count:?}");
     }
 
     #[test]

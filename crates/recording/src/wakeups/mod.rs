@@ -3,6 +3,7 @@
 pub(crate) mod buckets;
 pub(crate) mod cycles;
 pub(crate) mod distribution;
+mod grid;
 pub(crate) mod rebuilt;
 pub(crate) mod tail;
 pub(crate) mod wakeup;

@@ -37,7 +37,11 @@ pub fn after_measurement(measurement: &Measurement, known_loads: &[&str]) -> Vec
         steps.push(NextStep::new(&purpose, command));
     }
     let mut counts = measurement.cycles.iter().flat_map(|cycles| cycles.by_name.values());
-    let can_forecast = document.followed.is_none() || has_loops(document);
+    let is_counted = |measure: &str| {
+        let mut counted = measurement.cycles.iter().filter_map(|cycles| cycles.by_name.get(measure));
+        counted.all(|count| count.cycles > 0)
+    };
+    let can_forecast = document.followed.is_none() || has_loops(document, is_counted);
     if can_forecast && !counts.any(CycleCount::overran_beyond_wakeups) {
         let all: Vec<String> = measurement.parts.iter().map(|(path, _)| shell_word(&printable_path(path))).collect();
         steps.push(NextStep::new(

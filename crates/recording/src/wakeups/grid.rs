@@ -1,0 +1,74 @@
+//! The grid of periods that a thread's own timers keep.
+
+/// Points are off the grid by no more than this, ns: timers are due to the nanosecond, and a period may be rounded.
+const OFF_GRID_NS: u64 = 2_000;
+/// Timers that are off a grid by this part of a period, or less, were meant for it.
+const NEAR_GRID: u64 = 32;
+/// A grid has at least this many periods.
+pub(super) const MIN_PERIODS: u64 = 10;
+
+/// Timers of a thread that were due at the same point of a period.
+#[derive(Debug)]
+pub(super) struct Grid {
+    pub(super) points: u64,
+    /// Timers that were meant for it, and were due beside it.
+    near: u64,
+    /// When its first and its last point were due.
+    due_ns: (u64, u64),
+    /// Which of the thread's timers these two were.
+    timers: (u64, u64),
+}
+
+impl Grid {
+    /// For a timer that was due then, and is still to be taken.
+    pub(super) fn new(due_ns: u64, timer: u64) -> Grid {
+        Grid { points: 0, near: 0, due_ns: (due_ns, due_ns), timers: (timer, timer) }
+    }
+
+    /// Takes the thread's next timer, and says whether it is a point of the grid.
+    pub(super) fn take(&mut self, due_ns: u64, timer: u64, period_ns: u64) -> bool {
+        let is_point = self.holds(due_ns, period_ns);
+        if is_point {
+            self.points += 1;
+            (self.due_ns.1, self.timers.1) = (due_ns, timer);
+        } else {
+            self.near += u64::from(self.off_ns(due_ns, period_ns) <= period_ns / NEAR_GRID);
+        }
+        is_point
+    }
+
+    pub(super) fn holds(&self, due_ns: u64, period_ns: u64) -> bool {
+        self.off_ns(due_ns, period_ns) <= OFF_GRID_NS
+    }
+
+    fn off_ns(&self, due_ns: u64, period_ns: u64) -> u64 {
+        let apart = (self.due_ns.0 % period_ns).abs_diff(due_ns % period_ns);
+        apart.min(period_ns - apart)
+    }
+
+    /// From its first point to its last.
+    pub(super) fn periods(&self, period_ns: u64) -> u64 {
+        periods_between(self.due_ns, period_ns)
+    }
+
+    /// Whether it has so many of the thread's timers that it is the thread's own.
+    pub(super) fn is_kept(&self, timers: u64, period_ns: u64) -> bool {
+        let periods = self.periods(period_ns);
+        periods >= MIN_PERIODS && self.points * 2 >= periods && self.points * 4 >= timers
+    }
+
+    /// Whether what is off it was not meant for it: hardly any timer is beside it, and it lasts as long as the thread's timers.
+    pub(super) fn is_exact(&self, timers: u64) -> bool {
+        self.near * 20 <= self.points && (self.timers.1 - self.timers.0 + 1) * 10 >= timers * 9
+    }
+
+    /// Whether most of the thread's timers were meant for it.
+    pub(super) fn is_meant(&self, timers: u64) -> bool {
+        (self.points + self.near) * 4 >= timers * 3
+    }
+}
+
+/// The periods from one point to another, with both.
+pub(super) fn periods_between((first_ns, last_ns): (u64, u64), period_ns: u64) -> u64 {
+    last_ns.saturating_sub(first_ns).saturating_add(period_ns / 2) / period_ns + 1
+}
