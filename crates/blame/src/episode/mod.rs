@@ -1,5 +1,6 @@
 //! One late wakeup, from its events to its parts.
 
+mod alike;
 pub(crate) mod asked;
 pub(crate) mod chain;
 pub(crate) mod classify;

@@ -1,5 +1,6 @@
 //! The exact split of an episode.
 
+use crate::episode::alike::Waiting;
 use crate::episode::classify::{Blamed, Classifier, Holder};
 use crate::episode::detail::Detail;
 use crate::episode::groups::Turn;
@@ -162,12 +163,15 @@ fn judge<'a>(shared: &'a Shared<'a>, subject: Subject<'a>, waiting: &mut Vec<u32
                 let its = judge(shared, holder.subject, waiting);
                 waiting.pop();
                 let its_group = path_of(shared.index.group_of(holder.subject.tid));
-                judged.extend(its.into_iter().map(|judged| held(judged, &holder, its_group.as_ref())));
+                let waits = Waiting { shared, subject, others: waiting };
+                let who = waits.apart(holder.kind, holder.subject.tid, holder.subject.name);
+                judged.extend(its.into_iter().map(|judged| held(judged, &holder, &who, its_group.as_ref())));
             }
             None => {
                 let timeline = timelines.get(&span.cpu).unwrap_or(&empty);
                 let mut pieces = Vec::new();
-                judge_span(episode, &classifier, span, timeline, &mut pieces);
+                let waiting = Waiting { shared, subject, others: waiting };
+                judge_span(&classifier, waiting, span, timeline, &mut pieces);
                 judged.extend(pieces.into_iter().map(|piece| Judged { piece, place: None }));
             }
         }
@@ -176,13 +180,13 @@ fn judge<'a>(shared: &'a Shared<'a>, subject: Subject<'a>, waiting: &mut Vec<u32
 }
 
 /// What the holder of a lock did, or whoever is waited for otherwise, as those see it who wait.
-fn held(judged: Judged, holder: &Holder<'_>, cgroup: Option<&String>) -> Judged {
+fn held(judged: Judged, holder: &Holder<'_>, who: &Who, cgroup: Option<&String>) -> Judged {
     let Judged { piece, place } = judged;
     if place.is_some() && place == holder.place {
         // It waited for the same lock: whoever held it before kept both.
         return Judged { piece, place };
     }
-    let who = Who::from(holder.subject.name);
+    let who = who.clone();
     let mut path = Vec::new();
     if holder.subject.stage == Stage::Request {
         path.push((piece.kind, if piece.kind == Kind::Own { who.clone() } else { piece.who.clone() }));
@@ -229,13 +233,23 @@ pub(crate) fn path_of(group: Option<&Group>) -> Option<String> {
 }
 
 /// What a verdict on a stretch, given by its beginning and its length, makes a piece.
-fn piece(classifier: &Classifier<'_>, cpu: u32, (start_ns, ns): (u64, u64), blamed: Blamed) -> Piece {
+fn piece(
+    classifier: &Classifier<'_>,
+    waiting: Waiting<'_, '_>,
+    cpu: u32,
+    (start_ns, ns): (u64, u64),
+    blamed: Blamed,
+) -> Piece {
+    let who = match (blamed.tid, blamed.who) {
+        (Some(tid), Who::Seen(name)) => waiting.apart(blamed.kind, tid, &name),
+        (_, who) => who,
+    };
     Piece {
         start_ns,
         ns,
         cpu,
         kind: blamed.kind,
-        who: blamed.who,
+        who,
         detail: blamed.detail,
         path: blamed.inside.iter().filter(|_| classifier.is_of_a_request()).cloned().collect(),
         inside: blamed.inside,
@@ -247,8 +261,8 @@ fn piece(classifier: &Classifier<'_>, cpu: u32, (start_ns, ns): (u64, u64), blam
 }
 
 fn judge_span(
-    episode: &Episode,
     classifier: &Classifier<'_>,
+    waiting: Waiting<'_, '_>,
     span: &StateSpan,
     timeline: &CpuTimeline,
     pieces: &mut Vec<Piece>,
@@ -257,7 +271,7 @@ fn judge_span(
     let mut reached = span.start_ns;
     let mut push = |start_ns: u64, ns: u64, blamed: Blamed| {
         if ns > 0 {
-            pieces.push(piece(classifier, span.cpu, (start_ns, ns), blamed));
+            pieces.push(piece(classifier, waiting, span.cpu, (start_ns, ns), blamed));
         }
     };
     for slice in timeline.within(span.start_ns, span.end_ns) {
@@ -288,7 +302,7 @@ fn judge_span(
     // After the CPU's last event nothing more is known than what it was doing then.
     let blamed = match (timeline.slices.last().filter(|last| last.end_ns <= reached), off_cpu) {
         (Some(_), Some(blamed)) => vec![(blamed, left)],
-        (Some(last), None) => classifier.after_last(span, &episode.events[last.ends_with], left),
+        (Some(last), None) => classifier.after_last(span, &waiting.shared.episode.events[last.ends_with], left),
         (None, _) => vec![(Blamed::unknown("no event of this CPU"), left)],
     };
     for (blamed, ns) in blamed {

@@ -306,7 +306,7 @@ impl<'a> Classifier<'a> {
         let told = waker.lock_waking();
         if told.let_go() {
             // Holders that wait in a circle, or one without a name, are not looked into.
-            return not_seen_inside(by);
+            return not_seen_inside(waker.tid, by);
         }
         not_seen(match (told.act, told.same_word) {
             (WakingAct::NotTold, _) => format!("woken by {by}; whether that let it go is not in the recording"),
@@ -323,7 +323,7 @@ impl<'a> Classifier<'a> {
 
     /// The thread waited on its CPU for a lock of its program, and what the holder did is not looked into.
     pub(crate) fn spun_for(&self, holder: u32) -> Blamed {
-        not_seen_inside(self.thread(holder))
+        not_seen_inside(holder, self.thread(holder))
     }
 
     /// The thread slept for a lock of its program, and this one had not got it yet.
@@ -366,7 +366,7 @@ fn not_seen(how_it_ended: String) -> Blamed {
 }
 
 /// The holder is known, and what it did meanwhile is not.
-fn not_seen_inside(holder: String) -> Blamed {
+fn not_seen_inside(tid: u32, holder: String) -> Blamed {
     let inside = Some((Kind::Unknown, format!("what {holder} did was not looked into").into()));
-    Blamed { inside, ..Blamed::new(Kind::Lock, holder) }
+    Blamed { inside, tid: Some(tid), ..Blamed::new(Kind::Lock, holder) }
 }
