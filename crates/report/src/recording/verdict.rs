@@ -207,7 +207,7 @@ pub(super) fn not_idle(documents: &[&Document]) -> String {
 pub(super) fn conditions(documents: &[&Document]) -> String {
     let mut sentences = Vec::new();
     if let Some(why) = documents.iter().find_map(|document| document.provenance.at_normal_priority()) {
-        sentences.push(format!("Measured at normal priority, {why}."));
+        sentences.push(at_normal_priority(why));
     }
     if let [only] = documents
         && load_name(only) == NO_LOAD
@@ -216,6 +216,14 @@ pub(super) fn conditions(documents: &[&Document]) -> String {
     }
     sentences.extend(documents.iter().filter_map(|document| load_failure_in_words(document)));
     sentences.iter().map(|sentence| format!("{sentence} ")).collect()
+}
+
+/// That threads ran at normal priority, and in place of what; the reason and what would help stand in a note.
+fn at_normal_priority(why: &str) -> String {
+    match why.split_once(" (") {
+        Some((not_what, _)) => format!("Measured at normal priority, {not_what}: the note says why."),
+        None => format!("Measured at normal priority, {why}."),
+    }
 }
 
 pub(super) fn when(document: &Document) -> &'static str {
@@ -231,5 +239,17 @@ pub(super) fn times(count: u64) -> String {
         1 => "once".to_owned(),
         2 => "twice".to_owned(),
         _ => counted(count, "time"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_for_normal_priority_is_left_to_the_note() {
+        let why = "not fifo:80 (Operation not permitted; run as root, or CAP_SYS_NICE)";
+        assert_eq!(at_normal_priority(why), "Measured at normal priority, not fifo:80: the note says why.");
+        assert_eq!(at_normal_priority("not fifo:80"), "Measured at normal priority, not fifo:80.");
     }
 }
