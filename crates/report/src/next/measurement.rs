@@ -7,10 +7,12 @@ use crate::{Measurement, load_name};
 use punctual_forecast::{JudgedDevice, has_loops};
 use punctual_recording::{CycleCount, Document, Limit, RecorderSummary, Stage, printable_path};
 
-/// A command in a line of text is at most this long, characters, if it can be shorter.
-const MAX_COMMAND: usize = 72;
+/// Of a longer command, characters, what the reader typed of it is left to the reader.
+const MAX_COMMAND: usize = 240;
 /// The quantile of the total above which to ask who was responsible.
 const WORTH_ASKING: f64 = 0.99;
+/// The same where that many were too many.
+const WORST: f64 = 0.999;
 
 /// After a measurement: who made it late, and how often that will be too late. Loads have the names that the command line
 /// knows.
@@ -29,10 +31,12 @@ pub fn after_measurement(measurement: &Measurement, known_loads: &[&str]) -> Vec
     if document.recorder.as_ref().is_none_or(keeps_what_does_not_matter)
         && let Some(command) = why_command(document, known_loads, missed.map(|(_, slack_ns)| slack_ns))
     {
-        let purpose = match missed {
-            Some((device, _)) => format!("records what delays {device} beyond its slack"),
-            None if command.contains(" --why-stage ") => "records what delays it".to_owned(),
-            None => "records what delays the worst 1 %".to_owned(),
+        let of_work = command.contains(" --why-stage ");
+        let purpose = match (missed, &document.recorder) {
+            (Some((device, _)), _) => format!("records what delays {device} beyond its slack"),
+            (None, _) if of_work => "records what delays it".to_owned(),
+            (None, None) => "records what delays the worst 1 %".to_owned(),
+            (None, Some(_)) => "records what delays the worst".to_owned(),
         };
         steps.push(NextStep::new(&purpose, command));
     }
@@ -79,11 +83,13 @@ fn why_command(document: &Document, known_loads: &[&str], slack_ns: Option<u64>)
     let measured = if stage == Stage::Request { Stage::Response } else { stage };
     let of_limit =
         document.limits.iter().filter(|limit| limit.exceeded && is_work(limit)).map(|limit| limit.limit_ns).min();
-    let threshold = match (slack_ns, period_ns.or(of_limit).filter(|_| stage == Stage::Response)) {
-        (Some(slack_ns), _) => slack_ns,
-        (None, Some(allowed)) if quantile_of(document, measured, 1.0)? > allowed => allowed,
-        _ => quantile_of(document, measured, WORTH_ASKING)?,
-    };
+    let longest = quantile_of(document, measured, 1.0)?;
+    let allowed = period_ns.or(of_limit).filter(|allowed| stage == Stage::Response && longest > *allowed);
+    let quantiles = [WORTH_ASKING, WORST].map(|quantile| quantile_of(document, measured, quantile));
+    // What was asked already with the same answer is not asked again.
+    let is_new = |threshold: &u64| document.recorder.as_ref().is_none_or(|recorder| is_other(recorder, *threshold));
+    let mut asked = slack_ns.into_iter().chain(allowed).chain(quantiles.into_iter().flatten());
+    let threshold = asked.find(is_new)?;
     let of_stage = if stage == Stage::Total { String::new() } else { format!(" --why-stage {}", stage.name()) };
     let why = format!("sudo punctual record --why {}us{of_stage}", rounded_us(threshold));
     let Some(followed) = &document.followed else {
@@ -92,9 +98,20 @@ fn why_command(document: &Document, known_loads: &[&str], slack_ns: Option<u64>)
     let (mut options, command) = same_threads(followed, &document.provenance.load.commands);
     options += &as_written(&document.provenance.command_line, "", "--period");
     let whole = format!("{why}{options}{command}");
-    // The reader has the command, and a line is not broken within one.
     let is_short = command.is_empty() || whole.chars().count() <= MAX_COMMAND;
     Some(if is_short { whole } else { format!("{why}{options} -- COMMAND") })
+}
+
+/// Whether a recorder with this threshold, ns, would keep other wakeups than this one, which kept nothing or too much: fewer than one
+/// whose budget did not suffice, more than one that saw none that was late enough.
+fn is_other(recorder: &RecorderSummary, threshold_ns: u64) -> bool {
+    let Some(had_ns) = recorder.threshold_ns else { return true };
+    let (had, next) = (rounded_us(had_ns), rounded_us(threshold_ns));
+    match (recorder.over_budget, recorder.late) {
+        (0, 0) => next < had,
+        (0, _) => true,
+        _ => next > had,
+    }
 }
 
 /// Whether a limit is on a thread's work: until it sleeps, or its cycle ends.
@@ -156,5 +173,19 @@ mod tests {
     #[test]
     fn a_threshold_has_two_digits() {
         assert_eq!([0, 999, 9_900, 311_600, 12_345_678].map(rounded_us), [1, 1, 9, 310, 12_000]);
+    }
+
+    #[test]
+    fn what_was_asked_already_is_not_asked_again() {
+        let had = |late, over_budget| RecorderSummary {
+            threshold_ns: Some(1_000_000),
+            late,
+            over_budget,
+            ..RecorderSummary::default()
+        };
+        let other = |recorder: RecorderSummary| [900_000, 1_000_400, 4_500_000].map(|next| is_other(&recorder, next));
+        assert_eq!(other(had(0, 0)), [true, false, false]);
+        assert_eq!(other(had(900, 700)), [false, false, true]);
+        assert_eq!(other(had(9, 0)), [true, true, true]);
     }
 }
