@@ -15,6 +15,9 @@ const PERCENT: (u128, u128) = (50, 105);
 /// Whoever wakes in fewer of a hundred periods that were asked for may have another period.
 const CLOSE_PERCENT: u64 = 90;
 
+/// Hours of use that an hour of a program stands for, times 1,000.
+const ITS_OWN_USE: u64 = 1_000;
+
 /// What the loops of a recording of followed threads are forecast from.
 #[derive(Debug, Clone)]
 pub struct Loops {
@@ -78,7 +81,11 @@ impl Input {
             cautions.extend(chosen.filter_map(|task| other_period(task, asked_ns, periods)));
         }
         let of = |task: &Task| loops(task).then(|| ObservedTask { period_ns, missed: None, ..ObservedTask::of(task) });
-        let inputs = Input::of_threads(document, (tail, seconds), &of, &cautions);
+        let mut inputs = Input::of_threads(document, (tail, seconds), &of, &cautions);
+        // Of a command that was followed alone an hour is an hour of its own use.
+        if followed.is_of_the_command() && document.provenance.load.commands.len() == 1 {
+            inputs.iter_mut().for_each(|input| input.compression_thousandths = Some(ITS_OWN_USE));
+        }
         if inputs.is_empty() {
             return Err(Error::Recording(format!(
                 "none of its threads wakes about once in {}: the period (--period) has to be that of the loop, and where most of its cycles \

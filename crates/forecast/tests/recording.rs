@@ -265,6 +265,15 @@ fn a_loop_that_was_followed_is_held_to_its_period() {
     let verdict = answer(&inputs, &question).unwrap().verdict;
     assert_eq!(verdict, "A cycle of loop fifo:80 takes longer than 1.00 ms about every 1.0 s.");
 
+    assert_eq!(inputs[0].compression_thousandths, None);
+    let recording = Recording::open(&path).unwrap();
+    let (tail, seconds) = recording.tail_and_seconds().unwrap();
+    let mut document = recording.document().clone();
+    document.provenance.load.commands = vec![vec!["./loop".to_owned()]];
+    document.followed.as_mut().unwrap().asked = vec!["the command and all it starts".to_owned()];
+    let of_command = Input::of_loops(&document, None, (&tail, &seconds), &[]).unwrap().unwrap();
+    assert_eq!(of_command.inputs[0].compression_thousandths, Some(1_000));
+
     // A shorter period than the one in which it wakes.
     let shorter = loops(&path, Some(600_000)).unwrap().unwrap();
     let said = &shorter.inputs[0].cautions[1];

@@ -1,5 +1,6 @@
 //! Whom a user asks to be followed, and the words for it in a recording.
 
+use crate::document::contents::Followed;
 use std::fmt;
 
 const PROCESS: &str = "process ";
@@ -18,6 +19,13 @@ pub enum Asked<'a> {
     Named(&'a str),
     /// The command that was started, and all that it starts.
     Command,
+}
+
+impl Followed {
+    /// Whether these are the threads of the command that was started, which was no load then.
+    pub fn is_of_the_command(&self) -> bool {
+        self.asked.iter().any(|words| Asked::parse(words) == Some(Asked::Command))
+    }
 }
 
 impl Asked<'_> {

@@ -2,7 +2,7 @@
 
 use crate::layout::{counted, grouped, spoken_duration};
 use crate::{Measurement, load_name};
-use punctual_recording::{Distribution, Document, EndReason, NO_LOAD, Stage, THREADS_RESTED, format_ns};
+use punctual_recording::{Distribution, Document, EndReason, Followed, NO_LOAD, Stage, THREADS_RESTED, format_ns};
 
 pub(super) fn total(document: &Document) -> Distribution {
     document.distributions.sum(|key| key.stage == Stage::Total)
@@ -58,6 +58,9 @@ fn never_slept(document: &Document) -> Option<String> {
 
 /// The conditions of the measurement. A machine on which other programs work is not idle just because no load was added.
 fn load_in_words(document: &Document) -> String {
+    if document.followed.as_ref().is_some_and(Followed::is_of_the_command) {
+        return format!("of the command ({})", load_name(document));
+    }
     match (load_name(document), busy_with_others(document)) {
         (NO_LOAD, None) => "idle".to_owned(),
         (NO_LOAD, Some(percent)) => {
