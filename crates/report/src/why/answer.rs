@@ -4,7 +4,8 @@ use super::advice::{self, Advice};
 use super::call_rows::CallRow;
 use super::handlers::{INTERRUPT_LIMIT_NS, QUEUE_LIMIT_NS};
 use super::model::{EpisodeView, WhyReport};
-use super::{apart, cost, explain, handlers};
+use super::processes::ProcessRow;
+use super::{apart, cost, explain, handlers, processes};
 use crate::NextStep;
 use crate::answer::Answer;
 use punctual_blame::{Asker, Awaited, Cause, Detail, Inside, Kind, Who};
@@ -40,6 +41,9 @@ pub struct WhyAnswer<'a> {
     blind_ns: u64,
     kinds: Vec<KindRow>,
     causes: Vec<CauseRow<'a>>,
+    /// Late wakeups by process, where they are of threads of several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    processes: Vec<ProcessRow<'a>>,
     /// Of so many of `episodes` there are only sums: their details would take up too much.
     without_details: u64,
     /// So many times a function stands with its caller in `call_tree`: the trees would take up too much.
@@ -71,6 +75,7 @@ impl<'a> WhyAnswer<'a> {
             blind_ns: report.total_of(Kind::Blind),
             kinds: report.kinds().into_iter().map(|(kind, total_ns)| KindRow::new(kind, total_ns, late_ns)).collect(),
             causes: report.summary.causes.iter().map(|cause| CauseRow::new(cause, late_ns)).collect(),
+            processes: processes::rows(report),
             without_details: without_details as u64,
             functions_left_out: report.functions_left_out,
             episodes: chosen.map(EpisodeRow::new).collect(),

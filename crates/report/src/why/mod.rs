@@ -10,6 +10,7 @@ mod flame;
 pub mod handlers;
 mod model;
 pub mod page;
+mod processes;
 mod text;
 pub mod trace;
 pub mod tree;

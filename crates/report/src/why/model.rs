@@ -28,6 +28,8 @@ pub struct EpisodeView {
     pub victim: Victim,
     /// In which control group, where that is known.
     pub cgroup: Option<String>,
+    /// Of which process, its number and its name, where that is known.
+    pub process: Option<(u32, String)>,
     /// When it was due, ns of `CLOCK_MONOTONIC`.
     pub expected_ns: u64,
     /// How late it was, ns.
@@ -63,6 +65,7 @@ impl EpisodeView {
             nesting_known: is_nesting_known(episode),
             victim: episode.victim.clone(),
             cgroup: punctual_blame::cgroup(episode, episode.victim.tid),
+            process: process_of(episode),
             expected_ns: episode.expected_ns,
             total_ns: episode.total_ns(),
             stage: episode.stage,
@@ -99,6 +102,14 @@ impl EpisodeView {
         self.builds = Vec::new();
         self.without_details = true;
     }
+}
+
+/// The process of the late thread. One that was gone before anybody asked for its name is called as its thread is.
+fn process_of(episode: &Episode) -> Option<(u32, String)> {
+    let victim = &episode.victim;
+    let process = episode.processes.iter().find(|process| process.threads.contains(&victim.tid))?;
+    let name = if process.name.is_empty() { &victim.name } else { &process.name };
+    Some((process.number, name.clone()))
 }
 
 /// That only one thread, or those of one name, were asked for.

@@ -1,12 +1,12 @@
 //! The answer of `punctual why` as a page: causes, a flame graph of the lateness, a section a cause.
 
 use super::advice::Advice;
-use super::explain;
 use super::flame::{self, flame_graph};
 use super::model::{EpisodeView, WhyReport};
 use super::text::notes;
 use super::waits::rows;
 use super::words::{as_detail, part_of_wait};
+use super::{explain, processes};
 use crate::encode::head::{Head, Part, standing};
 use crate::encode::html::setting::{context, provenance};
 use crate::encode::html::table::{Column, Table, Value};
@@ -84,6 +84,14 @@ fn causes(report: &WhyReport<'_>) -> String {
     let columns = words.chain(["share", "episodes", "typical us", "longest us"].map(Column::numbers)).collect();
     let mut out = String::new();
     Table { caption: "Who made wakeups late".to_owned(), columns, rows }.html(&mut out);
+    let by_process = processes::cells(report);
+    if !by_process.is_empty() {
+        let [process, late, in_all, share, most] = processes::TITLES;
+        let numbers = [late, in_all, share].map(Column::numbers);
+        let columns = [Column::words(process)].into_iter().chain(numbers).chain([Column::words(most)]).collect();
+        let rows = by_process.into_iter().map(|cells| Vec::from(cells.map(Value::text))).collect();
+        Table { caption: "Whose wakeups were late".to_owned(), columns, rows }.html(&mut out);
+    }
     out
 }
 

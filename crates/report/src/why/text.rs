@@ -2,7 +2,7 @@
 
 use super::model::{ALWAYS_SHOWN, EpisodeView, WhyReport};
 use super::words::{as_detail, beside, is_name, percent, with_group};
-use super::{advice, apart, explain};
+use super::{advice, apart, explain, processes};
 use crate::layout::{agreeing, counted, microseconds, table};
 use punctual_blame::Kind;
 use punctual_recording::{RecorderSummary, Stage, format_ns, printable_path};
@@ -17,6 +17,10 @@ pub fn text(report: &WhyReport<'_>) -> String {
     notes(&mut text, report);
     if !report.summary.causes.is_empty() {
         let _ = writeln!(text, "\n{}", cause_table(report));
+    }
+    let by_process = processes::text(report);
+    if !by_process.is_empty() {
+        let _ = writeln!(text, "\n{by_process}");
     }
     let mut worst: Vec<&EpisodeView> = report.episodes.iter().filter(|episode| episode.void.is_none()).collect();
     worst.sort_by_key(|episode| std::cmp::Reverse(episode.total_ns));

@@ -228,12 +228,13 @@ pub(crate) fn nested(
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::encode::perfetto::tests::{instants_of, processes_of, samples_of, scheduling_of, slices_of};
     use punctual_recording::episode::{Call, Frame, IN_INTERRUPT, Process, Sender, Victim, WaitEnd};
 
-    fn episode(id: u64, at_ns: u64) -> Episode {
+    /// One of `victim`, thread 9, which `other` kept from its CPU.
+    pub(crate) fn episode(id: u64, at_ns: u64) -> Episode {
         let event = |after, kind, tid, context, value, name| Event {
             at_ns: at_ns + after,
             cpu: 1,
