@@ -37,7 +37,7 @@ function ticksOf(picture: Intervals, [low, high]: [number, number]): number[] {
   return ticks.filter((tick) => tick >= low && tick <= high);
 }
 
-/** How wide a letter of a row's name is, pixels, rather more than less: what has no room is cut off. */
+/** How wide a letter of a row's name is, pixels, rather more than less: what has no room is cut out of the midst, for names differ at their ends. */
 const LETTER = 7.2;
 
 function draw(picture: Intervals, width: number): Drawn {
@@ -46,13 +46,15 @@ function draw(picture: Intervals, width: number): Drawn {
   const top = 26;
   const height = inner + top + margin.bottom;
   const longest = Math.max(8, ...picture.rows.map((row) => row.name.length));
-  const left = Math.min(Math.round(width * 0.42), longest * LETTER + 16);
+  const left = Math.min(Math.round(width * 0.46), longest * LETTER + 16);
   const domain = domainOf(picture);
   const room = width - left - margin.right;
   const ticks = thinned(ticksOf(picture, domain), Math.floor(room / 62));
   const short = (name: string) => {
-    const most = Math.floor((left - 14) / LETTER);
-    return name.length > most ? `${name.slice(0, Math.max(1, most - 1))}…` : name;
+    const most = Math.max(3, Math.floor((left - 14) / LETTER));
+    if (name.length <= most) return name;
+    const begin = Math.floor((most - 1) * 0.4);
+    return `${name.slice(0, begin)}…${name.slice(name.length - (most - 1 - begin))}`;
   };
   const svg = Plot.plot({
     ...paper,

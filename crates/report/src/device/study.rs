@@ -194,6 +194,8 @@ const HEADER: [&str; 13] = [
 
 /// The column of the number of blocks.
 const BLOCKS: usize = 5;
+/// The columns of the page, where blocks stand beside underruns; first what a telephone has room for.
+const ON_PAGE: [usize; 12] = [0, 2, 1, 3, 4, 6, 7, 8, 9, 10, 11, 12];
 /// The columns of times.
 const TIMES: [usize; 3] = [9, 10, 12];
 
@@ -321,10 +323,10 @@ fn table_html(rows: &[&Row<'_>], title: &str, body: &mut String) {
         body,
         "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Table: {title}\"><table><thead><tr>"
     );
-    for (column, name) in HEADER.iter().enumerate().filter(|(column, _)| *column != BLOCKS) {
+    for column in ON_PAGE {
         let class = if column >= numbers { " class=\"n\"" } else { "" };
         let unit = if TIMES.contains(&column) { " us" } else { "" };
-        let _ = write!(body, "<th scope=\"col\"{class}>{}{unit}</th>", escape(name));
+        let _ = write!(body, "<th scope=\"col\"{class}>{}{unit}</th>", escape(HEADER[column]));
     }
     body.push_str("</tr></thead><tbody>\n");
     let mut said_before = None;
@@ -343,14 +345,15 @@ fn table_html(rows: &[&Row<'_>], title: &str, body: &mut String) {
                 format!("paper: {paper}")
             }),
         };
-        for (column, cell) in cells.iter().enumerate().filter(|(column, _)| *column != BLOCKS) {
+        for column in ON_PAGE {
+            let (cell, tag) = (&cells[column], if column == 0 { "th scope=\"row\"" } else { "td" });
             let class = if column >= numbers { " class=\"n\"" } else { "" };
             let more = match column {
                 0 if !said.is_empty() => format!("<span class=\"id\">{}</span>", escape(&said)),
                 _ => String::new(),
             };
             let cell = if TIMES.contains(&column) { thousands(cell) } else { cell.clone() };
-            let _ = write!(body, "<td{class}>{}{more}</td>", escape(&cell));
+            let _ = write!(body, "<{tag}{class}>{}{more}</{}>", escape(&cell), &tag[..2]);
         }
         body.push_str("</tr>\n");
     }
@@ -570,6 +573,7 @@ mod tests {
         let html = html(&study);
         assert_well_formed(&html);
         assert!(html.contains("unavailable here: PREEMPT_RT") && !html.contains("<words>"));
+        assert!(html.contains("context</th><th scope=\"col\">here</th><th scope=\"col\">competitor</th>"), "{html}");
         assert!(text(&study).contains("unavailable: PREEMPT_RT"));
         let answer = crate::answer::value(&crate::device::StudyAnswer::new(&study));
         assert_eq!(answer["contexts"][0]["unavailable"], "PREEMPT_RT kernels refuse bpf_timer");

@@ -155,6 +155,7 @@ fn devices_table(group: &Group, of_loops: bool) -> Table {
     let rows = group.devices.iter().map(|device| {
         vec![
             Value::text(device_name(group, device)),
+            verdict(device),
             Value::text(device.device.origin.whose()),
             Value::Ns(Some(device.device.period_ns)),
             // A loop has none to spare.
@@ -163,13 +164,12 @@ fn devices_table(group: &Group, of_loops: bool) -> Table {
             Value::Count(Some(device.underruns.over)),
             Value::Count(Some(device.underruns.misses.round() as u64)),
             Value::text(format_seconds(device.device.want_s as f64)),
-            verdict(device),
         ]
     });
-    let mut columns = vec![Column::words("device"), Column::words("whose")];
+    // A telephone has room for the first ones.
+    let mut columns: Vec<Column> = ["device", "verdict", "whose"].map(Column::words).into();
     let often = if of_loops { "overruns" } else { "runs dry" };
     columns.extend(["period us", "buffers", "slack us", "stalls", often, "want"].map(Column::numbers));
-    columns.push(Column::words("verdict"));
     Table { caption: format!("Devices, {}", name_of(group)), columns, rows: rows.collect() }
 }
 
@@ -187,11 +187,11 @@ fn worst(answer: &Answer) -> Option<Section> {
                 .map_or_else(|| level.method.name().to_owned(), |veto| format!("bound only: {veto}"));
             vec![
                 Value::text(worst.horizon.to_string()),
+                ns(level.level.value),
+                ns(level.level.low),
+                ns(level.level.high),
                 Value::text(name_of(group)),
                 Value::text(worst.stage.name().replace('_', " ")),
-                ns(level.level.low),
-                ns(level.level.value),
-                ns(level.level.high),
                 Value::Ns(worst.next.as_ref().ok().copied()),
                 Value::Ns(worst.longest_ns),
                 Value::text(found),
@@ -201,11 +201,11 @@ fn worst(answer: &Answer) -> Option<Section> {
     if rows.is_empty() {
         return None;
     }
-    let mut columns = vec![Column::words("exceeded once per"), Column::words("where"), Column::words("stage")];
-    columns.extend(
-        ["at least us", "about us", "at most us", "the next one stays below us (95 %)", "longest seen us"]
-            .map(Column::numbers),
-    );
+    // A telephone has room for the first ones.
+    let mut columns = vec![Column::words("exceeded once per")];
+    columns.extend(["about us", "at least us", "at most us"].map(Column::numbers));
+    columns.extend(["where", "stage"].map(Column::words));
+    columns.extend(["the next one stays below us (95 %)", "longest seen us"].map(Column::numbers));
     columns.push(Column::words("found by"));
     Some(Section {
         id: "worst".into(),

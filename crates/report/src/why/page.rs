@@ -67,9 +67,9 @@ fn causes(report: &WhyReport<'_>) -> String {
         let code = cause.detail.as_ref().map(|detail| as_detail(detail) + &part_of_wait(cause)).unwrap_or_default();
         rows.push(vec![
             Value::text(cause.who.name()),
+            share(cause.total_ns),
             Value::text(cause.kind.name()),
             Value::text(code),
-            share(cause.total_ns),
             Value::Count(Some(cause.episodes)),
             Value::Ns(Some(cause.typical_ns)),
             Value::Ns(Some(cause.max_ns)),
@@ -78,10 +78,12 @@ fn causes(report: &WhyReport<'_>) -> String {
     let rest = report.rest_ns();
     if rest > 0 {
         let nothing = || Value::text("");
-        rows.push(vec![Value::text("all others"), nothing(), nothing(), share(rest), nothing(), nothing(), nothing()]);
+        rows.push(vec![Value::text("all others"), share(rest), nothing(), nothing(), nothing(), nothing(), nothing()]);
     }
-    let words = ["name", "kind", "code"].map(Column::words).into_iter();
-    let columns = words.chain(["share", "episodes", "typical us", "longest us"].map(Column::numbers)).collect();
+    // A telephone has room for the first ones.
+    let mut columns = vec![Column::words("name"), Column::numbers("share")];
+    columns.extend(["kind", "code"].map(Column::words));
+    columns.extend(["episodes", "typical us", "longest us"].map(Column::numbers));
     let mut out = String::new();
     Table { caption: "Who made wakeups late".to_owned(), columns, rows }.html(&mut out);
     let by_process = processes::cells(report);
