@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::figure::{Estimate, FIGURES};
 use crate::resample::{BINS, Stretches, bin};
-use punctual_recording::{Distribution, Document, Stage, Wakeup};
+use punctual_recording::{CycleCount, Distribution, Document, Stage, Wakeup};
 use std::collections::BTreeMap;
 
 /// A recording is cut into at most this many stretches.
@@ -28,6 +28,8 @@ pub struct Run {
     pub document: Document,
     /// By measure (policy and priority) and stage.
     pub stages: BTreeMap<(String, Stage), RunStage>,
+    /// The cycles of followed loops that were recorded with their period, by measure; not gathered with the wakeups.
+    pub cycles: BTreeMap<String, CycleCount>,
 }
 
 /// How long a recording measured, ns.
@@ -118,7 +120,7 @@ impl Gather {
         if stages.is_empty() {
             return Err(Error("it holds no wakeup".to_owned()));
         }
-        Ok(Run { document: self.document, stages })
+        Ok(Run { document: self.document, stages, cycles: BTreeMap::new() })
     }
 }
 

@@ -5,6 +5,7 @@ use crate::devices::{DeviceComparison, compare_devices, joined};
 use crate::differences::{Difference, differences};
 use crate::error::Error;
 use crate::figure::{Estimate, FIGURES};
+use crate::overruns::overruns;
 use crate::ratio::{CONFIDENCE, Demand, Ratio, ratio_with, runs_needed};
 use crate::standing::{Standing, are_paired, began};
 use crate::verdict::{Outcome, Verdict, together};
@@ -238,7 +239,7 @@ pub(crate) fn compare_with(
         decided_by,
         devices: device_rows.flatten().collect(),
         throughput: throughput(a, b),
-        differences: differences(first_a, first_b),
+        differences: [differences(first_a, first_b), overruns(&a.runs, &b.runs)].concat(),
         notes,
         is_paired,
         stages,

@@ -9,7 +9,7 @@ const MAX_THREADS: usize = 8;
 /// Something that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// Where: `host`, `configuration`, `load`, `tuning` or `program`.
+    /// Where: `host`, `configuration`, `load`, `tuning`, `program`, or `cycles` of followed loops.
     pub area: &'static str,
     /// What.
     pub what: String,

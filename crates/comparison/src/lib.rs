@@ -36,6 +36,7 @@ mod differences;
 mod error;
 mod figure;
 pub mod interact;
+mod overruns;
 mod rank;
 
 pub mod ratio;

@@ -234,7 +234,10 @@ fn open_run(path: &Path) -> Result<(punctual_comparison::Run, Vec<Input>), Study
     let recording = Recording::open(path)?;
     let mut gather = Gather::new(recording.document().clone());
     recording.for_each_wakeup(|wakeup| gather.push(wakeup))?;
-    let run = gather.finish().map_err(|error| StudyError::Setting(format!("{}: {error}", path.display())))?;
+    let mut run = gather.finish().map_err(|error| StudyError::Setting(format!("{}: {error}", path.display())))?;
+    if let Some(period_ns) = run.document.followed.as_ref().and_then(|followed| followed.period_ns) {
+        run.cycles = recording.cycles(period_ns)?;
+    }
     // Without a grid there are no devices to judge, which is no fault.
     let (tail, seconds) = recording.tail_and_seconds()?;
     let inputs = Input::from_recording(recording.document(), &tail, &seconds, recording.damaged());
