@@ -24,6 +24,11 @@ impl Sampling {
         Sampling { samples, ring: samples.saturating_mul(profile.buffers) }
     }
 
+    /// Whether a block of a profile is not as long as the device's own: what is filtered only has to be samples.
+    pub fn is_nominal(profile: &Profile) -> bool {
+        profile.signal.is_none() && !has_real_ones(&profile.id)
+    }
+
     /// For a profile whose samples are filtered: what the field's papers and practice say about the known ones, and for all others 16
     /// samples in a block and as many blocks as there are buffers.
     pub fn filtered(profile: &Profile) -> Sampling {
@@ -36,10 +41,15 @@ impl Sampling {
             // 90 samples every 12.5 ms at 7.2 kHz (section 4).
             "v90" => Sampling { samples: per_period(7_200), ring: MODEM_RING.max(per_period(7_200) * 2) },
             "modem" => Sampling { samples: per_period(8_000), ring: MODEM_RING.max(per_period(8_000) * 2) },
-            id if id.starts_with("audio") || id == "rt-audio" => buffered(per_period(48_000)),
+            id if has_real_ones(id) => buffered(per_period(48_000)),
             _ => buffered(NOMINAL),
         }
     }
+}
+
+/// Whether it is known how many samples come with an interrupt of a device that decodes no signal.
+fn has_real_ones(id: &str) -> bool {
+    matches!(id, "v90" | "modem" | "rt-audio") || id.starts_with("audio")
 }
 
 #[cfg(test)]
@@ -61,6 +71,11 @@ mod tests {
         assert_eq!(of("wifi"), Sampling { samples: 3 * 264, ring: 6 * 264 });
         assert_eq!(of("wifi 96ms x3"), Sampling { samples: 1_000 * 264, ring: 3_000 * 264 });
         assert_eq!(of("audio64"), Sampling { samples: 64, ring: 128 });
+        let is_nominal = |spec: &str| Sampling::is_nominal(&Catalogue::shipped().parse_spec(spec).unwrap());
+        assert_eq!(
+            ["sdr 1024@2.4MS/s", "5g-slot", "v90", "wifi", "audio64"].map(is_nominal),
+            [true, true, false, false, false]
+        );
         for profile in Catalogue::shipped().profiles() {
             let sampling = Sampling::of(profile);
             assert!(sampling.samples >= 1 && sampling.ring >= sampling.samples * 2, "{}", profile.id);

@@ -291,7 +291,14 @@ pub fn show_text(profile: &Profile) -> String {
             u64::try_from(profile.slack_ns()).map_or_else(|_| "none".to_owned(), format_ns),
             "(n-1)·t - c".to_owned(),
         ),
-        ("samples", format!("{samples} in a block, {ring} in the ring"), "as `punctual device` runs it".to_owned()),
+        (
+            "samples",
+            format!("{samples} in a block, {ring} in the ring"),
+            match Sampling::is_nominal(profile) {
+                true => "as `punctual device` runs it, whatever the device has".to_owned(),
+                false => "as `punctual device` runs it".to_owned(),
+            },
+        ),
         (
             "signal",
             profile.signal.map_or_else(|| "none: samples are filtered".to_owned(), |signal| signal.name().to_owned()),
