@@ -107,6 +107,11 @@ impl Loops {
         let mut loops = self.without_uncounted(cycles)?;
         for input in &mut loops.inputs {
             let Some(count) = cycles.get(&input.measure) else { continue };
+            if count.untold > 0 {
+                let threads = counted(count.untold, "thread");
+                let words = "cannot be counted, and each wakeup there is taken for one";
+                input.cautions.push(format!("the cycles of {threads} of {} {words}", input.measure));
+            }
             if count.overran_beyond_wakeups() {
                 let (least, shown) = (count.least_overruns(), count.certain);
                 return Err(Error::Recording(format!(

@@ -359,6 +359,10 @@ fn a_loop_that_was_followed_is_held_against_its_cycles() {
     ] {
         assert!(said.contains(words), "{said}");
     }
+    let some = held(CycleCount { untold: 1, ..CycleCount::default() }).unwrap();
+    let words =
+        "the cycles of 1 thread of loop fifo:80 cannot be counted, and each wakeup there is taken for one".to_owned();
+    assert!(some.inputs[0].cautions.contains(&words), "{:?}", some.inputs[0].cautions);
     // Of whom `report` counts no cycles there is no forecast.
     let untold = BTreeMap::from([("loop fifo:80".to_owned(), CycleCount { untold: 1, ..CycleCount::default() })]);
     let recording = Recording::open(&path).unwrap();
