@@ -114,8 +114,13 @@ impl Typist {
     }
 }
 
-/// Watches a program while these keys are typed; returns when each was typed, and what was found.
-fn watched(directory: &Path, display: &Display, program: &mut Child, keys: &[char]) -> Option<Vec<(u64, u64)>> {
+/// Watches a program while these keys are typed, until it has logged them all; returns when each was typed, and what was found.
+fn watched(
+    directory: &Path,
+    display: &Display,
+    (program, log): (&mut Child, &Path),
+    keys: &[char],
+) -> Option<Vec<(u64, u64)>> {
     let typist = Typist::at(display);
     let pid = program.id().to_string();
     let child = start(directory, &["interact", "-q", "--json", "-o", "a.punctual", "--attach", &pid]);
@@ -129,6 +134,8 @@ fn watched(directory: &Path, display: &Display, program: &mut Child, keys: &[cha
         typed.push(typist.press(*key));
         std::thread::sleep(PAUSE);
     }
+    // On a busy machine the program is behind; what it never logs, the comparison tells.
+    wait_until(|| std::fs::read_to_string(log).unwrap_or_default().lines().count() >= keys.len());
     std::thread::sleep(Duration::from_millis(300));
     let _ = program.kill().and_then(|()| program.wait());
     let output = child.wait_with_output().unwrap();
@@ -196,7 +203,7 @@ fn what_somebody_types_into_a_window_is_seen_and_what_they_waited_for_is_named()
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let (log, display) = (directory.path().join("log"), Display::start());
         let mut program = display.show("interact_window", &log);
-        let Some(typed) = watched(directory.path(), &display, &mut program, &keys) else { return };
+        let Some(typed) = watched(directory.path(), &display, (&mut program, &log), &keys) else { return };
         let recording = directory.path().join("a.punctual");
         let (inputs, done) = (read_interactions(&recording).unwrap(), done(&log));
         assert_eq!((inputs.len(), done.len()), (typed.len(), typed.len()), "no key is lost, and none is invented");
@@ -240,7 +247,7 @@ fn what_somebody_types_into_a_window_of_gtk_is_counted() {
     let (log, display) = (directory.path().join("log"), Display::start());
     let mut program = display.show("interact_gtk", &log);
     let keys: Vec<char> = ('a'..='z').take(20).collect();
-    let Some(typed) = watched(directory.path(), &display, &mut program, &keys) else { return };
+    let Some(typed) = watched(directory.path(), &display, (&mut program, &log), &keys) else { return };
     let inputs = read_interactions(&directory.path().join("a.punctual")).unwrap();
     let text = std::fs::read_to_string(&log).unwrap();
     let logged = text.lines().filter_map(|line| line.strip_suffix(" key_press")?.parse::<u64>().ok());
@@ -248,9 +255,13 @@ fn what_somebody_types_into_a_window_of_gtk_is_counted() {
     assert_eq!((inputs.len(), logged.len()), (typed.len(), typed.len()), "{inputs:?}");
     let right = inputs.iter().zip(&logged).filter(|(input, at)| {
         let is_taken = input.got_ns.is_some_and(|got| got <= **at);
-        is_taken && input.begin_ns <= **at && input.seen_ns.is_some_and(|seen| seen > **at)
+        // On a busy machine two keys are drawn as one.
+        let is_shown = input.seen_ns.is_some_and(|seen| seen > **at) || input.outcome == Some(Outcome::Merged);
+        is_taken && input.begin_ns <= **at && is_shown
     });
     let right = right.count();
     eprintln!("{right} of {} keys were taken before GTK handed them on, and seen after that", typed.len());
     assert!(right + 1 >= typed.len(), "{inputs:?} {logged:?}");
+    let merged = inputs.iter().filter(|input| input.outcome == Some(Outcome::Merged)).count();
+    assert!(merged * 2 <= typed.len(), "{merged} were drawn with another: {inputs:?}");
 }

@@ -28,7 +28,7 @@ fn every_way_is_measured_or_absent_with_a_reason() {
         let count = way["callbacks"].as_u64().unwrap();
         callbacks += count;
         if count < 2 {
-            // The time was over: on a busy machine those before it took longer.
+            // Its share of the time was over: on a busy machine others took theirs.
             cut_short += 1;
             assert!(way["intervals"].is_null(), "{way}");
             continue;
@@ -48,7 +48,7 @@ fn every_way_is_measured_or_absent_with_a_reason() {
             assert!(way["drift_ppm"].as_f64().is_none_or(|ppm| ppm >= 0.0), "{way}");
         }
     }
-    assert!(cut_short <= 1, "{cut_short} ways had no time");
+    assert!(cut_short * 4 <= ways.len(), "{cut_short} ways had no time");
     // What the kernel was built with, as its own file says, or nothing.
     let tick = &answer["tick"];
     assert_eq!(tick["configured_hz"].is_null(), tick["configured_in"].is_null(), "{tick}");
