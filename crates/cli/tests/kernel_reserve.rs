@@ -104,6 +104,7 @@ fn devices_that_work_at_once_have_their_reservations_together() {
         assert!(device["tried"].as_u64().unwrap() >= 1, "{device}");
         for side in ["before", "with"] {
             assert!(device[side]["jobs"].as_u64().unwrap() > 0, "{device}");
+            assert_adds_up(&device[side]);
         }
         let period = device["reservation_period_ns"].as_u64().unwrap_or(1);
         reserved += device["budget_ns"].as_u64().map_or(0, |budget| (budget * 1_000 + period / 2) / period);
@@ -135,18 +136,37 @@ fn share(row: &Value) -> f64 {
     row["budget_ns"].as_f64().unwrap() / row["period_ns"].as_f64().unwrap()
 }
 
+/// Every job was on time, late or missing, and was counted once.
+fn assert_adds_up(counts: &Value) {
+    let of = |name: &str| counts[name].as_u64().unwrap();
+    assert_eq!(of("jobs"), of("on_time") + of("late") + of("missing"), "{counts}");
+    assert!(of("by_host") <= of("late") + of("missing"), "{counts}");
+}
+
 /// What holds of every study that finished, proven or not.
 fn assert_consistent(answer: &Value) -> usize {
     let trials = answer["trials"].as_array().unwrap();
     assert_eq!((&trials[0]["setting"], &trials[1]["setting"]), (&"as_it_was".into(), &"fifo".into()));
+    trials.iter().for_each(|trial| assert_adds_up(&trial["counts"]));
+    for side in ["before", "with"] {
+        if !answer["proof"].is_null() {
+            assert_adds_up(&answer["proof"][side]);
+        }
+    }
     let tried = || trials.iter().filter(|trial| trial["setting"] == "reservation");
     let count = tried().count();
     assert!(3 * count <= answer["grid"].as_u64().unwrap() as usize, "{count} of {}", answer["grid"]);
     for trial in tried() {
         assert!(trial["predicted_by_rule"].is_boolean() && trial["predicted_by_supply"].is_boolean());
         let (class, succeeded) = (trial["class"].as_str().unwrap(), trial["succeeded"].as_u64().unwrap());
-        assert_eq!(class, if succeeded == 1 { "sufficient" } else { "insufficient" });
-        assert!(trial["counts"]["jobs"].as_u64().unwrap() > 0 || class == "insufficient");
+        let not_judged = trial["not_judged"].as_u64().unwrap();
+        assert_eq!(trial["attempts"].as_u64().unwrap() + not_judged, 1, "{trial}");
+        assert_eq!(
+            class,
+            ["insufficient", "sufficient", "not judged"][(succeeded + 2 * not_judged) as usize],
+            "{trial}"
+        );
+        assert!(trial["counts"]["jobs"].as_u64().unwrap() > 0 || class == "not judged", "{trial}");
         // The answer is the smallest of those that were sufficient.
         if class == "sufficient" {
             assert!(share(&trial["reservation"]) >= share(&answer["found"]), "{answer}");

@@ -90,6 +90,7 @@ impl Judge {
             summary.rested += given_up + u64::from(is_late && !row.cut);
         }
         if row.cut || (is_late && !is_excused) {
+            summary.late += 1;
             self.miss(
                 Underrun {
                     block: row.block,
@@ -257,6 +258,7 @@ mod tests {
                 block += 1;
             }
             prop_assert_eq!(summary.processed + summary.underruns - late, block);
+            prop_assert_eq!(summary.late, late);
             prop_assert_eq!(summary.underruns as usize, judge.underruns().len());
             prop_assert_eq!(summary.elapsed.count(), summary.processed);
             let executed: u64 = summary.executed_by_second.iter().sum();

@@ -1,38 +1,6 @@
 //! What a period of time under one setting showed.
 
-use crate::{Activation, Job};
-
-/// What was counted in an attempt, or in several.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct AttemptCounts {
-    /// Jobs that ended.
-    pub jobs: u64,
-    /// How many of these ended after their deadline.
-    pub late: u64,
-    /// How many of the late ones the host may account for: it took the CPU for as long as they were late, or for as long as a job has
-    /// to spare. (Others wait behind a job that the host held up, and all that is known of them is that they took long.)
-    pub late_by_host: u64,
-    /// Jobs that should have come but did not, or did not end.
-    pub missing: u64,
-    /// The longest from a release to its end, ns.
-    pub worst_response_ns: u64,
-}
-
-impl AttemptCounts {
-    /// Whether every job was in time, except for those that the host held up.
-    pub fn succeeded(&self) -> bool {
-        self.jobs > 0 && self.late == self.late_by_host && self.missing == 0
-    }
-
-    /// Adds another's.
-    pub fn add(&mut self, other: &AttemptCounts) {
-        self.jobs += other.jobs;
-        self.late += other.late;
-        self.late_by_host += other.late_by_host;
-        self.missing += other.missing;
-        self.worst_response_ns = self.worst_response_ns.max(other.worst_response_ns);
-    }
-}
+use crate::{Activation, AttemptCounts, Job, Jobs};
 
 /// A period of time under one setting, judged as it passes.
 #[derive(Debug, Clone)]
@@ -44,11 +12,14 @@ pub struct Attempt {
     began_ns: u64,
     /// The end of the last job, or the beginning.
     heard_ns: u64,
-    counts: AttemptCounts,
+    /// Those that ended.
+    jobs: Jobs,
+    late_by_host: u64,
+    worst_response_ns: u64,
 }
 
-/// What is finished may be reported this late, ns.
-const SLACK_NS: u64 = 60_000_000;
+/// What is finished may be reported this late, ns: what was due so shortly before the end is not yet missing.
+pub const SLACK_NS: u64 = 60_000_000;
 
 impl Attempt {
     /// Begins now.
@@ -61,7 +32,9 @@ impl Attempt {
             spare_ns,
             began_ns: now_ns,
             heard_ns: now_ns,
-            counts: AttemptCounts::default(),
+            jobs: Jobs::default(),
+            late_by_host: 0,
+            worst_response_ns: 0,
         }
     }
 
@@ -73,18 +46,19 @@ impl Attempt {
         }
         let response_ns = activation.response_ns();
         self.heard_ns = self.heard_ns.max(activation.finished_ns);
-        self.counts.jobs += 1;
-        self.counts.worst_response_ns = self.counts.worst_response_ns.max(response_ns);
+        self.worst_response_ns = self.worst_response_ns.max(response_ns);
         if response_ns > self.deadline_ns {
-            self.counts.late += 1;
+            self.jobs.late += 1;
             let enough_ns = (response_ns - self.deadline_ns).min(self.spare_ns).max(1);
-            self.counts.late_by_host += u64::from(stolen_ns >= enough_ns);
+            self.late_by_host += u64::from(stolen_ns >= enough_ns);
+        } else {
+            self.jobs.on_time += 1;
         }
     }
 
     /// Whether the attempt has failed, whatever follows.
     pub fn has_failed(&self, now_ns: u64) -> bool {
-        self.counts.late > self.counts.late_by_host || self.is_silent(now_ns)
+        self.jobs.late > self.late_by_host || self.is_silent(now_ns)
     }
 
     /// Whether nothing has ended for so long that a job must be late.
@@ -96,10 +70,11 @@ impl Attempt {
     pub fn end(self, now_ns: u64) -> AttemptCounts {
         let seen_ns = now_ns.saturating_sub(self.began_ns).saturating_sub(self.deadline_ns + SLACK_NS);
         let expected = seen_ns / self.period_ns.max(1);
+        let ended = self.jobs.all();
         // A late job may swallow the next ones, and a program's period is not exact.
-        let is_missing = self.counts.jobs + self.counts.jobs / 10 + 1 < expected || self.is_silent(now_ns);
-        let missing = if is_missing { expected.saturating_sub(self.counts.jobs).max(1) } else { 0 };
-        AttemptCounts { missing, ..self.counts }
+        let is_missing = ended + ended / 10 + 1 < expected || self.is_silent(now_ns);
+        let missing = if is_missing { expected.saturating_sub(ended).max(1) } else { 0 };
+        AttemptCounts::new(Jobs { missing, ..self.jobs }, self.late_by_host, self.worst_response_ns)
     }
 }
 
@@ -128,15 +103,17 @@ mod tests {
     #[test]
     fn late_and_missing_jobs_fail() {
         let (failed, counts) = played(|_| Some(PERIOD / 2));
-        assert!(!failed && counts.succeeded() && counts.jobs == 200, "{counts:?}");
+        assert!(!failed && counts.succeeded() && counts.jobs().on_time == 200, "{counts:?}");
         let (failed, counts) = played(|number| Some(if number == 77 { PERIOD + 1 } else { 5 }));
-        assert!(failed && !counts.succeeded() && (counts.late, counts.missing) == (1, 0), "{counts:?}");
+        assert!(failed && !counts.succeeded(), "{counts:?}");
+        assert_eq!(counts.jobs(), Jobs { on_time: 199, late: 1, missing: 0 });
         let (failed, counts) = played(|number| (number < 100).then_some(5));
-        assert!(failed && !counts.succeeded() && counts.missing > 80, "{counts:?}");
+        assert!(failed && !counts.succeeded() && counts.jobs().missing > 80, "{counts:?}");
         let (_, counts) = played(|number| (number % 2 == 0).then_some(5));
-        assert!(!counts.succeeded() && counts.missing > 80, "{counts:?}");
+        assert!(!counts.succeeded() && counts.jobs().missing > 80 && counts.jobs().all() < 200, "{counts:?}");
         let (failed, counts) = played(|_| None);
-        assert!(failed && !counts.succeeded());
+        assert!(failed && counts.is_judged() && !counts.succeeded());
+        assert_eq!(Attempt::begin(JOB, 1_000).end(1_000), AttemptCounts::default(), "nothing was due");
     }
 
     #[test]
@@ -148,8 +125,10 @@ mod tests {
         // Several in one go behind the one that the host held up.
         attempt.take(&Activation { finished_ns: 2_000 + 5 * PERIOD, ..late }, 6_000_000);
         let counts = attempt.clone().end(2_000 + 5 * PERIOD);
-        assert_eq!((counts.jobs, counts.late, counts.late_by_host), (2, 2, 2));
-        assert!(counts.succeeded());
+        assert_eq!((counts.jobs(), counts.by_host()), (Jobs { on_time: 0, late: 2, missing: 0 }, 2));
+        assert!(!counts.is_judged() && !attempt.has_failed(2_000 + 5 * PERIOD), "no job tells of the setting");
+        attempt.take(&Activation { finished_ns: 2_000 + PERIOD, ..late }, 0);
+        assert!(attempt.clone().end(2_000 + 5 * PERIOD).succeeded());
         attempt.take(&Activation { finished_ns: 2_000 + 5 * PERIOD, ..late }, 5_999_999);
         assert!(!attempt.end(2_000 + 5 * PERIOD).succeeded());
     }

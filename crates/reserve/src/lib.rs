@@ -6,7 +6,8 @@
 //! * [`periodic`]: the job of a thread that wakes periodically.
 //! * [`by_rule`], [`by_supply`]: two predictions, and what each assumes.
 //! * [`grid`]: the reservations that may be tried; [`Search`]: which to try next.
-//! * [`Attempt`]: some seconds under one [`Setting`]; [`Trial`]: several of them, and their [`Class`].
+//! * [`Attempt`]: some seconds under one [`Setting`], and what became of its [`Jobs`]; [`Trial`]: several of them, and their
+//!   [`Class`].
 //!
 //! ```
 //! use punctual_reserve::{Class, Job, Search, Step, grid};
@@ -27,6 +28,7 @@
 #![forbid(unsafe_code)]
 
 mod attempt;
+mod counts;
 mod grid;
 mod job;
 mod predict;
@@ -34,7 +36,8 @@ mod reservation;
 mod search;
 mod trial;
 
-pub use attempt::{Attempt, AttemptCounts};
+pub use attempt::{Attempt, SLACK_NS};
+pub use counts::{AttemptCounts, Jobs};
 pub use grid::{grid, with_margin};
 pub use job::{Activation, NotPeriodic, PeriodicJob, Work, periodic};
 pub use predict::{Job, by_rule, by_supply};

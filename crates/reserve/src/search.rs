@@ -9,14 +9,17 @@ pub enum Class {
     Marginal,
     /// All failed.
     Insufficient,
+    /// None can be judged: no job came, or the host accounts for all that did.
+    NotJudged,
 }
 
 impl Class {
-    /// The class for this many successes in this many attempts; no attempts show nothing, and count as insufficient.
-    pub fn of(succeeded: u32, attempts: u32) -> Class {
-        match succeeded {
-            0 => Class::Insufficient,
-            _ if succeeded >= attempts => Class::Sufficient,
+    /// The class for this many successes in this many attempts that can be judged.
+    pub fn of(succeeded: u32, judged: u32) -> Class {
+        match (succeeded, judged) {
+            (_, 0) => Class::NotJudged,
+            (0, _) => Class::Insufficient,
+            _ if succeeded >= judged => Class::Sufficient,
             _ => Class::Marginal,
         }
     }
@@ -88,19 +91,32 @@ impl Search {
 
     /// Takes the class of the trial that [`Search::next_step`] asked for; without effect after the answer.
     pub fn tell(&mut self, class: Class) {
-        let Some((period_ns, budgets)) = self.rows.get(self.row) else { return };
-        if class == Class::Sufficient {
-            self.best = Some(Reservation { budget_ns: budgets[self.tried], period_ns: *period_ns });
-            self.open = Some((self.open.map_or(0, |(from, _)| from), self.tried));
-        } else {
-            // Above the first try of a later period nothing is smaller than the best.
-            let end = match (self.open, self.best) {
-                (Some((_, end)), _) => end,
-                (None, Some(_)) => self.tried,
-                (None, None) => budgets.len(),
-            };
-            self.open = Some((self.tried + 1, end));
+        let Some((period_ns, budgets)) = self.rows.get_mut(self.row) else { return };
+        match class {
+            Class::Sufficient => {
+                self.best = Some(Reservation { budget_ns: budgets[self.tried], period_ns: *period_ns });
+                self.open = Some((self.open.map_or(0, |(from, _)| from), self.tried));
+            }
+            Class::Marginal | Class::Insufficient => {
+                // Above the first try of a later period nothing is smaller than the best.
+                let end = match (self.open, self.best) {
+                    (Some((_, end)), _) => end,
+                    (None, Some(_)) => self.tried,
+                    (None, None) => budgets.len(),
+                };
+                self.open = Some((self.tried + 1, end));
+            }
+            // Nothing was shown: it is as if there were no such budget, and one beside it is tried.
+            Class::NotJudged => {
+                budgets.remove(self.tried);
+                self.open = self.open.map(|(from, end)| (from, end.saturating_sub(1)));
+            }
         }
+    }
+
+    /// The smallest share found sufficient so far.
+    pub fn best(&self) -> Option<Reservation> {
+        self.best
     }
 }
 
@@ -177,7 +193,31 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_judged_is_neither_sufficient_nor_insufficient() {
+        let rows: Vec<_> = [10, 20].map(|period_ns| (period_ns, (1..=period_ns).collect())).into();
+        let mut search = Search::new(rows);
+        let found = loop {
+            match search.next_step() {
+                Step::Answer(found) => break found,
+                // Every second budget cannot be judged; of the others a third of a CPU is enough.
+                Step::Try(tried) if tried.budget_ns % 2 == 0 => search.tell(Class::NotJudged),
+                Step::Try(tried) if tried.share_thousandths() < 333 => search.tell(Class::Insufficient),
+                Step::Try(_) => search.tell(Class::Sufficient),
+            }
+        };
+        assert_eq!(found, Some(Reservation { budget_ns: 7, period_ns: 20 }));
+        assert_eq!(search.best(), found);
+        let (mut nothing, mut trials) = (Search::new(vec![(10, vec![5, 6, 7])]), 0);
+        while let Step::Try(_) = nothing.next_step() {
+            nothing.tell(Class::NotJudged);
+            trials += 1;
+        }
+        assert_eq!((trials, nothing.next_step()), (3, Step::Answer(None)));
+    }
+
+    #[test]
     fn some_failures_are_marginal() {
         assert_eq!([0, 2, 10].map(|n| Class::of(n, 10)), [Class::Insufficient, Class::Marginal, Class::Sufficient]);
+        assert_eq!(Class::of(0, 0), Class::NotJudged);
     }
 }

@@ -18,10 +18,12 @@ pub enum Setting {
 pub struct Trial {
     /// The setting.
     pub setting: Setting,
-    /// How often it was tried.
+    /// How many attempts can be judged.
     pub attempts: u32,
-    /// In how many of these every job was in time.
+    /// In how many of these every job was on time.
     pub succeeded: u32,
+    /// How many attempts cannot be judged: no job came, or the host accounts for all that did.
+    pub not_judged: u32,
     /// What was counted in all of them. An attempt ends with its first late job, unless it is of [`Setting::AsItWas`].
     pub counts: AttemptCounts,
 }
@@ -29,12 +31,13 @@ pub struct Trial {
 impl Trial {
     /// Before its first attempt.
     pub fn new(setting: Setting) -> Trial {
-        Trial { setting, attempts: 0, succeeded: 0, counts: AttemptCounts::default() }
+        Trial { setting, attempts: 0, succeeded: 0, not_judged: 0, counts: AttemptCounts::default() }
     }
 
     /// Adds an attempt.
     pub fn add(&mut self, counts: &AttemptCounts) {
-        self.attempts += 1;
+        self.attempts += u32::from(counts.is_judged());
+        self.not_judged += u32::from(!counts.is_judged());
         self.succeeded += u32::from(counts.succeeded());
         self.counts.add(counts);
     }

@@ -163,6 +163,10 @@ pub struct DeviceSummary {
     pub proven: Vec<String>,
     /// Buffers that were not served in time; a dummy went out in their place.
     pub underruns: u64,
+    /// How many of the underruns are blocks that were processed, but too late; the others were never processed. 0 in recordings
+    /// that are too old to count them.
+    #[serde(default)]
+    pub late: u64,
     /// Underruns as forecasts count them, with those that share a wait as one.
     pub stalls: u64,
     /// How many of the underruns the lateness of the control explains, whatever the device does.

@@ -3,7 +3,7 @@
 use super::model::{PutBackRow, ReserveEnd, ReserveReport, SetRow};
 use super::text::{class_in_words, run_text, undo_text};
 use crate::answer::Answer;
-use punctual_reserve::{AttemptCounts, PeriodicJob, Reservation, Setting, Trial};
+use punctual_reserve::{AttemptCounts, Jobs, PeriodicJob, Reservation, Setting, Trial};
 use serde::Serialize;
 
 /// What a study of a reservation found.
@@ -78,9 +78,12 @@ struct TrialRow {
     priority: Option<u32>,
     /// Of `reservation`.
     reservation: Option<ReservationRow>,
+    /// Those that can be judged.
     attempts: u32,
     succeeded: u32,
-    /// `sufficient`, `marginal` or `insufficient`.
+    /// Attempts in which no job came, or the host accounts for all that did.
+    not_judged: u32,
+    /// `sufficient`, `marginal`, `insufficient` or `not judged`.
     class: &'static str,
     counts: CountsRow,
     /// What the rule of the soft modem paper (section 6.6) predicts.
@@ -92,11 +95,14 @@ struct TrialRow {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct CountsRow {
+    /// All that were due: those on time, late and missing.
     jobs: u64,
+    on_time: u64,
     late: u64,
-    /// How many of the late ones the host may account for.
-    late_by_host: u64,
     missing: u64,
+    /// How many of the late and missing ones the host may account for.
+    by_host: u64,
+    /// Of those that ended.
     worst_response_ns: u64,
 }
 
@@ -118,8 +124,9 @@ fn reservation(reservation: Reservation) -> ReservationRow {
 }
 
 fn counts(counts: &AttemptCounts) -> CountsRow {
-    let &AttemptCounts { jobs, late, late_by_host, missing, worst_response_ns } = counts;
-    CountsRow { jobs, late, late_by_host, missing, worst_response_ns }
+    let jobs @ Jobs { on_time, late, missing } = counts.jobs();
+    let (by_host, worst_response_ns) = (counts.by_host(), counts.worst_response_ns());
+    CountsRow { jobs: jobs.all(), on_time, late, missing, by_host, worst_response_ns }
 }
 
 fn thread<'a>(name: &'a str, tid: Option<u32>, scheduling: Option<&'a str>, job: &PeriodicJob) -> ThreadRow<'a> {
@@ -149,6 +156,7 @@ fn trial(report: &ReserveReport<'_>, trial: &Trial) -> TrialRow {
         reservation: tried.map(reservation),
         attempts: trial.attempts,
         succeeded: trial.succeeded,
+        not_judged: trial.not_judged,
         class: class_in_words(trial.class()),
         counts: counts(&trial.counts),
         predicted_by_rule: predicted.map(|(rule, _)| rule),

@@ -1,6 +1,7 @@
 //! A reservation that was searched for, tried and proven.
 
 mod answer;
+mod counts;
 mod model;
 mod page;
 mod text;

@@ -1,7 +1,8 @@
 //! What a report says about a reservation.
 
+use super::counts::failed_of;
 use crate::layout::thousandths;
-use punctual_recording::{counted, format_ns};
+use punctual_recording::{agreeing, counted, format_ns};
 use punctual_reserve::{AttemptCounts, Class, Job, PeriodicJob, Reservation, Setting, Trial, by_rule, by_supply};
 use std::path::Path;
 
@@ -166,11 +167,11 @@ impl ReserveReport<'_> {
         let Some(proof) = &self.proof else {
             return format!("{what} was sufficient for `{thread}` in its attempts; it was not proven.");
         };
-        let (with, before) = (late_of(&proof.with), late_of(&proof.before));
+        let ((with, more_with), (before, more_before)) = (failed_of(&proof.with), failed_of(&proof.before));
         if !self.is_proven() {
             return format!(
                 "Nothing was proven for `{thread}`: {what} was not enough when it was measured again, {with} jobs were \
-                 late with it and {before} without. Nothing was left changed."
+                 late with it{more_with} and {before} without{more_before}. Nothing was left changed."
             );
         }
         let need = if proof.before.succeeded() {
@@ -179,7 +180,10 @@ impl ReserveReport<'_> {
             String::new()
         };
         let stays = if self.stays { " The thread keeps it." } else { "" };
-        format!("{what} is enough for `{thread}`: {with} jobs were late with it, {before} without.{need}{stays}")
+        format!(
+            "{what} is enough for `{thread}`: {with} jobs were late with it{more_with}, {before} \
+             without{more_before}.{need}{stays}"
+        )
     }
 
     /// How many reservations were tried.
@@ -192,11 +196,14 @@ impl ReserveReport<'_> {
         (by_rule(self.job, reservation), by_supply(self.job, self.lateness_ns, reservation))
     }
 
-    /// How often the two models were wrong, and of how many trials.
+    /// How often the two models were wrong, and of how many trials that can be judged.
     pub fn wrong(&self) -> (usize, usize, usize) {
         let (mut rule, mut supply, mut count) = (0, 0, 0);
         for trial in self.trials {
             if let Setting::Reserved(reservation) = trial.setting {
+                if trial.class() == Class::NotJudged {
+                    continue;
+                }
                 let holds = trial.class() == Class::Sufficient;
                 let predicted = self.predicted(reservation);
                 rule += usize::from(predicted.0 != holds);
@@ -218,12 +225,13 @@ impl ReserveReport<'_> {
             })
             .collect();
         notes.extend_from_slice(self.notes);
-        let proof = self.proof.as_ref().map_or(0, |proof| proof.with.late_by_host + proof.before.late_by_host);
-        let by_host = self.trials.iter().map(|trial| trial.counts.late_by_host).sum::<u64>() + proof;
+        let proof = self.proof.as_ref().map_or(0, |proof| proof.with.by_host() + proof.before.by_host());
+        let by_host = self.trials.iter().map(|trial| trial.counts.by_host()).sum::<u64>() + proof;
         if by_host > 0 {
             notes.push(format!(
-                "Not counted: {}, because the host took the CPU for as long.",
-                counted(by_host, "late job")
+                "Held against no setting: {} that {} late or missing because the host took the CPU for as long.",
+                counted(by_host, "job"),
+                agreeing(by_host, "was", "were")
             ));
         }
         notes
@@ -269,11 +277,4 @@ impl ReserveReport<'_> {
 /// `2 ms of every 8 ms`.
 pub(super) fn in_words(budget_ns: u64, period_ns: u64) -> String {
     format!("{} of every {}", format_ns(budget_ns), format_ns(period_ns))
-}
-
-/// `0 of 1,500`, and how many more never came.
-fn late_of(counts: &AttemptCounts) -> String {
-    let late = counts.late - counts.late_by_host;
-    let missing = if counts.missing > 0 { format!(" (and {} never came)", counts.missing) } else { String::new() };
-    format!("{late} of {}{missing}", crate::layout::grouped(counts.jobs))
 }

@@ -1,11 +1,12 @@
 //! A reservation as a page: the plane of period and budget, what was tried on it and what was predicted.
 
+use super::counts::Columns;
 use super::model::{ReserveReport, in_words};
 use super::text::{class_in_words, setting_in_words};
 use crate::NextStep;
 use crate::encode::head::{Head, Part, standing};
 use crate::encode::plain_page::{coordinate, escape, prose};
-use crate::layout::{grouped, thousandths};
+use crate::layout::thousandths;
 use punctual_recording::format_ns;
 use punctual_reserve::{AttemptCounts, Class, Reservation, Setting, Trial};
 use std::fmt::Write as _;
@@ -19,10 +20,10 @@ pub fn html(report: &ReserveReport<'_>) -> String {
     let _ = writeln!(job, "<p>{}</p>", prose(&report.job_in_words()));
     let (rule, supply, count) = report.wrong();
     let drawn = format!(
-        "{}<p class=\"soft\">● sufficient, ◐ marginal (some attempts failed), × insufficient, ◇ recommended; empty places were not \
-         tried. The lines are the least that two models call sufficient: the rule of the soft modem paper (dashed), wrong for {rule} \
-         of {count} trials, and the least supply of a reservation that knows nothing of its job (solid), wrong for {supply}. A \
-         model without a line calls nothing in the picture sufficient.</p>\n",
+        "{}<p class=\"soft\">● sufficient, ◐ marginal (some attempts failed), × insufficient, ? not judged, ◇ recommended; empty \
+         places were not tried. The lines are the least that two models call sufficient: the rule of the soft modem paper \
+         (dashed), wrong for {rule} of {count} trials, and the least supply of a reservation that knows nothing of its job \
+         (solid), wrong for {supply}. A model without a line calls nothing in the picture sufficient.</p>\n",
         plane(report)
     );
     let mut tried = trials(report);
@@ -118,6 +119,7 @@ fn plane(report: &ReserveReport<'_>) -> String {
             Class::Sufficient => "●",
             Class::Marginal => "◐",
             Class::Insufficient => "×",
+            Class::NotJudged => "?",
         };
         let name = format!(
             "{}, {} % of a CPU: {}, {} of {}",
@@ -210,10 +212,12 @@ fn predicted(report: &ReserveReport<'_>, scale: &Scale, period_ns: u64, out: &mu
 }
 
 fn trials(report: &ReserveReport<'_>) -> String {
-    let mut out = "<div class=\"wide\" tabindex=\"0\"><table><caption>Trials</caption><thead><tr><th scope=\"col\">setting</th>\
-                   <th scope=\"col\" class=\"n\">attempts</th><th scope=\"col\">class</th><th scope=\"col\" class=\"n\">jobs</th>\
-                   <th scope=\"col\" class=\"n\">late</th><th scope=\"col\" class=\"n\">worst response</th></tr></thead><tbody>\n"
-        .to_owned();
+    let columns = Columns::of(report.trials.iter().map(|trial| &trial.counts));
+    let mut out = format!(
+        "<div class=\"wide\" tabindex=\"0\"><table><caption>Trials</caption><thead><tr><th scope=\"col\">setting</th>\
+         <th scope=\"col\" class=\"n\">attempts</th><th scope=\"col\">class</th>{}</tr></thead><tbody>\n",
+        headings(&columns)
+    );
     for trial in report.trials {
         let _ = writeln!(
             out,
@@ -222,30 +226,32 @@ fn trials(report: &ReserveReport<'_>) -> String {
             trial.succeeded,
             trial.attempts,
             class_in_words(trial.class()),
-            counted(&trial.counts)
+            cells(&columns, &trial.counts)
         );
     }
     out + "</tbody></table></div>\n"
 }
 
-fn counted(counts: &AttemptCounts) -> String {
-    format!(
-        "<td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>",
-        grouped(counts.jobs),
-        grouped(counts.late - counts.late_by_host + counts.missing),
-        format_ns(counts.worst_response_ns)
-    )
+fn headings(columns: &Columns) -> String {
+    columns.headings().iter().map(|heading| format!("<th scope=\"col\" class=\"n\">{heading}</th>")).collect()
+}
+
+fn cells(columns: &Columns, counts: &AttemptCounts) -> String {
+    columns.cells(counts).iter().map(|cell| format!("<td class=\"n\">{}</td>", escape(cell))).collect()
 }
 
 fn proof(report: &ReserveReport<'_>, body: &mut String) {
     let Some(proof) = &report.proof else { return };
-    body.push_str(
+    let sides = [("as it was", &proof.before), ("with the reservation", &proof.with)];
+    let columns = Columns::of(sides.map(|(_, counts)| counts));
+    let _ = writeln!(
+        body,
         "<h3>Measured again</h3>\n<div class=\"wide\" tabindex=\"0\"><table class=\"short\"><caption>In turn</caption><thead><tr>\
-         <th scope=\"col\">side</th><th scope=\"col\" class=\"n\">jobs</th><th scope=\"col\" class=\"n\">late</th>\
-         <th scope=\"col\" class=\"n\">worst response</th></tr></thead><tbody>\n",
+         <th scope=\"col\">side</th>{}</tr></thead><tbody>",
+        headings(&columns)
     );
-    for (name, counts) in [("as it was", &proof.before), ("with the reservation", &proof.with)] {
-        let _ = writeln!(body, "<tr><th scope=\"row\">{name}</th>{}</tr>", counted(counts));
+    for (name, counts) in sides {
+        let _ = writeln!(body, "<tr><th scope=\"row\">{name}</th>{}</tr>", cells(&columns, counts));
     }
     body.push_str("</tbody></table></div>\n");
     if let Ok(comparison) = &proof.comparison {

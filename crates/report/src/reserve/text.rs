@@ -1,8 +1,8 @@
 //! A reservation, as text for people.
 
+use super::counts::Columns;
 use super::model::{PutBackRow, ReserveReport, SetRow, in_words};
-use crate::layout::{counted, grouped, indented, thousandths};
-use punctual_recording::format_ns;
+use crate::layout::{counted, indented, thousandths};
 use punctual_reserve::{Class, Reservation, Setting, Trial};
 use std::fmt::Write as _;
 
@@ -35,8 +35,11 @@ fn trials(report: &ReserveReport<'_>, out: &mut String) {
     }
     let load = if report.load.is_empty() { String::new() } else { format!(" beside {}", report.load) };
     let _ = writeln!(out, "\nTried{load}:");
-    let header = ["setting", "CPU %", "attempts", "", "jobs", "late", "worst response", "rule", "supply"];
-    indented(out, &header, 1..3, report.trials.iter().map(|trial| row(report, trial)));
+    let columns = Columns::of(report.trials.iter().map(|trial| &trial.counts));
+    let mut header = vec!["setting", "CPU %", "attempts", ""];
+    header.extend(columns.headings());
+    header.extend(["rule", "supply"]);
+    indented(out, &header, 1..3, report.trials.iter().map(|trial| row(report, trial, &columns)));
     let (rule, supply, count) = report.wrong();
     if count > 0 {
         let _ = writeln!(
@@ -49,9 +52,9 @@ fn trials(report: &ReserveReport<'_>, out: &mut String) {
     }
 }
 
-fn row(report: &ReserveReport<'_>, trial: &Trial) -> Vec<String> {
+fn row(report: &ReserveReport<'_>, trial: &Trial, columns: &Columns) -> Vec<String> {
     let predicted = |holds: bool, word: bool| {
-        let wrong = if holds == word { "" } else { " !" };
+        let wrong = if holds == word || trial.class() == Class::NotJudged { "" } else { " !" };
         format!("{}{wrong}", if word { "yes" } else { "no" })
     };
     let (share, rule, supply) = match trial.setting {
@@ -62,22 +65,15 @@ fn row(report: &ReserveReport<'_>, trial: &Trial) -> Vec<String> {
         }
         _ => ("-".to_owned(), String::new(), String::new()),
     };
-    let counts = &trial.counts;
-    let late = match counts.missing {
-        0 => (counts.late - counts.late_by_host).to_string(),
-        missing => format!("{}, {missing} missing", counts.late - counts.late_by_host),
-    };
-    vec![
+    let mut row = vec![
         setting_in_words(trial.setting),
         share,
         format!("{} of {}", trial.succeeded, trial.attempts),
         class_in_words(trial.class()).to_owned(),
-        grouped(counts.jobs),
-        late,
-        format_ns(counts.worst_response_ns),
-        rule,
-        supply,
-    ]
+    ];
+    row.extend(columns.cells(&trial.counts));
+    row.extend([rule, supply]);
+    row
 }
 
 /// The setting in words.
@@ -95,6 +91,7 @@ pub(super) fn class_in_words(class: Class) -> &'static str {
         Class::Sufficient => "sufficient",
         Class::Marginal => "marginal",
         Class::Insufficient => "insufficient",
+        Class::NotJudged => "not judged",
     }
 }
 
@@ -102,17 +99,16 @@ fn proof(report: &ReserveReport<'_>, out: &mut String) {
     let Some(proof) = &report.proof else { return };
     let times = if proof.rounds == 1 { "once".to_owned() } else { counted(proof.rounds, "time") };
     let _ = writeln!(out, "\nMeasured again, {times} each in turn:");
-    let row = |name: &str, counts: &punctual_reserve::AttemptCounts| {
-        vec![
-            name.to_owned(),
-            grouped(counts.jobs),
-            (counts.late - counts.late_by_host).to_string(),
-            counts.missing.to_string(),
-            format_ns(counts.worst_response_ns),
-        ]
-    };
-    let rows = [row("as it was", &proof.before), row("with the reservation", &proof.with)];
-    indented(out, &["", "jobs", "late", "missing", "worst response"], 1..5, rows);
+    let sides = [("as it was", &proof.before), ("with the reservation", &proof.with)];
+    let columns = Columns::of(sides.map(|(_, counts)| counts));
+    let mut header = vec![""];
+    header.extend(columns.headings());
+    let rows = sides.map(|(name, counts)| {
+        let mut row = vec![name.to_owned()];
+        row.extend(columns.cells(counts));
+        row
+    });
+    indented(out, &header, 1..header.len(), rows);
     match &proof.comparison {
         Ok(verdict) => {
             let whose = if report.tid.is_some() { "it came to run" } else { "a bystander at fifo:95 was" };
@@ -169,13 +165,14 @@ pub fn undo_text(rows: &[PutBackRow]) -> String {
 mod tests {
     use super::*;
     use crate::reserve::{ProofReport, ReserveEnd};
-    use punctual_reserve::{AttemptCounts, Job, PeriodicJob, Work};
+    use punctual_reserve::{AttemptCounts, Job, Jobs, PeriodicJob, Work};
     use std::path::Path;
 
     const PERIOD: u64 = 10_000_000;
 
     fn counts(jobs: u64, late: u64) -> AttemptCounts {
-        AttemptCounts { jobs, late, worst_response_ns: 3_000_000 + late * 9_000_000, ..AttemptCounts::default() }
+        let jobs = Jobs { on_time: jobs - late, late, missing: 0 };
+        AttemptCounts::new(jobs, 0, 3_000_000 + late * 9_000_000)
     }
 
     fn trial(setting: Setting, late: u64) -> Trial {

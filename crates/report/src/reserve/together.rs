@@ -1,9 +1,10 @@
 //! Reservations of several soft devices that work at once: as text and for programs.
 
 use super::ReserveEnd;
+use super::counts::{Columns, failed_jobs};
 use super::model::in_words;
 use crate::answer::Answer;
-use crate::layout::{grouped, indented, thousandths};
+use crate::layout::{indented, thousandths};
 use punctual_recording::{counted, format_ns};
 use punctual_reserve::{AttemptCounts, Job, Reservation};
 use serde::Serialize;
@@ -60,6 +61,19 @@ impl TogetherDevice<'_> {
     fn holds(&self) -> bool {
         self.reservation.is_some() && self.with.0.succeeded()
     }
+
+    /// Why it does not hold.
+    fn trouble(&self) -> String {
+        let (device, with) = (self.device, &self.with.0);
+        match self.why {
+            Some(why) => format!("`{device}` has none: {why}"),
+            None if !with.is_judged() => format!("`{device}` could not be judged among the others"),
+            None => {
+                let (failed, more) = failed_jobs(with);
+                format!("`{device}` had {failed} late{more}")
+            }
+        }
+    }
 }
 
 /// A verdict names so many devices.
@@ -107,14 +121,7 @@ impl TogetherReport<'_> {
             return format!("All {} hold at once: {}.", counted(self.of, "reservation"), self.admission());
         }
         let mut failed = self.rows.iter().filter(|row| !row.holds() && (self.rounds > 0 || row.reservation.is_none()));
-        let named: Vec<String> = failed
-            .by_ref()
-            .take(MAX_NAMED)
-            .map(|row| match (row.why, row.with.0.late - row.with.0.late_by_host + row.with.0.missing) {
-                (Some(why), _) => format!("`{}` has none: {why}", row.device),
-                (None, late) => format!("`{}` had {late} late of {}", row.device, counted(row.with.0.jobs, "job")),
-            })
-            .collect();
+        let named: Vec<String> = failed.by_ref().take(MAX_NAMED).map(TogetherDevice::trouble).collect();
         let more = failed.count();
         let more = if more > 0 { format!("; and {more} more") } else { String::new() };
         if named.is_empty() {
@@ -152,18 +159,21 @@ pub fn together_text(report: &TogetherReport<'_>) -> String {
     if report.rounds > 0 {
         let times = if report.rounds == 1 { "once".to_owned() } else { counted(report.rounds, "time") };
         let _ = writeln!(out, "\nAll at once, {times} each in turn:");
-        let header = ["device", "as it was: jobs", "late", "CPU %", "with: jobs", "late", "CPU %", "worst response"];
-        let measured = report.rows.iter().map(|row| {
-            let mut cells = vec![row.device.to_owned()];
-            for (counts, share) in [&row.before, &row.with] {
-                cells.push(grouped(counts.jobs));
-                cells.push((counts.late - counts.late_by_host + counts.missing).to_string());
-                cells.push(thousandths(share * 100));
-            }
-            cells.push(format_ns(row.with.0.worst_response_ns));
-            cells
+        let columns = Columns::of(report.rows.iter().flat_map(|row| [&row.before.0, &row.with.0]));
+        let mut header = vec!["device", "side"];
+        header.extend(columns.headings());
+        header.push("CPU %");
+        let measured = report.rows.iter().flat_map(|row| {
+            [(row.device, "as it was", &row.before), ("", "with its reservation", &row.with)].map(
+                |(device, side, (counts, share))| {
+                    let mut cells = vec![device.to_owned(), side.to_owned()];
+                    cells.extend(columns.cells(counts));
+                    cells.push(thousandths(share * 100));
+                    cells
+                },
+            )
         });
-        indented(&mut out, &header, 1..8, measured);
+        indented(&mut out, &header, 2..header.len(), measured);
         if report.raised > 0 {
             let _ = writeln!(
                 out,
@@ -222,10 +232,13 @@ struct DeviceRow<'a> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct MeasuredRow {
+    /// All that were due: those on time, late and missing.
     jobs: u64,
+    on_time: u64,
     late: u64,
-    late_by_host: u64,
     missing: u64,
+    /// How many of the late and missing ones the host may account for.
+    by_host: u64,
     worst_response_ns: u64,
     cpu_thousandths: u64,
 }
@@ -234,11 +247,12 @@ impl<'a> TogetherAnswer<'a> {
     /// The answer.
     pub fn new(report: &'a TogetherReport<'a>) -> TogetherAnswer<'a> {
         let measured = |(counts, share): &(AttemptCounts, u64)| MeasuredRow {
-            jobs: counts.jobs,
-            late: counts.late,
-            late_by_host: counts.late_by_host,
-            missing: counts.missing,
-            worst_response_ns: counts.worst_response_ns,
+            jobs: counts.jobs().all(),
+            on_time: counts.jobs().on_time,
+            late: counts.jobs().late,
+            missing: counts.jobs().missing,
+            by_host: counts.by_host(),
+            worst_response_ns: counts.worst_response_ns(),
             cpu_thousandths: *share,
         };
         let rows = report.rows.iter().map(|row| DeviceRow {
@@ -282,9 +296,11 @@ impl Answer for TogetherAnswer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use punctual_reserve::Jobs;
 
     fn device(device: &'static str, budget_ns: Option<u64>, late: u64) -> TogetherDevice<'static> {
-        let counts = |late| AttemptCounts { jobs: 400, late, worst_response_ns: 9_000_000, ..AttemptCounts::default() };
+        let counts =
+            |late| AttemptCounts::new(Jobs { on_time: 400u64.saturating_sub(late), late, missing: 0 }, 0, 9_000_000);
         TogetherDevice {
             device,
             job: Job { period_ns: 12_500_000, work_ns: 1_840_000, deadline_ns: 12_500_000 },
@@ -324,7 +340,7 @@ mod tests {
             report(vec![device("v90", Some(2_000_000), 0), device("x", None, 3), device("y", Some(1_000_000), 4)]);
         assert!(!refused.is_proven());
         let verdict = refused.verdict();
-        for part in ["1 of 3 reservations hold at once", "`x` has none: no room", "`y` had 4 late of 400 jobs"] {
+        for part in ["1 of 3 reservations hold at once", "`x` has none: no room", "`y` had 4 of 400 jobs late"] {
             assert!(verdict.contains(part), "{part}: {verdict}");
         }
         let text = together_text(&refused);

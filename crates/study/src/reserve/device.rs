@@ -12,7 +12,7 @@ use punctual_kernel::scheduling::Scheduling;
 use punctual_load::Load;
 use punctual_probe::RunError;
 use punctual_recording::{DeviceSummary, Distribution};
-use punctual_reserve::{AttemptCounts, Job, PeriodicJob, Setting, Work};
+use punctual_reserve::{AttemptCounts, Job, Jobs, PeriodicJob, SLACK_NS, Setting, Work};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -195,10 +195,13 @@ impl Tried for DeviceRuns<'_> {
                 };
                 let when = (u64::from(number) * plan.attempt_ns, u64::from(plan.count) * plan.attempt_ns);
                 match self.run(plan.setting, plan.doing, plan.attempt_ns, output, when, observe) {
-                    Ok((StudyEnd::Finished, run)) if !has_run(&run.activations.devices) => {}
                     Ok((StudyEnd::Finished, run)) => {
-                        done.extend(run.activations.devices.first().map(counts));
-                        break;
+                        let devices = &run.activations.devices;
+                        // An attempt in which none came counts as one that cannot be judged.
+                        if has_run(devices) || again + 1 == tries {
+                            done.extend(devices.first().map(|summary| counts(summary, plan.attempt_ns)));
+                            break;
+                        }
                     }
                     Ok((end, _)) => return Ok(Made::Counts(end, done)),
                     Err(_) if punctual_kernel::ending::is_asked() => {
@@ -232,13 +235,51 @@ fn numbered(output: &std::path::Path, number: String) -> PathBuf {
     output.with_file_name(format!("{name}-{number}.punctual"))
 }
 
-/// Underruns are late jobs; those that the lateness of a thread above everybody explains are not the setting's.
-pub(super) fn counts(summary: &DeviceSummary) -> AttemptCounts {
-    AttemptCounts {
-        jobs: summary.processed,
-        late: summary.underruns,
-        late_by_host: summary.underruns_outside.min(summary.underruns),
-        missing: summary.refused + summary.lost,
-        worst_response_ns: summary.response.max().unwrap_or(0),
+/// What became of a device's blocks in a run of this length. Underruns are blocks that were late or never processed; those that the
+/// lateness of a thread above everybody explains are not the setting's. What waited at the end for longer than the buffers last is
+/// missing, too; what was held up while punctual itself rested is left out.
+pub(super) fn counts(summary: &DeviceSummary, duration_ns: u64) -> AttemptCounts {
+    let lost = summary.underruns.saturating_sub(summary.late);
+    let ahead = u64::from(summary.buffers.saturating_sub(1));
+    let period_ns = summary.period_ns.max(1);
+    let due = duration_ns.saturating_sub(SLACK_NS) / period_ns;
+    let due = due.min(summary.arrived).saturating_sub(ahead);
+    let waiting = due.saturating_sub(summary.processed + lost + summary.rested);
+    let jobs = Jobs {
+        on_time: summary.processed.saturating_sub(summary.late + summary.rested),
+        late: summary.late,
+        missing: lost + waiting,
+    };
+    AttemptCounts::new(jobs, summary.underruns_outside, summary.response.max().unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PERIOD: u64 = 10_000_000;
+
+    fn run(processed: u64, underruns: u64, late: u64) -> DeviceSummary {
+        let (period_ns, buffers) = (PERIOD, 2);
+        DeviceSummary { period_ns, buffers, arrived: 200, processed, underruns, late, ..DeviceSummary::default() }
+    }
+
+    #[test]
+    fn each_block_is_on_time_late_or_missing_and_counted_once() {
+        let of = |summary: &DeviceSummary| counts(summary, 200 * PERIOD);
+        assert_eq!(of(&run(199, 0, 0)).jobs(), Jobs { on_time: 199, late: 0, missing: 0 });
+        // 40 were overwritten: underruns, but not late.
+        let late = of(&run(160, 90, 50));
+        assert_eq!(late.jobs(), Jobs { on_time: 110, late: 50, missing: 40 });
+        assert_eq!((late.jobs().all(), late.failures()), (200, 90));
+        // One was processed, and everything else waited until the end.
+        assert_eq!(of(&run(1, 1, 1)).jobs(), Jobs { on_time: 0, late: 1, missing: 192 });
+        assert!(of(&run(190, 0, 0)).jobs().missing == 3 && of(&run(193, 0, 0)).succeeded());
+        // What a thread above everybody was late for, and what punctual itself kept from coming.
+        let outside = of(&DeviceSummary { underruns_outside: 90, ..run(160, 90, 50) });
+        assert!(outside.succeeded() && outside.by_host() == 90);
+        assert_eq!(of(&DeviceSummary { rested: 30, ..run(180, 0, 0) }).jobs().all(), 150);
+        // Nothing came at all.
+        assert!(!of(&DeviceSummary { arrived: 0, ..run(0, 0, 0) }).is_judged());
     }
 }

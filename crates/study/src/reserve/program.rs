@@ -268,7 +268,7 @@ impl Tried for Program<'_> {
                     current = None;
                     begins_ns = Some(now_ns + settling_ns);
                     overruled = !is_set();
-                    let by_host = counts.late_by_host > 0 && plan.setting != Setting::AsItWas;
+                    let by_host = counts.by_host() > 0 && plan.setting != Setting::AsItWas;
                     if by_host && repeats < MAX_REPEATS {
                         repeats += 1;
                     } else {

@@ -4,6 +4,7 @@ use super::subject::{AttemptPlan, Made, Tried};
 use super::{Doing, ReservePlan, ReserveProgress, Reserved, StudyEnd};
 use crate::{StudyError, open_side};
 use punctual_comparison::{Comparison, compare};
+use punctual_recording::counted;
 use punctual_reserve::{AttemptCounts, Setting};
 use std::path::{Path, PathBuf};
 
@@ -52,11 +53,14 @@ pub(super) fn prove(
     observe: &mut dyn FnMut(&ReserveProgress) -> bool,
 ) -> Result<(), StudyError> {
     let Some(recommended) = study.recommended else { return Ok(()) };
+    // What was measured of a smaller one says nothing of this one.
+    study.proof = None;
     let settings = [Setting::AsItWas, Setting::Reserved(recommended)];
     let (mut rounds, mut recordings) = (Vec::new(), [Vec::new(), Vec::new()]);
+    let mut not_judged = 0u32;
     for number in 0..plan.rounds {
         let order = if number % 2 == 0 { [0, 1] } else { [1, 0] };
-        let mut counts = [None; 2];
+        let mut counts = [None, None];
         for (turn, side) in order.into_iter().enumerate() {
             let output = recording(directory, side, number);
             let attempt = AttemptPlan {
@@ -77,11 +81,21 @@ pub(super) fn prove(
                     break;
                 }
             };
-            counts[side] = made.first().copied();
-            recordings[side].push(output);
+            counts[side] = made.first().map(|counts| (*counts, output));
         }
-        let [Some(before), Some(with)] = counts else { break };
+        let [Some((before, its)), Some((with, other))] = counts else { break };
+        // A round without a job on one side proves nothing.
+        if !before.is_judged() || !with.is_judged() {
+            not_judged += 1;
+            continue;
+        }
         rounds.push(Round { before, with });
+        recordings[0].push(its);
+        recordings[1].push(other);
+    }
+    if not_judged > 0 {
+        let rounds = counted(not_judged, "round");
+        study.notes.push(format!("Left out: {rounds} that could not be judged, since no job told of the setting."));
     }
     study.notes.extend(subject.put_back());
     if rounds.is_empty() {

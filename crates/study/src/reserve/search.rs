@@ -32,6 +32,9 @@ pub(super) fn search(
     Ok(())
 }
 
+/// After so many settings in a row of which nothing can be said, nothing will be said of the next ones.
+const MAX_NOT_JUDGED: u32 = 5;
+
 fn smallest(
     plan: &ReservePlan,
     subject: &mut dyn Tried,
@@ -40,12 +43,22 @@ fn smallest(
     observe: &mut dyn FnMut(&ReserveProgress) -> bool,
 ) -> Result<Option<Reservation>, StudyError> {
     let mut search = Search::new(rows);
+    let mut in_a_row = 0;
     loop {
         match search.next_step() {
             Step::Answer(found) => return Ok(found),
             Step::Try(_) if study.end != StudyEnd::Finished => return Ok(None),
             Step::Try(tried) => match try_setting(plan, subject, study, Setting::Reserved(tried), observe)? {
-                Shown::Class(class) => search.tell(class),
+                Shown::Class(class) => {
+                    search.tell(class);
+                    in_a_row = if class == Class::NotJudged { in_a_row + 1 } else { 0 };
+                    if in_a_row == MAX_NOT_JUDGED && study.end == StudyEnd::Finished {
+                        study.notes.push(format!(
+                            "The search ended after {MAX_NOT_JUDGED} reservations in a row that could not be judged."
+                        ));
+                        return Ok(search.best());
+                    }
+                }
                 Shown::Refused { why, is_full: true } => {
                     note_once(study, why);
                     search.refuse();
@@ -126,13 +139,13 @@ fn try_setting(
     };
     let mut trial = Trial::new(setting);
     counts.iter().for_each(|counts| trial.add(counts));
-    if trial.attempts > 0 {
+    if !counts.is_empty() {
         study.trials.push(trial);
     }
     // What was cut off shows nothing.
     if end != StudyEnd::Finished {
         study.end = end;
-        return Ok(Shown::Class(Class::Insufficient));
+        return Ok(Shown::Class(Class::NotJudged));
     }
     Ok(Shown::Class(trial.class()))
 }

@@ -10,7 +10,7 @@ use crate::running::GettingReady;
 use punctual_kernel::Refused;
 use punctual_probe::RunError;
 use punctual_recording::DeviceSummary;
-use punctual_reserve::{AttemptCounts, Reservation, Setting, with_margin};
+use punctual_reserve::{AttemptCounts, Class, Reservation, Setting, with_margin};
 use std::path::Path;
 use std::time::Duration;
 
@@ -138,6 +138,9 @@ fn member(
     let why = reservation.is_none().then(|| match (&study.refused, study.no_room) {
         (Some(refused), _) => refused.clone(),
         (None, true) => "the kernel has no room for a sufficient one beside those before it".to_owned(),
+        (None, false) if study.trials.iter().all(|trial| trial.class() == Class::NotJudged) => {
+            "none of those tried could be judged".to_owned()
+        }
         (None, false) => "none of those tried was sufficient".to_owned(),
     });
     Ok(Member { study, reservation, why, before: Measured::default(), with: Measured::default() })
@@ -147,7 +150,8 @@ fn member(
 fn raise(found: &mut Together) -> bool {
     let mut any = false;
     for member in &mut found.members {
-        let Some(reservation) = member.reservation.filter(|_| !member.with.counts.succeeded()) else { continue };
+        // Of one that could not be judged nothing says that it needs more.
+        let Some(reservation) = member.reservation.filter(|_| member.with.counts.failures() > 0) else { continue };
         let larger = with_margin(reservation);
         if larger != reservation {
             member.study.not_enough.push(reservation);
@@ -187,7 +191,7 @@ fn prove(
             let output =
                 directory.join(if is_reserved { "with" } else { "before" }).join(format!("{:02}.punctual", number + 1));
             match runs.run_all(parts, plan.round_ns, output, &mut tell) {
-                Ok((StudyEnd::Finished, run)) => take(found, is_reserved, &run.activations.devices),
+                Ok((StudyEnd::Finished, run)) => take(found, is_reserved, &run.activations.devices, plan.round_ns),
                 Ok((end, _)) => found.end = end,
                 Err(StudyError::Run(RunError::Refused(refused))) if is_reserved => return Ok(Some(refused)),
                 Err(error) => return Err(error),
@@ -211,13 +215,13 @@ fn give_up_one(found: &mut Together, refused: Refused) -> Result<(), StudyError>
     Ok(())
 }
 
-fn take(found: &mut Together, is_reserved: bool, devices: &[DeviceSummary]) {
+fn take(found: &mut Together, is_reserved: bool, devices: &[DeviceSummary], round_ns: u64) {
     if !has_run(devices) {
         return;
     }
     for (member, summary) in found.members.iter_mut().zip(devices) {
         let measured = if is_reserved { &mut member.with } else { &mut member.before };
-        measured.counts.add(&counts(summary));
+        measured.counts.add(&counts(summary, round_ns));
         measured.times += 1;
         measured.shares_millionths += summary.share_millionths;
     }

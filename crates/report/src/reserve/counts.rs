@@ -1,0 +1,75 @@
+//! What became of jobs, in words and as columns that text and pages share.
+
+use crate::layout::grouped;
+use punctual_recording::{counted, format_ns};
+use punctual_reserve::{AttemptCounts, Jobs};
+
+/// The columns of a table of counts. What the host accounts for has one where it does for any.
+pub(super) struct Columns {
+    by_host: bool,
+}
+
+impl Columns {
+    /// For a table of these.
+    pub(super) fn of<'a>(counts: impl IntoIterator<Item = &'a AttemptCounts>) -> Columns {
+        Columns { by_host: counts.into_iter().any(|counts| counts.by_host() > 0) }
+    }
+
+    /// Their headings.
+    pub(super) fn headings(&self) -> Vec<&'static str> {
+        let mut headings = vec!["jobs", "late", "missing"];
+        headings.extend(self.by_host.then_some("by host"));
+        headings.push("worst response");
+        headings
+    }
+
+    /// A row.
+    pub(super) fn cells(&self, counts: &AttemptCounts) -> Vec<String> {
+        let jobs = counts.jobs();
+        let mut cells = vec![grouped(jobs.all()), grouped(jobs.late), grouped(jobs.missing)];
+        cells.extend(self.by_host.then(|| grouped(counts.by_host())));
+        let any_ended = jobs.on_time + jobs.late > 0;
+        cells.push(if any_ended { format_ns(counts.worst_response_ns()) } else { "-".to_owned() });
+        cells
+    }
+}
+
+/// `5 of 1,500 jobs`, and what more there is to say of the five.
+pub(super) fn failed_jobs(counts: &AttemptCounts) -> (String, String) {
+    let jobs = counts.jobs();
+    (format!("{} of {}", grouped(jobs.failed()), counted(jobs.all(), "job")), failed_of(counts).1)
+}
+
+/// The same without its noun.
+pub(super) fn failed_of(counts: &AttemptCounts) -> (String, String) {
+    let jobs @ Jobs { missing, .. } = counts.jobs();
+    let mut more = Vec::new();
+    if missing > 0 {
+        more.push(format!("{} never came", grouped(missing)));
+    }
+    if counts.by_host() > 0 {
+        more.push(format!("{} by the host", grouped(counts.by_host())));
+    }
+    let more = if more.is_empty() { String::new() } else { format!(" ({})", more.join(", ")) };
+    (format!("{} of {}", grouped(jobs.failed()), grouped(jobs.all())), more)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_host_accounts_for_has_a_column_only_where_it_does() {
+        let one = AttemptCounts::new(Jobs { on_time: 1_000, late: 20, missing: 4 }, 3, 7_000_000);
+        let alone = AttemptCounts::new(Jobs { on_time: 10, ..Jobs::default() }, 0, 1_000_000);
+        let columns = Columns::of([&one, &alone]);
+        assert_eq!(columns.headings(), ["jobs", "late", "missing", "by host", "worst response"]);
+        assert_eq!(columns.cells(&one), ["1,024", "20", "4", "3", "7.00 ms"]);
+        assert_eq!(Columns::of([&alone]).cells(&alone), ["10", "0", "0", "1.00 ms"]);
+        assert_eq!(Columns::of([]).cells(&AttemptCounts::default()), ["0", "0", "0", "-"]);
+        let said = |counts: AttemptCounts| failed_of(&counts);
+        assert_eq!(said(one), ("24 of 1,024".to_owned(), " (4 never came, 3 by the host)".to_owned()));
+        assert_eq!(said(alone), ("0 of 10".to_owned(), String::new()));
+        assert_eq!(failed_jobs(&one).0, "24 of 1,024 jobs");
+    }
+}

@@ -1,0 +1,115 @@
+//! What became of the jobs of an attempt.
+
+/// What became of jobs. Each is one of these, so that no number of them can contradict another.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Jobs {
+    /// Ended by their deadline.
+    pub on_time: u64,
+    /// Ended after their deadline.
+    pub late: u64,
+    /// Should have come but did not, or did not end.
+    pub missing: u64,
+}
+
+impl Jobs {
+    /// All that were due.
+    pub fn all(self) -> u64 {
+        self.on_time + self.failed()
+    }
+
+    /// Those that had not ended by their deadline.
+    pub fn failed(self) -> u64 {
+        self.late + self.missing
+    }
+}
+
+/// What was counted in an attempt, or in several.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AttemptCounts {
+    jobs: Jobs,
+    /// At most as many as failed.
+    by_host: u64,
+    worst_response_ns: u64,
+}
+
+impl AttemptCounts {
+    /// For these jobs, so many of which failed because of the host, and the longest from a release to its end, ns.
+    pub fn new(jobs: Jobs, by_host: u64, worst_response_ns: u64) -> AttemptCounts {
+        AttemptCounts { jobs, by_host: by_host.min(jobs.failed()), worst_response_ns }
+    }
+
+    /// What became of the jobs.
+    pub fn jobs(&self) -> Jobs {
+        self.jobs
+    }
+
+    /// How many of those that failed the host may account for: it took the CPU for as long as they were late, or for as long as a
+    /// job has to spare. (Others wait behind a job that the host held up, and all that is known of them is that they took long.)
+    pub fn by_host(&self) -> u64 {
+        self.by_host
+    }
+
+    /// The longest from a release to its end, ns.
+    pub fn worst_response_ns(&self) -> u64 {
+        self.worst_response_ns
+    }
+
+    /// Those that failed for which the host does not account.
+    pub fn failures(&self) -> u64 {
+        self.jobs.failed() - self.by_host
+    }
+
+    /// Whether it says anything of the setting: without a job, or where the host accounts for all of them, it does not.
+    pub fn is_judged(&self) -> bool {
+        self.jobs.on_time > 0 || self.failures() > 0
+    }
+
+    /// Whether there were jobs, and every one was on time, except for those that the host held up.
+    pub fn succeeded(&self) -> bool {
+        self.jobs.on_time > 0 && self.failures() == 0
+    }
+
+    /// Adds another's.
+    pub fn add(&mut self, other: &AttemptCounts) {
+        self.jobs.on_time += other.jobs.on_time;
+        self.jobs.late += other.jobs.late;
+        self.jobs.missing += other.jobs.missing;
+        self.by_host += other.by_host;
+        self.worst_response_ns = self.worst_response_ns.max(other.worst_response_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn jobs_are_what_was_on_time_late_and_missing_however_they_are_added(
+            parts in prop::collection::vec((0..1u64 << 40, 0..1u64 << 40, 0..1u64 << 40, any::<u64>()), 0..20),
+        ) {
+            let mut sum = AttemptCounts::default();
+            for (on_time, late, missing, by_host) in parts {
+                let one = AttemptCounts::new(Jobs { on_time, late, missing }, by_host, late);
+                prop_assert!(one.failures() <= one.jobs().failed() && one.by_host() <= one.jobs().failed());
+                prop_assert!(one.is_judged() || !one.succeeded());
+                sum.add(&one);
+            }
+            let Jobs { on_time, late, missing } = sum.jobs();
+            prop_assert_eq!(sum.jobs().all(), on_time + late + missing);
+            prop_assert_eq!(sum.jobs().failed(), sum.failures() + sum.by_host());
+            prop_assert!(!sum.succeeded() || (sum.is_judged() && sum.failures() == 0));
+        }
+    }
+
+    #[test]
+    fn what_the_host_alone_accounts_for_says_nothing() {
+        let counts = |on_time, late, by_host| AttemptCounts::new(Jobs { on_time, late, missing: 0 }, by_host, 0);
+        let judged = |counts: AttemptCounts| (counts.is_judged(), counts.succeeded());
+        assert_eq!(judged(AttemptCounts::default()), (false, false));
+        assert_eq!(judged(counts(0, 3, 3)), (false, false));
+        assert_eq!(judged(counts(1, 3, 3)), (true, true));
+        assert_eq!(judged(counts(9, 3, 2)), (true, false));
+    }
+}
