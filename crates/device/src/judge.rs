@@ -66,6 +66,12 @@ impl Judge {
         self.next_period = Some((from_ns, period_ns, buffers));
     }
 
+    /// Whether the block was given up while its output was not needed yet. Where only the end of a run gives blocks up, nothing more
+    /// is known of it.
+    pub fn is_open(&self, row: &ActivationRow) -> bool {
+        row.cut && row.end_ns <= row.arrival_ns.saturating_add(self.tolerance_ns)
+    }
+
     /// Takes the next activation and adds it to the summary.
     pub fn take(&mut self, row: &ActivationRow, summary: &mut DeviceSummary) {
         if let Some((from_ns, period_ns, buffers)) = self.next_period
@@ -206,6 +212,14 @@ mod tests {
             assert_eq!(lost.from_ns, 1_003_000);
             assert!(lost.is_explained_by(1_500) && !lost.is_explained_by(1_499));
         }
+    }
+
+    #[test]
+    fn a_block_that_is_given_up_before_its_deadline_is_open() {
+        let judge = Judge::new(1_000, 2, 0);
+        let given_up = |late_ns| ActivationRow { cut: true, ..row(3, late_ns, 600) };
+        assert_eq!([0, 400, 401].map(|late_ns| judge.is_open(&given_up(late_ns))), [true, true, false]);
+        assert!(!judge.is_open(&row(3, 0, 600)));
     }
 
     #[test]
