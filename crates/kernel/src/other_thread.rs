@@ -64,6 +64,15 @@ impl ThreadScheduling {
         (self.policy == libc::SCHED_DEADLINE as u32).then_some((self.runtime_ns, self.period_ns))
     }
 
+    /// Whether a thread that is scheduled so goes before, or beside, one with this real-time priority.
+    pub fn is_at_least(self, priority: u32) -> bool {
+        match self.policy as i32 {
+            libc::SCHED_DEADLINE => true,
+            libc::SCHED_FIFO | libc::SCHED_RR => self.priority >= priority,
+            _ => false,
+        }
+    }
+
     /// Schedules this thread so.
     ///
     /// # Errors
@@ -270,6 +279,15 @@ mod tests {
         })
         .join()
         .unwrap();
+    }
+
+    #[test]
+    fn a_thread_is_at_least_at_the_priorities_up_to_its_own() {
+        let at_least = |now: ThreadScheduling| [49, 50, 51].map(|priority| now.is_at_least(priority));
+        assert_eq!(at_least(ThreadScheduling::fifo(50)), [true, true, false]);
+        assert_eq!(at_least(ThreadScheduling::reserved(1, 2)), [true; 3]);
+        let ordinary = ThreadScheduling { policy: libc::SCHED_OTHER as u32, ..ThreadScheduling::fifo(50) };
+        assert_eq!(at_least(ordinary), [false; 3]);
     }
 
     #[test]

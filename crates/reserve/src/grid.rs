@@ -6,7 +6,7 @@ use punctual_random::Random;
 /// Budgets and periods are whole multiples of this, ns.
 const STEP_NS: u64 = 10_000;
 /// A period is at least this long, ns: the kernel's own bound is 0.1 ms, and each switch to the thread costs something.
-const MIN_PERIOD_NS: u64 = 500_000;
+pub const MIN_PERIOD_NS: u64 = 500_000;
 /// And at most this long, ns: the kernel's bound.
 const MAX_PERIOD_NS: u64 = 4_000_000_000;
 /// The most budgets that are tried for a period.

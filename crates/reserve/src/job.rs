@@ -53,6 +53,8 @@ pub enum NotPeriodic {
     TooFew(usize),
     /// Only this many of a thousand intervals lie within a quarter of the median.
     Irregular(u64),
+    /// It is periodic, but its jobs have to be done within this time, ns, which is shorter than any reservation's period.
+    TooShort(u64),
 }
 
 /// Fewer activations show no period.

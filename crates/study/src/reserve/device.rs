@@ -64,7 +64,12 @@ impl<'a> DeviceRuns<'a> {
         plan: &ReservePlan,
         observe: &mut dyn FnMut(&ReserveProgress) -> bool,
     ) -> Result<(Chosen, Job, u64), StudyError> {
-        let setting = Setting::Priority(plan.priority);
+        let is_at_least = match self.subject.scheduling {
+            Scheduling::Fifo(own) | Scheduling::RoundRobin(own) => own >= plan.priority,
+            Scheduling::Deadline { .. } => true,
+            Scheduling::Other | Scheduling::Idle => false,
+        };
+        let setting = if is_at_least { Setting::AsItWas } else { Setting::Priority(plan.priority) };
         let (doing, output) = (Doing::Measuring, plan.directory.join("measured.punctual"));
         let (end, run) = self.run(setting, doing, plan.measure_ns, output, (0, plan.measure_ns), observe)?;
         let summary = run.activations.devices.first();
@@ -92,6 +97,7 @@ impl<'a> DeviceRuns<'a> {
                 worst_response_ns: summary.response.max().unwrap_or(0),
             },
             scheduling: self.subject.scheduling.to_string(),
+            is_at_least,
             others: Vec::new(),
         };
         // A block is due when the buffers after it have gone.

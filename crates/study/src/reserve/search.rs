@@ -12,7 +12,9 @@ pub(super) fn search(
     study: &mut Reserved,
     observe: &mut dyn FnMut(&ReserveProgress) -> bool,
 ) -> Result<(), StudyError> {
-    for setting in [Setting::AsItWas, Setting::Priority(plan.priority)] {
+    let priority = Setting::Priority(plan.priority);
+    let settings = if study.chosen.is_at_least { vec![Setting::AsItWas] } else { vec![Setting::AsItWas, priority] };
+    for setting in settings {
         if study.end == StudyEnd::Finished {
             match try_setting(plan, subject, study, setting, observe)? {
                 Shown::Class(_) => {}

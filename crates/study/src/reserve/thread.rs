@@ -6,7 +6,7 @@ use super::{Doing, ReservePlan, ReserveProgress, StudyEnd, Subject};
 use crate::StudyError;
 use punctual_kernel::other_thread::Before;
 use punctual_probe::Selection;
-use punctual_reserve::{Activation, NotPeriodic, PeriodicJob, Setting, periodic};
+use punctual_reserve::{Activation, MIN_PERIOD_NS, NotPeriodic, PeriodicJob, Setting, periodic};
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -32,6 +32,8 @@ pub struct Chosen {
     pub job: PeriodicJob,
     /// How it was scheduled, in words.
     pub scheduling: String,
+    /// Whether it has the priority that is tried, or goes before it: a lower one is not tried.
+    pub is_at_least: bool,
     /// The program's other periodic threads, those that take more CPU time first.
     pub others: Vec<Candidate>,
 }
@@ -82,7 +84,7 @@ pub(super) fn choose(
             continue;
         }
         activations.sort_by_key(|activation| activation.released_ns);
-        match periodic(&activations) {
+        match periodic(&activations).and_then(|job| long_enough(plan, job)) {
             Ok(job) => found.push((Candidate { tid, name: before.name, job }, before.scheduling, latest_ns)),
             Err(why) => why_not.push((activations.len(), before.name, why)),
         }
@@ -96,9 +98,10 @@ pub(super) fn choose(
     let others = found.into_iter().map(|(candidate, ..)| candidate).collect();
     let Candidate { tid, name, job } = chosen;
     program.choose(tid);
-    let by_itself = by_itself(plan, program, tid, observe)?;
-    let job = by_itself.unwrap_or(job);
-    Ok((Chosen { tid: Some(tid), name, job, scheduling: scheduling.to_string(), others }, latest_ns))
+    let is_at_least = scheduling.is_at_least(plan.priority);
+    let job = by_itself(plan, program, (tid, is_at_least), observe)?.unwrap_or(job);
+    let scheduling = scheduling.to_string();
+    Ok((Chosen { tid: Some(tid), name, job, scheduling, is_at_least, others }, latest_ns))
 }
 
 /// The thread's job where nothing ordinary keeps it from the CPU: one that is starved does two jobs in one go. `None` where the priority
@@ -106,10 +109,11 @@ pub(super) fn choose(
 fn by_itself(
     plan: &ReservePlan,
     program: &mut Program<'_>,
-    tid: u32,
+    (tid, is_at_least): (u32, bool),
     observe: &mut dyn FnMut(&ReserveProgress) -> bool,
 ) -> Result<Option<PeriodicJob>, StudyError> {
-    if program.set(Setting::Priority(plan.priority)).is_err() {
+    let setting = if is_at_least { Setting::AsItWas } else { Setting::Priority(plan.priority) };
+    if program.set(setting).is_err() {
         return Ok(None);
     }
     let duration = Duration::from_nanos(plan.measure_ns);
@@ -126,7 +130,13 @@ fn by_itself(
         return Err(StudyError::Setting("interrupted before the thread's work was measured".to_owned()));
     }
     activations.sort_by_key(|activation| activation.released_ns);
-    Ok(periodic(&activations).ok())
+    Ok(periodic(&activations).and_then(|job| long_enough(plan, job)).ok())
+}
+
+/// The job, where there are reservations for what has to be done so soon.
+fn long_enough(plan: &ReservePlan, job: PeriodicJob) -> Result<PeriodicJob, NotPeriodic> {
+    let within_ns = plan.deadline_ns.unwrap_or(job.period_ns);
+    if within_ns < MIN_PERIOD_NS { Err(NotPeriodic::TooShort(within_ns)) } else { Ok(job) }
 }
 
 /// Why there is no thread to reserve for, and what to do.
@@ -147,6 +157,12 @@ fn nobody(plan: &ReservePlan, mut why_not: Vec<(usize, String, NotPeriodic)>) ->
         Some((count, name, NotPeriodic::Irregular(share))) => format!(
             "`{name}` woke most often, {count} times, but only {} % of its intervals are within a quarter of their median",
             share / 10
+        ),
+        Some((count, name, NotPeriodic::TooShort(within_ns))) => format!(
+            "`{name}` woke most often, {count} times, but has to be done within {} of each, and no reservation is tried \
+             whose period is shorter than {}",
+            punctual_recording::format_ns(*within_ns),
+            punctual_recording::format_ns(MIN_PERIOD_NS)
         ),
     };
     format!("{whose} has no periodic thread{wanted}: {nearest}")
