@@ -32,8 +32,9 @@ pub use load::{
     score_in_words, scores_in_words,
 };
 pub use next::{
-    ForecastAsked, NextStep, after_comparison, after_comparisons, after_device, after_forecast, after_idle,
-    after_interact_comparison, after_log, after_log_show, after_measurement, next_text, own_options, written_period,
+    ForecastAsked, NextStep, ReserveAsked, ReserveSubject, after_comparison, after_comparisons, after_device,
+    after_forecast, after_idle, after_interact_comparison, after_log, after_log_show, after_measurement, after_reserve,
+    after_reserve_together, next_text, own_options, written_period,
 };
 pub use recording::answer::ReportAnswer;
 pub use recording::device_verdict::devices_verdict;

@@ -2,6 +2,7 @@
 
 use super::model::{PutBackRow, ReserveEnd, ReserveReport, SetRow};
 use super::text::{class_in_words, run_text, undo_text};
+use crate::NextStep;
 use crate::answer::Answer;
 use punctual_reserve::{AttemptCounts, Jobs, PeriodicJob, Reservation, Setting, Trial};
 use serde::Serialize;
@@ -41,7 +42,8 @@ pub struct ReserveAnswer<'a> {
     other_threads: Vec<ThreadRow<'a>>,
     notes: &'a [String],
     directory: &'a std::path::Path,
-    next: Option<&'a str>,
+    /// What to run next, at most two commands.
+    next: &'a [NextStep],
 }
 
 #[derive(Debug, Serialize)]
@@ -199,7 +201,7 @@ impl<'a> ReserveAnswer<'a> {
                 .collect(),
             notes: report.notes,
             directory: report.directory,
-            next: report.next.as_deref(),
+            next: &report.next,
         }
     }
 }

@@ -3,6 +3,7 @@
 mod answer;
 mod counts;
 mod model;
+mod none;
 mod page;
 mod text;
 mod together;

@@ -1,6 +1,7 @@
 //! What a report says about a reservation.
 
 use super::counts::failed_of;
+use crate::NextStep;
 use crate::layout::thousandths;
 use punctual_recording::{agreeing, counted, format_ns};
 use punctual_reserve::{AttemptCounts, Class, Job, PeriodicJob, Reservation, Setting, Trial, by_rule, by_supply};
@@ -47,8 +48,8 @@ pub struct ReserveReport<'a> {
     pub load: &'a str,
     /// The recordings.
     pub directory: &'a Path,
-    /// The command that gives the thread the recommended reservation.
-    pub next: Option<String>,
+    /// What to run next.
+    pub next: Vec<NextStep>,
 }
 
 /// Before and with a reservation, in turn.
@@ -150,13 +151,7 @@ impl ReserveReport<'_> {
                 });
                 format!("No reservation for `{thread}`: {refused}.{instead}")
             }
-            (_, _, None) => {
-                let job = in_words(self.job.work_ns, self.job.period_ns);
-                format!(
-                    "None of {tried} was sufficient for `{thread}`, which takes up to {job}: nothing was \
-                     left changed."
-                )
-            }
+            (_, _, None) => self.none_sufficient(&tried),
             (_, _, Some(recommended)) => self.verdict_of(recommended),
         }
     }

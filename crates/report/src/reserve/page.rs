@@ -3,7 +3,6 @@
 use super::counts::Columns;
 use super::model::{ReserveReport, in_words};
 use super::text::{class_in_words, setting_in_words};
-use crate::NextStep;
 use crate::encode::head::{Head, Part, standing};
 use crate::encode::plain_page::{coordinate, escape, prose};
 use crate::layout::thousandths;
@@ -33,13 +32,12 @@ pub fn html(report: &ReserveReport<'_>) -> String {
         Part::new("plane", "The plane", drawn),
         Part::new("tried", "What was tried", tried),
     ];
-    let next: Vec<NextStep> = report.next.iter().map(|command| NextStep::new("", command.clone())).collect();
     let notes = report.all_notes();
     let head = Head {
         title: &format!("A reservation for {}", report.thread),
         context: "punctual reserve",
         verdict: &report.verdict(),
-        next: &next,
+        next: &report.next,
         warnings: &notes,
         blind: &[],
     };

@@ -3,6 +3,7 @@
 use super::counts::Columns;
 use super::model::{PutBackRow, ReserveReport, SetRow, in_words};
 use crate::layout::{counted, indented, thousandths};
+use crate::next_text;
 use punctual_reserve::{Class, Reservation, Setting, Trial};
 use std::fmt::Write as _;
 
@@ -23,10 +24,7 @@ pub fn text(report: &ReserveReport<'_>) -> String {
     trials(report, &mut out);
     proof(report, &mut out);
     let _ = writeln!(out, "\nrecordings: {}", report.directory.display());
-    if let Some(next) = &report.next {
-        let _ = writeln!(out, "next: {next}");
-    }
-    out
+    out + &next_text(&report.next)
 }
 
 fn trials(report: &ReserveReport<'_>, out: &mut String) {
@@ -165,6 +163,7 @@ pub fn undo_text(rows: &[PutBackRow]) -> String {
 mod tests {
     use super::*;
     use crate::reserve::{ProofReport, ReserveEnd};
+    use crate::{ReserveAsked, ReserveSubject, after_reserve};
     use punctual_reserve::{AttemptCounts, Job, Jobs, PeriodicJob, Work};
     use std::path::Path;
 
@@ -219,7 +218,7 @@ mod tests {
             notes: &[],
             load: "",
             directory: Path::new("r"),
-            next: None,
+            next: Vec::new(),
         }
     }
 
@@ -240,7 +239,9 @@ mod tests {
             (ReserveReport { proof: None, ..study() }, "it was not proven"),
             (
                 ReserveReport { recommended: None, ..study() },
-                "None of 2 trials of reservations was sufficient for `loop`, which takes up to 2.00 ms of every 10.0 ms",
+                "None of 2 trials of reservations was sufficient for `loop`, which takes up to 2.00 ms of every 10.0 ms: \
+                 nothing was left changed. The best was 2.09 ms of every 10.0 ms: 1 of 1 attempt succeeded, with 0 of 200 \
+                 jobs late.",
             ),
             (
                 ReserveReport { refused: Some("no"), recommended: None, ..study() },
@@ -254,6 +255,71 @@ mod tests {
         ] {
             assert!(report.verdict().contains(says), "{}\n{says}", report.verdict());
         }
+    }
+
+    #[test]
+    fn every_end_has_a_next_step() {
+        let trials = [trial(Setting::Priority(50), 0), trial(reserved(2_090_000), 3)];
+        let study = || report(&trials);
+        let words = ["punctual", "reserve", "--load", "mixed", "--", "./loop", "10"].map(str::to_owned);
+        let asked = |subject| ReserveAsked { subject, thread: "^loop$".to_owned(), words: &words };
+        let steps = |report: &ReserveReport<'_>, subject| {
+            let steps = after_reserve(report, &asked(subject)).into_iter();
+            steps.map(|step| step.command).collect::<Vec<String>>()
+        };
+        let command = || ReserveSubject::Command(&words[5..]);
+        assert_eq!(steps(&study(), command()), ["sudo punctual reserve run 2300us/10000us -- ./loop 10"]);
+        let none = ReserveReport { recommended: None, ..study() };
+        assert_eq!(
+            steps(&none, command()),
+            [
+                "sudo chrt --fifo 50 ./loop 10",
+                "sudo punctual record --why 10000us --why-stage response --follow --load mixed -- ./loop 10"
+            ]
+        );
+        let kept = ReserveReport { stays: true, ..study() };
+        assert_eq!(steps(&kept, ReserveSubject::Process(7)), ["sudo punctual reserve undo"]);
+        let device = || ReserveSubject::Device("v90 x3", vec!["spin:normal".to_owned()]);
+        assert_eq!(
+            steps(&study(), device()),
+            ["sudo punctual device run 'v90 x3' --context reservation:2300us/10000us --competitor spin:normal"]
+        );
+        for end in [ReserveEnd::Interrupted, ReserveEnd::ProgramEnded] {
+            for subject in [command(), device(), ReserveSubject::Process(7)] {
+                let steps = steps(&ReserveReport { end, ..study() }, subject);
+                assert!(
+                    steps.len() == 1 && steps[0].starts_with("sudo punctual reserve --load mixed --measure"),
+                    "{steps:?}"
+                );
+            }
+        }
+        let failed = ReserveReport { proof: None, ..study() };
+        assert_eq!(steps(&failed, ReserveSubject::Process(7)).len(), 2);
+        let text = text(&ReserveReport { next: after_reserve(&kept, &asked(ReserveSubject::Process(7))), ..study() });
+        assert!(text.ends_with("\nnext: `sudo punctual reserve undo` puts the thread back\n"), "{text}");
+    }
+
+    #[test]
+    fn a_failure_says_what_was_nearest_and_why_it_was_not_enough() {
+        let mut nearest = Trial::new(reserved(2_200_000));
+        [0, 1, 0].into_iter().for_each(|late| nearest.add(&counts(200, late)));
+        let trials = [trial(Setting::Priority(50), 4), trial(reserved(2_090_000), 3), nearest];
+        let none = || ReserveReport { recommended: None, found: None, ..report(&trials) };
+        assert_eq!(
+            none().verdict(),
+            "None of 2 trials of reservations was sufficient for `loop`, which takes up to 2.00 ms of every 10.0 ms: nothing \
+             was left changed. The best was 2.20 ms of every 10.0 ms: 2 of 3 attempts succeeded, with 1 of 600 jobs late. With \
+             fifo:50, 4 of 200 jobs were late as well: it is not only other programs' threads that delay it."
+        );
+        let mut long = none();
+        long.measured.work.max_ns = 11_000_000;
+        let says = "Its longest job took 11.0 ms of CPU time, which no reservation gives within 10.0 ms.";
+        assert!(long.verdict().ends_with(says), "{}", long.verdict());
+        let nothing = ReserveReport { trials: &[], grid: 0, ..none() };
+        assert!(nothing.verdict().starts_with("No reservation can be tried for `loop`"), "{}", nothing.verdict());
+        let unjudged = [Trial::new(reserved(2_090_000))];
+        let verdict = ReserveReport { trials: &unjudged, ..none() }.verdict();
+        assert!(verdict.ends_with("None could be judged: no job told of it."), "{verdict}");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::counts::{Columns, failed_jobs};
 use super::model::in_words;
 use crate::answer::Answer;
 use crate::layout::{indented, thousandths};
+use crate::{NextStep, next_text};
 use punctual_recording::{counted, format_ns};
 use punctual_reserve::{AttemptCounts, Job, Reservation};
 use serde::Serialize;
@@ -32,8 +33,8 @@ pub struct TogetherReport<'a> {
     pub beside: &'a str,
     /// The recordings.
     pub directory: &'a Path,
-    /// The command that runs them with their reservations.
-    pub next: Option<String>,
+    /// What to run next.
+    pub next: Vec<NextStep>,
 }
 
 /// One of the devices.
@@ -41,6 +42,8 @@ pub struct TogetherReport<'a> {
 pub struct TogetherDevice<'a> {
     /// Its name.
     pub device: &'a str,
+    /// As it was named on the command line.
+    pub spec: &'a str,
     /// What its reservation is for.
     pub job: Job,
     /// Reservations that were tried, and how many a full search tries.
@@ -183,10 +186,7 @@ pub fn together_text(report: &TogetherReport<'_>) -> String {
         }
     }
     let _ = writeln!(out, "\nrecordings: {}", report.directory.display());
-    if let Some(next) = &report.next {
-        let _ = writeln!(out, "next: {next}");
-    }
-    out
+    out + &next_text(&report.next)
 }
 
 /// The same for programs.
@@ -209,7 +209,8 @@ pub struct TogetherAnswer<'a> {
     beside: &'a str,
     devices: Vec<DeviceRow<'a>>,
     directory: &'a Path,
-    next: Option<&'a str>,
+    /// What to run next, at most two commands.
+    next: &'a [NextStep],
 }
 
 #[derive(Debug, Serialize)]
@@ -282,7 +283,7 @@ impl<'a> TogetherAnswer<'a> {
             beside: report.beside,
             devices: rows.collect(),
             directory: report.directory,
-            next: report.next.as_deref(),
+            next: &report.next,
         }
     }
 }
@@ -303,6 +304,7 @@ mod tests {
             |late| AttemptCounts::new(Jobs { on_time: 400u64.saturating_sub(late), late, missing: 0 }, 0, 9_000_000);
         TogetherDevice {
             device,
+            spec: device,
             job: Job { period_ns: 12_500_000, work_ns: 1_840_000, deadline_ns: 12_500_000 },
             tried: 9,
             grid: 80,
@@ -324,7 +326,7 @@ mod tests {
             limit_thousandths: Some(950),
             beside: "spin:normal",
             directory: Path::new("r"),
-            next: None,
+            next: Vec::new(),
         }
     }
 

@@ -10,12 +10,11 @@ use punctual_kernel::other_thread::Before;
 use punctual_load::Load;
 use punctual_recording::{Directory, format_ns};
 use punctual_report::reserve::{self, OtherThread, ProofReport, ReserveAnswer, ReserveEnd, ReserveReport};
-use punctual_report::{compare, shell_word};
-use punctual_reserve::{Reservation, Setting};
+use punctual_report::{ReserveAsked, ReserveSubject, after_reserve, compare};
+use punctual_reserve::Setting;
 use punctual_study::reserve::{
     Afterwards, DeviceSubject, Doing, ReservePlan, ReserveProgress, Reserved, StudyEnd, Subject,
 };
-use std::path::Path;
 use std::time::Duration;
 
 /// How often to check whether a program that keeps its reservation has ended.
@@ -50,8 +49,8 @@ pub(super) fn run(arguments: &FindArguments, output: Output) -> anyhow::Result<u
     }
     let (study, running) = result?;
     let comparison = study.proof.as_ref().map(|proof| proof.comparison.as_ref().map(compare::verdict));
-    let next = next(arguments, &plan, &study);
-    let report = report(&plan, &study, comparison, next);
+    let mut report = report(&plan, &study, comparison);
+    report.next = after_reserve(&report, &asked(arguments, &plan, &study));
     let code = u8::from(!report.is_proven() && plan.rounds > 0 || report.recommended.is_none());
     let mut artifacts = Artifacts::default();
     let code = code.max(arguments.html.as_ref().map_or(0, |path| artifacts.write(path, reserve::html(&report))));
@@ -141,7 +140,6 @@ fn report<'a>(
     plan: &'a ReservePlan,
     study: &'a Reserved,
     comparison: Option<Result<String, &'a String>>,
-    next: Option<String>,
 ) -> ReserveReport<'a> {
     let proof = study.proof.as_ref().zip(comparison).map(|(proof, comparison)| ProofReport {
         before: proof.before(),
@@ -174,43 +172,19 @@ fn report<'a>(
         notes: &study.notes,
         load: if plan.load.is_none() { "" } else { &plan.load.name },
         directory: &plan.directory,
-        next,
+        next: Vec::new(),
     }
 }
 
-/// The command that gives the thread its reservation, or takes it back.
-fn next(arguments: &FindArguments, plan: &ReservePlan, study: &Reserved) -> Option<String> {
-    let Reservation { budget_ns, period_ns } = study.recommended.filter(|_| study.is_proven())?;
-    if study.stays {
-        return arguments.pid.map(|_| "punctual reserve undo takes it back".to_owned());
-    }
-    Some(match &plan.subject {
-        Subject::Process(process) => {
-            let thread = format!("^{}$", regex::escape(&study.chosen.name));
-            format!("punctual reserve --pid {process} --thread {} --apply", shell_word(&thread))
-        }
-        Subject::Device(device) => {
-            let mut words = format!(
-                "punctual device run {} --context reservation:{}us/{}us",
-                shell_word(arguments.device.as_deref().unwrap_or(&device.profile.id)),
-                budget_ns / 1_000,
-                period_ns / 1_000
-            );
-            device.competitors.iter().for_each(|competitor| words += &format!(" --competitor {competitor}"));
-            words
-        }
-        Subject::Command(_) => {
-            let is_first = Path::new(&arguments.program[0])
-                .file_name()
-                .is_some_and(|name| name.to_string_lossy().chars().take(15).eq(study.chosen.name.chars()));
-            let thread = if is_first {
-                String::new()
-            } else {
-                format!("--thread {} ", shell_word(&format!("^{}$", regex::escape(&study.chosen.name))))
-            };
-            let words: Vec<String> = arguments.program.iter().map(|word| shell_word(word)).collect();
-            let time = |ns: u64| format!("{}us", ns / 1_000);
-            format!("punctual reserve run {}/{} {thread}-- {}", time(budget_ns), time(period_ns), words.join(" "))
-        }
-    })
+/// What the study was asked for, in the words of the next step.
+fn asked<'a>(arguments: &'a FindArguments, plan: &'a ReservePlan, study: &Reserved) -> ReserveAsked<'a> {
+    let subject = match &plan.subject {
+        Subject::Process(process) => ReserveSubject::Process(*process),
+        Subject::Command(_) => ReserveSubject::Command(&arguments.program),
+        Subject::Device(device) => ReserveSubject::Device(
+            arguments.device.as_deref().unwrap_or(&device.profile.id),
+            device.competitors.iter().map(ToString::to_string).collect(),
+        ),
+    };
+    ReserveAsked { subject, thread: format!("^{}$", regex::escape(&study.chosen.name)), words: &plan.command_line }
 }

@@ -7,9 +7,9 @@ use crate::progress::{ReadyProgress, StepProgress};
 use crate::signals::Interrupted;
 use punctual_kernel::scheduling::allowed_cpus;
 use punctual_recording::Directory;
+use punctual_report::after_reserve_together;
 use punctual_report::reserve::{ReserveEnd, TogetherAnswer, TogetherDevice, TogetherReport, together_text};
-use punctual_report::shell_word;
-use punctual_reserve::{Reservation, Setting};
+use punctual_reserve::Setting;
 use punctual_study::reserve::{
     DeviceSubject, Measured, Member, ReserveProgress, StudyEnd, Subject, Together, together,
 };
@@ -49,10 +49,11 @@ pub(super) fn run(arguments: &FindArguments, names: &[&str], output: Output) -> 
     }
     let found = result?;
     let load = if plan.load.is_none() { "" } else { &plan.load.name };
-    let competitors = arguments.competitor.iter().map(ToString::to_string);
-    let beside: Vec<String> = competitors.chain((!load.is_empty()).then(|| load.to_owned())).collect();
-    let beside = beside.join(" and ");
-    let report = report(&found, &subjects, arguments, &beside, &plan.directory);
+    let competitors: Vec<String> = arguments.competitor.iter().map(ToString::to_string).collect();
+    let beside = competitors.iter().cloned().chain((!load.is_empty()).then(|| load.to_owned()));
+    let beside = beside.collect::<Vec<String>>().join(" and ");
+    let mut report = report(&found, &subjects, names, &beside, &plan.directory);
+    report.next = after_reserve_together(&report, &competitors, &plan.command_line);
     let code = u8::from(!(report.is_proven() || found.rounds == 0 && all_have_one(&found, names.len())));
     if output.json {
         output::answer(TogetherAnswer::new(&report), code);
@@ -77,13 +78,14 @@ fn show(progress: &mut StepProgress, device: Option<&str>, now: &ReserveProgress
 fn report<'a>(
     found: &'a Together,
     subjects: &'a [DeviceSubject],
-    arguments: &FindArguments,
+    names: &[&'a str],
     beside: &'a str,
     directory: &'a std::path::Path,
 ) -> TogetherReport<'a> {
     let counts = |measured: &Measured| (measured.counts, measured.share_thousandths());
-    let row = |(member, subject): (&'a Member, &'a DeviceSubject)| TogetherDevice {
+    let row = |((member, subject), spec): ((&'a Member, &'a DeviceSubject), &&'a str)| TogetherDevice {
         device: &subject.profile.id,
+        spec: spec.trim(),
         job: member.study.job,
         tried: member.study.trials.iter().filter(|trial| matches!(trial.setting, Setting::Reserved(_))).count(),
         grid: member.study.grid,
@@ -93,7 +95,7 @@ fn report<'a>(
         with: counts(&member.with),
     };
     TogetherReport {
-        rows: found.members.iter().zip(subjects).map(row).collect(),
+        rows: found.members.iter().zip(subjects).zip(names).map(row).collect(),
         of: subjects.len(),
         rounds: found.rounds,
         raised: found.raised,
@@ -106,22 +108,6 @@ fn report<'a>(
         limit_thousandths: found.limit_thousandths,
         beside,
         directory,
-        next: next(found, arguments),
+        next: Vec::new(),
     }
-}
-
-/// The command that runs the devices with what was found.
-fn next(found: &Together, arguments: &FindArguments) -> Option<String> {
-    let names = arguments.device.as_deref()?.split(',');
-    let with = |(name, member): (&str, &Member)| {
-        let Reservation { budget_ns, period_ns } = member.reservation?;
-        Some(format!("{}+reservation:{}us/{}us", name.trim(), budget_ns / 1_000, period_ns / 1_000))
-    };
-    let devices: Vec<String> = names.zip(&found.members).filter_map(with).collect();
-    if devices.is_empty() {
-        return None;
-    }
-    let mut words = format!("punctual device mix {}", shell_word(&devices.join(",")));
-    arguments.competitor.iter().for_each(|competitor| words += &format!(" --competitor {competitor}"));
-    Some(words)
 }

@@ -1,0 +1,222 @@
+//! After a study of a reservation: what keeps it or, where there is none, what was nearest to one and who delays the thread.
+
+use super::measurement::rounded_us;
+use super::options::{as_written, value_of};
+use super::{NextStep, few};
+use crate::layout::shell_word;
+use crate::reserve::{ReserveEnd, ReserveReport, TogetherReport};
+use punctual_recording::printable;
+use punctual_reserve::{Reservation, Setting};
+use std::path::Path;
+
+/// What a study of a reservation was asked for.
+#[derive(Debug, Clone)]
+pub struct ReserveAsked<'a> {
+    /// Whose it is to be.
+    pub subject: ReserveSubject<'a>,
+    /// A regular expression that matches the thread's name and no other.
+    pub thread: String,
+    /// The command line.
+    pub words: &'a [String],
+}
+
+/// Whose a reservation is to be.
+#[derive(Debug, Clone)]
+pub enum ReserveSubject<'a> {
+    /// A command's: its words.
+    Command(&'a [String]),
+    /// A process's.
+    Process(u32),
+    /// A soft device's, as it was named, and what competed with it.
+    Device(&'a str, Vec<String>),
+}
+
+/// What takes the least time.
+const SHORTER: &[(&str, &str)] =
+    &[("--measure", "1s"), ("--attempts", "1"), ("--attempt", "1s"), ("--rounds", "1"), ("--round", "2s")];
+/// As often as each setting is tried, if nothing else is asked for.
+const ATTEMPTS: u64 = 3;
+
+/// After a study of one reservation. There is always a step.
+pub fn after_reserve(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>) -> Vec<NextStep> {
+    few(match (report.end, report.recommended) {
+        (ReserveEnd::Interrupted | ReserveEnd::ProgramEnded, _) => {
+            vec![NextStep::new("finds one in less time", again(asked.words, SHORTER))]
+        }
+        (ReserveEnd::Finished, None) => after_none(report, asked),
+        (ReserveEnd::Finished, Some(recommended)) if report.is_proven() => vec![keeping(report, asked, recommended)],
+        (ReserveEnd::Finished, Some(_)) if value_of(asked.words, "", "--rounds") == Some("0") => {
+            vec![NextStep::new("proves it", again(asked.words, &[("--rounds", "2")]))]
+        }
+        (ReserveEnd::Finished, Some(_)) => vec![more_attempts(asked.words), delayed(report, asked)],
+    })
+}
+
+/// After a study of several devices: the commands are of the devices as they were named.
+pub fn after_reserve_together(report: &TogetherReport<'_>, competitors: &[String], words: &[String]) -> Vec<NextStep> {
+    if report.end != ReserveEnd::Finished {
+        return vec![NextStep::new("finds them in less time", again(words, SHORTER))];
+    }
+    let beside = competing(competitors);
+    let reserved: Vec<String> = report
+        .rows
+        .iter()
+        .filter_map(|row| row.reservation.map(|reservation| format!("{}+{}", row.spec, context(reservation))))
+        .collect();
+    let mut steps = Vec::new();
+    if !reserved.is_empty() {
+        let mix = format!("sudo punctual device mix {}{beside}", shell_word(&reserved.join(",")));
+        steps.push(NextStep::new("runs them with their reservations", mix));
+    }
+    if let Some(row) = report.rows.iter().find(|row| row.reservation.is_none()) {
+        let alone = format!("sudo punctual reserve {}{beside}", shell_word(row.spec));
+        steps.push(NextStep::new(&format!("looks for a reservation of `{}` alone", row.device), alone));
+    } else if !report.is_proven() {
+        steps.push(more_attempts(words));
+    }
+    few(steps)
+}
+
+/// The reservation is proven: it is kept, or was and can be given up.
+fn keeping(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>, recommended: Reservation) -> NextStep {
+    match &asked.subject {
+        ReserveSubject::Process(_) if report.stays => {
+            NextStep::new("puts the thread back", "sudo punctual reserve undo".to_owned())
+        }
+        ReserveSubject::Process(process) => {
+            let thread = shell_word(&asked.thread);
+            let command = format!("sudo punctual reserve --pid {process} --thread {thread} --apply");
+            NextStep::new("proves it again and lets the thread keep it", command)
+        }
+        ReserveSubject::Command(words) => {
+            NextStep::new("runs the command with it", held(report, asked, words, recommended))
+        }
+        ReserveSubject::Device(spec, competitors) => {
+            let (spec, context, beside) = (shell_word(spec), context(recommended), competing(competitors));
+            let command = format!("sudo punctual device run {spec} --context {context}{beside}");
+            NextStep::new("runs the device with it", command)
+        }
+    }
+}
+
+/// Nothing was sufficient: a priority that was, who delays the thread, and the best that was tried.
+fn after_none(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>) -> Vec<NextStep> {
+    let mut steps = Vec::new();
+    if let Some(priority) = report.sufficient_priority() {
+        let command = match (&asked.subject, report.tid) {
+            (ReserveSubject::Device(spec, competitors), _) => {
+                let (spec, beside) = (shell_word(spec), competing(competitors));
+                format!("sudo punctual device run {spec} --context thread:{priority}{beside}")
+            }
+            (ReserveSubject::Command(words), _) => format!("sudo chrt --fifo {priority} {}", command_of(words)),
+            (ReserveSubject::Process(process), tid) => {
+                format!("sudo chrt --fifo --pid {priority} {}", tid.unwrap_or(*process))
+            }
+        };
+        steps.push(NextStep::new("uses the priority that was sufficient in its attempts", command));
+    }
+    steps.push(delayed(report, asked));
+    if let (ReserveSubject::Command(words), Some(best)) = (&asked.subject, report.best())
+        && let Setting::Reserved(tried) = best.setting
+    {
+        steps.push(NextStep::new("runs the command with the best that was tried", held(report, asked, words, tried)));
+    }
+    steps
+}
+
+/// Who keeps the jobs from ending in time.
+fn delayed(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>) -> NextStep {
+    let whom = match (&asked.subject, report.tid) {
+        (ReserveSubject::Device(spec, _), _) => {
+            let command = format!("sudo punctual device study {}", shell_word(spec));
+            return NextStep::new("tries it in every context, and says which is enough", command);
+        }
+        (ReserveSubject::Command(_), _) => " --follow".to_owned(),
+        (ReserveSubject::Process(_), Some(tid)) => format!(" --tid {tid}"),
+        (ReserveSubject::Process(process), None) => format!(" --pid {process}"),
+    };
+    let command = match &asked.subject {
+        ReserveSubject::Command(words) => format!(" -- {}", command_of(words)),
+        _ => String::new(),
+    };
+    let load = as_written(asked.words, "", "--load");
+    let within = rounded_us(report.job.deadline_ns);
+    let record = format!("sudo punctual record --why {within}us --why-stage response{whom}{load}{command}");
+    NextStep::new("records what keeps a job from ending in time", record)
+}
+
+/// Twice as many attempts as were asked for.
+fn more_attempts(words: &[String]) -> NextStep {
+    let attempts = value_of(words, "", "--attempts").and_then(|value| value.parse::<u64>().ok()).unwrap_or(ATTEMPTS);
+    let twice = attempts.saturating_mul(2).min(100).to_string();
+    NextStep::new(
+        "tries each setting more often, so that rare delays are met",
+        again(words, &[("--attempts", twice.as_str())]),
+    )
+}
+
+/// `punctual reserve run` of a command with a reservation for this thread.
+fn held(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>, words: &[String], reservation: Reservation) -> String {
+    let program = words.first().and_then(|program| Path::new(program).file_name());
+    let is_first = program.is_some_and(|name| name.to_string_lossy().chars().take(15).eq(report.thread.chars()));
+    let thread = if is_first { String::new() } else { format!(" --thread {}", shell_word(&asked.thread)) };
+    let Reservation { budget_ns, period_ns } = reservation;
+    let (budget_us, period_us) = (budget_ns / 1_000, period_ns / 1_000);
+    format!("sudo punctual reserve run {budget_us}us/{period_us}us{thread} -- {}", command_of(words))
+}
+
+fn command_of(words: &[String]) -> String {
+    words.iter().map(|word| shell_word(&printable(word))).collect::<Vec<_>>().join(" ")
+}
+
+/// A reservation as the context of a device.
+fn context(reservation: Reservation) -> String {
+    let Reservation { budget_ns, period_ns } = reservation;
+    format!("reservation:{}us/{}us", budget_ns / 1_000, period_ns / 1_000)
+}
+
+fn competing(competitors: &[String]) -> String {
+    competitors.iter().map(|competitor| format!(" --competitor {}", shell_word(competitor))).collect()
+}
+
+/// The same command with these options instead of what it said of them, and with files of its own.
+fn again(words: &[String], options: &[(&str, &str)]) -> String {
+    const FILES: [&str; 3] = ["--output", "-o", "--html"];
+    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    let (own, command) = words.split_at(end);
+    let mut line = "sudo punctual".to_owned();
+    let mut rest = own.iter().skip(1);
+    while let Some(word) = rest.next() {
+        let name = word.split('=').next().unwrap_or(word);
+        if FILES.contains(&name) || options.iter().any(|(option, _)| *option == name) {
+            // Its value, where that is a word of its own.
+            if !word.contains('=') {
+                rest.next();
+            }
+        } else if !word.starts_with("-o") {
+            line += &format!(" {}", shell_word(&printable(word)));
+        }
+    }
+    options.iter().for_each(|(option, value)| line += &format!(" {option} {value}"));
+    command.iter().for_each(|word| line += &format!(" {}", shell_word(&printable(word))));
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_command_has_other_values_and_no_files() {
+        let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let line =
+            "/usr/bin/punctual reserve -q --attempts=2 -o d --rounds 0 --html x.html -oe v90 -- ./loop --rounds 7";
+        assert_eq!(
+            again(&words(line), &[("--rounds", "2"), ("--attempts", "4")]),
+            "sudo punctual reserve -q v90 --rounds 2 --attempts 4 -- ./loop --rounds 7"
+        );
+        let twice = |line: &str| more_attempts(&words(line)).command;
+        assert_eq!(twice("punctual reserve v90"), "sudo punctual reserve v90 --attempts 6");
+        assert_eq!(twice("punctual reserve v90 --attempts 90"), "sudo punctual reserve v90 --attempts 100");
+    }
+}

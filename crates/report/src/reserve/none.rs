@@ -1,0 +1,87 @@
+//! Where no reservation was sufficient: what was nearest to it, and why it was not.
+
+use super::counts::failed_jobs;
+use super::model::{ReserveReport, in_words};
+use super::text::setting_in_words;
+use punctual_recording::{counted, format_ns};
+use punctual_reserve::{Class, MIN_PERIOD_NS, Setting, Trial};
+use std::cmp::Ordering;
+
+impl ReserveReport<'_> {
+    /// Of the reservations that were tried and can be judged, the one of whose attempts most succeeded; then the one with the
+    /// fewest late jobs among as many.
+    pub fn best(&self) -> Option<&Trial> {
+        let judged =
+            |trial: &&Trial| matches!(trial.setting, Setting::Reserved(_)) && trial.class() != Class::NotJudged;
+        self.trials.iter().filter(judged).max_by(|one, other| nearer(one, other))
+    }
+
+    /// That none was sufficient, in a few sentences; `tried`: how many were tried.
+    pub(super) fn none_sufficient(&self, tried: &str) -> String {
+        let (thread, job) = (self.thread, in_words(self.job.work_ns, self.job.period_ns));
+        if self.grid == 0 {
+            return format!(
+                "No reservation can be tried for `{thread}`, which takes up to {job}: none with a period of {} or more that \
+                 leaves others a tenth of a CPU gives it so much within {}.",
+                format_ns(MIN_PERIOD_NS),
+                format_ns(self.job.deadline_ns)
+            );
+        }
+        if self.tried() == 0 {
+            return format!("No reservation could be tried for `{thread}`: the kernel had no room for any of them.");
+        }
+        let none = format!(
+            "None of {tried} was sufficient for `{thread}`, which takes up to {job}: nothing was left changed."
+        );
+        let Some(best) = self.best() else { return format!("{none} None could be judged: no job told of it.") };
+        let (failed, more) = failed_jobs(&best.counts);
+        format!(
+            "{none} The best was {}: {} of {} succeeded, with {failed} late{more}. {}",
+            setting_in_words(best.setting),
+            best.succeeded,
+            counted(best.attempts, "attempt"),
+            self.why_none()
+        )
+    }
+
+    /// What is known of why none was.
+    fn why_none(&self) -> String {
+        let (longest_ns, deadline_ns) = (self.measured.work.max_ns, self.job.deadline_ns);
+        if longest_ns > deadline_ns {
+            return format!(
+                "Its longest job took {} of CPU time, which no reservation gives within {}.",
+                format_ns(longest_ns),
+                format_ns(deadline_ns)
+            );
+        }
+        let others = |trial: &&Trial| !matches!(trial.setting, Setting::Reserved(_));
+        for trial in self.trials.iter().filter(others) {
+            let (failed, more) = failed_jobs(&trial.counts);
+            match (trial.setting, trial.class()) {
+                (Setting::AsItWas, Class::Sufficient) => {
+                    return "As it was, it had no late job: it needs none here.".to_owned();
+                }
+                (Setting::Priority(priority), Class::Sufficient) => {
+                    return format!("Priority fifo:{priority} was sufficient in its attempts.");
+                }
+                (Setting::Priority(priority), Class::Marginal | Class::Insufficient) => {
+                    return format!(
+                        "With fifo:{priority}, {failed} were late as well{more}: it is not only other programs' \
+                         threads that delay it."
+                    );
+                }
+                _ => {}
+            }
+        }
+        format!("Its longest job took {} of CPU time.", format_ns(longest_ns))
+    }
+}
+
+/// Which of two trials was nearer to being sufficient.
+fn nearer(one: &Trial, other: &Trial) -> Ordering {
+    let part = |part: u64, whole: u64| u128::from(part) * u128::from(whole);
+    let succeeded =
+        part(one.succeeded.into(), other.attempts.into()).cmp(&part(other.succeeded.into(), one.attempts.into()));
+    let (its, others) = (&one.counts, &other.counts);
+    succeeded.then(part(others.failures(), its.jobs().all()).cmp(&part(its.failures(), others.jobs().all())))
+}
