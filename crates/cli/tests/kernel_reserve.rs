@@ -86,7 +86,7 @@ fn devices_that_work_at_once_have_their_reservations_together() {
     );
     let directory = tempfile::tempdir().unwrap();
     let words = ["reserve", "--json", "-q", "encoder,bluetooth x4", "-o", "d", "--measure", "300ms", "--attempts", "1"];
-    let more = ["--attempt", "200ms", "--rounds", "1", "--round", "300ms"];
+    let more = ["--attempt", "200ms", "--rounds", "1", "--round", "300ms", "--html", "page.html"];
     let output = run(directory.path(), &[&words[..], &more].concat());
     let answer = json(&output);
     assert_eq!(
@@ -95,6 +95,11 @@ fn devices_that_work_at_once_have_their_reservations_together() {
         "{answer}"
     );
     assert_eq!(answer["exit_code"], code(&output), "{answer}");
+    let page = std::fs::read_to_string(directory.path().join("page.html")).unwrap();
+    assert!(
+        ["encoder", "bluetooth x4", "All at once"].iter().all(|part| page.contains(&format!(">{part}</h2>"))),
+        "{page}"
+    );
     let devices = answer["devices"].as_array().unwrap();
     let names: Vec<&str> = devices.iter().map(|device| device["device"].as_str().unwrap()).collect();
     assert_eq!(names, ["encoder", "bluetooth"]);

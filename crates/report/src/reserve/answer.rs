@@ -151,7 +151,7 @@ fn trial(report: &ReserveReport<'_>, trial: &Trial) -> TrialRow {
         Setting::Priority(priority) => ("fifo", Some(priority), None),
         Setting::Reserved(tried) => ("reservation", None, Some(tried)),
     };
-    let predicted = tried.map(|tried| report.predicted(tried));
+    let predicted = tried.map(|tried| report.plane().predicted(tried));
     TrialRow {
         setting,
         priority,

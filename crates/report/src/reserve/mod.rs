@@ -5,11 +5,14 @@ mod counts;
 mod model;
 mod none;
 mod page;
+mod plane;
 mod text;
 mod together;
+mod together_page;
 
 pub use answer::{ReserveAnswer, RunAnswer, UndoAnswer};
 pub use model::{OtherThread, ProofReport, PutBackRow, ReserveEnd, ReserveReport, SetRow};
 pub use page::html;
 pub use text::{run_text, text, undo_text};
 pub use together::{TogetherAnswer, TogetherDevice, TogetherReport, together_text};
+pub use together_page::together_html;

@@ -1,10 +1,11 @@
 //! What a report says about a reservation.
 
 use super::counts::failed_of;
+use super::plane::Plane;
 use crate::NextStep;
 use crate::layout::thousandths;
 use punctual_recording::{agreeing, counted, format_ns};
-use punctual_reserve::{AttemptCounts, Class, Job, PeriodicJob, Reservation, Setting, Trial, by_rule, by_supply};
+use punctual_reserve::{AttemptCounts, Class, Job, PeriodicJob, Reservation, Setting, Trial};
 use std::path::Path;
 
 /// A study of a reservation.
@@ -186,27 +187,10 @@ impl ReserveReport<'_> {
         self.trials.iter().filter(|trial| matches!(trial.setting, Setting::Reserved(_))).count()
     }
 
-    /// What the two models predict of a reservation: the paper's rule, and the least supply.
-    pub fn predicted(&self, reservation: Reservation) -> (bool, bool) {
-        (by_rule(self.job, reservation), by_supply(self.job, self.lateness_ns, reservation))
-    }
-
-    /// How often the two models were wrong, and of how many trials that can be judged.
-    pub fn wrong(&self) -> (usize, usize, usize) {
-        let (mut rule, mut supply, mut count) = (0, 0, 0);
-        for trial in self.trials {
-            if let Setting::Reserved(reservation) = trial.setting {
-                if trial.class() == Class::NotJudged {
-                    continue;
-                }
-                let holds = trial.class() == Class::Sufficient;
-                let predicted = self.predicted(reservation);
-                rule += usize::from(predicted.0 != holds);
-                supply += usize::from(predicted.1 != holds);
-                count += 1;
-            }
-        }
-        (rule, supply, count)
+    /// What was tried, and what is predicted.
+    pub(super) fn plane(&self) -> Plane<'_> {
+        let &ReserveReport { trials, recommended, job, lateness_ns, .. } = self;
+        Plane { trials, recommended, job, lateness_ns }
     }
 
     /// What a reader must know besides the verdict.

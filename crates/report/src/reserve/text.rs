@@ -38,7 +38,7 @@ fn trials(report: &ReserveReport<'_>, out: &mut String) {
     header.extend(columns.headings());
     header.extend(["rule", "supply"]);
     indented(out, &header, 1..3, report.trials.iter().map(|trial| row(report, trial, &columns)));
-    let (rule, supply, count) = report.wrong();
+    let (rule, supply, count) = report.plane().wrong();
     if count > 0 {
         let _ = writeln!(
             out,
@@ -57,7 +57,7 @@ fn row(report: &ReserveReport<'_>, trial: &Trial, columns: &Columns) -> Vec<Stri
     };
     let (share, rule, supply) = match trial.setting {
         Setting::Reserved(reservation) => {
-            let (rule, supply) = report.predicted(reservation);
+            let (rule, supply) = report.plane().predicted(reservation);
             let holds = trial.class() == Class::Sufficient;
             (thousandths(reservation.share_thousandths() * 100), predicted(holds, rule), predicted(holds, supply))
         }
@@ -327,7 +327,7 @@ mod tests {
         let trials = [trial(reserved(2_090_000), 0), trial(reserved(2_200_000), 3)];
         let report = report(&trials);
         // The rule takes both for sufficient, the least supply neither.
-        assert_eq!(report.wrong(), (1, 1, 2));
+        assert_eq!(report.plane().wrong(), (1, 1, 2));
         let text = text(&report);
         let marked = text.lines().filter(|line| line.contains("yes !") || line.contains("no !")).count();
         assert_eq!(marked, 2, "{text}");

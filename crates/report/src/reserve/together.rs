@@ -7,7 +7,7 @@ use crate::answer::Answer;
 use crate::layout::{indented, thousandths};
 use crate::{NextStep, next_text};
 use punctual_recording::{counted, format_ns};
-use punctual_reserve::{AttemptCounts, Job, Reservation};
+use punctual_reserve::{AttemptCounts, Job, Reservation, Trial};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -46,6 +46,10 @@ pub struct TogetherDevice<'a> {
     pub spec: &'a str,
     /// What its reservation is for.
     pub job: Job,
+    /// How late its interrupt was at most, ns.
+    pub lateness_ns: u64,
+    /// What was tried.
+    pub trials: &'a [Trial],
     /// Reservations that were tried, and how many a full search tries.
     pub tried: usize,
     /// See there.
@@ -140,49 +144,62 @@ impl TogetherReport<'_> {
     }
 }
 
+impl TogetherReport<'_> {
+    /// What was found for each: headings and rows.
+    pub(super) fn found_table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
+        let rows = self.rows.iter().map(|row| {
+            let (reservation, share) = match row.reservation {
+                Some(found) => {
+                    (in_words(found.budget_ns, found.period_ns), thousandths(found.share_thousandths() * 100))
+                }
+                None => ("none".to_owned(), "-".to_owned()),
+            };
+            let Job { work_ns, period_ns, .. } = row.job;
+            let (tried, grid) = (row.tried.to_string(), row.grid.to_string());
+            vec![row.device.to_owned(), format_ns(work_ns), format_ns(period_ns), reservation, share, tried, grid]
+        });
+        (vec!["device", "work", "every", "reservation", "CPU %", "trials", "of"], rows.collect())
+    }
+
+    /// What became of the jobs of all of them at once: headings and rows, two for each device.
+    pub(super) fn measured_table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
+        let columns = Columns::of(self.rows.iter().flat_map(|row| [&row.before.0, &row.with.0]));
+        let mut header = vec!["device", "side"];
+        header.extend(columns.headings());
+        header.push("CPU %");
+        let rows = self.rows.iter().flat_map(|row| {
+            [("as it was", &row.before), ("with its reservation", &row.with)].map(|(side, (counts, share))| {
+                let mut cells = vec![row.device.to_owned(), side.to_owned()];
+                cells.extend(columns.cells(counts));
+                cells.push(thousandths(share * 100));
+                cells
+            })
+        });
+        (header, rows.collect())
+    }
+
+    /// How many were made larger, where any was.
+    pub(super) fn raised_in_words(&self) -> Option<String> {
+        let reservations = counted(self.raised, "reservation");
+        (self.raised > 0)
+            .then(|| format!("made larger for late jobs among the others, and measured again: {reservations}"))
+    }
+}
+
 /// As text: the verdict first, the next step last.
 pub fn together_text(report: &TogetherReport<'_>) -> String {
     let mut out = format!("{}\n", report.verdict());
     let beside = if report.beside.is_empty() { String::new() } else { format!(" beside {}", report.beside) };
     let _ = writeln!(out, "\nEach was tried beside those above it{beside}:");
-    let header = ["device", "work", "every", "reservation", "CPU %", "trials", "of"];
-    let found = report.rows.iter().map(|row| {
-        let (reservation, share) = match row.reservation {
-            Some(Reservation { budget_ns, period_ns }) => (
-                in_words(budget_ns, period_ns),
-                thousandths(row.reservation.map_or(0, Reservation::share_thousandths) * 100),
-            ),
-            None => ("none".to_owned(), "-".to_owned()),
-        };
-        let Job { work_ns, period_ns, .. } = row.job;
-        let (tried, grid) = (row.tried.to_string(), row.grid.to_string());
-        vec![row.device.to_owned(), format_ns(work_ns), format_ns(period_ns), reservation, share, tried, grid]
-    });
-    indented(&mut out, &header, 4..7, found);
+    let (header, rows) = report.found_table();
+    indented(&mut out, &header, 4..7, rows);
     if report.rounds > 0 {
         let times = if report.rounds == 1 { "once".to_owned() } else { counted(report.rounds, "time") };
         let _ = writeln!(out, "\nAll at once, {times} each in turn:");
-        let columns = Columns::of(report.rows.iter().flat_map(|row| [&row.before.0, &row.with.0]));
-        let mut header = vec!["device", "side"];
-        header.extend(columns.headings());
-        header.push("CPU %");
-        let measured = report.rows.iter().flat_map(|row| {
-            [(row.device, "as it was", &row.before), ("", "with its reservation", &row.with)].map(
-                |(device, side, (counts, share))| {
-                    let mut cells = vec![device.to_owned(), side.to_owned()];
-                    cells.extend(columns.cells(counts));
-                    cells.push(thousandths(share * 100));
-                    cells
-                },
-            )
-        });
-        indented(&mut out, &header, 2..header.len(), measured);
-        if report.raised > 0 {
-            let _ = writeln!(
-                out,
-                "note: made larger for late jobs among the others, and measured again: {}",
-                counted(report.raised, "reservation")
-            );
+        let (header, rows) = report.measured_table();
+        indented(&mut out, &header, 2..header.len(), rows);
+        if let Some(note) = report.raised_in_words() {
+            let _ = writeln!(out, "note: {note}");
         }
     }
     let _ = writeln!(out, "\nrecordings: {}", report.directory.display());
@@ -297,6 +314,8 @@ impl Answer for TogetherAnswer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::encode::plain_page::tests::assert_well_formed;
+    use crate::reserve::together_html;
     use punctual_reserve::Jobs;
 
     fn device(device: &'static str, budget_ns: Option<u64>, late: u64) -> TogetherDevice<'static> {
@@ -306,6 +325,8 @@ mod tests {
             device,
             spec: device,
             job: Job { period_ns: 12_500_000, work_ns: 1_840_000, deadline_ns: 12_500_000 },
+            lateness_ns: 0,
+            trials: &[],
             tried: 9,
             grid: 80,
             reservation: budget_ns.map(|budget_ns| Reservation { budget_ns, period_ns: 10_000_000 }),
@@ -348,6 +369,12 @@ mod tests {
         let text = together_text(&refused);
         for part in ["beside spin:normal", "made larger", "2.00 ms of every 10.0 ms", "77"] {
             assert!(text.contains(part), "{part}: {text}");
+        }
+        let page = together_html(&refused);
+        assert_well_formed(&page);
+        for part in ["Reservations for 3 devices at once", "id=\"device-3\"", "2.00 ms of every 10.0 ms", "made larger"]
+        {
+            assert!(page.contains(part), "{part}: {page}");
         }
         let answer = crate::answer::value(&TogetherAnswer::new(&refused));
         assert_eq!(

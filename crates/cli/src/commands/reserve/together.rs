@@ -2,13 +2,16 @@
 
 use super::find;
 use crate::args::reserve::FindArguments;
+use crate::commands::artifacts::Artifacts;
 use crate::output::{self, Output, Usage};
 use crate::progress::{ReadyProgress, StepProgress};
 use crate::signals::Interrupted;
 use punctual_kernel::scheduling::allowed_cpus;
 use punctual_recording::Directory;
 use punctual_report::after_reserve_together;
-use punctual_report::reserve::{ReserveEnd, TogetherAnswer, TogetherDevice, TogetherReport, together_text};
+use punctual_report::reserve::{
+    ReserveEnd, TogetherAnswer, TogetherDevice, TogetherReport, together_html, together_text,
+};
 use punctual_reserve::Setting;
 use punctual_study::reserve::{
     DeviceSubject, Measured, Member, ReserveProgress, StudyEnd, Subject, Together, together,
@@ -27,9 +30,7 @@ pub(super) fn run(arguments: &FindArguments, names: &[&str], output: Output) -> 
     if names.len() > MAX_DEVICES {
         return Err(Usage(format!("at most {MAX_DEVICES} devices work at once here")).into());
     }
-    if arguments.html.is_some() {
-        return Err(Usage("--html draws the plane of one device: name one".to_owned()).into());
-    }
+    crate::commands::artifacts::check(arguments.html.as_ref())?;
     let subjects =
         names.iter().map(|name| find::device(arguments, name)).collect::<anyhow::Result<Vec<DeviceSubject>>>()?;
     let plan = find::plan(arguments, Subject::Device(Box::new(subjects[0].clone())))?;
@@ -55,8 +56,10 @@ pub(super) fn run(arguments: &FindArguments, names: &[&str], output: Output) -> 
     let mut report = report(&found, &subjects, names, &beside, &plan.directory);
     report.next = after_reserve_together(&report, &competitors, &plan.command_line);
     let code = u8::from(!(report.is_proven() || found.rounds == 0 && all_have_one(&found, names.len())));
+    let mut artifacts = Artifacts::default();
+    let code = code.max(arguments.html.as_ref().map_or(0, |path| artifacts.write(path, together_html(&report))));
     if output.json {
-        output::answer(TogetherAnswer::new(&report), code);
+        output::answer_beside(artifacts.failure(), TogetherAnswer::new(&report), code);
     } else {
         output::print_text(&together_text(&report));
     }
@@ -87,6 +90,8 @@ fn report<'a>(
         device: &subject.profile.id,
         spec: spec.trim(),
         job: member.study.job,
+        lateness_ns: member.study.lateness_ns,
+        trials: &member.study.trials,
         tried: member.study.trials.iter().filter(|trial| matches!(trial.setting, Setting::Reserved(_))).count(),
         grid: member.study.grid,
         reservation: member.reservation,

@@ -1,0 +1,255 @@
+//! The plane of period and budget: what was tried on it, and what two models predicted.
+
+use super::counts::Columns;
+use super::model::in_words;
+use super::text::{class_in_words, setting_in_words};
+use crate::encode::plain_page::{coordinate, escape};
+use crate::layout::thousandths;
+use punctual_recording::format_ns;
+use punctual_reserve::{AttemptCounts, Class, Job, Reservation, Setting, Trial, by_rule, by_supply};
+use std::fmt::Write as _;
+
+/// What was tried of one thread or device.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Plane<'a> {
+    pub(super) trials: &'a [Trial],
+    pub(super) recommended: Option<Reservation>,
+    /// What predictions are for.
+    pub(super) job: Job,
+    /// How late its wakeups were at most without waiting for the CPU, ns.
+    pub(super) lateness_ns: u64,
+}
+
+impl Plane<'_> {
+    /// What the two models predict of a reservation: the paper's rule, and the least supply.
+    pub(super) fn predicted(&self, reservation: Reservation) -> (bool, bool) {
+        (by_rule(self.job, reservation), by_supply(self.job, self.lateness_ns, reservation))
+    }
+
+    /// How often the two models were wrong, and of how many trials that can be judged.
+    pub(super) fn wrong(&self) -> (usize, usize, usize) {
+        let (mut rule, mut supply, mut count) = (0, 0, 0);
+        for trial in self.trials {
+            if let Setting::Reserved(reservation) = trial.setting {
+                if trial.class() == Class::NotJudged {
+                    continue;
+                }
+                let holds = trial.class() == Class::Sufficient;
+                let predicted = self.predicted(reservation);
+                rule += usize::from(predicted.0 != holds);
+                supply += usize::from(predicted.1 != holds);
+                count += 1;
+            }
+        }
+        (rule, supply, count)
+    }
+}
+
+/// The plane with its legend.
+pub(super) fn drawn(plane: &Plane<'_>) -> String {
+    let (rule, supply, count) = plane.wrong();
+    format!(
+        "{}<p class=\"soft\">● sufficient, ◐ marginal (some attempts failed), × insufficient, ? not judged, ◇ recommended; empty \
+         places were not tried. The lines are the least that two models call sufficient: the rule of the soft modem paper \
+         (dashed), wrong for {rule} of {count} trials, and the least supply of a reservation that knows nothing of its job \
+         (solid), wrong for {supply}. A model without a line calls nothing in the picture sufficient.</p>\n",
+        picture(plane)
+    )
+}
+
+const LEFT: f64 = 46.0;
+const TOP: f64 = 12.0;
+const WIDTH: f64 = 360.0;
+const HEIGHT: f64 = 300.0;
+const BOTTOM: f64 = HEIGHT - 44.0;
+
+/// Where things are drawn: a column for each period, shares upwards.
+struct Scale {
+    periods: Vec<u64>,
+    least: f64,
+    most: f64,
+}
+
+impl Scale {
+    fn of(reservations: &[Reservation]) -> Option<Scale> {
+        let mut periods: Vec<u64> = reservations.iter().map(|tried| tried.period_ns).collect();
+        periods.sort_unstable();
+        periods.dedup();
+        let shares = || reservations.iter().map(|tried| share(*tried));
+        let (least, most) = (shares().fold(f64::MAX, f64::min), shares().fold(0.0, f64::max));
+        let margin = ((most - least) / 10.0).max(0.01);
+        (!periods.is_empty()).then(|| Scale { periods, least: (least - margin).max(0.0), most: most + margin })
+    }
+
+    fn width(&self) -> f64 {
+        (WIDTH - LEFT - 10.0) / self.periods.len() as f64
+    }
+
+    fn x(&self, period_ns: u64) -> f64 {
+        let column = self.periods.iter().position(|&period| period == period_ns).unwrap_or(0);
+        LEFT + self.width() * (column as f64 + 0.5)
+    }
+
+    fn y(&self, share: f64) -> f64 {
+        BOTTOM - (share - self.least) / (self.most - self.least) * (BOTTOM - TOP)
+    }
+}
+
+fn share(reservation: Reservation) -> f64 {
+    reservation.budget_ns as f64 / reservation.period_ns as f64
+}
+
+/// How far left of its place the mark of the recommendation is, in the picture's units.
+const RECOMMENDED_APART: f64 = 16.0;
+/// The width and the height of a mark, in the picture's units.
+const MARK: f64 = 16.0;
+
+fn picture(plane: &Plane<'_>) -> String {
+    let tried: Vec<(&Trial, Reservation)> = plane
+        .trials
+        .iter()
+        .filter_map(|trial| match trial.setting {
+            Setting::Reserved(reservation) => Some((trial, reservation)),
+            _ => None,
+        })
+        .collect();
+    let mut shown: Vec<Reservation> = tried.iter().map(|(_, reservation)| *reservation).collect();
+    shown.extend(plane.recommended);
+    let Some(scale) = Scale::of(&shown) else { return "<p>No reservation was tried.</p>\n".to_owned() };
+    let mut out = format!(
+        "<figure><svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" role=\"img\" \
+         aria-label=\"Reservations tried, by period and share of a CPU\">\n"
+    );
+    axes(&scale, &mut out);
+    for &period_ns in &scale.periods {
+        predicted(plane, &scale, period_ns, &mut out);
+    }
+    let mut places: Vec<(f64, f64)> = Vec::new();
+    for (trial, reservation) in &tried {
+        let letter = match trial.class() {
+            Class::Sufficient => "●",
+            Class::Marginal => "◐",
+            Class::Insufficient => "×",
+            Class::NotJudged => "?",
+        };
+        let name = format!(
+            "{}, {} % of a CPU: {}, {} of {}",
+            setting_in_words(trial.setting),
+            thousandths(reservation.share_thousandths() * 100),
+            class_in_words(trial.class()),
+            trial.succeeded,
+            punctual_recording::counted(trial.attempts, "attempt")
+        );
+        let aside = free_place(&mut places, (scale.x(reservation.period_ns), scale.y(share(*reservation))));
+        mark(&scale, *reservation, aside, letter, &name, &mut out);
+    }
+    if let Some(recommended) = plane.recommended {
+        let name = format!("recommended: {}", in_words(recommended.budget_ns, recommended.period_ns));
+        // Hardly larger than the smallest that sufficed, whose mark it would cover: so it goes beside that.
+        mark(&scale, recommended, -RECOMMENDED_APART, "◇", &name, &mut out);
+    }
+    out.push_str("</svg></figure>\n");
+    out
+}
+
+/// How far right of its place a mark goes so that it covers none before it.
+fn free_place(places: &mut Vec<(f64, f64)>, (x, y): (f64, f64)) -> f64 {
+    let mut aside = 0.0;
+    while places.iter().any(|place| (place.0 - x - aside).abs() < MARK && (place.1 - y).abs() < MARK) {
+        aside += MARK;
+    }
+    places.push((x + aside, y));
+    aside
+}
+
+fn mark(scale: &Scale, reservation: Reservation, aside: f64, letter: &str, name: &str, out: &mut String) {
+    let _ = writeln!(
+        out,
+        "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\" style=\"font-size:14px\">{letter}<title>{}</title></text>",
+        coordinate(scale.x(reservation.period_ns) + aside),
+        coordinate(scale.y(share(reservation)) + 5.0),
+        escape(name)
+    );
+}
+
+fn axes(scale: &Scale, out: &mut String) {
+    let _ = writeln!(out, "<path class=\"axis\" d=\"M{LEFT} {TOP}V{BOTTOM}H{}\"/>", WIDTH - 10.0);
+    for step in 0..=4 {
+        let share = scale.least + (scale.most - scale.least) * f64::from(step) / 4.0;
+        let y = scale.y(share);
+        let _ = writeln!(
+            out,
+            "<path class=\"grid\" d=\"M{LEFT} {y}H{}\"/><text x=\"{}\" y=\"{}\" text-anchor=\"end\">{:.0} %</text>",
+            WIDTH - 10.0,
+            LEFT - 5.0,
+            coordinate(y + 4.0),
+            100.0 * share,
+            y = coordinate(y)
+        );
+    }
+    for &period_ns in &scale.periods {
+        let _ = writeln!(
+            out,
+            "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
+            coordinate(scale.x(period_ns)),
+            BOTTOM + 16.0,
+            format_ns(period_ns)
+        );
+    }
+    let _ = writeln!(
+        out,
+        "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">period, and share of a CPU</text>",
+        coordinate(f64::midpoint(LEFT, WIDTH)),
+        HEIGHT - 8.0
+    );
+}
+
+/// The least share of this period that each model calls sufficient, if the picture includes it.
+fn predicted(plane: &Plane<'_>, scale: &Scale, period_ns: u64, out: &mut String) {
+    let steps = || (1..=1_000u64).map(|step| Reservation { budget_ns: period_ns * step / 1_000, period_ns });
+    let rule = steps().find(|tried| plane.predicted(*tried).0);
+    let supply = steps().find(|tried| plane.predicted(*tried).1);
+    for (found, class) in [(rule, "said"), (supply, "late")] {
+        let Some(found) = found.filter(|found| (scale.least..=scale.most).contains(&share(*found))) else { continue };
+        let half = 0.42 * scale.width();
+        let _ = writeln!(
+            out,
+            "<path class=\"{class}\" d=\"M{} {}h{}\"/>",
+            coordinate(scale.x(period_ns) - half),
+            coordinate(scale.y(share(found))),
+            coordinate(2.0 * half)
+        );
+    }
+}
+
+/// What was tried, as a table.
+pub(super) fn trials(plane: &Plane<'_>) -> String {
+    let columns = Columns::of(plane.trials.iter().map(|trial| &trial.counts));
+    let mut out = format!(
+        "<div class=\"wide\" tabindex=\"0\"><table><caption>Trials</caption><thead><tr><th scope=\"col\">setting</th>\
+         <th scope=\"col\" class=\"n\">attempts</th><th scope=\"col\">class</th>{}</tr></thead><tbody>\n",
+        headings(&columns)
+    );
+    for trial in plane.trials {
+        let _ = writeln!(
+            out,
+            "<tr><th scope=\"row\">{}</th><td class=\"n\">{} of {}</td><td>{}</td>{}</tr>",
+            escape(&setting_in_words(trial.setting)),
+            trial.succeeded,
+            trial.attempts,
+            class_in_words(trial.class()),
+            cells(&columns, &trial.counts)
+        );
+    }
+    out + "</tbody></table></div>\n"
+}
+
+/// Headings of these columns.
+pub(super) fn headings(columns: &Columns) -> String {
+    columns.headings().iter().map(|heading| format!("<th scope=\"col\" class=\"n\">{heading}</th>")).collect()
+}
+
+/// Cells of these columns.
+pub(super) fn cells(columns: &Columns, counts: &AttemptCounts) -> String {
+    columns.cells(counts).iter().map(|cell| format!("<td class=\"n\">{}</td>", escape(cell))).collect()
+}

@@ -1,0 +1,71 @@
+//! Reservations of several soft devices as a page: what each has, what became of all at once, and the plane of each.
+
+use super::plane::{Plane, drawn, trials};
+use super::together::{TogetherDevice, TogetherReport};
+use crate::encode::head::{Head, Part, standing};
+use crate::encode::plain_page::{escape, prose};
+use punctual_recording::{counted, format_ns};
+use std::fmt::Write as _;
+
+/// The page, one file.
+pub fn together_html(report: &TogetherReport<'_>) -> String {
+    let (header, rows) = report.found_table();
+    let beside = if report.beside.is_empty() { String::new() } else { format!(", beside {}", report.beside) };
+    let found = format!("Each was tried beside those above it{beside}");
+    let mut parts = vec![Part::new("found", "What each has", table(&found, (header.as_slice(), 1), &rows))];
+    if report.rounds > 0 {
+        let (header, rows) = report.measured_table();
+        let times = counted(report.rounds, "time");
+        let mut body = table(&format!("Measured {times} each in turn"), (header.as_slice(), 2), &rows);
+        if let Some(note) = report.raised_in_words() {
+            let _ = writeln!(body, "<p>{}</p>", prose(&note));
+        }
+        parts.push(Part::new("at-once", "All at once", body));
+    }
+    let devices = report.rows.iter().enumerate();
+    parts.extend(devices.map(|(place, row)| Part::new(format!("device-{}", place + 1), row.spec, device(row))));
+    let head = Head {
+        title: &format!("Reservations for {} at once", counted(report.of, "device")),
+        context: "punctual reserve",
+        verdict: &report.verdict(),
+        next: &report.next,
+        warnings: &[],
+        blind: &[],
+    };
+    standing(&head, &parts, "")
+}
+
+fn device(row: &TogetherDevice<'_>) -> String {
+    let &TogetherDevice { trials: tried, reservation: recommended, job, lateness_ns, .. } = row;
+    let plane = Plane { trials: tried, recommended, job, lateness_ns };
+    format!(
+        "<p>{} of work every {}, to be done within {}.</p>\n{}{}",
+        format_ns(job.work_ns),
+        format_ns(job.period_ns),
+        format_ns(job.deadline_ns),
+        drawn(&plane),
+        trials(&plane)
+    )
+}
+
+/// A table whose first columns are words.
+fn table(caption: &str, (header, words): (&[&str], usize), rows: &[Vec<String>]) -> String {
+    let class = |column: usize| if column < words { "" } else { " class=\"n\"" };
+    let mut out = format!(
+        "<div class=\"wide\" tabindex=\"0\"><table class=\"short\"><caption>{}</caption><thead><tr>",
+        escape(caption)
+    );
+    for (column, heading) in header.iter().enumerate() {
+        let _ = write!(out, "<th scope=\"col\"{}>{}</th>", class(column), escape(heading));
+    }
+    out.push_str("</tr></thead><tbody>\n");
+    for row in rows {
+        out.push_str("<tr>");
+        for (column, cell) in row.iter().enumerate() {
+            let (open, close) = if column == 0 { ("<th scope=\"row\"", "</th>") } else { ("<td", "</td>") };
+            let _ = write!(out, "{open}{}>{}{close}", class(column), escape(cell));
+        }
+        out.push_str("</tr>\n");
+    }
+    out + "</tbody></table></div>\n"
+}
