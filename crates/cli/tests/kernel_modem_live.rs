@@ -2,6 +2,7 @@
 
 mod support;
 
+use punctual_recording::for_each_activation;
 use support::{code, json, run, stderr, stdout};
 
 fn file(directory: &std::path::Path) {
@@ -59,15 +60,15 @@ fn modems_that_call_at_once_are_all_accounted_for() {
     requires!("modems_that_call_at_once_are_all_accounted_for", "thread woken by a softirq", "deadline reservation");
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("a.gz"), [0x5a; 100]).unwrap();
-    let cpus = punctual_kernel::scheduling::allowed_cpus();
+    let all_cpus = punctual_kernel::scheduling::allowed_cpus();
     // At most 95 % of the CPUs are reserved, and each asks for 80 % of one.
-    let modems = (95 * cpus.len() / 80 + 1).to_string();
-    let cpus = cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+    let modems = (95 * all_cpus.len() / 80 + 1).to_string();
+    let cpus = all_cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
     let load = "about = \"busy\"\n[[command]]\nname = \"spin\"\nrun = \"while :; do :; done\"\n";
     std::fs::write(directory.path().join("busy.toml"), load).unwrap();
     let words = ["modem", "transfer", "a.gz", "--attempts", "1", "--json", "--context", "reservation:8/10"];
     let more = ["--compute", "0", "--modems", &modems, "--cpu", &cpus, "--load", "busy.toml"];
-    let beside = ["--beside", "rt-audio+thread:25", "-o", "beside.punctual", "--html", "sent.html"];
+    let beside = ["--beside", "rt-audio+thread:25,rt-video+thread:23", "-o", "beside.punctual", "--html", "sent.html"];
     let output = run(directory.path(), &[&words[..], &more, &beside].concat());
     let answer = json(&output);
     if answer["error"].is_string() {
@@ -98,6 +99,15 @@ fn modems_that_call_at_once_are_all_accounted_for() {
     let device = &live["devices"]["contexts"][0];
     assert_eq!(device["device"], "rt-audio");
     assert!(device["blocks"]["processed"].as_u64().unwrap() > 10, "{device}");
+    // Devices take the CPUs in turn, and stay there.
+    let mut worked = [0; 2];
+    for_each_activation(&directory.path().join("beside.punctual"), |row| {
+        let place = row.device as usize;
+        assert_eq!(row.cpu, all_cpus[place % all_cpus.len()], "{row:?}");
+        worked[place] += 1;
+    })
+    .unwrap();
+    assert!(worked.iter().all(|blocks| *blocks > 3), "{worked:?}");
     let page = std::fs::read_to_string(directory.path().join("sent.html")).unwrap();
     assert_eq!(page.matches("<svg").count(), calls.len());
     assert_eq!(code(&run(directory.path(), &["report", "beside.punctual"])), 0);

@@ -28,6 +28,7 @@ fn main() {
 fn measure(context: &str, wake: Wake, cpu: u32) -> Result<String, Box<dyn std::error::Error>> {
     let setup = DeviceSetup {
         name: "bench".to_owned(),
+        cpu,
         period_ns: 1_000_000,
         compute_ns: 20_000,
         samples: 16,
@@ -43,7 +44,7 @@ fn measure(context: &str, wake: Wake, cpu: u32) -> Result<String, Box<dyn std::e
         without_taps: false,
         refuse_every: 0,
     };
-    let mut rig = Rig::prepare(&[setup], cpu)?;
+    let mut rig = Rig::prepare(&[setup])?;
     let mut dispatched = Vec::new();
     let mut take = |_: usize, activation: &punctual_context::device::Activation| {
         dispatched.push(activation.start.saturating_sub(activation.arrival));

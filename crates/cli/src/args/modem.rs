@@ -123,8 +123,8 @@ pub(crate) struct ModemTransferArguments {
     /// Soft devices at work meanwhile, such as audio64+thread:81; separate several with commas
     #[arg(long, value_name = "DEVICES", value_delimiter = ',', requires = "context")]
     pub(crate) beside: Vec<String>,
-    /// The CPU for that thread; of several, separated by commas, modems take them in turn and --beside the first [default: the
-    /// first that this program may use]
+    /// The CPU for that thread; of several, separated by commas, modems take them in turn, and so do the devices of --beside
+    /// [default: the first that this program may use]
     #[arg(long, value_name = "CPUS", value_delimiter = ',', requires = "context")]
     pub(crate) cpu: Vec<u32>,
     /// The recording of what is --beside it [default: modem-DATE-TIME.punctual in the current directory]

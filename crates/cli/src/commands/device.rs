@@ -128,7 +128,7 @@ fn plan(specs: &[String], how: &HowArguments) -> anyhow::Result<DeviceRunPlan> {
         devices,
         competitors: how.competitor.clone(),
         load: Load::of_sources(&how.load, limit, &punctual_study::local_machine())?,
-        cpu: chosen_cpu(how.cpu)?,
+        cpus: vec![chosen_cpu(how.cpu)?],
         duration_ns: how.duration,
         output: how.output.clone().unwrap_or_else(|| super::fresh_name("device-", ".punctual")),
         command_line: super::command_line(),
@@ -329,7 +329,7 @@ fn verify(arguments: &DeviceVerifyArguments, output: Output) -> anyhow::Result<u
     let plan = VerifyPlan {
         devices: run_plan.devices,
         load: run_plan.load,
-        cpu: run_plan.cpu,
+        cpu: run_plan.cpus[0],
         duration_ns: run_plan.duration_ns,
         directory,
         command_line: run_plan.command_line,

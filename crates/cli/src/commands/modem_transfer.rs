@@ -147,7 +147,7 @@ fn live_plan(
     check_allowed(&arguments.cpu, &allowed).map_err(|error| Usage(error.to_string()))?;
     let first = || allowed.first().copied().map(|cpu| vec![cpu]).context("there is no CPU to run on");
     let cpus = if arguments.cpu.is_empty() { first()? } else { arguments.cpu.clone() };
-    let devices = beside(arguments, cpus[0])?;
+    let devices = beside(arguments, &cpus)?;
     Ok(LivePlan {
         experiment,
         context,
@@ -160,7 +160,7 @@ fn live_plan(
 }
 
 /// The soft devices that work meanwhile.
-fn beside(arguments: &ModemTransferArguments, cpu: u32) -> anyhow::Result<Option<DeviceRunPlan>> {
+fn beside(arguments: &ModemTransferArguments, cpus: &[u32]) -> anyhow::Result<Option<DeviceRunPlan>> {
     if arguments.beside.is_empty() {
         return Ok(None);
     }
@@ -168,7 +168,7 @@ fn beside(arguments: &ModemTransferArguments, cpu: u32) -> anyhow::Result<Option
         devices: super::device::parts(&arguments.beside)?,
         competitors: Vec::new(),
         load: Load::none(),
-        cpu,
+        cpus: cpus.to_vec(),
         duration_ns: MAX_BESIDE_NS,
         output: arguments.output.clone().unwrap_or_else(|| super::fresh_name("modem-", ".punctual")),
         command_line: super::command_line(),

@@ -5,18 +5,20 @@ use super::rig::{DeviceSetup, KERNEL_SHARE, MAX_KERNEL_WORK_NS, MIN_PERIOD_NS};
 use crate::context::Context;
 use punctual_kernel::Refused;
 use punctual_kernel::scheduling::Scheduling;
+use std::collections::BTreeMap;
 
-/// Says what cannot be, before anything is started. Returns the part of the CPU that is planned in interrupts and softirqs.
-pub(super) fn check(setups: &[DeviceSetup]) -> Result<f64, Refused> {
-    let mut share = 0.0;
+/// Says what cannot be, before anything is started. Returns the part of each CPU that is planned in interrupts and softirqs.
+pub(super) fn check(setups: &[DeviceSetup]) -> Result<BTreeMap<u32, f64>, Refused> {
+    let mut shares = BTreeMap::new();
     for setup in setups {
         check_times(setup).map_err(|reason| refuse(setup, reason))?;
         if setup.context.is_in_kernel() {
-            share += share_of(setup);
-            check_in_kernel(setup, share).map_err(|reason| refuse(setup, reason))?;
+            let share = shares.entry(setup.cpu).or_insert(0.0);
+            *share += share_of(setup);
+            check_in_kernel(setup, *share).map_err(|reason| refuse(setup, reason))?;
         }
     }
-    Ok(share)
+    Ok(shares)
 }
 
 /// The part of the CPU that a device computes for, in that of its phases in which it is most.

@@ -1,6 +1,6 @@
 //! Soft devices: their line, their datapump, in each context, beside competitors.
 //!
-//! A [`Rig`] runs [`DeviceSetup`]s on one CPU. In interrupt and softirq context the work is a BPF program; user space
+//! A [`Rig`] runs [`DeviceSetup`]s, each on its CPU. In interrupt and softirq context the work is a BPF program; user space
 //! says every so often that it is alive, and without that the programs do nothing. Everything ends with the process:
 //! programs and timers go with its descriptors, threads with itself.
 

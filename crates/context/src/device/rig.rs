@@ -16,8 +16,10 @@ use crate::own::process::{OwnProcess, Tally};
 use crate::own::{Ended, OwnCounts, OwnWork};
 use punctual_datapump::{DecodingCounts, Line};
 use punctual_kernel::rests::{Resting, RoomBelow, Times};
+use punctual_kernel::scheduling::Scheduling;
 use punctual_kernel::{Refused, clock};
 use rtrb::{Consumer, Producer, RingBuffer};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -36,6 +38,8 @@ pub enum Wake {
 pub struct DeviceSetup {
     /// A short name.
     pub name: String,
+    /// Where its interrupt comes and its thread begins.
+    pub cpu: u32,
     /// The time between two interrupts, ns.
     pub period_ns: u64,
     /// To process a block, ns.
@@ -133,14 +137,13 @@ struct Running {
     phase: usize,
 }
 
-/// Devices at work on one CPU. They stop when this is dropped.
+/// Devices at work. They stop when this is dropped.
 pub struct Rig {
-    cpu: u32,
     devices: Vec<Running>,
-    #[expect(dead_code, reason = "the CPU's share is taken as long as it lives")]
-    claim: Option<Claim>,
-    /// Below the devices' threads, once they run.
-    below: Option<RoomBelow>,
+    #[expect(dead_code, reason = "the CPUs' shares are taken as long as they live")]
+    claims: Vec<Claim>,
+    /// Below the devices' threads on each CPU, once they run.
+    below: Vec<RoomBelow>,
 }
 
 impl Rig {
@@ -148,14 +151,14 @@ impl Rig {
     ///
     /// # Errors
     /// What cannot be, and what the kernel refused.
-    pub fn prepare(setups: &[DeviceSetup], cpu: u32) -> Result<Rig, Refused> {
-        let share = check(setups)?;
+    pub fn prepare(setups: &[DeviceSetup]) -> Result<Rig, Refused> {
+        let shares = check(setups)?.into_iter().filter(|(_, share)| *share > 0.0);
         let percent = |share: f64| (share * 100.0).ceil() as u64;
-        let take = || Claim::take(Sharing::Devices, &[cpu], percent(share), percent(KERNEL_SHARE));
-        let claim = (share > 0.0).then(take).transpose()?;
+        let take = |(cpu, share)| Claim::take(Sharing::Devices, &[cpu], percent(share), percent(KERNEL_SHARE));
+        let claims = shares.map(take).collect::<Result<_, _>>()?;
         let native = Speed::native();
-        let devices = setups.iter().map(|setup| prepare(setup, cpu, native)).collect::<Result<_, _>>()?;
-        Ok(Rig { cpu, devices, claim, below: None })
+        let devices = setups.iter().map(|setup| prepare(setup, setup.cpu, native)).collect::<Result<_, _>>()?;
+        Ok(Rig { devices, claims, below: Vec::new() })
     }
 
     /// Begins: the first interrupt of each device comes a period from now.
@@ -163,26 +166,32 @@ impl Rig {
     /// # Errors
     /// What the kernel refused.
     pub fn start(&mut self) -> Result<(), Refused> {
-        let threads =
-            self.devices.iter().filter_map(|device| scheduling_of(device.setup.context, device.setup.compete));
-        let below = RoomBelow::start(self.cpu, threads.map(|(scheduling, _)| scheduling));
+        let mut threads: BTreeMap<u32, Vec<Scheduling>> = BTreeMap::new();
+        for DeviceSetup { cpu, context, compete, .. } in self.devices.iter().map(|device| &device.setup) {
+            let scheduling = scheduling_of(*context, *compete).map(|(scheduling, _)| scheduling);
+            threads.entry(*cpu).or_default().extend(scheduling);
+        }
+        let start = |(cpu, threads): (u32, Vec<Scheduling>)| (cpu, RoomBelow::start(cpu, threads));
+        let below: BTreeMap<u32, Result<Option<RoomBelow>, Refused>> = threads.into_iter().map(start).collect();
         for device in &mut self.devices {
             if let Place::Thread { worker, setup, .. } = &mut device.place
                 && let Some(mut setup) = setup.take()
             {
                 if setup.scheduling.is_real_time() {
-                    let room = below.as_ref().ok().and_then(Option::as_ref).map(RoomBelow::room);
+                    let below = below.get(&setup.cpu).and_then(|below| below.as_ref().ok());
+                    let room = below.and_then(Option::as_ref).map(RoomBelow::room);
                     setup.resting = room.map(|room| Resting::new(room, Times::EveryOther));
                 }
                 *worker = Some(Worker::spawn(*setup)?);
             }
         }
         // What it is refused the devices' own threads are too, and these say whose priority it is.
-        self.below = below?;
+        let below = below.into_values().collect::<Result<Vec<Option<RoomBelow>>, Refused>>()?;
+        self.below = below.into_iter().flatten().collect();
         for device in &mut self.devices {
             device.control.start_ns.store(clock::monotonic_ns(), Relaxed);
             if let Some(kernel) = &mut device.kernel {
-                kernel.start(self.cpu, device.setup.period_ns)?;
+                kernel.start(device.setup.cpu, device.setup.period_ns)?;
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! One recording of one or more devices at work on a CPU, beside a bystander above them.
+//! One recording of one or more devices at work, beside a bystander above them on each of their CPUs.
 
 use super::outside::Control;
 use super::summary::{count, describe, row};
@@ -79,8 +79,8 @@ pub struct DeviceRunPlan {
     pub competitors: Vec<Competitor>,
     /// What else keeps the machine busy.
     pub load: Load,
-    /// Their CPU.
-    pub cpu: u32,
+    /// Their CPUs, which they take in turn; at least one.
+    pub cpus: Vec<u32>,
     /// How long, ns.
     pub duration_ns: u64,
     /// The recording to write.
@@ -91,6 +91,24 @@ pub struct DeviceRunPlan {
     pub refuse_every: u64,
     /// For tests: what decodes has its equalizer's taps left at zero.
     pub without_taps: bool,
+}
+
+impl DeviceRunPlan {
+    /// The CPU of the device at this place.
+    fn cpu_of(&self, index: usize) -> u32 {
+        self.cpus[index % self.cpus.len()]
+    }
+
+    /// Those that the devices are on, each once; without a device the first.
+    fn used_cpus(&self) -> Vec<u32> {
+        let mut used = Vec::new();
+        for cpu in (0..self.devices.len().max(1)).map(|index| self.cpu_of(index)) {
+            if !used.contains(&cpu) {
+                used.push(cpu);
+            }
+        }
+        used
+    }
 }
 
 /// What came of a run.
@@ -117,7 +135,7 @@ pub fn run(
     probe.interval_ns = BYSTANDER_PERIOD_NS;
     probe.duration_ns = Some(plan.duration_ns);
     probe.priorities = vec![BYSTANDER, CONTROL];
-    probe.cpus = Some(vec![plan.cpu]);
+    probe.cpus = Some(plan.used_cpus());
     probe.kind = RecordingKind::Activations;
     probe.command_line = plan.command_line.clone();
     let document = record_with(probe, &plan.load, &mut |_| true, &mut [&mut devices], observe)?.document;
@@ -150,7 +168,7 @@ impl Companion for Devices<'_> {
         self.rig.end_at(end_ns);
         let anywhere = self.plan.devices.iter().any(|device| matches!(device.context, Context::Reservation(_)));
         // A reservation may run on any CPU, so its competitors must be on every one.
-        let cpus = if anywhere { scheduling::allowed_cpus() } else { vec![self.plan.cpu] };
+        let cpus = if anywhere { scheduling::allowed_cpus() } else { self.plan.used_cpus() };
         self.competing = Some(Competing::start(&self.plan.competitors, &cpus, end_ns).map_err(refused)?);
         self.started_ns = clock::monotonic_ns();
         let judge = |(setup, part): (&DeviceSetup, &DevicePart)| {
@@ -200,9 +218,10 @@ impl Companion for Devices<'_> {
 
 impl<'a> Devices<'a> {
     fn prepare(plan: &'a DeviceRunPlan) -> Result<Devices<'a>, StudyError> {
-        let setups: Vec<DeviceSetup> = plan.devices.iter().map(|part| setup(part, plan)).collect();
+        let parts = plan.devices.iter().enumerate();
+        let setups: Vec<DeviceSetup> = parts.map(|(index, part)| setup(part, plan.cpu_of(index), plan)).collect();
         let getting_ready = GettingReady::begin();
-        let rig = Rig::prepare(&setups, plan.cpu).map_err(refused)?;
+        let rig = Rig::prepare(&setups).map_err(refused)?;
         drop(getting_ready);
         let parts = plan.devices.iter().zip(&setups).enumerate();
         let summaries = parts.map(|(index, (part, setup))| describe(part, setup, &rig, index)).collect();
@@ -247,7 +266,7 @@ impl<'a> Devices<'a> {
         let Devices { plan, rig, summaries, judges, writer, started_ns, .. } = self;
         // Out of the kernel before the reading and writing, which may take long.
         drop(rig);
-        let (bystander_intervals, control) = look_at_threads(plan, document)?;
+        let (bystander_intervals, controls) = look_at_threads(plan, document)?;
         let measure = |index: usize| document.tasks.get(index).map_or_else(String::new, |task| task.measure.clone());
         let mut activations = ActivationDocument {
             schema: ACTIVATIONS_SCHEMA.to_owned(),
@@ -262,7 +281,8 @@ impl<'a> Devices<'a> {
         for (index, summary) in activations.devices.iter_mut().enumerate() {
             let context = plan.devices[index].context;
             let outranks = context.is_in_kernel() || matches!(context, Context::Reservation(Reservation { .. }));
-            if let Some(judge) = judges.get(index) {
+            let control = controls.iter().find(|(cpu, _)| *cpu == plan.cpu_of(index));
+            if let Some((judge, (_, control))) = judges.get(index).zip(control) {
                 (summary.underruns_outside, summary.underruns_stolen) = control.explain(judge.underruns(), outranks);
             }
         }
@@ -309,7 +329,7 @@ fn take(
         return;
     }
     judges[index].take(&row, &mut summaries[index]);
-    summaries[index].elsewhere += u64::from(row.cpu != plan.cpu);
+    summaries[index].elsewhere += u64::from(row.cpu != plan.cpu_of(index));
     if let Some(writer) = writer {
         writer.push(&row);
     }
@@ -336,7 +356,7 @@ fn phases_not_reached(plan: &DeviceRunPlan, ran_ns: u64) -> Option<String> {
     })
 }
 
-fn setup(part: &DevicePart, plan: &DeviceRunPlan) -> DeviceSetup {
+fn setup(part: &DevicePart, cpu: u32, plan: &DeviceRunPlan) -> DeviceSetup {
     let Sampling { samples, ring } = match part.work {
         DeviceWork::Filter | DeviceWork::Own(_) => Sampling::filtered(&part.profile),
         DeviceWork::Decode(_) => Sampling::of(&part.profile),
@@ -348,6 +368,7 @@ fn setup(part: &DevicePart, plan: &DeviceRunPlan) -> DeviceSetup {
     });
     DeviceSetup {
         name: part.profile.id.clone(),
+        cpu,
         period_ns: first.map_or(part.profile.period_ns, |phase| phase.period_ns),
         compute_ns,
         samples: first.map_or(samples, |phase| phase.samples),
@@ -371,25 +392,29 @@ fn setup(part: &DevicePart, plan: &DeviceRunPlan) -> DeviceSetup {
     }
 }
 
-/// The times between the bystander's callbacks, and what kept the control.
-fn look_at_threads(plan: &DeviceRunPlan, document: &Document) -> Result<(Distribution, Control), StudyError> {
-    let tid = |index: usize| document.tasks.get(index).map(|task| task.tid);
-    let (bystander, control) = (tid(0), tid(1));
+/// The times between the bystanders' callbacks, and what kept the control of each CPU.
+fn look_at_threads(
+    plan: &DeviceRunPlan,
+    document: &Document,
+) -> Result<(Distribution, Vec<(u32, Control)>), StudyError> {
     let mut intervals = Distribution::new();
-    let mut late = Control::default();
-    let mut last: Option<u64> = None;
+    let mut controls: Vec<(u32, Control)> = plan.used_cpus().into_iter().map(|cpu| (cpu, Control::default())).collect();
+    let mut last: Vec<Option<u64>> = vec![None; controls.len()];
     Recording::open(&plan.output)?.for_each_wakeup(|wakeup: &Wakeup| {
-        if Some(wakeup.tid) == control {
-            late.take(wakeup);
-        } else if Some(wakeup.tid) == bystander {
-            let callback = wakeup.expected_ns + wakeup.total_ns;
-            if let Some(last) = last
-                && callback > last
-            {
-                intervals.record(callback - last);
-            }
-            last = Some(callback);
+        // Of each CPU in turn the bystander and the control.
+        let Some(place) = document.tasks.iter().position(|task| task.tid == wakeup.tid) else { return };
+        let (Some((_, control)), Some(last)) = (controls.get_mut(place / 2), last.get_mut(place / 2)) else { return };
+        if place % 2 == 1 {
+            control.take(wakeup);
+            return;
         }
+        let callback = wakeup.expected_ns + wakeup.total_ns;
+        if let Some(last) = *last
+            && callback > last
+        {
+            intervals.record(callback - last);
+        }
+        *last = Some(callback);
     })?;
-    Ok((intervals, late))
+    Ok((intervals, controls))
 }

@@ -232,7 +232,7 @@ pub fn study(
             devices: point.part.iter().cloned().collect(),
             competitors: point.competitors.clone(),
             load: Load::none(),
-            cpu: plan.cpu,
+            cpus: vec![plan.cpu],
             duration_ns: each_ns,
             output: plan.directory.join(name),
             command_line: plan.command_line.clone(),

@@ -164,7 +164,7 @@ impl Verifying<'_> {
             devices: vec![part.clone()],
             competitors: Vec::new(),
             load: plan.load.clone(),
-            cpu: plan.cpu,
+            cpus: vec![plan.cpu],
             duration_ns: plan.duration_ns / 2 / shares,
             output: directory.join(format!("{round}.punctual")),
             command_line: plan.command_line.clone(),

@@ -136,7 +136,7 @@ impl<'a> DeviceRuns<'a> {
             devices,
             competitors: self.subject.competitors.clone(),
             load: Load::none(),
-            cpu: self.subject.cpu,
+            cpus: vec![self.subject.cpu],
             duration_ns,
             output,
             command_line: self.command_line.to_vec(),
