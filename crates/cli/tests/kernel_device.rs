@@ -4,6 +4,7 @@ mod support;
 
 use punctual_context::device::Wake;
 use punctual_device::Signal;
+use punctual_kernel::other_thread::{ThreadScheduling, threads_of};
 use punctual_probe::Step;
 use punctual_recording::{DeviceSummary, for_each_activation, read_activation_document};
 use punctual_study::StudyError;
@@ -171,6 +172,23 @@ fn the_rate_of_the_line_changes_in_phases() {
     }
 }
 
+/// The thread has the first phase's from the beginning on, then the device's.
+#[test]
+fn a_phase_has_a_reservation_of_its_own() {
+    requires!("a_phase_has_a_reservation_of_its_own", "deadline reservation", "real-time priority");
+    let directory = tempfile::tempdir().unwrap();
+    let phases = ["--context", "reservation:3/12", "--phases", "18@7200Hz:1s+1/2.5,90@7200Hz"];
+    let words = [&["device", "run", "v90"][..], &phases, &["-D", "3s", "-q", "-o", "phases"]].concat();
+    let child = start(directory.path(), &words);
+    let has = |runtime_ns, period_ns| {
+        let mut threads = threads_of(child.id()).into_iter();
+        threads.any(|tid| ThreadScheduling::of(tid).is_ok_and(|now| now.reservation() == Some((runtime_ns, period_ns))))
+    };
+    let (first, then) = (wait_until(|| has(1_000_000, 2_500_000)), wait_until(|| has(3_000_000, 12_000_000)));
+    let ended = child.wait_with_output().unwrap();
+    assert!(first && then && code(&ended) == 0, "{first} {then}: {}{}", stdout(&ended), stderr(&ended));
+}
+
 #[test]
 fn interrupts_stop_working_when_the_program_stands_still_and_nothing_outlives_it() {
     requires!("device heartbeat", "real-time priority", "BPF", "BTF");
@@ -257,6 +275,8 @@ fn what_cannot_be_is_one_clear_line() {
         (&["mix", "modem,adsl,dsl", "--context", "softirq"], 1, "more than the 50 %"),
         (&["run", "v90", "--phases", "90:5s"], 129, "is not a phase"),
         (&["run", "v90", "--phases", "90@8kHz,18@8kHz"], 129, "every phase but the last"),
+        (&["run", "v90", "--phases", "90@8kHz+9/8"], 129, "must not exceed"),
+        (&["run", "v90", "--context", "thread:80", "--phases", "90@8kHz+1/8"], 1, "goes with one of the device's"),
         (&["mix", "v90,modem", "--phases", "90@8kHz"], 129, "goes with one device"),
         (&["verify", "v90", "--phases", "90@8kHz"], 129, "a steady rate"),
         (&["verify", "modem", "--context", "irq"], 129, "a forecast is made for threads"),

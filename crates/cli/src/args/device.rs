@@ -134,7 +134,8 @@ pub(crate) struct HowArguments {
     /// What wakes a device's thread: a timer of its own, or a softirq callback that the device's interrupt queues
     #[arg(long, value_enum, default_value = "timer")]
     pub(crate) wake: WakeName,
-    /// How the line's rate changes during the run, as samples@rate:time: 18@7200Hz:2s,90@7200Hz:9s,90@8kHz
+    /// How the line's rate changes during the run, as samples@rate:time: 18@7200Hz:2s,90@7200Hz:9s,90@8kHz; with
+    /// --context reservation:X/Y a phase may have a reservation of its own: 18@7200Hz:2s+0.5/2.5
     #[arg(long, value_name = "PHASES", value_delimiter = ',', value_parser = phase)]
     pub(crate) phases: Vec<Phase>,
     /// What the device does: decode, filter, or a file of your own, FILE.c or FILE.bpf.o [default: decode where `punctual device show` names a signal, else filter]
@@ -160,16 +161,21 @@ pub(crate) struct HowArguments {
     pub(crate) quiet: bool,
 }
 
-/// A phase, `samples@rate:time`; the last one needs no time.
+/// A phase, `samples@rate:time+reservation`; the last one needs no time, and none a reservation.
 fn phase(text: &str) -> Result<Phase, String> {
-    let (rate, time) = text.split_once(':').unwrap_or((text, ""));
+    let (line, reserved) = text.split_once('+').map_or((text, None), |(line, reserved)| (line, Some(reserved)));
+    let (rate, time) = line.split_once(':').unwrap_or((line, ""));
     let samples = rate.split_once('@').and_then(|(samples, _)| samples.trim().parse().ok());
     let samples = samples.filter(|samples| (1..=1 << 16).contains(samples));
     let samples =
         samples.ok_or_else(|| format!("`{text}` is not a phase: write samples@rate:time, such as 90@8kHz:5s"))?;
     let period_ns = punctual_device::parse_period(rate).map_err(|error| error.to_string())?;
     let length_ns = if time.is_empty() { u64::MAX } else { duration(time)? };
-    Ok(Phase { period_ns, samples, length_ns })
+    let reservation = match reserved.map(|reserved| Context::parse(&format!("reservation:{reserved}"))).transpose()? {
+        Some(Context::Reservation(reservation)) => Some(reservation),
+        _ => None,
+    };
+    Ok(Phase { period_ns, samples, length_ns, reservation })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -2,7 +2,7 @@
 
 use super::phase::Phase;
 use super::rig::{DeviceSetup, KERNEL_SHARE, MAX_KERNEL_WORK_NS, MIN_PERIOD_NS};
-use crate::context::Context;
+use crate::context::{Context, Form, Reservation};
 use punctual_kernel::Refused;
 use punctual_kernel::scheduling::Scheduling;
 use std::collections::BTreeMap;
@@ -73,6 +73,13 @@ fn check_times(setup: &DeviceSetup) -> Result<(), String> {
     }
     if setup.compete && !matches!(setup.context, Context::Reservation(_)) {
         return Err("--compete goes with a reservation, such as --context reservation:2ms/8ms".to_owned());
+    }
+    let is_floating = matches!(setup.context, Context::Reservation(Reservation { form: Form::Floating, .. }));
+    if setup.phases.iter().any(|phase| phase.reservation.is_some()) && (!is_floating || setup.compete) {
+        return Err(
+            "a phase's own reservation goes with one of the device's, without --compete: --context reservation:2ms/8ms"
+                .to_owned(),
+        );
     }
     if setup.phases.iter().any(|phase| compute_of(setup, phase) > u128::from(phase.period_ns)) {
         return Err("it computes for more than a period in one of its phases: it can never keep up".to_owned());

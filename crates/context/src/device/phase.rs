@@ -1,5 +1,7 @@
 //! How a device's line changes while it runs.
 
+use crate::context::Reservation;
+
 /// A stretch of a run in which blocks of one size come at one rate, as a modem changes them while it connects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Phase {
@@ -9,4 +11,6 @@ pub struct Phase {
     pub samples: u32,
     /// How long it lasts, ns; the last one lasts to the end.
     pub length_ns: u64,
+    /// What the device's thread has reserved in this phase; `None`: what it had before.
+    pub reservation: Option<Reservation>,
 }

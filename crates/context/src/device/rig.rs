@@ -11,12 +11,12 @@ use super::phase::Phase;
 use super::signal::{Decodes, Received};
 use super::worker::{Worker, WorkerSetup, above, scheduling_of};
 use crate::claim::{Claim, Sharing};
-use crate::context::Context;
+use crate::context::{Context, Reservation};
 use crate::own::process::{OwnProcess, Tally};
 use crate::own::{Ended, OwnCounts, OwnWork};
 use punctual_datapump::{DecodingCounts, Line};
 use punctual_kernel::rests::{Resting, RoomBelow, Times};
-use punctual_kernel::scheduling::Scheduling;
+use punctual_kernel::scheduling::{self, Scheduling};
 use punctual_kernel::{Refused, clock};
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::collections::BTreeMap;
@@ -242,6 +242,11 @@ impl Rig {
                 kernel.set_phase(phase, u32::try_from(units).unwrap_or(u32::MAX))?;
             }
             device.control.set_phase(phase.period_ns, phase.samples);
+            let tid = device.control.tid.load(Relaxed);
+            if let (Some(Reservation { runtime_ns, period_ns, .. }), true) = (phase.reservation, tid != 0) {
+                let scheduling = Scheduling::Deadline { runtime_ns, period_ns };
+                scheduling::set_scheduling_of(tid, scheduling, device.setup.reclaim)?;
+            }
             tell(index, phase);
         }
         Ok(())

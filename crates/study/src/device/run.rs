@@ -7,7 +7,7 @@ use crate::companion::Companion;
 use crate::loaded::record_with;
 use punctual_context::device::{Activation, Competing, Competitor, Decodes, DeviceSetup, DmtSize, Phase, Rig, Wake};
 use punctual_context::own::OwnWork;
-use punctual_context::{Context, Reservation};
+use punctual_context::{Context, Form, Reservation};
 use punctual_device::{Judge, Profile, Sampling, Signal};
 use punctual_kernel::ending::GettingReady;
 use punctual_kernel::{Refused, clock, scheduling};
@@ -366,16 +366,28 @@ fn setup(part: &DevicePart, cpu: u32, plan: &DeviceRunPlan) -> DeviceSetup {
     let compute_ns = first.map_or(part.profile.compute_ns, |phase| {
         part.profile.compute_ns * u64::from(phase.samples) / u64::from(samples.max(1))
     });
+    // A phase without a reservation of its own has the device's again.
+    let own = match part.context {
+        Context::Reservation(own) if part.phases.iter().any(|phase| phase.reservation.is_some()) => Some(own),
+        _ => None,
+    };
+    let with_own = |phase: &Phase| Phase { reservation: phase.reservation.or(own), ..*phase };
     DeviceSetup {
         name: part.profile.id.clone(),
         cpu,
         period_ns: first.map_or(part.profile.period_ns, |phase| phase.period_ns),
         compute_ns,
         samples: first.map_or(samples, |phase| phase.samples),
-        phases: part.phases.clone(),
+        phases: part.phases.iter().map(with_own).collect(),
         ring,
         drop_stale: part.drop_stale,
-        context: part.context,
+        // It begins with the first phase's.
+        context: match (part.context, first.and_then(|phase| phase.reservation)) {
+            (Context::Reservation(Reservation { form: Form::Floating, .. }), Some(first)) => {
+                Context::Reservation(first)
+            }
+            (context, _) => context,
+        },
         wake: part.wake,
         reclaim: part.reclaim,
         compete: part.compete,
