@@ -126,6 +126,43 @@ fn devices_that_work_at_once_have_their_reservations_together() {
     assert!(limit.is_null() || limit.as_u64().unwrap() >= reserved, "{answer}");
 }
 
+/// Each phase has what was found for it alone, or nothing, and all of them run in one.
+#[test]
+fn each_phase_of_a_device_has_a_reservation_of_its_own() {
+    requires!(
+        "each_phase_of_a_device_has_a_reservation_of_its_own",
+        "thread woken by a softirq",
+        "deadline reservation"
+    );
+    let directory = tempfile::tempdir().unwrap();
+    let words = ["reserve", "--json", "-q", "v90", "--phases", "18@7200Hz:500ms,90@7200Hz:500ms", "-o", "d"];
+    let words: Vec<&str> = words.iter().chain(&SHORT).copied().collect();
+    let output = run(directory.path(), &words);
+    let answer = json(&output);
+    assert_eq!(
+        (&answer["schema"], &answer["end"]),
+        (&"punctual.reserve-phases/1".into(), &"finished".into()),
+        "{answer}"
+    );
+    assert_eq!((&answer["device"], &answer["exit_code"]), (&"v90".into(), &code(&output).into()), "{answer}");
+    let phases = answer["phases"].as_array().unwrap();
+    let periods: Vec<u64> = phases.iter().map(|phase| phase["period_ns"].as_u64().unwrap()).collect();
+    assert_eq!(periods, [2_500_000, 12_500_000], "{answer}");
+    assert!(phases.iter().all(|phase| phase["tried"].as_u64().unwrap() >= 1), "{answer}");
+    // A sample is the same work in both.
+    let work = |place: usize| phases[place]["work_ns"].as_u64().unwrap();
+    assert!(work(0) * 2 < work(1), "{answer}");
+    for side in ["before", "with"] {
+        if !answer["proof"].is_null() {
+            assert_adds_up(&answer["proof"][side]);
+        }
+    }
+    let command = answer["next"][0]["command"].as_str().unwrap();
+    if phases.iter().all(|phase| phase["reservation"].is_object()) {
+        assert!(command.contains("device run v90") && command.contains("--phases 18@7200Hz:500ms+"), "{command}");
+    }
+}
+
 const SHORT: [&str; 10] =
     ["--measure", "600ms", "--attempts", "1", "--attempt", "400ms", "--rounds", "1", "--round", "600ms"];
 
@@ -321,6 +358,9 @@ fn what_cannot_be_is_one_line() {
         (vec!["reserve", "run", "1/8", "--", "./no-such-program"], 1, "No such file or directory"),
         (vec!["reserve", "v91"], 129, "v90"),
         (vec!["reserve", "v90", "--", "true"], 129, "cannot be used with"),
+        (vec!["reserve", "v90", "--phases", "18@7200Hz:2s,90@7200Hz"], 129, "every phase needs its time"),
+        (vec!["reserve", "v90", "--phases", "18@7200Hz:2s+1/8"], 129, "is what is looked for"),
+        (vec!["reserve", "v90,modem", "--phases", "18@7200Hz:2s"], 129, "goes with one device"),
         (vec!["reserve", "v90", "--context", "irq"], 129, "write thread:other or thread:80"),
         (vec!["reserve", "--apply", "--rounds", "0", "--", "true"], 129, "--apply needs a proof"),
         (vec!["reserve", "--pid", "4194303"], 1, "there is no such process"),
@@ -333,7 +373,7 @@ fn what_cannot_be_is_one_line() {
         assert!(std::fs::read_dir(directory.path()).unwrap().next().is_none(), "{words:?} left something");
         met += 1;
     }
-    assert_eq!(met, 13);
+    assert_eq!(met, 16);
 }
 
 /// Whoever asks for a reservation counts on it; the command's own failure goes before.

@@ -34,7 +34,7 @@ pub use load::{
 pub use next::{
     ForecastAsked, NextStep, ReserveAsked, ReserveSubject, after_comparison, after_comparisons, after_device,
     after_forecast, after_idle, after_interact_comparison, after_log, after_log_show, after_measurement, after_reserve,
-    after_reserve_together, next_text, own_options, written_period,
+    after_reserve_phases, after_reserve_together, next_text, own_options, written_period,
 };
 pub use recording::answer::ReportAnswer;
 pub use recording::device_verdict::devices_verdict;
@@ -77,6 +77,7 @@ macro_rules! every_answer {
             "papers": "punctual.papers/1" = crate::sim::PapersAnswer<'_>,
             "report": "punctual.report/1" = crate::ReportAnswer<'_>,
             "reserve": "punctual.reserve/1" = crate::reserve::ReserveAnswer<'_>,
+            "reserve-phases": "punctual.reserve-phases/1" = crate::reserve::PhasesAnswer<'_>,
             "reserve-run": "punctual.reserve-run/1" = crate::reserve::RunAnswer<'_>,
             "reserve-together": "punctual.reserve-together/1" = crate::reserve::TogetherAnswer<'_>,
             "reserve-undo": "punctual.reserve-undo/1" = crate::reserve::UndoAnswer<'_>,

@@ -162,7 +162,7 @@ pub(crate) struct HowArguments {
 }
 
 /// A phase, `samples@rate:time+reservation`; the last one needs no time, and none a reservation.
-fn phase(text: &str) -> Result<Phase, String> {
+pub(super) fn phase(text: &str) -> Result<Phase, String> {
     let (line, reserved) = text.split_once('+').map_or((text, None), |(line, reserved)| (line, Some(reserved)));
     let (rate, time) = line.split_once(':').unwrap_or((line, ""));
     let samples = rate.split_once('@').and_then(|(samples, _)| samples.trim().parse().ok());

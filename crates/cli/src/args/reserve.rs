@@ -4,7 +4,7 @@ use super::device::WorkName;
 use super::values::{duration, interval, priority, reservation};
 use clap::{Args, Subcommand};
 use punctual_context::Context;
-use punctual_context::device::Competitor;
+use punctual_context::device::{Competitor, Phase};
 use punctual_kernel::scheduling::Scheduling;
 use punctual_load::Source;
 use punctual_probe::name_expression;
@@ -68,6 +68,9 @@ pub(crate) struct FindArguments {
     /// What the device does: decode or filter [default: decode where `punctual device show` names a signal, else filter]
     #[arg(long, value_name = "WORK", requires = "device", value_parser = super::device::work)]
     pub(crate) work: Option<WorkName>,
+    /// How the device's line changes, as samples@rate:time, to find a reservation for each phase: 18@7200Hz:2s,90@7200Hz:9s
+    #[arg(long, value_name = "PHASES", requires = "device", value_delimiter = ',', value_parser = super::device::phase)]
+    pub(crate) phases: Vec<Phase>,
     /// Your own profiles, in the catalogue's notation
     #[arg(long, value_name = "FILE", requires = "device")]
     pub(crate) profiles: Option<PathBuf>,

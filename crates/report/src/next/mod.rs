@@ -16,7 +16,7 @@ pub use idle::after_idle;
 pub use log::{after_log, after_log_show};
 pub use measurement::after_measurement;
 pub use options::{own_options, written_period};
-pub use reserve::{ReserveAsked, ReserveSubject, after_reserve, after_reserve_together};
+pub use reserve::{ReserveAsked, ReserveSubject, after_reserve, after_reserve_phases, after_reserve_together};
 
 use serde::Serialize;
 use std::fmt::{Display, Formatter, Result, Write};

@@ -4,7 +4,7 @@ use super::measurement::rounded_us;
 use super::options::{as_written, value_of};
 use super::{NextStep, few};
 use crate::layout::shell_word;
-use crate::reserve::{ReserveEnd, ReserveReport, TogetherReport};
+use crate::reserve::{PhasesReport, ReserveEnd, ReserveReport, TogetherReport};
 use punctual_recording::printable;
 use punctual_reserve::{Reservation, Setting};
 use std::path::Path;
@@ -72,6 +72,38 @@ pub fn after_reserve_together(report: &TogetherReport<'_>, competitors: &[String
         let alone = format!("sudo punctual reserve {}{beside}", shell_word(row.spec));
         steps.push(NextStep::new(&format!("looks for a reservation of `{}` alone", row.device), alone));
     } else if !report.is_proven() {
+        steps.push(more_attempts(words));
+    }
+    few(steps)
+}
+
+/// After a study of a device's phases: the command is of the device as it was named.
+pub fn after_reserve_phases(
+    report: &PhasesReport<'_>,
+    spec: &str,
+    competitors: &[String],
+    words: &[String],
+) -> Vec<NextStep> {
+    if report.end != ReserveEnd::Finished {
+        return vec![NextStep::new("finds them in less time", again(words, SHORTER))];
+    }
+    let found: Option<Vec<Reservation>> = report.rows.iter().map(|row| row.reservation).collect();
+    let written = value_of(words, "", "--phases").unwrap_or_default();
+    let mut steps = Vec::new();
+    if let Some((found, first)) = found.and_then(|found| found.first().copied().map(|first| (found, first))) {
+        let time = |ns: u64| format!("{}us", ns / 1_000);
+        let with = |(phase, of): (&str, &Reservation)| format!("{phase}+{}/{}", time(of.budget_ns), time(of.period_ns));
+        let phases: Vec<String> = written.split(',').zip(&found).map(with).collect();
+        let command = format!(
+            "sudo punctual device run {} --context {} --phases {}{}",
+            shell_word(spec),
+            context(first),
+            shell_word(&phases.join(",")),
+            competing(competitors)
+        );
+        steps.push(NextStep::new("runs the device with them", command));
+    }
+    if !report.is_proven() {
         steps.push(more_attempts(words));
     }
     few(steps)

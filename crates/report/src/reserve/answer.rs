@@ -1,6 +1,6 @@
 //! The answers of `punctual reserve`.
 
-use super::model::{PutBackRow, ReserveEnd, ReserveReport, SetRow};
+use super::model::{ProofReport, PutBackRow, ReserveEnd, ReserveReport, SetRow};
 use super::text::{class_in_words, run_text, undo_text};
 use crate::NextStep;
 use crate::answer::Answer;
@@ -65,7 +65,7 @@ struct ThreadRow<'a> {
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct ReservationRow {
+pub(super) struct ReservationRow {
     budget_ns: u64,
     period_ns: u64,
     share_thousandths: u64,
@@ -110,7 +110,7 @@ struct CountsRow {
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct ProofRow<'a> {
+pub(super) struct ProofRow<'a> {
     rounds: usize,
     before: CountsRow,
     with: CountsRow,
@@ -120,7 +120,17 @@ struct ProofRow<'a> {
     not_compared: Option<&'a str>,
 }
 
-fn reservation(reservation: Reservation) -> ReservationRow {
+pub(super) fn proof<'a>(proof: &'a ProofReport<'a>) -> ProofRow<'a> {
+    ProofRow {
+        rounds: proof.rounds,
+        before: counts(&proof.before),
+        with: counts(&proof.with),
+        comparison: proof.comparison.as_ref().ok().map(String::as_str),
+        not_compared: proof.comparison.as_ref().err().copied(),
+    }
+}
+
+pub(super) fn reservation(reservation: Reservation) -> ReservationRow {
     let Reservation { budget_ns, period_ns } = reservation;
     ReservationRow { budget_ns, period_ns, share_thousandths: reservation.share_thousandths() }
 }
@@ -185,13 +195,7 @@ impl<'a> ReserveAnswer<'a> {
             sufficient_priority: report.sufficient_priority(),
             trials: report.trials.iter().map(|tried| trial(report, tried)).collect(),
             grid: report.grid,
-            proof: report.proof.as_ref().map(|proof| ProofRow {
-                rounds: proof.rounds,
-                before: counts(&proof.before),
-                with: counts(&proof.with),
-                comparison: proof.comparison.as_ref().ok().map(String::as_str),
-                not_compared: proof.comparison.as_ref().err().copied(),
-            }),
+            proof: report.proof.as_ref().map(proof),
             proven: report.is_proven(),
             stays: report.stays,
             other_threads: report

@@ -1,7 +1,7 @@
 //! A reservation, as text for people.
 
 use super::counts::Columns;
-use super::model::{PutBackRow, ReserveReport, SetRow, in_words};
+use super::model::{ProofReport, PutBackRow, ReserveReport, SetRow, in_words};
 use crate::layout::{counted, indented, thousandths};
 use crate::next_text;
 use punctual_reserve::{Class, Reservation, Setting, Trial};
@@ -95,9 +95,18 @@ pub(super) fn class_in_words(class: Class) -> &'static str {
 
 fn proof(report: &ReserveReport<'_>, out: &mut String) {
     let Some(proof) = &report.proof else { return };
+    let whose = if report.tid.is_some() { "it came to run" } else { BYSTANDER };
+    measured_again(proof, "with the reservation", whose, out);
+}
+
+/// Whose lateness is compared where a device was run.
+pub(super) const BYSTANDER: &str = "a bystander at fifo:95 was";
+
+/// What came of measuring again; `with`: what the second side is called, `whose`: whose lateness is compared.
+pub(super) fn measured_again(proof: &ProofReport<'_>, with: &str, whose: &str, out: &mut String) {
     let times = if proof.rounds == 1 { "once".to_owned() } else { counted(proof.rounds, "time") };
     let _ = writeln!(out, "\nMeasured again, {times} each in turn:");
-    let sides = [("as it was", &proof.before), ("with the reservation", &proof.with)];
+    let sides = [("as it was", &proof.before), (with, &proof.with)];
     let columns = Columns::of(sides.map(|(_, counts)| counts));
     let mut header = vec![""];
     header.extend(columns.headings());
@@ -109,8 +118,7 @@ fn proof(report: &ReserveReport<'_>, out: &mut String) {
     indented(out, &header, 1..header.len(), rows);
     match &proof.comparison {
         Ok(verdict) => {
-            let whose = if report.tid.is_some() { "it came to run" } else { "a bystander at fifo:95 was" };
-            let _ = writeln!(out, "How late {whose} (A as it was, B with the reservation): {verdict}");
+            let _ = writeln!(out, "How late {whose} (A as it was, B {with}): {verdict}");
         }
         Err(why) => {
             let _ = writeln!(out, "note: the two cannot be compared: {why}");
@@ -162,7 +170,7 @@ pub fn undo_text(rows: &[PutBackRow]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reserve::{ProofReport, ReserveEnd};
+    use crate::reserve::ReserveEnd;
     use crate::{ReserveAsked, ReserveSubject, after_reserve};
     use punctual_reserve::{AttemptCounts, Job, Jobs, PeriodicJob, Work};
     use std::path::Path;

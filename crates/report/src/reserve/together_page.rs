@@ -49,7 +49,7 @@ fn device(row: &TogetherDevice<'_>) -> String {
 }
 
 /// A table whose first columns are words.
-fn table(caption: &str, (header, words): (&[&str], usize), rows: &[Vec<String>]) -> String {
+pub(super) fn table(caption: &str, (header, words): (&[&str], usize), rows: &[Vec<String>]) -> String {
     let class = |column: usize| if column < words { "" } else { " class=\"n\"" };
     let mut out = format!(
         "<div class=\"wide\" tabindex=\"0\"><table class=\"short\"><caption>{}</caption><thead><tr>",

@@ -5,7 +5,7 @@ use super::{Chosen, Doing, ReservePlan, ReserveProgress, StudyEnd, end_of, step}
 use crate::StudyError;
 use crate::device::{DevicePart, DeviceRun, DeviceRunPlan, DeviceWork};
 use crate::running::{GettingReady, Running};
-use punctual_context::device::{Competitor, Wake};
+use punctual_context::device::{Competitor, Phase, Wake};
 use punctual_context::{Context, Form, Reservation as Reserved};
 use punctual_device::Profile;
 use punctual_kernel::scheduling::Scheduling;
@@ -29,6 +29,8 @@ pub struct DeviceSubject {
     pub competitors: Vec<Competitor>,
     /// Its CPU where it has no reservation.
     pub cpu: u32,
+    /// How its line changes; empty: not at all.
+    pub phases: Vec<Phase>,
 }
 
 /// A device whose settings are tried, beside the load.
@@ -86,11 +88,12 @@ impl<'a> DeviceRuns<'a> {
             max_ns: summary.executed.max().unwrap_or(0),
         };
         let profile = &self.subject.profile;
+        let period_ns = self.subject.phases.first().map_or(profile.period_ns, |phase| phase.period_ns);
         let chosen = Chosen {
             tid: None,
             name: profile.id.clone(),
             job: PeriodicJob {
-                period_ns: profile.period_ns,
+                period_ns,
                 jobs: usize::try_from(summary.processed).unwrap_or(usize::MAX),
                 regular_thousandths: 1_000,
                 work,
@@ -101,9 +104,9 @@ impl<'a> DeviceRuns<'a> {
             others: Vec::new(),
         };
         // A block is due when the buffers after it have gone.
-        let deadline_ns = profile.tolerance_ns();
+        let deadline_ns = u64::from(profile.buffers.saturating_sub(1)).saturating_mul(period_ns);
         let lateness_ns = at(&summary.response, 0.99).saturating_sub(work.p99_ns);
-        Ok((chosen, Job { period_ns: profile.period_ns, work_ns: work.p99_ns, deadline_ns }, lateness_ns))
+        Ok((chosen, Job { period_ns, work_ns: work.p99_ns, deadline_ns }, lateness_ns))
     }
 
     fn run(
@@ -176,7 +179,7 @@ pub(super) fn part(subject: &DeviceSubject, setting: Setting) -> DevicePart {
         drop_stale: false,
         reclaim: false,
         compete: false,
-        phases: Vec::new(),
+        phases: subject.phases.clone(),
         work: subject.work.clone(),
     }
 }
@@ -245,10 +248,13 @@ fn numbered(output: &std::path::Path, number: String) -> PathBuf {
 /// lateness of a thread above everybody explains are not the setting's. What waited at the end for longer than the buffers last is
 /// missing, too; what was held up while punctual itself rested is left out.
 pub(super) fn counts(summary: &DeviceSummary, duration_ns: u64) -> AttemptCounts {
+    counts_of(summary, duration_ns.saturating_sub(SLACK_NS) / summary.period_ns.max(1))
+}
+
+/// The same where so many blocks come.
+pub(super) fn counts_of(summary: &DeviceSummary, due: u64) -> AttemptCounts {
     let lost = summary.underruns.saturating_sub(summary.late);
     let ahead = u64::from(summary.buffers.saturating_sub(1));
-    let period_ns = summary.period_ns.max(1);
-    let due = duration_ns.saturating_sub(SLACK_NS) / period_ns;
     let due = due.min(summary.arrived).saturating_sub(ahead);
     let waiting = due.saturating_sub(summary.processed + lost + summary.rested);
     let jobs = Jobs {

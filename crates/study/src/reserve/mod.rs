@@ -5,6 +5,7 @@
 
 mod device;
 mod held;
+mod phases;
 mod program;
 mod proof;
 mod search;
@@ -14,6 +15,7 @@ mod together;
 
 pub use device::DeviceSubject;
 pub use held::{Held, HeldPlan, HeldThread, run};
+pub use phases::{PhaseFound, Phased, phased};
 pub use program::Subject;
 pub use proof::{Proof, Round};
 pub use thread::{Candidate, Chosen};

@@ -11,7 +11,7 @@ use punctual_kernel::Refused;
 use punctual_probe::RunError;
 use punctual_recording::DeviceSummary;
 use punctual_reserve::{AttemptCounts, Class, Reservation, Setting, with_margin};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// One of the devices.
@@ -130,10 +130,7 @@ fn member(
     place: usize,
     observe: &mut dyn FnMut(&ReserveProgress) -> bool,
 ) -> Result<Member, StudyError> {
-    let plan = ReservePlan { directory: plan.directory.join(format!("device-{}", place + 1)), ..plan.clone() };
-    let (chosen, job, lateness_ns) = runs.measure(&plan, observe)?;
-    let mut study = Reserved::begin(chosen, job, lateness_ns);
-    search::search(&plan, runs, &mut study, observe)?;
+    let study = alone(plan, runs, plan.directory.join(format!("device-{}", place + 1)), observe)?;
     let reservation = study.recommended.filter(|_| study.end == StudyEnd::Finished);
     let why = reservation.is_none().then(|| match (&study.refused, study.no_room) {
         (Some(refused), _) => refused.clone(),
@@ -144,6 +141,20 @@ fn member(
         (None, false) => "none of those tried was sufficient".to_owned(),
     });
     Ok(Member { study, reservation, why, before: Measured::default(), with: Measured::default() })
+}
+
+/// Searches for the device that the runs are about, with its recordings in a directory of their own.
+pub(super) fn alone(
+    plan: &ReservePlan,
+    runs: &mut DeviceRuns<'_>,
+    directory: PathBuf,
+    observe: &mut dyn FnMut(&ReserveProgress) -> bool,
+) -> Result<Reserved, StudyError> {
+    let plan = ReservePlan { directory, ..plan.clone() };
+    let (chosen, job, lateness_ns) = runs.measure(&plan, observe)?;
+    let mut study = Reserved::begin(chosen, job, lateness_ns);
+    search::search(&plan, runs, &mut study, observe)?;
+    Ok(study)
 }
 
 /// A tenth more for those that had late jobs among the others; whether there was one.

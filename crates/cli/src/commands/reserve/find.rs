@@ -78,6 +78,7 @@ pub(super) fn device(arguments: &FindArguments, name: &str) -> anyhow::Result<De
         scheduling: arguments.context,
         competitors: arguments.competitor.clone(),
         cpu: crate::commands::device::chosen_cpu(None)?,
+        phases: Vec::new(),
     })
 }
 

@@ -2,6 +2,7 @@
 
 mod applied;
 mod find;
+mod phases;
 mod run;
 mod together;
 mod undo;
@@ -13,6 +14,7 @@ pub(crate) fn run(arguments: &ReserveArguments, output: Output) -> anyhow::Resul
     match &arguments.command {
         Some(ReserveCommand::Run(held)) => run::run(held, output),
         Some(ReserveCommand::Undo) => undo::run(output),
+        None if !arguments.find.phases.is_empty() => phases::run(&arguments.find, output),
         None => match together::asked(&arguments.find) {
             Some(devices) => together::run(&arguments.find, &devices, output),
             None => find::run(&arguments.find, output),
