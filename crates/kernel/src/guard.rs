@@ -5,10 +5,13 @@
 //! ends every process the load started, also those that detached themselves (it is their *subreaper*),
 //! and removes the directory it made for them. If the guard itself is killed, the kernel kills its children.
 //! A command that sets something up is guarded in the same way, but only until it has ended: see [`GuardedRun::setting`].
-//! The guard's own side is in `guard/runner.rs`.
+//! The guard's own side is in `guard/runner.rs`; `guard/spawn.rs` starts its programs, and `guard/lines.rs` takes what
+//! they write.
 
+mod lines;
 mod processes;
 mod runner;
+mod spawn;
 
 pub use processes::descendants;
 pub use runner::serve;

@@ -1,13 +1,14 @@
 //! The guard's side: makes ready, starts, repeats, tells, and ends everything.
 
+use super::lines::{Lines, last_line};
 use super::processes::{Dead, descendants, reap, signal};
+use super::spawn::{lead_at, spawn};
 use super::{GuardEvent, GuardedCommand, GuardedPreparation, GuardedRun, SCRATCH};
 use crate::{Refused, clock};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal};
-use std::io::{BufRead, BufReader, PipeReader, Read, Write};
+use rustix::process::Signal;
+use std::io::{BufRead, BufReader, Write};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -18,10 +19,6 @@ const FAILURES: u32 = 3;
 const PAUSE: Duration = Duration::from_secs(1);
 /// What is left behind by others is taken leave of this often.
 const REAP: Duration = Duration::from_secs(1);
-/// A longer line is cut.
-const MAX_LINE: usize = 1_000;
-/// More lines a second from one command are not told.
-const MAX_LINES: u32 = 2_000;
 
 /// Runs until its input ends or its time is up. Call it from the hidden subcommand [`super::SUBCOMMAND`].
 ///
@@ -370,13 +367,6 @@ fn words_file(scratch: &Path, index: usize) -> PathBuf {
     scratch.join(format!("stderr-{index}"))
 }
 
-fn last_line(file: &Path) -> Option<String> {
-    let bytes = std::fs::read(file).ok()?;
-    let text = String::from_utf8_lossy(&bytes);
-    let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
-    Some(line.chars().take(MAX_LINE).collect())
-}
-
 impl Running {
     fn start(&mut self, index: usize, scratch: &Path) -> std::io::Result<()> {
         let started_ns = clock::monotonic_ns();
@@ -455,109 +445,4 @@ fn start(
         let _ = std::fs::write(format!("/proc/{id}/oom_score_adj"), "1000");
     }
     Ok((id, descriptor))
-}
-
-/// The kind of terminal that a program is told it sits at, where the caller sits at none.
-const USUAL_TERMINAL: &str = "xterm-256color";
-
-/// Has a program's input and output be a terminal.
-fn lead_at(child: &mut Command, terminal: &Path) -> std::io::Result<()> {
-    use rustix::fs::{Mode, OFlags, open};
-    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let opened = open(terminal, flags, Mode::empty())?;
-    child.stdin(opened.try_clone()?).stdout(opened.try_clone()?).stderr(opened);
-    if std::env::var_os("TERM").is_none_or(|kind| kind.is_empty() || kind == "dumb") {
-        child.env("TERM", USUAL_TERMINAL);
-    }
-    Ok(())
-}
-
-/// Starts a program that the kernel ends with the guard. `heeded`: signals that it heeds although the guard does not.
-/// With `leads` it leads a session of its own at the terminal that is its input.
-fn spawn(
-    mut child: Command,
-    mark: Option<&str>,
-    leads: bool,
-    heeded: &[libc::c_int],
-) -> std::io::Result<(u32, OwnedFd)> {
-    let mark = mark.and_then(|mark| std::ffi::CString::new(mark).ok());
-    let heeded = heeded.to_vec();
-    // SAFETY: between fork and exec only async-signal-safe system calls on plain data are made.
-    unsafe {
-        child.pre_exec(move || {
-            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
-            if let Some(mark) = &mark {
-                libc::prctl(libc::PR_SET_NAME, mark.as_ptr(), 0, 0, 0);
-            }
-            for &signal in &heeded {
-                libc::signal(signal, libc::SIG_DFL);
-            }
-            if leads && (libc::setsid() < 0 || libc::ioctl(0, libc::TIOCSCTTY, 0) < 0) {
-                return Err(std::io::Error::last_os_error());
-            }
-            Ok(())
-        });
-    }
-    // It is waited for with all others.
-    let id = child.spawn()?.id();
-    let pid = i32::try_from(id).ok().and_then(Pid::from_raw).ok_or_else(|| std::io::Error::other("no process"))?;
-    Ok((id, rustix::process::pidfd_open(pid, PidfdFlags::empty())?))
-}
-
-/// What a command writes, line by line.
-struct Lines {
-    pipe: PipeReader,
-    begun: Vec<u8>,
-    /// The last line that is not empty.
-    last: Option<String>,
-    /// Whether anybody can still write.
-    open: bool,
-    second: Instant,
-    told: u32,
-}
-
-impl Lines {
-    fn new(pipe: PipeReader) -> Lines {
-        Lines { pipe, begun: Vec::new(), last: None, open: true, second: Instant::now(), told: 0 }
-    }
-
-    /// Takes what is there.
-    fn read(&mut self, mut tell: impl FnMut(String)) {
-        let mut chunk = [0u8; 16_384];
-        while self.open {
-            match self.pipe.read(&mut chunk) {
-                Ok(0) => self.open = false,
-                Ok(length) => self.begun.extend_from_slice(&chunk[..length]),
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
-                Err(_) => self.open = false,
-            }
-            // A progress display ends its lines with a carriage return.
-            while let Some(end) = self.begun.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
-                let line: Vec<u8> = self.begun.drain(..=end).collect();
-                self.take(&line, &mut tell);
-            }
-            if !self.open || self.begun.len() > MAX_LINE {
-                let rest = std::mem::take(&mut self.begun);
-                self.take(&rest, &mut tell);
-            }
-        }
-    }
-
-    fn take(&mut self, line: &[u8], tell: &mut impl FnMut(String)) {
-        let text = String::from_utf8_lossy(line);
-        let text = text.trim();
-        if text.is_empty() {
-            return;
-        }
-        let text: String = text.chars().take(MAX_LINE).collect();
-        self.last = Some(text.clone());
-        if self.second.elapsed() >= Duration::from_secs(1) {
-            (self.second, self.told) = (Instant::now(), 0);
-        }
-        self.told += 1;
-        if self.told <= MAX_LINES {
-            tell(text);
-        }
-    }
 }
