@@ -8,4 +8,5 @@ pub(crate) mod kind_of;
 pub(crate) mod limit;
 pub(crate) mod merge;
 pub(crate) mod reader;
+pub(crate) mod tables;
 pub(crate) mod writer;

@@ -3,7 +3,7 @@
 use crate::document::check;
 use crate::document::contents::{Counters, Document, SCHEMA_VERSION};
 use crate::document::kind::RecordingKind;
-use crate::document::writer::{MAXIMA, TAIL, WAKEUPS};
+use crate::document::tables::{MAXIMA, TAIL, WAKEUPS};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bounds::{
     MAX_COUNT, MAX_DISTRIBUTION_BYTES, MAX_DISTRIBUTIONS, MAX_JSON_BYTES, MAX_SECONDS, MAX_SPAN_NS, MAX_TAIL_VALUES,
