@@ -109,9 +109,11 @@ pub use hint::{CHOOSE_ANOTHER_PLACE, Hint};
 pub use interactions::counters::InputCounters;
 pub use interactions::events::{InputEvent, MAX_INPUT_EVENTS, ToolkitDocument, ToolkitLibrary, for_each_input_event};
 pub use interactions::files::{
-    BEGAN_BEFORE, INTERACTIONS_SCHEMA, Interaction, InteractionDocument, InteractionPart, InteractionWriter,
-    MAX_INTERACTIONS, MAX_PARTS, OWN_PACE, START, for_each_interaction_part, read_interaction_document,
+    InteractionWriter, MAX_INTERACTIONS, MAX_PARTS, for_each_interaction_part, read_interaction_document,
     read_interactions, required_interaction_document,
+};
+pub use interactions::interaction::{
+    BEGAN_BEFORE, INTERACTIONS_SCHEMA, Interaction, InteractionDocument, InteractionPart, OWN_PACE, START,
 };
 pub use interactions::outcome::Outcome;
 pub use log::files::{

@@ -3,4 +3,5 @@
 pub(crate) mod counters;
 pub(crate) mod events;
 pub(crate) mod files;
+pub(crate) mod interaction;
 pub(crate) mod outcome;
