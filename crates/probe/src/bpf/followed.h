@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Which threads are followed, what is known of each, and the records handed to user space.
- * User space maps all of it; `foreign/memory.rs` declares the same records, and a test holds the two together.
+ * User space maps all of it; `followed/records.rs` declares the same records, and a test holds the two together.
  */
 #ifndef PUNCTUAL_FOLLOWED_H
 #define PUNCTUAL_FOLLOWED_H

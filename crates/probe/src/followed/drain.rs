@@ -1,6 +1,7 @@
 //! Takes the records out of the rings on a thread of its own: writing a segment may take longer than a ring holds.
 
-use super::memory::{Record, Rings};
+use super::memory::Rings;
+use super::records::Record;
 use punctual_kernel::scheduling::Eager;
 use punctual_kernel::{Refused, clock};
 use std::sync::Arc;

@@ -1,7 +1,8 @@
 //! Follows the wakeups of threads that are not punctual's own, without touching them.
 //!
 //! * [`Selection`]: whom to follow.
-//! * `memory`: what the BPF programs and this process share: the Rust side of `bpf/followed.h`.
+//! * `records`: what the BPF programs and this process share: the Rust side of `bpf/followed.h`.
+//! * `memory`: the table of threads and the rings of records that lie there.
 //! * `programs`: the programs in the kernel, and the threads that they are told to follow.
 //! * `drain`: takes the records out of the rings, in order of time.
 //! * `nearest`: what somebody may have meant by a name that no thread has.
@@ -12,13 +13,14 @@ mod drain;
 mod memory;
 mod nearest;
 pub(crate) mod programs;
+mod records;
 mod selection;
 mod session;
 mod table;
 
-pub(crate) use memory::shown;
 pub use nearest::nearest_name;
 pub use programs::Programs;
+pub(crate) use records::shown;
 pub(crate) use selection::mark;
 pub use selection::{Selection, name_expression};
 pub(crate) use session::run;

@@ -1,6 +1,7 @@
 //! The programs in the kernel, and the threads that they are told to follow.
 
-use super::memory::{Configuration, FOLLOW_NAME, FOLLOW_THREADS, MAX_CPUS, NAME_SIZE, Rings, Slot, ThreadTable, text};
+use super::memory::{Rings, ThreadTable};
+use super::records::{Configuration, FOLLOW_NAME, FOLLOW_THREADS, MAX_CPUS, NAME_SIZE, Slot, text};
 use super::selection::{Selection, has_ended, mark, name_of, processes, threads_of};
 use crate::recorder::programs::switch_tells_state;
 use crate::shared::left_out;

@@ -1,12 +1,12 @@
 //! Carries out a plan that follows other programs' threads.
 
 use super::drain::Drain;
-use super::memory::{
+use super::nearest::{nearest_names, threads_beside};
+use super::programs::Programs;
+use super::records::{
     FOLLOW_NAME, NAME_SIZE, RECORD_BY_NAME, RECORD_ENDED, RECORD_NO_WAKEUP, RECORD_WITHIN_WORK, Record, SENT_HERE,
     WAKER_SOFTIRQ, WAKER_THREAD, WAKER_TIMER, Wake, shown, text,
 };
-use super::nearest::{nearest_names, threads_beside};
-use super::programs::Programs;
 use super::selection::{Selection, name_of};
 use super::table::Table;
 use crate::recorder::requests::{EndedBy, Pause};
@@ -385,7 +385,7 @@ fn provenance(plan: &Plan, cpus: &[u32]) -> Provenance {
 
 #[cfg(test)]
 mod tests {
-    use super::super::memory::Wake;
+    use super::super::records::Wake;
     use super::*;
 
     #[test]

@@ -1,6 +1,6 @@
 //! What is known of each followed thread, and of what wakes them: records in, wakeups out.
 
-use super::memory::{
+use super::records::{
     NAME_SIZE, RECORD_ENDED, RECORD_NO_WAKEUP, Record, SENT_HERE, Slot, WAKER_DEVICE, WAKER_SOFTIRQ, WAKER_THREAD,
     WAKER_TIMER, WAKER_VECTOR, Wake, shown,
 };
