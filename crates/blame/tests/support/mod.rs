@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+pub(crate) mod requests;
 pub(crate) mod sums;
 
 use punctual_blame::{Awaited, Detail, Part, Who, split};
