@@ -2,10 +2,10 @@
 
 mod support;
 
-use punctual_blame::{Inside, Kind, Part, split_awaited};
+use punctual_blame::{Inside, Kind, Part};
 use punctual_recording::episode::{Event, EventKind};
 use punctual_recording::{Episode, Stage};
-use support::{INTERRUPT, Story, VICTIM};
+use support::{INTERRUPT, Story, VICTIM, awaited_parts};
 
 const EMULATOR: (u32, i16) = (VICTIM, 120);
 const IDLE: (u32, i16) = (0, 120);
@@ -54,12 +54,6 @@ fn timer(story: &mut Story, at_us: u64, woken: u64) {
     story.event(at_us + 2, EventKind::TimerEnd, INTERRUPT, 0, 0, 4);
 }
 
-fn parts(episode: &Episode) -> Vec<Part> {
-    let parts = split_awaited(episode).parts;
-    assert_eq!(parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
-    parts
-}
-
 fn ns_of(parts: &[Part], kind: Kind, name: &str) -> u64 {
     parts.iter().filter(|part| part.kind == kind && part.who.name() == name).map(|part| part.ns).sum()
 }
@@ -73,7 +67,7 @@ fn inside(part: &Part, kind: Kind) -> u64 {
 
 #[test]
 fn whoever_gave_the_worker_its_work_was_waited_for() {
-    let told = parts(&echo(true, ITEM));
+    let told = awaited_parts(&echo(true, ITEM));
     assert_eq!((told[0].kind, told[0].who.name()), (Kind::Wait, "shell"), "{told:?}");
     assert_eq!(told[0].ns, 20_500_000 - 1_010_000, "until it gave it that");
     assert!(inside(&told[0], Kind::Own) > 8_000_000 && inside(&told[0], Kind::Sleep) > 10_000_000, "{told:?}");
@@ -85,7 +79,7 @@ fn whoever_gave_the_worker_its_work_was_waited_for() {
 #[test]
 fn where_it_is_not_known_who_gave_it_the_worker_is_named() {
     for episode in [echo(false, ITEM), echo(true, 0), echo(true, ITEM + 8)] {
-        let told = parts(&episode);
+        let told = awaited_parts(&episode);
         assert_eq!((told[0].kind, told[0].who.name()), (Kind::Wait, "kworker/u4:1"), "{told:?}");
     }
 }
@@ -116,7 +110,7 @@ fn a_worker_that_changes_its_cpu_is_followed_too() {
     episode.events.push(Event { extra: HOW, ..waking });
     episode.events.push(Event { name: 1, ..switch(20_800, 0, 0, VICTIM.into(), 0) });
     episode.events.sort_by_key(|event| event.at_ns);
-    let told = parts(&episode);
+    let told = awaited_parts(&episode);
     assert_eq!((told[0].kind, told[0].who.name(), told[0].ns), (Kind::Wait, "shell", 19_490_000), "{told:?}");
 }
 
@@ -131,7 +125,7 @@ fn work_that_was_put_off_is_a_sleep() {
     let timer = |kind, at_ns| Event { kind, at_ns, value: 0, extra: at_ns, name: 8, ..like };
     episode.events.extend([timer(EventKind::TimerBegin, at_ns - 500), timer(EventKind::TimerEnd, at_ns + 500)]);
     episode.events.sort_by_key(|event| event.at_ns);
-    let told = parts(&episode);
+    let told = awaited_parts(&episode);
     assert_eq!((told[0].kind, told[0].who.name()), (Kind::Sleep, "delayed_work_timer_fn"), "{told:?}");
     assert_eq!(told[0].ns, 20_500_000 - 1_010_000);
 }
@@ -156,7 +150,7 @@ fn work_that_a_worker_hands_on_is_followed_to_its_beginning() {
     story.event(5_000, EventKind::Waking, 0, u64::from(VICTIM), HOW, 5);
     story.event(5_005, EventKind::WorkEnd, 0, 0, 0, 0);
     story.switch(5_010, EMULATOR, NO_WORK, 1).switch(6_000, IDLE, WAITS, 0);
-    let told = parts(&story.episode);
+    let told = awaited_parts(&story.episode);
     assert_eq!(ns_of(&told, Kind::Wait, "shell"), 3_000_000 - 1_010_000, "{told:?}");
     assert_eq!(ns_of(&told, Kind::Wait, "kworker/u4:1"), 5_000_000 - 3_000_000, "{told:?}");
 }

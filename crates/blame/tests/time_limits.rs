@@ -3,10 +3,10 @@
 
 mod support;
 
-use punctual_blame::{Kind, Part, split_awaited};
+use punctual_blame::{Kind, Part};
 use punctual_recording::episode::{EventKind, LockWaking, WakingAct, WordState};
 use punctual_recording::{Episode, Stage};
-use support::{INTERRUPT, Story, VICTIM};
+use support::{INTERRUPT, Story, VICTIM, awaited_parts};
 
 const WAITER: (u32, i16) = (VICTIM, 120);
 const HOLDER: (u32, i16) = (7, 120);
@@ -38,19 +38,13 @@ fn waits(second: u32, looks_us: u64, ends: bool) -> Episode {
     story.episode
 }
 
-fn parts(episode: &Episode) -> Vec<Part> {
-    let parts = split_awaited(episode).parts;
-    assert_eq!(parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
-    parts
-}
-
 fn ns_of(parts: &[Part], kind: Kind) -> u64 {
     parts.iter().filter(|part| part.kind == kind).map(|part| part.ns).sum()
 }
 
 #[test]
 fn whoever_ends_the_last_of_them_was_waited_for() {
-    let told = parts(&waits(11, 5, true));
+    let told = awaited_parts(&waits(11, 5, true));
     assert_eq!((told[0].kind, told[0].who.name()), (Kind::Wait, "other"), "{told:?}");
     assert_eq!((ns_of(&told, Kind::Sleep), told[0].unknown_ns), (0, 0), "{told:?}");
     assert!(told[0].ns > 12_900_000, "{told:?}");
@@ -62,7 +56,7 @@ fn a_sleep_is_a_sleep() {
     for (episode, slept_ns) in
         [(waits(200, 5, true), 5_000_000), (waits(11, 300, true), 9_500_000), (waits(11, 5, false), 9_900_000)]
     {
-        let told = parts(&episode);
+        let told = awaited_parts(&episode);
         assert!(ns_of(&told, Kind::Sleep) >= slept_ns, "{told:?}");
     }
 }

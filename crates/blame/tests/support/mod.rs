@@ -5,7 +5,7 @@
 pub(crate) mod requests;
 pub(crate) mod sums;
 
-use punctual_blame::{Awaited, Detail, Part, Who, split};
+use punctual_blame::{Awaited, Detail, Part, Who, split, split_awaited};
 use punctual_recording::episode::{
     Call, Event, EventKind, IN_SOFTIRQ, LockWaking, Sender, Victim, WaitEnd, WakingAct, WordState,
 };
@@ -144,4 +144,11 @@ pub(crate) fn parts_of_response(names: [&str; 3], build: impl FnOnce(&mut Story)
     let split = split(&episode);
     assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
     split.parts
+}
+
+/// The parts of the time that somebody waits for what the victim does, which add up.
+pub(crate) fn awaited_parts(episode: &Episode) -> Vec<Part> {
+    let parts = split_awaited(episode).parts;
+    assert_eq!(parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
+    parts
 }
