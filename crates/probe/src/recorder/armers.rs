@@ -90,10 +90,11 @@ fn parse(text: &[u8]) -> Option<Running> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::test_event::EVENT;
     use super::*;
 
     fn event(kind: EventKind, value: u64, name: u32) -> Event {
-        Event { at_ns: 0, cpu: 0, kind, tid: 1, priority: 120, context: 0, steal_ns: 0, value, extra: 0, name }
+        Event { kind, value, name, ..EVENT }
     }
 
     /// Who is said to have armed a timer of thread 7's, by what is known of that number.

@@ -155,6 +155,7 @@ fn nearest_limit(mount: &Path, group: &str, device: Option<&str>) -> Option<Stri
 
 #[cfg(test)]
 mod tests {
+    use super::super::test_event::EVENT;
     use super::*;
 
     #[test]
@@ -183,18 +184,7 @@ mod tests {
 
     #[test]
     fn a_request_that_was_held_back_is_told_with_the_group_whose_limit_that_was() {
-        let event = |at_ns, kind, tid, value, extra, name| Event {
-            at_ns,
-            cpu: 0,
-            kind,
-            tid,
-            priority: 120,
-            context: 0,
-            steal_ns: 0,
-            value,
-            extra,
-            name,
-        };
+        let event = |at_ns, kind, tid, value, extra, name| Event { at_ns, kind, tid, value, extra, name, ..EVENT };
         let begin = |at_ns, tid, request| event(at_ns, EventKind::RequestBegin, tid, request, 7 << 32 | 4096, 0);
         let end = |at_ns, request| event(at_ns, EventKind::RequestEnd, 1, request, 0, 5);
         let mut events = [

@@ -67,6 +67,7 @@ fn memory_at(maps: &str, address: u64) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::test_event::EVENT;
     use super::*;
     use punctual_recording::Stage;
 
@@ -89,18 +90,7 @@ mod tests {
 
     #[test]
     fn only_the_late_threads_long_faults_are_looked_up() {
-        let event = |at_ns, tid, kind, value| Event {
-            at_ns,
-            cpu: 0,
-            kind,
-            tid,
-            priority: 120,
-            context: 0,
-            steal_ns: 0,
-            value,
-            extra: 0,
-            name: 0,
-        };
+        let event = |at_ns, tid, kind, value| Event { at_ns, tid, kind, value, ..EVENT };
         let late = LateWakeup {
             tid: std::process::id(),
             name: "late".into(),

@@ -28,6 +28,8 @@ pub(crate) mod requests;
 mod rings;
 mod start;
 pub(crate) mod symbols;
+#[cfg(test)]
+mod test_event;
 mod watch;
 mod writing;
 
