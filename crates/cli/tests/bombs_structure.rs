@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use support::measured::{Fence, measured};
-use support::{punctual, stderr};
+use support::{copy, punctual, stderr};
 
 /// What a reader may need, bytes.
 const MAX_BYTES: u64 = 300_000_000;
@@ -81,14 +81,6 @@ const TABLES: [Table; 8] = [
         commands: &[&["report"], &["report", "--json"]],
     },
 ];
-
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let (path, copy_of) = (entry.as_ref().unwrap().path(), to.join(entry.unwrap().file_name()));
-        if path.is_dir() { copy(&path, &copy_of) } else { assert!(std::fs::copy(path, copy_of).is_ok()) }
-    }
-}
 
 /// A copy of a golden recording in which one table is forged again and again.
 struct Forgery<'a> {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use support::measured::{Fence, measured};
-use support::{punctual, stderr};
+use support::{copy, punctual, stderr};
 
 /// What a reader may need, bytes.
 const MAX_BYTES: u64 = 300_000_000;
@@ -148,14 +148,6 @@ fn tables() -> [Table; 5] {
             commands: &[&["report"], &["report", "--json"], &["report", "--html", "page.html"]],
         },
     ]
-}
-
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let (path, copy_of) = (entry.as_ref().unwrap().path(), to.join(entry.unwrap().file_name()));
-        if path.is_dir() { copy(&path, &copy_of) } else { assert!(std::fs::copy(path, copy_of).is_ok()) }
-    }
 }
 
 impl Table {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
-use support::{code, json, run, signal, start, stderr, stdout};
+use support::{code, is_root, json, run, signal, start, stderr, stdout};
 
 /// Rows that load BPF programs.
 const TRIED: [&str; 7] =
@@ -18,11 +18,6 @@ fn rows(answer: &Value) -> Vec<Value> {
 
 fn row(answer: &Value, name: &str) -> Value {
     rows(answer).into_iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("no row `{name}`"))
-}
-
-fn is_root() -> bool {
-    // SAFETY: takes no arguments and cannot fail.
-    unsafe { libc::geteuid() == 0 }
 }
 
 /// Runs a shell command, the program under test as its `$0`, in namespaces of its own.

@@ -5,11 +5,7 @@ mod support;
 use serde_json::Value;
 use std::path::Path;
 use support::guests::kernel;
-use support::{code, json, run, skip, stderr, stdout};
-
-fn number(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_else(|| panic!("no number: {value}"))
-}
+use support::{code, json, number, run, skip, stderr, stdout};
 
 /// Looks at a guest of a kernel, and holds what holds of every answer: stretches and classes are the whole, and each of the guest's times is a
 /// reading of its clock at a known instruction.

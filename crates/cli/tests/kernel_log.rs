@@ -6,11 +6,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use support::{code, json, punctual, run, start, stderr, stdout, wait_until};
-
-fn number(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_else(|| panic!("no number: {value}"))
-}
+use support::{code, json, number, punctual, run, start, stderr, stdout, wait_until};
 
 /// A log's own name for the socket of its marks: other tests, and other people, may log at the same time.
 fn marks_name() -> String {

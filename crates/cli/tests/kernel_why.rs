@@ -5,11 +5,7 @@ mod support;
 
 use serde_json::Value;
 use std::path::Path;
-use support::{code, json, run, start, stderr, stdout, wait_until};
-
-fn number(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_else(|| panic!("not a number: {value}"))
-}
+use support::{code, json, number, run, start, stderr, stdout, wait_until};
 
 /// What must hold for every answer.
 fn assert_sound(answer: &Value) {

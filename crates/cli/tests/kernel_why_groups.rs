@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use support::{code, json, run, stderr};
+use support::{code, json, number, run, stderr};
 
 /// Where a machine of version 1 shares out processor time.
 const MOUNT: &str = "/sys/fs/cgroup/cpu";
@@ -22,10 +22,6 @@ fn now_ns() -> u64 {
     // SAFETY: the time lives through the call.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
-
-fn number(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_else(|| panic!("not a number: {value}"))
 }
 
 /// A control group; taken away with all who are in it when it is dropped.

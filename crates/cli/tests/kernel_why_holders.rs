@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicUsize, Ordering}
 use std::sync::{Arc, Mutex};
 use std::thread::Scope;
 use std::time::Duration;
-use support::{code, json, run, stderr};
+use support::{code, json, number, run, spin_for, stderr};
 
 /// A shorter wait proves nothing, ns.
 const MET_NS: u64 = 200_000;
@@ -55,13 +55,6 @@ fn become_thread(name: &std::ffi::CStr, cpu: usize, priority: Option<i32>) {
                 libc::setpriority(libc::PRIO_PROCESS, 0, -20);
             }
         }
-    }
-}
-
-fn spin_for(ns: u64) {
-    let begin = clock_ns();
-    while clock_ns() - begin < ns {
-        std::hint::spin_loop();
     }
 }
 
@@ -142,10 +135,6 @@ struct Tally {
     episodes: u64,
     /// Of episodes whose unknown time is less than what is unknown in their parts.
     miscounted: u64,
-}
-
-fn number(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_else(|| panic!("not a number: {value}"))
 }
 
 /// What the path to the program does, and what may come upon anybody; it is no part of what was waited for.

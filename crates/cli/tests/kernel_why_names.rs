@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::Scope;
 use std::time::Duration;
-use support::{code, run, stderr};
+use support::{code, run, spin_for, stderr};
 
 unsafe extern "C" {
     /// A number by chance, of the C library.
@@ -52,13 +52,6 @@ fn become_thread(name: &std::ffi::CStr, cpu: usize, priority: Option<i32>) -> i3
             assert_eq!(libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters), 0);
         }
         libc::gettid()
-    }
-}
-
-fn spin_for(ns: u64) {
-    let begin = clock_ns();
-    while clock_ns() - begin < ns {
-        std::hint::spin_loop();
     }
 }
 

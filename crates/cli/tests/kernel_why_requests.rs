@@ -11,7 +11,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use support::{code, json, run, stderr, stdout};
+use support::{code, json, number, run, stderr, stdout};
 
 /// So many slow answers are judged at least.
 const MIN_MET: u64 = 20;
@@ -69,10 +69,6 @@ impl Tally {
     fn met(&self) -> u64 {
         self.right + self.unknown + self.wrong
     }
-}
-
-fn number(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_else(|| panic!("not a number: {value}"))
 }
 
 fn list(value: &Value) -> &[Value] {

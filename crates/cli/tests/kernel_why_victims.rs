@@ -7,7 +7,7 @@ use punctual_recording::episode::EventKind;
 use punctual_recording::{Episode, for_each_episode};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use support::{code, json, run, start, stderr, wait_until};
+use support::{code, json, number, run, start, stderr, wait_until};
 
 /// A shorter overlap proves nothing, ns.
 const MET_NS: u64 = 200_000;
@@ -15,10 +15,6 @@ const MET_NS: u64 = 200_000;
 const STEAL_NS: u64 = 20_000;
 /// So many injections are judged at least.
 const MIN_JUDGED: u64 = 20;
-
-fn number(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_else(|| panic!("not a number: {value}"))
-}
 
 /// What a victim's drill and its recording brought.
 struct Truth {

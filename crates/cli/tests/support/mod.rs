@@ -10,6 +10,7 @@ pub(crate) mod limited;
 pub(crate) mod measured;
 pub(crate) mod programs;
 
+use punctual_kernel::clock::monotonic_ns;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -72,6 +73,11 @@ pub(crate) fn json(output: &Output) -> Value {
         .unwrap_or_else(|error| panic!("not JSON ({error}): {}{}", stdout(output), stderr(output)))
 }
 
+/// A member of an answer that is a count.
+pub(crate) fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("not a number: {value}"))
+}
+
 /// Whether this machine allows something, by its name in `punctual capabilities`.
 pub(crate) fn allows(name: &str) -> Result<(), String> {
     allows_all(&[name])
@@ -129,6 +135,23 @@ pub(crate) fn wait_until(mut holds: impl FnMut() -> bool) -> bool {
         std::thread::sleep(Duration::from_millis(20));
     }
     false
+}
+
+/// Keeps this thread's CPU busy for so long.
+pub(crate) fn spin_for(ns: u64) {
+    let begin = monotonic_ns();
+    while monotonic_ns() - begin < ns {
+        std::hint::spin_loop();
+    }
+}
+
+/// Copies a directory with all that is in it.
+pub(crate) fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let (path, copy_of) = (entry.as_ref().unwrap().path(), to.join(entry.unwrap().file_name()));
+        if path.is_dir() { copy(&path, &copy_of) } else { assert!(std::fs::copy(path, copy_of).is_ok()) }
+    }
 }
 
 pub(crate) fn signal(child: &Child, signal: i32) {
