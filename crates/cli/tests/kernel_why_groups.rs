@@ -3,6 +3,7 @@
 
 mod support;
 
+use punctual_kernel::clock::monotonic_ns as now_ns;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -16,13 +17,6 @@ use support::{code, json, number, run, stderr};
 const MOUNT: &str = "/sys/fs/cgroup/cpu";
 /// A gap in a victim's work shorter than this is not looked at, ns.
 const GAP_NS: u64 = 15_000_000;
-
-fn now_ns() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the time lives through the call.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
 
 /// A control group; taken away with all who are in it when it is dropped.
 struct TestGroup {
