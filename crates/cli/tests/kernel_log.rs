@@ -1,116 +1,15 @@
 //! The event log: what is in it, in order; what is not, counted; and what it leaves behind: nothing.
 
+#[path = "support/event_log.rs"]
+mod event_log;
 mod support;
 
+use event_log::{HOSTILE, assert_sound, compiled, log, marking_program, marks_name, position, rows, start_log};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use support::{code, json, number, punctual, run, start, stderr, stdout, wait_until};
-
-/// A log's own name for the socket of its marks: other tests, and other people, may log at the same time.
-fn marks_name() -> String {
-    format!("punctual-test-{}", std::process::id())
-}
-
-/// Runs `punctual log` with marks of its own.
-fn log(directory: &Path, words: &[&str]) -> std::process::Output {
-    let mut command = punctual();
-    command.current_dir(directory).arg("log").args(words).env("PUNCTUAL_MARKS", marks_name());
-    command.output().expect("the program starts")
-}
-
-fn start_log(directory: &Path, words: &[&str]) -> Child {
-    let mut command = punctual();
-    command.current_dir(directory).arg("log").args(words).env("PUNCTUAL_MARKS", marks_name());
-    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts")
-}
-
-/// The rows that `punctual log show` gives, in its order.
-fn rows(directory: &Path, words: &[&str]) -> Vec<Value> {
-    let words: Vec<&str> = ["log", "show", "a.punctual", "--json"].into_iter().chain(words.iter().copied()).collect();
-    let output = run(directory, &words);
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
-    json(&output)["events"].as_array().expect("events").clone()
-}
-
-/// Sums agree, and rows are in order of time.
-fn assert_sound(directory: &Path) -> Value {
-    let answer = json(&run(directory, &["log", "show", "a.punctual", "--json"]));
-    assert_eq!(answer["schema"], "punctual.log/1");
-    let rows = answer["events"].as_array().unwrap();
-    assert_eq!(rows.len() as u64, number(&answer["rows"]));
-    assert_eq!(number(&answer["shown"]), number(&answer["rows"]));
-    assert_eq!(number(&answer["late_rows"]), 0);
-    for kind in ["classes", "counts"] {
-        let sum: u64 = answer[kind].as_array().unwrap().iter().map(|count| number(&count["count"])).sum();
-        assert_eq!(sum, number(&answer["rows"]), "{kind}");
-    }
-    let dropped: u64 = rows.iter().filter(|row| row["kind"] == "dropped").map(|row| number(&row["value"])).sum();
-    let told = number(&answer["dropped"]) - number(&answer["skipped"]);
-    assert_eq!(dropped, told, "every loss of a ring stands in the table where it was");
-    assert!(rows.windows(2).all(|pair| number(&pair[0]["time_ns"]) <= number(&pair[1]["time_ns"])));
-    let started = number(&answer["started_ns"]);
-    assert!(rows.iter().all(|row| number(&row["time_ns"]) >= started));
-    answer
-}
-
-/// Where the first row stands that this holds for.
-fn position(rows: &[Value], from: usize, what: &str, holds: impl Fn(&Value) -> bool) -> usize {
-    let found = rows.iter().skip(from).position(holds);
-    from + found.unwrap_or_else(|| panic!("{what} is not in the log"))
-}
-
-/// A program that makes marks; `None`, loudly, where there is no compiler.
-fn marking_program(test: &str, directory: &Path) -> Option<PathBuf> {
-    compiled(test, directory, &Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/mark.c"))
-}
-
-fn compiled(test: &str, directory: &Path, source: &Path) -> Option<PathBuf> {
-    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let program = directory.join("mark");
-    let mut compiler = Command::new("cc");
-    compiler.args(["-O2", "-Wall", "-Wextra", "-Werror", "-I"]).arg(top.join("include"));
-    let compiled = compiler.arg(source).arg("-o").arg(&program).output();
-    match compiled {
-        Ok(output) => {
-            assert!(output.status.success(), "{}", stderr(&output));
-            Some(program)
-        }
-        Err(error) => {
-            support::skip(test, &format!("there is no C compiler ({error})"));
-            None
-        }
-    }
-}
-
-/// A program that makes 50 marks, or writes what it likes into the memory of its marks.
-const HOSTILE: &str = r#"
-#include "punctual.h"
-#include <stdio.h>
-int main(int count, char **words)
-{
-	struct punctual_marks *marks;
-	int mark;
-	if (count < 2 || punctual_open(10000))
-		return 3;
-	marks = punctual_marks_;
-	switch (atoi(words[1])) {
-	case 0:
-		for (mark = 0; mark < 50; mark++) {
-			punctual_mark("good", mark);
-			usleep(10000);
-		}
-		break;
-	case 1: marks->open = 0; break;
-	case 2: __atomic_store_n(&marks->head, ~0ULL, __ATOMIC_SEQ_CST); break;
-	case 3: __atomic_store_n(&marks->full, ~0ULL, __ATOMIC_SEQ_CST); break;
-	case 4: __atomic_fetch_add(&marks->full, 4000000000ULL, __ATOMIC_SEQ_CST); break;
-	case 5: memset((void *)marks, 0xff, PUNCTUAL_BYTES); break;
-	}
-	return 0;
-}
-"#;
+use support::{code, json, number, run, start, stderr, stdout, wait_until};
 
 /// A program that breaks its memory ends its own marks, and is named; nobody else loses any, and none are counted that were
 /// not made. The same recording shows that what is damaged or asked wrongly is one clear line.
