@@ -1,7 +1,11 @@
 //! `punctual idle` against the running kernel: what takes the CPU is found, named, and nothing is left behind.
 
+#[path = "support/bursts.rs"]
+mod bursts;
 mod support;
 
+use bursts::{Burst, BurstsSeen, a_hundred_bursts, bursts, gaps_around};
+use punctual_kernel::clock::monotonic_ns;
 use punctual_recording::{EndReason, Gap, Recording, for_each_gap, read_gap_document};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -23,27 +27,6 @@ fn programs_in_the_kernel() -> BTreeSet<u32> {
 
 fn all_gone_but(before: &BTreeSet<u32>) -> bool {
     wait_until(|| programs_in_the_kernel().is_subset(before))
-}
-
-fn monotonic_ns() -> u64 {
-    punctual_kernel::clock::monotonic_ns()
-}
-
-/// Spins on this CPU as `burst-test`, FIFO, for these lengths (ns), and returns when each began and ended.
-fn bursts(cpu: u32, lengths: Vec<u64>) -> Vec<(u64, u64)> {
-    use punctual_kernel::scheduling::{Scheduling, pin_to, set_scheduling};
-    let body = move || {
-        pin_to(cpu).expect("the CPU is there");
-        set_scheduling(Scheduling::Fifo(50)).expect("real-time priority");
-        let burst = |length: u64| {
-            std::thread::sleep(Duration::from_millis(12));
-            let began = monotonic_ns();
-            while monotonic_ns() < began + length {}
-            (began, monotonic_ns())
-        };
-        lengths.into_iter().map(burst).collect()
-    };
-    std::thread::Builder::new().name("burst-test".to_owned()).spawn(body).unwrap().join().unwrap()
 }
 
 fn gaps(recording: &Path) -> Vec<Gap> {
@@ -122,102 +105,8 @@ fn injected_bursts_are_found_without_looking_into_the_kernel() {
     each_burst_is_found(&["--no-bpf"], false);
 }
 
-/// A burst's own stamps, and the CPU time that the scheduler gave it, ns.
-struct Burst {
-    began: u64,
-    ended: u64,
-    cpu: u64,
-}
-
-impl Burst {
-    /// What may be measured more or less, ns.
-    fn allowed_ns(&self) -> u64 {
-        (self.cpu / 50).max(100_000)
-    }
-
-    /// Whether it had its CPU all the time. The host's steal counter is brought up to date late: what it took is told in another
-    /// place.
-    fn was_left_alone(&self) -> bool {
-        self.ended - self.began <= self.cpu + self.allowed_ns()
-    }
-}
-
 /// Fewer bursts that had their CPU all the time prove nothing.
 const MIN_ALONE: usize = 20;
-
-/// A hundred bursts of 0.2 to 10 ms beside an idle loop, and what the loop and the kernel's programs saw.
-struct BurstsSeen {
-    bursts: Vec<Burst>,
-    gaps: Vec<punctual_probe::idle::RawGap>,
-    entries: Vec<punctual_recording::TraceEntry>,
-    entries_lost: u64,
-    ticker: punctual_probe::idle::Ticker,
-}
-
-fn a_hundred_bursts(cpu: u32) -> BurstsSeen {
-    use punctual_kernel::clock::thread_cpu_ns;
-    use punctual_kernel::scheduling::{Scheduling, pin_to, set_scheduling};
-    use punctual_probe::idle::{IdlePlan, IdleSession};
-    use punctual_recording::TraceEntry;
-    let plan = IdlePlan {
-        duration_ns: 60_000_000_000,
-        cpus: Some(vec![cpu]),
-        threshold_ns: 5_000,
-        real_time: false,
-        calibrated_ns: None,
-        bpf: true,
-        output: "unused".into(),
-        command_line: Vec::new(),
-    };
-    let mut session = IdleSession::start(&plan).unwrap();
-    assert!(session.is_followed(), "{:?}", session.provenance().fallbacks);
-    let body = move || {
-        pin_to(cpu).unwrap();
-        set_scheduling(Scheduling::Fifo(50)).unwrap();
-        let one = |number: u64| {
-            std::thread::sleep(Duration::from_millis(25));
-            let (cpu, began) = (thread_cpu_ns(), monotonic_ns());
-            while monotonic_ns() < began + 200_000 + number * 9_800_000 / 99 {}
-            Burst { began, ended: monotonic_ns(), cpu: thread_cpu_ns() - cpu }
-        };
-        (0..100).map(one).collect::<Vec<Burst>>()
-    };
-    let bursts = std::thread::Builder::new().name("burst-exact".to_owned()).spawn(body).unwrap();
-    let (mut gaps, mut entries, mut lost) = (Vec::new(), Vec::<TraceEntry>::new(), 0);
-    let mut after = 10;
-    while after > 0 {
-        let taken = session.take(0);
-        gaps.extend(taken.gaps);
-        entries.extend(taken.entries);
-        lost += taken.entries_lost;
-        after -= u32::from(bursts.is_finished());
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    let bursts = bursts.join().unwrap();
-    session.stop();
-    let taken = session.take(0);
-    gaps.extend(taken.gaps);
-    entries.extend(taken.entries);
-    // One that has just ended is in the queue.
-    match session.open_gap(0) {
-        Some(gap) => gaps.push(gap),
-        None => gaps.extend(session.take(0).gaps),
-    }
-    BurstsSeen { bursts, gaps, entries, entries_lost: lost, ticker: session.ticker() }
-}
-
-/// Beginnings that lie in no gap, each with the gaps within 20 ms of it.
-fn gaps_around(
-    missing: &[u64],
-    gaps: &[punctual_probe::idle::RawGap],
-    ticker: &punctual_probe::idle::Ticker,
-) -> Vec<(u64, Vec<(u64, u64)>)> {
-    let around = |began: u64| {
-        let near = gaps.iter().map(|gap| (gap.end_ns - ticker.ns(gap.ticks), gap.end_ns));
-        near.filter(|(start, end)| *start < began + 20_000_000 && began < end + 20_000_000).collect()
-    };
-    missing.iter().map(|&began| (began, around(began))).collect()
-}
 
 #[test]
 fn each_of_a_hundred_bursts_is_measured_and_named_and_none_is_invented() {
