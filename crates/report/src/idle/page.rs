@@ -6,7 +6,7 @@ use crate::encode::html::heat::{Cell, Heat};
 use crate::encode::html::history::History;
 use crate::encode::html::setting::{began, provenance};
 use crate::encode::html::table::{Column, Table, Value};
-use crate::encode::html::{Block, Drawing, Page, Picture, Section, Subject};
+use crate::encode::html::{Block, Drawing, Page, Section, Subject};
 use crate::idle::text::{histogram, percent, what_was_lost};
 use crate::idle::{IdleAnswer, IdleReport};
 use punctual_recording::{CauseKind, CauseSum, Distribution, Document, Gap, GapDocument, format_ns};
@@ -125,7 +125,7 @@ fn lengths(report: &IdleReport<'_>, drawn: &GapPictures) -> Section {
         } else {
             "Nothing was followed in the kernel, so gaps have no causes."
         };
-        blocks.push(picture(
+        blocks.push(Block::picture(
             "lengths-all",
             "Share of gaps that were at least this long.",
             caption,
@@ -265,7 +265,7 @@ fn over_time(gaps: &GapDocument, drawn: &GapPictures) -> Option<Section> {
         let caption =
             format!("A cell is {} long; the stronger the colour, the less the loop had.", format_ns(heat.column_ns));
         let title = "How much of each CPU others took, over time.";
-        blocks.push(picture("time-taken", title, &caption, Drawing::Heat(heat)));
+        blocks.push(Block::picture("time-taken", title, &caption, Drawing::Heat(heat)));
     }
     if let Some(history) = &drawn.history
         && let (Some(lines_ns), Some(cells_ns)) = (history.extent_ns(), history.latency_ns())
@@ -274,19 +274,19 @@ fn over_time(gaps: &GapDocument, drawn: &GapPictures) -> Option<Section> {
         let cell = format_ns(by_length.column_ns);
         Heat::share_colours(std::slice::from_mut(&mut by_length));
         Heat::share_colours(std::slice::from_mut(&mut by_cpu));
-        blocks.push(picture(
+        blocks.push(Block::picture(
             "time-cpus",
             "The longest gap of each CPU, over time.",
             &format!("A cell is {cell} long; the stronger the colour, the longer. A gap is drawn where it begins."),
             Drawing::Heat(by_cpu),
         ));
-        blocks.push(picture(
+        blocks.push(Block::picture(
             "time-lines",
             "Gaps over time.",
             &format!("Longest, 99th percentile and median of every {}.", format_ns(history.column_ns())),
             Drawing::Series(history.series(lines_ns)),
         ));
-        blocks.push(picture(
+        blocks.push(Block::picture(
             "time-lengths",
             "Gaps by length, over time.",
             &format!("A cell is {cell} long; the stronger the colour, the more gaps."),
@@ -358,8 +358,4 @@ fn longest(report: &IdleReport<'_>) -> Section {
         lead: "Times in microseconds; the first column in seconds from the beginning.".into(),
         blocks,
     }
-}
-
-fn picture(id: &str, title: &str, caption: &str, drawing: Drawing) -> Block {
-    Block::Picture(Picture { id: id.to_owned(), title: title.to_owned(), caption: caption.to_owned(), drawing })
 }

@@ -11,7 +11,7 @@ use crate::encode::html::history::History;
 use crate::encode::html::intervals::{Band, BandLine, Interval};
 use crate::encode::html::setting::{began, provenance};
 use crate::encode::html::table::{Column, Table, Value};
-use crate::encode::html::{Block, Drawing, Page, Picture, Section, Subject};
+use crate::encode::html::{Block, Drawing, Page, Section, Subject};
 use crate::idle::percent;
 use punctual_recording::{Distribution, Interaction, START, format_ns};
 
@@ -105,7 +105,7 @@ fn latencies(report: &InteractReport<'_>) -> Section {
     if !lines.is_empty() {
         let mut curve = Curve { of: Subject::Inputs, ..Curve::of(lines.clone(), &lines) };
         curve.marks = vec![Mark { ns: super::USUAL_PATIENCE_NS, name: "noticed".to_owned() }];
-        blocks.push(picture(
+        blocks.push(Block::picture(
             "latency-kinds",
             "How many inputs took how long.",
             "The share of inputs that took at least this long, by kind.",
@@ -184,13 +184,13 @@ fn over_time(report: &InteractReport<'_>) -> Option<Section> {
     let heat = history.latency_heat(cells_ns);
     let cell = format_ns(heat.column_ns);
     let blocks = vec![
-        picture(
+        Block::picture(
             "time-lines",
             "Inputs over time.",
             &format!("Longest and median of every {}.", format_ns(history.column_ns())),
             Drawing::Series(history.series(lines_ns)),
         ),
-        picture(
+        Block::picture(
             "time-lengths",
             "How many inputs took how long, over time.",
             &format!("A cell is {cell} long; the stronger the colour, the more inputs."),
@@ -318,7 +318,7 @@ fn waiting(report: &InteractReport<'_>) -> Section {
     let cumulative = report.cumulative();
     if let Some(line) = cumulative_line(&cumulative) {
         let curve = Curve { of: Subject::Waiting, ..Curve::of(vec![line.clone()], &[line]) };
-        blocks.push(picture(
+        blocks.push(Block::picture(
             "cumulative",
             "How much of the waiting is in long inputs.",
             "The share of all waiting that is in inputs that took at least this long.",
@@ -353,7 +353,7 @@ fn responsiveness(report: &InteractReport<'_>) -> Option<Block> {
             .collect(),
     };
     let band = Band { x_axis: "T, ms".into(), y_axis: "sum of max(0, latency - T)".into(), lines: vec![line] };
-    Some(picture(
+    Some(Block::picture(
         "responsiveness",
         "Responsiveness over the threshold.",
         "How much longer than T inputs took, all together.",
@@ -398,8 +398,4 @@ fn cumulative_line(cumulative: &[(u64, u64)]) -> Option<CurveLine> {
         }
     }
     Some(line)
-}
-
-fn picture(id: &str, title: &str, caption: &str, drawing: Drawing) -> Block {
-    Block::Picture(Picture { id: id.to_owned(), title: title.to_owned(), caption: caption.to_owned(), drawing })
 }

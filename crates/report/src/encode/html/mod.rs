@@ -102,6 +102,13 @@ pub enum Block {
     Folded(String, Vec<Block>),
 }
 
+impl Block {
+    /// A picture over the whole width.
+    pub(crate) fn picture(id: &str, title: &str, caption: &str, drawing: Drawing) -> Block {
+        Block::Picture(Picture { id: id.to_owned(), title: title.to_owned(), caption: caption.to_owned(), drawing })
+    }
+}
+
 /// Data that the script draws.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Picture {
