@@ -5,10 +5,13 @@
 mod classes;
 #[path = "../benches/sets/linux.rs"]
 mod linux;
+#[path = "../benches/sets/schedules.rs"]
+mod schedules;
 
-use classes::{CLASSES, one};
+use classes::CLASSES;
 use punctual_forecast::schedulability::Standing;
 use punctual_random::Random;
+use schedules::one;
 
 /// Sets of each class.
 const SETS: u64 = 25;

@@ -8,10 +8,12 @@
 #[allow(missing_docs, reason = "shared with a test")]
 mod classes;
 mod linux;
+mod schedules;
 
-use classes::{CLASSES, one};
+use classes::CLASSES;
 use punctual_forecast::schedulability::Standing;
 use punctual_random::Random;
+use schedules::one;
 
 fn main() {
     let words: Vec<String> = std::env::args().collect();
