@@ -175,8 +175,13 @@ pub fn code_of(id: u32) -> Option<ProgramCode> {
     })
 }
 
+/// The kernel's numbers for programs of this process, given by name and descriptor.
+pub fn ids_of(programs: &[(String, i32)]) -> Vec<u32> {
+    programs.iter().filter_map(|(_, program)| id_of(*program)).collect()
+}
+
 /// The kernel's number for a program of this process.
-pub fn id_of(program: i32) -> Option<u32> {
+fn id_of(program: i32) -> Option<u32> {
     let mut info = libbpf_sys::bpf_prog_info::default();
     let mut length = size_of_val(&info) as u32;
     // SAFETY: the kernel writes at most `length` bytes into the structure.

@@ -118,7 +118,7 @@ impl Programs {
     /// The kernel's numbers of the programs.
     pub(super) fn program_ids(&self) -> Vec<u32> {
         let programs = self.object.as_ref().map(LoadedObject::programs).unwrap_or_default();
-        programs.iter().filter_map(|(_, program)| punctual_kernel::bpf_programs::id_of(*program)).collect()
+        punctual_kernel::bpf_programs::ids_of(&programs)
     }
 
     /// Follows the threads of the selection's processes, until no new one shows: a thread that is not followed yet

@@ -111,7 +111,7 @@ impl StageTracer {
 
     /// The kernel's numbers of the programs.
     pub(crate) fn program_ids(&self) -> Vec<u32> {
-        self.programs().iter().filter_map(|(_, program)| punctual_kernel::bpf_programs::id_of(*program)).collect()
+        punctual_kernel::bpf_programs::ids_of(&self.programs())
     }
 
     /// Descriptors of the programs, by name, for statistics.

@@ -135,7 +135,7 @@ impl FlightRecorder {
 
     /// The kernel's numbers of its programs.
     pub fn program_ids(&self) -> Vec<u32> {
-        self.object.programs().iter().filter_map(|(_, program)| bpf_programs::id_of(*program)).collect()
+        bpf_programs::ids_of(&self.object.programs())
     }
 
     /// What the programs cost from now on is the cost of the measurement.

@@ -404,7 +404,7 @@ impl TerminalWatch {
 
     /// The kernel's numbers of the programs.
     pub fn program_ids(&self) -> Vec<u32> {
-        self.object.programs().iter().filter_map(|(_, program)| bpf_programs::id_of(*program)).collect()
+        bpf_programs::ids_of(&self.object.programs())
     }
 
     /// What the programs cost so far.
