@@ -10,6 +10,11 @@ use std::sync::atomic::AtomicU32;
 
 pub(crate) type Pid = libc::pid_t;
 
+/// What a system call gives: a number, or why there is none.
+pub(crate) fn checked(code: i64) -> io::Result<i32> {
+    if code < 0 { Err(io::Error::last_os_error()) } else { Ok(code as i32) }
+}
+
 /// Now, ns of `CLOCK_MONOTONIC`.
 pub(crate) fn now() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -134,6 +139,16 @@ pub(crate) fn handle(signal: i32, handler: extern "C" fn(i32)) {
         action.sa_sigaction = handler as *const () as usize;
         action.sa_flags = libc::SA_RESTART;
         libc::sigaction(signal, &action, std::ptr::null_mut());
+    }
+}
+
+/// Keeps a signal back, until it is waited for.
+pub(crate) fn keep_back(signal: i32) {
+    // SAFETY: an initialized set that lives through the call.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigaddset(&mut set, signal);
+        libc::sigprocmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
     }
 }
 

@@ -1,13 +1,9 @@
 //! The system calls that the fourth list is made of.
 
-use super::super::system::{self, Memory, PAGE, Pid};
+use super::super::system::{self, Memory, PAGE, Pid, checked};
 use std::io;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Release};
-
-fn checked(code: i64) -> io::Result<i32> {
-    if code < 0 { Err(io::Error::last_os_error()) } else { Ok(code as i32) }
-}
 
 fn control(descriptor: i32, request: u64, argument: u64) -> io::Result<i32> {
     // SAFETY: callers hand over plain numbers, or addresses of structures of the request's kind that live through the call.
@@ -174,16 +170,6 @@ pub(super) fn allow(resource: libc::__rlimit_resource_t, amount: u64) {
     let limit = libc::rlimit { rlim_cur: amount, rlim_max: amount };
     // SAFETY: reads a limit that lives.
     unsafe { libc::setrlimit(resource, &limit) };
-}
-
-/// Keeps a signal back for good.
-pub(super) fn keep_back(signal: i32) {
-    // SAFETY: an initialized set that lives through the call.
-    unsafe {
-        let mut set: libc::sigset_t = std::mem::zeroed();
-        libc::sigaddset(&mut set, signal);
-        libc::sigprocmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
-    }
 }
 
 /// Children end without a word.

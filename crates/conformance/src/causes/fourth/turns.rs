@@ -14,7 +14,7 @@ pub(super) fn signals(scene: &mut Scene) -> Made {
     let signal = libc::SIGRTMIN();
     let make = move |count: u64| {
         calls::allow(libc::RLIMIT_SIGPENDING, 4 * count);
-        calls::keep_back(signal);
+        system::keep_back(signal);
         (0..count).map(|_| calls::signal_timer(signal)).collect::<std::io::Result<Vec<_>>>()
     };
     flood(scene, make, |timer, at| calls::arm(*timer, at))

@@ -1,15 +1,11 @@
 //! The system calls that the second list is made of.
 
-use super::super::system::{self, Memory, Pid};
+use super::super::system::{self, Memory, Pid, checked};
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-
-fn checked(code: i64) -> io::Result<i32> {
-    if code < 0 { Err(io::Error::last_os_error()) } else { Ok(code as i32) }
-}
 
 fn owned(code: i64) -> io::Result<OwnedFd> {
     // SAFETY: a descriptor that was made just now.

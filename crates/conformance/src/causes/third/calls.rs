@@ -1,13 +1,9 @@
 //! The system calls that the third list is made of.
 
-use super::super::system::{Memory, PAGE};
+use super::super::system::{Memory, PAGE, checked};
 use std::ffi::CStr;
 use std::io;
 use std::sync::atomic::AtomicU32;
-
-fn checked(code: i64) -> io::Result<i32> {
-    if code < 0 { Err(io::Error::last_os_error()) } else { Ok(code as i32) }
-}
 
 /// A message queue for messages of a byte, which nobody else finds.
 pub(super) fn message_queue(name: &CStr) -> io::Result<i32> {
@@ -74,16 +70,6 @@ pub(super) fn wait_for_either(words: [&AtomicU32; 2]) {
     let none = std::ptr::null::<libc::timespec>();
     // SAFETY: reads two structures of <linux/futex.h> that live through the call; the words are mapped.
     unsafe { libc::syscall(libc::SYS_futex_waitv, waiters.as_ptr(), 2, 0, none, 0) };
-}
-
-/// Keeps a signal back until it is waited for.
-pub(super) fn keep_back(signal: i32) {
-    // SAFETY: an initialized set that lives through the call.
-    unsafe {
-        let mut set: libc::sigset_t = std::mem::zeroed();
-        libc::sigaddset(&mut set, signal);
-        libc::sigprocmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
-    }
 }
 
 /// Waits for a signal that is kept back.

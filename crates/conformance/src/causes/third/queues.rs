@@ -124,8 +124,8 @@ pub(super) fn signals(scene: &mut Scene) -> Made {
     const ASK: i32 = libc::SIGUSR1;
     const ANSWER: i32 = libc::SIGUSR2;
     let board = scene.board;
-    calls::keep_back(ASK);
-    calls::keep_back(ANSWER);
+    system::keep_back(ASK);
+    system::keep_back(ANSWER);
     // Who the server is: it comes after the victim.
     let server: &'static AtomicU32 = &board.words[0];
     let victim = {
