@@ -17,10 +17,10 @@ const ROUND: Duration = Duration::from_millis(5);
 /// And this often where little comes: a ring that was filled by this much at most in such a time is not full after the next,
 /// even if sixteen times as much comes.
 const QUIET_ROUND: Duration = Duration::from_millis(20);
-const LITTLE: usize = 4096;
+const QUIET_RECORDS: usize = 4096;
 /// What was read is handed on this often, or when it is much.
 const HAND_ON_NS: u64 = 50_000_000;
-const MUCH: usize = 16_384;
+const FULL_BATCH: usize = 16_384;
 /// More than this is not kept while nobody takes it: the rings then overwrite, and that is counted.
 const MAX_KEPT: usize = 1 << 19;
 /// Batches that may wait.
@@ -76,9 +76,9 @@ impl Reader {
                 let _ = self.sender.send(batch);
                 return;
             }
-            let is_quiet = self.sources.marks.is_none() && batch.noted.len() - before < LITTLE;
+            let is_quiet = self.sources.marks.is_none() && batch.noted.len() - before < QUIET_RECORDS;
             let now = clock::monotonic_ns();
-            if batch.noted.len() > MUCH || now - handed_ns > HAND_ON_NS {
+            if batch.noted.len() > FULL_BATCH || now - handed_ns > HAND_ON_NS {
                 handed_ns = now;
                 match self.sender.try_send(batch) {
                     Ok(()) => batch = Batch { noted: self.spare.try_recv().unwrap_or_default(), ..Batch::default() },

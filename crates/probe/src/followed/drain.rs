@@ -11,16 +11,16 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// The rings are emptied this often: the evidence of late wakeups waits in other rings until they are noticed.
-const EVERY: Duration = Duration::from_millis(10);
+const ROUND: Duration = Duration::from_millis(10);
 /// And this often while a round brings much: threads that switch as fast as they can fill a ring in 20 ms.
-const EVERY_OF_MUCH: Duration = Duration::from_millis(3);
-const MUCH_OF_A_ROUND: u64 = 1 << 11;
+const BUSY_ROUND: Duration = Duration::from_millis(3);
+const BUSY_RECORDS: u64 = 1 << 11;
 /// A record may become visible this much later than the time that stands in it.
 const SETTLE_NS: u64 = 2_000_000;
 /// As many records wait to be written (64 MB) before they are left in the rings, which count what they lose.
 const MAX_WAITING: usize = 1 << 19;
 /// So many are handed on at a time, and what one round brought: in between, whoever takes them looks at the clock.
-const MUCH: usize = 1 << 15;
+const FULL_BATCH: usize = 1 << 15;
 
 /// The thread that empties the rings.
 pub(super) struct Drain {
@@ -54,7 +54,7 @@ impl Drain {
         while let Ok(records) = self.records.try_recv() {
             self.waiting.fetch_sub(records.len(), Ordering::Relaxed);
             into.extend(records);
-            if into.len() > MUCH {
+            if into.len() > FULL_BATCH {
                 return false;
             }
         }
@@ -103,6 +103,6 @@ fn empty(rings: &Rings, sender: &Sender<Vec<Record>>, waiting: &AtomicUsize, sto
         if last {
             return;
         }
-        std::thread::sleep(if brought < MUCH_OF_A_ROUND { EVERY } else { EVERY_OF_MUCH });
+        std::thread::sleep(if brought < BUSY_RECORDS { ROUND } else { BUSY_ROUND });
     }
 }
