@@ -58,13 +58,13 @@ pub(super) struct WritingThread {
     /// Set when there is no time left to write episodes.
     given_up: Arc<AtomicBool>,
     tid: u32,
-    hurry: Hurry,
+    share: Share,
     thread: Option<JoinHandle<()>>,
 }
 
 /// How the writing thread gets its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Hurry {
+enum Share {
     /// When nobody else wants the CPU.
     Spare,
     /// A tenth of what a normal thread gets.
@@ -90,8 +90,8 @@ impl WritingThread {
         // one: where every CPU is wanted all the time, one that runs when nobody else wants to would never say that it is ready.
         let tid = tid.recv().unwrap_or(0);
         let sender = Some(sender);
-        let mut writing = WritingThread { sender, episodes, written, given_up, tid, hurry: Hurry::AsOthers, thread };
-        writing.hurry(Hurry::Spare);
+        let mut writing = WritingThread { sender, episodes, written, given_up, tid, share: Share::AsOthers, thread };
+        writing.give(Share::Spare);
         writing
     }
 
@@ -124,24 +124,24 @@ impl WritingThread {
     /// Gives it as much of the CPUs as it takes not to fall behind.
     pub(super) fn keep_up(&mut self) {
         let waiting = self.sender.as_ref().map_or(0, BoundedSender::waiting);
-        self.hurry(match (waiting, self.hurry) {
-            _ if self.sender.as_ref().is_some_and(|sender| sender.is_filled_to(FAR_BEHIND)) => Hurry::AsOthers,
-            (waiting, Hurry::AsOthers) if waiting >= BEHIND => Hurry::AsOthers,
-            (waiting, Hurry::Spare) if waiting < BEHIND => Hurry::Spare,
-            (waiting, _) if waiting < CAUGHT_UP => Hurry::Spare,
-            _ => Hurry::BelowOthers,
+        self.give(match (waiting, self.share) {
+            _ if self.sender.as_ref().is_some_and(|sender| sender.is_filled_to(FAR_BEHIND)) => Share::AsOthers,
+            (waiting, Share::AsOthers) if waiting >= BEHIND => Share::AsOthers,
+            (waiting, Share::Spare) if waiting < BEHIND => Share::Spare,
+            (waiting, _) if waiting < CAUGHT_UP => Share::Spare,
+            _ => Share::BelowOthers,
         });
     }
 
-    fn hurry(&mut self, hurry: Hurry) {
-        if self.hurry == hurry || self.tid == 0 {
+    fn give(&mut self, share: Share) {
+        if self.share == share || self.tid == 0 {
             return;
         }
-        self.hurry = hurry;
-        let scheduling = if hurry == Hurry::Spare { Scheduling::Idle } else { Scheduling::Other };
+        self.share = share;
+        let scheduling = if share == Share::Spare { Scheduling::Idle } else { Scheduling::Other };
         // Where the kernel refuses, it stays as it is: slower, or more in the way.
         let _ = set_scheduling_of(self.tid, scheduling, false);
-        if hurry == Hurry::BelowOthers {
+        if share == Share::BelowOthers {
             let _ = rustix::process::setpriority_process(rustix::process::Pid::from_raw(self.tid as i32), 10);
         }
     }
@@ -160,7 +160,7 @@ impl WritingThread {
     fn wait(&mut self, over: Instant) -> bool {
         let Some(thread) = self.thread.take() else { return true };
         // Nothing is measured any more that it could disturb.
-        self.hurry(Hurry::AsOthers);
+        self.give(Share::AsOthers);
         let (mut asked, mut given_up) = (None, None);
         while !thread.is_finished() {
             if ending::is_asked() {
