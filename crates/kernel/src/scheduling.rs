@@ -160,19 +160,19 @@ pub fn set_nice(nice: i32) {
 }
 
 /// Makes the calling thread more eager among normal threads for so long; refusals are ignored.
-pub fn hurry(nice: i32, length: Duration) {
+pub fn boost(nice: i32, length: Duration) {
     let own = clock::thread_id();
     // SAFETY: takes plain numbers.
     let before = unsafe { libc::getpriority(libc::PRIO_PROCESS, own) };
     if before <= nice {
         return;
     }
-    let calm_down = move || {
+    let end_boost = move || {
         std::thread::sleep(length);
         // SAFETY: as above; the thread is one of this process, or its number is nobody's.
         unsafe { libc::setpriority(libc::PRIO_PROCESS, own, before) };
     };
-    if std::thread::Builder::new().name("calm-down".to_owned()).spawn(calm_down).is_ok() {
+    if std::thread::Builder::new().name("end-boost".to_owned()).spawn(end_boost).is_ok() {
         set_nice(nice);
     }
 }
@@ -204,18 +204,18 @@ impl Drop for Eager {
 
 /// While this lives, a thread that gives way to everybody goes before ordinary threads instead: it holds what others wait for.
 #[derive(Debug)]
-pub struct InHaste(Option<(i32, i32)>);
+pub struct Boosted(Option<(i32, i32)>);
 
-impl InHaste {
+impl Boosted {
     /// Of the calling thread; one of real time, or whose scheduling the kernel does not let change, stays as it is.
-    pub fn begin() -> InHaste {
+    pub fn begin() -> Boosted {
         let before = ordinary_now();
         let is_ordinary = [libc::SCHED_OTHER, libc::SCHED_BATCH, libc::SCHED_IDLE].contains(&before.0);
-        InHaste((is_ordinary && set_ordinary(EAGER_NICE, 0)).then_some(before))
+        Boosted((is_ordinary && set_ordinary(EAGER_NICE, 0)).then_some(before))
     }
 }
 
-impl Drop for InHaste {
+impl Drop for Boosted {
     fn drop(&mut self) {
         // Where another thread has changed it meanwhile, that stays.
         let Some((policy, nice)) = self.0.filter(|_| ordinary_now() == (libc::SCHED_OTHER, EAGER_NICE)) else { return };
@@ -341,16 +341,16 @@ mod tests {
     }
 
     #[test]
-    fn who_holds_what_others_wait_for_is_in_haste_and_gives_way_again() {
+    fn who_holds_what_others_wait_for_is_boosted_and_gives_way_again() {
         let seen = std::thread::spawn(|| {
             set_scheduling(Scheduling::Idle).ok()?;
-            let haste = InHaste::begin();
+            let boosted = Boosted::begin();
             let during = ordinary_now();
-            drop(haste);
+            drop(boosted);
             Some((during, ordinary_now().0))
         });
         let Some((during, after)) = seen.join().unwrap() else {
-            return punctual_testing::skip("haste", "the kernel lets this user not give way");
+            return punctual_testing::skip("boost", "the kernel lets this user not give way");
         };
         // Without privilege it cannot go before others, and stays as it was.
         let is_allowed = during == (libc::SCHED_OTHER, EAGER_NICE);

@@ -52,7 +52,7 @@ const ROUND: Duration = Duration::from_millis(50);
 /// After its end a log writes what waits for this long; the rest is counted as dropped.
 const MAX_WRITING: Duration = Duration::from_secs(2);
 /// For so long from its end on it goes before ordinary threads, which may be the ones that filled it.
-const HURRY: (i32, Duration) = (-15, Duration::from_secs(3));
+const BOOST: (i32, Duration) = (-15, Duration::from_secs(3));
 /// Rows that are written at once after the end, so that the time is looked at in between.
 const ROWS_AT_ONCE: usize = 1 << 16;
 /// After so many rows the time is looked at.
@@ -229,7 +229,7 @@ impl Session<'_> {
             load.failure = load.failure.take().or(done.failure);
             load.scores.extend(done.scores);
         }
-        scheduling::hurry(HURRY.0, HURRY.1);
+        scheduling::boost(BOOST.0, BOOST.1);
         let stopped = Instant::now();
         let (mut failed, mut goes_on, mut pushed) = (None, true, 0_u64);
         let mut document = events.end(&mut |row| {

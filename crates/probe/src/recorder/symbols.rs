@@ -2,7 +2,7 @@
 
 use blazesym::symbolize::source::{Elf, Source};
 use blazesym::symbolize::{Input, Symbolized, Symbolizer};
-use punctual_kernel::scheduling::InHaste;
+use punctual_kernel::scheduling::Boosted;
 use punctual_recording::episode::Frame;
 use rustix::fs::{Mode, OFlags};
 use std::collections::{BTreeMap, HashMap};
@@ -156,7 +156,7 @@ pub(super) fn mapped(process: u32) -> String {
     let mut text = Vec::new();
     if let Ok(file) = std::fs::File::open(format!("/proc/{process}/maps")) {
         // The kernel holds the lock of its memory for each part that is read, and the process may be waiting for it.
-        let _in_haste = InHaste::begin();
+        let _boosted = Boosted::begin();
         let _ = file.take(MAX_MAPS_BYTES).read_to_end(&mut text);
     }
     String::from_utf8_lossy(&text).into_owned()
