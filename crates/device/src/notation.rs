@@ -37,7 +37,7 @@ fn not_a_period(text: &str) -> Error {
 }
 
 /// No device takes several frames, samples or symbols together that come more slowly, in thousandths of a hertz.
-const LEAST_MILLIHERTZ: u128 = 1_000_000;
+const MIN_MILLIHERTZ: u128 = 1_000_000;
 
 fn frames_at(text: &str, frames: &str, rate: &str) -> Result<u64, Error> {
     let wrong = || not_a_period(text);
@@ -46,7 +46,7 @@ fn frames_at(text: &str, frames: &str, rate: &str) -> Result<u64, Error> {
     // Who writes 64@48 means kilohertz, and would get a period of more than a second; so does who writes 64@48hz.
     let number = rate.trim().trim_end_matches(|c: char| !c.is_ascii_digit());
     let is_bare = number == rate.trim();
-    if millihertz < LEAST_MILLIHERTZ && (is_bare || frames > 1) {
+    if millihertz < MIN_MILLIHERTZ && (is_bare || frames > 1) {
         return Err(Error::Notation(match frames {
             1 => format!("`{text}` is ambiguous: write 1@{number}kHz or 1@{number}Hz"),
             _ => format!("`{text}` has a rate below 1 kHz: write {frames}@{number}kHz, or a time, such as 5ms"),

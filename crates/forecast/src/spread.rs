@@ -159,7 +159,7 @@ impl Spread {
         let size = |times: &&Vec<u64>| {
             // As near as few independent events are to each other.
             let near = exposure / (NEAR * times.len() as f64);
-            let gap = spread.memory_ns.unwrap_or(exposure / counts::MOST as f64).min(near);
+            let gap = spread.memory_ns.unwrap_or(exposure / counts::MAX_BLOCKS as f64).min(near);
             (times.len() as f64, cluster(times, gap))
         };
         let told: Vec<(f64, f64)> = usable.iter().take(CLUSTER_LEVELS).map(size).collect();

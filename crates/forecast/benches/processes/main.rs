@@ -39,7 +39,7 @@ const SCALE_NS: f64 = 20_000.0;
 /// Events that are made, a second on average: those above a level that a share of 0.02 of wakeups exceeds.
 const EVENTS: f64 = 20.0;
 /// The ground's scale is no less than this, and so many of its events are made: more than a recording keeps.
-const LEAST_SCALE: f64 = 0.7;
+const MIN_SCALE: f64 = 0.7;
 const MADE: f64 = 12_000.0;
 /// So many are made of all on average, where that is fewer.
 const MADE_OF_ALL: f64 = 60_000.0;
@@ -56,7 +56,7 @@ fn floor() -> f64 {
 /// Chooses it for a process and a recording of so many seconds.
 fn choose_floor(process: process::Process, seconds: f64) {
     FLOOR.set(BASE);
-    let of_ground = LEAST_SCALE * (EVENTS * seconds / MADE).ln();
+    let of_ground = MIN_SCALE * (EVENTS * seconds / MADE).ln();
     let of_all = process.level(MADE_OF_ALL / seconds) - BASE;
     FLOOR.set(BASE + of_ground.min(of_all).max(0.0));
 }

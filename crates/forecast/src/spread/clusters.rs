@@ -5,7 +5,7 @@ use super::course::SHOWS;
 use crate::special::chi_squared_q;
 
 /// The fewest blocks of which it is told how many of them make what varies.
-const FEWEST: usize = 128;
+const MIN_BLOCKS: usize = 128;
 
 /// How many clusters make what varies: of counts in ever shorter blocks, as far as there are events, the square of the sum of what each
 /// adds to the excess over the sum of their squares, less what independent events would add to both. It is the number of clusters where
@@ -23,7 +23,7 @@ pub(super) fn carriers(counts: &Counts) -> Option<f64> {
         let own_squares = (squares - 2.0 * mean * mean * blocks).max(sum * sum / blocks);
         shows.then(|| sum * sum / own_squares)
     };
-    counts.from(FEWEST).filter_map(of).reduce(f64::min)
+    counts.from(MIN_BLOCKS).filter_map(of).reduce(f64::min)
 }
 
 /// How large the clusters are by how many events there are above a level: a constant and a power of that number, fitted to what several

@@ -1,9 +1,9 @@
 //! Events counted in equal blocks of the recording, from many short ones to few long ones.
 
 /// The most blocks, and the shortest.
-pub(super) const MOST: usize = 4_096;
+pub(super) const MAX_BLOCKS: usize = 4_096;
 /// The fewest.
-const FEWEST: usize = 8;
+const MIN_BLOCKS: usize = 8;
 
 /// Counts in 4,096 blocks, in 2,048 and so on, down to 8.
 #[derive(Debug, Clone)]
@@ -16,12 +16,12 @@ pub(super) struct Counts {
 impl Counts {
     /// Counts events (when each was, ns) in an exposure, ns.
     pub(super) fn of(times: &[u64], exposure: f64) -> Counts {
-        let mut counts = vec![0.0f64; MOST];
+        let mut counts = vec![0.0f64; MAX_BLOCKS];
         for &at in times {
-            counts[((at as f64 / exposure * MOST as f64) as usize).min(MOST - 1)] += 1.0;
+            counts[((at as f64 / exposure * MAX_BLOCKS as f64) as usize).min(MAX_BLOCKS - 1)] += 1.0;
         }
         let longer = |shorter: &Vec<f64>| {
-            (shorter.len() > FEWEST).then(|| shorter.chunks_exact(2).map(|pair| pair[0] + pair[1]).collect())
+            (shorter.len() > MIN_BLOCKS).then(|| shorter.chunks_exact(2).map(|pair| pair[0] + pair[1]).collect())
         };
         Counts { by_length: std::iter::successors(Some(counts), longer).collect(), events: times.len() as f64 }
     }
