@@ -1,6 +1,7 @@
 //! Admission to `SCHED_DEADLINE`: as the kernel does it, and as it should be.
 
-use super::edf::{Demand, Edf, edf};
+use super::demand::Demand;
+use super::edf::{Edf, edf};
 use punctual_recording::format_ns;
 
 /// A runtime, a deadline and a period, ns, as `sched_setattr` takes them.

@@ -1,6 +1,7 @@
 //! Response times under EDF on one processor.
 
-use super::edf::{Demand, busy_period, servers};
+use super::demand::Demand;
+use super::edf::{busy_period, servers};
 
 /// Steps after which an answer is given up.
 const STEPS: usize = 200_000;

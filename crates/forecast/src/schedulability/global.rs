@@ -1,6 +1,6 @@
 //! Global EDF, as `SCHED_DEADLINE` runs on the CPUs of a root domain: published tests, each sufficient by itself.
 
-use super::edf::Demand;
+use super::demand::Demand;
 use super::server::Server;
 
 /// What each test says: whether it shows that every deadline is met. None of them shows that one is missed.

@@ -3,6 +3,7 @@
 mod admission;
 mod analysis;
 mod bounds;
+mod demand;
 mod edf;
 mod edf_response;
 mod fix;
@@ -20,7 +21,8 @@ mod words;
 pub use admission::{Admission, AdmissionLimits, DeadlineParameters, admission};
 pub use analysis::{Analysis, CpuAnalysis, ReservationAnalysis, Standing, TaskAnalysis, analyse, standing};
 pub use bounds::{hyperbolic, liu_layland, utilization};
-pub use edf::{Demand, Edf, edf};
+pub use demand::Demand;
+pub use edf::{Edf, edf};
 pub use global::{GlobalEdf, global_edf};
 pub use outcome::{Analysed, Outcome};
 pub use pseudo::{LatencyFigure, pseudo_worst_case};

@@ -1,6 +1,7 @@
 //! The outcome for every task of a set, by the analysis that fits it.
 
-use super::edf::{Demand, Edf, edf_served};
+use super::demand::Demand;
+use super::edf::{Edf, edf_served};
 use super::edf_response::edf_response;
 use super::global::{GlobalEdf, global_edf, global_edf_served};
 use super::response::{Interferer, response_time_among};

@@ -1,6 +1,6 @@
 //! Response times under fixed priorities, on a whole processor or within a reservation.
 
-use super::edf::Demand;
+use super::demand::Demand;
 use super::server::Server;
 use super::supply::Supply;
 

@@ -7,7 +7,7 @@
 //! wakeup before makes room for: with C in every T, due D after the wakeup, and late by J at most, a rest is due after
 //! J - (T - D) at most, and a period that begins anew is cut by J at most.
 
-use super::edf::Demand;
+use super::demand::Demand;
 
 /// A thread with its server, ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

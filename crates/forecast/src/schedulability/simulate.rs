@@ -176,7 +176,8 @@ mod tests {
 
         #[test]
         fn edf_is_never_contradicted(tasks in any_tasks()) {
-            use crate::schedulability::edf::{Demand, Edf, edf};
+            use crate::schedulability::demand::Demand;
+            use crate::schedulability::edf::{Edf, edf};
             let demand = |task: &Periodic| Demand { compute_ns: task.compute, period_ns: task.period, deadline_ns: task.deadline };
             let found = edf(&tasks.iter().map(demand).collect::<Vec<_>>(), 0);
             let mut waiting: Vec<(u64, u64)> = Vec::new();
