@@ -1,6 +1,7 @@
 //! `events/`: the episodes of a recording, one JSON line each, and their counts.
 
 use crate::episodes::episode::Episode;
+use crate::episodes::place::{EPISODES, directory};
 use crate::episodes::read::{Lines, read_episodes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::directory::{Directory, temporary_for};
@@ -155,12 +156,6 @@ pub fn write_recorder_summary(recording: &Directory, summary: &RecorderSummary) 
 /// [`ErrorKind::Io`].
 pub fn write_handler_sums(recording: &Directory, sums: &[HandlerSum]) -> Result<()> {
     write_json(&recording.below("events")?, "handlers.json", &sums)
-}
-
-pub(super) const EPISODES: &str = "episodes.jsonl";
-
-pub(super) fn directory(recording: &Path) -> PathBuf {
-    recording.join("events")
 }
 
 /// Appends episodes to a recording.

@@ -6,4 +6,5 @@ pub(crate) mod files;
 pub(crate) mod in_parallel;
 mod line;
 pub(crate) mod lock_waking;
+mod place;
 pub(crate) mod read;

@@ -1,7 +1,7 @@
 //! Reads the episodes of a recording line by line.
 
 use crate::episodes::episode::Episode;
-use crate::episodes::files::{EPISODES, directory};
+use crate::episodes::place::{EPISODES, directory};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bounds::MAX_EPISODE_BYTES;
 use crate::format::input;
