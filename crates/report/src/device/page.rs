@@ -1,7 +1,8 @@
 //! The page of a recording of soft devices: what became of them, followed by what the bystander met.
 
 use super::answer::DeviceAnswer;
-use super::text::{Run, how, notes, pc99_words};
+use super::run::Run;
+use super::text::{how, notes, pc99_words};
 use super::verdict::{keeps_up, verdict};
 use crate::NextStep;
 use crate::answer::value;

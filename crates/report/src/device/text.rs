@@ -1,37 +1,16 @@
 //! Soft devices in their contexts, as text for people.
 
 use super::origins::under_origins;
+use super::run::Run;
 use super::verdict::verdict;
 use crate::layout::{counted, grouped, table};
-use crate::{StageRow, microseconds, stage_rows};
+use crate::microseconds;
 use punctual_device::{Profile, Sampling, pc99};
-use punctual_recording::{
-    ActivationDocument, DeviceSummary, Distribution, Document, Stage, format_ns, printable, printable_path,
-};
+use punctual_recording::{DeviceSummary, Distribution, Stage, format_ns, printable, printable_path};
 use std::fmt::Write as _;
-use std::path::Path;
 
 /// The width of a bin of the times between callbacks, as in the paper's Figures 10 to 13 and 16.
 pub const INTERVAL_BIN_NS: u64 = 50_000;
-
-/// A recording with devices.
-#[derive(Debug, Clone, Copy)]
-pub struct Run<'a> {
-    /// Where it is.
-    pub path: &'a Path,
-    /// The bystander and the control.
-    pub document: &'a Document,
-    /// The devices.
-    pub activations: &'a ActivationDocument,
-}
-
-impl Run<'_> {
-    /// The bystander's stages.
-    pub fn bystander(&self) -> Vec<StageRow> {
-        let rows = stage_rows(self.document).into_iter();
-        rows.filter(|row| row.cpu.is_none() && row.measure == self.activations.bystander).collect()
-    }
-}
 
 /// Bins of 50 us that are not empty: where each begins, and its count.
 pub fn bins(distribution: &Distribution) -> Vec<(u64, u64)> {

@@ -1,7 +1,7 @@
 //! Whether devices kept up, in sentences.
 
 use super::own;
-use super::text::Run;
+use super::run::Run;
 use crate::layout::{counted, grouped};
 use punctual_recording::{DecodedSummary, DeviceSummary, EndReason, WAS_STOPPED};
 

@@ -10,7 +10,8 @@ pub use study::StudyAnswer;
 pub use verify::VerifyAnswer;
 
 use self::work::{DecodedRow, OwnRow};
-use super::text::{INTERVAL_BIN_NS, Run, bins};
+use super::run::Run;
+use super::text::{INTERVAL_BIN_NS, bins};
 use super::verdict::{keeps_up, verdict};
 use crate::answer::Answer;
 use crate::{NextStep, StageRow, load_name};
