@@ -7,6 +7,7 @@
 //! In a thread it is the processor's own code, in a process of its own (`process`, `served`) that can do nothing but compute.
 
 pub(crate) mod block;
+mod bytes;
 mod compile;
 mod directives;
 mod link;

@@ -4,6 +4,7 @@
 //! called often, make a program as long as one likes. Without them it is as long as what the kernel walks, at most a million
 //! instructions.
 
+use super::bytes::{number, text_at};
 use super::{FUNCTION, HEADER_NAME, signature};
 
 /// `e_machine` of BPF.
@@ -162,24 +163,6 @@ impl<'a> Object<'a> {
         };
         (0..count).map(section).collect()
     }
-}
-
-/// An unsigned number of so many bytes.
-pub(super) fn number(bytes: &[u8], offset: usize, length: usize) -> Option<u64> {
-    let bytes = bytes.get(offset..)?.get(..length)?;
-    let mut whole = [0; 8];
-    if cfg!(target_endian = "little") {
-        whole[..length].copy_from_slice(bytes);
-    } else {
-        whole[8 - length..].copy_from_slice(bytes);
-    }
-    Some(u64::from_ne_bytes(whole))
-}
-
-pub(super) fn text_at(bytes: &[u8], offset: usize) -> Option<String> {
-    let bytes = bytes.get(offset..)?;
-    let end = bytes.iter().position(|&byte| byte == 0)?;
-    Some(punctual_recording::printable(&String::from_utf8_lossy(&bytes[..end])))
 }
 
 #[cfg(test)]

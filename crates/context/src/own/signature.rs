@@ -1,7 +1,7 @@
 //! Reads from an object's type information whether its function is the one that a device calls. The linker and the kernel compare
 //! types as well, and do not say in what they differ.
 
-use super::object::{number, text_at};
+use super::bytes::{number, text_at};
 use super::{FUNCTION, HEADER_NAME, block::Block};
 
 const MAGIC: u64 = 0xeb9f;
