@@ -1,6 +1,6 @@
 //! The calls of one attempt: modems that call at the same moment, each worked on by a thread of its own.
 
-use super::live::LivePlan;
+use super::live_plan::LivePlan;
 use crate::StudyError;
 use punctual_context::Context;
 use punctual_context::device::{Competing, enter};

@@ -5,35 +5,14 @@
 
 use super::beside::Beside;
 use super::calls::{Calls, OneCall};
+pub use super::live_plan::LivePlan;
 use crate::StudyError;
-use crate::device::{DeviceRun, DeviceRunPlan};
+use crate::device::DeviceRun;
 use crate::running::{Done, GettingReady, Running};
-use punctual_context::Context;
-use punctual_context::device::Competitor;
 use punctual_kernel::clock;
-use punctual_load::Load;
-use punctual_modem::experiment::{Experiment, Step};
+use punctual_modem::experiment::Step;
 use punctual_modem::transfer::{LiveAttempt, Transfer};
 use punctual_recording::LoadScore;
-
-/// A file, and in which context it is received.
-#[derive(Debug, Clone)]
-pub struct LivePlan {
-    /// The file, the modems, how often. Its slots and stalls are left alone.
-    pub experiment: Experiment,
-    /// Of the threads that work on the calling ends' samples; none in the kernel.
-    pub context: Context,
-    /// How many modems call at once, each over a line of its own.
-    pub modems: u32,
-    /// Where the threads begin, in turn, and where what they compete with is; at least one.
-    pub cpus: Vec<u32>,
-    /// What wants these CPUs meanwhile.
-    pub competitors: Vec<Competitor>,
-    /// What keeps the machine busy meanwhile.
-    pub load: Load,
-    /// Soft devices that work meanwhile.
-    pub devices: Option<DeviceRunPlan>,
-}
 
 /// What came of them.
 #[derive(Debug)]

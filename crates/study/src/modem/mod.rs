@@ -8,4 +8,5 @@ mod beside;
 mod calls;
 pub mod line;
 pub mod live;
+mod live_plan;
 pub mod tables;
