@@ -1,6 +1,6 @@
 //! Who ends a wait for another thread. Whoever wakes the thread is it only if that is what it waited for.
 
-use super::classifier::{Blamed, Classifier};
+use super::classifier::{Blamed, Classifier, LOOK_NS};
 use super::holder::{sleepers_call, waker_ends};
 use crate::episode::chain::{is_by_a_thread, slice_before};
 use crate::episode::detail::Detail;
@@ -20,8 +20,6 @@ const NETWORK: &str = "the network";
 /// A softirq that begins within this of an interrupt's end belongs to that, ns.
 const AFTER_INTERRUPT_NS: u64 = 5_000;
 
-/// Whoever looks whether what it waits for has come, and waits on, takes less time for that, ns.
-pub(super) const LOOK_NS: u64 = 100_000;
 /// So many times in a row may a wait be ended in vain.
 const MAX_IN_VAIN: usize = 256;
 /// In a count of nesting: softirqs are kept off, or one is being served.

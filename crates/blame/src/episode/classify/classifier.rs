@@ -20,6 +20,8 @@ use std::rc::Rc;
 
 /// The victim's own way through the kernel takes microseconds; what is longer and unexplained is not called ordinary.
 pub(super) const OWN_PATH_NS: u64 = 50_000;
+/// Whoever looks whether what it waits for has come, and waits on, takes less time for that, ns.
+pub(super) const LOOK_NS: u64 = 100_000;
 
 /// A verdict on a slice.
 #[derive(Debug, Clone, PartialEq, Eq)]

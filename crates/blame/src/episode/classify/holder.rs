@@ -1,7 +1,6 @@
 //! Who holds the lock that a thread waits for. Whoever wakes the thread is it only if it let the lock go.
 
-use super::answer::LOOK_NS;
-use super::classifier::{Blamed, Classifier};
+use super::classifier::{Blamed, Classifier, LOOK_NS};
 use crate::episode::chain::{is_by_a_thread, slice_before};
 use crate::episode::detail::Detail;
 use crate::episode::span::{Doing, StateSpan};

@@ -2,8 +2,7 @@
 //! stopped, and nobody wakes it for what it waits for meanwhile. Until that came it waited all the same, and only from then on it
 //! was kept by whoever stopped it.
 
-use super::answer::LOOK_NS;
-use super::classifier::{Blamed, Classifier};
+use super::classifier::{Blamed, Classifier, LOOK_NS};
 use super::holder::sleepers_call;
 use crate::episode::chain::is_by_a_thread;
 use crate::episode::detail::Detail;

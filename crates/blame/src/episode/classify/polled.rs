@@ -1,8 +1,8 @@
 //! Answers that a thread of the kernel's hands on which looks for requests all the time (`IORING_SETUP_SQPOLL`): it has nothing to do
 //! before there is one, and nobody has to wake it for that.
 
-use super::answer::{End, LOOK_NS};
-use super::classifier::Classifier;
+use super::answer::End;
+use super::classifier::{Classifier, LOOK_NS};
 use super::several::MAX_WAKINGS;
 use punctual_recording::episode::Event;
 
