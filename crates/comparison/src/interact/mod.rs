@@ -4,6 +4,7 @@
 //! verdict are as for wakeups. No input is judged by itself: what makes whole runs differ makes all inputs of a run differ.
 
 mod compare;
+mod comparison;
 mod figures;
 mod gather;
 mod parts;
@@ -11,9 +12,9 @@ mod sides;
 #[cfg(test)]
 mod tests;
 
-pub use compare::{
+pub use compare::compare_inputs;
+pub use comparison::{
     FigureComparison, GroupComparison, GroupSide, InputComparison, InputOutcome, InputSide, InputSummary,
-    compare_inputs,
 };
 pub use figures::{INPUT_FIGURES, MEDIAN, START_FIGURE, WAITING};
 pub use gather::{GatherInputs, Group, InputRun};

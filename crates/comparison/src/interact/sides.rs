@@ -1,6 +1,6 @@
 //! What matters about sides of inputs besides their figures: whether they were used alike, and what a reader must know.
 
-use super::compare::{GroupComparison, InputSide, InputSummary};
+use super::comparison::{GroupComparison, InputSide, InputSummary};
 use super::gather::{Group, InputRun};
 use crate::differences::Difference;
 use crate::error::Error;
