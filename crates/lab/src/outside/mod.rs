@@ -12,6 +12,7 @@
 
 mod clock;
 mod plugin;
+mod seen;
 mod story;
 mod symbols;
 mod teller;
@@ -19,6 +20,7 @@ mod trace;
 
 pub use clock::Clock;
 pub use plugin::Plugin;
-pub use story::{Delivery, FunctionTime, Place, Segment, Story, Switches, story};
+pub use seen::{Delivery, FunctionTime, Place, Segment, Story, Switches};
+pub use story::story;
 pub use symbols::Symbols;
 pub use trace::{MAX_RECORDS, Record, RecordKind, Trace};

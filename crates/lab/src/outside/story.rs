@@ -1,113 +1,12 @@
 //! What ran between two moments, from blocks of instructions.
 
 use super::clock::Clock;
+use super::seen::{Story, Switches};
 use super::symbols::Symbols;
 use super::teller::Teller;
 use super::trace::Trace;
 use std::io;
 use std::ops::Range;
-
-/// In what a stretch of time passed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
-    /// A thread's own code.
-    User,
-    /// The kernel's code, of a thread.
-    Kernel,
-    /// An interrupt, from its first instruction in the kernel to its return.
-    Interrupt,
-    /// An exception, such as a page fault.
-    Exception,
-    /// A softirq.
-    Softirq,
-}
-
-/// A function, and how long its own code ran.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FunctionTime {
-    /// Its name; empty for code of programs.
-    pub name: String,
-    /// Without what it called, ns.
-    pub ns: u64,
-}
-
-/// A stretch of time in one place.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Segment {
-    /// When it began, ns of the guest's clock.
-    pub begin_ns: u64,
-    /// How long it was, ns.
-    pub ns: u64,
-    /// In what.
-    pub place: Place,
-    /// Of an interrupt or an exception, the kernel's function for it, without what is common to all names.
-    pub name: String,
-    /// The thread that had the CPU.
-    pub thread: String,
-    /// Its functions, longest first.
-    pub functions: Vec<FunctionTime>,
-}
-
-/// Why the interrupt came when it did.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Delivery {
-    /// Nothing kept it: interrupts were on when it was due.
-    AtOnce,
-    /// Interrupts were off.
-    InterruptsOff {
-        /// From when to when, ns of the guest's clock.
-        section: Range<u64>,
-        /// The function that turned them off.
-        off_in: String,
-        /// Whoever called that, where that was seen.
-        off_for: Option<String>,
-        /// The function that turned them on.
-        on_in: String,
-    },
-    /// Another interrupt was being served.
-    InInterrupt {
-        /// Which.
-        name: String,
-    },
-    /// No interrupt was seen.
-    NotSeen,
-}
-
-/// What was seen from outside.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Story {
-    /// Stretches by time; they cover all from due to running without gap or overlap.
-    pub segments: Vec<Segment>,
-    /// Functions of the kernel in all of it, longest first, and programs' code.
-    pub functions: Vec<FunctionTime>,
-    /// Why the interrupt came when it did.
-    pub delivery: Delivery,
-    /// When the first interrupt came from when on it was due, ns of the guest's clock.
-    pub interrupt_ns: Option<u64>,
-    /// How many instructions ran.
-    pub instructions: u64,
-    /// Whether the trace ends before: too much ran to be written down, or the disk is full.
-    pub is_cut: bool,
-}
-
-/// Which thread has the CPU from when on: times in ns of the guest's clock, as the guest wrote them down.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Switches(Vec<(u64, String)>);
-
-impl Switches {
-    /// By time.
-    #[must_use]
-    pub fn new(mut switches: Vec<(u64, String)>) -> Switches {
-        switches.sort();
-        Switches(switches)
-    }
-
-    /// Who has it then.
-    pub(super) fn at(&self, ns: u64) -> &str {
-        let after = self.0.partition_point(|(since, _)| *since <= ns);
-        self.0.get(after.saturating_sub(1)).map_or("", |(_, name)| name)
-    }
-}
 
 /// Tells what ran in a stretch of time, ns of the guest's clock.
 ///
@@ -128,6 +27,7 @@ pub fn story(
 
 #[cfg(test)]
 mod tests {
+    use super::super::seen::{Delivery, FunctionTime, Place};
     use super::*;
     use std::io::Write as _;
 

@@ -1,7 +1,7 @@
 //! Follows blocks of instructions from one to the next: who has the CPU, in what, and whether interrupts are on.
 
 use super::clock::Clock;
-use super::story::{Delivery, FunctionTime, Place, Segment, Story, Switches};
+use super::seen::{Delivery, FunctionTime, Place, Segment, Story, Switches};
 use super::symbols::Symbols;
 use super::trace::{Record, RecordKind};
 use std::collections::BTreeMap;
