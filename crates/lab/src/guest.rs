@@ -4,7 +4,7 @@
 //! input and seed alone, not on how busy the host is. It is a machine of 250 million instructions a second at the default
 //! shift of 2, emulated at about that speed. With more CPUs, or when asked for, the clock is the host's.
 
-use crate::left::Files;
+use crate::left::{self, Files};
 use crate::outside::{Plugin, Trace};
 use crate::userland::{self, UserlandError};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -87,9 +87,6 @@ const TELLING: [&str; 4] = ["Kernel panic", "Oops", "BUG:", "qemu-system"];
 
 /// What a guest may write to its console and its result beyond as much as it has memory.
 const MAX_WRITTEN_MIB: u64 = 64;
-
-/// Of a file that goes into a guest no more is read, bytes: its memory would not hold it.
-pub const MAX_FILE_BYTES: u64 = 1 << 30;
 
 /// Of a console's end no more is looked at, bytes.
 const MAX_SHOWN: u64 = 64 << 10;
@@ -241,8 +238,8 @@ impl Guest {
         let no_result = |_| GuestError::NoResult { console: console_of(&scratch.console) };
         let text = |name: &str| files.text(name).map_err(no_result);
         let no_code = |_| GuestError::NoResult { console: console_of(&scratch.console) };
-        let code = text(userland::CODE)?.trim().parse().map_err(no_code)?;
-        let (output, kernel_log) = (text(userland::OUTPUT)?, text(userland::KERNEL_LOG)?);
+        let code = text(left::CODE)?.trim().parse().map_err(no_code)?;
+        let (output, kernel_log) = (text(left::OUTPUT)?, text(left::KERNEL_LOG)?);
         Ok(Outcome { code, output, kernel_log, files, used })
     }
 

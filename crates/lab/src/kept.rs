@@ -1,6 +1,7 @@
 //! What guests left, kept: the same program on the same kernel with the same script need not run again.
 
-use crate::guest::{Guest, GuestError, MAX_FILE_BYTES, Outcome};
+use crate::guest::{Guest, GuestError, Outcome};
+use crate::userland::MAX_FILE_BYTES;
 use punctual_recording::input;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;

@@ -1,9 +1,13 @@
 //! What a guest leaves: an archive that is as foreign as any file, whatever kernel and program made it.
 
-use crate::userland::{CODE, KERNEL_LOG, OUTPUT};
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::{Component, Path, PathBuf};
+
+/// What the command leaves about itself in /out.
+pub(crate) const OUTPUT: &str = ".output";
+pub(crate) const CODE: &str = ".code";
+pub(crate) const KERNEL_LOG: &str = ".kernel-log";
 
 /// The files of a guest's /out. Links, devices and what would lie outside are left out.
 #[derive(Debug)]

@@ -1,7 +1,6 @@
 //! The file system of a guest: a shell, a few tools, the program under test, and the command that is run.
 
 use crate::cpio::Archive;
-use crate::guest::MAX_FILE_BYTES;
 use punctual_recording::input;
 use std::io::{Read, Seek};
 use std::os::unix::fs::PermissionsExt;
@@ -55,10 +54,8 @@ sync
 poweroff -f
 ";
 
-/// What the command leaves about itself in /out.
-pub(crate) const OUTPUT: &str = ".output";
-pub(crate) const CODE: &str = ".code";
-pub(crate) const KERNEL_LOG: &str = ".kernel-log";
+/// Of a file that goes into a guest no more is read, bytes: its memory would not hold it.
+pub const MAX_FILE_BYTES: u64 = 1 << 30;
 
 fn read(path: &Path) -> Result<(Vec<u8>, u32), UserlandError> {
     let file = |source| UserlandError::File { path: path.to_owned(), source };
