@@ -7,6 +7,7 @@ mod help;
 mod look;
 mod output;
 mod progress;
+mod reading;
 mod signals;
 
 use args::drill::NoDrill;

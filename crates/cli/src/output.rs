@@ -2,7 +2,7 @@
 
 use crate::cannot_write::CannotWrite;
 use crate::look;
-use crate::progress::end_reading;
+use crate::reading::end_reading;
 use punctual_context::drill::DrillError;
 use punctual_interact::InteractError;
 use punctual_kernel::Refused;

@@ -117,7 +117,7 @@ pub(crate) fn bound_reader(command: &Command, output: Output) {
     let failure = Failure::new(&message, None, 1);
     let words = if output.json { crate::output::pretty(&failure) } else { failure.text() };
     keep_memory_below(MAX_READER_BYTES, output.json, format!("{words}\n"));
-    crate::progress::show_reading();
+    crate::reading::show_reading();
 }
 
 /// 2 if a limit was exceeded, 1 if there was nothing to judge, which is not the same as having kept the limit.
