@@ -1,19 +1,17 @@
 //! `punctual modem`.
 
-use crate::args::modem::{LateName, ModemCommand, ModemLineArguments, ModemOptions, ModemStallsArguments};
+use super::modem_experiment::{Steps, experiment};
+use crate::args::modem::{ModemCommand, ModemLineArguments, ModemStallsArguments};
 use crate::output::{self, Output};
 use crate::progress::StepProgress;
 use crate::signals::Interrupted;
 use anyhow::Context;
-use punctual_modem::adapter::{Late, Setup};
-use punctual_modem::experiment::{Experiment, Step, stall_table};
+use punctual_modem::experiment::{Experiment, stall_table};
 use punctual_modem::office::NUMBERS;
-use punctual_modem::telephone::{LineOptions, Telephone};
 use punctual_recording::counted;
 use punctual_report::modem::{LineAnswer, Lined, Stalled, StallsAnswer, line_text, stalls_text};
 use punctual_study::modem::line::{self, LinePlan};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
 pub(crate) fn run(command: &ModemCommand, output: Output) -> anyhow::Result<u8> {
     match command {
@@ -21,22 +19,6 @@ pub(crate) fn run(command: &ModemCommand, output: Output) -> anyhow::Result<u8> 
         ModemCommand::Stalls(arguments) => stalls(arguments, output),
         ModemCommand::Study(arguments) => super::modem_study::run(arguments, output),
         ModemCommand::Line(arguments) => line(arguments, output),
-    }
-}
-
-pub(super) fn experiment(options: &ModemOptions) -> Experiment {
-    let late = match options.late {
-        LateName::WorkOff => Late::WorkOff,
-        LateName::DropStale => Late::DropStale,
-    };
-    Experiment {
-        telephone: Telephone {
-            max_rate: options.rate,
-            line: LineOptions { signal_to_noise: options.snr.0, ..LineOptions::telephone() },
-        },
-        setup: Setup { buffers: options.buffers, compute_ns: options.compute, late, ..Setup::default() },
-        seed: options.seed,
-        ..Experiment::default()
     }
 }
 
@@ -82,38 +64,4 @@ fn line(arguments: &ModemLineArguments, output: Output) -> anyhow::Result<u8> {
         output::print_text(&line_text(&lined));
     }
     Ok(0)
-}
-
-/// Progress, and whether somebody wants it to end.
-pub(super) struct Steps {
-    began: Instant,
-    progress: StepProgress,
-    interrupted: Interrupted,
-}
-
-impl Steps {
-    pub(super) fn new(quiet: bool) -> Steps {
-        let (progress, interrupted) = (StepProgress::new(quiet, "modem"), Interrupted::watch());
-        Steps { began: Instant::now(), progress, interrupted }
-    }
-
-    /// Whether to go on.
-    pub(super) fn show(&mut self, step: &Step, part: f64, words: &str) -> bool {
-        let elapsed = self.began.elapsed();
-        let share = (f64::from(step.done) + part) / f64::from(step.of.max(1));
-        let whole = if share > 0.0 { elapsed.div_f64(share.min(1.0)) } else { Duration::ZERO };
-        self.progress.show(words, elapsed, whole);
-        !self.interrupted.is_set()
-    }
-
-    /// Who else wants to know whether to go on.
-    pub(super) fn interrupted(&self) -> Interrupted {
-        self.interrupted.clone()
-    }
-
-    /// Whether it was interrupted.
-    pub(super) fn done(&self) -> bool {
-        self.progress.done();
-        self.interrupted.is_set()
-    }
 }

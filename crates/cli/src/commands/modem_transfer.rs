@@ -1,7 +1,7 @@
 //! `punctual modem transfer`.
 
 use super::artifacts::{self, Artifacts};
-use super::modem::{Steps, experiment};
+use super::modem_experiment::{Steps, experiment};
 use crate::args::modem::{DirectionName, FarEndName, ModemTransferArguments};
 use crate::output::{self, Output, Usage};
 use crate::progress::ReadyProgress;
