@@ -1,5 +1,6 @@
 //! `punctual lab`.
 
+mod kernel;
 mod kernels;
 mod module;
 mod plan;

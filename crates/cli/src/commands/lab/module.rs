@@ -1,6 +1,6 @@
 //! A driver's module, built for each of the kernels.
 
-use super::plan::Kernel;
+use super::kernel::Kernel;
 use crate::output::{self, Usage};
 use crate::signals::Interrupted;
 use punctual_lab::cache::Cache;

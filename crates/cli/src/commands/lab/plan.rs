@@ -1,24 +1,14 @@
 //! What guests are made of, from the words of the command.
 
+use super::kernel::{Kernel, kernel};
 use super::module;
 use super::scenario::{Scenario, read};
 use crate::args::lab::GuestArguments;
-use crate::output::{self, Usage};
+use crate::output::Usage;
 use crate::signals::Interrupted;
-use punctual_lab::cache::{Cache, Held, version_of};
 use punctual_lab::module::Built;
-use punctual_lab::table;
-use punctual_study::lab::{Bootable, Cell, LabError, LabPlan, System};
-use std::path::{Path, PathBuf};
+use punctual_study::lab::{Bootable, Cell, LabPlan, System};
 use std::time::Duration;
-
-/// A kernel that is here.
-pub(super) struct Kernel {
-    elf: PathBuf,
-    pub(super) package: Option<String>,
-    /// Where it came from a package.
-    pub(super) held: Option<(table::Kernel, Held)>,
-}
 
 /// What is ready to be booted.
 pub(super) struct Prepared {
@@ -80,22 +70,4 @@ pub(super) fn prepare(
         )
     });
     Ok(Prepared { kernels, interrupted, plan, note })
-}
-
-fn kernel(system: &System) -> anyhow::Result<Kernel> {
-    let cache = Cache::new();
-    let refused = |error| LabError::Kernel { name: system.kernel.clone(), error };
-    if system.kernel.contains('/') {
-        return Ok(Kernel { elf: cache.own(Path::new(&system.kernel)).map_err(refused)?, package: None, held: None });
-    }
-    let table = table::kernels();
-    let named = super::kernels::named(&table, &system.kernel)?;
-    if cache.held(named).is_none() {
-        output::note(&format!("fetching kernel {} from the distribution's packages", named.name));
-    }
-    let held = cache.fetch(&[named], false).remove(0).map_err(refused)?;
-    if let Some(recorded) = &held.replaces {
-        output::note(&format!("{}: {} replaces {recorded}", named.name, held.package.version));
-    }
-    Ok(Kernel { package: Some(version_of(&held)), elf: held.elf.clone(), held: Some((named.clone(), held)) })
 }

@@ -1,6 +1,7 @@
 //! Runs a command on several kernels, and compares.
 
-use super::plan::{Kernel, Prepared, prepare};
+use super::kernel::Kernel;
+use super::plan::{Prepared, prepare};
 use crate::args::lab::LabRunArguments;
 use crate::commands::artifacts::{self, Artifacts};
 use crate::output::{self, Output, Usage};

@@ -1,0 +1,34 @@
+//! The kernel of a system, taken from where it is.
+
+use crate::output;
+use punctual_lab::cache::{Cache, Held, version_of};
+use punctual_lab::table;
+use punctual_study::lab::{LabError, System};
+use std::path::{Path, PathBuf};
+
+/// A kernel that is here.
+pub(super) struct Kernel {
+    pub(super) elf: PathBuf,
+    pub(super) package: Option<String>,
+    /// Where it came from a package.
+    pub(super) held: Option<(table::Kernel, Held)>,
+}
+
+/// Takes a kernel that a system names: from its file, or from the distribution's packages.
+pub(super) fn kernel(system: &System) -> anyhow::Result<Kernel> {
+    let cache = Cache::new();
+    let refused = |error| LabError::Kernel { name: system.kernel.clone(), error };
+    if system.kernel.contains('/') {
+        return Ok(Kernel { elf: cache.own(Path::new(&system.kernel)).map_err(refused)?, package: None, held: None });
+    }
+    let table = table::kernels();
+    let named = super::kernels::named(&table, &system.kernel)?;
+    if cache.held(named).is_none() {
+        output::note(&format!("fetching kernel {} from the distribution's packages", named.name));
+    }
+    let held = cache.fetch(&[named], false).remove(0).map_err(refused)?;
+    if let Some(recorded) = &held.replaces {
+        output::note(&format!("{}: {} replaces {recorded}", named.name, held.package.version));
+    }
+    Ok(Kernel { package: Some(version_of(&held)), elf: held.elf.clone(), held: Some((named.clone(), held)) })
+}
