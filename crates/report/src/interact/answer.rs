@@ -1,7 +1,7 @@
 //! The answer of `punctual interact`.
 
 use super::counters::CountersRow;
-use super::keys::{self, KeyRow};
+use super::key_rows::{self, KeyRow};
 use super::model::InteractReport;
 use super::spent::{Cause, Part};
 use super::sums::KindSum;
@@ -88,7 +88,7 @@ impl<'a> InteractAnswer<'a> {
             waiting: WaitingRow::new(report),
             kinds: report.kinds.iter().map(KindRow::new).collect(),
             tasks: report.tasks.iter().map(|(task, all)| TaskRow { task, latency: LatencyRow::new(all) }).collect(),
-            keys: keys::rows(report),
+            keys: key_rows::rows(report),
             responsiveness: responsiveness.collect(),
             causes: report.causes.iter().map(CauseRow::new).collect(),
             limits: report.limits.iter().map(LimitRow::new).collect(),

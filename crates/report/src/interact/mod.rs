@@ -3,6 +3,8 @@
 mod answer;
 pub mod compare;
 mod counters;
+mod events;
+mod key_rows;
 mod keys;
 mod learned;
 mod model;

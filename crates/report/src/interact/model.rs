@@ -1,9 +1,9 @@
 //! Inputs and what became of them, as text, JSON and pages show it.
 
+use super::events::{self, Events};
 use super::keys::Keys;
 use super::spent::{Cause, Gathered, Part, gather};
 use super::sums::{KindLimit, KindSum, Patience, is_measured, judge, kinds, over, tasks};
-use super::toolkit::{self, Events};
 use crate::layout::shortened;
 use punctual_recording::{
     BEGAN_BEFORE, Distribution, Document, EndReason, Interaction, InteractionDocument, Limit, OWN_PACE, Outcome, START,
@@ -67,7 +67,8 @@ impl<'a> InteractReport<'a> {
         let told: BTreeMap<u32, Vec<Part>> =
             by_latency.iter().copied().chain(start).map(|at| (inputs[at].number, Vec::new())).collect();
         let mut keys = Keys::new(&inputs);
-        let Gathered { causes, told: mut parts, wrong_sums } = gather(recording, &inputs, told, &mut keys)?;
+        let Gathered { causes, told: mut parts, wrong_sums } =
+            gather(recording, &inputs, told, |number, on, ns| keys.spent(number, on, ns))?;
         parts.values_mut().for_each(|parts| parts.sort_by_key(|part| std::cmp::Reverse(part.ns)));
         let is_told = |number: u32| inputs.len() <= MAX_TOLD || parts.contains_key(&number);
         let events = Events::read(recording, &inputs, is_told)?;
@@ -262,7 +263,7 @@ impl<'a> InteractReport<'a> {
         if summary.background_outputs > 0 {
             lines.push(format!("{} came from no input", counted(summary.background_outputs, "output")));
         }
-        lines.extend(toolkit::warnings(self));
+        lines.extend(events::warnings(summary.toolkit.as_ref()));
         if !summary.followed {
             let what = "not followed through the kernel: an input ends with the last output before 50 ms of silence, \
                  whatever caused that output";

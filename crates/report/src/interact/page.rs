@@ -2,7 +2,7 @@
 
 use super::answer::InteractAnswer;
 use super::counters::counters_block;
-use super::keys::keys_table;
+use super::key_rows::keys_table;
 use super::model::InteractReport;
 use super::toolkit::events_blocks;
 use crate::answer::value;

@@ -1,14 +1,10 @@
 //! What the time of inputs was spent on: why, and who had it.
 
-use super::keys::Keys;
-use super::sums::is_measured;
+use super::sums::{MAX_CAUSES, is_measured};
 use punctual_blame::{Kind, Who};
 use punctual_recording::{Interaction, InteractionPart, for_each_interaction_part};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-
-/// How many causes have names; later ones count together.
-pub(super) const MAX_CAUSES: usize = 4_096;
 
 /// Why some of the waiting passed, and who had it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -76,12 +72,13 @@ pub(super) struct Gathered {
     pub(super) wrong_sums: u64,
 }
 
-/// Reads the parts of all inputs. Those in `told` are kept; those of the start, which nobody put in, are no causes.
+/// Reads the parts of all inputs and says of each whose it is, on what it was spent, and how much, ns. Those in `told` are kept; those
+/// of the start, which nobody put in, are no causes.
 pub(super) fn gather(
     recording: &Path,
     inputs: &[Interaction],
     mut told: BTreeMap<u32, Vec<Part>>,
-    keys: &mut Keys,
+    mut each: impl FnMut(u32, &Spent, u64),
 ) -> punctual_recording::Result<Gathered> {
     let starts: BTreeSet<u32> = inputs.iter().filter(|input| !is_measured(input)).map(|input| input.number).collect();
     let latencies: BTreeMap<u32, u64> =
@@ -92,7 +89,7 @@ pub(super) fn gather(
         let sum = sums.entry(part.number).or_default();
         *sum = sum.saturating_add(part.ns);
         let on = Spent::of(&part);
-        keys.spent(part.number, &on, part.ns);
+        each(part.number, &on, part.ns);
         if !starts.contains(&part.number) {
             let is_full = causes.len() >= MAX_CAUSES && !causes.contains_key(&on);
             let counted = if is_full { on.clone().of_others() } else { on.clone() };

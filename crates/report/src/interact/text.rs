@@ -1,7 +1,7 @@
 //! Inputs and what became of them: text for people.
 
 use super::counters::counters;
-use super::keys::keys;
+use super::key_rows::keys;
 use super::model::InteractReport;
 use super::spent::Part;
 use super::sums::KindSum;

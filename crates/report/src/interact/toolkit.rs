@@ -1,99 +1,16 @@
 //! What a program's toolkit passed on to the program's own code, input by input and together.
 
+use super::events::Sort;
 use super::model::InteractReport;
 use crate::encode::html::Block;
 use crate::encode::html::table::{Column, Table, Value};
 use crate::layout::{fitting, microseconds, table};
-use punctual_recording::{
-    Distribution, InputEvent, Interaction, ToolkitDocument, agreeing, counted, for_each_input_event, format_ns,
-};
+use punctual_recording::{InputEvent, Interaction, ToolkitDocument, counted, format_ns};
 use serde::Serialize;
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::Path;
 
-/// How many events of an input JSON has.
-const MAX_OF_INPUT: usize = 64;
-/// How many sorts of events are told apart; a forged recording may have any number of names.
-const MAX_SORTS: usize = 1_024;
 /// How many sorts text shows; JSON and the page have all.
 const SHOWN: usize = 16;
-
-/// Events of one name.
-struct Sort {
-    events: u64,
-    /// Inputs that had one.
-    inputs: u64,
-    last_input: Option<u32>,
-    /// Those that no input caused.
-    background: u64,
-    /// From an input to the first of its events of this name.
-    first: Distribution,
-}
-
-/// What toolkits passed on.
-#[derive(Default)]
-pub(super) struct Events {
-    sorts: BTreeMap<(String, String), Sort>,
-    of_inputs: BTreeMap<u32, Vec<InputEvent>>,
-    /// Events that are in no row of JSON: there are too many of them, or for their input.
-    not_told: u64,
-}
-
-impl Events {
-    /// Reads those of a recording with these inputs, in order of their numbers; `told` says for which inputs they are kept.
-    pub(super) fn read(
-        recording: &Path,
-        inputs: &[Interaction],
-        told: impl Fn(u32) -> bool,
-    ) -> punctual_recording::Result<Events> {
-        let mut events = Events::default();
-        let begin_ns = |number: u32| {
-            let at = inputs.binary_search_by_key(&number, |input| input.number).ok()?;
-            Some(inputs[at].begin_ns)
-        };
-        for_each_input_event(recording, |event| events.take(event, &begin_ns, &told))?;
-        Ok(events)
-    }
-
-    fn take(&mut self, event: InputEvent, begin_ns: &dyn Fn(u32) -> Option<u64>, told: &dyn Fn(u32) -> bool) {
-        let of = event.number.and_then(|number| Some((number, begin_ns(number)?)));
-        let mut key = (event.toolkit.clone(), event.name.clone());
-        if self.sorts.len() >= MAX_SORTS && !self.sorts.contains_key(&key) {
-            key = (String::new(), "others".to_owned());
-        }
-        let none = || Sort { events: 0, inputs: 0, last_input: None, background: 0, first: Distribution::new() };
-        let sort = self.sorts.entry(key).or_insert_with(none);
-        sort.events += 1;
-        let Some((number, begin_ns)) = of else {
-            sort.background += 1;
-            return;
-        };
-        if sort.last_input != Some(number) {
-            sort.last_input = Some(number);
-            sort.inputs += 1;
-            sort.first.record(event.at_ns.saturating_sub(begin_ns));
-        }
-        let own = self.of_inputs.entry(number).or_default();
-        if told(number) && own.len() < MAX_OF_INPUT {
-            own.push(event);
-        } else {
-            self.not_told += 1;
-        }
-    }
-
-    /// The events of an input, in order of time.
-    pub(super) fn of(&self, number: u32) -> &[InputEvent] {
-        self.of_inputs.get(&number).map_or(&[], Vec::as_slice)
-    }
-
-    /// All sorts, those with most events first.
-    fn sorted(&self) -> Vec<(&(String, String), &Sort)> {
-        let mut sorts: Vec<_> = self.sorts.iter().collect();
-        sorts.sort_by_key(|(_, sort)| std::cmp::Reverse(sort.events));
-        sorts
-    }
-}
 
 /// An event that a toolkit passed on because of an input.
 #[derive(Debug, Serialize)]
@@ -189,31 +106,6 @@ pub(super) fn row<'a>(report: &'a InteractReport<'_>) -> Option<ToolkitRow<'a>> 
     })
 }
 
-/// What is missing from the events, in lines.
-pub(super) fn warnings(report: &InteractReport<'_>) -> Vec<String> {
-    let Some(summary) = &report.summary.toolkit else { return Vec::new() };
-    let mut lines = Vec::new();
-    if summary.libraries.is_empty() {
-        lines.push("no toolkit was found in the program: none of its events have names".to_owned());
-    }
-    for absent in summary.libraries.iter().filter(|library| library.processes == 0) {
-        let why = summary.refused.as_deref().unwrap_or("it does not offer that function");
-        let (toolkit, function) = (&absent.toolkit, fitting(&absent.function, 60));
-        lines.push(format!("events of {toolkit} are not seen by {function} of {}: {why}", absent.library));
-    }
-    for (count, what) in [
-        (summary.lost, "overwritten before they could be read"),
-        (summary.unnamed, "of a kind that could not be read"),
-        (summary.not_kept, "more than a recording holds"),
-    ] {
-        if count > 0 {
-            let of = agreeing(count, "event of a toolkit was", "events of toolkits were");
-            lines.push(format!("{count} {of} {what}"));
-        }
-    }
-    lines
-}
-
 /// Whose functions they were, and what the stops cost.
 fn cost_in_words(summary: &ToolkitDocument) -> String {
     let cost = summary.stops.saturating_mul(summary.stop_ns);
@@ -283,6 +175,7 @@ pub(super) fn events_blocks(report: &InteractReport<'_>) -> Option<Vec<Block>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::events::Events;
     use super::*;
 
     #[test]

@@ -1,8 +1,8 @@
 //! Inputs as a Perfetto trace: a track for each kind below the program, from input to seen, with what each was spent on inside.
 
+use super::events::Events;
 use super::model::InteractReport;
 use super::spent::Spent;
-use super::toolkit::Events;
 use crate::encode::perfetto::{begin_told, describe, end_slice, instant};
 use punctual_recording::{
     Interaction, InteractionPart, Outcome, START, for_each_interaction_part, format_ns, printable,
