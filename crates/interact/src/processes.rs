@@ -260,7 +260,7 @@ mod tests {
         let Spent { cpu_ns, delayed_ns, counters } = now.since(&before);
         assert_eq!((cpu_ns, delayed_ns), (Some(50), Some(5)));
         assert_eq!((counters.waits, counters.minor_faults, counters.major_faults), (Some(5), Some(30), Some(0)));
-        // What one process does not tell is not told of all.
+        // What one process does not tell cannot be told of all.
         let mut other = now.clone();
         other.processes.insert(9, OfProcess { io: [None; 6], ..process(1, 0) });
         let counters = other.since(&before).counters;
@@ -275,7 +275,7 @@ mod tests {
         let reaped = account(&[(7, thread(6))], &[(7, process(100, 95))]);
         let counters = reaped.since(&before).counters;
         assert_eq!((counters.waits, counters.minor_faults, counters.reads), (None, Some(5), Some(5)));
-        // It has found somebody else to wait for it.
+        // Somebody else now waits for it.
         let lost = account(&[(7, thread(6))], &[(7, process(200, 40))]);
         assert_eq!(lost.since(&before).counters, InputCounters::default());
         // One that came and went.
@@ -296,7 +296,7 @@ mod tests {
         assert_eq!(spent_by(u32::MAX), None);
         let spent = after.since(&before);
         assert!(spent.cpu_ns > Some(0), "{spent:?}");
-        // Where others of these tests start threads meanwhile a look may be partial.
+        // If other tests start threads meanwhile, a reading may be partial.
         if !before.is_partial && !after.is_partial {
             let counters = spent.counters;
             assert!(counters.minor_faults > Some(0) && counters.read_bytes >= Some(bytes as u64), "{counters:?}");

@@ -263,7 +263,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever events there are, the parts are the whole.
+        /// Whatever events there are, the parts add up to the whole.
         #[test]
         fn parts_add_up(
             raw in prop::collection::vec((0..40_000u64, 0..2u32, 0..6u8, 0..4u32, 0..4u64, any::<bool>()), 0..60),

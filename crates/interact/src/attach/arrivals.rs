@@ -140,7 +140,7 @@ mod tests {
         seen
     }
 
-    /// Up to there it is taken, so many bytes.
+    /// The program has taken this many bytes, up to there.
     fn got(at: u64, bytes: u64, position: u32) -> Seen {
         let mut seen = Seen::invented(at, Moment::Got, 1);
         (seen.value, seen.begin_ns, seen.position) = (bytes, at - 5, position);
@@ -169,13 +169,13 @@ mod tests {
     #[test]
     fn an_input_begins_as_the_kernel_is_told_of_it_whatever_the_program_does() {
         let mut arrivals = Arrivals::default();
-        // One for which the program sleeps, and two that come while it is at work.
+        // One for which the program sleeps, and two that come while it is working.
         let [begins, over] = came(200, 220, 1);
         let first = [slept(100), begins, woke(225, 1), got(228, 1, 1), over];
         assert_eq!(inputs(&mut arrivals, first), [key(200)], "the program is faster than the worker");
         let all = came(300, 310, 2).into_iter().chain(came(400, 410, 3)).chain([got(900, 1, 2), got(1_500, 1, 3)]);
         assert_eq!(inputs(&mut arrivals, all), [key(300), key(400)]);
-        // Both at once: the first waited longer.
+        // Both at once: the first one waited longer.
         let all = came(2_000, 2_010, 4).into_iter().chain(came(2_100, 2_110, 5)).chain([got(2_500, 2, 5)]);
         assert_eq!(inputs(&mut arrivals, all), [key(2_000)]);
         // What one read leaves, the next one takes.
@@ -187,7 +187,7 @@ mod tests {
     fn what_nobody_saw_come_is_counted_apart() {
         let mut arrivals = Arrivals::default();
         assert_eq!(inputs(&mut arrivals, [got(300, 1, 7)]), [(295, BEGAN_BEFORE.to_owned())]);
-        // Where kernels do not tell of it, one for which the program was woken is known, and no other one.
+        // If the kernel does not report it, one for which the program was woken is known, but no other.
         let all = [slept(400), woke(500, 1), got(550, 1, 8), got(900, 1, 9)];
         assert_eq!(inputs(&mut arrivals, all), [key(500), (895, BEGAN_BEFORE.to_owned())]);
         let timer = woke(6_000, 1).among(false, true, true);
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn what_waited_before_anybody_looked_does_not_begin_with_what_came_after_it() {
         let mut arrivals = Arrivals::default();
-        // Three bytes wait for the program, which is at work; a fourth comes and is seen.
+        // Three bytes wait for the program, which is working; a fourth comes and is seen.
         let all = came(500, 510, 44).into_iter().chain([
             got(900, 1, 41),
             got(950, 1, 42),
@@ -219,10 +219,10 @@ mod tests {
         let mut arrivals = Arrivals::default();
         let first = came(200, 210, u32::MAX).into_iter().chain([got(300, 1, u32::MAX)]);
         assert_eq!(inputs(&mut arrivals, first), [key(200)]);
-        // Places go on behind the largest.
+        // Places wrap around after the largest.
         let all = came(400, 410, 2).into_iter().chain([got(500, 3, 2)]);
         assert_eq!(inputs(&mut arrivals, all), [key(400)]);
-        // The terminal is emptied, and counted anew.
+        // The terminal is emptied, and counting starts anew.
         let all = came(600, 610, 40).into_iter().chain(came(700, 710, 1)).chain([got(800, 1, 1)]);
         assert_eq!(inputs(&mut arrivals, all), [key(700)]);
     }

@@ -12,7 +12,7 @@ const UNDONE: &[u8] =
 /// How long to wait for a terminal that shows nothing.
 const SHOWN: Duration = Duration::from_secs(5);
 
-/// Until this is dropped, bytes pass as they are and nothing is echoed; then the terminal is as it was.
+/// Until this is dropped, bytes pass unchanged and nothing is echoed; then the terminal is as it was.
 pub(super) struct OwnTerminal {
     before: Termios,
 }
@@ -43,7 +43,7 @@ impl OwnTerminal {
         (size.ws_col.min(500), size.ws_row.min(500))
     }
 
-    /// Shows what a program put out; false where nobody sees it any more.
+    /// Shows what a program put out; false if nobody sees it any more.
     pub(super) fn show(&self, mut bytes: &[u8]) -> bool {
         let mut output = std::io::stdout().lock();
         let until = std::time::Instant::now() + SHOWN;

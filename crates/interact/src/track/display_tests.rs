@@ -6,7 +6,7 @@ use punctual_recording::Outcome;
 const MS: u64 = 1_000_000;
 const SERVER: u32 = 50;
 const PROGRAM: u32 = 7;
-/// Within the program, a terminal emulator then: a process of its own, which the server does not know.
+/// Inside the program, which is then a terminal emulator: a process of its own, which the server does not know.
 const SHELL: u32 = 30;
 
 /// What happens, in ms.
@@ -19,11 +19,11 @@ enum Then {
     Got(u64, u32),
     Handed(u64, u32),
     Drawn(u64),
-    /// The server has run from then on, and sleeps.
+    /// The server has run since then, and goes to sleep.
     Served(u64, u64),
     /// Sleeps for something else.
     Sleeps(u64, u32),
-    /// Waits from then on, until then at most.
+    /// Waits from then on, until this time at most.
     Waits(u64, u32, Option<u64>),
     /// The server tells the program something, and wakes it.
     ServerWakes(u64, u32),
@@ -159,7 +159,7 @@ fn what_is_drawn_by_a_timer_of_the_keys_belongs_to_it_and_a_cursors_does_not() {
 
 #[test]
 fn a_thread_that_gets_the_input_for_another_one() {
-    // As Qt has it: thread 8 gets events and wakes the first one, which works on them.
+    // As in Qt: thread 8 gets events and wakes the first one, which works on them.
     let (taken, background) = play(&[
         Waits(50, 8, None),
         Waits(51, PROGRAM, Some(700)),
@@ -187,7 +187,7 @@ fn a_reply_of_the_servers_goes_on_with_the_input() {
         Delivered(101),
         ServerWakes(102, PROGRAM),
         Got(103, PROGRAM),
-        // It asks the server and waits for what that says.
+        // It asks the server and waits for the answer.
         Handed(104, PROGRAM),
         Waits(105, PROGRAM, None),
         ServerWakes(120, PROGRAM),
@@ -221,13 +221,13 @@ fn the_shell_of_a_terminal_emulator_echoes_by_way_of_the_kernels_workers() {
         ])
     };
     assert_eq!(told(&echoes(0).0[0]), (Some(Outcome::Seen), Some(110), Some(109)));
-    // A worker that comes so much later hands on something else.
+    // A worker that comes this much later hands on something else.
     assert_eq!(told(&echoes(400).0[0]).0, Some(Outcome::Unanswered));
 }
 
 #[test]
 fn keys_before_one_picture_are_one() {
-    // The first sets the frame's timer; the second comes before it is due.
+    // The first one sets the frame's timer; the second comes before it is due.
     let (taken, _) = play(&[
         Waits(50, PROGRAM, None),
         Typed(100),
@@ -266,7 +266,7 @@ fn a_question_to_the_server_shows_nothing_and_the_cursor_after_it_is_nobodys() {
     };
     let (taken, background) = play_with(Served(104, 106));
     assert_eq!((told(&taken[0]).0, background), (Some(Outcome::Unanswered), 1));
-    // A server that has not come to it yet draws it with the cursor.
+    // A server that has not got to it yet draws it with the cursor.
     let (taken, _) = play_with(Served(90, 104));
     assert_eq!(told(&taken[0]).1, Some(151));
 }
@@ -311,7 +311,7 @@ fn a_helper_that_has_done_its_work_and_sleeps_keeps_no_key_open() {
     let key = |at: u64| [Typed(at), Delivered(at + 1), ServerWakes(at + 1, PROGRAM), Got(at + 2, PROGRAM)];
     let mut events = vec![Waits(50, PROGRAM, Some(150))];
     events.extend(key(100));
-    // Asked by way of a pipe, it answers and sleeps; the cursor blinks; the next key has nothing to do with either.
+    // Asked through a pipe, it answers and sleeps; the cursor blinks; the next key has nothing to do with either.
     events.extend([Wakes(103, PROGRAM, HELPER), Wakes(105, HELPER, PROGRAM), Sleeps(106, HELPER)]);
     events.extend([Handed(107, PROGRAM), Drawn(108), Waits(109, PROGRAM, Some(150))]);
     events.extend([Handed(150, PROGRAM), Drawn(151), Waits(152, PROGRAM, Some(350))]);
@@ -327,7 +327,7 @@ fn the_start_ends_with_the_first_window_that_is_drawn() {
     let start = Input { is_start: true, kind: "start".to_owned(), begin_ns: 10 * MS, ..Input::default() };
     tracker.put_in(Input { injected_ns: 10 * MS, ..start });
     let sleep = |at: u64| moment(at, Moment::Ran, PROGRAM).sleeping(true, false);
-    // It waits long for an answer of a server that nobody gives a CPU.
+    // It waits long for an answer from a server that gets no CPU.
     for seen in
         [sleep(20), moment(400, Moment::Wrote, PROGRAM), moment(402, Moment::Wrote, SERVER).of_servers(), sleep(403)]
     {
@@ -382,9 +382,9 @@ fn a_shell_that_comes_late_shows_several_keys_at_once() {
 
 #[test]
 fn what_a_shell_does_after_a_long_time_limit_belongs_to_the_key_and_a_cursor_of_its_emulator_does_not() {
-    // One waits for 350 ms because of the key and then answers, in the emulator or as the one who draws.
+    // One waits for 350 ms because of the key and then answers, in the emulator or as the one that draws.
     let events = |waits: u32| {
-        // One of before is over, and nobody saw that it waited for input since.
+        // An earlier one is over, and nobody saw it wait for input since.
         let mut events = vec![Waits(10, SHELL, Some(20)), Waits(50, PROGRAM, None)];
         events.extend([Typed(100), Delivered(101), ServerWakes(101, PROGRAM), Got(102, PROGRAM), Tells(103, PROGRAM)]);
         if waits == SHELL {
@@ -436,7 +436,7 @@ fn a_key_is_seen_when_a_compositor_has_shown_it_and_not_when_it_tells_of_somethi
             Delivered(101),
             ServerWakes(102, PROGRAM),
             Got(103, PROGRAM),
-            // Told before the kernel's records are taken.
+            // Reported before the kernel's records are taken.
             Shown(120),
             Handed(104, PROGRAM),
             Waits(105, PROGRAM, None),
@@ -473,7 +473,7 @@ fn a_timer_among_the_descriptors_of_a_program_goes_on_with_the_key() {
     let (taken, background) = play_with(Tracker::of_compositor(true), &events(112));
     assert_eq!((told(&taken[0]), background), ((Some(Outcome::Seen), Some(115), Some(113)), 0));
     assert_eq!(taken[0].row.blocked_ns, Some(104 * MS), "not after the timer");
-    // One that is due long after is the cursor's.
+    // One that is due much later belongs to the cursor.
     let (taken, background) = play_with(Tracker::of_compositor(true), &events(160));
     assert_eq!((told(&taken[0]), background), ((Some(Outcome::Unanswered), None, None), 1));
 }

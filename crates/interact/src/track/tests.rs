@@ -94,7 +94,7 @@ fn a_timer_that_the_key_set_is_waited_for_and_one_of_before_is_not() {
     }
 }
 
-/// A shell that waits for a command is not through with the key, whatever it echoed.
+/// A shell that waits for a command is not done with the key, whatever it echoed.
 #[test]
 fn a_key_that_is_still_worked_for_at_the_end_is_unfinished() {
     for asks_again in [false, true] {
@@ -158,9 +158,9 @@ fn whoever_was_asked_may_put_it_out_and_nobody_else() {
     assert_eq!(run(&[], 8), (None, 1));
     assert_eq!(run(&[there(woke(110 * MS, 7, 8))], 8), (Some(120), 0));
     assert_eq!(run(&[there(woke(110 * MS, 9, 8))], 8), (None, 1));
-    // A timer's interrupt while the thread ran woke it, not the thread.
+    // While the thread ran, a timer's interrupt woke it, not the thread.
     assert_eq!(run(&[woke(110 * MS, 7, 8).among(true, true, true)], 8), (None, 1));
-    // By way of a server outside, after the thread has gone back to waiting for input.
+    // Through a server outside, after the thread has gone back to waiting for input.
     let by_server = [
         woke(104 * MS, 7, 50).among(true, false, false),
         waits(101 * MS, 105 * MS, 7, None),
@@ -168,7 +168,7 @@ fn whoever_was_asked_may_put_it_out_and_nobody_else() {
     ];
     assert_eq!(run(&by_server, 7), (Some(120), 0));
     assert_eq!(run(&by_server[1..], 7), (None, 1));
-    // The kernel's worker that hands on the output hands on the next key too.
+    // The kernel's worker that hands on the output also hands on the next key.
     let mut by_worker = by_server.clone();
     by_worker[0] = by_worker[0].clone().of_kernels();
     assert_eq!(run(&by_worker, 7), (None, 1));
@@ -180,7 +180,7 @@ fn the_start_ends_when_the_program_waits_for_input_for_a_while() {
     tracker.put_in(Input { is_start: true, kind: "start".to_owned(), bytes: 0, ..input(10, "vim") });
     tracker.seen(&Seen::invented(15 * MS, Moment::Became, 7));
     tracker.seen(&wrote(30 * MS, 7));
-    // An answer of the terminal's is waited for in between.
+    // In between it waits for an answer from the terminal.
     tracker.seen(&waits(15 * MS, 31 * MS, 7, Some(60 * MS)));
     tracker.seen(&wrote(62 * MS, 7));
     tracker.seen(&waits(60 * MS, 63 * MS, 7, Some(563 * MS)));
@@ -230,7 +230,7 @@ fn a_signal_is_the_terminals_and_its_bytes_are_never_got() {
 fn what_was_thrown_away_shifts_nothing() {
     let mut tracker = Tracker::new(true);
     tracker.put_in(input(100, "a"));
-    // Flushed: the thread waits long after with nothing queued, and never got it.
+    // Flushed: much later the thread waits with nothing queued, and never got it.
     tracker.seen(&waits(100 * MS, 150 * MS, 7, None));
     tracker.seen(&waits(240 * MS, 250 * MS, 7, None));
     tracker.put_in(input(300, "b"));
@@ -248,7 +248,7 @@ fn without_threads_the_output_alone_tells() {
     tracker.put_in(input(100, "a"));
     tracker.arrived(101 * MS, 1);
     tracker.arrived(140 * MS, 1);
-    // After a silence: a cursor, perhaps.
+    // After a silence: perhaps a cursor.
     tracker.arrived(240 * MS, 1);
     tracker.put_in(input(300, "b"));
     tracker.put_in(input(310, "c"));
@@ -265,7 +265,7 @@ fn without_threads_the_output_alone_tells() {
 }
 
 proptest! {
-    /// Whatever a program does: every input has an end, in order, and none is seen before it was put in.
+    /// Whatever a program does, every input has an end, in order, and none is seen before it was put in.
     #[test]
     fn every_input_comes_out_once(steps in prop::collection::vec((0..7u8, 1..60u64, 5..12u32, any::<bool>()), 1..200)) {
         let mut tracker = Tracker::new(true);

@@ -179,7 +179,7 @@ mod tests {
         assert_eq!((input.kind.as_str(), input.label.as_str()), ("scroll", "down"));
         assert_eq!(input.begin_ns, ((1 << 32) - 1) * MS, "the server's clock has 32 bits");
         assert_eq!(presses.to_a_millisecond, 1);
-        // A server with another clock.
+        // A server that uses another clock.
         presses.told(press(7, 900_000 * MS));
         presses.begin(&[], u64::MAX);
         assert_eq!(presses.next(u64::MAX).unwrap().begin_ns, 900_000 * MS);
