@@ -6,12 +6,13 @@
 //! * [`Line`]: blocks of samples that arrive at a steady rate, whether or not anybody takes them (`c/line.h`).
 //! * [`Qam`]: the datapump of a modem, for real (`c/qam.h` and its parts): samples of a telephone line to bits and back,
 //!   with start-up, equalizer, echo canceller, carrier and timing recovery, retraining and fallback.
-//! * [`Dmt`]: the datapump of a DSL modem, for real (`c/dmt.h` and its parts): transforms, tones that bear as many bits as
-//!   the line lets them, an equalizer of one tap a tone, echo canceller, superframes with a check, retraining.
+//! * [`Dmt`]: the datapump of a DSL modem, for real (`c/dmt.h` and its parts): transforms, tones that bear as many bits
+//!   as the line lets them, an equalizer with one tap for each tone, echo canceller, superframes with a check,
+//!   retraining.
 //! * [`Gfsk`]: the baseband of a Bluetooth receiver, for real (`c/gfsk.h`): filter, access code, header, payload, checks.
 //! * [`Dsss`]: the baseband of an 802.11b receiver, for real (`c/dsss.h` and its parts): Barker and complementary codes.
-//! * [`Decoder`]: a device whose work is one of these three at a signal that was made beforehand, whose bits are known
-//!   (`c/decode.h`, `c/dmt_decode.h`, `c/gfsk_decode.h`, `c/dsss_decode.h`).
+//! * [`Decoder`]: a device whose work is one of these three, on a signal that was made beforehand and whose bits are
+//!   known (`c/decode.h`, `c/dmt_decode.h`, `c/gfsk_decode.h`, `c/dsss_decode.h`).
 //!
 //! All have a fixed layout, so that a BPF program and the process that loaded it can share them.
 

@@ -1,4 +1,4 @@
-//! Wrong bits of receivers of Bluetooth and of 802.11b by noise, beside theory, and what a sample costs.
+//! Wrong bits of the receivers of Bluetooth and of 802.11b by noise, beside theory, and what a sample costs.
 
 #![expect(clippy::print_stdout, reason = "it prints tables")]
 
@@ -40,7 +40,7 @@ fn main() {
     }
 }
 
-/// Hands the bits of these samples on.
+/// Passes on the bits of these samples.
 fn receive(kind: Kind) -> impl FnMut(&[i16]) -> Vec<bool> {
     let (mut gfsk, mut dsss) = (Gfsk::new(), Dsss::new());
     move |samples: &[i16]| {
@@ -68,7 +68,7 @@ fn row(first: &str, kind: Kind, decibels: f64, theory: f64) {
     println!("{first}| {decibels} | {bits} | {wrong} | {measured:.2e} | {theory:.2e} | {lost} |");
 }
 
-/// What a sample costs, from before a packet to behind it, ns.
+/// What a sample costs, from before a packet to after it, ns.
 fn least(kind: Kind) -> f64 {
     let (samples, _) = Packets::new(kind, 1, Some(30.0), 0.0).packet();
     let times = (0..200).map(|_| {

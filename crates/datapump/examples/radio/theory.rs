@@ -1,13 +1,13 @@
-//! What theory says of wrong bits.
+//! What theory says about wrong bits.
 
 use punctual_datapump::DsssRate;
 use std::f64::consts::TAU;
 
-/// The filtered signal at the end of a bit and a bit before, for every run of five bits of which it is the middle one.
+/// The filtered signal at the end of a bit and one bit earlier, for every run of five bits of which it is the middle one.
 pub(crate) struct Patterns(Vec<(bool, [(f64, f64); 2])>);
 
 impl Patterns {
-    /// By the transmitter itself: the middle of a packet with this payload has each run of five bits.
+    /// From the transmitter itself: the middle of a packet with this payload contains each run of five bits.
     pub(crate) fn new() -> Patterns {
         const PULSE: [f64; 12] = [6., 93., 706., 2659., 5527., 7393., 7393., 5527., 2659., 706., 93., 6.];
         let of = |pattern: u32, shift: usize| {
@@ -29,7 +29,7 @@ impl Patterns {
             };
             (bit(2) > 0.0, [mean(shift), mean(shift - 4)])
         };
-        // The place of a bit at which the eye is widest: where the least turn of the middle bit is the most.
+        // The point of a bit at which the eye is widest: where the smallest turn of the middle bit is largest.
         let turn = |(is_one, [now, then]): (bool, [(f64, f64); 2])| {
             (now.1 * then.0 - now.0 * then.1) * if is_one { 1.0 } else { -1.0 }
         };
@@ -38,10 +38,10 @@ impl Patterns {
         Patterns((0..32).map(|pattern| of(pattern, shift)).collect())
     }
 
-    /// A bit is wrong where the sum of the two samples, turned against each other by a quarter, is the smaller one: two
+    /// A bit is wrong if the sum of the two samples, turned against each other by a quarter, is the smaller one: two
     /// independent lengths with Rice's distribution (Proakis, Digital Communications, appendix B).
     pub(crate) fn error_rate(&self, decibels: f64) -> f64 {
-        // Of each part, behind the mean of four samples, for a signal of 1.
+        // Of each part, after taking the mean of four samples, for a signal of 1.
         let variance = 2.0 / 10.0_f64.powf(decibels / 10.0) / 4.0;
         let rates = self.0.iter().map(|(is_one, [now, then])| {
             let length = |sign: f64| ((now.0 - sign * then.1).powi(2) + (now.1 + sign * then.0).powi(2)) / 2.0;
@@ -65,11 +65,12 @@ fn exceeds(smaller: f64, larger: f64) -> f64 {
     (0..STEPS).map(at).sum::<f64>() / f64::from(STEPS)
 }
 
-/// How likely a bit of 802.11b is wrong behind the descrambler, which makes three of one.
+/// How likely a bit of 802.11b is wrong after the descrambler, which turns one error into three.
 ///
 /// A half turn or none between two symbols: half of an exponential; quarters of a turn, Gray coded: Proakis, Digital
-/// Communications, 5.2.8. One of several codes by its length alone: the sum over all others (the union bound) of what the two of
-/// them come to (Proakis, 5.4.4), with the bits that would be wrong then, those of the phase included; beside that its quarters.
+/// Communications, 5.2.8. One of several codes by its length alone: the sum over all others (the union bound) of the
+/// error between the two (Proakis, 5.4.4), with the bits that would be wrong then, including those of the phase; and
+/// besides that its quarters.
 pub(crate) fn of_80211b(rate: DsssRate, decibels: f64) -> f64 {
     let energy = 10.0_f64.powf(decibels / 10.0);
     let wrong = match rate {
@@ -101,7 +102,7 @@ fn of_codes(codes: &[Code], bits: f64, energy: f64) -> f64 {
     (others.sum::<f64>() + 2.0 * of_quarters(of_symbol / 2.0)) / bits
 }
 
-/// What a code leaves of another, of 1.
+/// How much of one code is left in another, from 0 to 1.
 fn likeness(one: Code, other: Code) -> (f64, f64) {
     let quarters = |(a, b, c): Code| [a + b + c, b + c, a + c, c, a + b, b, a, 0];
     let turns = quarters(one).into_iter().zip(quarters(other)).map(|(one, other)| (one + 4 * 4 - other) % 4);
@@ -116,9 +117,9 @@ fn wrong_bits(one: Code, other: Code) -> f64 {
     f64::from((one.0 ^ other.0).count_ones() + (one.1 ^ other.1).count_ones() + (one.2 ^ other.2).count_ones())
 }
 
-/// Bits of this symbol's turn and of the next one's, where another code was taken that has such a phase.
+/// Wrong bits of this symbol's turn and of the next one's, if another code was taken that has such a phase.
 fn phase_bits(re: f64, im: f64) -> f64 {
-    // By chance where nothing is left of it, or as much in one direction as in the other.
+    // Random if nothing is left of it, or as much in one direction as in the other.
     if re.abs() == im.abs() {
         return 2.0;
     }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What a device decodes: a signal that was made beforehand, so many units of it in each block. It begins with a start-up;
- * what follows is repeated without an end. Which bits each unit brings is known, so that what is wrong or missing can be
- * counted. A block that nobody processed is gone: the line does not wait.
+ * What a device decodes: a signal that was made beforehand, with a number of its units in each block. It begins with a
+ * start-up; what follows repeats endlessly. It is known which bits each unit brings, so that wrong and missing ones can
+ * be counted. A block that nobody processed is gone: the line does not wait.
  *
- * Freestanding, as everything here: the same text for the processor and for BPF.
+ * Freestanding, like everything here: the same text for the processor and for BPF.
  */
 #ifndef PUNCTUAL_DECODE_H
 #define PUNCTUAL_DECODE_H
@@ -13,7 +13,8 @@
 
 #define DECODE_INLINE static inline __attribute__((always_inline))
 
-/* Calls a function for each of so many places of a unit at work; for BPF whoever includes this brings another. */
+/* Calls a function for each of this many places of the unit being processed; for BPF, whoever includes this provides
+ * another. */
 #ifndef DECODE_EACH
 #define DECODE_EACH(w, count, work)                                    \
 	do {                                                           \
@@ -39,13 +40,13 @@ struct decoding {
 	__u64 units;		/* that were worked on */
 	__u64 connected;	/* those of them during which data came */
 	__u64 bits;		/* that were known of the units worked on */
-	__u64 wrong;		/* bits received that are not those known, or that none was known for */
-	__u64 missing;		/* bits known and not received, those of units that nobody worked on included */
+	__u64 wrong;		/* received bits that differ from the known ones, or for which none was known */
+	__u64 missing;		/* known bits not received, including those of units that nobody worked on */
 	__u64 skipped;		/* units that nobody worked on */
 	__u64 restarts;		/* connections that were lost: the signal began anew */
-	__u64 frames;		/* that ended, those of units that nobody worked on included */
+	__u64 frames;		/* that ended, including those of units that nobody worked on */
 	__u64 frames_right;	/* that were received and whose check was right */
-	__u64 next_block;	/* the number of the block that comes next, where none is skipped */
+	__u64 next_block;	/* the number of the block that comes next, if none is skipped */
 	__u64 known_bits;	/* of the repeated part */
 	__u64 known_frames;
 	__u32 place;		/* of the next unit in the signal */
@@ -68,8 +69,8 @@ DECODE_INLINE __u32 bits_from(const __u32 *ring, __u32 words, __u32 first)
 }
 
 /*
- * So many bits were received of a unit, from this one of the ring on. Where they are not as many as they should be the
- * last ones are compared: what lacks, or is too much, is what stands before them.
+ * This many bits of a unit were received, starting with this one of the ring. If the number is wrong the last ones are
+ * compared: what is missing, or extra, is assumed to come before them.
  */
 DECODE_INLINE void decoding_begin_unit(struct decoding *d, const struct signal_unit *unit, __u64 from, __u32 received)
 {
@@ -100,7 +101,8 @@ DECODE_INLINE void decoding_compare(struct decoding *d, const struct signal_unit
 	d->wrong += bits_set(wrong);
 }
 
-/* The next unit, after so many frames whose check was right; where the connection was lost, the first of all. */
+/* Moves on to the next unit, after this many frames whose check was right; if the connection was lost, to the first
+ * of all. */
 DECODE_INLINE void decoding_end_unit(struct decoding *d, __u32 connected, __u32 frames_right, __u32 lost)
 {
 	d->units++;
@@ -115,7 +117,8 @@ DECODE_INLINE void decoding_end_unit(struct decoding *d, __u32 connected, __u32 
 	}
 }
 
-/* Before the block with this number: units that nobody worked on, of blocks before it and of one that was given up. */
+/* Before the block with this number: units that nobody worked on, from blocks before it and from one that was given
+ * up. */
 DECODE_INLINE __u64 decoding_gone(struct decoding *d, __u64 block)
 {
 	__u64 units = (block - d->next_block) * d->units_a_block + d->left_of_block;
@@ -126,7 +129,7 @@ DECODE_INLINE __u64 decoding_gone(struct decoding *d, __u64 block)
 	return units;
 }
 
-/* Passes over units that nobody works on; returns how many whole rounds of the repeated part that were. */
+/* Skips units that nobody works on; returns how many whole rounds of the repeated part that were. */
 DECODE_INLINE __u64 decoding_pass_over(struct decoding *d, __u64 units)
 {
 	__u64 round = d->length - d->start_up, rounds = 0, place;
@@ -149,7 +152,7 @@ DECODE_INLINE __u64 decoding_pass_over(struct decoding *d, __u64 units)
 	return rounds;
 }
 
-/* What is missing of them: so many whole rounds, and from the unit before which so much came to this one. */
+/* What is missing of them: whole rounds, and what comes between the unit at which this count began and this one. */
 DECODE_INLINE void decoding_miss(struct decoding *d, const struct signal_unit *unit, __u64 rounds, __u64 bits_before,
 				 __u64 frames_before)
 {

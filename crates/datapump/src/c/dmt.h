@@ -19,11 +19,11 @@
 /* The largest transform, and half of it: the tones. */
 #define DMT_SIZE 512
 #define DMT_TONES (DMT_SIZE / 2)
-/* Places for the samples of a symbol with its prefix, 544 at most. */
+/* Room for the samples of a symbol with its prefix, 544 at most. */
 #define DMT_SAMPLES 1024
-/* Received samples that are kept. */
+/* How many received samples are kept. */
 #define DMT_WINDOW 2048
-/* Taps in a bank of the echo canceller, how many banks there may be, and samples sent that are kept. */
+/* Taps in a bank of the echo canceller, how many banks there may be, and how many sent samples are kept. */
 #define DMT_BANK 64
 #define DMT_MAX_BANKS 8
 #define DMT_ECHO 8192
@@ -32,7 +32,7 @@
 #define DMT_BITS (32 * DMT_BITS_WORDS)
 /* Bits of a tone: 0, 2, 4, 6, 8 or 10. */
 #define DMT_MAX_BITS 10
-/* A superframe: symbols of data and one by which its end is known. */
+/* A superframe: symbols of data, and one that marks its end. */
 #define DMT_FRAME 68
 
 /* The parts of a burst, in symbols. */
@@ -40,11 +40,11 @@
 #define DMT_FIXED 80
 #define DMT_TURNED 8
 #define DMT_TRAINING 256
-/* A message: a header and a check of 16 bits each, between them four bits a tone; one bit in a symbol. */
+/* A message: a header and a check of 16 bits each, and between them four bits for each tone; one bit in each symbol. */
 #define DMT_HEADER 16
 #define DMT_CHECK 16
 #define DMT_MAGIC 0xa5c0
-/* Where the scrambler begins. */
+/* The scrambler's initial state. */
 #define DMT_SCRAMBLER 0x2aaaaa
 
 /* The mean power of a tone: 4,096 squared. */
@@ -64,7 +64,7 @@ enum dmt_sending {
 	DMT_SEND_DATA,
 };
 
-/* What is made of received symbols. */
+/* What happens to received symbols. */
 enum dmt_receiving {
 	DMT_IGNORE,
 	DMT_HUNT,
@@ -76,7 +76,7 @@ enum dmt_receiving {
 	DMT_RECEIVE_DATA,
 };
 
-/* Where the start-up stands. The remote end goes 1, 2, 3, 5, the office 0, 2, 3, 4, 5. */
+/* How far the start-up is. The remote end goes 1, 2, 3, 5, the office 0, 2, 3, 4, 5. */
 enum dmt_stage { DMT_SILENT, DMT_LISTEN, DMT_OFFER, DMT_AWAIT, DMT_CONFIRM, DMT_CONNECTED };
 
 struct dmt {
@@ -95,15 +95,15 @@ struct dmt {
 	__u32 banks;		/* of the echo canceller: 0 to DMT_MAX_BANKS */
 	__u32 echo_delay;	/* samples between a sample sent and the first that may hold its echo */
 	__u32 max_bits;		/* of a tone */
-	__u32 fixed_bits;	/* of each tone, whatever was measured; 0: as measured */
+	__u32 fixed_bits;	/* of each tone, regardless of what was measured; 0: as measured */
 	__u32 may_retrain;	/* 0: never by itself */
 	__u32 learns;		/* 0: the equalizer's taps stay as they are */
 
 	/* The start-up. */
 	__u32 stage;
-	__u32 timer;		/* symbols that the stage may last */
-	__u32 retrains;		/* start-ups that were begun again after a connection */
-	__u32 failures;		/* start-ups that came to nothing */
+	__u32 timer;		/* how many symbols the stage may last */
+	__u32 retrains;		/* start-ups that began again after a connection */
+	__u32 failures;		/* start-ups that failed */
 	__u32 bits_lost;	/* received ones for which the ring had no room */
 	__u32 send_loaded;	/* bits of a symbol that is sent, and of one that is received */
 	__u32 receive_loaded;
@@ -111,7 +111,7 @@ struct dmt {
 	__u32 receive_used;
 	__u32 square_error;	/* the mean of points, of the newest 1,024 decisions; DMT_POWER is 1 */
 
-	/* Sizes that follow from order and role, filled when the pump is made. */
+	/* Sizes that follow from order and role, filled in when the pump is made. */
 	__u32 size;
 	__u32 prefix;
 	__u32 length;		/* of a symbol with its prefix */
@@ -119,25 +119,25 @@ struct dmt {
 	__u32 send_tones;
 	__u32 receive_first;
 	__u32 receive_tones;
-	__u32 send_shift;	/* by which samples are smaller than the sum of the tones */
+	__u32 send_shift;	/* by how much samples are smaller than the sum of the tones */
 
 	/* Sending. */
 	__u32 send;
 	__u32 send_left;	/* symbols, of what is being sent */
 	__u32 send_index;	/* of the symbol in it */
 	__u32 send_header;	/* the first word of the message */
-	__u32 send_key;		/* by which the symbol's known quadrants are made */
+	__u32 send_key;		/* from which the symbol's known quadrants are made */
 	__u32 send_turn;	/* by which all of them are turned */
 	__u32 send_scrambler;
 	__u32 send_check;	/* of the bits of this superframe, or of the message */
 	__u32 send_old_check;	/* of the one before */
-	__u32 send_check_left;	/* bits of it that are still to be sent */
+	__u32 send_check_left;	/* bits of it that still have to be sent */
 	__u32 send_frame;	/* the symbol's place in the superframe */
 	__u32 send_value;	/* the bits of a tone, while they are collected */
 
 	/* The echo canceller. */
 	__u32 echo_position;
-	__u32 echo_shift;	/* how little it learns: the product of error and sample is shifted by so much */
+	__u32 echo_shift;	/* how little it learns: the product of error and sample is shifted by this much */
 	__s32 residual;		/* of the newest sample */
 
 	/* Receiving. */
@@ -146,13 +146,13 @@ struct dmt {
 	__u32 timer_of_fixed;	/* symbols since the symbol was found */
 	__u32 loud;		/* symbols for which there has been a carrier, and none */
 	__u32 quiet;
-	__u32 heard;		/* samples that went into the window */
+	__u32 heard;		/* how many samples have gone into the window */
 	__u32 start;		/* of the transform, after the beginning of a block */
 	__u32 begin;		/* the same in the window, for this symbol */
 	__u32 stage_of_transform;
-	__u32 expect_key;	/* by which the symbol's known quadrants are made */
+	__u32 expect_key;	/* from which the symbol's known quadrants are made */
 	__u32 expect_turn;
-	__u32 learn;		/* how little the equalizer learns: errors are shifted by so much */
+	__u32 learn;		/* how little the equalizer learns: errors are shifted by this much */
 	__u32 descrambler;
 	__u32 receive_check;
 	__u32 receive_old_check;
@@ -160,32 +160,32 @@ struct dmt {
 	__u32 receive_frame;
 	__u32 word;		/* the newest bits of a message or of a check */
 	__u32 receive_header;
-	__u32 bad_row;		/* superframes with a wrong check, one after another */
+	__u32 bad_row;		/* superframes with a wrong check, in a row */
 	__u32 best_start;
 	__u32 error_count;
 	__u32 value;		/* the bits of a tone, while they are handed out, the first on top */
-	__s32 coordinate;	/* of a point, while its level is looked for, and what is found */
+	__s32 coordinate;	/* of a point, while its level is being found, and the result */
 	__u32 level;
 	__s32 step_of_level;
-	__u32 place;		/* of the samples that are added, while a place is compared */
+	__u32 place;		/* of the samples that are being added, while a place is compared */
 	__s64 place_sum;	/* of the correlation there */
-	__s64 agreement;	/* of a symbol's points with those that are known */
+	__s64 agreement;	/* how well a symbol's points agree with the known ones */
 	__s64 best;		/* the highest correlation of prefix and end */
-	__u64 energy_sum;	/* over the symbols in which it is looked for */
+	__u64 energy_sum;	/* over the symbols that are searched */
 	__u64 error_total;	/* of squared errors */
 	__s64 echo_sum;		/* of the filter over the samples sent, while a sample is processed */
 
-	/* Tables, filled when the pump is made. */
+	/* Tables, filled in when the pump is made. */
 	__s32 cosine[DMT_SIZE];
 	__u32 reversed[DMT_SIZE];
-	__u32 threshold[8];	/* the error below which a tone bears twice so many bits */
+	__u32 threshold[8];	/* the error below which a tone bears twice this many bits */
 	__s32 unit[8];		/* the coordinate of its innermost point */
 
 	/* By tone: taps of the equalizer, how strong the tone is, errors, bits. */
 	__s32 taps_re[DMT_TONES];
 	__s32 taps_im[DMT_TONES];
 	__u64 power[DMT_TONES];
-	__u32 strength[DMT_TONES];	/* how many times 1 was doubled to come to the power, at most */
+	__u32 strength[DMT_TONES];	/* how many times 1 must be doubled to reach the power, at most */
 	__s32 point_re[DMT_TONES];	/* of the newest symbol; then how far they are from where they should be */
 	__s32 point_im[DMT_TONES];
 	__u64 error_sum[DMT_TONES];
@@ -214,7 +214,7 @@ DMT_INLINE __s32 dmt_clip(__s64 value)
 	return (__s32)value;
 }
 
-/* The known quadrant of a tone: as good as chance, the same at both ends. */
+/* The known quadrant of a tone: pseudo-random, the same at both ends. */
 DMT_INLINE __u32 dmt_quadrant(__u32 key, __u32 tone)
 {
 	__u32 value = (key * 512 + tone + 1) * 2654435761u;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * A DSL modem that decodes a signal. What its other end sends was made beforehand; the echo of what it sends itself is
- * made here, from what it sends.
+ * made here, from that.
  */
 #ifndef PUNCTUAL_DMT_DECODE_H
 #define PUNCTUAL_DMT_DECODE_H
@@ -11,7 +11,7 @@
 /* Samples that are loaded at a time: a part of 272 and of 544. */
 #define DMT_LOAD 16
 
-/* Samples of the line, and the echo of what was sent a symbol earlier. */
+/* Samples of the line, plus the echo of what was sent one symbol earlier. */
 DMT_INLINE void dmt_load_samples(struct dmt_decoding *w, __u32 group)
 {
 	struct dmt *d = &w->decoder->pump;

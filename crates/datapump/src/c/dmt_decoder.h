@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a DSL modem that decodes a signal knows; dmt_decode.h is what it does. */
+/* The state of a DSL modem that decodes a signal; dmt_decode.h is what it does. */
 #ifndef PUNCTUAL_DMT_DECODER_H
 #define PUNCTUAL_DMT_DECODER_H
 
@@ -8,12 +8,12 @@
 
 struct dmt_decoder {
 	struct decoding decoding;
-	__s32 last_sent;	/* the newest sample of which the echo was made */
+	__s32 last_sent;	/* the newest sample of which the echo has been made */
 	__u32 hybrid;		/* 1: two wires, an echo about 12 dB below what is sent; 0: four */
 	struct dmt pump;
 };
 
-/* A symbol at work. */
+/* A symbol being processed. */
 struct dmt_decoding {
 	struct dmt_decoder *decoder;
 	const struct signal_unit *unit;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The echo canceller: learns what comes back of the own samples and takes it away. The other end's tones are others,
- * but its symbols do not begin when the own do, and then tones leak. It works by banks of taps, so that BPF can go over
- * them with its own loop.
+ * The echo canceller: learns what comes back of its own samples and subtracts it. The other end uses other tones, but
+ * its symbols do not begin when these do, and then tones leak. It works by banks of taps, so that BPF can go over them
+ * with its own loop.
  */
 #ifndef PUNCTUAL_DMT_ECHO_H
 #define PUNCTUAL_DMT_ECHO_H
@@ -13,7 +13,7 @@
 #define DMT_LEARN_FAST 7
 #define DMT_LEARN_FINE 9
 #define DMT_LEARN_SLOW 20
-/* The taps behind the first bank learn by so much less: there are many, and each adds its noise. */
+/* The taps after the first bank learn this much less: there are many, and each adds its noise. */
 #define DMT_LEARN_BEHIND 8
 
 DMT_INLINE void dmt_echo_push(struct dmt *d, __s32 sample)
@@ -45,7 +45,7 @@ DMT_INLINE void dmt_echo_filter(struct dmt *d, __u32 bank)
 	d->echo_sum += sum;
 }
 
-/* What one bank learns of what is left. */
+/* What one bank learns from what is left. */
 DMT_INLINE void dmt_echo_learn(struct dmt *d, __u32 bank)
 {
 	const __s32 *line = dmt_echo_window(d, bank);

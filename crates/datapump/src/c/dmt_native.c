@@ -32,11 +32,11 @@ _Static_assert(__builtin_offsetof(struct dmt, echo_line) == 58816, "as in Rust")
 #define DOWN_FIRST 33
 
 /*
- * How many times the power of the error a tone's power must be, for each two bits: the distance to the bound for an
- * error in ten million bits (9.8 dB) and a margin of 6 dB make 38 times (2^bits - 1).
+ * How many times the error's power a tone's power must be, for every two bits: the distance to the bound for one error
+ * in ten million bits (9.8 dB) and a margin of 6 dB make 38 times (2^bits - 1).
  */
 static const __u32 bearing[6] = { 0, 114, 570, 2394, 9690, 38874 };
-/* 4,096 by the root of the mean square of a coordinate's odd numbers, and of two coordinates. */
+/* 4,096 divided by the root mean square of a coordinate's odd numbers, and of two coordinates. */
 static const __s32 units[6] = { 0, 2896, 1295, 632, 314, 157 };
 
 __u64 punctual_dmt_size(void);
@@ -76,7 +76,7 @@ static void fill_tables(struct dmt *d)
 	}
 }
 
-/* Fills the sizes and tables of a state that is zero but for its options. */
+/* Fills in the sizes and tables of a state that is zero except for its options. */
 void punctual_dmt_init(struct dmt *d)
 {
 	__u32 down;
@@ -89,7 +89,7 @@ void punctual_dmt_init(struct dmt *d)
 	d->send_tones = d->role == DMT_OFFICE ? down : UP_TONES;
 	d->receive_first = d->role == DMT_OFFICE ? UP_FIRST : DOWN_FIRST;
 	d->receive_tones = d->role == DMT_OFFICE ? UP_TONES : down;
-	/* About the same power of either end: 25 tones, and 95 or 223. */
+	/* Both ends send at about the same power: 25 tones, and 95 or 223. */
 	d->send_shift = d->role == DMT_OFFICE ? 4 : 3;
 	fill_tables(d);
 	dmt_begin_again(d);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The receiver: finding the symbol, the equalizer of one tap a tone, decisions, bits. */
+/* The receiver: finding the symbol, the equalizer with one tap for each tone, decisions, bits. */
 #ifndef PUNCTUAL_DMT_RECEIVE_H
 #define PUNCTUAL_DMT_RECEIVE_H
 
@@ -7,12 +7,12 @@
 
 /* Below this power of a sample (64 squared) there is no carrier. */
 #define DMT_MIN_POWER 4096
-/* Symbols over which the end of symbols is compared with their prefix. */
+/* Over how many symbols the end of symbols is compared with their prefix. */
 #define DMT_COMPARED 24
 /* How little the equalizer learns from decisions. */
 #define DMT_LEARN_DATA 8
 
-/* A received sample, from which the echo was taken away. */
+/* A received sample, after subtracting the echo. */
 DMT_INLINE void dmt_receive_sample(struct dmt *d, __u32 index)
 {
 	__s32 sample = dmt_clip(d->received[index & (DMT_SAMPLES - 1)] - ((d->echo_sum + (1 << 23)) >> 24));
@@ -33,7 +33,7 @@ DMT_INLINE void dmt_add_place(struct dmt *d, __u32 index)
 	d->place = d->place + 1 >= d->length ? 0 : d->place + 1;
 }
 
-/* What one place for the beginning of a prefix's repetition would be worth. */
+/* How good a place for the beginning of a prefix's repetition would be. */
 DMT_INLINE void dmt_compare_place(struct dmt *d, __u32 index)
 {
 	d->place = index;
@@ -52,7 +52,7 @@ DMT_INLINE void dmt_forget_place(struct dmt *d, __u32 index)
 
 /*
  * The repetition of the prefix is a symbol's last samples: its transform begins a transform's length before they end.
- * It begins a quarter of the prefix earlier still, for what comes before the loudest of the line's answer.
+ * It begins a quarter of the prefix earlier still, to include what precedes the loudest part of the line's response.
  */
 DMT_INLINE void dmt_take_place(struct dmt *d)
 {
@@ -75,7 +75,7 @@ DMT_INLINE __u32 dmt_received(const struct dmt *d, __u32 index)
 	return (d->receive_first + index) & (DMT_TONES - 1);
 }
 
-/* The point that a tone comes to. */
+/* The point that a tone gives. */
 DMT_INLINE void dmt_equalize_tone(struct dmt *d, __u32 index)
 {
 	__u32 tone = dmt_received(d, index);
@@ -103,8 +103,8 @@ DMT_INLINE void dmt_measure_tone(struct dmt *d, __u32 index)
 }
 
 /*
- * A tap learns of the error of its point: the error times what was heard, by the power of the tone. Taps are 2^24 for
- * 1, the power is taken as a power of two, so no division is needed.
+ * A tap learns from the error of its point: the error times what was heard, divided by the power of the tone. Taps are
+ * 2^24 for 1, and the power is rounded to a power of two, so no division is needed.
  */
 DMT_INLINE void dmt_adapt_tone(struct dmt *d, __u32 index)
 {
@@ -119,14 +119,14 @@ DMT_INLINE void dmt_adapt_tone(struct dmt *d, __u32 index)
 		down = 24;
 	}
 	down -= 24;
-	/* The sums are below 2^41, and below 2^24 where they are shifted up. */
+	/* The sums are below 2^41, and below 2^24 if they are shifted up. */
 	re = (__s64)((__u64)re << (up & 31)) >> (down & 63);
 	im = (__s64)((__u64)im << (up & 31)) >> (down & 63);
 	d->taps_re[tone] = (__s32)((__u32)d->taps_re[tone] + (__u32)re);
 	d->taps_im[tone] = (__s32)((__u32)d->taps_im[tone] + (__u32)im);
 }
 
-/* How far a tone's point goes with the known one. */
+/* How well a tone's point agrees with the known one. */
 DMT_INLINE void dmt_compare_tone(struct dmt *d, __u32 index)
 {
 	__u32 tone = dmt_received(d, index);
@@ -138,7 +138,7 @@ DMT_INLINE void dmt_compare_tone(struct dmt *d, __u32 index)
 	d->agreement += (__s64)d->point_re[tone] * known_re + (__s64)d->point_im[tone] * known_im;
 }
 
-/* The error of a tone of a symbol that is known. */
+/* The error of a tone of a known symbol. */
 DMT_INLINE void dmt_learn_tone(struct dmt *d, __u32 index)
 {
 	__u32 tone = dmt_received(d, index);
@@ -165,7 +165,7 @@ DMT_INLINE void dmt_forget_error(struct dmt *d, __u32 index)
 	d->error_sum[dmt_received(d, index)] = 0;
 }
 
-/* The bits that a tone bears, by its errors in the last 64 symbols of training. */
+/* How many bits a tone bears, judging by its errors in the last 64 symbols of training. */
 DMT_INLINE void dmt_choose_bits(struct dmt *d, __u32 index)
 {
 	__u32 tone = dmt_received(d, index), bits = 0;
@@ -181,7 +181,7 @@ DMT_INLINE void dmt_choose_bits(struct dmt *d, __u32 index)
 	d->receive_used += bits > 0;
 }
 
-/* A bit of data: a bit of the check of the superframe before, or one for whoever takes it. */
+/* A bit of data: a bit of the previous superframe's check, or one for whoever takes it. */
 DMT_INLINE void dmt_take_bit(struct dmt *d, __u32 scrambled)
 {
 	__u32 bit = dmt_descramble(&d->descrambler, scrambled);
@@ -217,7 +217,8 @@ DMT_INLINE void dmt_hand_out_bit(struct dmt *d, __u32 index)
 	d->value <<= 1;
 }
 
-/* A bit of the level next to a coordinate; what is left of the coordinate in the end is how far it is from it. */
+/* A bit of the level next to a coordinate; what is left of the coordinate in the end is its distance from that
+ * level. */
 DMT_INLINE void dmt_slice_bit(struct dmt *d, __u32 index)
 {
 	__s32 step = d->step_of_level;

@@ -5,7 +5,7 @@
 
 #include "dmt.h"
 
-/* The next bit of data: first the check of the superframe before. Where there is none to send it is a one. */
+/* The next bit of data: first the previous superframe's check. If there is none to send it is a one. */
 DMT_INLINE __u32 dmt_next_bit(struct dmt *d)
 {
 	__u32 bit = 1;
@@ -58,7 +58,7 @@ DMT_INLINE void dmt_modulate(struct dmt *d, __u32 tone, __s32 *re, __s32 *im)
 	*im = dmt_level(value & ((1u << half) - 1), half, unit);
 }
 
-/* One tone of the symbol that is sent: put where the transform takes it, with its mirror image. */
+/* One tone of the symbol that is being sent: puts it where the transform takes it, with its mirror image. */
 DMT_INLINE void dmt_send_tone(struct dmt *d, __u32 index)
 {
 	__u32 tone = index & (DMT_TONES - 1), mirror = tone ? d->size - tone : d->size >> 1;
@@ -78,7 +78,7 @@ DMT_INLINE void dmt_send_tone(struct dmt *d, __u32 index)
 	d->im[mirror] = re;
 }
 
-/* One sample of the symbol, its prefix first. */
+/* One sample of the symbol, the prefix first. */
 DMT_INLINE void dmt_send_sample(struct dmt *d, __u32 index)
 {
 	__s32 sum = d->im[(index - d->prefix) & (d->size - 1) & (DMT_SIZE - 1)];
@@ -134,7 +134,7 @@ DMT_INLINE __u32 dmt_part_length(const struct dmt *d, __u32 part)
 					    : 0;
 }
 
-/* A symbol was sent. The first two bursts end in silence, the other two go over into data. */
+/* A symbol was sent. The first two bursts end in silence, the other two lead into data. */
 DMT_INLINE void dmt_send_end(struct dmt *d)
 {
 	d->send_index++;

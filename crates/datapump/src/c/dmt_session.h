@@ -5,9 +5,9 @@
  *   office  silence | burst 1 |  silence | burst 3 | data
  *   remote  listens           | burst 2  | silence | burst 4 | data
  *
- * Each has symbols by chance, by which the other end finds where symbols begin, a known symbol again and again, the
- * same turned, known symbols by chance, on which the other end trains and counts errors, and a message: how many bits
- * the sender's own receiver found each tone to bear. To retrain is to fall silent and begin again.
+ * Each has random symbols, by which the other end finds where symbols begin, a known symbol again and again, the same
+ * one turned, known random symbols, on which the other end trains and counts errors, and a message: how many bits the
+ * sender's own receiver found each tone to bear. To retrain is to fall silent and begin again.
  */
 #ifndef PUNCTUAL_DMT_SESSION_H
 #define PUNCTUAL_DMT_SESSION_H
@@ -15,16 +15,17 @@
 #include "dmt_receive.h"
 #include "dmt_send.h"
 
-/* Symbols: silence before the first burst (0.1 s), and for which an end waits for a burst (1 s). */
+/* Symbols: the silence before the first burst (0.1 s), and how long an end waits for a burst (1 s). */
 #define DMT_SILENCE 400
 #define DMT_PATIENCE 4000
-/* Symbols of fixed ones that are waited for before they are taken for such, and after which it was no burst. */
+/* How many fixed symbols to wait for before they are recognised as such, and after how many it was no burst. */
 #define DMT_SETTLE 24
 #define DMT_GIVE_UP 124
-/* Symbols without a carrier (10 ms) after which it is lost, and superframes with a wrong check (0.2 s) to retrain. */
+/* After how many symbols without a carrier (10 ms) it is lost, and after how many superframes with a wrong check
+ * (0.2 s) to retrain. */
 #define DMT_LOST 40
 #define DMT_BAD_ROW 12
-/* Tones that must bear bits: fewer would look like the symbol that ends a superframe by chance. */
+/* How many tones must bear bits: with fewer, random data would look like the symbol that ends a superframe. */
 #define DMT_MIN_TONES 16
 
 DMT_INLINE void dmt_send_burst(struct dmt *d, __u32 burst)
@@ -58,7 +59,7 @@ DMT_INLINE void dmt_begin_again(struct dmt *d)
 	}
 }
 
-/* A start-up that came to nothing. */
+/* A start-up that failed. */
 DMT_INLINE void dmt_fail(struct dmt *d)
 {
 	d->failures++;
@@ -71,7 +72,7 @@ DMT_INLINE void dmt_retrain(struct dmt *d)
 	dmt_begin_again(d);
 }
 
-/* A symbol by which a superframe ends, whether it was due or not; or one that was due and is not there. */
+/* A symbol that ends a superframe, whether it was due or not; or one that was due and is missing. */
 DMT_INLINE void dmt_end_superframe(struct dmt *d)
 {
 	d->receive_old_check = d->receive_check;
@@ -80,7 +81,7 @@ DMT_INLINE void dmt_end_superframe(struct dmt *d)
 	d->receive_frame = 0;
 }
 
-/* Before the first superframe there was one of nothing. */
+/* Before the first superframe there was an empty one. */
 DMT_INLINE void dmt_begin_data(struct dmt *d)
 {
 	d->receive = DMT_RECEIVE_DATA;
@@ -92,7 +93,7 @@ DMT_INLINE void dmt_begin_data(struct dmt *d)
 	dmt_end_superframe(d);
 }
 
-/* Each end chooses the bits of tones once, in the other's first burst: the later ones repeat what was agreed. */
+/* Each end chooses the bits of tones once, in the other's first burst: the later bursts repeat what was agreed. */
 DMT_INLINE int dmt_may_choose(const struct dmt *d)
 {
 	return d->stage == (d->role == DMT_OFFICE ? DMT_AWAIT : DMT_LISTEN);
@@ -152,19 +153,19 @@ DMT_INLINE void dmt_take_message(struct dmt *d, __u32 bit)
 	}
 }
 
-/* Whether most of the tones agree with what is known of the symbol, so many eighths of them. */
+/* Whether most of the tones agree with what is known about the symbol: this many eighths of them. */
 DMT_INLINE int dmt_agrees(__s64 agreement, __u32 tones, __s64 eighths)
 {
 	return agreement * 8 > eighths * DMT_POWER * (__s64)tones;
 }
 
-/* How the equalizer learns in training: ever finer, and the last 64 symbols count. */
+/* How the equalizer learns in training: ever more finely, and the last 64 symbols count. */
 DMT_INLINE __u32 dmt_training_pace(__u32 index)
 {
 	return index < 48 ? 2 : index < 96 ? 4 : 6;
 }
 
-/* The turned symbols pass. */
+/* Lets the turned symbols pass. */
 DMT_INLINE void dmt_await_training(struct dmt *d)
 {
 	if (++d->receive_index < DMT_TURNED)
@@ -173,7 +174,7 @@ DMT_INLINE void dmt_await_training(struct dmt *d)
 	d->receive_index = 0;
 }
 
-/* What is looked for before training: a carrier. */
+/* What to look for before training: a carrier. */
 DMT_INLINE void dmt_look_for_carrier(struct dmt *d)
 {
 	if (d->loud < 2)
@@ -185,7 +186,7 @@ DMT_INLINE void dmt_look_for_carrier(struct dmt *d)
 	d->energy_sum = 0;
 }
 
-/* What time and the end of a burst bring. */
+/* What the passing of time and the end of a burst bring. */
 DMT_INLINE void dmt_session(struct dmt *d)
 {
 	if (d->stage == DMT_SILENT) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * One symbol. Whoever runs it brings the loops, DMT_EACH(d, count, work) calls work(d, index) for each index, and says
- * what a part is (DMT_PART, DMT_BEGIN, DMT_END, DMT_CALL): a function here, one that is verified by itself in BPF.
+ * One symbol. Whoever runs it provides the loops, DMT_EACH(d, count, work) calls work(d, index) for each index, and
+ * says what a part is (DMT_PART, DMT_BEGIN, DMT_END, DMT_CALL): here a function, in BPF one that is verified by itself.
  */
 #ifndef PUNCTUAL_DMT_STEP_H
 #define PUNCTUAL_DMT_STEP_H
@@ -33,7 +33,7 @@ DMT_PART(dmt_send_symbol)
 	DMT_END
 }
 
-/* Takes the samples of a symbol's length, whatever symbols they belong to. */
+/* Takes as many samples as a symbol has, whatever symbols they belong to. */
 DMT_INLINE void dmt_hear_sample(struct dmt *d, __u32 index)
 {
 	dmt_echo_push(d, d->sent[index & (DMT_SAMPLES - 1)]);
@@ -60,7 +60,7 @@ DMT_PART(dmt_hear)
 	DMT_END
 }
 
-/* The end of symbols is compared with their prefix; where nothing is alike, it was noise. */
+/* Compares the end of symbols with their prefix; if nothing is alike, it was noise. */
 DMT_PART(dmt_find_symbol)
 {
 	DMT_BEGIN
@@ -144,7 +144,7 @@ DMT_PART(dmt_read_message)
 	DMT_END
 }
 
-/* A symbol of data, or the one that ends a superframe. Where symbols were lost that comes before it is due. */
+/* A symbol of data, or the one that ends a superframe. If symbols were lost, that one comes before it is due. */
 DMT_PART(dmt_receive_data)
 {
 	DMT_BEGIN
@@ -167,7 +167,7 @@ DMT_PART(dmt_receive_data)
 	DMT_END
 }
 
-/* Makes a symbol's samples to send of bits, and bits of as many received samples. */
+/* Turns bits into a symbol's samples to send, and as many received samples into bits. */
 DMT_PART(dmt_symbol)
 {
 	DMT_BEGIN

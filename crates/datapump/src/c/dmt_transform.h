@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * The Fourier transform, in place, over numbers that were put in with the bits of their places reversed. It does not
- * scale: numbers of 16 bits at the most 512 times larger still fit. With real and imaginary parts exchanged it is the
- * inverse.
+ * scale: 16-bit numbers still fit when they have grown 512 times at most. With real and imaginary parts exchanged it is
+ * the inverse.
  */
 #ifndef PUNCTUAL_DMT_TRANSFORM_H
 #define PUNCTUAL_DMT_TRANSFORM_H

@@ -20,15 +20,16 @@
 #define DSSS_CCK 8
 /* Samples of a Barker symbol: the places at which one may end. */
 #define DSSS_PLACES (DSSS_A_CHIP * DSSS_BARKER)
-/* Complex samples of a unit, 12 us of the air. */
+/* Complex samples of a unit: 12 us on the air. */
 #define DSSS_SAMPLES 264
-/* What ends a preamble, behind 48 ones of it; how many bits of each may be wrong. A wrong bit of the air becomes three. */
+/* What ends a preamble, after 48 ones of it; how many bits of each may be wrong. One wrong bit on the air becomes
+ * three. */
 #define DSSS_START 0x05cfULL
 #define DSSS_START_BITS 16
 #define DSSS_START_TOLERANCE 3
 #define DSSS_ONES_TOLERANCE 6
 #define DSSS_HEADER 48
-/* What the checks leave where nothing is wrong. */
+/* What the checks leave if nothing is wrong. */
 #define DSSS_HEADER_RIGHT 0x1d0f
 #define DSSS_FRAME_RIGHT 0xdebb20e3u
 /* Octets of the longest frame. */
@@ -40,14 +41,14 @@
 
 enum dsss_receiving { DSSS_HUNT, DSSS_PEAK, DSSS_READ_HEADER, DSSS_READ_FRAME };
 
-/* As a header has it, in 100,000 bits a second. */
+/* As in a header, in units of 100,000 bits a second. */
 enum dsss_rate { DSSS_1 = 10, DSSS_2 = 20, DSSS_5_5 = 55, DSSS_11 = 110 };
 
 struct dsss {
 	__u64 samples;		/* so far */
 	__u64 bits_received;	/* of frames, put into the ring so far */
 	__u64 packets;		/* whose preamble was found */
-	__u64 bad_headers;	/* those of them whose header was wrong: nothing more is received of them; */
+	__u64 bad_headers;	/* those of them whose header was wrong: nothing more of them is received; */
 	__u64 bad_frames;	/* whose frame's check was wrong; */
 	__u64 right;		/* whose frame's check was right */
 	__u64 header;		/* its bits so far, the first lowest */
@@ -55,8 +56,8 @@ struct dsss {
 	__s64 sum_re[DSSS_PLACES];	/* the mean turn of the newest 64, times 64: how far the carrier is off */
 	__s64 sum_im[DSSS_PLACES];
 	__s64 opening[DSSS_PLACES];	/* their mean power, times 64 */
-	__s64 best;		/* the largest where the preamble was found */
-	__s64 carrier_re;	/* the turn of a symbol by which the carrier is off */
+	__s64 best;		/* the largest one where the preamble was found */
+	__s64 carrier_re;	/* how much the carrier's offset turns a symbol */
 	__s64 carrier_im;
 	__s64 last_re;		/* the symbol before */
 	__s64 last_im;
@@ -70,7 +71,7 @@ struct dsss {
 	__u32 rate;
 	__u32 symbol;		/* of the frame */
 	__u32 index;		/* places since the preamble was found; bits of the header so far */
-	__u32 left;		/* bits of the frame to come */
+	__u32 left;		/* bits of the frame still to come */
 	__u32 scrambled;	/* the newest seven bits as they came, the oldest lowest */
 	__u32 check;
 	__u32 code;		/* the most likely: three quarters of a turn, two bits each */
@@ -83,18 +84,18 @@ struct dsss {
 	__u32 raw[DSSS_PLACES];	/* newest bits at each place as they came, the newest lowest */
 	__s32 before_re[DSSS_PLACES];	/* the symbol that ended at each place before */
 	__s32 before_im[DSSS_PLACES];
-	__s32 line_re[2 * DSSS_LINE];	/* behind the filter; written twice, so that a window of it is contiguous */
+	__s32 line_re[2 * DSSS_LINE];	/* after the filter; written twice, so that a window of it is contiguous */
 	__s32 line_im[2 * DSSS_LINE];
 	__s32 chip_re[16];
 	__s32 chip_im[16];
-	__s32 pair_re[16];	/* each two chips of a complementary code, put together in four ways */
+	__s32 pair_re[16];	/* every two chips of a complementary code, put together in four ways */
 	__s32 pair_im[16];
 	__s32 cosine[256];	/* 16,384 is 1 */
 	__s32 angles[DSSS_ROTATIONS];	/* whose tangents are 1, 1/2, 1/4, ...; a turn is 2^32 */
 	__u32 ring[DSSS_BITS_WORDS];
 };
 
-/* What the Barker code leaves of 11 chips, `apart` from each to the one before it; the first is the newest. */
+/* What the Barker code leaves of 11 chips, each `apart` from the previous one; the first is the newest. */
 DSSS_INLINE __s32 dsss_barker(const __s32 *chips, __s32 apart)
 {
 	return chips[10 * apart] - chips[9 * apart] + chips[8 * apart] + chips[7 * apart] - chips[6 * apart] +
@@ -109,7 +110,7 @@ DSSS_INLINE __u32 dsss_check_header(__u32 check, __u32 bit)
 	return (check << 1 & 0xffff) ^ (out ? 0x1021 : 0);
 }
 
-/* The check of every frame of 802, its lowest bit first. */
+/* The check of every 802 frame, its lowest bit first. */
 DSSS_INLINE __u32 dsss_check_frame(__u32 check, __u32 bit)
 {
 	return check >> 1 ^ (0xedb88320u & (0u - ((check ^ bit) & 1)));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The 802.11b receiver at a signal that was made beforehand: decode.h. */
+/* The 802.11b receiver working on a signal that was made beforehand: decode.h. */
 #ifndef PUNCTUAL_DSSS_DECODE_H
 #define PUNCTUAL_DSSS_DECODE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What an 802.11b receiver that decodes a signal knows; dsss_decode.h is what it does. */
+/* The state of an 802.11b receiver that decodes a signal; dsss_decode.h is what it does. */
 #ifndef PUNCTUAL_DSSS_DECODER_H
 #define PUNCTUAL_DSSS_DECODER_H
 
@@ -11,7 +11,7 @@ struct dsss_decoder {
 	struct dsss receiver;
 };
 
-/* A unit at work. */
+/* A unit being processed. */
 struct dsss_decoding {
 	struct dsss_decoder *decoder;
 	const struct signal_unit *unit;

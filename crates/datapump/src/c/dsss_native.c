@@ -29,7 +29,7 @@ void punctual_dsss_run(struct dsss *d, const __s16 *samples, __u64 count);
 void punctual_dsss_decode(struct dsss_decoder *decoder, const struct signal_unit *signal, __u64 units);
 __u64 punctual_dsss_modulate(const __u8 *frame, __u64 octets, __u32 rate, __s16 *samples);
 
-/* Fills the tables of a state that is zero but for its taps. */
+/* Fills in the tables of a state that is zero except for its taps. */
 void punctual_dsss_init(struct dsss *d)
 {
 	for (__u32 step = 0; step < 256; step++) {
@@ -43,7 +43,7 @@ void punctual_dsss_init(struct dsss *d)
 		d->angles[round] = angles[round];
 }
 
-/* So many complex samples, real parts first. */
+/* This many complex samples, real parts first. */
 void punctual_dsss_run(struct dsss *d, const __s16 *samples, __u64 count)
 {
 	for (__u64 sample = 0; sample < count; sample++)
@@ -61,7 +61,7 @@ void punctual_dsss_decode(struct dsss_decoder *decoder, const struct signal_unit
 
 #define LEVEL 8192
 
-/* What sends: samples so far, the phase of the newest symbol in quarters, the scrambler's newest bits, and a check. */
+/* The sender: samples so far, the phase of the newest symbol in quarters, the scrambler's newest bits, and a check. */
 struct sender {
 	__s16 *samples;
 	__u64 count;
@@ -135,7 +135,7 @@ static void send_code(struct sender *sender, __u32 quarters, __u32 a, __u32 b, _
 static void send_header(struct sender *sender, __u64 octets, __u32 rate)
 {
 	__u32 length = (__u32)(80 * octets + rate - 1) / rate, check;
-	/* The clocks of carrier and chips are one; where a microsecond has room for more than an octet, that is said. */
+	/* Carrier and chips share one clock; the header says so if a microsecond has room for more than an octet. */
 	__u32 service = 4 | (rate == DSSS_11 && (length * 11 >> 3) > octets ? 128 : 0);
 
 	for (__u32 bit = 0; bit < 128; bit++)
@@ -150,7 +150,7 @@ static void send_header(struct sender *sender, __u64 octets, __u32 rate)
 		send_bit(sender, check >> bit & 1);
 }
 
-/* A packet with this frame at a level of 8,192, two complex samples a chip; returns how many samples it is. */
+/* A packet with this frame at a level of 8,192, two complex samples for each chip; returns how many samples it has. */
 __u64 punctual_dsss_modulate(const __u8 *frame, __u64 octets, __u32 rate, __s16 *samples)
 {
 	struct sender sender = { .samples = samples, .scrambled = 0x6c };

@@ -22,8 +22,9 @@ DSSS_INLINE void dsss_choose(struct dsss *d, __u32 place)
 }
 
 /*
- * What a chip turns where a symbol turns by the carrier: its angle, found by turning it back by ever smaller ones. The
- * first chip behind the preamble lies six chips behind the middle of the last symbol, which is the reference.
+ * How much a chip turns if the carrier turns a symbol: the symbol's angle, found by turning it back by ever smaller
+ * angles. The first chip after the preamble comes six chips after the middle of the last symbol, which is the
+ * reference.
  */
 DSSS_INLINE void dsss_begin_header(struct dsss *d)
 {
@@ -36,10 +37,11 @@ DSSS_INLINE void dsss_begin_header(struct dsss *d)
 		im -= sign * (old >> round);
 		angle += sign * d->angles[round];
 	}
-	/* Where a symbol ends at other places this preamble is not whole yet, and is not to be completed after the packet. */
+	/* If a symbol may end at other places, this preamble is not whole there yet, and must not be completed after
+	 * the packet. */
 	for (__u32 place = 0; place < DSSS_PLACES; place++)
 		d->seen[place] = 0;
-	/* A turn of a symbol by eleven. */
+	/* A symbol's turn divided by eleven. */
 	d->step = (__u32)(angle * 390451572 >> 32);
 	d->phase = 6 * d->step;
 	d->receive = DSSS_READ_HEADER;
@@ -56,18 +58,19 @@ DSSS_INLINE __u32 dsss_ends_preamble(__u64 seen)
 	       bits_set(~seen >> DSSS_START_BITS) <= DSSS_ONES_TOLERANCE;
 }
 
-/* Whether symbols that end at no other place have more than twice this power. What a strong signal leaves beside is weaker. */
+/* Whether symbols that end at no other place have more than twice this power. What a strong signal leaves beside its
+ * place is weaker. */
 DSSS_INLINE __u32 dsss_is_strong(const struct dsss *d, __s64 opening)
 {
 	__s64 left = 0;
 
-	/* Without a branch for each place, of which the verifier would walk every combination. */
+	/* Without a branch for each place, since the verifier would walk every combination of them. */
 	for (__u32 place = 0; place < DSSS_PLACES; place++)
 		left |= 2 * opening - d->opening[place];
 	return left >= 0;
 }
 
-/* A symbol may end with this sample: what it is, if so, and whether the preamble ends with it. */
+/* A symbol may end with this sample: if so, which one it is, and whether the preamble ends with it. */
 DSSS_PART(dsss_hunt)
 {
 	__u32 place, position, bit, plain, found;
@@ -98,7 +101,7 @@ DSSS_PART(dsss_hunt)
 		dsss_choose(d, place);
 	} else if (d->receive == DSSS_PEAK) {
 		d->index++;
-		/* Beside its place a symbol leaves something too; the one with the most power is the right one. */
+		/* A symbol also leaves something beside its place; the one with the most power is the right one. */
 		if (found && d->opening[place] > d->best)
 			dsss_choose(d, place);
 		if (d->index >= DSSS_PLACES - 1)
@@ -107,7 +110,7 @@ DSSS_PART(dsss_hunt)
 	DSSS_END
 }
 
-/* A chip of a symbol, without the carrier's offset. It came as many samples ago as the choice of the place takes. */
+/* A chip of a symbol, without the carrier's offset. It came as many samples ago as choosing the place takes. */
 DSSS_INLINE void dsss_take_chip(struct dsss *d)
 {
 	__u32 place = (d->position & (DSSS_LINE - 1)) + DSSS_PLACES;

@@ -5,7 +5,7 @@
 
 #include "dsss.h"
 
-/* Turned back by so many quarters. */
+/* Turned back by this many quarters. */
 DSSS_INLINE __s64 dsss_turned_re(__s64 re, __s64 im, __u32 quarters)
 {
 	__s64 part = quarters & 1 ? im : re;
@@ -62,7 +62,7 @@ DSSS_INLINE void dsss_try_codes(struct dsss *d, __u32 index)
 	}
 }
 
-/* By how many quarters this symbol is turned against the one before. */
+/* By how many quarters this symbol is turned against the previous one. */
 DSSS_INLINE __u32 dsss_quarters(struct dsss *d)
 {
 	__s64 re = d->now_re * d->last_re + d->now_im * d->last_im;
@@ -78,7 +78,7 @@ DSSS_INLINE __u32 dsss_quarters(struct dsss *d)
 	return im < 0 ? 3 : 1;
 }
 
-/* So many bits, the first lowest, as they were before the scrambler: 1 + x^-4 + x^-7. */
+/* This many bits, the first lowest, as they were before the scrambler: 1 + x^-4 + x^-7. */
 DSSS_INLINE __u32 dsss_descramble(struct dsss *d, __u32 bits, __u32 count)
 {
 	__u32 stream = bits << 7 | d->scrambled;
@@ -112,7 +112,8 @@ DSSS_INLINE void dsss_begin_frame(struct dsss *d)
 	d->check = 0xffffffff;
 }
 
-/* Bits of a frame: one, two, four or eight, of which none lie in two words of the ring, for frames are whole octets. */
+/* Bits of a frame: one, two, four or eight, which never straddle two words of the ring, because frames are whole
+ * octets. */
 DSSS_INLINE void dsss_take_bits(struct dsss *d, __u32 bits, __u32 count)
 {
 	__u32 place = (__u32)d->bits_received & (DSSS_BITS - 1), plain = dsss_descramble(d, bits, count);
@@ -171,7 +172,7 @@ DSSS_PART(dsss_cck_symbol)
 	DSSS_EACH(d, 16, dsss_pair);
 	d->power = -1;
 	DSSS_EACH(d, 16, dsss_try_codes);
-	/* Every other symbol is turned by a half beside what its bits say. */
+	/* Every other symbol is turned by another half, on top of what its bits say. */
 	quarters = (dsss_quarters(d) + 2 * (d->symbol & 1)) & 3;
 	d->symbol++;
 	bits = dsss_gray(quarters);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A Bluetooth receiver's baseband: Gaussian frequency shift keying, a million bits a second, four complex samples a bit.
- * A filter of one bit's length, the phase from one bit to the next, its sign; the access code is looked for at each of the
- * four places of a bit, the header is repeated three times, header and payload are whitened and have checks.
+ * A Bluetooth receiver's baseband: Gaussian frequency shift keying, a million bits a second, four complex samples a
+ * bit. A filter as long as a bit, the phase from one bit to the next, its sign; the receiver looks for the access code
+ * at each of the four places of a bit, the header comes three times, header and payload are whitened and have checks.
  *
  * For BPF as for the processor: whole numbers, no division, every index masked.
  */
@@ -20,7 +20,7 @@
 /* Bits of the access code that are compared, and how many of them may be wrong. */
 #define GFSK_CODE 64
 #define GFSK_TOLERANCE 7
-/* What follows the code: a trailer, the header, each of its bits three times, and the payload of a DH1 packet. */
+/* What follows the code: a trailer, the header, with each of its bits three times, and the payload of a DH1 packet. */
 #define GFSK_TRAILER 4
 #define GFSK_HEADER 18
 #define GFSK_PAYLOAD 240
@@ -42,7 +42,7 @@ struct gfsk {
 	__s64 sum_im[GFSK_A_BIT];
 	__s64 opening[GFSK_A_BIT];	/* of the newest 64: how far they are turned */
 	__s64 best;		/* the widest opening where the code was found */
-	__s64 carrier_re;	/* the turn by which the carrier is off */
+	__s64 carrier_re;	/* how much the carrier's offset turns */
 	__s64 carrier_im;
 	__u32 receive;
 	__u32 wait;		/* samples until the next bit, or until the place is chosen */
@@ -51,7 +51,7 @@ struct gfsk {
 	__u32 whitening_begin;
 	__u32 check_begin;	/* of both checks */
 	__u32 check;
-	__u32 votes;		/* for a bit of the header, of so many times that it came */
+	__u32 votes;		/* for a bit of the header, out of the times that it came */
 	__u32 times;
 	__u32 position;		/* in the delay line */
 	__s32 taps[GFSK_TAPS];	/* of the filter; 4,096 is 1 */
@@ -89,7 +89,7 @@ GFSK_INLINE __u32 gfsk_check_payload(__u32 check, __u32 bit)
 	return (check << 1 & 0xffff) ^ (out ? 0x1021 : 0);
 }
 
-/* A whitened bit of the header, three times: the most votes. The last 8 are its check. */
+/* A whitened bit of the header, sent three times: the majority counts. The last 8 are its check. */
 GFSK_INLINE void gfsk_take_header(struct gfsk *g, __u32 bit)
 {
 	__u32 place = g->index - GFSK_TRAILER, plain;
@@ -105,7 +105,7 @@ GFSK_INLINE void gfsk_take_header(struct gfsk *g, __u32 bit)
 	g->check = gfsk_check_header(g->check, plain);
 	if (place < 3 * GFSK_HEADER - 1)
 		return;
-	/* A check that was sent behind what it is of leaves nothing. */
+	/* A check that follows what it covers leaves nothing. */
 	g->bad_headers += g->check != 0;
 	g->receive = GFSK_READ_PAYLOAD;
 	g->index = 0;
@@ -159,7 +159,7 @@ GFSK_INLINE void gfsk_look_for_code(struct gfsk *g, __u32 place)
 	g->check = g->check_begin;
 }
 
-/* Filters a sample; keeps by how much the phase has turned since a bit ago. */
+/* Filters a sample; keeps how much the phase has turned since one bit ago. */
 GFSK_INLINE void gfsk_turn(struct gfsk *g, __s32 re, __s32 im)
 {
 	__u32 position = (g->position - 1) & (GFSK_TAPS - 1), place = (__u32)g->samples & (GFSK_A_BIT - 1);
@@ -183,7 +183,7 @@ GFSK_INLINE void gfsk_turn(struct gfsk *g, __s32 re, __s32 im)
 	g->opening[place] += (turn_im < 0 ? -turn_im : turn_im) - (g->turn_im[cell] < 0 ? -g->turn_im[cell] : g->turn_im[cell]);
 	g->turn_re[cell] = (__s32)turn_re;
 	g->turn_im[cell] = (__s32)turn_im;
-	/* The carrier may be off by as much as a bit turns it: what it turns on the average is taken away. */
+	/* The carrier's offset may be as much as a bit's turn: the average turn is subtracted. */
 	g->seen[place] = g->seen[place] << 1 | (turn_im * (g->sum_re[place] >> 8) > turn_re * (g->sum_im[place] >> 8));
 }
 

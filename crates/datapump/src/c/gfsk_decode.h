@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The Bluetooth receiver at a signal that was made beforehand: decode.h. */
+/* The Bluetooth receiver working on a signal that was made beforehand: decode.h. */
 #ifndef PUNCTUAL_GFSK_DECODE_H
 #define PUNCTUAL_GFSK_DECODE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a Bluetooth receiver that decodes a signal knows; gfsk_decode.h is what it does. */
+/* The state of a Bluetooth receiver that decodes a signal; gfsk_decode.h is what it does. */
 #ifndef PUNCTUAL_GFSK_DECODER_H
 #define PUNCTUAL_GFSK_DECODER_H
 
@@ -11,7 +11,7 @@ struct gfsk_decoder {
 	struct gfsk receiver;
 };
 
-/* A unit at work. */
+/* A unit being processed. */
 struct gfsk_decoding {
 	struct gfsk_decoder *decoder;
 	const struct signal_unit *unit;

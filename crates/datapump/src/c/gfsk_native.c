@@ -14,7 +14,7 @@ void punctual_gfsk_run(struct gfsk *g, const __s16 *samples, __u64 count);
 void punctual_gfsk_decode(struct gfsk_decoder *decoder, const struct signal_unit *signal, __u64 units);
 void punctual_gfsk_modulate(const __u8 *bits, __u64 count, __s16 *samples);
 
-/* So many complex samples, real parts first. */
+/* This many complex samples, real parts first. */
 void punctual_gfsk_run(struct gfsk *g, const __s16 *samples, __u64 count)
 {
 	for (__u64 sample = 0; sample < count; sample++)
@@ -38,7 +38,8 @@ static __s32 sine(__u32 angle)
 	return step & 512 ? -value : value;
 }
 
-/* Bits to complex samples of a level of 8,192, four a bit and 12 more for the last ones to fade away. */
+/* Turns bits into complex samples of a level of 8,192, four for each bit and 12 more in which the last ones fade
+ * away. */
 void punctual_gfsk_modulate(const __u8 *bits, __u64 count, __s16 *samples)
 {
 	__u32 phase = 0;

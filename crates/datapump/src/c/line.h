@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The line at a sampling device: blocks of samples arrive at a steady rate, whoever takes them or not.
- * The same text serves the interrupt and softirq contexts (BPF) and the threads. Times are ns.
+ * The line at a sampling device: blocks of samples arrive at a steady rate, whether or not anybody takes them. The same
+ * text serves the interrupt and softirq contexts (BPF) and the threads. Times are ns.
  */
 #ifndef PUNCTUAL_LINE_H
 #define PUNCTUAL_LINE_H
@@ -16,7 +16,7 @@ struct line {
 	__u64 coalesced;	/* blocks whose interrupt came together with a later one's */
 	__u64 dropped;		/* blocks that were dropped for a newer one */
 	__u64 lost;		/* blocks that were overwritten in the ring */
-	__u64 overruns;		/* how often the ring wrapped */
+	__u64 overruns;		/* how often the ring wrapped around */
 	__u32 samples;		/* in a block */
 	__u32 ring;		/* samples that the ring holds */
 	__u32 drop_stale;	/* whether only the newest block is worth processing */
@@ -41,7 +41,7 @@ static inline __attribute__((always_inline)) void line_arrive(struct line *line,
 	line->coalesced += blocks - 1;
 }
 
-/* Samples that have come, those on their way into the next block included, and were not processed. */
+/* Samples that have come and were not processed, including those on their way into the next block. */
 static inline __attribute__((always_inline)) __u64 line_pending(const struct line *line, __u64 now)
 {
 	__u64 pending = (line->arrived - line->taken) * line->samples;
@@ -63,7 +63,8 @@ static inline __attribute__((always_inline)) void line_begin(struct line *line, 
 	if (line->ring && line->samples && pending >= line->ring) {
 		__u64 lost;
 
-		/* Blocks whose interrupts are still to come have wrapped with it, and are not to wrap again when these come. */
+		/* Blocks whose interrupts are still to come have wrapped with it, and must not wrap again when these
+		 * come. */
 		if (line->period && line->last && now > line->last) {
 			__u64 complete = (now - line->last) / line->period;
 

@@ -20,14 +20,14 @@ struct pump {
 	__u64 digest;		/* of every output so far */
 	__u32 position;		/* in the delay line */
 	__u32 pass;		/* over the sample that is being filtered */
-	__u32 passes;		/* over each sample, at least 1: how much work a sample is */
+	__u32 passes;		/* over each sample, at least 1: how much work a sample takes */
 	__u32 sum;
 	__u32 ring[PUMP_RING];
 	__s32 delay[2 * PUMP_TAPS];
 	__s32 taps[PUMP_BANKS * PUMP_TAPS];
 };
 
-/* The next sample, 16 bits. The converter would write the ring; here a generator in each cell does. */
+/* The next sample, 16 bits. A converter would write the ring; here a generator in each cell does. */
 static inline __attribute__((always_inline)) __s32 pump_read_ring(struct pump *pump)
 {
 	__u32 cell = pump->samples & (PUMP_RING - 1);
@@ -61,7 +61,7 @@ static inline __attribute__((always_inline)) void pump_unit(struct pump *pump)
 		pump->samples++;
 		pump->digest = (pump->digest ^ sum) * 0x100000001b3ull;
 	}
-	/* Rotated, so that no pass can be left out or exchanged with another. */
+	/* Rotated, so that no pass can be left out or swapped with another. */
 	pump->sum = sum << 1 | sum >> 31;
 }
 

@@ -22,7 +22,7 @@
 /* Taps of the equalizer, a third of a symbol apart, and the one on which the symbol is centred. */
 #define QAM_TAPS 64
 #define QAM_CENTRE 32
-/* Received samples that are kept: the equalizer's, and those in which the training sequence is looked for. */
+/* How many received samples are kept: the equalizer's, and those that are searched for the training sequence. */
 #define QAM_WINDOW 256
 /* Symbols that shape one sample, the size of the ring that holds them, and samples of the shape. */
 #define QAM_SPAN 12
@@ -54,10 +54,10 @@ enum qam_role { QAM_CALLING, QAM_ANSWERING };
 /* What is being sent. */
 enum qam_sending { QAM_SEND_NOTHING, QAM_SEND_ALTERNATIONS, QAM_SEND_TRAINING, QAM_SEND_RATE, QAM_SEND_DATA };
 
-/* What is made of received samples. */
+/* What happens to received samples. */
 enum qam_receiving { QAM_IGNORE, QAM_HUNT, QAM_PEAK, QAM_TRAIN, QAM_READ_RATE, QAM_RECEIVE_DATA };
 
-/* Where the start-up stands. The calling end goes 1, 2, 3, 5, the answering end 0, 2, 3, 4, 5. */
+/* How far the start-up is. The calling end goes 1, 2, 3, 5, the answering end 0, 2, 3, 4, 5. */
 enum qam_stage { QAM_SILENT, QAM_LISTEN, QAM_OFFER, QAM_AWAIT, QAM_CONFIRM, QAM_CONNECTED };
 
 struct qam {
@@ -80,12 +80,12 @@ struct qam {
 
 	/* The start-up. */
 	__u32 stage;
-	__u32 timer;		/* samples that the stage may last */
-	__u32 cap;		/* bits a symbol that this end allows itself after retrains */
+	__u32 timer;		/* how many samples the stage may last */
+	__u32 cap;		/* bits a symbol that this end still allows itself after retrains */
 	__u32 bits_lost;	/* received ones for which the ring had no room */
 	__u32 bits;		/* a symbol, agreed */
-	__u32 retrains;		/* start-ups that were begun again after a connection */
-	__u32 failures;		/* start-ups that came to nothing */
+	__u32 retrains;		/* start-ups that began again after a connection */
+	__u32 failures;		/* start-ups that failed */
 	__u32 own_retrains;	/* that this end asked for in short succession */
 	__u32 calm;		/* symbols since the last of them */
 
@@ -104,7 +104,7 @@ struct qam {
 
 	/* The echo canceller. */
 	__u32 echo_position;
-	__u32 echo_shift;	/* how little it learns: the product of error and sample is shifted by so much */
+	__u32 echo_shift;	/* how little it learns: the product of error and sample is shifted by this much */
 	__s32 residual;		/* of the newest sample */
 
 	/* Receiving. */
@@ -117,18 +117,18 @@ struct qam {
 	__u32 wait;		/* samples until the next symbol */
 	__u32 since_best;	/* samples since the highest correlation */
 	__u32 sync_quadrant;	/* the carrier's phase there */
-	__u32 symbol;		/* how many of the burst have come */
+	__u32 symbol;		/* how many symbols of the burst have come */
 	__u32 train_long;
 	__u32 phase;		/* of the carrier; a turn is 2^32 */
-	__s32 frequency;	/* what it gains a symbol over 0.75 turns */
+	__s32 frequency;	/* how much it gains in each symbol over 0.75 turns */
 	__u32 descrambler;
 	__u32 receive_quadrant;
 	__u32 word;		/* the newest bits of the rate signal */
 	__u32 rate_word;	/* the newest that was valid */
 	__u32 window_symbols;	/* in the sum of squared errors */
 	__u32 mean_square_error;
-	__u32 bad_windows;	/* one after another */
-	__s32 decided_i;	/* the newest decision, and what was decided about */
+	__u32 bad_windows;	/* in a row */
+	__s32 decided_i;	/* the newest decision, and what it was about */
 	__s32 decided_q;
 	__s32 point_i;
 	__s32 point_q;
@@ -138,13 +138,13 @@ struct qam {
 	__u32 decided_inner;	/* the bits of its place within the quadrant */
 	__u32 send_value;	/* the bits of a symbol, while they are collected */
 	__u32 value;		/* the bits of a decision, while they are handed out, the first on top */
-	__u32 carrier_pace;	/* by what errors are shifted, of which carrier, frequency and taps learn; taps: 0: not */
+	__u32 carrier_pace;	/* shifts of the errors from which carrier, frequency and taps learn; taps: 0: none */
 	__u32 drift_pace;
 	__u32 learn_pace;
 	__u32 bits_of_decision;	/* in a symbol of what is being received */
 	__s32 received;		/* the newest sample, before anything was done to it */
 
-	/* Tables, filled when the pump is made. */
+	/* Tables, filled in when the pump is made. */
 	__s32 sine[QAM_SINES];
 	__s32 shape[QAM_SHAPE];
 	__s32 matched[QAM_TAPS];
@@ -181,7 +181,7 @@ QAM_INLINE __s32 qam_unit(__u32 bits)
 	return bits == 6 ? QAM_UNIT_6 : bits == 4 ? QAM_UNIT_4 : QAM_UNIT_2;
 }
 
-/* A point of the first quadrant turned into another. */
+/* A point of the first quadrant, turned into another. */
 QAM_INLINE void qam_turn(__u32 quadrant, __s32 x, __s32 y, __s32 *i, __s32 *q)
 {
 	quadrant &= 3;
@@ -189,7 +189,7 @@ QAM_INLINE void qam_turn(__u32 quadrant, __s32 x, __s32 y, __s32 *i, __s32 *q)
 	*q = quadrant == 0 ? y : quadrant == 1 ? x : quadrant == 2 ? -y : -x;
 }
 
-/* The quadrant of a symbol of a training sequence: 16 of them in a word. */
+/* The quadrant of a symbol of a training sequence: a word holds 16 of them. */
 QAM_INLINE __u32 qam_training(const __u32 *sequence, __u32 index)
 {
 	return sequence[index >> 4 & (QAM_LONG / 16 - 1)] >> (2 * (index & 15)) & 3;
@@ -214,7 +214,8 @@ QAM_INLINE __u32 qam_descramble(__u32 *state, __u32 calling, __u32 bit)
 	return out;
 }
 
-/* Two bits to how many quadrants they turn, and back: neighbours differ in one bit. For two bits both are the same. */
+/* Two bits to the number of quadrants that they turn, and back: neighbours differ in one bit. For two bits both are
+ * the same. */
 QAM_INLINE __u32 qam_gray(__u32 value)
 {
 	value &= 3;

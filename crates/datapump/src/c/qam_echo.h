@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The echo canceller: learns what comes back of the own samples and takes it away. It works by banks of taps, so
- * that BPF can go over them with its own loop.
+ * The echo canceller: learns what comes back of its own samples and subtracts it. It works by banks of taps, so that
+ * BPF can go over them with its own loop.
  */
 #ifndef PUNCTUAL_QAM_ECHO_H
 #define PUNCTUAL_QAM_ECHO_H
@@ -12,7 +12,7 @@
 #define QAM_LEARN_FAST 8
 #define QAM_LEARN_FINE 11
 #define QAM_LEARN_SLOW 21
-/* The taps behind the first bank learn by so much less: there are many, and each adds its noise. */
+/* The taps after the first bank learn this much less: there are many, and each adds its noise. */
 #define QAM_LEARN_BEHIND 8
 
 QAM_INLINE void qam_echo_push(struct qam *q, __s32 sample)
@@ -50,7 +50,7 @@ QAM_INLINE void qam_echo_cancel(struct qam *q, __s32 received)
 	q->residual = qam_clip(received - ((q->echo_sum + (1 << 23)) >> 24));
 }
 
-/* What one bank learns of what is left. */
+/* What one bank learns from what is left. */
 QAM_INLINE void qam_echo_learn(struct qam *q, __u32 bank)
 {
 	const __s32 *line = qam_echo_window(q, bank);

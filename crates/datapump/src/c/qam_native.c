@@ -33,7 +33,7 @@ __u64 punctual_qam_size(void)
 	return sizeof(struct qam);
 }
 
-/* A pseudo-random sequence of period 2^23 - 1, two bits a symbol. */
+/* A pseudo-random sequence of period 2^23 - 1, two bits for each symbol. */
 static void fill_training(__u32 *words, __u32 state)
 {
 	for (__u32 symbol = 0; symbol < QAM_LONG; symbol++) {
@@ -47,7 +47,7 @@ static void fill_training(__u32 *words, __u32 state)
 	}
 }
 
-/* Fills the tables of a state that is zero but for its options. */
+/* Fills in the tables of a state that is zero except for its options. */
 void punctual_qam_init(struct qam *q)
 {
 	__u32 calling = q->role == QAM_CALLING;

@@ -10,12 +10,12 @@
 /* A carrier whose power fell by 15 dB for 30 ms is lost. */
 #define QAM_LOST_LEVEL (QAM_POWER >> 5)
 #define QAM_LOST_SAMPLES 216
-/* Symbols over which the mean square error is taken. */
+/* Over how many symbols the mean square error is taken. */
 #define QAM_ERROR_WINDOW 128
-/* Symbols from QAM_FIRST on for which the taps stay while the carrier is caught. */
+/* For how many symbols from QAM_FIRST on the taps stay while the carrier is acquired. */
 #define QAM_CATCH 96
 
-/* The gain that brings the smoothed power to QAM_POWER: 2^24 by its root, by a table. */
+/* The gain that brings the smoothed power to QAM_POWER: 2^24 divided by its root, from a table. */
 QAM_INLINE void qam_set_gain(struct qam *q)
 {
 	__u32 power = q->power | 1, doublings = 0;
@@ -28,7 +28,7 @@ QAM_INLINE void qam_set_gain(struct qam *q)
 	q->gain = q->root[((power >> 24) - 16) & 63] << (doublings & 15);
 }
 
-/* Takes a sample from which the echo was taken away. */
+/* Takes a sample after the echo has been subtracted. */
 QAM_PART(qam_receive_sample)
 {
 	QAM_BEGIN
@@ -48,8 +48,9 @@ QAM_PART(qam_receive_sample)
 }
 
 /*
- * The training sequence was found, its last symbol that was looked for 6 samples ago. The short sequence comes to an
- * end that has heard the long one: taps, frequency, symbol clock and the carrier's phase, which ran on, still hold.
+ * The training sequence was found: the last symbol of the searched part came 6 samples ago. The short sequence comes to
+ * an end that has heard the long one: taps, frequency, symbol clock and the carrier's phase, which kept running, still
+ * hold.
  */
 QAM_PART(qam_begin_training)
 {
@@ -94,8 +95,8 @@ QAM_PART(qam_hunt)
 	found = sum_i * sum_i + sum_q * sum_q;
 	if (q->receive == QAM_HUNT) {
 		/*
-		 * The highest possible is 64 times the energy, of noise twice it. A burst's last few samples would do
-		 * well by chance: nothing is looked for while a part of the window is silent.
+		 * The highest possible value is 64 times the energy, that of noise twice the energy. A burst's last few
+		 * samples could match by chance: there is no search while a part of the window is silent.
 		 */
 		if (q->power < QAM_MIN_POWER || energy < (__s64)QAM_POWER * (QAM_SYNC / 4) || found < 25 * (__u64)energy)
 			QAM_END
@@ -113,7 +114,7 @@ QAM_PART(qam_hunt)
 	QAM_END
 }
 
-/* The point that a symbol's samples come to: equalized, and turned back by the carrier's phase. */
+/* The point that a symbol's samples give: equalized, and turned back by the carrier's phase. */
 QAM_PART(qam_equalize)
 {
 	QAM_BEGIN
@@ -134,7 +135,7 @@ QAM_PART(qam_equalize)
 	QAM_END
 }
 
-/* Which of the points along an axis a positive coordinate is nearest to. */
+/* Which of the points along an axis is nearest to a positive coordinate. */
 QAM_INLINE __u32 qam_slice(__u32 bits, __s32 unit, __s32 value)
 {
 	__u32 level = 0;
@@ -212,7 +213,7 @@ QAM_INLINE void qam_receive_bit(struct qam *q, __u32 bit)
 	__u32 index = q->bits_received & (QAM_BITS - 1);
 	__u32 *word = &q->receive_bits[index >> 5 & (QAM_BITS_WORDS - 1)];
 
-	/* Whoever takes bits so slowly loses the newest. */
+	/* Whoever takes bits this slowly loses the newest. */
 	if (q->bits_received - q->bits_taken >= QAM_BITS) {
 		q->bits_lost++;
 		return;

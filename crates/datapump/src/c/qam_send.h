@@ -5,7 +5,7 @@
 
 #include "qam.h"
 
-/* The next bit of data; ones when there is none, as modems send. */
+/* The next bit of data; ones if there is none, as modems send. */
 QAM_INLINE __u32 qam_next_bit(struct qam *q)
 {
 	__u32 bit = 1;
@@ -85,7 +85,7 @@ QAM_INLINE void qam_send_symbol(struct qam *q, __s32 *i, __s32 *k)
 		qam_send_next_part(q);
 }
 
-/* Puts the next symbol where samples are made of it. */
+/* Puts the next symbol where samples are made from it. */
 QAM_PART(qam_next_symbol)
 {
 	QAM_BEGIN
@@ -99,7 +99,7 @@ QAM_PART(qam_next_symbol)
 	QAM_END
 }
 
-/* The next sample. The carrier is a quarter of the sampling rate, so that one coordinate makes a sample. */
+/* The next sample. The carrier is a quarter of the sampling rate, so that a single coordinate makes a sample. */
 QAM_PART(qam_send_sample)
 {
 	QAM_BEGIN

@@ -5,10 +5,10 @@
  *   answering   silence, burst 1 ............... burst 3, then data ....................
  *   calling     listens ......... burst 2, silence ............... burst 4, then data ..
  *
- * Bursts 1 and 2 are long and sent while the other end is silent: each end learns its echo from its own and trains its
- * equalizer on the other's. Bursts 3 and 4 are short. Each ends with a rate signal: 1 what the answering end can do, 2
- * what the calling end asks for, 3 and 4 what is agreed. To retrain is to fall silent and begin again: the other end
- * notices that the carrier is lost.
+ * Bursts 1 and 2 are long and are sent while the other end is silent: each end learns its echo from its own burst and
+ * trains its equalizer on the other's. Bursts 3 and 4 are short. Each ends with a rate signal: 1 says what the
+ * answering end can do, 2 what the calling end asks for, 3 and 4 what is agreed. To retrain is to fall silent and begin
+ * again: the other end notices that the carrier is lost.
  */
 #ifndef PUNCTUAL_QAM_SESSION_H
 #define PUNCTUAL_QAM_SESSION_H
@@ -16,15 +16,15 @@
 #include "qam_receive.h"
 #include "qam_send.h"
 
-/* Samples: silence before the first burst (300 ms), and for which an end waits for a burst (1.2 s). */
+/* Samples: the silence before the first burst (300 ms), and how long an end waits for a burst (1.2 s). */
 #define QAM_SILENCE 2160
 #define QAM_PATIENCE 8640
-/* Windows with too large an error, one after another, after which an end retrains. */
+/* After how many windows in a row with too large an error an end retrains. */
 #define QAM_BAD_WINDOWS 3
-/* Retrains within QAM_SHORTLY symbols of each other (20 s) after which an end goes to the next lower rate. */
+/* After how many retrains within QAM_SHORTLY symbols of each other (20 s) an end goes to the next lower rate. */
 #define QAM_MANY_RETRAINS 3
 #define QAM_SHORTLY 48000
-/* Symbols without a retrain (60 s) after which it may try the highest rate again. */
+/* After how many symbols without a retrain (60 s) it may try the highest rate again. */
 #define QAM_LONG_CALM 144000
 
 QAM_INLINE void qam_send_burst(struct qam *q, __u32 burst, __u32 bits)
@@ -52,14 +52,14 @@ QAM_INLINE void qam_begin_again(struct qam *q)
 	}
 }
 
-/* A start-up that came to nothing. */
+/* A start-up that failed. */
 QAM_INLINE void qam_fail(struct qam *q)
 {
 	q->failures++;
 	qam_begin_again(q);
 }
 
-/* This end can no longer read the other: falls silent, and to a lower rate if that happens often. */
+/* This end can no longer read the other: it falls silent, and goes to a lower rate if that happens often. */
 QAM_INLINE void qam_retrain(struct qam *q)
 {
 	q->own_retrains = q->calm < QAM_SHORTLY ? q->own_retrains + 1 : 1;
@@ -73,7 +73,7 @@ QAM_INLINE void qam_retrain(struct qam *q)
 	qam_begin_again(q);
 }
 
-/* What this end can receive: by the error at the end of training, and by what it allows itself. */
+/* What this end can receive: judging by the error at the end of training, and by what it allows itself. */
 QAM_INLINE __u32 qam_possible(const struct qam *q)
 {
 	/* 26 dB for 6 bits a symbol, 19 dB for 4. */
@@ -131,7 +131,7 @@ QAM_INLINE __u32 qam_mean_square(struct qam *q)
 	return mean > 0xffffffff ? 0xffffffff : (__u32)mean;
 }
 
-/* The training sequence: known symbols. First the carrier is caught, then the taps learn, ever finer. */
+/* The training sequence: known symbols. First the carrier is acquired, then the taps learn, ever more finely. */
 QAM_PART(qam_train)
 {
 	QAM_BEGIN
@@ -154,14 +154,14 @@ QAM_PART(qam_train)
 		q->receive = QAM_READ_RATE;
 		q->receive_quadrant = quadrant;
 		q->rate_word = 0;
-		/* 12 dB: what cannot be read at the lowest rate either. */
+		/* 12 dB: this cannot be read at the lowest rate either. */
 		if (q->mean_square_error > QAM_POWER >> 4)
 			qam_fail(q);
 	}
 	QAM_END
 }
 
-/* Decides about the newest symbol, learns of its error, and takes its bits. */
+/* Decides about the newest symbol, learns from its error, and takes its bits. */
 QAM_PART(qam_take_symbol)
 {
 	QAM_BEGIN
@@ -209,7 +209,7 @@ QAM_PART(qam_receive_data)
 	QAM_END
 }
 
-/* A sample of the receiver: hunts, or works on a symbol when one is due. */
+/* A sample of the receiver: hunts, or processes a symbol when one is due. */
 QAM_PART(qam_receive)
 {
 	QAM_BEGIN
@@ -236,7 +236,7 @@ QAM_PART(qam_receive)
 	QAM_END
 }
 
-/* What time and the end of a burst bring. */
+/* What the passing of time and the end of a burst bring. */
 QAM_PART(qam_session)
 {
 	QAM_BEGIN

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * One sample. Whoever runs it brings the loops, QAM_EACH(q, count, work) calls work(q, index) for each index, and says
- * what a part is (QAM_PART, QAM_BEGIN, QAM_END, QAM_CALL): a function here, one that is verified by itself in BPF. What
- * one part finds lies in the state for the next, so that the verifier need not follow it from one into the other.
+ * One sample. Whoever runs it provides the loops, QAM_EACH(q, count, work) calls work(q, index) for each index, and
+ * says what a part is (QAM_PART, QAM_BEGIN, QAM_END, QAM_CALL): here a function, in BPF one that is verified by itself.
+ * What one part finds is in the state for the next, so that the verifier need not follow it from one into the other.
  */
 #ifndef PUNCTUAL_QAM_STEP_H
 #define PUNCTUAL_QAM_STEP_H
@@ -11,7 +11,7 @@
 #include "qam_send.h"
 #include "qam_session.h"
 
-/* Takes the echo of the newest sample sent out of a received one. */
+/* Subtracts the echo of the newest sent sample from a received one. */
 QAM_PART(qam_cancel_echo)
 {
 	QAM_BEGIN

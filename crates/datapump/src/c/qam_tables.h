@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Constants of the modem's signal: only the native initializer reads them; the state carries copies. */
+/* Constants of the modem's signal: only the native initializer reads them; the state has copies. */
 #ifndef PUNCTUAL_QAM_TABLES_H
 #define PUNCTUAL_QAM_TABLES_H
 
@@ -45,7 +45,7 @@ static const __s16 qam_quarter[257] = {
 	16384,
 };
 
-/* 2^24 by the root of (16.5 + i) 2^24. */
+/* 2^24 divided by the root of (16.5 + i) 2^24. */
 static const __u16 qam_root[48] = {
 	1008, 979, 952, 928, 905, 883, 864, 845, 828, 811, 796, 781, 767, 754, 742, 730,
 	718, 708, 697, 687, 678, 669, 660, 652, 644, 636, 628, 621, 614, 607, 601, 594,

@@ -83,11 +83,11 @@ pub struct Call {
     /// To the answering end, and from it.
     pub there: Way,
     pub back: Way,
-    /// Whether bits by chance are sent; otherwise the pumps send ones.
+    /// Whether random bits are sent; otherwise the pumps send ones.
     pub sending: bool,
     /// Samples so far.
     pub now: u64,
-    /// Of everything that either end sent.
+    /// A digest of everything that either end sent.
     pub digest: u64,
 }
 
@@ -155,7 +155,7 @@ impl Call {
         self.status().iter().all(|status| status.phase == Phase::Connected)
     }
 
-    /// Until both ends are connected or so many seconds have passed; whether they are.
+    /// Runs until both ends are connected or this many seconds have passed; returns whether they are.
     pub fn connect(&mut self, seconds: u64) -> bool {
         let limit = self.now + seconds * 7_200;
         while self.now < limit && !self.is_connected() {
@@ -164,7 +164,7 @@ impl Call {
         self.is_connected()
     }
 
-    /// Sends bits by chance in both directions until so many of each were compared.
+    /// Sends random bits in both directions until this many of each have been compared.
     pub fn exchange(&mut self, bits: u64) {
         self.sending = true;
         let limit = self.now + bits * 4;

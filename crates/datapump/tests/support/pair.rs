@@ -12,11 +12,11 @@ pub struct Pair {
     heard: [Vec<i16>; 2],
     pub down: Way,
     pub up: Way,
-    /// Whether bits by chance are sent; otherwise the pumps send ones.
+    /// Whether random bits are sent; otherwise the pumps send ones.
     pub sending: bool,
     /// Symbols so far.
     pub now: u64,
-    /// Of everything that either end sent.
+    /// A digest of everything that either end sent.
     pub digest: u64,
 }
 
@@ -79,7 +79,7 @@ impl Pair {
         self.status().iter().all(|status| status.phase == Phase::Connected)
     }
 
-    /// Until both ends are connected or so many symbols have passed; whether they are.
+    /// Runs until both ends are connected or this many symbols have passed; returns whether they are.
     pub fn connect(&mut self, symbols: u64) -> bool {
         let limit = self.now + symbols;
         while self.now < limit && !self.is_connected() {
@@ -88,7 +88,7 @@ impl Pair {
         self.is_connected()
     }
 
-    /// Sends bits by chance in both directions until so many of each were compared.
+    /// Sends random bits in both directions until this many of each have been compared.
     pub fn exchange(&mut self, bits: u64) {
         self.sending = true;
         let limit = self.now + bits;

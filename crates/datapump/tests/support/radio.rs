@@ -11,7 +11,7 @@ use punctual_random::Random;
 pub(crate) enum Kind {
     /// Bluetooth's, 240 bits.
     Gfsk,
-    /// 802.11b's at this rate, of so many octets with their check.
+    /// 802.11b's at this rate, of this many octets with their check.
     Dsss(DsssRate, usize),
 }
 
@@ -39,7 +39,7 @@ impl Kind {
     }
 }
 
-/// Packets at places by chance, noise of so many dB below a bit's energy, and a carrier that is off by so many Hz.
+/// Packets at random places, noise of so many dB below a bit's energy, and a carrier that is off by so many Hz.
 pub(crate) struct Packets {
     kind: Kind,
     random: Random,
@@ -57,7 +57,7 @@ impl Packets {
         Packets { kind, random: Random(seed), air }
     }
 
-    /// The samples of a packet with noise before and behind it, and the bits of its frame or payload.
+    /// The samples of a packet with noise before and after it, and the bits of its frame or payload.
     pub(crate) fn packet(&mut self) -> (Vec<i16>, Vec<bool>) {
         let (sent, bits) = match self.kind {
             Kind::Gfsk => {
