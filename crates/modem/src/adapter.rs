@@ -1,9 +1,10 @@
-//! A starved end: an adapter with small buffers, and a processor that is not always there, in virtual time.
+//! A starved end: an adapter with small buffers, and a processor that is not always available, in virtual time.
 //!
 //! Samples come and go at the line's pace, whatever the processor does. A block that is complete asks for work, as an
-//! interrupt does. Its output has a fixed time on the line: with n buffers it begins n-1 blocks after the input was complete.
-//! What is not there by then is silence (an *underrun*), and comes to nothing if it is made later: the line does not wait.
-//! Which blocks are worked off, dropped or lost in the ring is decided by [`punctual_datapump::Line`], as for real devices.
+//! interrupt does. Its output has a fixed time on the line: with n buffers it begins n-1 blocks after the input was
+//! complete. What is not ready by then is silence (an *underrun*), and is useless if it is made later: the line does
+//! not wait. [`punctual_datapump::Line`] decides which blocks are worked off, dropped or lost in the ring, as for real
+//! devices.
 
 use crate::SAMPLE_RATE;
 use punctual_datapump::Line;
@@ -15,8 +16,9 @@ pub const BLOCK: usize = 90;
 /// A block's time, ns.
 pub const BLOCK_NS: u64 = BLOCK as u64 * 1_000_000_000 / SAMPLE_RATE;
 
-/// The processor's clock gains a ns in so many against the line's: 100 ppm, as two crystals may differ (assumed). Without it
-/// slots and blocks whose periods have a common multiple would meet at the same few points for the whole call.
+/// The processor's clock gains one ns in this many against the line's: 100 ppm, as two crystals may differ (assumed).
+/// Without it, slots and blocks whose periods have a common multiple would meet at the same few points throughout the
+/// call.
 const DRIFT: u64 = 10_000;
 
 /// The time of a sample, ns from the beginning of the call.
@@ -24,7 +26,7 @@ pub fn time_of(sample: u64) -> u64 {
     (u128::from(sample) * 1_000_000_000 / u128::from(SAMPLE_RATE)) as u64
 }
 
-/// What is done with blocks that wait when the processor comes.
+/// What happens to blocks that are waiting when the processor comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Late {
     /// Every one is processed.
@@ -36,18 +38,18 @@ pub enum Late {
 /// Times in which the processor does nothing for the modem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stalls {
-    /// Each lasts so long, ns.
+    /// How long each lasts, ns.
     pub length_ns: u64,
-    /// One falls into each stretch of this length, at a point by chance, ns. It is longer than a stall.
+    /// Each stretch of this length contains one, at a random point, ns. It is longer than a stall.
     pub every_ns: u64,
     /// How many there are; `None`: as many as there is time for.
     pub max_count: Option<u64>,
 }
 
-/// A part of the processor that comes back: so much of each period, ns. At other times there is nothing.
+/// A recurring part of the processor: so much of each period, ns. At other times there is nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot {
-    /// At the beginning of each period, ns.
+    /// Its length, at the beginning of each period, ns.
     pub runtime_ns: u64,
     /// The period, ns.
     pub period_ns: u64,
@@ -59,19 +61,19 @@ pub struct Cpu {
     slot: Option<Slot>,
     phase_ns: u64,
     stalls: Option<Stalls>,
-    /// The stalls begin to be counted here; none before.
+    /// Where counting of the stalls begins; there are none before.
     origin_ns: Option<u64>,
     random: Random,
     /// Which stretch `stall` is in.
     stretch: u64,
-    /// Begin and end of the stall that is going on or comes next.
+    /// Beginning and end of the stall that is in progress or comes next.
     stall: (u64, u64),
-    /// The beginnings of stalls that the processor has met.
+    /// How many beginnings of stalls the processor has met.
     pub met: u64,
 }
 
 impl Cpu {
-    /// A processor. The phase of its slots and the points of its stalls come of the seed.
+    /// A processor. The seed gives the phase of its slots and the points of its stalls.
     pub fn new(slot: Option<Slot>, stalls: Option<Stalls>, seed: u64) -> Cpu {
         let mut random = Random(seed);
         let phase_ns = slot.map_or(0, |slot| random.below(slot.period_ns.max(1)));
@@ -125,7 +127,7 @@ impl Cpu {
         self.window(from_ns).0
     }
 
-    /// When work that begins now and takes so long of the processor's time is done.
+    /// When work that begins now is done, if it takes this much of the processor's time.
     pub fn finish(&mut self, from_ns: u64, work_ns: u64) -> u64 {
         let (mut now, mut left) = (from_ns, work_ns);
         loop {
@@ -151,13 +153,13 @@ pub struct Counters {
     pub dropped: u64,
     /// Blocks that were overwritten in the ring.
     pub lost: u64,
-    /// How often the ring wrapped.
+    /// How often the ring wrapped around.
     pub overruns: u64,
     /// Blocks that have arrived and were not processed yet.
     pub waiting: u64,
-    /// Times in which samples to send were not there.
+    /// How often samples to send were missing.
     pub underruns: u64,
-    /// Samples that were not there.
+    /// How many samples were missing.
     pub underrun_samples: u64,
     /// Samples that were made in time and sent.
     pub played: u64,
@@ -177,13 +179,13 @@ impl Counters {
 /// How an adapter and its work are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setup {
-    /// Samples that the receive ring holds.
+    /// How many samples the receive ring holds.
     pub ring: u32,
-    /// Buffers: the output of a block begins so many blocks less one after it was complete. At least 2.
+    /// Buffers: the output of a block begins this many blocks less one after it was complete. At least 2.
     pub buffers: u32,
-    /// Processor time of a block, ns.
+    /// Processor time per block, ns.
     pub compute_ns: u64,
-    /// What is done with blocks that wait.
+    /// What happens to waiting blocks.
     pub late: Late,
 }
 
@@ -195,7 +197,7 @@ impl Default for Setup {
 }
 
 impl Setup {
-    /// By how much work may begin late without an underrun, ns.
+    /// How late work may begin without an underrun, ns.
     pub fn slack_ns(&self) -> u64 {
         (u64::from(self.buffers.max(2)) - 1).saturating_mul(BLOCK_NS).saturating_sub(self.compute_ns)
     }
@@ -217,7 +219,7 @@ pub struct Adapter {
     line: Line,
     blocks: VecDeque<(u64, Vec<i16>)>,
     filling: Vec<i16>,
-    /// Output, with the number of the block in whose time it is sent.
+    /// Output, with the number of the block during which it is sent.
     outputs: VecDeque<(u64, Vec<i16>)>,
     doing: Doing,
     sample: u64,
@@ -251,7 +253,7 @@ impl Adapter {
         self.send_what_is_there()
     }
 
-    /// The same where somebody else says when work begins and is done: [`Adapter::begin`], [`Adapter::complete`].
+    /// The same if somebody else says when work begins and is done: [`Adapter::begin`], [`Adapter::complete`].
     pub fn send_what_is_there(&mut self) -> i16 {
         let (block, within) = (self.sample / BLOCK as u64, (self.sample % BLOCK as u64) as usize);
         while self.outputs.front().is_some_and(|(number, _)| *number < block) {
@@ -308,7 +310,8 @@ impl Adapter {
         }
     }
 
-    /// Work begins at this time: the number of the block that it is for, if one waits. What is older is not worked on any more.
+    /// Work begins at this time: returns the number of the block that it is for, if one waits. Older ones are not
+    /// worked on any more.
     pub fn begin(&mut self, now_ns: u64) -> Option<u64> {
         let next = self.line.begin(now_ns).map(|complete_ns| complete_ns / BLOCK_NS - 1);
         while self.blocks.front().is_some_and(|(number, _)| next.is_none_or(|next| *number < next)) {
@@ -317,7 +320,7 @@ impl Adapter {
         next
     }
 
-    /// The block that waits longest: the one that was begun.
+    /// The block that has waited longest: the one that was begun.
     pub fn front(&self) -> Option<&[i16]> {
         self.blocks.front().map(|(_, samples)| &samples[..])
     }
@@ -327,7 +330,7 @@ impl Adapter {
         self.line.pending(now_ns)
     }
 
-    /// The work for this block is done, by now: its output is sent where its time has not passed.
+    /// The work for this block is done by now: its output is sent if its time has not passed.
     pub fn complete(&mut self, block: u64, work: &mut dyn FnMut(&[i16], &mut [i16])) {
         let Some((_, received)) = self.blocks.pop_front() else { return };
         let mut sent = vec![0; BLOCK];
@@ -342,12 +345,12 @@ impl Adapter {
         }
     }
 
-    /// Blocks that were worked on, underruns and overruns: what is looked at after each sample.
+    /// Blocks that were worked on, underruns and overruns: checked after each sample.
     pub(crate) fn so_far(&self) -> [u64; 3] {
         [self.processed, self.sending.underruns, self.line.overruns]
     }
 
-    /// What was counted so far.
+    /// What has been counted so far.
     pub fn counters(&self) -> Counters {
         let Line { arrived, taken, dropped, lost, overruns, .. } = self.line;
         Counters {
@@ -419,7 +422,7 @@ mod tests {
             assert!((39..=40).contains(&met), "{met}");
             match length_ms {
                 5 | 10 => assert_eq!((counters.underruns, counters.overruns), (0, 0), "{length_ms}"),
-                // Longer than the slack and a block: at whatever point it begins, an output is late.
+                // Longer than the slack and a block: wherever it begins, an output is late.
                 _ if length_ms >= 25 => assert!(counters.underruns >= met, "{length_ms}: {counters:?}"),
                 _ => assert!(counters.underruns > 0, "{length_ms}: {counters:?}"),
             }

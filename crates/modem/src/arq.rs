@@ -1,10 +1,10 @@
 //! Retransmission: a small subset of V.42's link access procedure (LAPM).
 //!
-//! What is there: SABME and UA to begin, numbered information frames (modulo 128) in a window, RR, RNR and REJ, a poll by the
-//! acknowledgement timer (T401) with N400 retries, DISC and UA to end, DM. What is not: selective reject, XID and so any
-//! negotiation, test frames, FRMR, break signals, checks of 32 bits, compression (V.42 bis).
+//! What it has: SABME and UA to begin, numbered information frames (modulo 128) in a window, RR, RNR and REJ, a poll by
+//! the acknowledgement timer (T401) with N400 retries, DISC and UA to end, DM. What it lacks: selective reject, XID and
+//! so any negotiation, test frames, FRMR, break signals, checks of 32 bits, compression (V.42 bis).
 //!
-//! It does no I/O and knows no clock: whoever drives it says the time, in samples of the line, and stops that while the
+//! It does no I/O and reads no clock: whoever drives it gives the time, in samples of the line, and stops it while the
 //! datapump trains, so that a retrain is not taken for a peer that has gone.
 
 use crate::SAMPLE_RATE;
@@ -21,7 +21,7 @@ const RR: u8 = 0x01;
 const RNR: u8 = 0x05;
 const REJ: u8 = 0x09;
 
-/// Who began the call.
+/// Who started the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// It asks for the link.
@@ -33,15 +33,15 @@ pub enum Side {
 /// V.42's system parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// Frames that may be unacknowledged, 1 to 127 (k).
+    /// How many frames may be unacknowledged, 1 to 127 (k).
     pub window: usize,
-    /// Bytes in a frame (N401).
+    /// How many bytes a frame holds (N401).
     pub information: usize,
-    /// Until a frame that is not acknowledged is asked after, samples of the line (T401).
+    /// How long to wait before asking about a frame that is not acknowledged, samples of the line (T401).
     pub timer: u64,
-    /// How often in turn that is tried (N400).
+    /// How often in a row to try that (N400).
     pub retries: u32,
-    /// Received bytes that nobody has taken, above which the peer is told to wait.
+    /// If more received bytes than this wait for somebody to take them, the peer is told to wait.
     pub buffer: usize,
 }
 
@@ -52,7 +52,7 @@ impl Default for Options {
     }
 }
 
-/// How the link stands.
+/// The state of the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// No link yet.
@@ -63,9 +63,9 @@ pub enum State {
     Connected,
     /// DISC was sent.
     Disconnecting,
-    /// It ended as one side wished.
+    /// It ended as one side wanted.
     Disconnected,
-    /// The peer did not answer N400 times in turn, or began a new link in the middle of this one.
+    /// The peer failed to answer N400 times in a row, or began a new link in the middle of this one.
     Failed,
 }
 
@@ -95,12 +95,12 @@ pub struct Arq {
     /// Counts of what happened so far.
     pub counters: Counters,
     outgoing: VecDeque<u8>,
-    /// Information that was not acknowledged, the oldest first: it has the number `acknowledged`.
+    /// Information that is not acknowledged yet, the oldest first: that one has the number `acknowledged`.
     unacknowledged: VecDeque<Vec<u8>>,
     acknowledged: u8,
-    /// Of `unacknowledged`, which is sent next.
+    /// Which of `unacknowledged` is sent next.
     next: usize,
-    /// Of `unacknowledged`, how many were sent at least once.
+    /// How many of `unacknowledged` have been sent at least once.
     sent: usize,
     /// The number of the next frame to come.
     expected: u8,
@@ -147,7 +147,7 @@ impl Arq {
         }
     }
 
-    /// How the link stands.
+    /// The state of the link.
     pub fn state(&self) -> State {
         self.state
     }
@@ -161,7 +161,7 @@ impl Arq {
         }
     }
 
-    /// Ends the link once everything was acknowledged.
+    /// Ends the link once everything has been acknowledged.
     pub fn close(&mut self) {
         self.is_closing = true;
     }
@@ -171,7 +171,7 @@ impl Arq {
         self.outgoing.extend(bytes);
     }
 
-    /// Bytes that were queued and not acknowledged.
+    /// Bytes that were queued and are not acknowledged yet.
     pub fn unsent(&self) -> usize {
         self.outgoing.len() + self.unacknowledged.iter().map(Vec::len).sum::<usize>()
     }
@@ -186,7 +186,7 @@ impl Arq {
         taken
     }
 
-    /// Bytes that have come and were not taken.
+    /// Bytes that have come and nobody has taken.
     pub fn waiting(&self) -> usize {
         self.received.len()
     }
@@ -264,7 +264,7 @@ impl Arq {
         self.counters.timeouts += 1;
         self.tries += 1;
         if self.tries > self.options.retries {
-            // A peer that does not answer DISC has gone: what was to be said was acknowledged before.
+            // A peer that does not answer DISC is gone: everything that had to be said was acknowledged before.
             let ended = if self.state == State::Disconnecting { State::Disconnected } else { State::Failed };
             self.end(ended);
             return;
@@ -288,7 +288,7 @@ impl Arq {
         self.polling = false;
     }
 
-    /// Takes a frame whose check sequence was right. What is no frame of this subset is ignored.
+    /// Takes a frame whose check sequence was right. Anything that is not a frame of this subset is ignored.
     pub fn receive(&mut self, frame: &[u8], now: u64) {
         let &[address, control, ref rest @ ..] = frame else { return };
         let is_command = match address {
@@ -312,7 +312,7 @@ impl Arq {
                 self.state = State::Connected;
                 self.control.push_back(self.unnumbered(UA | POLL, false));
             }
-            // Its UA was lost, or late: nothing of this link has gone on yet.
+            // Its UA was lost, or late: nothing has happened on this link yet.
             (SABME, true, State::Connected) if self.expected == 0 && self.acknowledged == 0 => {
                 self.control.push_back(self.unnumbered(UA | POLL, false));
             }
@@ -353,7 +353,7 @@ impl Arq {
             RR | REJ => self.peer_busy = false,
             RNR => {
                 self.peer_busy = true;
-                // It may free itself in a frame that is lost: it is asked from time to time.
+                // The frame that reports room may get lost, so the peer is asked from time to time.
                 self.deadline.get_or_insert(now + self.options.timer);
             }
             _ => return,
@@ -367,7 +367,7 @@ impl Arq {
         }
     }
 
-    /// The peer has everything before this number. Whether that can be.
+    /// The peer has everything before this number. Returns whether that is possible.
     fn acknowledge(&mut self, number: u8, now: u64) -> bool {
         let count = usize::from((number + MODULUS - self.acknowledged) % MODULUS);
         if count > self.sent {

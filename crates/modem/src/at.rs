@@ -1,4 +1,4 @@
-//! Commands as modems take them: bytes of a terminal in, bytes for it and actions out.
+//! Commands as modems take them: bytes from a terminal in, bytes for it and actions out.
 //!
 //! | command | does |
 //! |---|---|
@@ -12,12 +12,12 @@
 //! | `ATZ`, `AT&F`, `ATI`, `A/` | defaults, who it is, the last line again |
 //! | `ATL`, `ATM`, `ATX`, `AT&C` | taken, and nothing changes: there is no loudspeaker, and a pseudo-terminal has no line for the carrier |
 //!
-//! Several may stand in a line. What is not there is an `ERROR`. `+++` with the guard time before and after it goes back to
-//! commands without hanging up.
+//! A line may contain several. Anything unknown is an `ERROR`. `+++` with the guard time before and after it goes back
+//! to commands without hanging up.
 
 use crate::tones;
 
-/// What the modem is to do.
+/// What the modem should do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Take the line and dial.
@@ -35,17 +35,17 @@ pub enum Action {
 pub enum Event {
     /// It rings, once.
     Ring,
-    /// Both ends are connected at so many bit/s.
+    /// Both ends are connected at this many bit/s.
     Connected(u32),
-    /// The call ended, or came to nothing.
+    /// The call ended, or failed.
     NoCarrier,
     /// Nobody answered in time.
     NoAnswer,
-    /// The called end is in a call, or its receiver is off.
+    /// The called end is in a call, or its receiver is off the hook.
     Busy,
 }
 
-/// What happens to a call when the program closes the terminal, as if DTR were dropped: `AT&D`.
+/// What happens to a call when the program closes the terminal, as if DTR had dropped: `AT&D`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Closed {
     Nothing,
@@ -58,7 +58,7 @@ enum Closed {
 enum Mode {
     /// Commands, and no call.
     Command,
-    /// A call is being made; any byte gives it up.
+    /// A call is being made; any byte aborts it.
     Calling,
     /// What is typed is sent.
     Online,
@@ -66,7 +66,7 @@ enum Mode {
     Escaped,
 }
 
-/// The terminal is not to be sent anything; it may be again.
+/// Nothing may be sent to the terminal; after XON it may again.
 pub const XOFF: u8 = 0x13;
 /// See [`XOFF`].
 pub const XON: u8 = 0x11;
@@ -78,7 +78,7 @@ const DELETE: u8 = 127;
 const CARRIAGE_RETURN: u8 = b'\r';
 const LINE_FEED: u8 = b'\n';
 
-/// An interpreter of commands. Times are ms of any clock that goes on.
+/// An interpreter of commands. Times are ms of any clock that moves forward.
 #[derive(Debug, Clone)]
 pub struct Interpreter {
     mode: Mode,
@@ -88,7 +88,7 @@ pub struct Interpreter {
     words: bool,
     quiet: bool,
     error_correction: bool,
-    /// XON and XOFF of the terminal stop and go on, and are not sent.
+    /// XON and XOFF from the terminal stop and resume output, and are not sent.
     by_characters: bool,
     is_stopped: bool,
     closed: Closed,
@@ -134,42 +134,42 @@ enum Reply {
 }
 
 impl Interpreter {
-    /// What is to be shown on the terminal.
+    /// What to show on the terminal.
     pub fn output(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.output)
     }
 
-    /// What is to be done.
+    /// What to do.
     pub fn actions(&mut self) -> Vec<Action> {
         std::mem::take(&mut self.actions)
     }
 
-    /// Whether the next call is to be error-corrected.
+    /// Whether the next call should be error-corrected.
     pub fn error_correction(&self) -> bool {
         self.error_correction
     }
 
-    /// Whether what arrives is to be shown; while commands are taken in a call it waits.
+    /// Whether to show what arrives; while commands are taken during a call it waits.
     pub fn is_online(&self) -> bool {
         self.mode == Mode::Online
     }
 
-    /// After this a call that nobody answers is given up, s (S7).
+    /// After how long a call that nobody answers is given up, s (S7).
     pub fn patience_s(&self) -> u8 {
         self.registers[7]
     }
 
-    /// Whether the terminal takes nothing for the moment, by XOFF.
+    /// Whether the terminal takes nothing at the moment, because of XOFF.
     pub fn is_stopped(&self) -> bool {
         self.is_stopped
     }
 
-    /// Whether the terminal is to be stopped by XOFF when there is no room for what it sends.
+    /// Whether to stop the terminal with XOFF when there is no room for what it sends.
     pub fn stops_by_characters(&self) -> bool {
         self.by_characters
     }
 
-    /// The program closed the terminal. Whatever was to be shown to it is thrown away.
+    /// The program closed the terminal. Whatever was still to be shown is thrown away.
     pub fn closed(&mut self) {
         self.line.clear();
         self.is_stopped = false;
@@ -201,7 +201,7 @@ impl Interpreter {
             }
             false
         });
-        // Nothing typed is no input: the guard time goes on.
+        // If nothing was typed, there is no input: the guard time goes on.
         if !kept.is_empty() {
             self.take(&kept, now_ms);
         }
@@ -211,7 +211,7 @@ impl Interpreter {
         for (place, byte) in bytes.iter().enumerate() {
             match self.mode {
                 Mode::Online => return self.online(&bytes[place..], now_ms),
-                // The second half of a line's end is no key that was pressed.
+                // The second half of a line ending is not a key that was pressed.
                 Mode::Calling if byte & 127 == LINE_FEED => {}
                 Mode::Calling => {
                     self.mode = Mode::Command;
@@ -224,7 +224,7 @@ impl Interpreter {
         self.last_input_ms = now_ms;
     }
 
-    /// Time has gone on.
+    /// Time has passed.
     pub fn tick(&mut self, now_ms: u64) {
         if self.mode == Mode::Online && self.pluses == 3 && now_ms >= self.last_input_ms + self.guard_ms() {
             self.pluses = 0;
@@ -303,7 +303,7 @@ impl Interpreter {
     fn run(&mut self, line: &[u8]) {
         let text: String = line.iter().map(|byte| char::from(byte.to_ascii_uppercase())).collect();
         let text = text.trim();
-        // What does not begin with AT is no command: noise of a line, a terminal's greeting.
+        // What does not begin with AT is not a command: line noise, a terminal's greeting.
         let Some(commands) = text.strip_prefix("AT") else { return };
         self.last_line = line.to_vec();
         match self.commands(&commands.replace(' ', "")) {
@@ -353,7 +353,7 @@ impl Interpreter {
         Reply::Ok
     }
 
-    /// A command that is done at once. Whether there is such a one.
+    /// A command that is done at once. Returns whether there is one.
     fn setting(&mut self, name: &str, number: u8) -> bool {
         match (name, number) {
             ("H", 0) => self.hang_up(),
@@ -404,7 +404,7 @@ impl Interpreter {
         Reply::Later
     }
 
-    /// Shows or sets a register; what stands behind that.
+    /// Shows or sets a register; returns what follows it.
     fn register<'a>(&mut self, number: u8, rest: &'a str) -> Option<&'a str> {
         let register = usize::from(number);
         if register >= REGISTERS {

@@ -1,8 +1,8 @@
 //! Characters without framing or retransmission: start and stop bits on a synchronous line, as in V.14.
 //!
-//! A character is a start bit (0), eight bits, least significant first, and a stop bit of 1; between characters the line is
-//! at one. What the line damages arrives damaged. V.14 also lets a sender leave out stop bits to catch up with a terminal that
-//! is too fast. Nothing here is, so that is left out.
+//! A character is a start bit (0), eight bits, least significant first, and a stop bit of 1; between characters the
+//! line is at one. What the line damages arrives damaged. V.14 also lets a sender leave out stop bits to catch up with
+//! a terminal that is too fast. No terminal here is, so that is left out.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone, Default)]
 pub struct Encoder {
     bytes: VecDeque<u8>,
-    /// The character that is being sent, its next bit lowest; 0: none.
+    /// The character that is being sent, with its next bit lowest; 0: none.
     character: u16,
 }
 
@@ -41,7 +41,7 @@ impl Encoder {
 #[derive(Debug, Clone, Default)]
 pub struct Decoder {
     character: u8,
-    /// Bits of the character that have come, the start bit included; 0: none has begun.
+    /// How many bits of the character have come, including the start bit; 0: none has begun.
     bits: u8,
     /// Characters without a stop bit.
     pub framing_errors: u64,

@@ -4,20 +4,20 @@ use crate::arq::{Options, Side, State};
 use crate::link::Link;
 use crate::tones;
 
-/// How a datapump stands.
+/// How a datapump is doing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PumpStatus {
-    /// Data are sent and received; otherwise it trains, or has not begun.
+    /// Data is sent and received; otherwise it trains, or has not begun.
     pub is_connected: bool,
-    /// The rate, as long as it is connected.
+    /// The rate, while it is connected.
     pub bits_per_second: u32,
-    /// Start-ups that were begun again after a connection.
+    /// Start-ups that began again after a connection.
     pub retrains: u32,
 }
 
 /// Signal processing: bits to samples, and back.
 pub trait Pump {
-    /// Takes received samples and makes as many to send. It asks for bits and gives bits as it needs to.
+    /// Takes received samples and makes as many to send. It asks for bits and passes on bits as it needs to.
     fn process(
         &mut self,
         received: &[i16],
@@ -25,13 +25,13 @@ pub trait Pump {
         next_bit: &mut dyn FnMut() -> bool,
         push_bit: &mut dyn FnMut(bool),
     );
-    /// How it stands.
+    /// How it is doing.
     fn status(&self) -> PumpStatus;
 }
 
-/// What makes bits of bytes above a pump. Times are samples during which the pump was connected.
+/// What makes bits from bytes above a pump. Times are samples during which the pump was connected.
 pub trait Layer {
-    /// The pump is connected for the first time, and this end called.
+    /// The pump is connected for the first time, and this end made the call.
     fn begin(&mut self, now: u64);
     /// The next bit to send.
     fn next_bit(&mut self, now: u64) -> bool;
@@ -58,7 +58,7 @@ impl Layer for Link {
 pub struct End<P, L = Link> {
     /// The signal processing.
     pub pump: P,
-    /// What makes its bits bytes.
+    /// What makes bytes of its bits.
     pub link: L,
     side: Side,
     /// Samples that passed while the pump was connected: the link's clock.
@@ -73,7 +73,7 @@ impl<P: Pump> End<P> {
         End::over(side, pump, Link::new(side, options))
     }
 
-    /// Whether the link stands.
+    /// Whether the link is up.
     pub fn is_linked(&self) -> bool {
         matches!(self.link.arq.state(), State::Connected | State::Disconnecting | State::Disconnected)
     }
@@ -116,7 +116,7 @@ impl<P: Pump, L: Layer> End<P, L> {
     }
 }
 
-/// The calling end from lifting the receiver on.
+/// The calling end from the moment at which the receiver is lifted.
 #[derive(Debug, Clone)]
 pub struct Caller<P, L = Link> {
     /// The end, which begins when the call is answered.

@@ -1,4 +1,4 @@
-//! A file several times, as in MSR-TR-2000-88, section 6.5, and what stalls of different lengths do to a call.
+//! A file sent several times, as in MSR-TR-2000-88, section 6.5, and what stalls of different lengths do to a call.
 
 use crate::SAMPLE_RATE;
 use crate::adapter::{Setup, Slot, Stalls};
@@ -8,9 +8,9 @@ use crate::transfer::{Attempt, Transfer};
 use crate::virtual_time::{Direction, FarEnd, Plan};
 use punctual_random::Random;
 
-/// The line time that a call is given at the least, samples: two minutes.
+/// The least line time that a call is given, samples: two minutes.
 const MIN_LIMIT: u64 = 120 * SAMPLE_RATE;
-/// The slowest file that is waited for, bit/s: less than the slowest reservation of the paper that still got one through.
+/// The slowest file to wait for, bit/s: less than the slowest reservation of the paper that still got one through.
 const SLOWEST: u64 = 600;
 
 /// A file, the modems, and how often.
@@ -28,14 +28,14 @@ pub struct Experiment {
     pub slot: Option<Slot>,
     /// Its stalls.
     pub stalls: Option<Stalls>,
-    /// Of the first attempt; each has one of its own.
+    /// The seed of the first attempt; each has one of its own.
     pub seed: u64,
     /// How often the file is sent.
     pub attempts: u32,
 }
 
 impl Default for Experiment {
-    /// Ten attempts from a pool of servers to an end that has all of its processor.
+    /// Ten attempts from a pool of servers to an end that has its whole processor.
     fn default() -> Experiment {
         Experiment {
             telephone: Telephone::default(),
@@ -50,7 +50,7 @@ impl Default for Experiment {
     }
 }
 
-/// How far an experiment has come.
+/// How far an experiment is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
     /// Calls that are over.
@@ -59,12 +59,12 @@ pub struct Step {
     pub of: u32,
     /// Bytes of this call that have arrived.
     pub bytes: usize,
-    /// Its time of the line, ns.
+    /// The call's time on the line, ns.
     pub line_ns: u64,
 }
 
 impl Experiment {
-    /// What each of its calls is to be.
+    /// What each of its calls should be.
     pub fn plan(&self, bytes: &[u8]) -> Plan {
         Plan {
             direction: self.direction,
@@ -77,8 +77,8 @@ impl Experiment {
         }
     }
 
-    /// Sends the file as often as was asked for. `progress` says whether to go on; if not, the attempts that are over are
-    /// what there is.
+    /// Sends the file as often as was asked for. `progress` says whether to go on; if not, only the finished attempts
+    /// are returned.
     pub fn transfer(&self, bytes: &[u8], progress: &mut dyn FnMut(Step) -> bool) -> Transfer {
         let mut transfer = Transfer { bytes: bytes.len() as u64, ..Transfer::default() };
         for done in 0..self.attempts {
@@ -93,7 +93,7 @@ impl Experiment {
     }
 }
 
-/// What stalls of one length did, one stall a call.
+/// What stalls of one length did, one stall in each call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StallRow {
     /// How long a stall was, ns.
@@ -102,11 +102,11 @@ pub struct StallRow {
     pub direction: Direction,
     /// Calls.
     pub calls: u32,
-    /// Calls whose file arrived as it was.
+    /// Calls whose file arrived intact.
     pub succeeded: u32,
     /// Calls in which nothing was late or lost.
     pub unharmed: u32,
-    /// Times without samples to send, over all calls.
+    /// How often samples to send were missing, over all calls.
     pub underruns: u64,
     /// Wraps of the receive ring.
     pub overruns: u64,
@@ -114,19 +114,19 @@ pub struct StallRow {
     pub crc_errors: u64,
     /// Calls that trained again.
     pub retrained: u32,
-    /// By how much the transfer took longer than the same call without a stall, s; the mean of those that succeeded.
+    /// How much longer the transfer took than the same call without a stall, s; the mean of those that succeeded.
     pub mean_extra_s: Option<f64>,
-    /// The most of that, s.
+    /// The largest such value, s.
     pub max_extra_s: Option<f64>,
 }
 
-/// Bytes of each of the calls in the table of stalls, and the stretch in which the stall comes, ns: it takes 16.7 s at
-/// 9,600 bit/s.
+/// How many bytes each call in the table of stalls sends, and the stretch in which the stall comes, ns: the file takes
+/// 16.7 s at 9,600 bit/s.
 const STALLED_BYTES: usize = 20_000;
 const STALLED_WITHIN_NS: u64 = 12_000_000_000;
 
-/// One stall of each length at a point by chance, in so many calls and in both directions. `progress` says whether to go on; if
-/// not, the rows that are whole are what there is.
+/// One stall of each length at a random point, in so many calls and in both directions. `progress` says whether to go
+/// on; if not, only the complete rows are returned.
 pub fn stall_table(
     base: &Experiment,
     lengths_ns: &[u64],

@@ -1,7 +1,7 @@
 //! Frames in a stream of bits: HDLC (ISO/IEC 13239), as V.42 uses it.
 //!
-//! A frame is its bytes, least significant bit first, and a check sequence of 16 bits, between flags (01111110). After five
-//! ones a zero is stuffed in, so that no frame holds a flag. Between frames flags are sent.
+//! A frame is its bytes, least significant bit first, and a check sequence of 16 bits, between flags (01111110). After
+//! five ones a zero is stuffed in, so that no frame contains a flag. Flags fill the time between frames.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ pub const MAX_FRAME: usize = 1_024;
 /// The smallest: an address and a control field.
 pub const MIN_FRAME: usize = 2;
 const FLAG: u8 = 0x7e;
-/// Of the check sequence, bytes.
+/// The size of the check sequence, bytes.
 const CHECK: usize = 2;
 
 /// The frame check sequence of these bytes (CRC-16 of ISO/IEC 13239, also known as X.25).
@@ -24,7 +24,7 @@ pub fn check_sequence(bytes: &[u8]) -> u16 {
 #[derive(Debug, Clone)]
 pub struct Encoder {
     bits: VecDeque<bool>,
-    /// Bits of a flag that are still to be sent; only while `bits` is empty.
+    /// Bits of a flag that still have to be sent; only while `bits` is empty.
     flag_left: u8,
 }
 
@@ -62,7 +62,7 @@ impl Encoder {
         self.bits.is_empty()
     }
 
-    /// The next bit: of a frame where one is queued, otherwise of a flag.
+    /// The next bit: of a frame if one is queued, otherwise of a flag.
     pub fn next_bit(&mut self) -> bool {
         if let Some(bit) = self.bits.pop_front() {
             return bit;
@@ -78,22 +78,22 @@ impl Encoder {
 /// What a flag, or the lack of one, ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Received {
-    /// A whole frame with a right check sequence, which is taken off.
+    /// A whole frame with a right check sequence, which is removed.
     Frame(Vec<u8>),
-    /// A frame whose check sequence is wrong, or that is no whole number of bytes, or too short for one.
+    /// A frame whose check sequence is wrong, that is not a whole number of bytes, or that is too short.
     Damaged,
     /// Seven ones or more within a frame, or more bytes than [`MAX_FRAME`]: it was given up.
     Aborted,
 }
 
-/// Bits in, frames out. It takes any bits whatever.
+/// Bits in, frames out. It takes any bits at all.
 #[derive(Debug, Clone, Default)]
 pub struct Decoder {
     bytes: Vec<u8>,
     partial: u8,
     partial_bits: u8,
     ones: u8,
-    /// A flag was seen, and nothing since that cannot be in a frame.
+    /// A flag was seen, and since then nothing that cannot be in a frame.
     inside: bool,
 }
 

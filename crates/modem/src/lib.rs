@@ -1,15 +1,15 @@
 //! What a modem is above its datapump.
 //!
-//! * [`hdlc`], [`arq`] and both as a [`link`]: frames in a stream of bits, and what was damaged is sent again.
+//! * [`hdlc`], [`arq`] and both as a [`link`]: frames in a stream of bits, and damaged ones are sent again.
 //! * [`bypass`]: characters with start and stop bits, without either.
 //! * [`tones`]: dialling, and the exchange that understands it or does not.
 //! * [`at`]: the commands of a terminal; [`serial`]: its bytes on the way; [`station`]: a modem with all of that.
 //! * [`office`]: two such modems and the exchange between them.
 //! * [`end`]: a datapump and the link above it.
 //! * [`adapter`]: what a late processor does to an end: underruns, overruns, lost samples.
-//! * [`virtual_time`]: a call of two ends on a clock that is computed; [`transfer`]: what came of several.
+//! * [`virtual_time`]: a call of two ends on a computed clock; [`transfer`]: what came of several.
 //! * [`telephone`]: such a call with the real datapump over a telephone line.
-//! * [`experiment`]: a file several times, and what stalls of different lengths do; [`tables`]: the paper's Tables 1 to 3.
+//! * [`experiment`]: a file sent several times, and what stalls of different lengths do; [`tables`]: the paper's Tables 1 to 3.
 //!
 //! Nothing here does I/O or reads a clock. Time is that of the line: samples.
 

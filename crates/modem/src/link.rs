@@ -56,9 +56,9 @@ mod tests {
     struct Pipe {
         bits: VecDeque<bool>,
         random: Random,
-        /// Of a million bits.
+        /// How many of a million bits.
         wrong: u64,
-        /// Bits of a burst that are left.
+        /// How many bits of a burst are left.
         burst: u64,
     }
 
@@ -78,7 +78,7 @@ mod tests {
         }
     }
 
-    /// Runs two ends until both are over; what each got. `None`: they never were.
+    /// Runs two ends until both are over; returns what each got. `None`: they never ended.
     fn exchange(ends: &mut [Link; 2], pipes: &mut [Pipe; 2], slow_reader: bool) -> Option<[Vec<u8>; 2]> {
         let mut got = [Vec::new(), Vec::new()];
         ends[0].arq.connect(0);
@@ -124,7 +124,7 @@ mod tests {
             for (end, sent) in ends.iter_mut().zip(&sent) {
                 end.arq.send(sent);
             }
-            // One side ends it when its own bytes were acknowledged: of the other's, what has come by then is a beginning.
+            // One side ends it when its own bytes have been acknowledged: what has come of the other's by then is a beginning.
             ends[0].arq.close();
             let mut pipes = [Pipe::new(delay, wrong, seed ^ 1), Pipe::new(delay, wrong, seed ^ 2)];
             let got = exchange(&mut ends, &mut pipes, slow_reader);
@@ -134,7 +134,7 @@ mod tests {
             prop_assert!(sent[0].starts_with(&at_answering), "what came is not what was sent");
             let ended_well = ends.iter().all(|end| end.arq.state() == State::Disconnected);
             prop_assert!(ended_well, "{:?} {:?}", ends[0].arq.state(), ends[1].arq.state());
-            // All of the side that ended it has come.
+            // Everything from the side that ended it has come.
             prop_assert_eq!(at_answering.len(), sent[0].len());
             if wrong == 0 {
                 prop_assert_eq!(ends[0].damaged + ends[1].damaged, 0);

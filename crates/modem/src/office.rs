@@ -1,7 +1,7 @@
 //! An exchange with two subscribers: their modems, and the line between them while they are in a call.
 //!
-//! Digits are understood from the samples, as exchanges do. What an exchange tells (it rings, it was answered, the other end
-//! is busy or has hung up) comes as a [`Signal`] and not in tones.
+//! It recognises digits from the samples, as exchanges do. What an exchange reports (it rings, it was answered, the
+//! other end is busy or has hung up) comes as a [`Signal`] and not in tones.
 
 use crate::SAMPLE_RATE;
 use crate::adapter::{Adapter, BLOCK, Counters, time_of};
@@ -24,7 +24,7 @@ pub struct LineRun {
     pub calls: [Vec<CallRecord>; 2],
     /// How many there were.
     pub counted: [u64; 2],
-    /// Bytes that a terminal was to be shown and did not take before its program closed it, or before the end.
+    /// Bytes meant for a terminal that it did not take before its program closed it, or before the end.
     pub unread: [u64; 2],
     /// Blocks of 12.5 ms that were worked on.
     pub blocks: u64,
@@ -32,7 +32,7 @@ pub struct LineRun {
     pub late_blocks: u64,
     /// The latest of them, ns.
     pub max_late_ns: u64,
-    /// Time that was left out, because the machine was too late for it, ns.
+    /// Time that was skipped because the machine was too late for it, ns.
     pub left_out_ns: u64,
     /// What the first modem missed by its stalls, and how many it met.
     pub starved: Option<(Counters, u64)>,
@@ -42,11 +42,11 @@ pub struct LineRun {
 #[derive(Debug)]
 struct Port {
     station: Station,
-    /// Where its processor comes late.
+    /// Set if its processor comes late.
     adapter: Option<Adapter>,
     received: Vec<i16>,
     sent: Vec<i16>,
-    /// The call that the exchange knows of, and what it does with the digits of it.
+    /// The call that the exchange knows of, and what it does with its digits.
     call: Option<u64>,
     register: Option<Exchange>,
 }
@@ -80,7 +80,7 @@ impl Port {
 #[derive(Debug)]
 enum Wire {
     Apart,
-    /// The end with this number has called the other, which rings; since so many samples.
+    /// The end with this number has called the other, which rings; and for how many samples.
     Ringing(usize, u64),
     Through(Box<Line>),
 }
@@ -97,8 +97,8 @@ pub struct Office {
 }
 
 impl Office {
-    /// Two modems with their receivers on the hook. The first may have a processor that comes late. Each call has a line of its
-    /// own, whose noise is that of the seed and of the call's number.
+    /// Two modems with their receivers on the hook. The first may have a processor that comes late. Each call has a
+    /// line of its own, whose noise follows from the seed and the call's number.
     pub fn new(stations: [Station; 2], adapter: Option<Adapter>, line: LineOptions, seed: u64) -> Office {
         let [first, second] = stations;
         let ports = [Port::new(first, adapter), Port::new(second, None)];
@@ -110,7 +110,7 @@ impl Office {
         &mut self.ports[place].station
     }
 
-    /// What the first one's processor missed, where it comes late.
+    /// What the first one's processor missed, if it comes late.
     pub fn adapter(&self) -> Option<&Adapter> {
         self.ports[0].adapter.as_ref()
     }

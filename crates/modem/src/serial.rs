@@ -1,4 +1,4 @@
-//! What lies between a terminal's bytes and a datapump's bits: an error-corrected [`Link`], or characters as they are.
+//! What is between a terminal's bytes and a datapump's bits: an error-corrected [`Link`], or plain characters.
 
 use crate::arq::State;
 use crate::bypass;
@@ -6,9 +6,10 @@ use crate::end::Layer;
 use crate::link::Link;
 use std::collections::VecDeque;
 
-/// Bytes on their way to the other end, above which a terminal is to wait: a window of frames.
+/// If more bytes than this are on their way to the other end, a terminal should wait: a window of frames.
 pub const MAX_UNSENT: usize = 2_048;
-/// Characters that have come and nobody took, without error correction: more are lost, for nothing can stop the other end.
+/// How many characters may wait for somebody to take them, without error correction: any more are lost, because nothing
+/// can stop the other end.
 const MAX_WAITING: usize = 16_384;
 
 /// One of the two ways.
@@ -20,7 +21,7 @@ pub enum Serial {
     Direct(Direct),
 }
 
-/// Characters as they are.
+/// Plain characters.
 #[derive(Debug, Clone, Default)]
 pub struct Direct {
     encoder: bypass::Encoder,
@@ -40,7 +41,7 @@ impl Serial {
         }
     }
 
-    /// Bytes that were queued and have not left, or were not acknowledged.
+    /// Bytes that were queued and have not left, or are not acknowledged yet.
     pub fn unsent(&self) -> usize {
         match self {
             Serial::Corrected(link) => link.arq.unsent(),
@@ -48,7 +49,7 @@ impl Serial {
         }
     }
 
-    /// How many bytes more may be queued.
+    /// How many more bytes may be queued.
     pub fn room(&self) -> usize {
         MAX_UNSENT.saturating_sub(self.unsent())
     }
@@ -69,7 +70,7 @@ impl Serial {
         }
     }
 
-    /// Whether bytes can be sent, where the pump is connected.
+    /// Whether bytes can be sent, provided the pump is connected.
     pub fn is_up(&self) -> bool {
         match self {
             Serial::Corrected(link) => matches!(link.arq.state(), State::Connected | State::Disconnecting),

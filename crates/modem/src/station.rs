@@ -1,8 +1,8 @@
 //! A modem between a terminal and a telephone line: commands, a call, and the bytes of both directions.
 //!
-//! It does no I/O: whoever drives it hands it what was typed, shows what it has to show, and gives it a block of samples
-//! for each that it makes. All that it holds is bounded: a terminal that sends more than the line takes finds no
-//! [`Station::room`], and what nobody takes from it stops the other end.
+//! It does no I/O: whoever drives it hands it what was typed, shows what it has to show, and gives it a block of
+//! samples for each one that it makes. Everything that it holds is bounded: a terminal that sends more than the line
+//! takes finds no [`Station::room`], and what nobody takes from it stops the other end.
 
 use crate::SAMPLE_RATE;
 use crate::arq::{Options, Side};
@@ -14,15 +14,15 @@ use crate::telephone::Telephone;
 use punctual_datapump::{Qam, Role};
 use std::collections::VecDeque;
 
-/// Bytes that wait for the terminal, above which no more are taken from the line.
+/// If more bytes than this wait for the terminal, no more are taken from the line.
 const MAX_SHOWN: usize = 2_048;
-/// Typed bytes that are taken at once while commands are.
+/// How many typed bytes are taken at once while it takes commands.
 const COMMAND_ROOM: usize = 256;
-/// After hanging up, what is on its way may still arrive for so long, samples: 20 s, the usual S38.
+/// How long after hanging up what is on its way may still arrive, samples: 20 s, the usual S38.
 const MAX_LEAVING: u64 = 20 * SAMPLE_RATE;
-/// After the last character of an uncorrected call the line is held so long, samples: 0.25 s, for it to arrive.
+/// How long the line is held after the last character of an uncorrected call, so that it arrives, samples: 0.25 s.
 const LAST_CHARACTERS: u64 = SAMPLE_RATE / 4;
-/// Calls of which is told; further ones are only counted.
+/// How many calls are reported; further ones are only counted.
 const MAX_CALLS: usize = 1_000;
 
 /// What an exchange tells a subscriber besides samples.
@@ -34,7 +34,7 @@ pub enum Signal {
     Answered,
     /// The called end is in a call.
     Busy,
-    /// The digits were those of nobody.
+    /// Nobody has these digits.
     Unobtainable,
     /// The other end has hung up.
     Released,
@@ -43,7 +43,7 @@ pub enum Signal {
 /// How a call ended, as one of its ends saw it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallEnding {
-    /// It goes on.
+    /// It is still going on.
     Open,
     /// By this end.
     HungUp,
@@ -55,9 +55,9 @@ pub enum CallEnding {
     Busy,
     /// The exchange did not understand the number, or nobody has it.
     Unobtainable,
-    /// The ends were connected, and got no link in time.
+    /// The ends were connected, but got no link in time.
     NoLink,
-    /// The other end did not answer any more.
+    /// The other end stopped answering.
     LinkFailed,
 }
 
@@ -84,7 +84,7 @@ pub struct CallRecord {
     pub side: Side,
     /// How it ended.
     pub ending: CallEnding,
-    /// From taking the line to letting go of it, samples.
+    /// From taking the line to releasing it, samples.
     pub samples: u64,
     /// Of these, those during which the datapump was connected.
     pub connected_samples: u64,
@@ -94,9 +94,9 @@ pub struct CallRecord {
     pub sent: u64,
     /// Bytes of the other end that were taken for the terminal.
     pub received: u64,
-    /// Start-ups that were begun again after a connection.
+    /// Start-ups that began again after a connection.
     pub retrains: u32,
-    /// Damaged frames, or characters without error correction that were.
+    /// Damaged frames, or without error correction, damaged characters.
     pub damaged: u64,
 }
 
@@ -122,9 +122,9 @@ struct Call {
     record: CallRecord,
     is_answered: bool,
     is_announced: bool,
-    /// Hung up here, in this sample of the call.
+    /// This end hung up, in this sample of the call.
     leaving: Option<u64>,
-    /// The last character of an uncorrected call left in this one.
+    /// The last character of an uncorrected call left in this sample.
     emptied: Option<u64>,
 }
 
@@ -134,7 +134,7 @@ pub struct Station {
     /// Its commands.
     pub at: Interpreter,
     telephone: Telephone,
-    /// Blocks between what it sends and the line.
+    /// How many blocks are between what it sends and the line.
     delay: u32,
     call: Option<Call>,
     calls: u64,
@@ -145,7 +145,7 @@ pub struct Station {
 }
 
 impl Station {
-    /// A modem with its receiver on the hook, and so many blocks of samples between it and the line.
+    /// A modem with its receiver on the hook, and this many blocks of samples between it and the line.
     pub fn new(telephone: Telephone, delay: u32) -> Station {
         Station {
             at: Interpreter::default(),
@@ -160,7 +160,7 @@ impl Station {
         }
     }
 
-    /// Which call it is in, counted; `None`: its receiver is on the hook.
+    /// Which call it is in, by count; `None`: its receiver is on the hook.
     pub fn call(&self) -> Option<u64> {
         self.call.as_ref().map(|_| self.calls)
     }
@@ -170,7 +170,7 @@ impl Station {
         self.call.as_ref().is_some_and(|call| call.is_announced && call.leaving.is_none())
     }
 
-    /// The calls that are over, and the one that goes on; of the first thousand.
+    /// The calls that are over, and the current one; of the first thousand.
     pub fn records(&mut self) -> Vec<CallRecord> {
         let mut records = self.records.clone();
         records.extend(self.call.as_mut().filter(|_| self.records.len() < MAX_CALLS).map(|call| call.record()));
@@ -204,17 +204,17 @@ impl Station {
         self.act();
     }
 
-    /// What is to be shown next, if the terminal takes anything.
+    /// What to show next, if the terminal takes anything.
     pub fn to_show(&mut self) -> &[u8] {
         if self.at.is_stopped() { &[] } else { self.shown.make_contiguous() }
     }
 
-    /// So many of these bytes were shown.
+    /// This many of these bytes were shown.
     pub fn was_shown(&mut self, count: usize) {
         self.shown.drain(..count.min(self.shown.len()));
     }
 
-    /// The exchange tells something.
+    /// The exchange reports something.
     pub fn signal(&mut self, signal: Signal) {
         match (signal, &mut self.call) {
             (Signal::Ring, None) => self.at.event(Event::Ring),
@@ -302,7 +302,7 @@ impl Station {
         self.call = Some(Call { phone, record, is_answered, is_announced: false, leaving: None, emptied: None });
     }
 
-    /// Hangs up; what was sent and has not arrived may still do.
+    /// Hangs up; what was sent but has not arrived may still do so.
     fn leave(&mut self) {
         match &mut self.call {
             Some(call) if call.is_announced => {

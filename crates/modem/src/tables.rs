@@ -1,5 +1,6 @@
-//! Tables 1 to 3 of MSR-TR-2000-88 (sections 6.5.1, 6.5.2 and 6.6): a file in each of thirty settings, beside what the paper
-//! prints. Its modem was another one, so that seconds are compared as multiples of a transfer that nothing delays.
+//! Tables 1 to 3 of MSR-TR-2000-88 (sections 6.5.1, 6.5.2 and 6.6): a file in each of thirty settings, beside what the
+//! paper prints. The paper's modem was a different one, so seconds are compared as multiples of a transfer that nothing
+//! delays.
 
 use crate::adapter::{Late, Setup};
 use crate::experiment::Experiment;
@@ -18,8 +19,8 @@ pub enum Class {
     Insufficient,
 }
 
-/// Up to so many times as long as without any delay a transfer counts as not slowed: the paper's are by up to 1 %, or by a half and
-/// more.
+/// Up to this many times as long as without any delay, a transfer counts as not slowed: the paper's are slower by up to
+/// 1 %, or by a half and more.
 const SLOWED: f64 = 1.1;
 
 impl Class {
@@ -41,7 +42,7 @@ impl Class {
     }
 }
 
-/// What the paper prints of a row, s; `None` where it prints N/A or where it is not held here.
+/// What the paper prints for a row, s; `None` if it prints N/A or if that is not kept here.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Published {
     /// The shortest transfer.
@@ -54,12 +55,12 @@ pub struct Published {
     pub deviation: Option<f64>,
     /// Transfers that succeeded, of [`Published::ATTEMPTS`].
     pub successes: u32,
-    /// The mean of the interrupt version with the same far end: what seconds are multiples of.
+    /// The mean of the interrupt version with the same far end: seconds are multiples of this.
     pub clean: f64,
 }
 
 impl Published {
-    /// The paper tried everything so often.
+    /// How often the paper tried everything.
     pub const ATTEMPTS: u32 = 10;
 
     /// The mean, in multiples of the interrupt version's.
@@ -82,18 +83,18 @@ pub struct Row {
     pub name: String,
     /// Short, for files and programs: `res-3-16`.
     pub id: String,
-    /// Who the far end is taken to be.
+    /// Which far end is assumed.
     pub far_end: FarEnd,
     /// What the paper prints.
     pub published: Published,
     /// The attempts that are over, in order.
     pub transfer: Transfer,
-    /// Which ones these are, from 1.
+    /// Which ones these are, counted from 1.
     pub numbers: Vec<u32>,
 }
 
 impl Row {
-    /// The mean of what succeeded, in multiples of a transfer that nothing delays and that takes `clean` s.
+    /// The mean of the successful ones, in multiples of a transfer that nothing delays and that takes `clean` s.
     pub fn times_clean(&self, clean: f64) -> Option<f64> {
         self.transfer.seconds().filter(|_| clean > 0.0).map(|seconds| seconds.mean / clean)
     }
@@ -105,15 +106,15 @@ impl Row {
     }
 }
 
-/// The tables, as far as they have come.
+/// The tables, as far as they are done.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tables {
-    /// How the ends and the line are made, how many attempts were asked for, and the first one's seed. Who the far end is and what
-    /// the processor does is each row's own.
+    /// How the ends and the line are made, how many attempts were asked for, and the first one's seed. The far end and
+    /// what the processor does belong to each row.
     pub experiment: Experiment,
     /// Bytes of the file.
     pub bytes: u64,
-    /// The file over the same line to an end that has all of its processor: what seconds are multiples of.
+    /// The file over the same line to an end that has its whole processor: seconds are multiples of this.
     pub clean: Option<Attempt>,
     /// The rows that were asked for.
     pub rows: Vec<Row>,
@@ -125,12 +126,12 @@ impl Tables {
         self.clean.filter(Attempt::succeeded).and_then(|attempt| attempt.transfer_ns).map(|ns| ns as f64 / 1e9)
     }
 
-    /// Whether all attempts at a row are over.
+    /// Whether all attempts of a row are over.
     pub fn is_whole(&self, row: &Row) -> bool {
         row.numbers.len() == self.experiment.attempts as usize
     }
 
-    /// Rows whose attempts are all over and that are of the paper's class, and rows whose attempts are all over.
+    /// How many complete rows are of the paper's class, and how many rows are complete.
     pub fn agreeing(&self) -> (usize, usize) {
         let Some(clean) = self.clean_s() else { return (0, 0) };
         let whole = || self.rows.iter().filter(|row| self.is_whole(row));
@@ -139,14 +140,14 @@ impl Tables {
     }
 }
 
-/// How the starved end is made: its datapump has three buffers and, of blocks that wait, works on the newest alone. Both were chosen,
-/// because most of Table 3 comes out with them. A block takes 1.83 ms on average, as on the paper's machine when it is simulated
-/// (docs/modem.md).
+/// How the starved end is made: its datapump has three buffers and, of waiting blocks, works only on the newest. Both
+/// were chosen because most of Table 3 comes out with them. A block takes 1.83 ms on average, as on the paper's machine
+/// when it is simulated (docs/modem.md).
 pub fn setup() -> Setup {
     Setup { buffers: 3, late: Late::DropStale, compute_ns: 1_830_000, ..Setup::default() }
 }
 
-/// A file in which nothing can be compressed.
+/// A file that cannot be compressed.
 pub fn file(seed: u64, bytes: usize) -> Vec<u8> {
     let mut random = Random(seed);
     (0..bytes).map(|_| random.bits() as u8).collect()
@@ -157,7 +158,7 @@ mod tests {
     use super::*;
     use crate::transfer::{Ending, tests as transfer};
 
-    /// One that arrived after so many seconds of sending, or found no link.
+    /// One that arrived after this many seconds of sending, or got no link.
     fn attempt(seconds: Option<u64>) -> Attempt {
         match seconds {
             Some(seconds) => transfer::attempt(Ending::Arrived, seconds),

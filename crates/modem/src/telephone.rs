@@ -31,10 +31,10 @@ impl Pump for Qam {
     }
 }
 
-/// The two modems and what lies between them.
+/// The two modems and what is between them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Telephone {
-    /// The rate that both begin with where the line allows; below it they fall back.
+    /// The rate that both begin with if the line allows; below it they fall back.
     pub max_rate: Rate,
     /// The line.
     pub line: LineOptions,
@@ -48,7 +48,7 @@ impl Default for Telephone {
 }
 
 impl Telephone {
-    /// The pump of an end that has so many blocks of samples between what it sends and the line.
+    /// The pump of an end that has this many blocks of samples between what it sends and the line.
     pub fn pump(&self, role: Role, blocks: u32) -> Qam {
         let echo_delay = blocks * BLOCK as u32;
         Qam::new(role, QamOptions { max_rate: self.max_rate, echo_delay, ..QamOptions::default() })
@@ -65,7 +65,7 @@ impl Telephone {
         self.watched_call(plan, seed, bytes, progress).map(|(attempt, _)| attempt)
     }
 
-    /// The same, and the call's course.
+    /// The same, including the call's course.
     pub fn watched_call(
         &self,
         plan: Plan,

@@ -1,4 +1,4 @@
-//! The tones by which a number is dialled (DTMF, ITU-T Q.23), made and recognized, in whole numbers.
+//! The tones that dial a number (DTMF, ITU-T Q.23), made and recognised, in whole numbers.
 
 use crate::SAMPLE_RATE;
 
@@ -6,17 +6,17 @@ use crate::SAMPLE_RATE;
 const KEYS: [[char; 4]; 4] = [['1', '2', '3', 'A'], ['4', '5', '6', 'B'], ['7', '8', '9', 'C'], ['*', '0', '#', 'D']];
 /// `(sin w, 2 cos w)` at 7,200 samples/s, times 2^14: 697, 770, 852 and 941 Hz.
 const ROWS: [(i64, i64); 4] = [(9_362, 26_891), (10_199, 25_645), (11_090, 24_120), (11_992, 22_327)];
-/// The same of 1,209, 1,336, 1,477 and 1,633 Hz.
+/// The same for 1,209, 1,336, 1,477 and 1,633 Hz.
 const COLUMNS: [(i64, i64); 4] = [(14_253, 16_161), (15_059, 12_909), (15_737, 9_115), (16_210, 4_759)];
 const SHIFT: u32 = 14;
-/// Of each of the two tones of a digit.
+/// The amplitude of each of a digit's two tones.
 const AMPLITUDE: i64 = 5_000;
 /// A digit and the pause after it, samples: 70 ms each.
 const DIGIT: usize = 504;
 const PAUSE: usize = 504;
-/// A look at the line, samples: 20 ms. A digit must fill two, which is the 40 ms that ITU-T Q.24 asks for at least.
+/// How long one look at the line is, samples: 20 ms. A digit must fill two, which is the 40 ms that ITU-T Q.24 requires at least.
 const LOOK: usize = 144;
-/// The least mean square of a tone that counts.
+/// The smallest mean square of a tone that counts.
 const MIN_POWER: i64 = 40_000;
 
 /// Whether a number can be dialled: digits, A to D, star and hash, 32 at most.
@@ -30,7 +30,7 @@ fn place(digit: char) -> Option<(usize, usize)> {
         .find_map(|(row, keys)| keys.iter().position(|key| *key == digit).map(|column| (row, column)))
 }
 
-/// The samples that dial a number. What is no digit is left out.
+/// The samples that dial a number. Anything that is not a digit is left out.
 pub fn dial(number: &str) -> Vec<i16> {
     let mut samples = Vec::new();
     for (row, column) in number.chars().filter_map(place) {
@@ -53,14 +53,14 @@ pub fn dial(number: &str) -> Vec<i16> {
 #[derive(Debug, Clone, Default)]
 pub struct Listener {
     look: Vec<i16>,
-    /// The digit of the look before.
+    /// The digit of the previous look.
     before: Option<char>,
     /// The digit that was taken and has not ended.
     held: Option<char>,
 }
 
 impl Listener {
-    /// Takes a sample; a digit once it is sure.
+    /// Takes a sample; returns a digit once it is certain.
     pub fn push(&mut self, sample: i16) -> Option<char> {
         self.look.push(sample);
         if self.look.len() < LOOK {
@@ -91,8 +91,8 @@ fn digit_in(samples: &[i16]) -> Option<char> {
         (0..4).map(|place| (powers[place], place)).max().unwrap_or_default()
     };
     let ((low, row), (high, column)) = (strongest(&ROWS), strongest(&COLUMNS));
-    // A tone alone has half of `total` times the number of samples. Nine tenths of the power must be in the two, and each
-    // have a tenth of it.
+    // A tone alone has half of `total` times the number of samples. The two must have nine tenths of the power, and
+    // each a tenth of it.
     let full = total * count / 2;
     let is_digit = low + high > full / 10 * 9 && low > full / 10 && high > full / 10;
     is_digit.then(|| KEYS[row][column])
@@ -107,16 +107,16 @@ fn power_at(samples: &[i16], double_cosine: i64) -> i64 {
     now * now + before * before - ((double_cosine * now) >> SHIFT) * before
 }
 
-/// How a call stands at the exchange.
+/// How far a call is, as seen by the exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// Digits are awaited.
+    /// It is waiting for digits.
     Dialling,
     /// The number was complete and right: the called end rings.
     Ringing,
     /// The called end has answered: the ends are connected.
     Connected,
-    /// The digits were those of nobody, or none came in time.
+    /// Nobody has these digits, or none came in time.
     Unobtainable,
 }
 
@@ -127,27 +127,27 @@ pub struct Exchange {
     listener: Listener,
     digits: String,
     progress: Progress,
-    /// Samples since the last digit, or since it rings.
+    /// Samples since the last digit, or since it began to ring.
     since: u64,
     ringing: u64,
 }
 
-/// So long an exchange waits for the first or the next digit, samples: 6 s.
+/// How long an exchange waits for the first or the next digit, samples: 6 s.
 const MAX_WAIT: u64 = 6 * SAMPLE_RATE;
 
 impl Exchange {
-    /// An exchange whose called end has this number and answers after so many samples of ringing.
+    /// An exchange whose called end has this number and answers after this many samples of ringing.
     pub fn new(number: &str, ringing: u64) -> Exchange {
         let (listener, progress) = (Listener::default(), Progress::Dialling);
         Exchange { number: number.to_owned(), listener, digits: String::new(), progress, since: 0, ringing }
     }
 
-    /// The digits that were understood.
+    /// The digits that were recognised.
     pub fn digits(&self) -> &str {
         &self.digits
     }
 
-    /// How the call stands.
+    /// How far the call is.
     pub fn progress(&self) -> Progress {
         self.progress
     }
@@ -207,7 +207,7 @@ mod tests {
     fn a_starved_digit_is_lost_and_the_call_goes_nowhere() {
         let mut samples = dial("5550100");
         let whole = samples.clone();
-        // A third of every digit comes to nothing.
+        // A third of every digit is wiped out.
         for (place, sample) in samples.iter_mut().enumerate() {
             if place % 270 < 90 {
                 *sample = 0;

@@ -1,4 +1,4 @@
-//! What came of sending a file several times, as the tables of MSR-TR-2000-88, section 6.5, have it.
+//! What came of sending a file several times, as the tables of MSR-TR-2000-88, section 6.5, show it.
 
 /// How an attempt ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,9 +9,9 @@ pub enum Ending {
     Unobtainable,
     /// The ends did not get a link within 60 s of the answer.
     NoLink,
-    /// One end got no answer any more.
+    /// One end stopped getting answers.
     LinkFailed,
-    /// The far end had enough of retrains.
+    /// The far end had had enough of retrains.
     HungUp,
     /// It took more time than it was given.
     TooLong,
@@ -60,9 +60,9 @@ pub struct Attempt {
     pub set_up_ns: u64,
     /// From the link to the last byte; `None` if that never came.
     pub transfer_ns: Option<u64>,
-    /// The rate at which the ends were connected last; 0: never.
+    /// The rate at which the ends were last connected; 0: never.
     pub bits_per_second: u32,
-    /// Start-ups that were begun again after a connection.
+    /// Start-ups that began again after a connection.
     pub retrains: u32,
     /// Damaged frames at the starved end.
     pub crc_errors: u64,
@@ -70,11 +70,11 @@ pub struct Attempt {
     pub far_crc_errors: u64,
     /// Frames of the file that were sent again.
     pub resent: u64,
-    /// Times in which the starved end had no samples to send.
+    /// How often the starved end had no samples to send.
     pub underruns: u64,
-    /// The samples that were not there.
+    /// How many samples were missing.
     pub underrun_samples: u64,
-    /// How often its receive ring wrapped.
+    /// How often its receive ring wrapped around.
     pub overruns: u64,
     /// Received samples that its datapump never saw.
     pub lost_samples: u64,
@@ -83,7 +83,7 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// Whether the whole file arrived as it was.
+    /// Whether the whole file arrived intact.
     pub fn succeeded(&self) -> bool {
         self.ending == Ending::Arrived && self.is_exact && self.transfer_ns.is_some()
     }
@@ -96,7 +96,7 @@ pub struct Second {
     pub max_pending: Option<u32>,
     /// Underruns that began in it.
     pub underruns: u32,
-    /// How often the receive ring wrapped in it.
+    /// How often the receive ring wrapped around in it.
     pub overruns: u32,
 }
 
@@ -108,7 +108,7 @@ pub struct Course {
 }
 
 impl Course {
-    /// The second that a time lies in.
+    /// The second that contains a time.
     pub(crate) fn at(&mut self, second: u64) -> &mut Second {
         let place = second as usize;
         if self.seconds.len() <= place {
@@ -123,13 +123,13 @@ impl Course {
     }
 }
 
-/// Samples that were waiting when a block had been worked on are counted in steps of so many.
+/// The samples that were waiting when a block had been worked on are counted in steps of this size.
 pub const PENDING_STEP: u64 = 45;
 
-/// What a call in real time was besides. Times are ns.
+/// What there is to say about a call in real time besides. Times are ns.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LiveAttempt {
-    /// Which of the attempts it is part of, from 0.
+    /// Which attempt it is part of, from 0.
     pub attempt: u32,
     /// Which of the modems that call at once it is, from 0.
     pub modem: u32,
@@ -137,25 +137,25 @@ pub struct LiveAttempt {
     pub cpu: u32,
     /// From the call's beginning to its end.
     pub elapsed_ns: u64,
-    /// Of its processor time, what its own datapump took: the rest is the line, the far end and the time that is spent to come
-    /// up to what a block is to take.
+    /// How much of its processor time its own datapump took: the rest is the line, the far end, and the time spent to
+    /// reach what a block should take.
     pub datapump_ns: u64,
     /// Blocks that were worked on.
     pub activations: u64,
     /// The processor time of the thread.
     pub executed_ns: u64,
-    /// By how much work began late at the most, after its block was complete.
+    /// How late work began at most, after its block was complete.
     pub max_late_ns: u64,
     /// What the host took of the thread's processor meanwhile; `None`: not known.
     pub host_ns: Option<u64>,
-    /// Of the underruns, those beside which the host took something.
+    /// How many of the underruns coincide with something that the host took.
     pub underruns_by_host: u64,
-    /// How often so many samples were waiting when a block had been worked on, in steps of [`PENDING_STEP`].
+    /// How often this many samples were waiting when a block had been worked on, in steps of [`PENDING_STEP`].
     pub pending: Vec<u64>,
 }
 
 impl LiveAttempt {
-    /// So many samples were waiting.
+    /// This many samples were waiting.
     pub fn note_pending(&mut self, samples: u64) {
         let step = (samples / PENDING_STEP).min(255) as usize;
         if self.pending.len() <= step {
@@ -185,7 +185,7 @@ pub struct Transfer {
     pub bytes: u64,
     /// The attempts, in order.
     pub attempts: Vec<Attempt>,
-    /// The course of each, where it was kept.
+    /// The course of each, if it was kept.
     pub courses: Vec<Course>,
 }
 
@@ -195,7 +195,7 @@ impl Transfer {
         self.attempts.iter().filter(|attempt| attempt.succeeded()).count()
     }
 
-    /// The transfer times of those that succeeded; `None` where none did.
+    /// The transfer times of those that succeeded; `None` if none did.
     pub fn seconds(&self) -> Option<Seconds> {
         let succeeded = self.attempts.iter().filter(|attempt| attempt.succeeded());
         let nanoseconds: Vec<u64> = succeeded.filter_map(|attempt| attempt.transfer_ns).collect();
@@ -215,7 +215,7 @@ impl Transfer {
         })
     }
 
-    /// Bits of the file a second, averaged over those that succeeded.
+    /// Bits of the file per second, averaged over those that succeeded.
     pub fn throughput(&self) -> Option<f64> {
         self.seconds().filter(|seconds| seconds.mean > 0.0).map(|seconds| self.bytes as f64 * 8.0 / seconds.mean)
     }
@@ -230,7 +230,7 @@ impl Transfer {
 pub(crate) mod tests {
     use super::*;
 
-    /// One that ended so after so many seconds of sending, with a retrain and two damaged frames.
+    /// One that ended this way after so many seconds of sending, with a retrain and two damaged frames.
     pub(crate) fn attempt(ending: Ending, seconds: u64) -> Attempt {
         Attempt {
             ending,

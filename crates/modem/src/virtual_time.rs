@@ -1,7 +1,8 @@
-//! A whole call in virtual time: two ends, an exchange and a line, of which one end is starved.
+//! A whole call in virtual time: two ends, an exchange and a line; one of the ends is starved.
 //!
-//! The calling end has an [`Adapter`]; its dialling tones, its datapump and its link all run as work of that. The far end
-//! always has its processor. Time goes on by samples, as fast as they are computed; the same plan gives the same bytes.
+//! The calling end has an [`Adapter`]; its dialling tones, its datapump and its link all run as the adapter's work. The
+//! far end always has its processor. Time advances by samples, as fast as they are computed; the same plan gives the
+//! same bytes.
 
 use crate::SAMPLE_RATE;
 use crate::adapter::{Adapter, BLOCK, Cpu, Setup, Slot, Stalls, time_of};
@@ -43,7 +44,7 @@ const MAX_TRAINING: u64 = 60 * SAMPLE_RATE;
 /// The number of the far end.
 const NUMBER: &str = "5550100";
 
-/// What is to be tried.
+/// What to try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {
     /// Which way the file goes.
@@ -52,20 +53,20 @@ pub struct Plan {
     pub far_end: FarEnd,
     /// How the starved end is made.
     pub setup: Setup,
-    /// Its part of the processor; `None`: all of it.
+    /// Its part of the processor; `None`: the whole of it.
     pub slot: Option<Slot>,
-    /// Its stalls, from the moment on at which both ends are linked.
+    /// Its stalls, from the moment at which both ends are linked.
     pub stalls: Option<Stalls>,
-    /// Of the link.
+    /// Options of the link.
     pub link: Options,
-    /// The call is given up after this much time of the line, samples.
+    /// The call is given up after this much time on the line, samples.
     pub limit: u64,
 }
 
-/// A line: a sample of the calling end and one of the answering end in, what reaches each of them out.
+/// A line: takes a sample of the calling end and one of the answering end, and returns what reaches each of them.
 pub type Circuit<'a> = dyn FnMut(i16, i16) -> (i16, i16) + 'a;
 
-/// A call that goes on.
+/// A call in progress.
 #[derive(Debug)]
 struct Call<P> {
     plan: Plan,
@@ -85,7 +86,7 @@ struct Call<P> {
     retrained_at: VecDeque<u64>,
     bits_per_second: u32,
     course: Course,
-    /// Blocks that had been worked on, underruns and overruns when that was last noted.
+    /// How many blocks had been worked on, underruns and overruns when that was last noted.
     noted: [u64; 3],
 }
 
@@ -100,8 +101,8 @@ pub struct Called {
     pub course: Course,
 }
 
-/// Makes a call and sends these bytes. `seed` chooses the phases of the slots and the stalls. `progress` hears of the bytes
-/// that have arrived and of the line's time, ns, and says whether to go on; if not, there is no attempt.
+/// Makes a call and sends these bytes. `seed` chooses the phases of the slots and the stalls. `progress` is told how
+/// many bytes have arrived and the line's time, ns, and says whether to go on; if not, there is no attempt.
 pub fn call<P: Pump>(
     plan: Plan,
     seed: u64,
@@ -124,7 +125,7 @@ pub fn call<P: Pump>(
 }
 
 impl<P: Pump> Call<P> {
-    /// A call whose receiver was lifted just now, with a file to send in it.
+    /// A call whose receiver has just been lifted, with a file to send.
     fn new(plan: Plan, seed: u64, bytes: &[u8], pumps: [P; 2]) -> Call<P> {
         let [near, far] = pumps;
         let near = End::new(Side::Calling, near, plan.link);
@@ -161,14 +162,14 @@ impl<P: Pump> Call<P> {
         }
     }
 
-    /// A sample of time. How the call ended, if it did.
+    /// A sample of time. Returns how the call ended, if it did.
     fn step(&mut self, circuit: &mut Circuit<'_>, length: usize) -> Option<Ending> {
         let caller = &mut self.caller;
         let from_near = self.adapter.send(&mut |received, sent| caller.process(received, sent));
         self.pass(from_near, circuit, length)
     }
 
-    /// The rest of a sample of time: what the calling end sends goes its way.
+    /// The rest of a sample of time: sends on what the calling end sent.
     fn pass(&mut self, from_near: i16, circuit: &mut Circuit<'_>, length: usize) -> Option<Ending> {
         self.note();
         let within = (self.sample % BLOCK as u64) as usize;
@@ -285,7 +286,7 @@ mod tests {
     use proptest::prelude::*;
     use punctual_random::Random;
 
-    /// A bit a sample: its sign. It connects once it has heard something.
+    /// One bit for each sample: its sign. It connects once it has heard something.
     #[derive(Default)]
     struct Signs {
         has_heard: bool,
@@ -371,7 +372,7 @@ mod tests {
             let (attempt, received, bytes) = run(plan, seed, count);
             prop_assert!(bytes.starts_with(&received));
             prop_assert!(attempt.succeeded(), "{:?}", attempt);
-            // Whatever was within the slack cost nothing, and damage came of a loss that was counted.
+            // Whatever was within the slack cost nothing, and all damage came from a loss that was counted.
             let losses = attempt.underruns + attempt.overruns + attempt.lost_samples;
             if length <= plan.setup.slack_ns() {
                 prop_assert_eq!((losses, attempt.resent), (0, 0));

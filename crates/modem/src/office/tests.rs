@@ -5,12 +5,12 @@ use crate::telephone::Telephone;
 use proptest::prelude::*;
 use punctual_random::Random;
 
-/// Two terminals at an office: what each is shown, and what it has not typed yet.
+/// Two terminals at an office: what each has been shown, and what it has not typed yet.
 struct Terminals {
     office: Office,
     shown: [Vec<u8>; 2],
     typing: [Vec<u8>; 2],
-    /// Bytes that each reads in a block; none: as many as there are.
+    /// How many bytes each reads in a block; none: as many as there are.
     pace: Option<usize>,
 }
 
@@ -26,7 +26,7 @@ impl Terminals {
         Terminals { office, shown: Default::default(), typing: Default::default(), pace: None }
     }
 
-    /// So many s of the line.
+    /// So many s on the line.
     fn pass(&mut self, seconds: u64) {
         for _ in 0..seconds * SAMPLE_RATE / BLOCK as u64 {
             for place in 0..2 {
@@ -158,7 +158,7 @@ fn a_terminal_that_reads_nothing_stops_the_other_and_nothing_grows_without_end()
     terminals.pace = None;
     terminals.pass(60);
     assert_eq!(terminals.shown[1], bytes(1, 60_000));
-    // The same by characters: the sending terminal is told to stop and to go on.
+    // The same with characters: the sending terminal is told to stop and to resume.
     let mut terminals = Terminals::new(0);
     terminals.connect("E0&K4");
     terminals.typing[0] = vec![b'a'; 9_000];

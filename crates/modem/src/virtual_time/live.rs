@@ -1,7 +1,7 @@
-//! A call whose calling end is worked on by somebody else, who has a clock: a thread of a real machine.
+//! A call whose calling end is served by somebody else, who has a clock: a thread of a real machine.
 //!
-//! The line and the far end are computed when that thread asks, up to the time that it says: they are never late. What the
-//! thread has not made by the time at which it was due is silence on the line, as in virtual time.
+//! The line and the far end are computed when that thread asks, up to the time that it gives: they are never late. What
+//! the thread has not made by the time at which it was due is silence on the line, as in virtual time.
 
 use super::{Call, Plan};
 use crate::adapter::{Adapter, BLOCK, BLOCK_NS, Counters, time_of};
@@ -11,19 +11,19 @@ use crate::transfer::{Attempt, Course, Ending};
 use punctual_datapump::{Qam, Role};
 use punctual_line::Line;
 
-/// A call that goes on. Times are ns since its beginning.
+/// A call in progress. Times are ns since its beginning.
 #[derive(Debug)]
 pub struct Live<P = Qam> {
     call: Call<P>,
     line: Line,
     bytes: Vec<u8>,
     ending: Option<Ending>,
-    /// The block that is worked on, and what it made.
+    /// The block that is being worked on, and what it gave.
     working: Option<(u64, Vec<i16>)>,
 }
 
 impl Live<Qam> {
-    /// A call with the real datapump. Of the plan, slots and stalls are left alone: the machine has its own.
+    /// A call with the real datapump. It ignores the plan's slots and stalls: the machine has its own.
     pub fn new(telephone: &Telephone, plan: Plan, seed: u64, bytes: &[u8]) -> Live<Qam> {
         let pumps = [telephone.pump(Role::Calling, plan.setup.buffers.max(2)), telephone.pump(Role::Answering, 1)];
         Live {
@@ -37,7 +37,7 @@ impl Live<Qam> {
 }
 
 impl<P: Pump> Live<P> {
-    /// The line goes on until then; how the call ended, if it did.
+    /// The line goes on until then; returns how the call ended, if it did.
     pub fn advance(&mut self, now_ns: u64) -> Option<Ending> {
         let (line, length) = (&mut self.line, self.bytes.len());
         while self.ending.is_none() && time_of(self.call.sample) <= now_ns {
@@ -52,7 +52,7 @@ impl<P: Pump> Live<P> {
         (self.call.sample / BLOCK as u64 + 1) * BLOCK_NS
     }
 
-    /// Takes up a block, if one waits: when it was complete.
+    /// Takes up a block, if one waits; returns when it was complete.
     pub fn begin(&mut self, now_ns: u64) -> Option<u64> {
         let block = self.call.adapter.begin(now_ns);
         self.working = block.map(|block| (block, Vec::new()));
@@ -76,7 +76,7 @@ impl<P: Pump> Live<P> {
         ended
     }
 
-    /// What was counted so far.
+    /// What has been counted so far.
     pub fn counters(&self) -> Counters {
         self.call.adapter.counters()
     }
@@ -96,7 +96,7 @@ impl<P: Pump> Live<P> {
         &self.call.course
     }
 
-    /// What came of it, ended or not.
+    /// What came of it, whether it has ended or not.
     pub fn attempt(&mut self) -> Attempt {
         let ending = self.ending.unwrap_or(Ending::TooLong);
         let bytes = std::mem::take(&mut self.bytes);
@@ -116,7 +116,7 @@ mod tests {
     use proptest::prelude::*;
     use punctual_random::Random;
 
-    /// A call whose thread is there when these slots are; what came of it in virtual time is beside it.
+    /// A call whose thread is present during these slots; and what came of it in virtual time.
     fn both(runtime_ns: u64, seed: u64, direction: Direction, late: Late, buffers: u32) -> [Attempt; 2] {
         let slot = Slot { runtime_ns, period_ns: 13_000_000 };
         let setup = Setup { late, buffers, ..Setup::default() };
@@ -163,7 +163,7 @@ mod tests {
             let direction = if upload { Direction::Upload } else { Direction::Download };
             let [live, expected] = both(runtime, seed, direction, late, buffers);
             if expected.underruns + expected.lost_samples == 0 {
-                // Where a block is done as a sample comes, whatever hangs on it may wait for the next block.
+                // If a block is done just as a sample comes, whatever depends on it may wait for the next block.
                 let apart_ns = live.set_up_ns.abs_diff(expected.set_up_ns);
                 prop_assert!(apart_ns <= BLOCK_NS, "{:?} {:?}", live, expected);
                 let transfer_ns = [live, expected].map(|attempt| attempt.transfer_ns.unwrap_or(0));
