@@ -3,10 +3,10 @@
 use crate::plan::{Plan, SLOT_NS};
 use std::collections::BTreeMap;
 
-/// What a slot counts for, ns: the clock comes a little late to its edges, interrupts take some of it.
+/// What a slot counts for, ns: the clock is a little late at its edges, and interrupts take some of it.
 pub const SERVED_NS: u64 = 800_000;
 
-/// Why a time constraint is not granted. It is said at once: nothing waits to be seen.
+/// Why a time constraint is not granted. That is said at once: nobody waits to see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// Reservations and earlier constraints leave less.
@@ -23,9 +23,9 @@ pub enum Refusal {
     TooMany,
 }
 
-/// Slots that a deadline may be away.
+/// How many slots away a deadline may be.
 const MAX_AHEAD: u64 = 4_096;
-/// At a time.
+/// How many there may be at a time.
 pub const MAX_CONSTRAINTS: usize = 4;
 
 /// Time constraints that were granted, beside a plan.
@@ -39,12 +39,12 @@ pub struct Constraints {
 }
 
 impl Constraints {
-    /// Grants `estimate_ns` of CPU time between now and the deadline, both in ns since the plan's beginning, in whole slots of
-    /// nobody's, the last ones first, so that those which later constraints with earlier deadlines need stay free. Each slot
-    /// counts for [`SERVED_NS`]. Gives the constraint's number.
+    /// Grants `estimate_ns` of CPU time between now and the deadline, both in ns since the plan's beginning, in whole
+    /// slots that belong to nobody, the last ones first, so that those that later constraints with earlier deadlines
+    /// need stay free. Each slot counts for [`SERVED_NS`]. Returns the constraint's number.
     ///
     /// # Errors
-    /// Where so much is not free. Nothing changes then.
+    /// If that much is not free. Nothing changes then.
     pub fn admit(&mut self, plan: &Plan, now_ns: u64, deadline_ns: u64, estimate_ns: u64) -> Result<u32, Refusal> {
         let (first, end) = (now_ns.div_ceil(SLOT_NS), deadline_ns / SLOT_NS);
         if deadline_ns <= now_ns || end.saturating_sub(first) > MAX_AHEAD {
@@ -58,27 +58,27 @@ impl Constraints {
         self.next += 1;
         self.given.extend(slots.into_iter().map(|slot| (slot, self.next)));
         self.ends.insert(self.next, end);
-        // What is over is not looked at again.
+        // What is over is not considered again.
         self.given = self.given.split_off(&(now_ns / SLOT_NS));
         Ok(self.next)
     }
 
-    /// Slots that are nobody's, the last ones, at most so many.
+    /// Slots that belong to nobody, the last ones, at most this many.
     fn free(&self, plan: &Plan, first: u64, end: u64, wanted: usize) -> Vec<u64> {
         let is_free = |slot: &u64| plan.owner_of(*slot) == 0 && !self.given.contains_key(slot);
         (first..end).rev().filter(is_free).take(wanted).collect()
     }
 
-    /// A constraint has had what it wanted, or wants it no more: what is left of its slots is nobody's again.
+    /// A constraint has had what it wanted, or does not want it any more: what is left of its slots belongs to nobody again.
     pub fn end(&mut self, number: u32) {
         self.given.retain(|_, owner| *owner != number);
         self.ends.remove(&number);
     }
 
-    /// The same constraints, each with as many slots as it still has, beside another plan from now on. `None` where one of them
-    /// could not keep its deadline.
+    /// The same constraints, each with as many slots as it still has, beside another plan from now on. `None` if one of
+    /// them could not meet its deadline.
     pub fn beside(&self, plan: &Plan, now_ns: u64) -> Option<Constraints> {
-        // The slot under way stays whose it is.
+        // The current slot keeps its owner.
         let now = now_ns / SLOT_NS;
         let mut moved = Constraints { next: self.next, ..Constraints::default() };
         moved.given.extend(self.given.get(&now).map(|owner| (now, *owner)));

@@ -1,11 +1,11 @@
-//! Rialto/NT's reservations and time constraints (Jones and Saroiu, MSR-TR-2000-88, sections 2.3, 3.2 and 5.4), as slots of
-//! one CPU that are computed beforehand. Pure: who asks [`Plan::owner_at`] and waits for [`Plan::next_edge`] makes a scheduler
-//! of it.
+//! Rialto/NT's reservations and time constraints (Jones and Saroiu, MSR-TR-2000-88, sections 2.3, 3.2 and 5.4), as
+//! slots of one CPU that are computed beforehand. Pure: whoever asks [`Plan::owner_at`] and waits for
+//! [`Plan::next_edge`] makes a scheduler of it.
 //!
 //! * [`Plan`]: which millisecond is whose, for one to four reservations; every change makes a new plan.
-//! * [`Constraints`]: so much time until a deadline, granted out of slots that are nobody's, or refused at once.
+//! * [`Constraints`]: so much time until a deadline, granted from slots that belong to nobody, or refused at once.
 //! * [`Table`]: both together, while they come and go.
-//! * [`received`]: what somebody got in each window of a length, from when it ran; [`received_in`]: in several stretches.
+//! * [`received`]: what somebody got in each window of a length, from when it ran; [`received_in`]: over several stretches.
 
 mod constraint;
 mod plan;

@@ -1,13 +1,13 @@
 //! Which slot is whose.
 
-/// The clock that reservations are served by, ns: Windows 2000's, of a millisecond (section 5.4).
+/// The clock by which reservations are served, ns: Windows 2000's, of a millisecond (section 5.4).
 pub const SLOT_NS: u64 = 1_000_000;
-/// At a time.
+/// How many there may be at a time.
 pub const MAX_RESERVATIONS: usize = 4;
-/// Until the slots repeat; about four seconds.
+/// The most slots until they repeat; about four seconds.
 pub const MAX_SLOTS: u64 = 4_096;
 
-/// What becomes of a thread outside its slots.
+/// What happens to a thread outside its slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// It runs at normal priority beside others, as Rialto/NT's did (Tables 1 and 2): periods are powers of two.
@@ -16,14 +16,14 @@ pub enum Form {
     Hard,
 }
 
-/// So many ns of every so many.
+/// So many ns in every so many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
-    /// Of each period, ns.
+    /// In each period, ns.
     pub budget_ns: u64,
-    /// Between two begins, ns.
+    /// Between two beginnings, ns.
     pub period_ns: u64,
-    /// Outside of its slots.
+    /// What happens outside its slots.
     pub form: Form,
 }
 
@@ -77,8 +77,8 @@ impl Plan {
         Plan::default().changed(&numbered)
     }
 
-    /// The plan for these reservations, each by its number. Where they fit beside one another like that, those that have slots
-    /// keep them, and their windows hold across the change; otherwise all get slots anew.
+    /// The plan for these reservations, each by its number. If they fit side by side that way, those that have slots
+    /// keep them, and their windows hold across the change; otherwise all get new slots.
     ///
     /// # Errors
     /// What cannot be granted; nothing changes then.
@@ -121,7 +121,7 @@ impl Plan {
         had.into_iter().all(|slot| before.owner_of(slot) == self.owner_of(slot))
     }
 
-    /// Whose the slot of this number is: a reservation's number from 1 on, or 0.
+    /// Who owns the slot with this number: a reservation's number, from 1, or 0.
     pub fn owner_of(&self, slot: u64) -> u8 {
         self.owners[(slot % self.owners.len() as u64) as usize]
     }
@@ -131,7 +131,7 @@ impl Plan {
         self.owner_of(at_ns / SLOT_NS)
     }
 
-    /// When the time becomes another's; `None` where it never does.
+    /// When the time becomes somebody else's; `None` if it never does.
     pub fn next_edge(&self, at_ns: u64) -> Option<u64> {
         let slot = at_ns / SLOT_NS;
         let next =
@@ -158,14 +158,14 @@ fn filled(length: usize, shares: &[(usize, Share)], kept: &[Option<Vec<usize>>])
     Ok(Plan { owners })
 }
 
-/// Gives a reservation the slots at these places of each of its periods.
+/// Gives a reservation the slots at these places in each of its periods.
 fn take(owners: &mut [u8], index: usize, share: &Share, offsets: &[usize]) {
     for &offset in offsets {
         owners.iter_mut().skip(offset).step_by(in_slots(share).1).for_each(|owner| *owner = index as u8 + 1);
     }
 }
 
-/// Budget and period.
+/// Budget and period in slots.
 fn in_slots(share: &Share) -> (usize, usize) {
     ((share.budget_ns / SLOT_NS) as usize, (share.period_ns / SLOT_NS) as usize)
 }

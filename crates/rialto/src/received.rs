@@ -5,13 +5,13 @@
 pub struct Received {
     /// In the window with the least.
     pub least_ns: u64,
-    /// In that with the most.
+    /// In the window with the most.
     pub most_ns: u64,
-    /// In all windows together, a window's length on average.
+    /// In all windows together, an average per window.
     pub mean_ns: u64,
 }
 
-/// The same of several stretches of time, each by itself; what lies between them counts for nothing.
+/// The same for several stretches of time, each by itself; what lies between them does not count.
 pub fn received_in(stretches: &[Vec<(u64, u64)>], window_ns: u64) -> Option<Received> {
     let (mut all, mut sum, mut length) = (None::<Received>, 0u128, 0u128);
     for runs in stretches {
@@ -32,8 +32,8 @@ pub fn seen_ns(runs: &[(u64, u64)]) -> u64 {
     runs.first().zip(runs.last()).map_or(0, |((begin, _), (_, end))| end.saturating_sub(*begin))
 }
 
-/// What was received in every sliding window of this length that lies wholly between the first and the last of `runs`, which
-/// are beginnings and ends in order of time, ns. `None` where no window fits.
+/// What was received in every sliding window of this length that lies wholly between the first and the last of `runs`,
+/// which are beginnings and ends in order of time, ns. `None` if no window fits.
 pub fn received(runs: &[(u64, u64)], window_ns: u64) -> Option<Received> {
     let (begin, end) = (runs.first()?.0, runs.last()?.1);
     let last = end.checked_sub(window_ns).filter(|last| window_ns > 0 && *last > begin)?;
@@ -48,7 +48,7 @@ pub fn received(runs: &[(u64, u64)], window_ns: u64) -> Option<Received> {
         0 => 0,
         count => before[count - 1] + time.min(runs[count - 1].1).saturating_sub(runs[count - 1].0),
     };
-    // As a window moves on, what it holds changes its direction only where it begins or ends at a run's begin or end.
+    // As a window moves on, its contents change direction only where it begins or ends at a run's beginning or end.
     let corners = runs.iter().flat_map(|(from, to)| [*from, *to]);
     let begins = corners.flat_map(|corner| [Some(corner), corner.checked_sub(window_ns)]).flatten();
     let begins = begins.filter(|start| (begin..=last).contains(start)).chain([begin, last]);

@@ -3,13 +3,13 @@
 use crate::constraint::{Constraints, MAX_CONSTRAINTS, Refusal};
 use crate::plan::{MAX_RESERVATIONS, Plan, PlanError, SLOT_NS, Share};
 
-/// What is promised of a CPU's time: a new one is computed for each change, and the one before it holds until then.
+/// What is promised of a CPU's time: each change computes a new one, and the previous one holds until then.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
     shares: [Option<Share>; MAX_RESERVATIONS],
     plan: Plan,
     constraints: Constraints,
-    /// The number that [`Constraints`] knows each constraint under way by.
+    /// The number by which [`Constraints`] knows each current constraint.
     places: [Option<u32>; MAX_CONSTRAINTS],
 }
 
@@ -20,7 +20,7 @@ pub struct Granted {
     pub table: Table,
     /// Its number, from 1 on.
     pub number: u8,
-    /// Whether others got other slots than they had.
+    /// Whether others got different slots.
     pub has_moved_others: bool,
 }
 
@@ -28,7 +28,7 @@ impl Table {
     /// Grants one more reservation; time constraints that were granted keep their deadlines.
     ///
     /// # Errors
-    /// Where there is no room for it.
+    /// If there is no room for it.
     pub fn reserve(&self, share: Share, now_ns: u64) -> Result<Granted, PlanError> {
         let index = self.shares.iter().position(Option::is_none).ok_or(PlanError::TooMany)?;
         let mut table = self.clone();
@@ -51,11 +51,11 @@ impl Table {
         table
     }
 
-    /// Grants `estimate_ns` of CPU time until `deadline_ns`, out of slots that are nobody's. Gives what holds from now on, and the
-    /// constraint's number: after those of reservations.
+    /// Grants `estimate_ns` of CPU time until `deadline_ns`, from slots that belong to nobody. Returns what holds from
+    /// now on, and the constraint's number: these follow those of reservations.
     ///
     /// # Errors
-    /// Where so much is not free, or too many are under way.
+    /// If that much is not free, or too many are current.
     pub fn constrain(&self, now_ns: u64, deadline_ns: u64, estimate_ns: u64) -> Result<(Table, u8), Refusal> {
         let place = self.places.iter().position(Option::is_none).ok_or(Refusal::TooMany)?;
         let mut table = self.clone();
@@ -85,7 +85,7 @@ impl Table {
         place.map_or(0, |place| (MAX_RESERVATIONS + place + 1) as u8)
     }
 
-    /// When the time becomes another's; `None` where it never does.
+    /// When the time becomes somebody else's; `None` if it never does.
     pub fn next_edge(&self, at_ns: u64) -> Option<u64> {
         let slot = at_ns / SLOT_NS;
         let end = self.constraints.end_of_all().max(slot + 1) + self.plan.length();
@@ -111,14 +111,14 @@ mod tests {
     fn those_that_stay_keep_their_slots_while_others_come_and_go() {
         let first = Table::default().reserve(share(2, 16), 0).unwrap();
         let before = slots_of(&first.table, 1);
-        // A shorter period would come first if all were given anew.
+        // If all were given anew, a shorter period would come first.
         let second = first.table.reserve(share(1, 4), 5).unwrap();
         assert_eq!((second.number, second.has_moved_others), (2, false));
         assert_eq!(slots_of(&second.table, 1), before);
         let third = second.table.release(1).reserve(share(3, 8), 9).unwrap();
         assert_eq!((third.number, slots_of(&third.table, 2)), (1, slots_of(&second.table, 2)));
         assert_eq!(slots_of(&third.table, 1).len(), 24);
-        // 1/2 fits only where 2/16 moves: 0 and 1 lie in both halves.
+        // 1/2 fits only if 2/16 moves: 0 and 1 lie in both halves.
         let moved = first.table.reserve(share(1, 2), 0).unwrap();
         assert!(
             moved.has_moved_others && slots_of(&moved.table, 2).len() == 32 && slots_of(&moved.table, 1).len() == 8

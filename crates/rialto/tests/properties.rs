@@ -1,4 +1,4 @@
-//! What Rialto/NT promises, for reservations and constraints by chance.
+//! What Rialto/NT promises, for random reservations and constraints.
 
 use proptest::prelude::*;
 use punctual_random::Random;
@@ -10,7 +10,7 @@ fn share(budget: u64, period: u64, form: Form) -> Share {
     Share { budget_ns: budget * SLOT_NS, period_ns: period * SLOT_NS, form }
 }
 
-/// When a reservation has its slots, for so many periods of the plan.
+/// When a reservation has its slots, for this many periods of the plan.
 fn runs(plan: &Plan, owner: u8, slots: u64) -> Vec<(u64, u64)> {
     let own = (0..slots).filter(|slot| plan.owner_of(*slot) == owner);
     own.map(|slot| (slot * SLOT_NS, (slot + 1) * SLOT_NS)).collect()
@@ -41,7 +41,7 @@ fn hold(plan: &Plan, shares: &[Share]) -> Result<(), TestCaseError> {
 proptest! {
     #[test]
     fn harmonic_reservations_are_granted_exactly_where_they_fit(shares in powers()) {
-        // Of 64ths of the CPU: whole numbers.
+        // In 64ths of the CPU: whole numbers.
         let asked: u64 = shares.iter().map(|share| share.budget_ns * 64 / share.period_ns).sum();
         match Plan::new(&shares) {
             Ok(plan) => {
@@ -138,7 +138,7 @@ fn what_no_clock_of_a_millisecond_gives_is_refused() {
 #[test]
 fn windows_are_those_that_hold_least_and_most() {
     let runs = [(0, 2), (8, 10), (17, 19), (24, 26), (40, 42)];
-    // From 26 to 40 nothing came; 8 to 10 and 17 to 19 lie further apart than a window.
+    // Nothing came from 26 to 40; 8 to 10 and 17 to 19 are further apart than a window.
     assert_eq!(received(&runs, 8), Some(Received { least_ns: 0, most_ns: 3, mean_ns: 1 }));
     assert_eq!(received(&runs[..1], 8), None);
     assert_eq!(received(&[], 8), None);
