@@ -1,19 +1,19 @@
-//! Asks the kernel itself where a function of it lies.
+//! Asks the kernel itself for the address of one of its functions.
 //!
-//! A program of a few instructions calls `bpf_kallsyms_lookup_name`. Kernels before 6.2 go through all their names for each that is
-//! asked for, which takes longer than to read their list once.
+//! A program of a few instructions calls `bpf_kallsyms_lookup_name`. Kernels before 6.2 search all their names for each
+//! one asked for, which takes longer than reading their list once.
 
 use crate::is_older_than;
 use libbpf_sys::{bpf_insn, bpf_prog_load_opts, bpf_test_run_opts};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// Since then the kernel finds a name without going through all.
+/// Since then the kernel finds a name without searching all of them.
 const QUICK_SINCE: &str = "6.2";
-/// Room for a name and the zero behind it.
+/// Room for a name and the terminating zero.
 const NAME_BYTES: usize = 64;
-/// Where the copy of the name lies, from the end of the stack.
+/// Where the copy of the name is, from the end of the stack.
 const NAME_AT: i16 = -72;
-/// Where the address lies.
+/// Where the address is.
 const ADDRESS_AT: i16 = -8;
 
 /// What the program is called with.
@@ -55,10 +55,10 @@ impl Finder {
         (descriptor >= 0).then(|| Finder { program: unsafe { OwnedFd::from_raw_fd(descriptor) } })
     }
 
-    /// Where a function lies; 0 where there is none of that name. `None` where the kernel does not say.
+    /// The address of a function; 0 where there is none of that name. `None` where the kernel does not say.
     pub(crate) fn find(&self, name: &str) -> Option<u64> {
         let mut question = Question { name: [0; NAME_BYTES], address: 0 };
-        // A zero stays behind it.
+        // A zero remains after it.
         question.name[..NAME_BYTES - 1].get_mut(..name.len())?.copy_from_slice(name.as_bytes());
         let mut options = bpf_test_run_opts {
             sz: size_of::<bpf_test_run_opts>() as _,
@@ -66,14 +66,14 @@ impl Finder {
             ctx_size_in: size_of::<Question>() as u32,
             ..Default::default()
         };
-        // SAFETY: the kernel reads and writes the question alone, whose length it is told; both live through the call.
+        // SAFETY: the kernel reads and writes only the question, whose length it is told; both live through the call.
         let result = unsafe { libbpf_sys::bpf_prog_test_run_opts(self.program.as_raw_fd(), &raw mut options) };
-        // The program gives what the helper gave: 0, or why not.
+        // The program returns what the helper returned: 0, or why not.
         (result == 0 && options.retval == 0).then_some(question.address)
     }
 }
 
-/// Copies the name from the question to the stack, where helpers read it, calls the helper, and notes the address.
+/// Copies the name from the question to the stack, where helpers read it, calls the helper, and stores the address.
 fn instructions() -> Vec<bpf_insn> {
     use libbpf_sys::{
         BPF_FUNC_kallsyms_lookup_name, BPF_REG_0, BPF_REG_1, BPF_REG_2, BPF_REG_3, BPF_REG_4, BPF_REG_6, BPF_REG_10,

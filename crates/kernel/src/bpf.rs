@@ -1,7 +1,7 @@
 //! Loads BPF objects and maps their memory.
 //!
-//! Nothing is pinned: programs, maps and links live as long as this process holds their descriptors,
-//! so none outlives it, whatever ends it.
+//! Nothing is pinned: programs, maps and links live as long as this process holds their descriptors, so none outlives
+//! it, however it ends.
 
 use crate::kernel_types::kernel_types;
 pub use crate::loading::may_load;
@@ -28,9 +28,9 @@ fn leave_out_missing(open: &mut libbpf_rs::OpenObject) {
     }
 }
 
-/// How many arguments the kernel gives to programs on a tracepoint; `None` where it has none of that name.
+/// How many arguments the kernel gives to programs on a tracepoint; `None` where it has no tracepoint of that name.
 ///
-/// Tracepoints were given more arguments over time; a program that reads one that is not there does not load.
+/// Tracepoints have gained arguments over time; a program that reads one that is not there does not load.
 pub fn tracepoint_arguments(tracepoint: &str) -> Option<usize> {
     use libbpf_rs::ReferencesType as _;
     use libbpf_rs::btf::types::{FuncProto, Ptr, Typedef};
@@ -42,22 +42,22 @@ pub fn tracepoint_arguments(tracepoint: &str) -> Option<usize> {
     function.len().checked_sub(1)
 }
 
-/// Whether a record of the kernel has a member; `None` where the kernel has no such record, or does not describe its own.
+/// Whether a record of the kernel has a member; `None` where the kernel has no such record, or does not describe its records.
 pub fn kernel_record_has(record: &str, member: &str) -> Option<bool> {
     let btf = kernel_types()?;
     let record: libbpf_rs::btf::types::Struct<'_> = btf.type_by_name(record)?;
     Some(record.iter().any(|one| one.name.is_some_and(|name| name == member)))
 }
 
-/// Whether an enumeration of the kernel's has this name in it, by its own account; `None` where it says nothing.
+/// Whether an enumeration of the kernel's has this name in it, as the kernel describes itself; `None` where it does not.
 pub fn kernel_enumeration_has(enumeration: &str, name: &str) -> Option<bool> {
     let btf = kernel_types()?;
     let enumeration: libbpf_rs::btf::types::Enum<'_> = btf.type_by_name(enumeration)?;
     Some(enumeration.iter().any(|one| one.name.is_some_and(|known| known == name)))
 }
 
-/// The programs without which an object is of use: their sections begin with a question mark, which the library keeps as
-/// not loading them by itself.
+/// The programs that an object can do without: their sections begin with a question mark, by which the library
+/// remembers not to load them by itself.
 pub fn optional_programs(elf: &[u8]) -> Vec<String> {
     let Ok(mut open) = ObjectBuilder::default().open_memory(elf) else { return Vec::new() };
     let optional = open.progs_mut().filter(|program| !program.autoload());
@@ -81,7 +81,7 @@ fn load(
             .maps_mut()
             .find(|map| map.name().to_string_lossy().ends_with(".rodata"))
             .ok_or_else(|| libbpf_rs::Error::from(std::io::Error::other("it has no read-only data")))?;
-        // What is linked with an object has read-only data of its own behind.
+        // Whatever is linked with an object adds read-only data of its own after the object's.
         let place = map.initial_value_mut().and_then(|value| value.get_mut(..data.len()));
         let place =
             place.ok_or_else(|| libbpf_rs::Error::from(std::io::Error::other("its read-only data are shorter")))?;
@@ -116,7 +116,7 @@ fn why_refused(name: &str, error: &libbpf_rs::Error) -> Refused {
             let missing = Missing::new("room for BPF memory as large as these programs share", None);
             return Refused::lacking(doing, missing);
         }
-        // What the verifier finds fault with it denies too, and then says how far it came.
+        // What the verifier objects to is also denied to this user, but then it says how far it got.
         None if denied && !bpf_words::was_verified(&said) => return Refused::for_want_of_privilege(doing),
         None => match bpf_words::refused_program(&said) {
             Some(program) => format!("this kernel refuses the BPF program `{program}` (-v shows its message)"),
@@ -128,10 +128,10 @@ fn why_refused(name: &str, error: &libbpf_rs::Error) -> Refused {
 
 /// A loaded and attached BPF object.
 pub struct LoadedObject {
-    // Dropped first, so that no program runs while its maps go.
+    // Dropped first, so that no program runs while its maps go away.
     links: Vec<Link>,
     object: Object,
-    /// Programs that the object is of use without.
+    /// Programs that the object can do without.
     optional: Vec<String>,
     /// Those of them that were loaded and could not be attached.
     unattached: Vec<String>,
@@ -236,7 +236,7 @@ impl LoadedObject {
         self.links.clear();
     }
 
-    /// Runs a program at each overflow of a perf event, until this object is dropped.
+    /// Runs a program on each overflow of a perf event, until this object is dropped.
     ///
     /// # Errors
     /// What the kernel refused.
@@ -251,8 +251,8 @@ impl LoadedObject {
         Ok(())
     }
 
-    /// Runs a program whenever a process comes to this place of a file that it has mapped, bytes from the file's beginning, until this
-    /// object is dropped.
+    /// Runs a program whenever a process reaches this place in a file that it has mapped, in bytes from the file's
+    /// beginning, until this object is dropped.
     ///
     /// # Errors
     /// What the kernel refused.
@@ -344,7 +344,7 @@ impl LoadedObject {
         SharedMemory::map(map.as_fd(), 0, map.value_size() as usize, true)
     }
 
-    /// An array that user space may map, all entries of it.
+    /// An array that user space may map, with all its entries.
     ///
     /// # Errors
     /// What the kernel refused.
@@ -355,7 +355,7 @@ impl LoadedObject {
         SharedMemory::map(map.as_fd(), 0, length, true)
     }
 
-    /// The entries of a map that has values for each CPU: key, and the values.
+    /// The entries of a map that has a value for each CPU: the key, and the values.
     pub fn entries_per_cpu(&self, name: &str) -> Vec<(Vec<u8>, Vec<Vec<u8>>)> {
         let Some(map) = self.object.maps().find(|map| map.name() == name) else { return Vec::new() };
         let values = |key: &Vec<u8>| map.lookup_percpu(key, libbpf_rs::MapFlags::ANY).ok().flatten();
@@ -417,10 +417,10 @@ impl SharedMemory {
         Ok(SharedMemory { start, length })
     }
 
-    /// Where `count` values of `T` stand, `offset` bytes from the start.
+    /// Where `count` values of `T` are, `offset` bytes from the start.
     ///
     /// # Panics
-    /// Where they would not lie within the mapping, or not be aligned.
+    /// Where they would lie outside the mapping, or not be aligned.
     pub fn at<T>(&self, offset: usize, count: usize) -> NonNull<T> {
         assert!(offset + count * size_of::<T>() <= self.length && offset.is_multiple_of(align_of::<T>()));
         // SAFETY: just checked to lie within the mapping, which starts on a page boundary.
@@ -435,7 +435,7 @@ impl Drop for SharedMemory {
     }
 }
 
-/// The library's error without what it adds to the operating system's words.
+/// The library's error without what it adds to the operating system's message.
 fn plain(error: &libbpf_rs::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
@@ -446,7 +446,7 @@ pub fn remedy() -> String {
     remedy_with("")
 }
 
-/// What would allow it to load those that know timers by the functions they call, too.
+/// What would also allow it to load those that recognise timers by the functions they call.
 pub fn remedy_with_addresses() -> String {
     remedy_with(",cap_syslog")
 }
@@ -473,7 +473,7 @@ pub fn enable_run_time_statistics() -> Result<std::os::fd::OwnedFd, Refused> {
     Ok(unsafe { std::os::fd::FromRawFd::from_raw_fd(descriptor) })
 }
 
-/// How often a program ran, how long in all (ns), and how often it was skipped because it was running already.
+/// How often a program ran, for how long in all (ns), and how often it was skipped because it was already running.
 pub fn run_statistics(program: i32) -> Option<(u64, u64, u64)> {
     let mut info = libbpf_sys::bpf_prog_info::default();
     let mut length = size_of_val(&info) as u32;
@@ -492,7 +492,7 @@ mod tests {
             return punctual_testing::skip("arguments of tracepoints", "the kernel has no type information");
         }
         assert_eq!(tracepoint_arguments("no_such_tracepoint"), None);
-        // Of every kernel.
+        // Every kernel has these.
         assert_eq!(tracepoint_arguments("sched_waking"), Some(1));
         assert!((3..=4).contains(&tracepoint_arguments("sched_switch").unwrap()));
     }

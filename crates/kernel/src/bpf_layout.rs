@@ -1,4 +1,4 @@
-//! How records lie in a compiled BPF object, for the tests that hold both sides of a shared record together.
+//! How records are laid out in a compiled BPF object, for the tests that compare both sides of a shared record.
 
 use libbpf_rs::btf::types::{DataSec, MemberAttr, Struct};
 use libbpf_rs::btf::{Btf, HasSize};
@@ -6,10 +6,10 @@ use libbpf_rs::btf::{Btf, HasSize};
 /// A record's size and each member's name and offset, bytes.
 pub type Layout = (usize, Vec<(String, usize)>);
 
-/// How a record of this name lies in an object.
+/// How a record of this name is laid out in an object.
 ///
 /// # Panics
-/// Where the object has no such record or it has a bit field: a test is to fail then.
+/// Where the object has no such record or the record has a bit field: a test should fail then.
 pub fn record_layout(btf: &Btf<'_>, name: &str) -> Layout {
     let record: Struct<'_> = btf.type_by_name(name).unwrap_or_else(|| panic!("the object has no record `{name}`"));
     let members = record.iter().map(|member| {
@@ -19,7 +19,7 @@ pub fn record_layout(btf: &Btf<'_>, name: &str) -> Layout {
     (record.size(), members.collect())
 }
 
-/// Where the variables of a section begin, bytes: `[0]` where one stands alone, as mapping it from user space takes.
+/// Where the variables of a section begin, bytes: `[0]` where there is only one, as mapping it from user space requires.
 ///
 /// # Panics
 /// Where the object has no such section.
@@ -28,7 +28,7 @@ pub fn variable_offsets(btf: &Btf<'_>, section: &str) -> Vec<u32> {
     section.iter().map(|variable| variable.offset).collect()
 }
 
-/// How a record of this program lies: `layout_of!(Slot, tid, cpu)` is the [`Layout`] with these members.
+/// How a record of this program is laid out: `layout_of!(Slot, tid, cpu)` is the [`Layout`] with these members.
 #[macro_export]
 macro_rules! layout_of {
     ($record:ty, $($member:ident),+ $(,)?) => {

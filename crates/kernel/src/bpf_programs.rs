@@ -15,7 +15,7 @@ pub struct LoadedProgram {
     pub name: String,
     /// The tracepoint, or `perf_event`.
     pub hook: String,
-    /// How long it ran in all, ns; grows only while statistics are enabled.
+    /// How long it has run in all, ns; grows only while statistics are enabled.
     pub run_time_ns: u64,
 }
 
@@ -28,7 +28,7 @@ pub struct ProgramList {
 }
 
 impl ProgramList {
-    /// The programs at tracepoints and perf events now.
+    /// The programs on tracepoints and perf events now.
     pub fn now(&mut self) -> Vec<LoadedProgram> {
         let mut programs = Vec::new();
         let present = present();
@@ -50,7 +50,7 @@ impl ProgramList {
         programs
     }
 
-    /// How long a program ran in all, ns; `None` when it is gone.
+    /// How long a program has run in all, ns; `None` when it is gone.
     pub fn run_time_ns(&self, id: u32) -> Option<u64> {
         info(id).map(|info| info.run_time_ns)
     }
@@ -77,7 +77,7 @@ fn info(id: u32) -> Option<libbpf_sys::bpf_prog_info> {
     info_with(id, libbpf_sys::bpf_prog_info::default())
 }
 
-/// What the kernel tells of a program. The lists that `info` points to have room for as many as it says, and live on.
+/// What the kernel says about a program. The lists that `info` points to have room for as many entries as it says, and live on.
 fn info_with(id: u32, mut info: libbpf_sys::bpf_prog_info) -> Option<libbpf_sys::bpf_prog_info> {
     // SAFETY: takes a plain number.
     let descriptor = unsafe { libbpf_sys::bpf_prog_get_fd_by_id(id) };
@@ -88,28 +88,28 @@ fn info_with(id: u32, mut info: libbpf_sys::bpf_prog_info) -> Option<libbpf_sys:
     let owned = unsafe { <std::os::fd::OwnedFd as std::os::fd::FromRawFd>::from_raw_fd(descriptor) };
     let mut length = size_of_val(&info) as u32;
     use std::os::fd::AsRawFd;
-    // SAFETY: the kernel writes at most `length` bytes into the structure, and into lists what they have room for.
+    // SAFETY: the kernel writes at most `length` bytes into the structure, and into the lists no more than they have room for.
     let result = unsafe { libbpf_sys::bpf_obj_get_info_by_fd(owned.as_raw_fd(), (&raw mut info).cast(), &mut length) };
     (result == 0).then_some(info)
 }
 
-/// Where the machine code of a loaded program lies.
+/// Where the machine code of a loaded program is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProgramCode {
     /// Its name, at most 15 letters.
     pub name: String,
-    /// When it was loaded, ns of `CLOCK_MONOTONIC`, or earlier if the machine slept since.
+    /// When it was loaded, ns of `CLOCK_MONOTONIC`, or earlier if the machine has slept since.
     pub loaded_ns: u64,
     /// Each of its functions.
     pub functions: Vec<FunctionCode>,
 }
 
-/// Where the machine code of a function of a loaded program lies.
+/// Where the machine code of one function of a loaded program is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FunctionCode {
     /// Address of its beginning.
     pub start: u64,
-    /// Address behind its end.
+    /// Address just after its end.
     pub end: u64,
     /// Its whole name, where the program's type information has it.
     pub name: Option<String>,
@@ -126,17 +126,17 @@ pub fn present() -> Vec<u32> {
     present
 }
 
-/// Whether a program was loaded after the one with this number: numbers go up. One system call.
+/// Whether a program was loaded after the one with this number: numbers only go up. One system call.
 pub fn has_newer(id: u32) -> bool {
     let mut next = id;
     // SAFETY: the call writes the next number into `next`, which lives through it.
     unsafe { libbpf_sys::bpf_prog_get_next_id(id, &raw mut next) == 0 }
 }
 
-/// Programs have so many functions at most; the kernel's own limit is 256.
+/// Programs have at most this many functions; the kernel's own limit is 256.
 const MAX_FUNCTIONS: u32 = 1024;
 
-/// Where the code of a program lies; `None` when it is gone or the kernel does not tell.
+/// Where a program's code is; `None` when it is gone or the kernel does not say.
 pub fn code_of(id: u32) -> Option<ProgramCode> {
     let count = info(id)?.nr_jited_func_lens.min(MAX_FUNCTIONS);
     let mut starts = vec![0_u64; count as usize];

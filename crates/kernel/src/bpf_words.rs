@@ -1,4 +1,4 @@
-//! What the BPF library and the kernel's verifier say, and what that means in the words of whoever measures.
+//! What the BPF library and the kernel's verifier say, put into the words of whoever measures.
 
 use crate::{Missing, features};
 use libbpf_rs::PrintLevel;
@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 static SAID: Mutex<String> = Mutex::new(String::new());
 static VERBOSE: AtomicBool = AtomicBool::new(false);
 
-/// Keeps the library's and the verifier's own words from the standard error, or passes them on to it where they are
-/// wanted. Call it before anything else of this crate.
+/// Keeps what the library and the verifier print off the standard error stream, or passes it on where it is wanted.
+/// Call it before anything else in this crate.
 pub fn listen(verbose: bool) {
     VERBOSE.store(verbose, Ordering::Relaxed);
     libbpf_rs::set_print(Some((PrintLevel::Info, hear)));
@@ -27,7 +27,7 @@ fn hear(_level: PrintLevel, message: String) {
 
 /// Forgets what was said until now.
 pub(crate) fn begin() {
-    // Of programs that were taken the library says only in its lowest voice how large they are.
+    // The library says how large accepted programs are only at its most verbose level.
     let level = if crate::verifier::is_measuring() { PrintLevel::Debug } else { PrintLevel::Info };
     libbpf_rs::set_print(Some((level, hear)));
     if let Ok(mut said) = SAID.lock() {
@@ -35,12 +35,12 @@ pub(crate) fn begin() {
     }
 }
 
-/// What the library and the verifier said of the object that was loaded or linked last.
+/// What the library and the verifier said about the object that was last loaded or linked.
 pub fn said() -> String {
     SAID.lock().map(|said| said.clone()).unwrap_or_default()
 }
 
-/// What the kernel lacks by what the library and the verifier said; `None` where that tells nothing.
+/// What the kernel lacks, judging by what the library and the verifier said; `None` where that says nothing.
 pub(crate) fn lack(said: &str) -> Option<Missing> {
     let lines = || said.lines().map(|line| line.trim().trim_start_matches("libbpf: "));
     let unresolved = || lines().any(|line| line.contains(UNRESOLVED));
@@ -48,7 +48,7 @@ pub(crate) fn lack(said: &str) -> Option<Missing> {
     lines().find_map(lack_in_line).or_else(|| unresolved().then(field))
 }
 
-/// What the library has a program call where a field that it reads is not there; it does not always say which.
+/// What the library makes a program call in place of a field that is missing; it does not always say which field.
 const UNRESOLVED: &str = "unknown#195896080";
 
 fn lack_in_line(line: &str) -> Option<Missing> {
@@ -102,7 +102,7 @@ fn lack_in_line(line: &str) -> Option<Missing> {
     None
 }
 
-/// Whether the verifier looked at a program, as it does only for who may load one.
+/// Whether the verifier looked at a program, which it does only for users who may load one.
 pub(crate) fn was_verified(said: &str) -> bool {
     said.lines().any(|line| line.trim_start().starts_with("processed ") && line.contains(" insns"))
 }
@@ -117,7 +117,7 @@ pub(crate) fn refused_program(said: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
-    /// What the kernels of 2020 to 2026 said of this program's own objects.
+    /// What the kernels of 2020 to 2026 said about this program's own objects.
     #[test]
     fn what_a_kernel_said_becomes_what_it_lacks() {
         let cases = [

@@ -11,38 +11,38 @@ pub struct CallbackCounts {
     pub queued: u64,
     /// Callbacks that ran.
     pub ran: u64,
-    /// Of these, those that ran on another CPU than the one whose interrupt queued them.
+    /// Of these, those that ran on a CPU other than the one whose interrupt queued them.
     pub elsewhere: u64,
     /// Callbacks that the kernel refused to queue.
     pub refused: u64,
-    /// Why it did so last: a negative error number.
+    /// Why it last did so: a negative error number.
     pub error: i64,
 }
 
 impl CallbackCounts {
-    /// What stands in memory that programs share, `offset` bytes from its start.
+    /// The counts in memory that programs share, `offset` bytes from its start.
     ///
     /// # Panics
-    /// Where the record would not lie within the memory.
+    /// Where the record would lie outside the memory.
     pub fn read(memory: &SharedMemory, offset: usize) -> CallbackCounts {
-        // SAFETY: the record lies within the mapping (`at` checked); the programs count in it meanwhile, and each of its
-        // words is read by itself.
+        // SAFETY: the record lies within the mapping (`at` checked); the programs go on counting in it, and each of its
+        // words is read on its own.
         unsafe { memory.at::<CallbackCounts>(offset, 1).as_ptr().read_volatile() }
     }
 
-    /// Why the kernel refused callbacks last, in words; `None` where it refused none.
+    /// Why the kernel last refused callbacks, in words; `None` where it refused none.
     pub fn refusal(&self) -> Option<String> {
         let number = i32::try_from(self.error.unsigned_abs()).unwrap_or(0);
         (self.refused > 0)
             .then(|| format!("bpf_timer_start: {}", crate::plain(&std::io::Error::from_raw_os_error(number))))
     }
 
-    /// Why not one of the callbacks that were to come came; `None` where one did, or none was to come.
+    /// Why none of the expected callbacks came; `None` where one did, or none was expected.
     pub fn silence(&self) -> Option<String> {
         self.trouble().filter(|_| self.ran == 0)
     }
 
-    /// What went wrong with the callbacks that were to come; `None` where they came.
+    /// What went wrong with the expected callbacks; `None` where they came.
     pub fn trouble(&self) -> Option<String> {
         if let Some(refusal) = self.refusal() {
             let asked = self.queued + self.refused;
@@ -72,7 +72,7 @@ mod tests {
         assert!(some.refusal().unwrap().contains("busy"), "{:?}", some.refusal());
         let silent = CallbackCounts { queued: 10, ..CallbackCounts::default() };
         assert!(silent.trouble().unwrap().contains("none ran"));
-        // The last one may be on its way; one that is queued again before it ran runs once.
+        // The last one may still be on its way; one that is queued again before it has run runs only once.
         let fine = CallbackCounts { queued: 10, ran: 9, ..CallbackCounts::default() };
         assert_eq!(fine.trouble(), None);
         assert_eq!(CallbackCounts::default().trouble(), None);

@@ -1,4 +1,4 @@
-//! What this kernel and this user allow, what each thing is needed for, and what would allow it.
+//! What this kernel and this user allow, what each thing is needed for, and what would allow what is missing.
 
 use crate::scheduling::{self, Scheduling};
 use crate::steal::Teller;
@@ -31,13 +31,13 @@ pub struct Capability {
     pub needed_for: String,
     /// The command or setting that would allow it; `None` where nothing is lacking or nothing helps.
     pub remedy: Option<String>,
-    /// The first kernel that has it, such as `5.15`; `None` where it is no matter of the kernel's age.
+    /// The first kernel that has it, such as `5.15`; `None` where the kernel's age does not matter.
     pub since: Option<&'static str>,
     /// What this kernel lacks of it.
     pub missing: Vec<Missing>,
 }
 
-/// Those that need no program of ours, tried one by one. Changes nothing on the machine.
+/// Those that need none of our programs, tried one by one. Changes nothing on the machine.
 pub fn all() -> Vec<Capability> {
     vec![
         real_time(),
@@ -54,7 +54,7 @@ pub fn all() -> Vec<Capability> {
     ]
 }
 
-/// Whether the calling process may make threads real-time; on a thread of its own, so that nothing changes.
+/// Whether the calling process may make threads real-time; tried on a thread of its own, so that nothing changes.
 pub fn try_scheduling(scheduling: Scheduling) -> Result<(), Refused> {
     std::thread::spawn(move || scheduling::set_scheduling(scheduling))
         .join()
@@ -229,7 +229,7 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Where a program stands on the `PATH`, or itself where its name is a path; `None` where nothing there can be run.
+/// Where a program is on the `PATH`, or the name itself where it is a path; `None` where nothing there can be run.
 pub fn find_program(name: &str) -> Option<std::path::PathBuf> {
     let is_program = |candidate: &std::path::PathBuf| {
         use std::os::unix::fs::PermissionsExt;

@@ -8,7 +8,7 @@ pub fn monotonic_ns() -> u64 {
     read(libc::CLOCK_MONOTONIC)
 }
 
-/// Now, ns of `CLOCK_BOOTTIME`: goes on while the machine sleeps.
+/// Now, ns of `CLOCK_BOOTTIME`: keeps running while the machine sleeps.
 pub fn boot_ns() -> u64 {
     read(libc::CLOCK_BOOTTIME)
 }
@@ -79,7 +79,7 @@ pub fn thread_id() -> u32 {
     unsafe { libc::syscall(libc::SYS_gettid) as u32 }
 }
 
-/// Whether this process sees `CLOCK_MONOTONIC` shifted by a time namespace, so that kernel stamps would not fit.
+/// Whether a time namespace shifts `CLOCK_MONOTONIC` for this process, so that kernel stamps would not match.
 pub fn in_shifted_time_namespace() -> bool {
     std::fs::read_to_string("/proc/self/timens_offsets").is_ok_and(|offsets| {
         offsets.lines().any(|line| {
@@ -89,14 +89,14 @@ pub fn in_shifted_time_namespace() -> bool {
     })
 }
 
-/// Whether this process numbers its threads otherwise than the kernel's programs do, because it is in a PID namespace.
+/// Whether this process sees other thread numbers than the kernel's programs do, because it is in a PID namespace.
 pub fn in_pid_namespace() -> bool {
     /// The inode of the first PID namespace, fixed in the kernel's `PROC_PID_INIT_INO`.
     const FIRST: &str = "pid:[4026531836]";
     std::fs::read_link("/proc/self/ns/pid").is_ok_and(|link| link.as_os_str() != FIRST)
 }
 
-/// What is to be added to a time of `CLOCK_MONOTONIC` to get the time of day, ns, as of now.
+/// What to add to a time of `CLOCK_MONOTONIC` to get the time of day, ns, as of now.
 pub fn monotonic_to_unix_ns() -> i64 {
     unix_ns() as i64 - monotonic_ns() as i64
 }
@@ -110,7 +110,7 @@ mod tests {
         let until = monotonic_ns() + 2_000_000;
         sleep_until(until);
         assert!(monotonic_ns() >= until);
-        // A time that has passed returns at once rather than failing.
+        // A time in the past returns at once rather than failing.
         sleep_until(until - 1_000_000);
     }
 }

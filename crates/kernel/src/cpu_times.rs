@@ -1,24 +1,24 @@
-//! What CPUs did with their time since boot, as `/proc/stat` tells.
+//! What CPUs have done with their time since boot, according to `/proc/stat`.
 
 use crate::{clock, steal};
 
 const IDLE: usize = 3;
 const IOWAIT: usize = 4;
 
-/// The times of some CPUs, all together, ns. A kernel that stops the tick of idle CPUs knows how long they idled to the
-/// microsecond; others, and steal, to the tick.
+/// The times of some CPUs, added up, ns. A kernel that stops the tick of idle CPUs knows how long they idled to the
+/// microsecond; other kernels know it only to the tick, as all do steal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CpuTimes {
-    /// What passed, idle or not.
+    /// The time that passed, idle or not.
     pub passed_ns: u64,
-    /// In which they had nothing to do.
+    /// The time in which they had nothing to do.
     pub idle_ns: u64,
-    /// In which the host ran something else; `None` where the kernel has no such column.
+    /// The time in which the host ran something else; `None` where the kernel has no such column.
     pub steal_ns: Option<u64>,
 }
 
 impl CpuTimes {
-    /// Of these CPUs since boot; `None` where the kernel does not tell.
+    /// The times of these CPUs since boot; `None` where the kernel does not say.
     pub fn now(cpus: &[u32]) -> Option<CpuTimes> {
         let text = std::fs::read_to_string("/proc/stat").ok()?;
         let second = rustix::param::clock_ticks_per_second();
@@ -31,7 +31,7 @@ impl CpuTimes {
         })
     }
 
-    /// What came since then.
+    /// What was added since then.
     #[must_use]
     pub fn since(&self, before: &CpuTimes) -> CpuTimes {
         CpuTimes {
@@ -51,7 +51,7 @@ mod tests {
         let before = CpuTimes { passed_ns: 100, idle_ns: 50, steal_ns: Some(5) };
         let after = CpuTimes { passed_ns: 300, idle_ns: 150, steal_ns: Some(5) };
         assert_eq!(after.since(&before), CpuTimes { passed_ns: 200, idle_ns: 100, steal_ns: Some(0) });
-        // A counter that went backwards, as on a CPU that was taken away and came back, is no time.
+        // A counter that went backwards, as on a CPU that was removed and came back, adds no time.
         assert_eq!(before.since(&after).idle_ns, 0);
     }
 
@@ -62,7 +62,7 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(200));
         let spent = CpuTimes::now(&cpus).unwrap().since(&before);
         assert!(spent.passed_ns >= 200_000_000 * cpus.len() as u64, "{spent:?}");
-        // A tick of each CPU either way.
+        // Allow each CPU one tick either way.
         assert!(spent.idle_ns <= spent.passed_ns + 20_000_000 * cpus.len() as u64, "{spent:?}");
     }
 }

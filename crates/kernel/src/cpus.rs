@@ -3,13 +3,13 @@
 use crate::scheduling::allowed_cpus;
 use punctual_recording::parse_list;
 
-/// The CPUs that are online, in ascending order. Where `/sys` does not tell, those that the calling thread may use.
+/// The CPUs that are online, in ascending order. Where `/sys` does not say, those that the calling thread may use.
 pub fn online() -> Vec<u32> {
     listed("online").unwrap_or_else(allowed_cpus)
 }
 
-/// One more than the highest CPU number that can ever be: how long an array by CPU number has to be. Where `/sys` does not
-/// tell, by the CPUs that the calling thread may use.
+/// One more than the highest CPU number that can ever occur: how long an array indexed by CPU number must be. Where
+/// `/sys` does not say, going by the CPUs that the calling thread may use.
 pub fn possible() -> usize {
     listed("possible").unwrap_or_else(allowed_cpus).last().map_or(1, |&last| last as usize + 1)
 }

@@ -1,4 +1,4 @@
-//! Whether somebody asked this program to end, for what takes long outside the measurement, or stopped it meanwhile.
+//! Whether somebody asked this program to end, or stopped it for a while; for whatever takes long outside the measurement.
 
 use crate::Refused;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,12 +6,12 @@ use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Getting ready may go on for so long after somebody asked to end; nothing has been measured yet.
+/// Getting ready may go on for this long after somebody asked the program to end; nothing has been measured yet.
 const PATIENCE: Duration = Duration::from_millis(250);
-/// It is looked at this often.
+/// How often it checks.
 const ROUND: Duration = Duration::from_millis(20);
 
-/// What whoever listens to signals sets when the program is to end.
+/// Set by whoever listens to signals when the program is to end.
 pub fn asked() -> &'static Arc<AtomicBool> {
     static ASKED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     ASKED.get_or_init(Arc::default)
@@ -22,24 +22,23 @@ pub fn is_asked() -> bool {
     asked().load(Ordering::Relaxed)
 }
 
-/// What whoever listens to signals sets when the program goes on after it was stopped (`SIGCONT`).
+/// Set by whoever listens to signals when the program goes on after it was stopped (`SIGCONT`).
 pub fn continued() -> &'static Arc<AtomicBool> {
     static CONTINUED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     CONTINUED.get_or_init(Arc::default)
 }
 
-/// Whether the program was stopped and went on since this was asked last. To be asked often: once the program is to end, nobody
-/// can tell.
+/// Whether the program was stopped and continued since the last call. Call it often: once the program is to end, nobody can tell.
 pub fn take_continued() -> bool {
     was_stopped(continued(), asked())
 }
 
-/// Whoever ends a program may continue it as well, as `timeout` does, in case it was stopped.
+/// Whoever ends a program may continue it as well, in case it was stopped, as `timeout` does.
 fn was_stopped(continued: &AtomicBool, asked: &AtomicBool) -> bool {
     continued.swap(false, Ordering::Relaxed) && !asked.load(Ordering::Relaxed)
 }
 
-/// Nothing new is begun once the program was asked to end.
+/// Nothing new begins once the program was asked to end.
 pub(crate) fn refuse_if_asked() -> Result<(), Refused> {
     if is_asked() { Err(Refused::because("getting ready", "the program was asked to end")) } else { Ok(()) }
 }
@@ -49,13 +48,13 @@ type Farewell = Box<dyn Fn(&str) + Send + Sync>;
 
 static FAREWELL: OnceLock<Farewell> = OnceLock::new();
 
-/// How it is said that the program ends while it gets ready: in the form that was asked for. Once; a later one is not heard.
+/// How to say that the program ends while it is getting ready: in the form that was asked for. Set once; later calls are ignored.
 pub fn say_farewell_with(say: impl Fn(&str) + Send + Sync + 'static) {
     let _ = FAREWELL.set(Box::new(say));
 }
 
-/// While this lives nothing is measured: loading programs, reading the kernel's symbols. Where that does not come to an
-/// end soon after the program was asked to, the program ends; all that it has in the kernel goes with it.
+/// While this lives nothing is measured: programs are loaded, the kernel's symbols are read. If that does not finish
+/// soon after the program was asked to end, the program ends; all that it has in the kernel goes with it.
 pub struct GettingReady {
     over: Arc<AtomicBool>,
     watcher: Option<JoinHandle<()>>,

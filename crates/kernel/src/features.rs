@@ -1,11 +1,11 @@
-//! What a kernel must have for some of punctual's programs, since when kernels have it, and how that is found out.
+//! What a kernel must have for some of punctual's programs, since when kernels have it, and how to find out.
 
 use crate::kernel_types::kernel_types;
 use crate::{Missing, Refused};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::{Enum, Enum64, Func, Typedef};
 
-/// Something that kernels have from some version on. A distribution may have taken it into an older one, or left it out
+/// Something that kernels have from some version on. A distribution may have put it into an older one, or left it out
 /// of a newer: what counts is what is found, not the version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Feature {
@@ -20,7 +20,7 @@ pub struct Feature {
 enum FoundBy {
     /// A type of programs, by its name in the kernel's type information.
     ProgramType(&'static str),
-    /// A helper, by the kernel's number, which is all that its verifier says of one it does not have, and its name.
+    /// A helper, by the kernel's number, which is all that the verifier says about one that it lacks, and its name.
     Helper(u32, &'static str),
     /// A function that the kernel's type information names.
     Function(&'static str),
@@ -28,7 +28,7 @@ enum FoundBy {
     Tracepoint(&'static str),
     /// Loading a program of a few instructions.
     Trial,
-    /// Only what the kernel says when it lacks it.
+    /// Only the kernel's message when it lacks it.
     Words,
 }
 
@@ -57,7 +57,7 @@ pub const CALLED_PROGRAMS: Feature = Feature {
 pub const TIMERS: Feature = helper(171, "bpf_timer_start", "5.15");
 /// Loops of any length: what work in interrupt and softirq context is made of.
 pub const LOOPS: Feature = helper(181, "bpf_loop", "5.17");
-/// Addition and exchange that return what stood there before.
+/// Addition and exchange that return the previous value.
 pub const ATOMICS: Feature =
     Feature { name: "BPF operations that read and change memory in one", since: "5.12", found_by: FoundBy::Trial };
 /// Functions that a helper calls back.
@@ -69,7 +69,7 @@ pub const INTERRUPTS_OFF: Feature = function("bpf_local_irq_save", "6.14");
 /// The thread that a program runs in, as the kernel's own structure.
 pub const CURRENT_THREAD: Feature = helper(158, "bpf_get_current_task_btf", "5.11");
 
-/// All that is known to have come with some version: the only place that says which.
+/// Everything that is known to have come with some version: the only place that says which.
 const ALL: [Feature; 22] = [
     CALLED_PROGRAMS,
     TIMERS,
@@ -124,7 +124,7 @@ pub fn first_with(needed: &[Feature]) -> &'static str {
 }
 
 impl Feature {
-    /// Whether this kernel has it; `None` where that cannot be found out, such as without type information.
+    /// Whether this kernel has it; `None` where there is no way to tell, such as without type information.
     pub fn is_there(&self) -> Option<bool> {
         let kernel = kernel_types;
         match self.found_by {
@@ -154,7 +154,7 @@ impl Feature {
     }
 }
 
-/// Why something was refused that needs all of these: the newest of those that this kernel lacks, or what was said.
+/// Why something that needs all of these was refused: the newest of those that this kernel lacks, or what was said.
 #[must_use]
 pub fn explain(refused: Refused, needed: &[Feature]) -> Refused {
     let lacking = needed.iter().filter(|feature| feature.is_there() == Some(false));
@@ -177,7 +177,7 @@ fn has_value(btf: &Btf<'_>, enumeration: &str, value: &str) -> bool {
     btf.type_by_name::<Enum64<'_>>(enumeration).is_some_and(|found| found.iter().any(|member| is_it(member.name)))
 }
 
-/// Whether a program that adds one to a word of its stack, and takes what stood there, loads.
+/// Whether a program loads that adds one to a word of its stack and takes the previous value.
 fn load_fetch_and_add() -> Option<bool> {
     crate::loading::may_load().ok()?;
     let instruction = |code: u8, destination: u8, source: u8, off: i16, imm: i32| {
@@ -231,7 +231,7 @@ mod tests {
         );
         assert_eq!(missing_tracepoint("softirq_raise").since, None);
         assert_eq!(missing_function("bpf_preempt_disable").since, Some("6.10"));
-        // Each thing once.
+        // Each thing is listed once.
         let mut names: Vec<&str> = ALL.iter().map(|feature| feature.name).collect();
         names.sort_unstable();
         names.dedup();
@@ -245,11 +245,11 @@ mod tests {
         let running = (parts.next().unwrap().parse().unwrap(), parts.next().unwrap().parse::<u32>().unwrap());
         let (mut met, mut named) = (0, 0);
         for feature in ALL {
-            // The others take privilege, or are never told.
+            // The others take privilege, or the kernel never says.
             named += usize::from(!matches!(feature.found_by, FoundBy::Trial | FoundBy::Words));
             let Some(there) = feature.is_there() else { continue };
             met += 1;
-            // A distribution may take a feature into an older kernel, never out of a newer one that is not bare.
+            // A distribution may backport a feature to an older kernel, but never takes it out of a newer one that is not bare.
             assert!(there || running < version(feature.since), "{feature:?} on {release}");
         }
         eprintln!("{met} of {} features met", ALL.len());

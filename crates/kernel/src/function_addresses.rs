@@ -1,7 +1,8 @@
-//! Where functions of the kernel lie, for programs that know a timer by what it calls.
+//! Where functions of the kernel are, for programs that recognise a timer by the function it calls.
 //!
-//! The BPF library would read the kernel's whole list of symbols for every object that names one, a character at a time. Here the kernel
-//! is asked where that is quick. Else its list is read once, and only as far as what is looked for.
+//! The BPF library would read the kernel's whole list of symbols for every object that names one, a character at a
+//! time. Here the kernel is asked, where that is quick. Otherwise its list is read once, and only until everything is
+//! found.
 
 use crate::asked_function::Finder;
 use std::collections::BTreeMap;
@@ -13,36 +14,37 @@ const LIST: &str = "/proc/kallsyms";
 /// The kernel gives a page at a time.
 const BUFFER: usize = 4096;
 
-/// What was looked for before.
+/// What was looked up before.
 static KNOWN: Mutex<BTreeMap<&'static str, u64>> = Mutex::new(BTreeMap::new());
 
-/// The addresses of these functions, in this order; 0 of one that this kernel does not have, and of all where it hides them from
-/// this process.
+/// The addresses of these functions, in this order; 0 for one that this kernel does not have, and for all where it
+/// hides them from this process.
 pub fn function_addresses<const N: usize>(names: [&'static str; N]) -> [u64; N] {
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let unknown: Vec<&'static str> = names.into_iter().filter(|name| !known.contains_key(name)).collect();
     if !unknown.is_empty() {
         let found = asked(&unknown).unwrap_or_else(|| listed(&unknown));
-        // One that is not there is not looked for again.
+        // One that is not there is not looked up again.
         known.extend(unknown.iter().map(|name| (*name, 0)));
         known.extend(found);
     }
     names.map(|name| known.get(name).copied().unwrap_or(0))
 }
 
-/// What the kernel says itself, where it does so quickly.
+/// The kernel's own answer, where it gives one quickly.
 fn asked<'a>(names: &[&'a str]) -> Option<Vec<(&'a str, u64)>> {
     let finder = Finder::load()?;
     names.iter().map(|name| Some((*name, finder.find(name)?))).collect()
 }
 
-/// What stands in its list.
+/// What its list says.
 fn listed<'a>(names: &[&'a str]) -> Vec<(&'a str, u64)> {
     let found = File::open(LIST).map(|list| find(BufReader::with_capacity(BUFFER, list), names));
     found.unwrap_or_default()
 }
 
-/// Reads `ADDRESS KIND NAME`, and behind a tab a module, line by line until all are found. Of two with one name the first counts.
+/// Reads `ADDRESS KIND NAME`, and after a tab a module, line by line until all are found. Of two with the same name the
+/// first counts.
 fn find<'a>(mut list: BufReader<impl Read>, names: &[&'a str]) -> Vec<(&'a str, u64)> {
     let (mut found, mut line) = (Vec::with_capacity(names.len()), Vec::new());
     while found.len() < names.len() {

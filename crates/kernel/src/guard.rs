@@ -1,4 +1,4 @@
-//! The guard: a child process that runs the load, and ends all of it when its parent is gone, however it went.
+//! The guard: a child process that runs the load, and ends all of it when its parent is gone, however that happened.
 //!
 //! The measuring process talks to it over its standard input and output, a line of JSON at a time.
 //! When the input ends, be it that the measurement is over or that the parent was killed, the guard
@@ -32,20 +32,20 @@ pub const SCRATCH: &str = "{scratch}";
 pub struct GuardedCommand {
     /// The program and its arguments.
     pub words: Vec<String>,
-    /// Whether its output is thrown away, and it runs in the directory that the guard makes; otherwise its output goes
+    /// Whether its output is thrown away and it runs in the directory that the guard makes; otherwise its output goes
     /// to the standard error stream.
     pub quiet: bool,
-    /// The name it has until it becomes the program, at most 15 bytes: whoever follows its threads knows it by that.
+    /// The name it has until it becomes the program, at most 15 bytes: whoever follows its threads recognises it by that.
     #[serde(default)]
     pub mark: Option<String>,
-    /// Whether to tell every line it writes.
+    /// Whether to report every line it writes.
     pub tells_lines: bool,
     /// Whether to run it again when it ends.
     pub repeat: bool,
-    /// How long from one start to the next; `None` for no longer than it takes.
+    /// How long from one start to the next; `None` for back to back.
     pub pace: Option<Duration>,
-    /// The terminal that it leads a session at, and that its input and output are: its own end of a pseudo-terminal. Then it
-    /// runs where the caller is, and is no likelier than others to be ended when memory runs out.
+    /// The terminal at which it leads a session and which is its input and output: its own end of a pseudo-terminal.
+    /// Then it runs where the caller is, and is no more likely than others to be ended when memory runs out.
     #[serde(default)]
     pub terminal: Option<PathBuf>,
     /// What is different in its environment.
@@ -53,7 +53,7 @@ pub struct GuardedCommand {
     pub environment: Vec<(String, String)>,
 }
 
-/// What is made ready before the commands are started, in the directory that the guard makes.
+/// What is made ready in the directory that the guard makes, before the commands start.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuardedPreparation {
     /// Files: the name within the directory, and the text.
@@ -70,15 +70,15 @@ pub struct GuardedRun {
     pub preparations: Vec<GuardedPreparation>,
     /// The commands, run at the same time.
     pub commands: Vec<GuardedCommand>,
-    /// All is ended after this long, even if the parent says nothing.
+    /// Everything is ended after this long, even if the parent says nothing.
     pub time_limit: Option<Duration>,
-    /// Empty directories that the parent makes and that must not outlive it, such as an instance of the kernel's tracing:
-    /// removed at the end, where they are still there.
+    /// Empty directories that the parent makes and that must not outlive it, such as an instance of the kernel's
+    /// tracing: removed at the end if they are still there.
     #[serde(default)]
     pub remove_at_end: Vec<PathBuf>,
-    /// Instead of all that: a shell command that sets something up and is run to its end ([`GuardEvent::Ended`]).
-    /// It belongs to the parent's terminal, so that Ctrl-C reaches it and it may ask for a password, and what it leaves
-    /// running stays. Only where the parent goes before it has ended is it ended, and all that it started.
+    /// Instead of all that: a shell command that sets something up and runs to its end ([`GuardEvent::Ended`]). It
+    /// belongs to the parent's terminal, so that Ctrl-C reaches it and it may ask for a password, and what it leaves
+    /// running stays. Only if the parent goes away first is it ended, with everything that it started.
     #[serde(default)]
     pub setting: Option<String>,
 }
@@ -91,7 +91,7 @@ pub enum GuardEvent {
     Started {
         /// The directory that was made for them.
         scratch: PathBuf,
-        /// Of each, its process and when it was begun to be started, ns of `CLOCK_MONOTONIC`.
+        /// For each, its process and when its start began, ns of `CLOCK_MONOTONIC`.
         #[serde(default)]
         processes: Vec<(u32, u64)>,
     },
@@ -124,7 +124,7 @@ pub enum GuardEvent {
         ended_ns: u64,
         /// Its exit code; `None` when a signal ended it.
         code: Option<i32>,
-        /// The last line it wrote to its standard error stream, where that was kept.
+        /// The last line that it wrote to its standard error stream, if that was kept.
         last_words: Option<String>,
     },
     /// A command that is repeated ended, and is run again.
@@ -137,10 +137,10 @@ pub enum GuardEvent {
         ended_ns: u64,
         /// Its exit code; `None` when a signal ended it.
         code: Option<i32>,
-        /// Where it failed, the last line it wrote.
+        /// If it failed, the last line that it wrote.
         last_words: Option<String>,
     },
-    /// A command was running when all was ended.
+    /// A command was still running when everything was ended.
     Unfinished {
         /// Its place in the run.
         index: usize,
@@ -153,7 +153,7 @@ pub enum GuardEvent {
         index: usize,
         /// When it was read, ns of `CLOCK_MONOTONIC`.
         at_ns: u64,
-        /// The line, cut where it is long.
+        /// The line, cut if it is long.
         text: String,
     },
 }
@@ -196,7 +196,7 @@ impl Guard {
         Ok(Guard { child, input, output, received: Vec::new(), scratch: None })
     }
 
-    /// What the guard has told since the last call; waits up to `patience` for something.
+    /// What the guard has reported since the last call; waits up to `patience` for something.
     pub fn events(&mut self, patience: Duration) -> Vec<GuardEvent> {
         let Some(output) = &mut self.output else { return Vec::new() };
         let timeout = Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: i64::from(patience.subsec_nanos()) };
@@ -224,12 +224,12 @@ impl Guard {
         events
     }
 
-    /// Whether the guard has gone, and with it the load.
+    /// Whether the guard is gone, and the load with it.
     pub fn is_gone(&mut self) -> bool {
         self.output.is_none() || !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Ends the load, waits until none of it is left, and says what it told meanwhile.
+    /// Ends the load, waits until none of it is left, and returns what the guard reported meanwhile.
     pub fn end(mut self) -> Vec<GuardEvent> {
         self.end_now()
     }
@@ -237,7 +237,7 @@ impl Guard {
     fn end_now(&mut self) -> Vec<GuardEvent> {
         self.input = None;
         let mut told = Vec::new();
-        // Until its output closes, the guard is still clearing up; what it says must be taken, or it would wait.
+        // Until its output closes, the guard is still cleaning up; somebody must read what it says, or it would block.
         let deadline = Instant::now() + Duration::from_secs(6);
         while Instant::now() < deadline && matches!(self.child.try_wait(), Ok(None)) {
             told.extend(self.events(Duration::from_millis(20)));
@@ -245,7 +245,7 @@ impl Guard {
                 std::thread::sleep(Duration::from_millis(5));
             }
         }
-        // One that does not answer takes its children along; one that was killed left its directory.
+        // A guard that does not answer takes its children along; one that was killed left its directory behind.
         if matches!(self.child.try_wait(), Ok(None)) {
             let _ = self.child.kill();
             let _ = self.child.wait();
@@ -258,7 +258,7 @@ impl Guard {
             told.extend(more);
         }
         if let Some(scratch) = self.scratch.take().filter(|scratch| scratch.exists()) {
-            // What its children had started is on its own.
+            // What its children had started is on its own now.
             processes::kill_session(self.child.id());
             std::thread::sleep(Duration::from_millis(100));
             let _ = std::fs::remove_dir_all(scratch);

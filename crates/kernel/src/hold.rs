@@ -33,7 +33,7 @@ impl PowerRequest {
     }
 }
 
-/// Lets go of what [`lock_memory`] holds: afterwards large files can be looked into without being read whole.
+/// Releases what [`lock_memory`] holds: afterwards one can look into large files without reading them whole.
 pub fn unlock_memory() {
     // SAFETY: takes nothing, and changes no memory.
     unsafe { libc::munlockall() };
@@ -49,7 +49,7 @@ pub fn lock_memory() -> Result<(), Refused> {
     if result == 0 { Ok(()) } else { Err(Refused::last_os_error("locking memory")) }
 }
 
-/// Touches this much of the calling thread's stack, so that no first use of it faults later.
+/// Touches this much of the calling thread's stack, so that its first use does not fault later.
 #[inline(never)]
 pub fn touch_stack() {
     let mut pages = [0u8; 64 * 1024];

@@ -1,4 +1,4 @@
-//! What a recording says of the machine.
+//! What a recording says about the machine.
 
 use punctual_recording::{Host, Provenance, Setting};
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ fn digest(text: &str) -> String {
     format!("{:016x}", punctual_recording::digest(text))
 }
 
-/// The kernel's preemption model: what it was built with, and under `PREEMPT_DYNAMIC` what it was told.
+/// The kernel's preemption model: what it was built with, or under `PREEMPT_DYNAMIC` what it was told to use.
 fn preemption(version: &str) -> Option<String> {
     // Readable by root alone, where debugfs is mounted: `none voluntary (full) lazy`.
     let told = read("/sys/kernel/debug/sched/preempt").and_then(|modes| {
@@ -62,7 +62,7 @@ fn cpu_model() -> Option<String> {
     line.split_once(':').map(|(_, model)| model.trim().to_owned())
 }
 
-/// `none` where nothing lies below this kernel; `None` where that is not known: only x86 processors tell.
+/// `none` where this kernel runs on bare hardware; `None` where that is not known: only x86 processors tell.
 fn virtualization() -> Option<String> {
     if let Some(kind) = read("/sys/hypervisor/type") {
         return Some(kind);
@@ -118,7 +118,7 @@ pub fn tuning() -> BTreeMap<String, Setting> {
     settings
 }
 
-/// What every recording of a run on this machine says of where it comes from.
+/// What every recording of a run on this machine says about its origin.
 pub fn provenance(command_line: &[String]) -> Provenance {
     Provenance {
         punctual_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -130,7 +130,7 @@ pub fn provenance(command_line: &[String]) -> Provenance {
     }
 }
 
-/// 128 bits that no other run has, in hexadecimal.
+/// 128 bits that no other run shares, in hexadecimal.
 pub fn run_id() -> String {
     read("/proc/sys/kernel/random/uuid").map_or_else(
         || format!("{:016x}{:016x}", crate::clock::unix_ns(), std::process::id()),

@@ -1,9 +1,10 @@
-//! The keeper: a child process that puts the scheduling of other programs' threads back when its parent is gone, however it went.
+//! The keeper: a child process that restores the scheduling of other programs' threads when its parent is gone, however
+//! that happened.
 //!
-//! It hears of each thread before that is changed, over its standard input, a line of JSON at a time. When the input ends without
-//! [`Keeper::let_stay`], or when the parent is not heard of for [`PATIENCE`] since what it has changed may have taken its CPUs from it, it
-//! puts back what it heard of. It is a session of its own and disregards the signals that ask its parent to end, and nothing of lower
-//! priority keeps it from a CPU.
+//! It is told about each thread before that is changed, over its standard input, a line of JSON at a time. When the
+//! input ends without [`Keeper::let_stay`], or when it has not heard from the parent for [`PATIENCE`], since what the
+//! parent changed may have taken its CPUs from it, it restores every thread that it was told about. It is a session of
+//! its own and ignores the signals that ask its parent to end, and nothing of lower priority keeps it from a CPU.
 
 use crate::Refused;
 use crate::other_thread::{Before, PutBack, ThreadScheduling};
@@ -16,9 +17,9 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Who has changed threads and is not heard of for so long is taken to be starved by them.
+/// A parent that has changed threads and stays silent for this long is taken to be starved by them.
 pub const PATIENCE: Duration = Duration::from_secs(3);
-/// The parent is heard of this often.
+/// How often the parent reports.
 const BEAT: Duration = Duration::from_millis(500);
 
 /// The hidden subcommand under which the keeper runs.
@@ -47,7 +48,7 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Starts the keeper, which is this program again, and a thread that tells it that this process has CPU time.
+    /// Starts the keeper, which is this program again, and a thread that tells it that this process still gets CPU time.
     ///
     /// # Errors
     /// What the operating system refused.
@@ -72,10 +73,10 @@ impl Keeper {
         Ok(keeper)
     }
 
-    /// Schedules a thread otherwise, until it is put back. How it was the first time is what it is put back to.
+    /// Schedules a thread differently until it is put back. It is put back to how it was the first time.
     ///
     /// # Errors
-    /// Where it is gone or the kernel refuses; then it is as it was.
+    /// If the thread is gone or the kernel refuses; then it is as it was.
     pub fn change(&mut self, tid: u32, to: ThreadScheduling) -> Result<(), Refused> {
         if !self.held.iter().any(|held| held.tid == tid && held.is_there()) {
             let before = Before::of(tid)?;
@@ -91,12 +92,12 @@ impl Keeper {
         &self.held
     }
 
-    /// Puts every thread back, and says what became of each.
+    /// Puts every thread back, and says what happened to each.
     pub fn put_back(&mut self) -> Vec<(Before, PutBack)> {
         let held = std::mem::take(&mut self.held);
         let put_back = held.into_iter().map(|before| {
             let what = before.put_back();
-            // The keeper still tries where the kernel refused.
+            // The keeper tries again where the kernel refused.
             if !matches!(what, PutBack::Refused(_)) {
                 let _ = tell(&self.input, &Message::Forget(before.tid));
             }
@@ -105,10 +106,10 @@ impl Keeper {
         put_back.collect()
     }
 
-    /// Leaves the threads as they are now, also when this process has ended. How they were comes back.
+    /// Leaves the threads as they are now, even after this process has ended. Returns how they were.
     ///
     /// # Errors
-    /// Where the keeper is gone: then they are put back.
+    /// If the keeper is gone: then they are put back.
     pub fn let_stay(mut self) -> Result<Vec<Before>, Refused> {
         tell(&self.input, &Message::LetStay)?;
         Ok(std::mem::take(&mut self.held))
@@ -146,7 +147,7 @@ pub fn serve() {
         // SAFETY: no handler is set, so nothing runs when the signal comes.
         unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
-    // Without the right to it the threads that are changed cannot have a higher one either.
+    // Without the right to it, the changed threads cannot have a higher priority either.
     let _ = set_scheduling(Scheduling::Fifo(99));
     put_back_after(std::io::stdin(), PATIENCE);
 }
@@ -209,7 +210,7 @@ mod tests {
                 for message in said {
                     output.write_all((serde_json::to_string(&message).unwrap() + "\n").as_bytes()).unwrap();
                 }
-                // A parent that is there and says nothing is starved.
+                // A parent that is alive but silent is starved.
                 let parent = std::thread::spawn(move || {
                     std::thread::sleep(Duration::from_millis(if stays_open { 400 } else { 0 }));
                     drop(output);

@@ -1,14 +1,14 @@
-//! The types that the running kernel tells of itself.
+//! The types that the running kernel describes.
 //!
-//! To read them takes some milliseconds and as many megabytes, and whoever loads programs asks for them again and again. While they
-//! are [kept](keep), a thread reads them once.
+//! Reading them takes some milliseconds and as many megabytes, and whoever loads programs asks for them again and
+//! again. While they are [kept](keep), a thread reads them once.
 
 use libbpf_rs::btf::Btf;
 use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::rc::Rc;
 
-/// What a thread keeps: for how many, and the types once they were asked for.
+/// What a thread keeps: for how many holders, and the types once somebody has asked for them.
 #[derive(Default)]
 struct Shared {
     keepers: usize,
@@ -43,7 +43,7 @@ impl Drop for Kept {
     }
 }
 
-/// The kernel's types; `None` where it does not tell them.
+/// The kernel's types; `None` where it does not describe them.
 pub(crate) fn kernel_types() -> Option<Rc<Btf<'static>>> {
     SHARED.with_borrow_mut(|shared| {
         let known = shared.types.clone().or_else(|| Btf::from_vmlinux().ok().map(Rc::new));

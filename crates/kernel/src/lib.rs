@@ -1,27 +1,27 @@
-//! Every interface to Linux: what it and this user allow, clocks, scheduling, power, BPF objects,
-//! and the guard process that restores the machine whatever ends the measurement.
+//! Every interface to Linux: what it and this user allow, clocks, scheduling, power, BPF objects, and the guard process
+//! that restores the machine however the measurement ends.
 //!
 //! * [`capabilities`]: what this kernel and this user allow, and what would allow the rest.
 //! * [`clock`]: absolute sleeps and clock readings without allocation.
 //! * [`scheduling`]: policies, priorities, CPU affinity, deadline reservations.
-//! * [`other_thread`]: how threads of other programs are scheduled; [`keeper`]: the process that puts them back.
-//! * [`own_child`]: a command that runs in the place of this program.
+//! * [`other_thread`]: how threads of other programs are scheduled; [`keeper`]: the process that restores them.
+//! * [`own_child`]: a command that runs in place of this program.
 //! * [`cpus`]: which CPUs this machine has; [`performance_event`]: events of one of them.
 //! * [`pseudo_terminal`]: terminals whose other end programs open.
 //! * [`ending`]: whether somebody asked the program to end.
 //! * [`Missing`], [`Trial`]: what a kernel cannot give, and trying out what it can.
 //! * [`rests`]: when real-time threads that would take all of their CPU leave it to others.
-//! * [`hold`]: what is held for as long as it lives: locked memory, a power-latency request.
-//! * [`host`]: what a recording says of the machine.
+//! * [`hold`]: what is held for as long as a value lives: locked memory, a power-latency request.
+//! * [`host`]: what a recording says about the machine.
 //! * [`steal`]: time in which the host ran something else.
-//! * [`tick`]: how often the kernel's tick comes, as it was built and as it is seen, and what interrupts for timers.
+//! * [`tick`]: how often the kernel's tick comes, as built and as observed, and what interrupts for timers.
 //! * [`per_cpu`]: where the kernel keeps what programs look up about their CPU.
-//! * [`verifier`]: how near programs are to what a kernel takes.
-//! * [`trace_marker`]: what programs write into the kernel's tracing, read beside whoever else reads it.
+//! * [`verifier`]: how close programs are to the kernel's limits.
+//! * [`trace_marker`]: what programs write into the kernel's tracing, read alongside whoever else reads it.
 //! * [`bpf`]: loads BPF objects and maps their memory.
-//! * [`callbacks`]: what became of softirq callbacks that interrupts queue.
-//! * [`features`]: what kernels have since when, and how that is found out.
-//! * [`bpf_layout`]: how shared records lie, for tests.
+//! * [`callbacks`]: what happened to the softirq callbacks that interrupts queue.
+//! * [`features`]: what kernels have, since when, and how to find out.
+//! * [`bpf_layout`]: how shared records are laid out, for tests.
 //! * [`guard`]: the child process that runs the load and ends all of it when the parent is gone.
 
 mod asked_function;
@@ -80,21 +80,21 @@ pub struct Refused {
     pub doing: String,
     /// What the kernel said.
     pub reason: String,
-    /// Whether it was refused for want of privilege that BPF programs take.
+    /// Whether it was refused for want of a privilege that BPF programs take.
     pub lacks_privilege: bool,
-    /// Whether it was refused because no more of it is to be had, of CPU time that reservations share: less might be granted.
+    /// Whether it was refused because there is no more of it, such as CPU time that reservations share: less might be granted.
     pub is_full: bool,
-    /// What this kernel lacks for it, where that is why.
+    /// What this kernel lacks for it, if that is why.
     pub missing: Option<Box<Missing>>,
 }
 
 impl Refused {
-    /// The last operating-system error, met while `doing` something.
+    /// The last operating-system error, hit while `doing` something.
     pub fn last_os_error(doing: impl Into<String>) -> Refused {
         Refused::because(doing, plain(&std::io::Error::last_os_error()))
     }
 
-    /// An error in words, met while `doing` something.
+    /// An error in words, hit while `doing` something.
     pub fn because(doing: impl Into<String>, reason: impl Into<String>) -> Refused {
         Refused { doing: doing.into(), reason: reason.into(), lacks_privilege: false, is_full: false, missing: None }
     }

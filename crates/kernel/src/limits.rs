@@ -17,17 +17,17 @@ fn has(capability: rustix::thread::CapabilitySet) -> bool {
     rustix::thread::capabilities(None).is_ok_and(|sets| sets.effective.contains(capability))
 }
 
-/// What a program lacks that may not see where the kernel's functions lie, and what would allow it.
+/// What a program lacks that may not see where the kernel's functions are, and what would allow it.
 pub const ADDRESSES_HIDDEN: &str = "the kernel hides where its functions are: it needs root, CAP_SYSLOG, or both \
      kernel.kptr_restrict=0 and kernel.perf_event_paranoid=1";
 
-/// Whether the kernel hides from this process where its functions lie: BPF programs then cannot know a timer by what it
-/// calls, and functions have no names.
+/// Whether the kernel hides from this process where its functions are: BPF programs then cannot recognise a timer by
+/// what it calls, and functions have no names.
 pub fn addresses_are_hidden() -> bool {
     use std::io::BufRead;
     let Ok(file) = std::fs::File::open("/proc/kallsyms") else { return false };
     let shown = std::io::BufReader::new(file).lines().take(64).map_while(Result::ok);
     let addresses: Vec<String> = shown.filter_map(|line| Some(line.split_whitespace().next()?.to_owned())).collect();
-    // Some symbols do lie at 0, all of them do not.
+    // A few symbols really are at 0, but never all of them.
     !addresses.is_empty() && addresses.iter().all(|address| address.bytes().all(|digit| digit == b'0'))
 }

@@ -6,10 +6,10 @@ use std::io::Read;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 
-/// One object of several: what one calls and does not have, another has. Read-only data stand in the order of the objects.
+/// Makes one object of several: what one calls but lacks, another has. Read-only data are in the order of the objects.
 ///
 /// # Errors
-/// Where they do not fit one another, and what the operating system refused.
+/// If they do not fit together, and what the operating system refused.
 pub fn link(objects: &[&[u8]]) -> Result<Vec<u8>, Refused> {
     let doing = "linking BPF programs";
     let memory = rustix::fs::memfd_create("punctual-linked", rustix::fs::MemfdFlags::CLOEXEC)
@@ -26,19 +26,19 @@ pub fn link(objects: &[&[u8]]) -> Result<Vec<u8>, Refused> {
     Ok(object)
 }
 
-/// The library's linker. Its wrapper takes the library's negative codes for numbers of errors, which have to be positive, and panics.
+/// The library's linker. The library's wrapper takes its negative codes for error numbers, which have to be positive, and panics.
 struct Linker(NonNull<libbpf_sys::bpf_linker>);
 
 impl Linker {
     fn new(memory: &File) -> Option<Linker> {
         let path = std::ffi::CString::new(format!("/proc/self/fd/{}", memory.as_raw_fd())).ok()?;
-        // SAFETY: a name that ends with 0 and lives through the call; no options.
+        // SAFETY: the name ends with 0 and lives through the call; there are no options.
         NonNull::new(unsafe { libbpf_sys::bpf_linker__new(path.as_ptr(), std::ptr::null_mut()) }).map(Linker)
     }
 
     fn add(&mut self, object: &[u8]) -> bool {
         let (start, length) = (object.as_ptr().cast_mut().cast(), object.len() as libbpf_sys::size_t);
-        // SAFETY: the linker is there; the bytes live through the call, which copies them and writes nothing there.
+        // SAFETY: the linker exists; the bytes live through the call, which copies them and writes nothing there.
         unsafe { libbpf_sys::bpf_linker__add_buf(self.0.as_ptr(), start, length, std::ptr::null()) == 0 }
     }
 

@@ -1,24 +1,24 @@
-//! A bound on the memory of this process, with words for the moment in which it is reached.
+//! A bound on this process's memory, and what it says when it reaches the bound.
 //!
-//! Readers bound what they keep by what they know of it. This is the net below them: whatever a file makes them do, the
-//! process ends with one line and its exit code, and neither the machine nor anybody else's process pays for it.
+//! Readers bound what they keep by what they know about it. This is the net below them: whatever a file makes them do,
+//! the process ends with one line and its exit code, and neither the machine nor anybody else's process pays for it.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::OnceLock;
 
-/// What of the bound is left to the program's own pages and the stacks that were there before, bytes.
+/// The part of the bound that is left to the program's own pages and the stacks that already existed, bytes.
 const PROGRAM_BYTES: u64 = 40_000_000;
 
-/// What is said when memory is refused: the stream, the text.
+/// What to say when memory is refused: the stream, the text.
 static LAST_WORDS: OnceLock<(i32, String)> = OnceLock::new();
 
-/// The system's memory, which ends the process in words where it was bounded by [`keep_memory_below`].
+/// The system's memory, which ends the process with a message if [`keep_memory_below`] set a bound.
 ///
-/// Set as the global allocator it costs a comparison an allocation.
+/// As the global allocator it costs one comparison per allocation.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct BoundedMemory;
 
-/// Memory was refused. Returns where no bound was set.
+/// Memory was refused. Returns if no bound was set.
 #[cold]
 fn refused() {
     if let Some((stream, words)) = LAST_WORDS.get() {
@@ -65,8 +65,8 @@ unsafe impl GlobalAlloc for BoundedMemory {
     }
 }
 
-/// From now on this process keeps below so much memory. When it would need more it says `last_words` on the standard
-/// error stream, or the standard output where `is_data`, and ends with code 1.
+/// From now on this process stays below this much memory. If it needs more, it writes `last_words` to the standard
+/// error stream, or to the standard output if `is_data`, and ends with code 1.
 pub fn keep_memory_below(bytes: u64, is_data: bool, last_words: String) {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let stream = if is_data { libc::STDOUT_FILENO } else { libc::STDERR_FILENO };
@@ -76,6 +76,6 @@ pub fn keep_memory_below(bytes: u64, is_data: bool, last_words: String) {
     let before = getrlimit(Resource::Data);
     let own = bytes.saturating_sub(PROGRAM_BYTES);
     let least = before.current.map_or(own, |current| current.min(own));
-    // Only the soft limit, downwards: that is everybody's right.
+    // Only the soft limit, downwards: anybody may do that.
     let _ = setrlimit(Resource::Data, Rlimit { current: Some(least), maximum: before.maximum });
 }

@@ -1,4 +1,4 @@
-//! What a kernel cannot give: what, from which version on, and what cannot be seen without it.
+//! What a kernel cannot give: what it is, which version first has it, and what cannot be seen without it.
 
 use serde::Serialize;
 use std::fmt;
@@ -8,14 +8,14 @@ use std::fmt;
 pub struct Missing {
     /// What: a tracepoint, a helper, a field.
     pub what: String,
-    /// The first kernel that has it, such as `5.15`; `None` where none is known or it is a matter of how it was built.
+    /// The first kernel that has it, such as `5.15`; `None` where none is known or it depends on how the kernel was built.
     pub since: Option<&'static str>,
     /// What cannot be seen without it, in words that follow *cannot be seen:*; empty where that is said elsewhere.
     pub blind: String,
 }
 
 impl Missing {
-    /// Something missing, its consequence not yet said.
+    /// Something missing whose consequence has not been said yet.
     pub fn new(what: impl Into<String>, since: Option<&'static str>) -> Missing {
         Missing { what: what.into(), since, blind: String::new() }
     }
@@ -27,7 +27,7 @@ impl Missing {
         self
     }
 
-    /// As it stands among what a result cannot see: what is blind, and why.
+    /// The line for the list of what a result cannot see: what is blind, and why.
     pub fn line(&self) -> String {
         if self.blind.is_empty() {
             return format!("this kernel lacks {self}");
@@ -45,7 +45,7 @@ impl fmt::Display for Missing {
     }
 }
 
-/// Whether this kernel is older than a version such as `5.15`; false where either cannot be read.
+/// Whether this kernel is older than a version such as `5.15`; false if either cannot be read.
 pub fn is_older_than(version: &str) -> bool {
     let release = rustix::system::uname().release().to_string_lossy().into_owned();
     matches!((numbers(&release), numbers(version)), (Some(own), Some(wanted)) if own < wanted)

@@ -5,7 +5,7 @@ use crate::scheduling::{self, Scheduling};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What the kernel knows of a thread's scheduling.
+/// What the kernel knows about a thread's scheduling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadScheduling {
     policy: u32,
@@ -24,7 +24,7 @@ impl ThreadScheduling {
     /// How this thread is scheduled now.
     ///
     /// # Errors
-    /// Where it is gone.
+    /// If it is gone.
     pub fn of(tid: u32) -> Result<ThreadScheduling, Refused> {
         let mut now = scheduling::no_attributes();
         let size = now.size;
@@ -32,7 +32,7 @@ impl ThreadScheduling {
         if unsafe { libc::syscall(libc::SYS_sched_getattr, tid, &raw mut now, size, 0) } != 0 {
             return Err(Refused::last_os_error(format!("reading the scheduling of thread {tid}")));
         }
-        // Of an ordinary thread newer kernels tell the slice, which would become its own when it is written back.
+        // For an ordinary thread newer kernels also report the slice, which would become the thread's own when written back.
         let is_reserved = now.sched_policy == libc::SCHED_DEADLINE as u32;
         let only_reserved = |value: u64| if is_reserved { value } else { 0 };
         Ok(ThreadScheduling {
@@ -46,7 +46,7 @@ impl ThreadScheduling {
         })
     }
 
-    /// The same thread with so much CPU time of each period; what it starts is ordinary.
+    /// The same thread with this much CPU time in each period; what it starts is ordinary.
     pub fn reserved(runtime_ns: u64, period_ns: u64) -> ThreadScheduling {
         let policy = libc::SCHED_DEADLINE as u32;
         let deadline_ns = period_ns;
@@ -76,12 +76,13 @@ impl ThreadScheduling {
     /// Schedules this thread so.
     ///
     /// # Errors
-    /// What the kernel refused, why, and the way round.
+    /// What the kernel refused, why, and the way around it.
     pub fn set(self, tid: u32) -> Result<(), Refused> {
         self.set_of(tid).map_err(|number| self.refused(tid, &std::io::Error::from_raw_os_error(number)))
     }
 
-    /// Schedules the calling thread so, without allocating: it may be called between fork and exec. The error is the kernel's number.
+    /// Schedules the calling thread this way, without allocating: it may be called between fork and exec. The error is
+    /// the kernel's number.
     pub(crate) fn set_own(self) -> Result<(), i32> {
         self.set_of(0)
     }
@@ -104,7 +105,7 @@ impl ThreadScheduling {
         }
     }
 
-    /// What the kernel refused for this thread, why, and the way round.
+    /// What the kernel refused for this thread, why, and the way around it.
     pub(crate) fn refused(self, tid: u32, error: &std::io::Error) -> Refused {
         let doing = format!("setting {self} for thread {tid}");
         if self.reservation().is_some()
@@ -153,7 +154,7 @@ fn kept_from_cpus(tid: u32) -> Option<String> {
 pub struct Before {
     /// Its number.
     pub tid: u32,
-    /// When it was started, clock ticks since the machine was: a later thread with the same number has another.
+    /// When it was started, in clock ticks since boot: a later thread with the same number has a different one.
     started: u64,
     /// Its name then.
     pub name: String,
@@ -161,7 +162,7 @@ pub struct Before {
     pub scheduling: ThreadScheduling,
 }
 
-/// What became of putting a thread back.
+/// What happened when a thread was put back.
 #[derive(Debug)]
 pub enum PutBack {
     /// It is scheduled as before.
@@ -176,7 +177,7 @@ impl Before {
     /// How this thread is scheduled now.
     ///
     /// # Errors
-    /// Where it is gone.
+    /// If it is gone.
     pub fn of(tid: u32) -> Result<Before, Refused> {
         let gone = || Refused::because(format!("looking at thread {tid}"), "it has ended");
         let (name, started) = name_and_start(tid).ok_or_else(gone)?;
@@ -218,7 +219,7 @@ pub fn threads_of(process: u32) -> Vec<u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// A process and those that it has started, with theirs. No more than this many.
+/// A process and those that it has started, and theirs in turn. No more than this many.
 pub fn family(process: u32) -> Vec<u32> {
     const MAX_PROCESSES: usize = 4_096;
     let mut found = vec![process];
@@ -228,7 +229,7 @@ pub fn family(process: u32) -> Vec<u32> {
         position += 1;
         for thread in threads_of(parent) {
             let Ok(children) = std::fs::read_to_string(format!("/proc/{parent}/task/{thread}/children")) else {
-                // This kernel does not list them: all processes are looked through.
+                // This kernel does not list them, so all processes are searched.
                 found.extend(crate::guard::descendants(process));
                 return found;
             };
@@ -271,7 +272,7 @@ mod tests {
             let changed = ThreadScheduling::of(tid).unwrap();
             assert_eq!(changed.reservation(), Some((100_000, 10_000_000)));
             assert_eq!(changed, ThreadScheduling::reserved(100_000, 10_000_000));
-            // What it starts is ordinary, and can be started.
+            // It can start threads, and they are ordinary.
             let child = std::thread::spawn(|| ThreadScheduling::of(crate::clock::thread_id()).unwrap());
             assert_eq!(child.join().unwrap().to_string(), "other");
             assert!(matches!(before.put_back(), PutBack::Done));
@@ -307,7 +308,7 @@ mod tests {
 
     #[test]
     fn threads_of_the_kernel_are_told_from_programs() {
-        // The second process of every machine; in a PID namespace there is another, or none.
+        // The second process of every machine; a PID namespace has a different one, or none.
         let kthreadd = std::fs::read_to_string("/proc/2/comm").is_ok_and(|name| name.trim() == "kthreadd");
         assert!(is_of_kernel(2) == kthreadd && !is_of_kernel(std::process::id()));
     }

@@ -1,4 +1,4 @@
-//! A command that runs in the place of this program: at its terminal, with its streams, and no longer than it.
+//! A command that runs in place of this program: at its terminal, with its streams, and no longer than it.
 
 use crate::Refused;
 use crate::other_thread::ThreadScheduling;
@@ -7,19 +7,19 @@ use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 
-/// Starts a program. It is asked to end (SIGTERM) where this process goes before it.
+/// Starts a program. It is asked to end (SIGTERM) if this process goes away first.
 ///
 /// # Errors
-/// Where it cannot be started.
+/// If it cannot be started.
 pub fn start(words: &[String]) -> Result<Child, Refused> {
     spawn(words, &mut from_words(words)?)
 }
 
-/// As [`start`], with its first thread scheduled so before the program begins: even one that ends at once has run so. Where the kernel
-/// refuses that, it runs all the same, and the refusal is returned beside it.
+/// Like [`start`], with its first thread scheduled this way before the program begins, so that this holds even for one
+/// that ends at once. If the kernel refuses that, the program runs all the same, and the refusal is returned beside it.
 ///
 /// # Errors
-/// Where it cannot be started.
+/// If it cannot be started.
 pub fn start_scheduled(words: &[String], wanted: ThreadScheduling) -> Result<(Child, Result<(), Refused>), Refused> {
     let mut command = from_words(words)?;
     let (mut refusal, mut told) =
@@ -34,7 +34,7 @@ pub fn start_scheduled(words: &[String], wanted: ThreadScheduling) -> Result<(Ch
         });
     }
     let child = spawn(words, &mut command)?;
-    // With it goes this process's end for writing; the child's went with exec.
+    // This closes this process's writing end; exec closed the child's.
     drop(command);
     let mut number = [0; size_of::<i32>()];
     let outcome = match refusal.read_exact(&mut number) {
@@ -58,7 +58,7 @@ fn spawn(words: &[String], command: &mut Command) -> Result<Child, Refused> {
     unsafe {
         command.pre_exec(move || {
             rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
-            // It may have gone before that was asked for.
+            // The parent may have gone before that was requested.
             if rustix::process::getppid() == Some(parent) {
                 Ok(())
             } else {
@@ -69,7 +69,7 @@ fn spawn(words: &[String], command: &mut Command) -> Result<Child, Refused> {
     command.spawn().map_err(|error| Refused::because(format!("starting `{}`", words[0]), crate::plain(&error)))
 }
 
-/// Passes a signal on, unless the terminal has sent it to both: then it has it already.
+/// Passes a signal on, unless the terminal sent it to both: then the child already has it.
 pub fn pass_on(child: &Child, signal: i32) {
     let of_terminal = matches!(signal, libc::SIGINT | libc::SIGQUIT | libc::SIGHUP);
     if of_terminal && is_in_foreground() {
@@ -87,7 +87,7 @@ pub fn ask_to_end(child: &Child) {
     pass_on(child, libc::SIGTERM);
 }
 
-/// Whether this process is in the group that its terminal's keys are for.
+/// Whether this process is in the group that receives its terminal's keys.
 fn is_in_foreground() -> bool {
     let Ok(terminal) = std::fs::File::open("/dev/tty") else { return false };
     rustix::termios::tcgetpgrp(&terminal).is_ok_and(|group| group == rustix::process::getpgrp())

@@ -1,7 +1,8 @@
 //! Where the running kernel keeps what BPF programs look up about their CPU.
 //!
-//! Programs can find the run queue of their CPU, but not per-CPU variables by name on every kernel; the distance between
-//! the two is the same on every CPU. The kernel's type information lists it, where it lists per-CPU variables at all.
+//! Programs can find the run queue of their CPU, but not per-CPU variables by name on every kernel; the distance
+//! between the two is the same on every CPU. The kernel's type information lists it, if it lists per-CPU variables at
+//! all.
 
 use crate::features::CURRENT_THREAD;
 use crate::kernel_types::kernel_types;
@@ -29,14 +30,15 @@ pub struct NestingPlace {
     mask: u64,
 }
 
-/// The count is the thread's own, where a per-CPU variable's distance would stand: `COUNT_IN_THREAD` of `bpf/nesting.h`.
+/// Stands in place of a per-CPU variable's distance when the count is the thread's own: `COUNT_IN_THREAD` of
+/// `bpf/nesting.h`.
 const COUNT_IN_THREAD: i64 = -1;
-/// Of the interrupts' bits where they stand side by side: those of softirqs left out.
+/// The bits of interrupts where all stand side by side: those of softirqs are left out.
 const INTERRUPTS: u64 = 0xff_0000;
-/// The same where the count of nested NMIs is kept apart and one bit says that there are any.
+/// The same where nested NMIs are counted apart and one bit says that there are any.
 const INTERRUPTS_AND_AN_NMI: u64 = 0x1f_0000;
 
-/// What is not seen where the count cannot be read.
+/// What is not seen if the count cannot be read.
 pub const NESTING_BLIND: &str = "the kernel's count of nested interrupts: this kernel keeps it in a place that is not known, so \
     interrupts and softirqs are known only by their beginnings and ends, and one whose end was missed seems to go on";
 
@@ -46,7 +48,7 @@ impl NestingPlace {
         self.offset != 0
     }
 
-    /// As the programs' read-only data.
+    /// In the form of the programs' read-only data.
     pub fn bytes(&self) -> [u8; size_of::<NestingPlace>()] {
         let mut bytes = [0; size_of::<NestingPlace>()];
         bytes[..8].copy_from_slice(&self.offset.to_ne_bytes());
@@ -70,7 +72,7 @@ pub fn places() -> Places {
     // x86 counts for each CPU. Where each thread has its own count, programs read it from the thread, which takes a helper.
     let in_thread = member_offset(&btf, "thread_info", "preempt").is_some() && CURRENT_THREAD.is_there() == Some(true);
     let mut places = places_among(&variables(&btf), member_offset(&btf, "pcpu_hot", "preempt_count"), in_thread);
-    // The variable is there in every guest of KVM; zeros that nobody writes are not "nothing was stolen".
+    // The variable is there in every KVM guest; zeros that nobody writes do not mean "nothing was stolen".
     places.steal = places.steal.filter(|_| steal::teller() == Teller::Hypervisor);
     places
 }
@@ -87,7 +89,7 @@ fn variables(btf: &Btf<'_>) -> Vec<Variable> {
     variables
 }
 
-/// How far a member of a structure lies from its beginning, bytes; members of unnamed members are its own.
+/// How far a member is from the beginning of its structure, bytes; members of unnamed members count as its own.
 fn member_offset(btf: &Btf<'_>, structure: &str, member: &str) -> Option<u32> {
     let structure: Struct<'_> = btf.type_by_name(structure)?;
     offset_within(btf, &Composite::from(structure), member)
@@ -115,7 +117,8 @@ fn places_among(variables: &[Variable], count_in_hot: Option<u32>, in_thread: bo
     let nesting = match (find("__preempt_count"), find("pcpu_hot"), count_in_hot) {
         (Some(count), ..) => {
             // Since 7.3 a count of how often interrupts were disabled stands below the interrupts', and either the
-            // count has a whole word, with the wish to reschedule in its upper half, or nested NMIs are counted apart.
+            // count has a whole word, with the request to reschedule in its upper half, or nested NMIs are counted
+            // apart.
             let is_wide = count.size == 8;
             let is_moved = is_wide || find("nmi_nesting").is_some();
             NestingPlace {
@@ -129,7 +132,7 @@ fn places_among(variables: &[Variable], count_in_hot: Option<u32>, in_thread: bo
             NestingPlace { offset: i64::from(hot.offset + within) - run_queue, shift: 0, mask: INTERRUPTS }
         }
         (None, None, _) if in_thread => {
-            // A thread's count always had a whole word: what it was before interrupts were disabled tells the two apart.
+            // A thread's count has always had a whole word: how it looked before interrupts were disabled tells the two apart.
             let counts_nmis_apart = find("nmi_nesting").is_some();
             let is_moved = counts_nmis_apart || find("local_interrupt_disable_state").is_some();
             NestingPlace {
@@ -154,7 +157,7 @@ mod tests {
 
     #[test]
     fn the_count_is_found_where_each_kernel_keeps_it() {
-        // As the kernels 6.1, 6.12, 6.16 and 7.3 of Debian list it.
+        // As Debian's kernels 6.1, 6.12, 6.16 and 7.3 list it.
         let old = [("__preempt_count", 129_856, 4), ("runqueues", 203_840, 3_264), ("steal_time", 213_120, 64)];
         let nesting = places_of(&old, None).nesting;
         assert_eq!(nesting, NestingPlace { offset: -73_984, shift: 0, mask: 0xff_0000 });
@@ -167,7 +170,7 @@ mod tests {
         let wide = [("__preempt_count", 98_344, 8), ("runqueues", 206_720, 4_736)];
         let nesting = places_of(&wide, None).nesting;
         assert_eq!(nesting, NestingPlace { offset: -108_376, shift: 8, mask: 0xff_0000 });
-        // The bit above the one for NMIs is the wish to reschedule there.
+        // There the bit above the one for NMIs is the request to reschedule.
         let apart = [("__preempt_count", 98_344, 4), ("runqueues", 206_720, 4_736), ("nmi_nesting", 100, 4)];
         assert_eq!((places_of(&apart, None).nesting.shift, places_of(&apart, None).nesting.mask), (8, 0x1f_0000));
     }
@@ -198,7 +201,7 @@ mod tests {
         assert_eq!(newer.nesting, NestingPlace { offset: COUNT_IN_THREAD, shift: 8, mask: INTERRUPTS });
     }
 
-    /// Against the kernel at hand, where its type information can be read.
+    /// Against this machine's kernel, if its type information can be read.
     #[test]
     fn machine_members_of_unnamed_members_are_found() {
         let Ok(btf) = Btf::from_vmlinux() else {

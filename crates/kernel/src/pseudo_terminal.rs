@@ -1,6 +1,6 @@
 //! Pseudo-terminals: one end for this program, the other for whichever program opens its path.
 //!
-//! Nothing of one is left when the process that made it ends, however it ends.
+//! Nothing of it is left when the process that made it ends, however it ends.
 
 use crate::Refused;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -11,10 +11,10 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-/// The end of a pseudo-terminal that a terminal emulator, or a modem, has; it never blocks.
+/// The end of a pseudo-terminal that belongs to a terminal emulator, or a modem; it never blocks.
 #[derive(Debug)]
 pub struct PseudoTerminal {
-    /// For reading what the program at the other end writes, and the other way round.
+    /// For reading what the program at the other end writes, and for writing to it.
     pub near: OwnedFd,
     /// Where programs open the other end.
     path: PathBuf,
@@ -62,8 +62,8 @@ impl PseudoTerminal {
         open(&self.path, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty()).map_err(refused)
     }
 
-    /// Bytes pass as they are and nothing is echoed, until a program sets it otherwise: a modem's answers would come back to it
-    /// as commands.
+    /// Bytes pass unchanged and nothing is echoed, until a program sets it otherwise: a modem's answers would come back
+    /// to it as commands.
     ///
     /// # Errors
     /// What the kernel refused.
@@ -73,23 +73,23 @@ impl PseudoTerminal {
         tcsetattr(&self.near, OptionalActions::Now, &settings).map_err(refused)
     }
 
-    /// What the other end has written, at most as much as the buffer holds: how many bytes, and whether that end is closed by
-    /// now and all of it was read.
+    /// Reads what the other end has written, at most as much as the buffer holds. Returns how many bytes, and whether
+    /// that end is closed by now and everything was read.
     pub fn read(&self, buffer: &mut [u8]) -> (usize, FarSide) {
         match rustix::io::read(&self.near, buffer) {
             Ok(count) => (count, FarSide::There),
-            // This is how Linux tells the end that stays that the other one is closed.
+            // This is how Linux tells the remaining end that the other one is closed.
             Err(rustix::io::Errno::IO) => (0, FarSide::Gone),
             Err(_) => (0, FarSide::There),
         }
     }
 
-    /// Hands bytes to the other end; how many it took.
+    /// Hands bytes to the other end; returns how many it took.
     pub fn write(&self, bytes: &[u8]) -> usize {
         rustix::io::write(&self.near, bytes).unwrap_or_default()
     }
 
-    /// Whether the other end is closed now. There may be bytes of it left to read.
+    /// Whether the other end is closed now. Bytes from it may still be left to read.
     pub fn far_side(&self) -> FarSide {
         let mut looked = [PollFd::new(&self.near, PollFlags::IN)];
         let hung_up = poll(&mut looked, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|ready| ready > 0)
@@ -97,7 +97,7 @@ impl PseudoTerminal {
         if hung_up { FarSide::Gone } else { FarSide::There }
     }
 
-    /// Throws away what was handed to the other end and nobody read: whoever opens it next would take it for theirs.
+    /// Throws away what was handed to the other end and nobody read: whoever opens it next would take it as meant for them.
     pub fn forget_unread(&self) {
         if let Ok(far) = self.open_far() {
             let _ = tcflush(&far, QueueSelector::IFlush);
@@ -109,7 +109,7 @@ impl PseudoTerminal {
 mod tests {
     use super::*;
 
-    /// Bytes are there a moment later: the kernel hands them over in a worker.
+    /// Bytes arrive a moment later: the kernel hands them over in a worker.
     fn soon<T>(mut of: impl FnMut() -> Option<T>) -> T {
         for _ in 0..2_000 {
             if let Some(found) = of() {

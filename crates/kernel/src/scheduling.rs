@@ -12,7 +12,7 @@ const MAX_CPUS: usize = 1 << 16;
 pub enum Scheduling {
     /// `SCHED_OTHER`: time sharing.
     Other,
-    /// `SCHED_IDLE`: what nobody else wants.
+    /// `SCHED_IDLE`: gets what nobody else wants.
     Idle,
     /// `SCHED_FIFO` with a priority from 1 to 99.
     Fifo(u32),
@@ -28,13 +28,13 @@ pub enum Scheduling {
 }
 
 impl Scheduling {
-    /// As [`kernel_priority`].
+    /// See [`kernel_priority`].
     pub fn kernel_priority(self) -> i16 {
         let (policy, priority) = self.policy_and_priority();
         kernel_priority(policy, priority)
     }
 
-    /// Whether a thread goes before all ordinary ones, for as long as it wants.
+    /// Whether a thread runs before all ordinary ones, for as long as it wants.
     pub fn is_real_time(self) -> bool {
         matches!(self, Scheduling::Fifo(_) | Scheduling::RoundRobin(_))
     }
@@ -50,8 +50,9 @@ impl Scheduling {
     }
 }
 
-/// A policy and a real-time priority as the kernel counts priorities: -1 for a reservation, 0 to 98 for real-time, the smaller
-/// going first, 140 for what runs when nobody else wants the CPU, and 120 for anything else, since nice values are not told apart.
+/// A policy and a real-time priority as the kernel counts priorities: -1 for a reservation, 0 to 98 for real-time,
+/// where the smaller runs first, 140 for what runs when nobody else wants the CPU, and 120 for anything else, since
+/// nice values are not told apart.
 pub fn kernel_priority(policy: i32, priority: u32) -> i16 {
     match policy {
         libc::SCHED_DEADLINE => -1,
@@ -73,7 +74,7 @@ impl fmt::Display for Scheduling {
     }
 }
 
-/// As the kernel takes it.
+/// In the form that the kernel takes.
 fn attributes(scheduling: Scheduling, reclaim: bool) -> libc::sched_attr {
     let (policy, priority) = scheduling.policy_and_priority();
     let (runtime_ns, period_ns, flags) = match scheduling {
@@ -116,10 +117,10 @@ pub fn set_scheduling(scheduling: Scheduling) -> Result<(), Refused> {
 }
 
 /// Sets the scheduling of a thread of this process, 0 for the calling one. A reservation that may `reclaim` also uses
-/// time that other reservations leave.
+/// time that other reservations leave unused.
 ///
 /// # Errors
-/// What the kernel refused, with its reason and, for a reservation, the way round.
+/// What the kernel refused, with its reason and, for a reservation, the way around it.
 pub fn set_scheduling_of(tid: u32, scheduling: Scheduling, reclaim: bool) -> Result<(), Refused> {
     let attributes = attributes(scheduling, reclaim);
     // SAFETY: the structure is as large as its size field says and lives through the call.
@@ -131,7 +132,7 @@ pub fn set_scheduling_of(tid: u32, scheduling: Scheduling, reclaim: bool) -> Res
     Err(refused(format!("setting {scheduling}"), &error, matches!(scheduling, Scheduling::Deadline { .. })))
 }
 
-/// Why the kernel did not take a thread's scheduling, and for a reservation the way round.
+/// Why the kernel did not accept a thread's scheduling, and for a reservation the way around it.
 pub(crate) fn refused(doing: String, error: &std::io::Error, is_reservation: bool) -> Refused {
     let refused = Refused::because(doing, crate::plain(error));
     let why = match error.raw_os_error() {
@@ -169,7 +170,7 @@ pub fn boost(nice: i32, length: Duration) {
     }
     let end_boost = move || {
         std::thread::sleep(length);
-        // SAFETY: as above; the thread is one of this process, or its number is nobody's.
+        // SAFETY: as above; the thread is one of this process, or nobody has its number.
         unsafe { libc::setpriority(libc::PRIO_PROCESS, own, before) };
     };
     if std::thread::Builder::new().name("end-boost".to_owned()).spawn(end_boost).is_ok() {
@@ -177,16 +178,17 @@ pub fn boost(nice: i32, length: Duration) {
     }
 }
 
-/// How eager a thread is that prepares a measurement: before all threads of an ordinary user.
+/// How eager a thread is that prepares a measurement: ahead of all threads of an ordinary user.
 const EAGER_NICE: i32 = -15;
 
-/// While this lives, the calling thread goes before ordinary threads of its session: who fills the CPUs cannot keep a
-/// measurement from beginning. Threads and processes that it starts meanwhile are as eager as ordinary ones.
+/// While this lives, the calling thread runs ahead of ordinary threads of its session, so that whoever fills the CPUs
+/// cannot keep a measurement from beginning. Threads and processes that it starts meanwhile are no more eager than
+/// ordinary ones.
 #[derive(Debug)]
 pub struct Eager(());
 
 impl Eager {
-    /// `None` for a thread whose scheduling somebody chose, and where the kernel refuses.
+    /// `None` for a thread whose scheduling somebody has chosen, and if the kernel refuses.
     pub fn begin() -> Option<Eager> {
         // SAFETY: takes plain numbers; 0 is the calling thread.
         let ordinary = unsafe {
@@ -202,7 +204,8 @@ impl Drop for Eager {
     }
 }
 
-/// While this lives, a thread that gives way to everybody goes before ordinary threads instead: it holds what others wait for.
+/// While this lives, a thread that gives way to everybody runs ahead of ordinary threads instead, because it holds what
+/// others wait for.
 #[derive(Debug)]
 pub struct Boosted(Option<(i32, i32)>);
 
@@ -217,9 +220,9 @@ impl Boosted {
 
 impl Drop for Boosted {
     fn drop(&mut self) {
-        // Where another thread has changed it meanwhile, that stays.
+        // If another thread has changed it meanwhile, that stays.
         let Some((policy, nice)) = self.0.filter(|_| ordinary_now() == (libc::SCHED_OTHER, EAGER_NICE)) else { return };
-        // The kernel keeps the niceness of whoever becomes idle.
+        // The kernel keeps the niceness of a thread that becomes idle.
         set_ordinary(nice, 0);
         if policy == libc::SCHED_IDLE {
             let _ = set_scheduling(Scheduling::Idle);
@@ -233,7 +236,7 @@ fn ordinary_now() -> (i32, i32) {
     unsafe { (libc::sched_getscheduler(0) & !libc::SCHED_RESET_ON_FORK, libc::getpriority(libc::PRIO_PROCESS, 0)) }
 }
 
-/// Sets the calling thread to `SCHED_OTHER` with this niceness and these flags; whether it was taken.
+/// Sets the calling thread to `SCHED_OTHER` with this niceness and these flags; returns whether the kernel accepted that.
 fn set_ordinary(nice: i32, flags: u64) -> bool {
     let attributes = libc::sched_attr { sched_nice: nice, sched_flags: flags, ..attributes(Scheduling::Other, false) };
     // SAFETY: the structure is as large as its size field says and lives through the call.
@@ -260,7 +263,7 @@ pub fn allowed_cpus() -> Vec<u32> {
     allowed_cpus_of(0)
 }
 
-/// The CPUs on which a thread may run, in ascending order; none where it is gone.
+/// The CPUs on which a thread may run, in ascending order; none if it is gone.
 pub fn allowed_cpus_of(tid: u32) -> Vec<u32> {
     let mut set = vec![0u64; MAX_CPUS / 64];
     // SAFETY: the kernel writes at most the given number of bytes into the buffer.
@@ -269,7 +272,7 @@ pub fn allowed_cpus_of(tid: u32) -> Vec<u32> {
     (0..bits).filter(|bit| set[bit / 64] & (1 << (bit % 64)) != 0).map(|bit| bit as u32).collect()
 }
 
-/// A CPU that was asked for and that this process may not use.
+/// A CPU that was asked for but that this process may not use.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "CPU {cpu} is not there or not allowed: the allowed CPUs are {}",
@@ -352,7 +355,7 @@ mod tests {
         let Some((during, after)) = seen.join().unwrap() else {
             return punctual_testing::skip("boost", "the kernel lets this user not give way");
         };
-        // Without privilege it cannot go before others, and stays as it was.
+        // Without privilege it cannot run ahead of others, and stays as it was.
         let is_allowed = during == (libc::SCHED_OTHER, EAGER_NICE);
         assert!(is_allowed || during.0 == libc::SCHED_IDLE, "{during:?}");
         assert_eq!(after, libc::SCHED_IDLE);

@@ -1,6 +1,6 @@
 //! What the caller of this program has decided about signals.
 
-/// Whether a signal is disregarded, as `nohup` has it of a hangup: then it is to stay so.
+/// Whether a signal is ignored, as `nohup` arranges for a hangup: then it should stay so.
 pub fn is_ignored(signal: libc::c_int) -> bool {
     let mut now = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: nothing is set; the kernel fills the structure it is given, and a zeroed one is valid too.

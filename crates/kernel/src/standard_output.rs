@@ -1,7 +1,7 @@
 //! Whether there was a standard output when the program began, and how wide it is.
 //!
-//! The runtime opens `/dev/null` in the place of a standard stream that is closed, before `main`: from then on an answer that
-//! goes nowhere looks like one that was read. So this looks before the runtime does.
+//! Before `main`, the runtime opens `/dev/null` in place of a standard stream that is closed: from then on an answer
+//! that goes nowhere looks like one that was read. So this looks before the runtime does.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,7 +12,7 @@ pub fn was_closed() -> bool {
     WAS_CLOSED.load(Ordering::Relaxed)
 }
 
-/// The columns of the terminal that the standard output is; none where it is something else or does not say.
+/// How many columns the standard output's terminal has; none if it is something else or does not say.
 pub fn columns() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
@@ -24,7 +24,7 @@ extern "C" fn look() {
     WAS_CLOSED.store(flags == -1, Ordering::Relaxed);
 }
 
-/// What the C library calls before `main`.
+/// The C library calls this before `main`.
 // SAFETY: an initializer takes nothing that `look` would need, and `look` uses nothing that is set up later.
 #[used]
 #[unsafe(link_section = ".init_array")]

@@ -1,15 +1,15 @@
 //! Time in which the host ran something else while this machine wanted to run.
 
-/// The steal of these CPUs since boot, ns, to the 10 ms that `/proc/stat` counts in; `None` where it has no such column.
+/// The steal of these CPUs since boot, ns, to the 10 ms in which `/proc/stat` counts; `None` where it has no such column.
 pub fn steal_ns(cpus: &[u32]) -> Option<u64> {
     let text = std::fs::read_to_string("/proc/stat").ok()?;
     column_ns(&text, cpus, STEAL, rustix::param::clock_ticks_per_second())
 }
 
-/// Which of a CPU's numbers in `/proc/stat` is steal, from 0.
+/// Which of a CPU's numbers in `/proc/stat` is steal, counted from 0.
 pub(crate) const STEAL: usize = 7;
 
-/// The sum of one column of these CPUs, ns.
+/// The sum of one column over these CPUs, ns.
 pub(crate) fn column_ns(stat: &str, cpus: &[u32], column: usize, ticks_per_second: u64) -> Option<u64> {
     let mut sum = None;
     for line in stat.lines() {
@@ -28,7 +28,7 @@ pub(crate) fn column_ns(stat: &str, cpus: &[u32], column: usize, ticks_per_secon
 pub enum Teller {
     /// The hypervisor writes a counter for each CPU.
     Hypervisor,
-    /// Nobody, and why: steal reads zero whatever the host takes.
+    /// Nobody, and why: steal reads zero however much the host takes.
     Silent(&'static str),
     /// This hypervisor is not known.
     Unknown,
@@ -44,7 +44,7 @@ pub fn teller() -> Teller {
     told_by_processor()
 }
 
-/// What the processor says of itself under this number.
+/// What the processor says about itself under this number.
 #[cfg(target_arch = "x86_64")]
 #[allow(unused_unsafe, reason = "newer versions of Rust than the oldest that is supported call it safe")]
 fn cpuid(leaf: u32) -> std::arch::x86_64::CpuidResult {
@@ -52,7 +52,7 @@ fn cpuid(leaf: u32) -> std::arch::x86_64::CpuidResult {
     unsafe { std::arch::x86_64::__cpuid(leaf) }
 }
 
-/// By what the hypervisor puts where the processor describes itself.
+/// Judges by what the hypervisor puts where the processor describes itself.
 #[cfg(target_arch = "x86_64")]
 fn told_by_processor() -> Teller {
     const SIGNATURE: u32 = 0x4000_0000;
@@ -79,7 +79,7 @@ fn told_by_processor() -> Teller {
     Teller::Unknown
 }
 
-/// What a result of this machine cannot see of the host, where each wakeup's share is not known.
+/// What a result from this machine cannot see of the host, where each wakeup's share is not known.
 pub fn blindness() -> &'static str {
     match teller() {
         Teller::Silent(_) => "which part of the lateness is the host's: this machine's host does not say what it takes",

@@ -1,4 +1,4 @@
-//! The number that BPF programs know the calling thread by: in a PID namespace it is another than the thread's own.
+//! The number by which BPF programs know the calling thread: in a PID namespace it differs from the thread's own.
 
 use crate::{Refused, clock};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -10,7 +10,7 @@ const EXIT: u8 = 0x95;
 
 /// The calling thread's number in the first PID namespace, where BPF programs see it.
 ///
-/// In a PID namespace a program of two instructions that is called by this thread tells it; from Linux 5.10 on.
+/// In a PID namespace a program of two instructions, called by this thread, finds it; from Linux 5.10 on.
 ///
 /// # Errors
 /// What the kernel refused.
@@ -24,7 +24,7 @@ pub fn number_in_kernel() -> Result<u32, Refused> {
 fn told_by_kernel() -> Result<u32, Refused> {
     let doing = "asking the kernel for a thread's number";
     let refused = |code: i32| Refused::because(doing, crate::plain(&std::io::Error::from_raw_os_error(-code)));
-    // Gives the call's lower half, the thread's number.
+    // Returns the lower half of the call's result, the thread's number.
     let program = [
         libbpf_sys::bpf_insn { code: CALL, imm: GET_CURRENT_PID_TGID, ..Default::default() },
         libbpf_sys::bpf_insn { code: EXIT, ..Default::default() },

@@ -5,18 +5,18 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// A configuration longer than this is none, bytes.
+/// Anything longer than this is no configuration, bytes.
 const MAX_CONFIG_BYTES: usize = 4 << 20;
-/// So many steps of the coarse clock are watched for, and no longer than this, ns.
+/// How many steps of the coarse clock to watch for, and for how long at most, ns.
 const STEPS: usize = 9;
 const MAX_WATCH_NS: u64 = 200_000_000;
 
-/// The device whose interrupts are timers', of one CPU.
+/// The device that raises one CPU's timer interrupts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClockEvent {
     /// Its name, such as `lapic-deadline`.
     pub name: String,
-    /// How finely it can be set, ns; `None` where `/proc/timer_list` may not be read, which is for root.
+    /// How finely it can be set, ns; `None` if `/proc/timer_list` may not be read, which only root may.
     pub resolution_ns: Option<f64>,
 }
 
@@ -41,14 +41,14 @@ fn bounded(path: &Path) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// What a file packed by gzip holds.
+/// The contents of a file packed by gzip.
 fn unpacked(path: &Path) -> Option<Vec<u8>> {
     let bytes = bounded(path)?;
     let deflated = &bytes[deflated_from(&bytes)?..];
     miniz_oxide::inflate::decompress_to_vec_with_limit(deflated, MAX_CONFIG_BYTES).ok()
 }
 
-/// Where the packed part begins, behind the header of RFC 1952.
+/// Where the packed part begins, after the header of RFC 1952.
 fn deflated_from(bytes: &[u8]) -> Option<usize> {
     const CHECK: u8 = 2;
     const EXTRA: u8 = 4;
@@ -89,8 +89,9 @@ fn resolution_in(list: &str, name: &str) -> Option<f64> {
     Some((1_u64 << shift) as f64 / factor as f64)
 }
 
-/// How far apart the kernel's coarse clock steps while this thread keeps a CPU busy: the tick as it comes, ns, the least of
-/// eight, for whoever keeps this thread from its CPU joins steps. `None` where too few came within a fifth of a second.
+/// How far apart the kernel's coarse clock steps while this thread keeps a CPU busy: the tick as it comes, ns. It is
+/// the least of eight, because whoever keeps this thread from its CPU joins steps together. `None` if too few came
+/// within a fifth of a second.
 pub fn observed_tick_ns() -> Option<u64> {
     let began = clock::monotonic_ns();
     let (mut last, mut steps) = (clock::coarse_ns(), Vec::with_capacity(STEPS));
@@ -141,7 +142,7 @@ mod tests {
         assert_eq!(resolution_in("", "hpet"), None);
     }
 
-    /// What was built, what is advertised and what comes belong together, where all three are known.
+    /// What was built, what is advertised and what comes agree, if all three are known.
     #[test]
     fn machine_the_tick_comes_as_it_was_built() {
         let Some((hz, path)) = configured_hz() else {
@@ -149,7 +150,7 @@ mod tests {
         };
         assert!((10..=10_000).contains(&hz), "{hz} in {}", path.display());
         let observed = observed_tick_ns().expect("a busy CPU sees its tick");
-        // A tick may be held up; it does not come early, but for the rounding of the clock.
+        // A tick may be held up; it does not come early, except for the rounding of the clock.
         assert!(observed * u64::from(hz) > 900_000_000, "{observed} ns at {hz} Hz");
     }
 }

@@ -1,7 +1,7 @@
 //! Marks that programs write into `trace_marker`, read from an instance of the kernel's tracing that is ours alone.
 //!
-//! The instance has its own buffers, so nobody else's reading or tracing is disturbed. Where the kernel can copy
-//! (`copy_trace_marker`), what is written into the top `trace_marker` comes here too and stays where it was.
+//! The instance has its own buffers, so it disturbs nobody else's reading or tracing. If the kernel can copy
+//! (`copy_trace_marker`), what is written into the top `trace_marker` comes here too and also stays where it was.
 
 use crate::Refused;
 use crate::guard::{Guard, GuardedRun};
@@ -23,15 +23,15 @@ pub struct TraceMark {
     pub text: String,
 }
 
-/// What was read of a page.
+/// What was read from a page.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Page {
     marks: Vec<TraceMark>,
-    /// Entries that were overwritten before.
+    /// How many entries before these were overwritten.
     missed: u64,
 }
 
-/// An instance of our own. It is removed when this is dropped, and by the guard where this process is killed.
+/// An instance of our own. It is removed when this is dropped, and by the guard if this process is killed.
 pub struct TraceMarker {
     directory: PathBuf,
     marker: PathBuf,
@@ -49,7 +49,7 @@ fn refused(reason: impl Into<String>) -> Refused {
     Refused::because(DOING, reason)
 }
 
-/// Where tracefs is mounted; it is not mounted where it is not.
+/// Where tracefs is mounted; it is not mounted where it is missing.
 fn mounted() -> Result<PathBuf, Refused> {
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let mut found: Vec<&str> = mounts
@@ -74,7 +74,7 @@ impl TraceMarker {
         let top = mounted()?;
         let failed = |error: std::io::Error| refused(crate::plain(&error));
         if !top.join("instances").is_dir() {
-            // What may not be looked into seems not to be there.
+            // What we may not look into seems not to be there.
             return Err(refused(
                 std::fs::read_dir(&top)
                     .err()
@@ -83,7 +83,7 @@ impl TraceMarker {
         }
         let directory = top.join("instances").join(format!("punctual-log-{}", std::process::id()));
         let run = GuardedRun { remove_at_end: vec![directory.clone()], ..GuardedRun::default() };
-        // It knows what to remove before that is there.
+        // The guard knows what to remove before that exists.
         let guard = Guard::start(&run)?;
         std::fs::create_dir(&directory).map_err(failed)?;
         let mut instance = TraceMarker {
@@ -103,7 +103,7 @@ impl TraceMarker {
     fn set_up(&mut self, top: &Path, cpus: &[u32]) -> Result<(), Refused> {
         let failed = |error: std::io::Error| refused(crate::plain(&error));
         std::fs::write(self.directory.join("trace_clock"), "mono").map_err(failed)?;
-        // This file gives nothing more after the first reading, however short that was.
+        // This file gives nothing more after the first read, however short that was.
         let mut header = [0; 4096];
         let length = File::open(self.directory.join("events/header_page"))
             .and_then(|mut file| file.read(&mut header))
@@ -127,27 +127,27 @@ impl TraceMarker {
         Ok(())
     }
 
-    /// What programs write their marks into.
+    /// The file into which programs write their marks.
     pub fn path(&self) -> &Path {
         &self.marker
     }
 
-    /// Whether that is the `trace_marker` that programs know anyway.
+    /// Whether that is the `trace_marker` that programs already know.
     pub fn is_top(&self) -> bool {
         self.is_top
     }
 
-    /// Whether somebody switched tracing off at the top: a program that writes there is told of an error, and its mark comes
-    /// here all the same.
+    /// Whether somebody switched tracing off at the top: a program that writes there gets an error, but its mark still
+    /// comes here.
     pub fn top_is_off(&self) -> bool {
         self.is_top && self.top_is_off
     }
 
-    /// Takes what has come; returns how many were overwritten before they could be read.
+    /// Takes what has arrived; returns how many were overwritten before they could be read.
     pub fn take(&mut self, mut each: impl FnMut(TraceMark)) -> u64 {
         let mut missed = 0;
         for (cpu, pipe) in &mut self.pipes {
-            // A bound, should somebody write faster than this reads.
+            // A bound, in case somebody writes faster than this reads.
             for _ in 0..64 {
                 let Ok(length @ 1..) = pipe.read(&mut self.page) else { break };
                 let page = read_page(&self.page[..length], *cpu, self.event);
@@ -175,7 +175,7 @@ fn is_known_page(header: &str) -> bool {
     has("timestamp;\toffset:0;\tsize:8;") && has("commit;\toffset:8;\tsize:8;") && has("data;\toffset:16;")
 }
 
-/// The number of the event `print`, where its members stand where they are looked for.
+/// The number of the event `print`, if its members are where this code expects them.
 fn event_number(format: &str) -> Option<u16> {
     let has = |words: &str| format.lines().any(|line| line.contains(words));
     let known =
@@ -203,7 +203,7 @@ fn read_page(bytes: &[u8], cpu: u32, event: u16) -> Page {
     let (Some(mut time), Some(commit)) = (long(bytes, 0), long(bytes, 8)) else { return page };
     let end = (PAGE_HEADER + (commit & LENGTH) as usize).min(bytes.len());
     if commit & MISSED != 0 {
-        // How many stands behind the last event, where there was room for it.
+        // The number of missed events follows the last event, if there was room for it.
         let stored = (commit & MISSED_STORED != 0).then(|| long(bytes, end.saturating_sub(8))).flatten();
         page.missed = stored.unwrap_or(1).max(1);
     }

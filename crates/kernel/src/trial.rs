@@ -1,10 +1,10 @@
-//! Trying out whether something that needs BPF programs can be had here: they are loaded, and taken away again.
+//! Tries out whether something that needs BPF programs works here: loads them, and unloads them again.
 
 use crate::capabilities::{Availability, Capability};
 use crate::missing::is_older_than;
 use crate::{Missing, Refused, bpf, limits};
 
-/// What a trial that was not refused found.
+/// What a trial found that was not refused.
 pub struct Found {
     /// In a few words.
     pub detail: String,
@@ -28,7 +28,7 @@ impl Found {
 
 type Attempt = Box<dyn Fn() -> Result<Found, Refused>>;
 
-/// One thing that is tried out.
+/// One thing to try out.
 pub struct Trial {
     name: String,
     needed_for: &'static str,
@@ -38,7 +38,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// A trial of what the first kernel to have it, such as `5.15`, is known of.
+    /// A trial of something that came with a known kernel, such as `5.15`.
     pub fn new(
         name: impl Into<String>,
         needed_for: &'static str,
@@ -48,7 +48,7 @@ impl Trial {
         Trial { name: name.into(), needed_for, least, attempt: Box::new(attempt), needs_addresses: false }
     }
 
-    /// The same of what must know where the kernel's functions are.
+    /// The same for what must know where the kernel's functions are.
     #[must_use]
     pub fn with_addresses(self) -> Trial {
         Trial { needs_addresses: true, ..self }

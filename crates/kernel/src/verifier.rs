@@ -1,24 +1,24 @@
-//! What the verifier says of programs that it took: how much work it had, and how much stack they use.
+//! What the verifier says about programs that it accepted: how much work it had, and how much stack they use.
 
 use serde::Serialize;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The kernel gives a privileged user's program up beyond so many instructions verified, since Linux 5.2.
+/// For a privileged user, the kernel gives a program up after verifying this many instructions, since Linux 5.2.
 pub const MAX_INSTRUCTIONS: u64 = 1_000_000;
-/// A program and what it calls may use so much stack, bytes.
+/// A program and what it calls may use this much stack, bytes.
 pub const MAX_STACK: u64 = 512;
 /// The kernel's `BPF_LOG_STATS`.
 pub(crate) const LOG_STATISTICS: u32 = 4;
 
-/// What the verifier said of a program that it took.
+/// What the verifier said about a program that it accepted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ProgramSize {
     /// The object that contains it.
     pub object: String,
     /// Its name.
     pub program: String,
-    /// Instructions that the verifier went through: of all paths, those of a loop again and again.
+    /// Instructions that the verifier went through: those of all paths, and those of a loop again and again.
     pub instructions: u64,
     /// The stack of the deepest chain of calls, bytes.
     pub stack: u64,
@@ -27,12 +27,12 @@ pub struct ProgramSize {
 static MEASURING: AtomicBool = AtomicBool::new(false);
 static SIZES: Mutex<Vec<ProgramSize>> = Mutex::new(Vec::new());
 
-/// From now on the verifier is asked about every program that is loaded.
+/// From now on, asks the verifier about every program that is loaded.
 pub fn measure() {
     MEASURING.store(true, Ordering::Relaxed);
 }
 
-/// What it said so far.
+/// What it has said so far.
 pub fn take_sizes() -> Vec<ProgramSize> {
     SIZES.lock().map(|mut sizes| std::mem::take(&mut *sizes)).unwrap_or_default()
 }

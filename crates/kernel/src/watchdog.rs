@@ -4,13 +4,13 @@ use crate::clock;
 
 /// The rest of the program is starved when it makes no progress for this long while the threads take the CPUs, ns.
 const STARVED_NS: u64 = 5_000_000_000;
-/// The most that one look may add, ns: a program that was stopped whole was not starved.
+/// The most that one look may add, ns: a program that was stopped as a whole was not starved.
 const STEP_NS: u64 = 20_000_000;
-/// The threads take the CPUs when in the second half of that time this program used so many hundredths of them. One that used
-/// less waits for something else: a disk, or the many others of a busy machine.
+/// The threads take the CPUs if this program used so many hundredths of them in the second half of that time. One that
+/// used less waits for something else: a disk, or the many others of a busy machine.
 const TAKEN_SHARE: u64 = 75;
 
-/// A real-time thread's watch over the rest of its program, which counts something up as it goes about its work.
+/// A real-time thread's watch over the rest of its program, which increments a counter as it does its work.
 #[derive(Debug, Default)]
 pub struct Watchdog {
     seen: u64,
@@ -21,8 +21,8 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// Looks at the count, now, ns of `CLOCK_MONOTONIC`; whether the threads that run on so many `cpus` starve who counts. To
-    /// be called about as often as the thread wakes.
+    /// Looks at the count now, ns of `CLOCK_MONOTONIC`; returns whether the threads, which run on so many `cpus`,
+    /// starve whoever counts. Call it about as often as the thread wakes.
     #[inline]
     pub fn finds_starved(&mut self, count: u64, cpus: u64, now_ns: u64) -> bool {
         self.look(count, cpus, now_ns, clock::process_cpu_ns)
@@ -60,7 +60,7 @@ mod tests {
 
     const SECOND_NS: u64 = 1_000_000_000;
 
-    /// Whether it barks within so many seconds without progress, in which the program uses so many hundredths of the CPUs.
+    /// Whether it barks within so many seconds without progress, while the program uses so many hundredths of the CPUs.
     fn barks(watchdog: &mut Watchdog, seconds: u64, cpus: u64, share: u64) -> bool {
         let begin = watchdog.last_ns;
         let times = (1..=seconds * SECOND_NS / STEP_NS).map(|step| begin + step * STEP_NS);

@@ -9,10 +9,10 @@ pub(super) struct Dead {
     pub(super) code: Option<i32>,
 }
 
-/// Takes leave of children that have ended, also of those that were left behind by others.
+/// Reaps children that have ended, including those that others left behind.
 pub(super) fn reap() -> Vec<Dead> {
     let mut dead = Vec::new();
-    // Of whatever process group: those that lead sessions of their own too.
+    // In any process group: some lead sessions of their own.
     while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
         dead.push(Dead { pid: pid.as_raw_nonzero().get() as u32, code: status.exit_status() });
     }
@@ -25,13 +25,13 @@ pub(super) fn signal(pid: u32, signal: Signal) {
     }
 }
 
-/// What the kernel says of a process. It holds the name, which may be any bytes.
+/// What the kernel says about a process. It holds the name, which may be any bytes.
 fn stat_of(directory: &Path) -> Option<String> {
     let bytes = std::fs::read(directory.join("stat")).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Kills every process of a session, which need not have its leader any more.
+/// Kills every process of a session, which may have lost its leader.
 pub(super) fn kill_session(leader: u32) {
     for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
@@ -43,7 +43,7 @@ pub(super) fn kill_session(leader: u32) {
     }
 }
 
-/// All processes below this one, zombies apart.
+/// All processes below this one, except zombies.
 pub fn descendants(ancestor: u32) -> Vec<u32> {
     let mut parents = Vec::new();
     for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {

@@ -1,4 +1,4 @@
-//! The guard's side: makes ready, starts, repeats, tells, and ends everything.
+//! The guard's side: makes ready, starts, repeats, reports, and ends everything.
 
 use super::lines::{Lines, last_line};
 use super::processes::{Dead, descendants, reap, signal};
@@ -13,20 +13,20 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A command that fails so often in a row is not run again.
+/// A command that fails this often in a row is not run again.
 const FAILURES: u32 = 3;
 /// One that failed is not run again at once.
 const PAUSE: Duration = Duration::from_secs(1);
-/// What is left behind by others is taken leave of this often.
+/// How often to reap what others left behind.
 const REAP: Duration = Duration::from_secs(1);
 
 /// Runs until its input ends or its time is up. Call it from the hidden subcommand [`super::SUBCOMMAND`].
 ///
 /// # Errors
-/// Where the input was not a run.
+/// If the input was not a run.
 pub fn serve() -> Result<(), Refused> {
     let failed = |error: String| Refused::because("guarding the load", error);
-    // Not by its parent's name, or whoever kills all processes of that name would kill the guard with it.
+    // Not with its parent's name, or whoever kills all processes of that name would kill the guard too.
     let _ = rustix::thread::set_name(c"load-guard");
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     let mut line = String::new();
@@ -36,7 +36,7 @@ pub fn serve() -> Result<(), Refused> {
     }
     let run: GuardedRun = serde_json::from_str(&line).map_err(|error| failed(error.to_string()))?;
     let disregarded = match &run.setting {
-        // Ctrl-C is for the command, and its parent's end for the guard.
+        // Ctrl-C is for the command, and its parent's end is for the guard.
         Some(_) => disregard(&[libc::SIGINT, libc::SIGQUIT, libc::SIGHUP]),
         // Away from the terminal: Ctrl-C is for the parent, whose end then ends the load.
         None => {
@@ -90,8 +90,7 @@ fn remove_directory(directory: &Path) {
     }
 }
 
-/// From now on this process takes no notice of these signals. Those that it did take notice of are returned: programs
-/// inherit what is disregarded.
+/// From now on this process ignores these signals. Returns those that it did not ignore before: programs inherit what is ignored.
 fn disregard(signals: &[libc::c_int]) -> Vec<libc::c_int> {
     // SAFETY: no handler is set, so nothing runs when a signal comes.
     let before = |&signal: &libc::c_int| unsafe { libc::signal(signal, libc::SIG_IGN) };
@@ -102,17 +101,17 @@ fn tell(event: &GuardEvent) {
     if let Ok(mut line) = serde_json::to_vec(event) {
         line.push(b'\n');
         let mut output = std::io::stdout().lock();
-        // A parent that is gone is noticed by the end of the input.
+        // The end of the input shows that the parent is gone.
         let _ = output.write_all(&line).and_then(|()| output.flush());
     }
 }
 
-/// Where directories for loads are made.
+/// Where to make directories for loads.
 fn base() -> PathBuf {
     std::env::temp_dir()
 }
 
-/// Makes a directory that is nobody else's business: it can be neither read nor written by others.
+/// Makes a directory that nobody else can read or write.
 fn make_scratch() -> std::io::Result<PathBuf> {
     use std::os::unix::fs::DirBuilderExt;
     let base = base();
@@ -130,7 +129,7 @@ struct Runner {
     scratch: PathBuf,
     end_by: Option<Instant>,
     commands: Vec<Running>,
-    /// Signals that only the guard disregards.
+    /// Signals that only the guard ignores.
     disregarded: Vec<libc::c_int>,
 }
 
@@ -140,11 +139,11 @@ struct ScriptEnd {
     last_words: Option<String>,
 }
 
-/// A command, and how it goes.
+/// A command, and how it is doing.
 struct Running {
     command: GuardedCommand,
     state: State,
-    /// When it was to be started last.
+    /// When it was last due to start.
     due: Instant,
     failures: u32,
     output: Option<Lines>,
@@ -157,7 +156,7 @@ enum State {
 }
 
 impl Runner {
-    /// False where something could not be made ready, which was told, or nobody waits for it any more.
+    /// False if something could not be made ready, which has been reported, or nobody waits for it any more.
     fn prepare(&mut self, preparations: &[GuardedPreparation]) -> bool {
         for (index, preparation) in preparations.iter().enumerate() {
             match self.prepare_one(preparation) {
@@ -172,7 +171,7 @@ impl Runner {
         true
     }
 
-    /// False where it was cut short.
+    /// False if it was cut short.
     fn prepare_one(&mut self, preparation: &GuardedPreparation) -> Result<bool, String> {
         for (name, text) in &preparation.files {
             let path = self.scratch.join(name);
@@ -196,7 +195,7 @@ impl Runner {
         }
     }
 
-    /// Runs a command that sets something up and tells how it ended; false where it was cut short.
+    /// Runs a command that sets something up and reports how it ended; false if it was cut short.
     fn set_up(&self, script: &str) -> bool {
         let started_ns = clock::monotonic_ns();
         let words_file = self.scratch.join("stderr-setting");
@@ -218,7 +217,7 @@ impl Runner {
         }
     }
 
-    /// Waits until a process has ended; `None` where it was cut short.
+    /// Waits until a process has ended; `None` if that was cut short.
     fn wait_for(&self, (pid, descriptor): (u32, OwnedFd), words_file: &Path) -> Option<ScriptEnd> {
         let input = std::io::stdin();
         loop {
@@ -242,7 +241,7 @@ impl Runner {
         if left.is_some_and(|left| left.is_zero()) { None } else { Some(left) }
     }
 
-    /// Starts all; false where one could not be started, which was told.
+    /// Starts all; false if one could not be started, which has been reported.
     fn start(&mut self, commands: Vec<GuardedCommand>) -> bool {
         let mut all_started = true;
         for (index, command) in commands.into_iter().enumerate() {
@@ -256,7 +255,7 @@ impl Runner {
         all_started
     }
 
-    /// Those that run, and when each was begun to be started.
+    /// Those that run, and when the start of each began.
     fn processes(&self) -> Vec<(u32, u64)> {
         let runs = |running: &Running| match running.state {
             State::Runs { pid, started_ns, .. } => Some((pid, started_ns)),
@@ -265,7 +264,7 @@ impl Runner {
         self.commands.iter().filter_map(runs).collect()
     }
 
-    /// Until the input ends or the time is up: repeats, and tells what happens.
+    /// Until the input ends or the time is up: repeats, and reports what happens.
     fn watch(&mut self) {
         let input = std::io::stdin();
         loop {
@@ -301,7 +300,7 @@ impl Runner {
         }
     }
 
-    /// Tells what commands have written.
+    /// Reports what commands have written.
     fn hear(&mut self) {
         for (index, running) in self.commands.iter_mut().enumerate() {
             if let Some(output) = &mut running.output {
@@ -314,7 +313,7 @@ impl Runner {
         for (index, running) in self.commands.iter_mut().enumerate() {
             let State::Runs { pid, started_ns, .. } = running.state else { continue };
             let Some(dead) = dead.iter().find(|dead| dead.pid == pid) else { continue };
-            // What it wrote last may still be in the pipe.
+            // Its last output may still be in the pipe.
             if let Some(output) = &mut running.output {
                 output.read(|text| tell_line(index, text));
             }
@@ -322,7 +321,7 @@ impl Runner {
         }
     }
 
-    /// Ends every descendant: first asked, then killed, until none is left or some seconds have passed.
+    /// Ends every descendant: first asks, then kills, until none is left or some seconds have passed.
     fn end(&mut self) {
         for (index, running) in self.commands.iter().enumerate() {
             if let State::Runs { started_ns, .. } = running.state {
@@ -402,7 +401,7 @@ impl Running {
         let last_words = if failed { last_words() } else { None };
         tell(&GuardEvent::Iteration { index, started_ns, ended_ns, code, last_words });
         let now = Instant::now();
-        // Starts keep to the grid; one that could not be kept begins it anew.
+        // Starts keep to the grid; a start that misses it begins a new grid.
         let mut until = self.command.pace.map_or(now, |pace| (self.due + pace).max(now));
         if failed {
             until = until.max(now + PAUSE);

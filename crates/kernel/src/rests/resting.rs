@@ -5,7 +5,7 @@ use super::{CYCLE_NS, is_long_rest, rest_end};
 use crate::clock;
 use std::sync::Arc;
 
-/// Threads that together take less than this share of a CPU are not those that leave nothing of it, ...
+/// Threads that together take less than this share of a CPU are not the ones that leave nothing of it, ...
 const SHARE: u64 = 20;
 
 /// At which of the common times a thread rests.
@@ -13,12 +13,13 @@ const SHARE: u64 = 20;
 pub enum Times {
     /// At each.
     Each,
-    /// At every other, so that it gets to run itself between others that rest.
+    /// At every other, so that it gets to run between others that rest.
     EveryOther,
 }
 
-/// What a real-time thread knows of whether it is to rest. It rests, together with all others, where nobody below gets the CPU,
-/// if the threads of its run take part in that: they take a twentieth of the CPU or more, or would, but are kept from it themselves.
+/// What a real-time thread knows about whether to rest. It rests, together with all others, if nobody below gets the
+/// CPU and the threads of its run have a part in that: they take a twentieth of the CPU or more, or would if they were
+/// not kept from it themselves.
 #[derive(Debug)]
 pub struct Resting {
     room: Arc<Room>,
@@ -29,20 +30,20 @@ pub struct Resting {
     cpu_ns: u64,
     /// And what all threads of its run had, ns.
     taken_ns: u64,
-    /// When it was last asked whether it is to rest, ns of `CLOCK_MONOTONIC`.
+    /// When it was last asked whether to rest, ns of `CLOCK_MONOTONIC`.
     asked_ns: u64,
-    /// Until when it counts as one that is kept from the CPU, ns of `CLOCK_MONOTONIC`.
+    /// Until when it counts as kept from the CPU, ns of `CLOCK_MONOTONIC`.
     kept_until_ns: u64,
     takes_part: bool,
 }
 
 impl Resting {
-    /// Of a thread above the one that tells of this room.
+    /// For a thread above the one that reports on this room.
     pub fn new(room: Arc<Room>, times: Times) -> Resting {
         Resting { room, times, looked_ns: 0, cpu_ns: 0, taken_ns: 0, asked_ns: 0, kept_until_ns: 0, takes_part: true }
     }
 
-    /// For the calling thread, which came so much later than it was due, ns: when it goes on, where it is to rest now.
+    /// For the calling thread, which came this much later than it was due, ns: when it goes on, if it should rest now.
     #[inline]
     pub fn came(&mut self, now_ns: u64, late_ns: u64) -> Option<u64> {
         if late_ns >= SELDOM_NS {
@@ -65,7 +66,7 @@ impl Resting {
         self.came(now_ns, now_ns.saturating_sub(self.asked_ns))
     }
 
-    /// Finds out whether it takes part in what is left to others.
+    /// Finds out whether it has a part in what is left to others.
     fn look(&mut self, now_ns: u64, late_ns: u64, cpu_ns: u64, cpu: u32) {
         let taken_ns = self.room.take(cpu_ns - self.cpu_ns);
         let is_first = self.looked_ns == 0;
@@ -89,14 +90,14 @@ mod tests {
         (cycle + 1) * CYCLE_NS - REST_NS / 2
     }
 
-    /// Below it nobody has had the CPU since the first cycle.
+    /// Nobody below has had the CPU since the first cycle.
     fn crowded() -> Arc<Room> {
         let room = Arc::new(Room::default());
         room.want(1, 0, clock::current_cpu());
         room
     }
 
-    /// In which of these cycles it rests, where it takes such a part of each, in thousandths.
+    /// In which of these cycles it rests if it takes this much of each, in thousandths.
     fn rested(resting: &mut Resting, cycles: std::ops::Range<u64>, thousandths: u64) -> Vec<u64> {
         let mut rested = Vec::new();
         for cycle in cycles {
@@ -123,7 +124,7 @@ mod tests {
     #[test]
     fn a_thread_that_takes_little_goes_on_whoever_else_takes_the_cpu() {
         let mut resting = Resting::new(crowded(), Times::Each);
-        // What it takes is not known at first.
+        // At first it is not known how much it takes.
         assert_eq!(rested(&mut resting, 1..8, 10), [1]);
     }
 
@@ -147,13 +148,13 @@ mod tests {
         let long_after = within(40);
         assert_eq!(resting.came(long_after, 35 * CYCLE_NS), None);
         assert_eq!(resting.came(long_after + 2 * GRACE_NS, 0), Some(41 * CYCLE_NS));
-        // Where the one below gets the CPU before that, nobody kept it.
+        // If the one below gets the CPU before that, nobody kept it away.
         let mut resting = Resting::new(Arc::new(Room::default()), Times::Each);
         resting.look(long_after - 5 * CYCLE_NS, 0, 0, clock::current_cpu());
         assert_eq!(resting.came(long_after, 35 * CYCLE_NS), None);
         resting.room.had(long_after, long_after + GRACE_NS, 0);
         assert_eq!(resting.came(long_after + 2 * GRACE_NS, 0), None);
-        // One that is late for a moment is not kept by others.
+        // One that is late for a moment is not kept away by others.
         let mut resting = Resting::new(Arc::new(Room::default()), Times::Each);
         resting.look(long_after - CYCLE_NS, 0, 0, clock::current_cpu());
         resting.room.had(long_after - 2, long_after - 1, 0);

@@ -11,28 +11,28 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock, mpsc};
 use std::thread::Thread;
 
-/// It asks this often, ns.
+/// How often it asks, ns.
 const ROUND_NS: u64 = 10_000_000;
-/// A CPU that has been left to nobody for longer is crowded, ns.
+/// A CPU that nobody below has had for longer than this is crowded, ns.
 const CROWDED_NS: u64 = CYCLE_NS / 2;
-/// So is one that was not left to anybody for longer, without the host's doing: those below get moments of it, ns.
+/// So is one that was left to nobody for longer than this, without the host's doing: those below get moments of it, ns.
 pub(super) const SELDOM_NS: u64 = CYCLE_NS / 5;
-/// So long after that: there is a rest for everybody in every such time, ns.
+/// For this long afterwards: every such time has a rest for everybody, ns.
 pub(super) const REMEMBERED_NS: u64 = 2 * CYCLE_NS;
-/// Whoever was kept from the CPU is believed to have been by others unless the thread below gets it within this, ns: then it was
-/// stopped, or the host had the CPU.
+/// A thread that was kept from the CPU is believed to have been kept by others unless the thread below gets it within
+/// this, ns: then it was stopped, or the host had the CPU.
 pub(super) const GRACE_NS: u64 = 500_000;
-/// It asks for so long after somebody last wanted to know, ns.
+/// How long it goes on asking after somebody last wanted to know, ns.
 const WANTED_NS: u64 = 4 * CYCLE_NS;
 
-/// What is known of the room that real-time threads leave on a CPU.
+/// What is known about the room that real-time threads leave on a CPU.
 #[derive(Debug, Default)]
 pub struct Room {
     /// When the thread below last had the CPU, ns of `CLOCK_MONOTONIC`.
     had_ns: AtomicU64,
     /// Until when it counts as kept from it, ns of `CLOCK_MONOTONIC`.
     crowded_until_ns: AtomicU64,
-    /// Until when it is to ask, ns of `CLOCK_MONOTONIC`.
+    /// Until when it should ask, ns of `CLOCK_MONOTONIC`.
     wanted_until_ns: AtomicU64,
     /// CPU time that the threads above have taken in all, ns.
     taken_ns: AtomicU64,
@@ -44,12 +44,13 @@ pub struct Room {
 }
 
 impl Room {
-    /// Has the thread below ask on this CPU for a while. Whoever wants that may know for how long nobody below could have had it, ns.
+    /// Makes the thread below ask on this CPU for a while. Whoever wants that may know for how long nobody below could
+    /// have had it, ns.
     pub(super) fn want(&self, now_ns: u64, kept_ns: u64, cpu: u32) {
         let has_asked = self.wanted_until_ns.swap(now_ns + WANTED_NS, Relaxed) > now_ns;
         let has_moved = self.cpu.swap(cpu, Relaxed) != cpu;
         if has_moved {
-            // Where it cannot go there, it tells of the CPU on which it is.
+            // If it cannot go there, it reports on the CPU that it is on.
             let _ = scheduling::pin_thread_to(self.tid.load(Relaxed), cpu);
         }
         if !has_asked || has_moved {
@@ -60,19 +61,19 @@ impl Room {
         }
     }
 
-    /// Adds CPU time that a thread above has taken, ns; what all have.
+    /// Adds CPU time that a thread above has taken, ns; returns what all have taken.
     pub(super) fn take(&self, cpu_ns: u64) -> u64 {
         self.taken_ns.fetch_add(cpu_ns, Relaxed) + cpu_ns
     }
 
-    /// Whether nobody below gets the CPU, or seldom.
+    /// Whether nobody below gets the CPU, or only seldom.
     #[inline]
     pub(super) fn is_crowded(&self, now_ns: u64) -> bool {
         let kept = now_ns.saturating_sub(self.had_ns.load(Relaxed));
         kept > CROWDED_NS || now_ns < self.crowded_until_ns.load(Relaxed)
     }
 
-    /// The thread below has the CPU, for which it asked at this time, and of which the host took so much meanwhile.
+    /// The thread below has the CPU, which it asked for at this time, and the host took this much meanwhile.
     pub(super) fn had(&self, asked_ns: u64, now_ns: u64, host_ns: u64) {
         if now_ns.saturating_sub(asked_ns + host_ns) > SELDOM_NS {
             self.crowded_until_ns.store(now_ns + REMEMBERED_NS, Relaxed);
@@ -95,8 +96,8 @@ impl Room {
             let now_ns = clock::monotonic_ns();
             let mut host_ns = 0;
             if now_ns.saturating_sub(asked_ns) > SELDOM_NS {
-                // Asking for it takes longer than all else here. So this is what the host took since the last time, which is not
-                // long ago where this thread is late again and again.
+                // Asking for it takes longer than everything else here. So this is what the host took since the last
+                // time, which is not long ago if this thread is late again and again.
                 let host_now = host();
                 host_ns = host_now.saturating_sub(host_before);
                 host_before = host_now;
@@ -111,8 +112,8 @@ impl Room {
 pub struct RoomBelow(Arc<Room>);
 
 impl RoomBelow {
-    /// Starts it on a CPU below threads with such scheduling; `None` where none of them goes before ordinary ones for as long
-    /// as it wants.
+    /// Starts it on a CPU below threads with such scheduling; `None` if none of them runs ahead of ordinary ones for as
+    /// long as it wants.
     ///
     /// # Errors
     /// What the kernel refused.
@@ -140,7 +141,7 @@ impl RoomBelow {
         Ok(Some(RoomBelow(room)))
     }
 
-    /// What it tells.
+    /// What it reports.
     pub fn room(&self) -> Arc<Room> {
         Arc::clone(&self.0)
     }
