@@ -1,4 +1,4 @@
-//! Compiles the BPF programs that follow a wakeup, and for benchmarks an empty one and the parts of programs.
+//! Compiles the BPF programs that follow a wakeup and, for benchmarks, an empty one and the parts of programs.
 
 fn main() {
     punctual_bpf::compile(

@@ -2,8 +2,8 @@
 //! `cargo bench -p punctual-probe --bench bursts` as root, about a minute.
 //!
 //! A FIFO thread `burst-bench` spins 100 times for 0.2 to 10 ms and stamps when it began and ended, and how much CPU
-//! time the scheduler gave it. What BPF puts down to other threads, and stretches of 100 us with nothing traced (the host),
-//! are taken out of a gap: so the figures hold on a busy machine too.
+//! time the scheduler gave it. What BPF attributes to other threads, and stretches of 100 us with nothing traced (the
+//! host), are taken out of a gap, so that the figures hold on a busy machine too.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -33,7 +33,7 @@ fn length_ns(number: u64) -> u64 {
 struct Burst {
     began: u64,
     ended: u64,
-    /// CPU time that the thread was given between.
+    /// CPU time that the thread got in between.
     cpu: u64,
 }
 
@@ -58,7 +58,7 @@ fn burst(cpu: u32, from_ns: u64) -> JoinHandle<Vec<Burst>> {
 struct Stretch {
     start: u64,
     end: u64,
-    /// Without the loop's own count.
+    /// Leaving out the loop's own counting.
     length: u64,
     inside: Vec<TraceEntry>,
 }
@@ -124,8 +124,8 @@ fn is_burst(entry: &TraceEntry) -> bool {
     matches!(&entry.ran, Ran::Thread(name) if name == NAME)
 }
 
-/// How much of a stretch other threads had, and the host: with a loop that reads all the time, stretches of 100 us in
-/// which nothing was traced.
+/// How much of a stretch went to other threads and to the host: with a loop that reads all the time, stretches of 100
+/// us in which nothing was traced.
 fn others(stretch: &Stretch, own: bool) -> u64 {
     let other = |entry: &&TraceEntry| matches!(&entry.ran, Ran::Thread(name) if name != NAME);
     let clipped = |entry: &TraceEntry| entry.end_ns.min(stretch.end).saturating_sub(entry.start_ns.max(stretch.start));
@@ -162,14 +162,14 @@ fn row(name: &str, mut errors: Vec<(i64, u64)>, found: usize, invented: Option<u
     );
 }
 
-/// Finds each burst in a stretch and says by how much it is measured longer than it was.
+/// Finds each burst in a stretch and says how much longer than it really was it is measured to be.
 fn accuracy(name: &str, found: &Found, own: bool) {
     let (mut errors, mut by_thread, mut count) = (Vec::new(), Vec::new(), 0);
     for burst in &found.bursts {
         let holds = |stretch: &&Stretch| stretch.start <= burst.began && stretch.end + 2_000 >= burst.ended;
         let Some(stretch) = found.stretches.iter().find(holds) else { continue };
         count += 1;
-        // Those that a busy machine joined in one stretch cannot be measured one by one.
+        // Bursts that a busy machine joined into one stretch cannot be measured one by one.
         let joined = found.bursts.iter().filter(|other| other.began < stretch.end && other.ended > stretch.start);
         if joined.count() == 1 {
             let others = if found.followed { others(stretch, own) } else { 0 };
@@ -198,7 +198,7 @@ fn accuracy(name: &str, found: &Found, own: bool) {
 
 /// What oslat found on a CPU.
 struct Oslat {
-    /// Gaps of so many us, by bucket; the last also holds what is longer.
+    /// Gaps of so many us, by bucket; the last also holds longer ones.
     histogram: Vec<(u64, u64)>,
     max_us: u64,
     duration_s: f64,

@@ -1,7 +1,7 @@
 //! What measuring costs: `cargo bench -p punctual-probe --bench cost` as root.
 //!
-//! Everything that is compared is run in turn, several rounds in one run, because the machine is shared and noisy:
-//! read the ratios. `-- wakeups`, `-- cyclictest`, `-- switches` or `-- programs` runs a part of it.
+//! Everything that is compared runs in turn, several rounds in one run, because the machine is shared and noisy: read
+//! the ratios. `-- wakeups`, `-- cyclictest`, `-- switches` or `-- programs` runs a part of it.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -24,7 +24,7 @@ fn main() {
     if is_left_out("needs real-time priority", || capabilities::try_scheduling(Scheduling::Fifo(80))) {
         return;
     }
-    // As the measurement does, so that all that are compared run alike.
+    // As the measurement does, so that all contenders run alike.
     let _power = hold::PowerRequest::hold();
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let parts: [(&str, fn()); 4] = [
@@ -75,7 +75,7 @@ fn bare_loop() -> f64 {
     .expect("the loop ends")
 }
 
-/// CPU time per wakeup of cyclictest, us: of a long run less a short one, so that its start does not count.
+/// CPU time per wakeup of cyclictest, us: a long run less a short one, so that its start does not count.
 fn cyclictest() -> Option<f64> {
     let program = capabilities::find_program("cyclictest")?;
     let cpu_of = |loops: u64| -> Option<f64> {
@@ -119,7 +119,7 @@ fn wakeups() {
             println!("{name:<16} not installed");
             continue;
         }
-        // Round by round, so that what changed between rounds cancels.
+        // Round by round, so that whatever changed between rounds cancels.
         let mut ratios: Vec<f64> = values.iter().zip(&bare).map(|(value, bare)| value / bare).collect();
         let mut extra: Vec<f64> = values.iter().zip(&bare).map(|(value, bare)| value - bare).collect();
         let (ratio, extra) = (median(&mut ratios), median(&mut extra));
@@ -138,8 +138,8 @@ fn wakeups() {
     }
 }
 
-/// The rounds in which both are run in turn, and where in their order the interval of the median ends: of twenty values the
-/// median lies between the sixth and the fifteenth with 96 % confidence, whatever they are spread like.
+/// The rounds in which both are run in turn, and where in their order the interval of the median ends: of twenty values
+/// the median lies between the sixth and the fifteenth with 96 % confidence, however they are spread.
 const PAIRED_ROUNDS: usize = 20;
 const INTERVAL: (usize, usize) = (5, 14);
 
@@ -147,7 +147,7 @@ const INTERVAL: (usize, usize) = (5, 14);
 fn against_cyclictest() {
     let mut ratios = Vec::new();
     for round in 0..PAIRED_ROUNDS {
-        // Each goes first as often as the other.
+        // Each goes first equally often.
         let first = (round % 2 == 0).then(|| record(false));
         let Some(other) = cyclictest() else {
             println!("\ncyclictest: not installed");
@@ -168,7 +168,7 @@ fn against_cyclictest() {
     );
 }
 
-/// What the attached programs cost threads that nobody measures: a byte sent back and forth between two on one CPU.
+/// What the attached programs cost threads that nobody measures: two on one CPU pass a byte back and forth.
 fn unrelated_switches() {
     let (mut off, mut on) = (Vec::new(), Vec::new());
     for round in 0..2 * ROUNDS {

@@ -20,10 +20,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 const ROUNDS: usize = 9;
-/// A pair goes back and forth for so long.
+/// How long a pair goes back and forth.
 const TRIPS: Duration = Duration::from_millis(200);
-/// So many trips are timed together. Of such batches the one is told than which a twentieth were faster: that leaves
-/// out what the host, interrupts and other programs took.
+/// How many trips are timed together. The reported batch is slower than a twentieth of them: that
+/// leaves out what the host, interrupts and other programs took.
 const BATCH: u32 = 50;
 
 fn main() {
@@ -154,7 +154,7 @@ fn cost() {
         records += round_records;
         lost += round_lost;
     }
-    // Each beside the detached run just before it, so that what changed between rounds cancels.
+    // Each beside the detached run just before it, so that whatever changed between rounds cancels.
     let differences = |attached: &[f64], first: usize| {
         let mut values: Vec<f64> =
             attached.iter().enumerate().map(|(round, cost)| cost - off[2 * round + first]).collect();
@@ -171,7 +171,7 @@ fn cost() {
     println!("records {records}, lost {lost}");
 }
 
-/// On each of two CPUs a thread that wakes another twelve times every millisecond, each time waiting for its answer.
+/// On each of two CPUs, a thread that wakes another twelve times every millisecond and waits for its answer each time.
 fn rate() {
     const SECONDS: u64 = 5;
     const TRIPS_A_PERIOD: usize = 13;
@@ -193,7 +193,7 @@ fn rate() {
             let mut next = clock::monotonic_ns();
             while !stop.load(Ordering::Relaxed) {
                 next += PERIOD_NS;
-                // What was missed is made up for, up to a few periods.
+                // Catches up on what it missed, up to a few periods.
                 next = next.max(clock::monotonic_ns().saturating_sub(5 * PERIOD_NS));
                 clock::sleep_until(next);
                 for _ in 0..TRIPS_A_PERIOD {
@@ -224,7 +224,7 @@ fn rate() {
         counters.lost,
         counters.unobserved,
     );
-    // The generating threads are of this process, too: their CPU time is not the cost of writing.
+    // The generating threads belong to this process too: their CPU time is not the cost of writing.
     println!("CPU of this process less the threads' own: {:.2} us a wakeup", {
         cost.saturating_sub(counters.cpu_ns) as f64 / counters.wakeups.max(1) as f64 / 1e3
     });

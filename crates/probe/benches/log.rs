@@ -1,8 +1,9 @@
-//! What the event log costs and what it keeps up with: `cargo bench -p punctual-probe --bench log` as root.
+//! What the event log costs and how much it keeps up with: `cargo bench -p punctual-probe --bench log` as root.
 //!
-//! Two threads on each CPU hand a byte to and fro. First paced, with the log attached and detached in turn: what one round
-//! trip takes more. Then as fast as they can for some seconds: how many events a second are written, and whether any are
-//! dropped. Last, what a system call takes more with the class `futex`, which looks at every one.
+//! Two threads on each CPU hand a byte to and fro. First they are paced, with the log attached and detached in turn:
+//! how much longer one round trip takes. Then they run as fast as they can for some seconds: how many events a second
+//! are written, and whether any are dropped. Last, how much longer a system call takes with the class `futex`, which
+//! looks at every one.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -19,7 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 const ROUNDS: usize = 5;
-/// Round trips a second where they are paced: a trip is two wakings and at least two switches.
+/// Round trips a second when paced: a trip is two wakings and at least two switches.
 const TRIPS: u64 = 5_000;
 
 fn main() {
@@ -61,7 +62,7 @@ fn main() {
     println!("getppid takes {:.0} ns, {:.0} ns with the class futex", median(&mut without), median(&mut with));
 }
 
-/// Logs and writes while something is done. Returns rows, what was dropped, how long it was, s, and the CPU time, ns.
+/// Logs and writes while `work` runs. Returns how many rows, how many were dropped, how long it took, s, and the CPU time, ns.
 fn logging(classes: &[EventClass], work: impl FnOnce() + Send) -> (u64, u64, f64, u64) {
     let directory = tempfile::tempdir().expect("a directory");
     let mut writer = LogWriter::create(&Directory::make(directory.path()).expect("a directory")).expect("a writer");
@@ -88,12 +89,12 @@ fn logging(classes: &[EventClass], work: impl FnOnce() + Send) -> (u64, u64, f64
     });
     writer.finish(&mut document).expect("it is written");
     let seconds = (document.reached_ns - document.started_ns) as f64 / 1e9;
-    // The threads that are measured belong to this process: only what the reader and this thread took counts.
+    // The measured threads belong to this process: only what the reader and this thread took counts.
     let cost_ns = document.cost.reader_ns + clock::thread_cpu_ns() - before_ns;
     (document.rows(), document.dropped(), seconds, cost_ns)
 }
 
-/// What a system call that does nothing takes, ns.
+/// How long a system call takes that does nothing, ns.
 fn system_call() -> f64 {
     const CALLS: u32 = 300_000;
     let began = clock::thread_cpu_ns();

@@ -1,8 +1,8 @@
-//! What the programs in the kernel cost by themselves: `cargo bench --workspace --profile dev --bench programs` as root.
+//! What the programs in the kernel cost on their own: `cargo bench --workspace --profile dev --bench programs` as root.
 //!
-//! First what a program is made of, each part many times over: no program costs less than the sum of its parts. Then each
-//! program as the kernel measures it, less an empty one that runs beside it, while two threads on CPU 0 hand a byte to and fro.
-//! `-- parts` or `-- programs` runs a half of it.
+//! First the parts that a program is made of, each many times over: no program costs less than the sum of its parts.
+//! Then each program as the kernel measures it, less an empty one that runs beside it, while two threads on CPU 0 hand
+//! a byte to and fro. `-- parts` or `-- programs` runs a half of it.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -26,7 +26,7 @@ use std::time::Duration;
 
 const ROUNDS: usize = 5;
 const SECONDS: f64 = 0.6;
-/// As often as a program that says much.
+/// As often as a program that writes a lot.
 const BETWEEN_BYTES: Duration = Duration::from_micros(50);
 
 /// The parts, as `helpers.bpf.c` names them, and in words.
@@ -42,7 +42,7 @@ const PARTS: [(&str, &str); 8] = [
 ];
 /// As `helpers.bpf.c` has it.
 const TIMES: f64 = 1024.0;
-/// The fastest of so many calls is told: what interrupted the others is no part of it.
+/// The fastest of so many calls is reported: what interrupted the others does not belong to it.
 const CALLS: usize = 200;
 
 fn main() {
@@ -107,7 +107,7 @@ impl Instrument for EventLog {
     }
 }
 
-/// The recorder of whole requests, while a thread writes into a terminal: each byte is handed on by a worker of the kernel's.
+/// The recorder of whole requests, while a thread writes into a terminal: a kernel worker hands on each byte.
 struct Handing {
     recorder: FlightRecorder,
     end: Arc<AtomicBool>,
@@ -153,7 +153,7 @@ fn logging(classes: &[EventClass]) -> Box<dyn Instrument> {
     Box::new(EventLog::start(classes, None).expect("the log starts"))
 }
 
-/// What it is called, and how it starts.
+/// What it is called, and how to start it.
 type Start = (&'static str, fn() -> Box<dyn Instrument>);
 
 const INSTRUMENTS: [Start; 7] = [
@@ -170,7 +170,7 @@ const INSTRUMENTS: [Start; 7] = [
     ("log", || logging(&EventClass::DEFAULT)),
 ];
 
-/// What a program took in each round, ns a run, and how often it ran for a trip.
+/// What a program took in each round, ns a run, and how often it ran per trip.
 #[derive(Default)]
 struct Measured {
     each: Vec<f64>,
@@ -195,7 +195,7 @@ fn programs() {
         let mut whole = 0.0;
         for (name, Measured { mut each, runs_a_trip }) in measured {
             let (runs, middle) = (runs_a_trip / 2.0 / ROUNDS as f64, pairs::median(&mut each));
-            // What hardly ever runs here says nothing of a switch.
+            // A program that hardly ever runs here says nothing about a switch.
             if runs < 0.01 {
                 continue;
             }
@@ -210,7 +210,7 @@ fn programs() {
     }
 }
 
-/// Lets the threads run with the programs and the empty one attached, and adds what each program took.
+/// Lets the threads run with the programs and the empty one attached, and adds up what each program took.
 fn round(start: fn() -> Box<dyn Instrument>, measured: &mut BTreeMap<String, Measured>) {
     let empty = include_bytes!(concat!(env!("OUT_DIR"), "/empty.bpf.o"));
     let mut empty = LoadedObject::load("empty", empty, None).expect("an empty program");

@@ -1,7 +1,7 @@
 //! What the flight recorder costs: `cargo bench -p punctual-probe --bench recorder` as root.
 //!
-//! Two threads on each CPU hand a byte to and fro, paced to 10,000 switches a second. The CPU time that the whole
-//! machine spends on them is taken from its idle time, with the recorder attached and detached in turn.
+//! Two threads on each CPU hand a byte to and fro, paced to 10,000 switches a second. The idle time of the whole
+//! machine tells the CPU time that it spends on them, with the recorder attached and detached in turn.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -55,12 +55,12 @@ fn main() {
     programs();
 }
 
-/// CPU time of the threads on all CPUs for a round trip, ns. Time in their interrupts counts too.
+/// CPU time of the threads on all CPUs for a round trip, ns. Time in interrupts on top of them counts too.
 fn spent(cpus: &[u32]) -> f64 {
     pairs::spent(cpus, Some(TRIPS), SECONDS).0
 }
 
-/// What the kernel itself measures of the programs, its measuring included.
+/// The kernel's own measurement of the programs, including the cost of measuring.
 fn programs() {
     let Ok(_statistics) = bpf::enable_run_time_statistics() else { return };
     let recorder = FlightRecorder::start(1_000, false).expect("the recorder starts");

@@ -1,7 +1,6 @@
 //! Whether the medians agree with cyclictest's: `cargo bench -p punctual-probe --bench truth` as root.
 //!
-//! Same priority, CPU and interval, in turn within one run; the measure of agreement is how far cyclictest
-//! agrees with itself.
+//! Same priority, CPU and interval, in turn within one run; the yardstick is how well cyclictest agrees with itself.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 

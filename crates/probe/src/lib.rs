@@ -5,16 +5,16 @@
 //! copy the stamps that BPF programs left for them in one cache line of shared memory, and push 64 bytes
 //! to a preallocated queue. The calling thread does everything else.
 //!
-//! A room an instrument:
+//! One room for each instrument:
 //!
 //! * `periodic`: threads of its own, woken by the clock.
 //! * `followed`: the wakeups of other people's threads.
-//! * `stamped`: what a driver's kernel module says of itself.
+//! * `stamped`: what a driver's kernel module says about itself.
 //! * [`recorder`]: the flight recorder, which keeps the evidence of late wakeups.
 //! * [`eventlog`]: chosen classes of events, all of them.
-//! * [`idle`]: the loop that looks for gaps, and what the kernel says of them.
+//! * [`idle`]: the loop that looks for gaps, and what the kernel says about them.
 //! * [`terminal`]: what the threads at one terminal do.
-//! * [`toolkit`]: which events the toolkit of a program hands on to it.
+//! * [`toolkit`]: which events a program's toolkit hands on to it.
 //! * [`timers`]: the ways to ask for periodic callbacks.
 //! * `shared`: what several of these use.
 

@@ -5,11 +5,11 @@ use crate::shared::observation::{Observation, Outcome, Step};
 use crate::shared::plan::Plan;
 use crate::{followed, periodic, stamped};
 
-/// Carries out a plan. `observe` is called about every 50 ms and says whether to go on; and once more when nothing is
-/// measured any more.
+/// Carries out a plan. Calls `observe` about every 50 ms, which says whether to go on, and once more when the
+/// measurement is over.
 ///
 /// # Errors
-/// [`RunError`]; whatever was measured before a failure stands in the recording.
+/// [`RunError`]; the recording holds whatever was measured before a failure.
 pub fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> Step) -> Result<Outcome, RunError> {
     match (&plan.follow, &plan.stamps) {
         (Some(selection), _) => followed::run(plan, selection, observe),

@@ -1,10 +1,10 @@
-//! Every input that the fuzz target of marks begins with, or that was a fault once, is read: without a panic, within a second.
+//! Reads every input that the fuzz target of marks begins with, or that once was a fault: without a panic, within a second.
 
 use punctual_probe::eventlog::{Tried, try_marks};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// A slot that fits its place, of a thread with this number, and a round that reads it.
+/// A slot that matches its place, from a thread with this number, and a round that reads it.
 fn mark(thread: u32) -> Vec<u8> {
     let mut words = [0u8; 64];
     words[16..20].copy_from_slice(&thread.to_le_bytes());

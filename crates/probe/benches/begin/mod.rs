@@ -2,7 +2,7 @@
 
 use punctual_kernel::Refused;
 
-/// Whether it is only listed, or may not do what it must, which is then said.
+/// Whether to leave it out, because it is only being listed or may not do what it must; says so in that case.
 pub(crate) fn is_left_out(needs: &str, may: impl FnOnce() -> Result<(), Refused>) -> bool {
     if std::env::args().any(|word| word == "--list") {
         return true;

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Lets them run for so long, s: with a `pace` so many round trips a second on each CPU, otherwise as fast as they can.
-/// Returns the CPU time of the threads on all CPUs for a round trip, ns, their interrupts included, and how many trips
-/// there were.
+/// Lets them run for this long, s: with a `pace` this many round trips a second on each CPU, otherwise as fast as they
+/// can. Returns the CPU time of the threads on all CPUs for a round trip, ns, including interrupts on top of them, and
+/// how many trips there were.
 pub(crate) fn spent(cpus: &[u32], pace: Option<u64>, seconds: f64) -> (f64, f64) {
     let end = Arc::new(AtomicBool::new(false));
     let pairs: Vec<_> = cpus.iter().map(|&cpu| pair(cpu, pace, Arc::clone(&end))).collect();
@@ -25,7 +25,7 @@ pub(crate) fn spent(cpus: &[u32], pace: Option<u64>, seconds: f64) -> (f64, f64)
     (cpu_ns as f64 / trips as f64, trips as f64)
 }
 
-/// The middle of figures, which are sorted.
+/// The median; sorts the figures.
 pub(crate) fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
@@ -47,7 +47,7 @@ fn pair(cpu: u32, pace: Option<u64>, end: Arc<AtomicBool>) -> Pair {
         let (began, mut made) = (Instant::now(), 0);
         let mut byte = [0];
         while !end.load(Ordering::Relaxed) {
-            // Ten at a time, then a rest until they are due.
+            // Ten at a time, then a rest until the next are due.
             for _ in 0..10 {
                 to.write_all(&byte).expect("it is read");
                 answer.read_exact(&mut byte).expect("it is written");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which thread armed a timer. Noted as it arms it, in a table of words: to arm a timer is common and costs one store, to want to
- * know who did is rare. A timer that finds its place taken takes it: of the other one nothing is known then.
+ * Which thread armed a timer. Noted in a table of words as the thread arms it: arming a timer is common and costs one
+ * store, asking who did is rare. A timer that finds its place taken takes it over: nothing is known of the other one
+ * then.
  */
 #ifndef PUNCTUAL_ARMED_H
 #define PUNCTUAL_ARMED_H
@@ -13,7 +14,8 @@
 #define ARMER_BITS 22
 #define ARMER_MASK ((1ULL << ARMER_BITS) - 1)
 
-/* Of a timer's address, mixed: the upper bits are the place in the table, those below tell timers in it apart. */
+/* A timer's address, mixed: the upper bits are the place in the table, those below tell apart the timers that share
+ * it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1 << ARMED_BITS);
@@ -38,7 +40,7 @@ static __always_inline __u64 mark_of_timer(__u64 mixed)
 	return mixed << ARMED_BITS & ~ARMER_MASK;
 }
 
-/* The thread that armed a timer whose address stands in memory; 0: not known. */
+/* The thread that armed a timer whose address is in memory; 0: not known. */
 static __always_inline __u32 armer_of(const __u64 *timer)
 {
 	__u64 key = mixed(*(volatile const __u64 *)timer);
@@ -61,14 +63,15 @@ static __always_inline int note_armed(__u64 timer)
 		*(volatile __u64 *)place = mark_of_timer(key) | task->pid;
 		return 0;
 	}
-	/* Whoever armed it first, where it arms itself anew; else the interrupt, and not the thread that this came over. */
+	/* If it arms itself anew, whoever armed it first; otherwise the interrupt, and not the thread that it
+	 * interrupted. */
 	if (timer != ring->open.expired[0] && timer != ring->open.expired[1] &&
 	    (*place & ~ARMER_MASK) == mark_of_timer(key))
 		*(volatile __u64 *)place = 0;
 	return 0;
 }
 
-/* With plain words for arguments: kernels let nobody compute with an address that has a type. */
+/* With plain words as arguments: kernels let nobody compute with an address that has a type. */
 SEC("?raw_tp/hrtimer_start")
 int BPF_PROG(hrtimer_armed, __u64 timer)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a thread called the kernel for, by the number of the system call. A number that is not here is another call.
+ * What a thread called the kernel for, by the number of the system call. A number that is not listed here is another
+ * call.
  */
 #ifndef PUNCTUAL_CALLS_H
 #define PUNCTUAL_CALLS_H
@@ -153,7 +154,7 @@ static __always_inline __u32 call_of_arm64(long number)
 	}
 }
 
-/* What a thread is in the kernel for, by the registers that it came with; 0: not known. */
+/* What a thread is in the kernel for, by the registers that it entered with; 0: not known. */
 static __always_inline __u32 call_of(struct pt_regs *registers)
 {
 	if (IS_X86)
@@ -163,7 +164,8 @@ static __always_inline __u32 call_of(struct pt_regs *registers)
 	return 0;
 }
 
-/* Whether a thread waits for what happens to one descriptor alone: by `poll` or `ppoll`, which say how many there are. */
+/* Whether a thread waits for what happens to a single descriptor: by `poll` or `ppoll`, which say how many there
+ * are. */
 static __always_inline bool polls_for_one(struct pt_regs *registers)
 {
 	long number;
@@ -178,8 +180,8 @@ static __always_inline bool polls_for_one(struct pt_regs *registers)
 }
 
 /*
- * Where in its program a thread waits: which instruction, how deep in its stack, and for which object. Two waits of the same
- * place are for the same. Never 0.
+ * Where in its program a thread waits: at which instruction, how deep in its stack, and for which object. Two waits at
+ * the same place are for the same thing. Never 0.
  */
 static __always_inline __u32 place_of(struct pt_regs *registers, __u32 call)
 {
@@ -192,10 +194,10 @@ static __always_inline __u32 place_of(struct pt_regs *registers, __u32 call)
 		instruction = ((struct pt_regs___arm64 *)registers)->pc;
 		stack = ((struct pt_regs___arm64 *)registers)->sp;
 	}
-	/* A condition of the C library waits for two words that stand side by side, in turn. */
+	/* A condition variable of the C library waits for two adjacent words in turn. */
 	if (call == CALL_FUTEX)
 		object &= ~7ULL;
-	/* Where a list of what to wait for stands may be another place each time; a descriptor is a small number. */
+	/* A list of what to wait for may be somewhere else each time; a descriptor is a small number. */
 	if (call == CALL_POLL && object > 0xffff)
 		object = 0;
 	instruction = instruction * 0x9e3779b97f4a7c15ULL ^ stack * 0xc2b2ae3d27d4eb4fULL ^ object * 0x165667b19e3779f9ULL;

@@ -29,8 +29,8 @@ struct request___asked {
 #pragma clang attribute pop
 
 /*
- * The number of the control group on whose account a request is, whoever hands it on; 0: none, or this kernel has no accounts of
- * disks, and so no limits.
+ * The number of the control group that a request is charged to, whoever hands it on; 0: none, or this kernel does not
+ * account for disks, and so has no limits.
  */
 static __always_inline __u64 account_of(void *request)
 {
@@ -41,7 +41,7 @@ static __always_inline __u64 account_of(void *request)
 	return (__u32)BPF_CORE_READ(asked, bio, bi_blkg, blkcg, css.cgroup, kn, id);
 }
 
-/* A request to a disk, where it is made and where it goes out. */
+/* A request to a disk, when it is made and when it goes out. */
 static __always_inline int note_request(const void *arguments)
 {
 	__u64 request = recorder_configuration.requests_tell_queue ? ((const __u64 *)arguments)[1] :

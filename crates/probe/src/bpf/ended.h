@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Names of threads that have ended: whoever armed a timer may be gone when it expires. A thread has its place by the low bits of
- * its number; the one that ends later takes it.
+ * Names of threads that have ended: whoever armed a timer may be gone when it expires. The low bits of a thread's
+ * number are its place; the one that ends later takes it.
  */
 #ifndef PUNCTUAL_ENDED_H
 #define PUNCTUAL_ENDED_H
@@ -12,7 +12,7 @@
 
 struct ended {
 	__u32 tid;		/* written last; 0: none */
-	__u32 earlier;		/* another one had the number before, and ended too */
+	__u32 earlier;		/* another thread had the number before, and ended too */
 	char name[NAME_SIZE];
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Rings of events, one a CPU, which always overwrite: the flight recorder's and a log's. User space maps them read-only and
- * copies what it needs; `shared/event_ring.rs` declares the same records, and a test holds the two together.
+ * Rings of events, one for each CPU, which always overwrite: the flight recorder's and a log's. User space maps them
+ * read-only and copies what it needs; `shared/event_ring.rs` declares the same records, and a test checks that the two
+ * agree.
  */
 #ifndef PUNCTUAL_EVENT_RING_H
 #define PUNCTUAL_EVENT_RING_H
@@ -59,13 +60,13 @@ struct open_handlers {
 	__u64 timer_function[2];
 	__u64 callback_function;
 	__u64 tasklet_function;
-	__u64 raised;		/* softirqs that were raised and have not begun: a bit each */
-	__u64 queued;		/* how long softirqs have run since there was none of them, ns */
+	__u64 raised;		/* softirqs that were raised and have not begun: one bit each */
+	__u64 queued;		/* how long softirqs have run since none were left, ns */
 	__u64 expired[2];	/* the timers that came last, in a softirq and in an interrupt */
-	__u64 sender;		/* who sent the packet that the softirq delivers; 0: it delivered none that was seen */
+	__u64 sender;		/* who sent the packet that the softirq delivers; 0: no packet was seen */
 };
 
-/* What has sums: one of `enum record_kind`, its number and function; of handlers the function is theirs. */
+/* What has sums: one of `enum record_kind`, its number and function; for handlers the function is their own. */
 struct handler_key {
 	__u32 kind;
 	__u32 number;
@@ -79,7 +80,7 @@ struct handler_sum {
 	__u64 longest_at;
 };
 
-/* The kind under which the sums of softirq work that was queued at once stand. */
+/* The kind that holds the sums of softirq work that was queued at once. */
 #define QUEUED 100
 
 struct {
@@ -98,7 +99,7 @@ struct ring {
 	struct open_handlers open;
 };
 
-/* Functions of the kernel that timers and calls between CPUs are known by. */
+/* Functions of the kernel by which timers and calls between CPUs are recognised. */
 enum known_function {
 	BPF_TIMER_FUNCTION,
 	SAMPLING_CLOCK_FUNCTION,
@@ -113,20 +114,21 @@ struct recorder_configuration {
 	__s64 steal_offset;
 	__s64 registers_offset;
 	struct nesting_place nesting;
-	/* A timer later than this, ns, has its interrupted stack taken. */
+	/* If a timer is later than this, ns, the stack that it interrupted is taken. */
 	__u64 late_ns;
 	/* Whether these tracepoints have an argument that older kernels do not give. */
 	__u64 switch_tells_state;
 	__u64 exit_tells_last;
-	/* Whether threads' groups are those of a CPU controller that has a hierarchy of its own. */
+	/* Whether threads' groups are those of a CPU controller with a hierarchy of its own. */
 	__u64 groups_of_controller;
-	/* One more than the highest CPU that there may be. */
+	/* One more than the highest CPU number that can occur. */
 	__u64 cpus;
-	/* Whether the tracepoints of requests to disks begin with the queue, as before 5.11. */
+	/* Whether the tracepoints of disk requests begin with the queue, as before 5.11. */
 	__u64 requests_tell_queue;
-	/* Whether each waking tells what the two threads had called the kernel for, not only those out of a sleep for a lock. */
+	/* Whether each waking tells what the two threads had called the kernel for, not only wakings out of a sleep
+	 * for a lock. */
 	__u64 waits_wanted;
-	/* Where these functions lie, by `enum known_function`; 0: not known. */
+	/* Where these functions are, by `enum known_function`; 0: not known. */
 	__u64 functions[6];
 };
 
@@ -221,13 +223,13 @@ struct perf_event {
 
 #pragma clang attribute pop
 
-/* Whether this is that function, where it is known where that lies. */
+/* Whether this is that function, provided its address is known. */
 static __always_inline bool is_function(__u64 function, enum known_function known)
 {
 	return function && function == recorder_configuration.functions[known];
 }
 
-/* A word of per-CPU memory; 0 where its place is not known. */
+/* A word of per-CPU memory; 0 if its place is not known. */
 static __always_inline __u64 read_word(__s64 offset)
 {
 	return offset ? read_word_at(offset) : 0;
@@ -251,7 +253,7 @@ static __always_inline void copy_name(char *to, const char *from)
 	((__u64 *)to)[1] = ((const __u64 *)from)[1];
 }
 
-/* Takes the next place. An interrupt may come while a record is written: the mark comes last. */
+/* Takes the next place. An interrupt may come while a record is being written: the mark comes last. */
 static __always_inline struct record *begin_record(struct ring *ring, __u32 kind, __u64 *position)
 {
 	struct task_struct___recorded *task = (void *)bpf_get_current_task_btf();

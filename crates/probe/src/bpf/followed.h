@@ -22,8 +22,8 @@
 enum follow_flag {
 	FOLLOW_THREADS = 1,	/* new threads of its process too */
 	FOLLOW_CHILDREN = 2,	/* everything it starts too */
-	FOLLOW_NAME = 4,	/* for its name: so are those that begin with the same */
-	FOLLOW_NO_MORE = 8,	/* user space wants it no more */
+	FOLLOW_NAME = 4,	/* for its name: so are children that begin with the same one */
+	FOLLOW_NO_MORE = 8,	/* user space does not want it any more */
 };
 
 enum waker_kind {
@@ -35,7 +35,7 @@ enum waker_kind {
 	WAKER_THREAD = 5,	/* id: thread id; name: the thread's */
 };
 
-/* Of a waker that is a softirq: the thread in which it ran was sending something. */
+/* For a waker that is a softirq: the thread in which it ran was sending something. */
 #define SENT_HERE (1U << 31)
 
 enum timer_use {
@@ -60,11 +60,11 @@ enum thread_state {
 	STATE_BLOCKED = 1,
 };
 
-/* What keeps a thread that was switched in from its program. */
+/* What keeps a thread that was switched in from reaching its program. */
 enum held {
 	HELD_NOT = 0,
 	HELD_SOON = 1,		/* its group is out of quota, or it is to stop: it may be taken off on its way out of the kernel */
-	HELD_OFF = 2,		/* it was taken off there, and is still to get to its program */
+	HELD_OFF = 2,		/* it was taken off there, and has yet to reach its program */
 };
 
 struct followed {
@@ -79,9 +79,9 @@ struct followed {
 	__u32 cpu;		/* where that was */
 	__u32 held;		/* one of `enum held` */
 	struct wake pending;	/* what woke it last */
-	struct wake current;	/* what woke it to what it works on */
-	__u64 doubtful_word;	/* one that may be no lock, though its value is one's */
-	__u64 doubts;		/* how often in a row it stood as none does */
+	struct wake current;	/* what woke it for the work it is doing */
+	__u64 doubtful_word;	/* a word that may be no lock, though its value is that of one */
+	__u64 doubts;		/* how often in a row it had a value that no lock has */
 	__u64 series;		/* how often in a row it slept for that word and for nothing else, but within its work, ... */
 	__u64 series_since;	/* ... and since when */
 	__u64 pads[1];
@@ -91,7 +91,7 @@ enum record_flag {
 	RECORD_ENDED = 1,	/* the thread is gone */
 	RECORD_NO_WAKEUP = 2,	/* only counts and the end are told */
 	RECORD_BY_NAME = 4,	/* it is followed for its name */
-	RECORD_WITHIN_WORK = 8,	/* it sleeps for a lock, a page, input or output, and goes on after that */
+	RECORD_WITHIN_WORK = 8,	/* it sleeps for a lock, a page, input or output, and goes on afterwards */
 };
 
 /* Two cache lines: one finished wakeup. */
@@ -114,7 +114,7 @@ struct record {
 	__u32 call;		/* what it has called the kernel for, one of `enum call`; 0: not known */
 };
 
-/* One a CPU. Only its own scheduler writes, with interrupts off, and never over what was not read. */
+/* One for each CPU. Only its own scheduler writes, with interrupts off, and never over what nobody has read. */
 struct records {
 	struct record records[RECORDS];
 	__u64 head;		/* records ever written */
@@ -152,25 +152,25 @@ struct context {
 	__u32 softirq;		/* its number + 1; 0: none */
 	__u32 softirq_thread;	/* in which it runs */
 	__u32 timer_use;	/* of the timer whose handler runs; 0: none */
-	__u32 timer_for;	/* the thread that it wakes; 0: whichever it does */
+	__u32 timer_for;	/* the thread that it wakes; 0: whichever that is */
 };
 
 struct threads {
 	struct followed followed[MAX_FOLLOWED] __attribute__((aligned(64)));
-	/* Thread id << 32 | slot + 1; 0: empty, as far as a search goes; GONE: search on. */
+	/* Thread id << 32 | slot + 1; 0: empty, where a search ends; GONE: the search goes on. */
 	__u64 index[FOLLOWED_INDEX_SIZE];
 	struct context contexts[MAX_CPUS];
 	struct rename renames[RENAMES];
 	__u64 renamed;		/* renames ever noted */
-	__u64 next;		/* where the next free slot is looked for */
+	__u64 next;		/* where the search for the next free slot begins */
 	__u64 alive;		/* threads followed now */
 	__u64 without_room;	/* threads that should have been followed */
 	__u64 pads[4];
 };
 
 /*
- * Kernels before 5.12 know no atomic operation that gives a value back. There two programs that change the same word at
- * the same instant on two CPUs may undo each other: a thread that begins then may not be followed.
+ * Kernels before 5.12 have no atomic operations that return a value. There, two programs that change the same word at
+ * the same instant on two CPUs may undo each other's change: a thread that begins then may not be followed.
  */
 #ifdef WITHOUT_ATOMICS
 static __always_inline __u64 swap_if(__u64 *word, __u64 before, __u64 after)
@@ -197,7 +197,7 @@ static __always_inline __u64 count_up(__u64 *word)
 /* No thread has the id in its upper half. */
 #define GONE (~0ULL)
 
-/* What timers of threads call: whose addresses stand in the configuration. */
+/* What threads' timers call: functions whose addresses are in the configuration. */
 enum timer_function {
 	CALLS_SLEEPER,
 	CALLS_TIMERFD,
@@ -211,7 +211,7 @@ struct follow_configuration {
 	__u64 switch_tells_state;	/* see `left_state` */
 	__u64 places_wanted;	/* whether records tell where a thread waits */
 	__u64 timers[4];	/* by `enum timer_function`; 0: not known */
-	/* Whoever takes this name is followed with all it starts; empty: nobody. */
+	/* Whoever takes this name is followed with everything it starts; empty: nobody. */
 	char mark[NAME_SIZE];
 };
 
@@ -231,7 +231,7 @@ static __always_inline struct followed *find_followed(__u32 tid)
 	return 0;
 }
 
-/* The cell that leads to a thread is emptied, so that what follows is still found, and then its slot. */
+/* Empties the cell that leads to a thread, in such a way that later cells are still found, and then its slot. */
 static __always_inline void forget_thread(struct followed *thread, __u32 tid)
 {
 	for (__u32 probe = 0; probe < FOLLOWED_PROBES; probe++) {
@@ -251,7 +251,7 @@ static __always_inline void forget_thread(struct followed *thread, __u32 tid)
 	thread->owner = 0;
 }
 
-/* A thread that runs, or is about to for the first time. User space does the same for those that it finds. */
+/* A thread that runs, or is about to for the first time. User space does the same for the threads that it finds. */
 static __noinline int follow_thread(__u32 tid, __u32 flags)
 {
 	struct followed *thread = 0;

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Follows the wakeups of other programs' threads: what woke each, when it was switched in, when it blocked again.
- * A thread is only looked at, never touched. Each finished wakeup becomes a record in the ring of its CPU.
+ * Follows the wakeups of other programs' threads: what woke each, when it was switched in, when it blocked again. The
+ * programs only look at a thread, and never touch it. Each finished wakeup becomes a record in the ring of its CPU.
  */
 #include "followed.h"
 #include "groups.h"
 #include "wakes.h"
 
 #define TASK_DEAD 0x80
-/* A waking that comes so shortly before its thread is seen to block belongs to that block: its waker was faster. */
+/* A waking this soon before its thread is seen to block belongs to that block: its waker was faster. */
 #define FASTER_NS 20000
-/* So often in a row a word stood as no lock stands that was just let go: then it is none. */
+/* If a word so often in a row does not look like a lock that was just released, it is none. */
 #define MAX_DOUBTS 4
-/* Who sleeps for one word alone, this often in a row and for so long, ns, gets its work by that: it would never be through with it. */
+/* A thread that sleeps only for one word, this often in a row and for this long, ns, gets its work that way:
+ * otherwise it would never finish it. */
 #define MAX_SERIES 16
 #define SERIES_NS 200000000
 /* Where a mutex of the C library has its owner, bytes from its word. */
@@ -56,7 +57,7 @@ struct task_struct___stopping {
 /* Of `jobctl`: to stop, to trap for a tracer, for the freezer. */
 #define JOBS_PENDING (1UL << 17 | 1UL << 19 | 1UL << 20 | 1UL << 23)
 
-/* Whether a thread that is switched in may be taken off again before it gets to its program. */
+/* Whether a thread that is switched in may be taken off again before it reaches its program. */
 static __always_inline bool may_be_held(struct task_struct *task)
 {
 	struct task_struct___stopping *stopping = (void *)task;
@@ -71,7 +72,7 @@ static __always_inline struct context *own_context(void)
 	return &threads.contexts[bpf_get_smp_processor_id() & (MAX_CPUS - 1)];
 }
 
-/* Interrupts: when each began, and that it is over. */
+/* Interrupts: when each began, and when it ended. */
 
 #define VECTOR(tracepoint, number)                                                                             \
 	SEC("?tp_btf/" #tracepoint "_entry")                                                                   \
@@ -184,8 +185,8 @@ static __always_inline bool in_unknown_interrupt(void)
 }
 
 /*
- * A word with the value of a lock that somebody holds may be something else: whoever wakes those who wait for it has
- * written the next job's number there. In a lock that was let go stands nothing, or another one's hold for once.
+ * A word with the value of a held lock may be something else: whoever wakes those who wait for it has written the
+ * number of the next job there. A lock that was released holds nothing, or once in a while somebody else's hold.
  */
 static __always_inline void doubt_lock(struct followed *thread, struct task_struct *task)
 {
@@ -214,7 +215,7 @@ static __always_inline void doubt_lock(struct followed *thread, struct task_stru
 	}
 }
 
-/* Whether a thread that sleeps as for a lock waits for its next job. */
+/* Whether a thread that seems to sleep for a lock waits for its next job. */
 static __always_inline bool waits_for_job(struct followed *thread, struct task_struct *task, unsigned int state)
 {
 	__u64 word;
@@ -229,7 +230,8 @@ static __always_inline bool waits_for_job(struct followed *thread, struct task_s
 		return false;
 	if (thread->doubts >= MAX_DOUBTS)
 		return true;
-	/* Who never sleeps but for a lock that several want all the time: where it is one of the C library's, its owner stands beside it. */
+	/* A thread that only ever sleeps for a lock that several want all the time: if it is one of the C library's,
+	 * its owner is next to it. */
 	bpf_probe_read_user(&owner, sizeof(owner), (void *)(word + MUTEX_OWNER_AT));
 	return bpf_ktime_get_ns() - thread->series_since > SERIES_NS && !(owner && owner <= MAX_THREAD);
 }
@@ -340,7 +342,7 @@ static __always_inline void tell(struct followed *thread, struct task_struct___f
 	bpf_probe_read_kernel(record->name, NAME_SIZE, task->comm);
 	thread->unobserved = 0;
 	thread->lost = 0;
-	/* A full barrier: whoever sees the count sees the record. */
+	/* A full barrier: whoever sees the count also sees the record. */
 	__sync_fetch_and_add(&ring->head, 1);
 }
 
@@ -354,7 +356,7 @@ static __always_inline void switched_out(struct followed *thread, struct task_st
 		thread->executed += now - thread->on_cpu_since;
 	thread->on_cpu_since = 0;
 	if (thread->switch_in && thread->held == HELD_SOON && (state ? is_stopped(task, state) : is_parked(task))) {
-		/* It never got to its program: its wakeup goes on. */
+		/* It never reached its program: its wakeup goes on. */
 		thread->held = HELD_OFF;
 		thread->switch_in = 0;
 		thread->state = STATE_BLOCKED;
@@ -362,7 +364,7 @@ static __always_inline void switched_out(struct followed *thread, struct task_st
 	}
 	if (!state)
 		return;
-	/* It ran and nobody saw how it came to. */
+	/* It ran and nobody saw how that came about. */
 	if (thread->state == STATE_BLOCKED)
 		thread->unobserved++;
 	is_job = waits_for_job(thread, task, state);
@@ -431,7 +433,7 @@ int BPF_PROG(threads_switched, bool preempted, struct task_struct *previous, str
 	return 0;
 }
 
-/* Who comes and who takes another name. */
+/* Who begins, and who takes another name. */
 
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(thread_begins, struct task_struct *parent, struct task_struct *child)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Control groups: which one a thread is scheduled in, and whether that has used up its quota of processor time.
+ * Control groups: which one a thread is scheduled in, and whether that group has used up its quota of processor time.
  */
 #ifndef PUNCTUAL_GROUPS_H
 #define PUNCTUAL_GROUPS_H
@@ -8,9 +8,9 @@
 #include "kernel.h"
 #include "priorities.h"
 
-/* Groups within groups that are looked at; deeper ones count as not out of quota. */
+/* How many levels of nested groups to look at; deeper ones count as not out of quota. */
 #define MAX_GROUP_DEPTH 8
-/* In a group's number: it is not a control group but an automatic one, of a session. */
+/* Set in a group's number: it is not a control group but a session's automatic one. */
 #define AUTOMATIC_GROUP (1U << 31)
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -57,7 +57,7 @@ struct cfs_rq___quota {
 struct task_group {
 	struct cgroup_subsys_state css;
 	struct autogroup *autogroup;
-	/* Up to 7.2 these two are arrays with a place for each CPU; after that the first is gone. */
+	/* Up to 7.2 these two are arrays with an entry for each CPU; after that the first is gone. */
 	struct sched_entity **se;
 	struct cfs_rq___quota **cfs_rq;
 	struct task_group *parent;
@@ -80,7 +80,7 @@ struct task_struct___grouped {
 
 #pragma clang attribute pop
 
-/* The number of a scheduler's group: the inode of its control group; 0: none that has a name. */
+/* The number of a scheduler's group: the inode of its control group; 0: it has no named one. */
 static __always_inline __u32 number_of(struct task_group *group)
 {
 	struct cgroup *cgroup = group->css.cgroup;
@@ -92,7 +92,7 @@ static __always_inline __u32 number_of(struct task_group *group)
 	return 0;
 }
 
-/* The same of one that only its address is known of. */
+/* The same for a group of which only the address is known. */
 static __always_inline __u32 number_at(struct task_group *group)
 {
 	struct cgroup *cgroup = BPF_CORE_READ(group, css.cgroup);
@@ -105,7 +105,8 @@ static __always_inline __u32 number_at(struct task_group *group)
 	return automatic ? (__u32)BPF_CORE_READ(automatic, id) | AUTOMATIC_GROUP : 0;
 }
 
-/* The number of the group that a thread belongs to: of the CPU controller's, or of the only hierarchy's; 0: not known. */
+/* The number of the group that a thread belongs to: the CPU controller's, or that of the only hierarchy; 0: not
+ * known. */
 static __always_inline __u32 group_of(struct task_struct *task, bool of_controller)
 {
 	struct task_struct___grouped *grouped = (void *)task;
@@ -117,7 +118,7 @@ static __always_inline __u32 group_of(struct task_struct *task, bool of_controll
 	return number_of(grouped->sched_task_group);
 }
 
-/* Whether a group, or one that it is in, has used up its quota where this thread is. */
+/* Whether a group, or one that contains it, has used up its quota on the CPU where this thread is. */
 static __always_inline bool is_out_of_quota(struct task_struct *task)
 {
 	struct task_struct___grouped *grouped = (void *)task;
@@ -131,7 +132,7 @@ static __always_inline bool is_out_of_quota(struct task_struct *task)
 	return grouped->se.cfs_rq->throttle_count > 0;
 }
 
-/* Whether such a thread does not get to its program any more: it is parked. */
+/* Whether such a thread will not reach its program any more: it is parked. */
 static __always_inline bool is_parked(struct task_struct *task)
 {
 	struct task_struct___grouped *grouped = (void *)task;
@@ -151,7 +152,8 @@ static __always_inline struct cfs_rq___quota *queue_of(struct task_group *group,
 	return queue;
 }
 
-/* Whether a group has used up its quota on a CPU. Being given new quota by a message to that CPU counts as given. */
+/* Whether a group has used up its quota on a CPU. New quota counts as given as soon as the message about it is on
+ * its way to that CPU. */
 static __always_inline bool has_used_up(struct cfs_rq___quota *queue)
 {
 	struct list_head *next;
@@ -164,7 +166,7 @@ static __always_inline bool has_used_up(struct cfs_rq___quota *queue)
 	return !next || next == &queue->throttled_csd_list;
 }
 
-/* The group that is out of quota on a CPU and has threads of this group wait there: the nearest one. */
+/* The group that is out of quota on a CPU and makes threads of this group wait there: the nearest one. */
 static __always_inline __u32 used_up_above(struct task_group *group, __u32 cpu)
 {
 	for (int depth = 0; depth < MAX_GROUP_DEPTH && group; depth++) {
@@ -175,7 +177,7 @@ static __always_inline __u32 used_up_above(struct task_group *group, __u32 cpu)
 	return 0;
 }
 
-/* The same for a thread where it is, by the queues that it stands in: that of its group, that of the one above, ... */
+/* The same for a thread where it is, by the queues that it is in: that of its group, that of the one above, ... */
 static __always_inline __u32 used_up_for(struct task_struct *task)
 {
 	struct task_struct___grouped *grouped = (void *)task;

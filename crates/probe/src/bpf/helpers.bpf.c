@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a program is made of, each part by itself many times over, for the benchmark `programs`: no program that does these
- * things costs less than the sum of them.
+ * The parts of a program, each by itself many times over, for the benchmark `programs`: no program that does these
+ * things costs less than their sum.
  */
 #include "event_ring.h"
 

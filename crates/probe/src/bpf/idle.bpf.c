@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Notes what took each followed CPU from the loop that wants it all: interrupts, softirqs, other threads.
- * Each becomes an entry in a ring of its CPU; user space maps the rings, and `probe/src/idle/trace.rs` declares the same records.
+ * Notes what took each followed CPU away from the loop that wants all of it: interrupts, softirqs, other threads. Each
+ * becomes an entry in a ring of its CPU; user space maps the rings, and `probe/src/idle/trace.rs` declares the same
+ * records.
  */
 #include "codes.h"
 #include "kernel.h"
@@ -31,7 +32,7 @@ struct entry {
 	char name[NAME_SIZE];
 };
 
-/* What has begun on a CPU and not ended. */
+/* What has begun on a CPU and has not ended. */
 struct open_interval {
 	__u64 start;
 	__u64 steal;
@@ -48,7 +49,7 @@ struct ring {
 
 struct traced {
 	struct ring rings[MAX_RINGS] __attribute__((aligned(64)));
-	/* For each ring, the loop's thread id. */
+	/* The thread id of each ring's loop. */
 	__u32 loops[MAX_RINGS];
 	/* From CPU to ring number + 1; 0: not followed. Filled by user space. */
 	__u16 ring_of[MAX_CPUS];
@@ -100,7 +101,8 @@ static __always_inline void begin(struct open_interval *open)
 	open->start = bpf_ktime_get_ns();
 }
 
-/* An interrupt may come while a softirq's entry is written: the position is taken atomically, the mark comes last. */
+/* An interrupt may come while a softirq's entry is being written: the position is taken atomically, the mark comes
+ * last. */
 static __always_inline struct entry *add(struct ring *ring, struct open_interval *open, __u32 kind, __u32 id,
 					 __u64 *position)
 {
@@ -214,7 +216,7 @@ int BPF_PROG(softirq_ends, unsigned int vector)
 	return 0;
 }
 
-/* Every thread but the loop's own is noted from its switch in to its switch out. */
+/* Every thread but the loop's own is noted from when it is switched in until it is switched out. */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(thread_ran, bool preempted, struct task_struct *previous, struct task_struct *next)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The event log's programs: those of the flight recorder, with longer rings and without its sums, and those for what
- * only a log is interested in. The loader takes the programs of the classes that were chosen. User space empties the
- * rings all the time; what it does not reach in time is overwritten, and seen to be by the records' marks.
+ * The event log's programs: those of the flight recorder, with longer rings and without its sums, and a few that only a
+ * log needs. The loader takes the programs of the chosen classes. User space empties the rings all the time; what it
+ * does not reach in time is overwritten, and the records' marks show that.
  */
 #define RECORDS 65536
 #define SAMPLES 1
@@ -63,7 +63,7 @@ int BPF_PROG(process_exits, struct task_struct *task)
 	struct task_struct___forked *ended = (void *)task;
 	bool last;
 
-	/* The second argument has been given since 6.15; the count of threads that live on has fallen by then. */
+	/* The second argument exists since 6.15; here the count of threads that live on has already fallen. */
 	if (recorder_configuration.exit_tells_last)
 		last = ctx[1];
 	else

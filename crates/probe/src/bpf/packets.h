@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who sent the packet that a softirq delivers, where a thread of this machine did. What a thread sends to this machine itself
- * is queued in its own context and delivered in whichever softirq comes next, on the same CPU: its own, an interrupt's,
- * ksoftirqd's, or one in the middle of another thread.
+ * Who sent the packet that a softirq delivers, if a thread of this machine did. What a thread sends to this machine
+ * itself is queued in its own context and delivered in whichever softirq comes next on the same CPU: its own, an
+ * interrupt's, ksoftirqd's, or one in the middle of another thread.
  */
 #ifndef PUNCTUAL_PACKETS_H
 #define PUNCTUAL_PACKETS_H
@@ -10,10 +10,11 @@
 #include "event_ring.h"
 #include "wakes.h"
 
-/* In `open_handlers.sender`: the packet is none that a thread is known to have sent. 1 is no thread that sends. */
+/* In `open_handlers.sender`: no known thread sent this packet. Thread 1 sends nothing. */
 #define NOBODY 1
 
-/* Who sent a packet that is not delivered yet, by the packet's address. One that is dropped stays until it is pushed out. */
+/* Who sent a packet that has not been delivered yet, by the packet's address. A dropped one stays until it is pushed
+ * out. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
@@ -21,7 +22,7 @@ struct {
 	__type(value, __u32);
 } senders SEC(".maps");
 
-/* A packet for this machine is queued. What a softirq sends is no thread's, whichever it runs in. */
+/* A packet for this machine is queued. What a softirq sends belongs to no thread, whichever it runs in. */
 SEC("?tp_btf/netif_rx")
 int BPF_PROG(packet_queued, void *packet)
 {
@@ -56,7 +57,8 @@ int BPF_PROG(packet_delivered, void *packet)
 	return 0;
 }
 
-/* What a waking tells, and with it who sent the packet that ends the wait, where it was no wait for a word in memory. */
+/* What a waking tells, together with who sent the packet that ends the wait, unless the wait was for a word in
+ * memory. */
 static __always_inline __u64 with_sender(__u64 told)
 {
 	struct ring *ring = own_ring();

@@ -7,9 +7,9 @@
 
 #include "kernel.h"
 
-/* A priority from here on is a normal thread's. */
+/* Priorities from here on are those of normal threads. */
 #define NORMAL_PRIORITY 100
-/* In place of that of a thread which is SCHED_IDLE: it has the least weight, whatever its nice value. */
+/* Replaces the priority of a SCHED_IDLE thread: it has the least weight, whatever its nice value. */
 #define IDLE_PRIORITY 140
 #define POLICY_IDLE 5
 
@@ -22,7 +22,7 @@ struct task_struct___scheduled {
 
 #pragma clang attribute pop
 
-/* A thread that is lent a priority in real time keeps its policy. */
+/* A thread that is lent a real-time priority keeps its policy. */
 static __always_inline int priority_of(struct task_struct *task)
 {
 	struct task_struct___scheduled *scheduled = (void *)task;

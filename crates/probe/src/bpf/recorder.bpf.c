@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The flight recorder: notes what happens on every CPU in rings that overwrite. Nothing is sent anywhere; whoever
+ * The flight recorder: notes what happens on every CPU in rings that overwrite. It sends nothing anywhere; whoever
  * wants to know why a wakeup was late copies the time around it out of the rings.
  */
 #include "event_ring.h"
@@ -23,7 +23,7 @@
 #define INTERRUPTED_USER (1ULL << 63)
 #define LEFT_FOR_IO (1U << 31)
 #define LEFT_FOR_LOCK (1U << 30)
-/* Among the flags of a lock: it is the program's, and lends priority. */
+/* Among the flags of a lock: it belongs to the program, and lends priority. */
 #define LOCK_OF_PROGRAM (1U << 16)
 #ifdef WITHOUT_HOLDERS
 #define HOW_WOKEN(task) 0
@@ -35,20 +35,20 @@
 #define ITEM_OF(work) 0
 #else
 #define ARMER_OF(timer) armer_of(timer)
-/* Which work item it is, to find who queued it. */
+/* Which work item it is, to find out who queued it. */
 #define ITEM_OF(work) ((__u64)(work))
 #endif
-/* Timers of one interrupt expire within this; its interrupted stack is taken once. */
+/* Timers of one interrupt expire within this time; the stack that it interrupted is taken once. */
 #define ONE_INTERRUPT_NS 20000
 
 #ifdef WITHOUT_GROUPS
 #define GROUP_OF(task) 0
 #define note_if_out_of_quota(task)
 #else
-/* In the upper half of a value: the group of the thread that stands in the lower one. */
+/* In the upper half of a value: the group of the thread in the lower half. */
 #define GROUP_OF(task) ((__u64)group_of(task, recorder_configuration.groups_of_controller) << 32)
 
-/* That a thread waits for new quota on a CPU, and which group's. */
+/* Notes that a thread waits for new quota on a CPU, and which group's. */
 static __always_inline void note_if_out_of_quota(struct task_struct *task)
 {
 	__u32 cpu;
@@ -59,7 +59,7 @@ static __always_inline void note_if_out_of_quota(struct task_struct *task)
 	note(OUT_OF_QUOTA, (__u32)task->pid, (__u64)cpu << 32 | used_up_for(task));
 }
 
-/* That a group was given new quota, and the CPUs, by bit, where it has none all the same. */
+/* Notes that a group was given new quota, and the CPUs, by bit, on which it still has none. */
 static __always_inline void note_refill(struct hrtimer *timer, bool is_slack)
 {
 	__u64 offset = is_slack ? bpf_core_field_offset(struct task_group, cfs_bandwidth.slack_timer) :
@@ -117,8 +117,8 @@ int BPF_PROG(note_waking, struct task_struct *task)
 
 #ifndef WITHOUT_HOLDERS
 /*
- * A thread that wants a lock which lends priority waits without sleeping while the holder runs: nothing tells of that but
- * the loan, which the current thread gives the holder as it begins to wait.
+ * A thread that wants a lock which lends priority waits without sleeping while the holder runs: only the loan shows it,
+ * which the current thread gives the holder as it begins to wait.
  */
 SEC("?tp_btf/sched_pi_setprio")
 int BPF_PROG(priority_is_lent, struct task_struct *holder, struct task_struct *waiter)
@@ -237,7 +237,7 @@ int BPF_PROG(softirq_ends, unsigned int vector)
 	if (!ring)
 		return 0;
 	ring->open.queued += note_end(ring, SOFTIRQ_END, vector, &ring->open.softirq, 0);
-	/* None is left: what ran since there was none before was queued together at most. */
+	/* None is left: what ran since the last time that there was none was queued together at most. */
 	if (!ring->open.raised) {
 		sum_up(QUEUED, 0, 0, ring->open.queued, bpf_ktime_get_ns());
 		ring->open.queued = 0;
@@ -255,7 +255,7 @@ int BPF_PROG(softirq_raised, unsigned int vector)
 	return 0;
 }
 
-/* The function that the timer is for: of a BPF program's timer its callback, of a sampling clock its program. */
+/* The function that the timer is for: for a BPF program's timer its callback, for a sampling clock its program. */
 static __always_inline __u64 function_of(struct hrtimer *timer)
 {
 	__u64 function = (__u64)timer->function, inner = 0;
@@ -276,7 +276,7 @@ static __always_inline __u64 function_of(struct hrtimer *timer)
 	return inner ? inner : function;
 }
 
-/* An interrupt that came late is still near whatever kept it: the stack below it says what that was. */
+/* A late interrupt is still close to whatever delayed it: the stack below it says what that was. */
 static __always_inline void take_late_stack(void *context, struct ring *ring, __u64 now)
 {
 	struct stack *stack;
@@ -313,7 +313,7 @@ int BPF_PROG(timer_begins, struct hrtimer *timer)
 	end_record(record, position);
 	ring->open.timer[inside] = now;
 	ring->open.timer_function[inside] = record->value;
-	/* Much later than anything that happens: another clock's time. */
+	/* Much later than anything that happens: this is another clock's time. */
 	if (now > due + recorder_configuration.late_ns && now - due < 10000000000ULL)
 		take_late_stack(ctx, ring, now);
 	return 0;
@@ -374,7 +374,7 @@ int BPF_PROG(work_begins, struct work_struct *work)
 }
 
 #ifndef WITHOUT_ASKERS
-/* A work item is handed to the kernel's workers; one that waits there already is not handed to them again. */
+/* A work item is handed to the kernel's workers; one that is already waiting there is not handed over again. */
 SEC("?tp_btf/workqueue_queue_work")
 int BPF_PROG(work_queued, int cpu, void *queue, struct work_struct *work)
 {
@@ -447,7 +447,7 @@ struct task_struct___signalled {
 
 #pragma clang attribute pop
 
-/* Whoever sends a signal that stops, which may be to a whole process. */
+/* Who sends a signal that stops, possibly to a whole process. */
 SEC("?tp_btf/signal_generate")
 int BPF_PROG(stop_asked, int signal, void *information, struct task_struct *task, int is_for_all)
 {
@@ -460,7 +460,7 @@ int BPF_PROG(stop_asked, int signal, void *information, struct task_struct *task
 }
 #endif
 
-/* The kernel's count of page faults, by one as each is done. */
+/* The kernel's count of page faults, incremented as each is done. */
 SEC("perf_event")
 int fault_ends(struct bpf_perf_event_data *context)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The registers of interrupted code and of system calls, as x86-64 and arm64 keep them. On another architecture nothing is
- * known of them: no program is refused for that, and what interrupted code was is not told.
+ * The registers of interrupted code and of system calls, as x86-64 and arm64 keep them. On any other architecture
+ * nothing is known about them: no program is refused for that, but nobody learns what the interrupted code was.
  */
 #ifndef PUNCTUAL_REGISTERS_H
 #define PUNCTUAL_REGISTERS_H
@@ -41,7 +41,7 @@ struct pt_regs___arm64 {
 #define X86_LEVEL 3
 #define ARM64_LEVEL 0xf
 
-/* Whether these, which the kernel gave, are a thread's as it called `futex`. */
+/* Whether these registers, which the kernel gave, are those of a thread that called `futex`. */
 static __always_inline bool calls_futex(struct pt_regs *registers)
 {
 	if (IS_X86)
@@ -51,7 +51,7 @@ static __always_inline bool calls_futex(struct pt_regs *registers)
 	return false;
 }
 
-/* Whether they are a thread's as it sends a signal. */
+/* Whether they are those of a thread that sends a signal. */
 static __always_inline bool sends_signal(struct pt_regs *registers)
 {
 	if (IS_X86) {
@@ -80,7 +80,7 @@ static __always_inline bool sends_signal(struct pt_regs *registers)
 	return false;
 }
 
-/* Arguments of a system call. On arm64 its result takes the place of the first. */
+/* Arguments of a system call. On arm64 its result replaces the first. */
 static __always_inline __u64 first_argument(struct pt_regs *registers)
 {
 	if (IS_X86)
@@ -109,7 +109,7 @@ static __always_inline __u64 fifth_argument(struct pt_regs *registers)
 	return IS_ARM64 ? ((struct pt_regs___arm64 *)registers)->regs[4] : 0;
 }
 
-/* The instruction at an address of registers that is read from memory, and whether it is a program's; 0: not known. */
+/* The instruction address among registers that are read from memory, and whether it is a program's; 0: not known. */
 static __always_inline __u64 instruction_of(void *registers, bool *is_user)
 {
 	if (IS_X86) {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who interrupts another CPU, and what for: functions that are to be called there, by whoever asks and by the CPU that calls
- * them, and the interrupts that are sent for them or have the scheduler choose anew.
+ * Who interrupts another CPU, and what for: functions to call there, noted by whoever asks and by the CPU that calls
+ * them, and the interrupts that are sent for them or to make the scheduler choose anew.
  *
- * These tracepoints give functions as pointers to them, which kernels refuse to programs that have arguments with types: the
- * programs are of the kind whose arguments are plain words.
+ * These tracepoints give functions as pointers to them, which kernels refuse to programs that have arguments with
+ * types: the programs are of the kind whose arguments are plain words.
  */
 #ifndef PUNCTUAL_SENT_H
 #define PUNCTUAL_SENT_H
 
 #include "event_ring.h"
 
-/* Wakings from afar come this way too: they have an event of their own. */
+/* Wakings from other CPUs come this way too: they have an event of their own. */
 static __always_inline bool is_waking(__u64 function)
 {
 	return is_function(function, WAKING_FROM_AFAR_FUNCTION);
@@ -51,10 +51,10 @@ int BPF_PROG(interrupt_sent, __u64 cpu, __u64 site, __u64 callback)
 	return 0;
 }
 
-/* Of so many times 64 CPUs it is told which of them are interrupted. */
+/* For this many times 64 CPUs, the log tells which of them are interrupted. */
 #define MAX_MASK_WORDS 16
 
-/* One call for several CPUs: a record for each 64 of which any is among them. */
+/* One call for several CPUs: a record for each 64 that contain any of them. */
 SEC("?raw_tp/ipi_send_cpumask")
 int BPF_PROG(interrupts_sent, const __u64 *mask, __u64 site, __u64 callback)
 {
@@ -63,7 +63,7 @@ int BPF_PROG(interrupts_sent, const __u64 *mask, __u64 site, __u64 callback)
 
 		if (word * 64 >= recorder_configuration.cpus)
 			break;
-		/* Longs: on every architecture that this runs on they have 64 bits. */
+		/* Longs: they have 64 bits on every architecture that this runs on. */
 		bpf_probe_read_kernel(&bits, sizeof(bits), mask + word);
 		if (bits)
 			note_named(INTERRUPTS_SENT, bits, (__u64)(word * 64) << 32 | CALL_FUNCTION);

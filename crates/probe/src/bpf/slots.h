@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where the programs put the stamps of each measured thread's current wakeup.
- * User space maps this memory; `slots.rs` declares the same records, and a test holds the two together.
+ * Where the programs put the stamps of each measured thread's current wakeup. User space maps this memory; `slots.rs`
+ * declares the same records, and a test checks that the two agree.
  */
 #ifndef PUNCTUAL_SLOTS_H
 #define PUNCTUAL_SLOTS_H
@@ -14,7 +14,7 @@
 #define INDEX_SIZE 4096
 #define INDEX_PROBES 8
 
-/* One cache line a thread. Times are ns of CLOCK_MONOTONIC; 0: not passed yet. */
+/* One cache line for each thread. Times are ns of CLOCK_MONOTONIC; 0: not passed yet. */
 struct slot {
 	__u32 tid;
 	__u32 cpu;		/* where it was switched in */
@@ -22,12 +22,12 @@ struct slot {
 	__u64 irq;
 	__u64 softirq;
 	__u64 waking;
-	__u64 switch_in;	/* without irq and waking: when it was let go on, see stamp_expired */
+	__u64 switch_in;	/* without irq and waking: when it was allowed to go on, see stamp_expired */
 	__u64 steal;		/* the host's time in the stages so far, at most */
 	__u64 timer;		/* the timer that was armed last */
 };
 
-/* What only the programs need of each thread. */
+/* What only the programs need for each thread. */
 struct private {
 	__u64 steal_read;	/* the steal counter when it was last read */
 	__u64 stamp_read;	/* and the stamp at that time */
@@ -48,7 +48,7 @@ struct shared {
 struct configuration {
 	/* From the run queue to the host's steal counter of the same CPU, bytes; 0: not known. */
 	__s64 steal_offset;
-	/* Where the functions lie that the threads' timers call; 0 where the kernel hides that from this user. */
+	/* Where the functions are that the threads' timers call; 0 if the kernel hides that from this user. */
 	__u64 hrtimer_wakeup;
 	__u64 timerfd_tmrproc;
 };
@@ -74,7 +74,7 @@ static __always_inline __u64 read_steal(void)
 	return read_word_at(configuration.steal_offset);
 }
 
-/* The steal counter stands here when a stage begins. */
+/* The value of the steal counter when a stage begins. */
 static __always_inline void begin_steal(__u32 number, __u64 now)
 {
 	struct private *own = &shared.privates[number & (MAX_TASKS - 1)];
@@ -87,8 +87,8 @@ static __always_inline void begin_steal(__u32 number, __u64 now)
 }
 
 /*
- * Adds what was stolen since the counter was last read, at most as much as passed since then:
- * time stolen before the timer was due is not part of the wakeup.
+ * Adds what was stolen since the counter was last read, but no more than the time that has passed since: time stolen
+ * before the timer was due does not belong to the wakeup.
  */
 static __always_inline void add_steal(struct slot *slot, __u32 number, __u64 now)
 {
@@ -108,7 +108,7 @@ static __always_inline void add_steal(struct slot *slot, __u32 number, __u64 now
 	own->steal_cpu = bpf_get_smp_processor_id();
 }
 
-/* A measured thread arms the timer that is to wake it: a new wakeup begins. */
+/* A measured thread arms the timer that will wake it: a new wakeup begins. */
 static __always_inline void begin_wakeup(struct slot *slot, __u32 number, struct hrtimer *timer)
 {
 	__u64 expected = timer->_softexpires;
@@ -127,8 +127,8 @@ static __always_inline void begin_wakeup(struct slot *slot, __u32 number, struct
 }
 
 /*
- * Call from `hrtimer_start_expired`, which follows `hrtimer_start`. Kernels from 7.1 on do not queue a timer that a
- * thread arms when it is due already: no interrupt comes, nothing wakes the thread, it goes on at once. Older kernels
+ * Call from `hrtimer_start_expired`, which follows `hrtimer_start`. Kernels from 7.1 on do not queue a timer that is
+ * already due when a thread arms it: no interrupt comes, nothing wakes the thread, it goes on at once. Older kernels
  * queue it and force an interrupt.
  */
 static __always_inline void stamp_expired(struct hrtimer *timer)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The paper's whole chain, interrupt -> DPC -> thread: the expiry of a thread's timerfd is the interrupt,
- * a bpf_timer queued by it the softirq callback, and that callback wakes the thread through its ring buffer.
+ * The paper's whole chain, interrupt -> DPC -> thread: the expiry of a thread's timerfd is the interrupt, a bpf_timer
+ * that it queues is the softirq callback, and that callback wakes the thread through its ring buffer.
  */
 #include "callback.h"
 #include "slots.h"
@@ -35,8 +35,9 @@ struct {
 } timers SEC(".maps");
 
 /*
- * A callback that comes as late as the thread's own time limit finds the thread awake, and will not be the one that wakes
- * it: it has been made runnable by then. It runs on the thread's CPU, so that the thread cannot change its state meanwhile.
+ * A callback that is as late as the thread's own time limit finds the thread awake, and does not wake it: something
+ * else has made it runnable by then. The callback runs on the thread's CPU, so that the thread cannot change its state
+ * meanwhile.
  */
 static __always_inline bool is_awake(const void *task)
 {

@@ -12,13 +12,13 @@
 #define STATE_STOPPED 0x4
 #define STATE_TRACED 0x8
 #define STATE_NO_LOAD 0x400
-/* It sleeps for a lock of the kernel's that others spin for: with PREEMPT_RT. */
+/* It sleeps for a kernel lock that others spin for: with PREEMPT_RT. */
 #define STATE_FOR_SPINLOCK 0x1000
 #define STATE_FROZEN 0x8000
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-/* The state has had another name since 5.14. */
+/* Since 5.14 the state has had another name. */
 struct task_struct___stating {
 	unsigned int __state;
 };

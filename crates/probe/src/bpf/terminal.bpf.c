@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the threads at one terminal do: when they run, ask for input, get it, put something out, wake others. They are
- * told by their session's terminal, so nothing has to be kept of who started whom. Each becomes a record in a ring of
- * its CPU; user space maps the rings.
+ * What the threads at one terminal do: when they run, ask for input, get it, put something out, wake others. Their
+ * session's terminal identifies them, so nobody has to keep track of who started whom. Each becomes a record in a ring
+ * of its CPU; user space maps the rings.
  *
- * With a display, input and output go over sockets whose other end is its server: those of the threads at the terminal,
- * and at the server those of the typist. A terminal that a program of theirs opens in turn is theirs too.
+ * With a display, input and output go over sockets whose other end is its server: those of the threads at the terminal
+ * and, at the server, those of the typist. A terminal that one of their programs opens in turn is theirs too.
  */
 #include "calls.h"
 #include "kernel.h"
@@ -38,7 +38,7 @@ static __always_inline struct moment_ring *own_ring(void)
 	return bpf_map_lookup_elem(&moment_rings, &cpu);
 }
 
-/* Takes the next place. An interrupt may come while a record is written: the mark comes last. */
+/* Takes the next place. An interrupt may come while a record is being written: the mark comes last. */
 static __always_inline struct moment_record *begin_moment(struct moment_ring *ring, struct task_struct *task, __u16 kind,
 							  __u64 *position)
 {
@@ -67,7 +67,7 @@ static __always_inline void end_moment(struct moment_record *record, __u64 posit
 	*(volatile __u64 *)&record->sequence = position + 1;
 }
 
-/* Whether a list of descriptors to wait for has the terminal in it. */
+/* Whether a list of descriptors to wait for contains the terminal. */
 static __always_inline bool polls_terminal(__u64 list, __u64 count, __u64 *socket)
 {
 	struct pollfd_of_program one;
@@ -95,7 +95,7 @@ static __always_inline bool selects_terminal(__u64 set, __u64 *socket)
 	return false;
 }
 
-/* When a call ends by itself, by a time limit in memory: of a unit of so many ns in its second part. */
+/* When a call ends by itself, by a time limit in memory whose second part counts units of so many ns. */
 static __always_inline __u64 limit_at(__u64 address, __u64 unit, __u64 now)
 {
 	struct times_of_program limit;
@@ -128,7 +128,7 @@ static __always_inline long number_of(struct pt_regs *registers)
 	return IS_ARM64 ? ((struct pt_regs___arm64 *)registers)->syscallno : -1;
 }
 
-/* A wait for several descriptors: whether the terminal is among them, and until when at most. */
+/* A wait for several descriptors: whether the terminal is among them, and until when it lasts at most. */
 static __always_inline void look_at_poll(struct pt_regs *registers, struct own_call *call)
 {
 	long number = number_of(registers);
@@ -155,12 +155,12 @@ static __always_inline void look_at_poll(struct pt_regs *registers, struct own_c
 	}
 	if (has_terminal)
 		call->flags |= SLEEPS_FOR_INPUT;
-	/* With a display some have a thread of their own that gets the input, and another one that waits for that. */
+	/* With a display, some have one thread that gets the input, and another that waits for that thread. */
 	else if (!is_known || terminal_configuration.server)
 		call->flags |= SLEEPS_FOR_SEVERAL;
 }
 
-/* The process that types shows which terminal is meant: it writes nothing into it. */
+/* The process that types shows which terminal is meant by an empty write into it. */
 static __always_inline void find_terminal(struct pt_regs *registers, __u32 process)
 {
 	if (process != terminal_configuration.own_process || third_argument(registers) ||
@@ -174,7 +174,7 @@ static __always_inline void find_terminal(struct pt_regs *registers, __u32 proce
 	terminal_state.terminal = terminal_at(terminal_configuration.own_descriptor);
 }
 
-/* What a thread puts out for a display is told as the call begins: whoever shows it may be done before it ends. */
+/* What a thread puts out for a display is reported as the call begins: whoever shows it may be done before it ends. */
 static __always_inline void note_output(struct task_struct *task, struct own_call *call, __u16 flags)
 {
 	struct moment_ring *ring = own_ring();
@@ -189,7 +189,7 @@ static __always_inline void note_output(struct task_struct *task, struct own_cal
 	end_moment(record, position);
 }
 
-/* Whether a descriptor of the current process is either end of a terminal of theirs. */
+/* Whether a descriptor of the current process is either end of one of their terminals. */
 static __always_inline bool is_terminal_of_theirs(__u64 descriptor)
 {
 	__u64 terminal;
@@ -200,7 +200,7 @@ static __always_inline bool is_terminal_of_theirs(__u64 descriptor)
 	return is_theirs(terminal) || (terminal && is_theirs((__u64)BPF_CORE_READ((struct tty_struct *)terminal, link)));
 }
 
-/* The socket that a process reads from or writes to by this call; 0: neither, or none. */
+/* The socket that a process reads from or writes to by this call; 0: it does neither, or there is no socket. */
 static __always_inline struct sock___at *socket_of_call(struct pt_regs *registers, struct own_call *call)
 {
 	struct sock___at *sock;
@@ -213,7 +213,7 @@ static __always_inline struct sock___at *socket_of_call(struct pt_regs *register
 	return sock;
 }
 
-/* The server of the display: when it gets what is typed, and when it tells of what it has drawn. */
+/* The display's server: when it gets what is typed, and when it reports what it has drawn. */
 static __always_inline int server_calls(struct pt_regs *registers, struct task_struct *task, struct own_call *call)
 {
 	__u32 tid = ((struct task_struct___at *)task)->pid;
@@ -230,8 +230,8 @@ static __always_inline int server_calls(struct pt_regs *registers, struct task_s
 	return 0;
 }
 
-/* The same where others use the display too: when it gets something of somebody who is not watched, which may be what is put in; when
- * it tells who is watched, and when it tells of what it has drawn. */
+/* The same if others use the display too: when it gets something from somebody who is not watched, which may be the
+ * input; when it tells the watched programs, and when it reports what it has drawn. */
 static __always_inline int shared_server_calls(struct pt_regs *registers, struct task_struct *task, struct own_call *call)
 {
 	__u32 tid = ((struct task_struct___at *)task)->pid, peer;
@@ -424,7 +424,7 @@ int BPF_PROG(thread_is_woken, struct task_struct *task)
 	return 0;
 }
 
-/* Whoever is made is not woken for the first time by anything that is seen otherwise. */
+/* No other event shows the first waking of a new thread. */
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(thread_is_made, struct task_struct *parent, struct task_struct *child)
 {
@@ -449,7 +449,8 @@ int BPF_PROG(thread_is_made, struct task_struct *parent, struct task_struct *chi
 	return 0;
 }
 
-/* What a program at the terminal starts at a terminal that it has opened, as terminal emulators do, is there too. */
+/* What a program at the terminal starts at a terminal that it has opened, as terminal emulators do, is at the
+ * terminal too. */
 static __always_inline void learn_terminal(struct task_struct *task)
 {
 	struct task_struct___at *child = (void *)task;
@@ -486,8 +487,9 @@ int BPF_PROG(thread_becomes, struct task_struct *task, int old)
 }
 
 /*
- * What is put into the terminal is handed on by a worker of the kernel's, which wakes whoever waits for it then. So when it came is known
- * from these, also while the program is at work. Plain words for arguments: kernels let nobody compute with an address that has a type.
+ * A kernel worker hands on what is put into the terminal, and then wakes whoever waits for it. So these events tell
+ * when it came, even while the program is working. Plain words as arguments: kernels let nobody compute with an address
+ * that has a type.
  */
 SEC("?raw_tp/workqueue_queue_work")
 int BPF_PROG(input_is_told, __u64 cpu, __u64 queue, __u64 work)
@@ -497,7 +499,7 @@ int BPF_PROG(input_is_told, __u64 cpu, __u64 queue, __u64 work)
 	return 0;
 }
 
-/* With `is_over`, up to where there is input then. */
+/* With `is_over`, how far there is input by then. */
 static __always_inline int note_input(__u64 work, bool is_over)
 {
 	struct tty_struct *terminal = (void *)terminal_state.terminal;

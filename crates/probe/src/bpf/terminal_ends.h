@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which threads are at the terminal, and which descriptors lead to it or, with a display, to its server. What the kernel
- * keeps of files, terminals and sockets is read here alone.
+ * Which threads are at the terminal, and which descriptors lead to it or, with a display, to its server. Only this file
+ * reads what the kernel keeps of files, terminals and sockets.
  */
 #ifndef PUNCTUAL_TERMINAL_ENDS_H
 #define PUNCTUAL_TERMINAL_ENDS_H
@@ -16,7 +16,7 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-/* Among a thread's flags: it is the kernel's own. */
+/* Among a thread's flags: it belongs to the kernel. */
 #define OF_KERNEL 0x00200000
 
 struct task_struct___flagged {
@@ -154,7 +154,7 @@ static __always_inline bool is_server(struct task_struct *task)
 	       (__u32)((struct task_struct___at *)task)->tgid == terminal_configuration.server;
 }
 
-/* The file that a descriptor of the current process stands for. */
+/* The file behind a descriptor of the current process. */
 static __always_inline struct file *file_at(__u64 descriptor)
 {
 	struct task_struct___at *task = (void *)bpf_get_current_task_btf();
@@ -170,7 +170,7 @@ static __always_inline struct file *file_at(__u64 descriptor)
 	return file;
 }
 
-/* The terminal that a descriptor of the current process stands for; 0: it is not one. */
+/* The terminal behind a descriptor of the current process; 0: it is not one. */
 static __always_inline __u64 terminal_at(__u64 descriptor)
 {
 	struct file *file = file_at(descriptor);
@@ -179,7 +179,7 @@ static __always_inline __u64 terminal_at(__u64 descriptor)
 	return private ? (__u64)BPF_CORE_READ(private, tty) : 0;
 }
 
-/* The local socket that a descriptor of the current process stands for; 0: it is not one. */
+/* The local socket behind a descriptor of the current process; 0: it is not one. */
 static __always_inline struct sock___at *any_socket_at(__u64 descriptor)
 {
 	struct file *file = file_at(descriptor);
@@ -193,7 +193,7 @@ static __always_inline struct sock___at *any_socket_at(__u64 descriptor)
 	return sock && BPF_CORE_READ(sock, __sk_common.skc_family) == AF_UNIX ? sock : 0;
 }
 
-/* The process that had connected, or listened, at the other end. */
+/* The process that connected, or listened, at the other end. */
 static __always_inline __u32 peer_of(struct sock___at *sock)
 {
 	return BPF_CORE_READ(sock, sk_peer_pid, numbers[0].nr);
@@ -224,7 +224,7 @@ static __always_inline bool is_pseudo_terminal(__u64 descriptor)
 	return device == MULTIPLEXER || (device >= FIRST_TERMINAL && device < BEHIND_TERMINALS);
 }
 
-/* The socket to this process that a descriptor of the current process stands for; 0: it is not one. */
+/* The socket to this process behind a descriptor of the current process; 0: it is not one. */
 static __always_inline __u64 socket_at(__u64 descriptor, __u64 peer)
 {
 	struct sock___at *sock = any_socket_at(descriptor);
@@ -232,7 +232,8 @@ static __always_inline __u64 socket_at(__u64 descriptor, __u64 peer)
 	return sock && peer_of(sock) == (__u32)peer ? (__u64)sock : 0;
 }
 
-/* Whether input comes, or output goes, by a descriptor of the current process; of a display by which socket. */
+/* Whether input comes, or output goes, through a descriptor of the current process; with a display, through which
+ * socket. */
 static __always_inline bool is_ours(__u64 descriptor, __u64 *socket)
 {
 	if (!terminal_configuration.server)
@@ -241,8 +242,8 @@ static __always_inline bool is_ours(__u64 descriptor, __u64 *socket)
 	return *socket;
 }
 
-/* Up to where there is input that can be got from the terminal, in bytes since it was opened or emptied: whole lines where it hands on
- * lines. */
+/* How far there is input to get from the terminal, in bytes since it was opened or emptied: whole lines if it hands
+ * on lines. */
 static __always_inline unsigned long head_of_input(struct tty_struct *terminal, struct n_tty_data *data, __u16 *flags)
 {
 	if (BPF_CORE_READ(terminal, termios.c_lflag) & ICANON) {
@@ -252,7 +253,7 @@ static __always_inline unsigned long head_of_input(struct tty_struct *terminal, 
 	return BPF_CORE_READ(data, commit_head);
 }
 
-/* Up to where the terminal's input was got; 0 with a display. */
+/* How far the terminal's input has been read; 0 with a display. */
 static __always_inline __u32 tail_of_input(void)
 {
 	struct tty_struct *terminal = (void *)terminal_state.terminal;
@@ -264,7 +265,7 @@ static __always_inline __u32 tail_of_input(void)
 	return data ? BPF_CORE_READ(data, read_tail) : 0;
 }
 
-/* Whether a work item is that by which the kernel's worker hands on the terminal's input. */
+/* Whether a work item is the one by which the kernel's worker hands on the terminal's input. */
 static __always_inline bool hands_on_input(__u64 work)
 {
 	struct tty_struct *terminal = (void *)terminal_state.terminal;
@@ -273,7 +274,7 @@ static __always_inline bool hands_on_input(__u64 work)
 	return port && work == port + bpf_core_field_offset(struct tty_port___at, buf.work);
 }
 
-/* Bytes that can be got from the terminal: whole lines where it hands on lines. Of a display, messages. */
+/* Bytes to get from the terminal: whole lines if it hands on lines. For a display, messages. */
 static __always_inline __u32 queued(__u16 *flags, __u64 socket)
 {
 	struct tty_struct *terminal = (void *)terminal_state.terminal;

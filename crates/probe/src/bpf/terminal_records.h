@@ -17,24 +17,24 @@
 #define RAN_AND_SLEPT 1		/* it left its CPU to sleep, not to go on later */
 #define SLEEPS_FOR_IO 2		/* ... for input or output that it waits for */
 #define SLEEPS_FOR_INPUT 4	/* ... in a call that the terminal's input ends */
-#define SLEEPS_FOR_SEVERAL 8	/* ... of which it is not known whether the terminal is among what it waits for */
+#define SLEEPS_FOR_SEVERAL 8	/* ... and it is not known whether it waits for the terminal among other things */
 #define WAKER_IS_THERE 16	/* the waker is at the terminal */
 #define WOKEN_IS_THERE 32	/* the woken thread is */
-#define BY_INTERRUPT 64		/* no thread woke it but what interrupted that */
-#define WOKEN_IS_KERNELS 256	/* the woken thread is the kernel's own */
+#define BY_INTERRUPT 64		/* no thread woke it, but what interrupted one */
+#define WOKEN_IS_KERNELS 256	/* the woken thread belongs to the kernel */
 #define TAKES_LINES 128		/* the terminal hands on whole lines */
-#define OF_SERVER 512		/* the thread is the display server's */
+#define OF_SERVER 512		/* the thread belongs to the display server */
 #define TO_TERMINAL 1024	/* with a display: it writes to a terminal, which the kernel's own threads hand on */
-#define WAKER_IS_KERNELS 2048	/* the waker is the kernel's own */
+#define WAKER_IS_KERNELS 2048	/* the waker belongs to the kernel */
 #define TO_OTHERS 4096		/* the display server tells others than the typist */
-#define INPUT_IS_THERE 8192	/* the kernel's worker has handed input on, and does not only begin to */
+#define INPUT_IS_THERE 8192	/* the kernel's worker has handed input on, and is not just beginning to */
 
 /* One cache line. Times are ns of CLOCK_MONOTONIC. */
 struct moment_record {
 	__u64 sequence;		/* its position in the ring + 1, written last */
 	__u64 at;
 	__u64 begin;		/* of what took time */
-	__u64 value;		/* bytes, and up to where in the terminal's input; the thread that was woken; the time limit of a call */
+	__u64 value;		/* bytes, and how far in the input; the thread that was woken; a call's time limit */
 	__u32 tid;
 	__u32 process;
 	__u16 kind;
@@ -74,7 +74,7 @@ struct {
 	__type(value, struct own_call);
 } own_calls SEC(".maps");
 
-/* Processes that are watched, where these and not their terminal say who is. Those that they start are added. */
+/* Processes that are watched, if these and not their terminal define who is. Those that they start are added. */
 #define MAX_WATCHED 1024
 
 struct {
@@ -85,29 +85,29 @@ struct {
 } watched_processes SEC(".maps");
 
 struct terminal_state {
-	/* The kernel's structure of the terminal; 0: not known yet. Where processes are watched 1. */
+	/* The kernel's structure of the terminal; 0: not known yet. 1 if processes are watched. */
 	__u64 terminal;
-	/* Those that programs at it opened for others, as terminal emulators do. */
+	/* Terminals that programs at it opened for others, as terminal emulators do. */
 	__u64 others[MAX_OTHERS];
 	__u64 count;
-	/* The socket that input came by last. */
+	/* The socket through which input last came. */
 	__u64 socket;
 	/* When the kernel's worker was last told that there is input. */
 	__u64 told;
-	/* Where processes are watched, the socket by which the display's server tells of what it has drawn. */
+	/* If processes are watched, the socket over which the display's server reports what it has drawn. */
 	__u64 listens;
 };
 
 struct terminal_configuration {
 	struct nesting_place nesting;
-	/* The process that types, as the kernel numbers it, and its descriptor of the terminal; where processes are watched, of the
-	 * connection to the display's server. */
+	/* The process that types, by the kernel's number, and its descriptor of the terminal; if processes are
+	 * watched, of the connection to the display's server. */
 	__u64 own_process;
 	__u64 own_descriptor;
 	__u64 switch_tells_state;
 	/* The process of the display server; 0: there is no display. */
 	__u64 server;
-	/* Whether processes are watched, and not who is at a terminal. */
+	/* Whether processes are watched, and not whoever is at a terminal. */
 	__u64 by_process;
 };
 

@@ -16,8 +16,8 @@ int BPF_PROG(timer_armed, struct hrtimer *timer)
 	if (!slot)
 		return 0;
 	/*
-	 * Other timers are armed in the thread's context too, its scheduler's for one. Where the function's address is
-	 * hidden, the timer that wakes this thread is known by what stands behind it: the thread.
+	 * Other timers are armed in the thread's context too, its scheduler's for one. If the function's address is
+	 * hidden, what follows the timer that wakes this thread identifies it: the thread.
 	 */
 	if (configuration.hrtimer_wakeup ? (__u64)timer->function != configuration.hrtimer_wakeup : !is_for_current(timer))
 		return 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which events the toolkit of a program hands on to the program's own code. Each program is put at the beginning of the function that
- * every event of one toolkit goes through, in the processes that are followed alone, and notes what kind of event it is given.
+ * Which events a program's toolkit hands on to the program's own code. Each program is attached to the beginning of the
+ * function that every event of one toolkit goes through, only in the processes that are followed, and notes the kind of
+ * event that it is given.
  */
 #include "kernel.h"
 #include "registers.h"
@@ -9,7 +10,7 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-/* Functions get their fourth argument elsewhere than system calls. */
+/* Functions get their fourth argument in another register than system calls. */
 struct pt_regs___called {
 	unsigned long cx;
 };
@@ -37,7 +38,8 @@ static __always_inline __u64 fourth_given(struct pt_regs *registers)
 	return IS_ARM64 ? BPF_CORE_READ((struct pt_regs___arm64 *)registers, regs[3]) : 0;
 }
 
-/* Takes the next place. Whoever runs here may lose its CPU to another one that does: the mark comes last. */
+/* Takes the next place. Whoever runs here may lose its CPU to another thread that does the same: the mark comes
+ * last. */
 static __always_inline struct event_record *begin_event(__u32 function, __u64 *position)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
@@ -67,7 +69,7 @@ static __always_inline void end_event(struct event_record *record, __u64 positio
 	*(volatile __u64 *)&record->sequence = position + 1;
 }
 
-/* An event whose kind is a number in it. */
+/* An event that has its kind in it as a number. */
 static __always_inline int numbered(struct pt_regs *registers, __u32 function, __u32 offset)
 {
 	__u64 event = first_given(registers), position;
@@ -101,7 +103,8 @@ struct gdk_event_of_program {
 	__s32 type;
 };
 
-/* No function that others may call is given its events on their way. So it is noted when an event is done with: its last user lets go. */
+/* No function that others may call sees its events on their way. So an event is noted when it is finished: its last
+ * user releases it. */
 SEC("uprobe")
 int gtk4_event(struct pt_regs *registers)
 {
@@ -121,7 +124,7 @@ int gtk4_event(struct pt_regs *registers)
 	return 0;
 }
 
-/* Behind the table of its class. */
+/* After the table of its class. */
 SEC("uprobe")
 int qt5_event(struct pt_regs *registers)
 {
@@ -140,7 +143,7 @@ int xt_event(struct pt_regs *registers)
 	return numbered(registers, XT, 0);
 }
 
-/* What a program has of an object of its compositor's. */
+/* What a program keeps of one of its compositor's objects. */
 struct object_of_program {
 	__u64 interface;
 	__u64 implementation;
@@ -175,7 +178,7 @@ struct closure_of_program {
 #define NOBODYS (-1)
 #define SEVERAL (-2)
 
-/* Which event it is, where it has arguments: these stand behind its number. */
+/* Which event it is, if it has arguments: these follow its number. */
 static __always_inline __s32 number_by_closure(__u64 arguments, struct interface_of_program *interface)
 {
 	struct closure_of_program closure;
@@ -190,7 +193,7 @@ static __always_inline __s32 number_by_closure(__u64 arguments, struct interface
 	return closure.number;
 }
 
-/* Whether an event has arguments: its signature may begin with the version that it came with. */
+/* Whether an event has arguments: its signature may begin with the version that introduced it. */
 static __always_inline bool has_arguments(__u64 message)
 {
 	struct message_of_program said;
@@ -208,7 +211,7 @@ static __always_inline bool has_arguments(__u64 message)
 	return true;
 }
 
-/* Which event it is, where it has none: the only such one that this function listens to. */
+/* Which event it is, if it has none: the only such one that this function listens to. */
 static __always_inline __s32 number_by_listener(__u64 function, __u64 implementation,
 						struct interface_of_program *interface)
 {
@@ -231,8 +234,8 @@ static __always_inline __s32 number_by_listener(__u64 function, __u64 implementa
 }
 
 /*
- * The library of Wayland calls a program's listeners by way of another library, which others use too: what it is given tells whether
- * it is an event, of what and which.
+ * Wayland's library calls a program's listeners through another library, which others use too: the arguments tell
+ * whether it is an event, which one and of what.
  */
 SEC("uprobe")
 int wayland_event(struct pt_regs *registers)

@@ -31,7 +31,7 @@ struct event_record {
 	__u32 function;
 	__s32 number;			/* the toolkit's number of the event */
 	__u32 pad[4];
-	char interface[WORD_SIZE];	/* of Wayland, what the event is of, and its name */
+	char interface[WORD_SIZE];	/* with Wayland, what the event belongs to, and its name */
 	char event[WORD_SIZE];
 };
 

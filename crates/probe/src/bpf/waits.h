@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a thread that leaves its CPU waits for: something of its own work, or to be woken anew.
+ * What a thread that leaves its CPU waits for: something that belongs to its work, or being woken anew.
  */
 #ifndef PUNCTUAL_WAITS_H
 #define PUNCTUAL_WAITS_H
@@ -14,9 +14,9 @@
 #define FUTEX_LOCK_PI 6
 #define FUTEX_WAIT_BITSET 9
 #define FUTEX_LOCK_PI2 13
-/* A mutex that somebody holds and another one waits for: of the C library and of Rust's. */
+/* A mutex that one thread holds and another waits for: of the C library and of Rust's. */
 #define MUTEX_CONTENDED 2
-/* The same of musl: the owner's thread id and this. */
+/* The same in musl: the owner's thread id and this. */
 #define MUTEX_WAITERS 0x80000000U
 #define MUTEX_OWNER 0x3fffffffU
 /* No thread has a greater number. */
@@ -24,7 +24,7 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-/* Has been asked to stop in the freezer of its control group. */
+/* It was asked to stop in the freezer of its control group. */
 #define JOBCTL_TRAP_FREEZE (1UL << 23)
 
 struct task_struct___freezing {
@@ -35,8 +35,8 @@ struct task_struct___freezing {
 #pragma clang attribute pop
 
 /*
- * The state in which a thread leaves its CPU: kernels from 5.18 on tell it as the fourth argument of `sched_switch`, for
- * whoever wakes the thread meanwhile has changed the thread's own word.
+ * The state in which a thread leaves its CPU: kernels from 5.18 on pass it as the fourth argument of `sched_switch`,
+ * because whoever wakes the thread meanwhile has changed the thread's own word.
  */
 static __always_inline unsigned int left_state(struct task_struct *task, bool is_told, const void *arguments)
 {
@@ -58,7 +58,7 @@ static __always_inline bool has_owner(__u32 value)
 
 /*
  * Whether a thread sleeps for a lock of its program. The kernel knows no locks of programs, only words to wait on; the
- * value it waits on tells a lock from a condition.
+ * value that a thread waits on tells a lock from a condition.
  */
 static __always_inline bool sleeps_for_lock(struct task_struct *task)
 {
@@ -82,7 +82,7 @@ static __always_inline bool sleeps_for_lock(struct task_struct *task)
 		/* A robust mutex with a time limit. */
 		if (value & MUTEX_WAITERS)
 			return has_owner(value);
-		/* Conditions of the C library say by which clock. */
+		/* Condition variables of the C library say which clock they use. */
 		return value == MUTEX_CONTENDED && !(operation & FUTEX_REAL_TIME);
 	default:
 		return false;
@@ -105,8 +105,8 @@ static __always_inline bool wants_lending_lock(struct task_struct *task)
 }
 
 /*
- * The state in which a thread leaves its CPU: one of a frozen control group sleeps like others, and has a mark. One that a
- * signal or a tracer stopped has it too.
+ * The state in which a thread leaves its CPU: one in a frozen control group sleeps like others, but has a mark. So has
+ * one that a signal or a tracer stopped.
  */
 static __always_inline unsigned int with_freezer(struct task_struct *task, unsigned int state)
 {
@@ -114,7 +114,7 @@ static __always_inline unsigned int with_freezer(struct task_struct *task, unsig
 
 	if (state & (STATE_STOPPED | STATE_TRACED | STATE_FOR_SPINLOCK))
 		return state;
-	/* A parent in vfork bears the mark too, for it might as well be frozen; nobody has asked it to stop. */
+	/* A parent in vfork has the mark too, since it might as well be frozen; nobody has asked it to stop. */
 	if (bpf_core_field_exists(freezing->frozen) && BPF_CORE_READ_BITFIELD(freezing, frozen) &&
 	    bpf_core_field_exists(freezing->jobctl) && BPF_CORE_READ(freezing, jobctl) & JOBCTL_TRAP_FREEZE)
 		return state | STATE_FROZEN;
@@ -127,7 +127,7 @@ static __always_inline bool is_stopped(struct task_struct *task, unsigned int st
 	return with_freezer(task, state) & (STATE_STOPPED | STATE_TRACED | STATE_FROZEN);
 }
 
-/* Whether a sleep is a part of what the thread was woken for: a lock, a page, input or output. */
+/* Whether a sleep belongs to the work that the thread was woken for: for a lock, a page, input or output. */
 static __always_inline bool sleeps_within_work(struct task_struct *task, unsigned int state)
 {
 	if (state & STATE_FOR_SPINLOCK || is_stopped(task, state))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How a thread that sleeps for a lock of its program comes to be woken: whether the current thread lets that lock go.
+ * How a thread that sleeps for a lock of its program comes to be woken: whether the current thread releases that lock.
  */
 #ifndef PUNCTUAL_WAKES_H
 #define PUNCTUAL_WAKES_H
@@ -8,7 +8,7 @@
 #include "calls.h"
 #include "waits.h"
 
-/* Among a thread's flags: it is ending. What it called the kernel for last has nothing to do with what it does now. */
+/* Among a thread's flags: it is ending. What it last called the kernel for has nothing to do with what it does now. */
 #define ENDING 0x4
 #define FUTEX_WAKE 1
 #define FUTEX_REQUEUE 3
@@ -21,7 +21,7 @@
 #define FUTEX_OWNER 0x3fffffff
 /* What musl writes in place of an owner into a mutex of its plain kind. */
 #define MUSL_PLAIN 16
-/* Within a page a word has the same place in whatever process. */
+/* Within a page, a word has the same place in every process. */
 #define PLACE_IN_PAGE 0xfff
 
 /* What the waker was doing; `lock_waking.rs` reads the same. */
@@ -40,11 +40,11 @@ enum waking_act {
 #define STATE_BIT 21
 #define PLACE_BIT 24
 #define OWNER_BIT 42
-/* In place of the place, for one that did not wait for a word: what the two had called the kernel for. In place of the owner: who
- * sent what a softirq delivers. */
+/* Replaces the place if the thread did not wait for a word: what the two had called the kernel for. Replaces the
+ * owner: who sent what a softirq delivers. */
 #define SLEEPER_BIT 24
 #define WAKER_BIT 28
-/* One more than the number of the descriptor that it reads from; 0: none, or one of the many. Or: it polls for one alone. */
+/* One more than the number of the descriptor that it reads from; 0: none, or one of many. Or: it polls a single one. */
 #define DESCRIPTOR_BIT 32
 #define MAX_DESCRIPTOR 1021
 #define ONE_POLLED 1023
@@ -103,7 +103,7 @@ struct task_struct___waking {
 
 #pragma clang attribute pop
 
-/* The thread that holds the lock which a thread sleeps for, where the kernel or the word tells; else 0. */
+/* The thread that holds the lock for which a thread sleeps, if the kernel or the word tells; otherwise 0. */
 static __always_inline __u32 owner_of_lock(struct task_struct *sleeper, __u32 operation, __u32 value)
 {
 	struct task_struct___waking *task = (void *)sleeper;
@@ -119,7 +119,7 @@ static __always_inline __u32 owner_of_lock(struct task_struct *sleeper, __u32 op
 		holder = (__u64)BPF_CORE_READ(task, pi_blocked_on, lock, owner) & ~7ULL;
 		return holder ? BPF_CORE_READ((struct task_struct___waking *)holder, pid) : 0;
 	}
-	/* Inside a namespace of threads the word has the number that the thread has there. */
+	/* Inside a PID namespace the word holds the number that the thread has there. */
 	if (!(value & MUTEX_WAITERS) || owner == MUSL_PLAIN || BPF_CORE_READ(task, thread_pid, level))
 		return 0;
 	return owner;
@@ -133,7 +133,7 @@ static __always_inline bool wakes_several(struct pt_regs *wakes)
 	return (command == FUTEX_WAKE || command == FUTEX_WAKE_BITSET) && (__s32)third_argument(wakes) > 1;
 }
 
-/* What stands in a word now, for one who went to sleep as this value stood there. */
+/* What a word holds now, for a thread that went to sleep when it held this value. */
 static __always_inline __u64 word_state(__u64 address, __u32 slept_on)
 {
 	__u32 word;
@@ -148,8 +148,8 @@ static __always_inline __u64 word_state(__u64 address, __u32 slept_on)
 }
 
 /*
- * Bits of where a word stands, to tell one from another. One that processes share has the same place in the page for each of
- * them; one that they do not may stand at the same address in several.
+ * Bits of a word's address, to tell one from another. A word that processes share has the same place in the page for
+ * each of them; one that they do not share may have the same address in several.
  */
 static __always_inline __u64 place_of_word(__u64 address, __u32 operation, __u32 process)
 {
@@ -164,8 +164,8 @@ static __always_inline bool is_ending(void)
 }
 
 /*
- * Whether a thread is woken out of the freezer that stopped it in its sleep. What it had waited for has come meanwhile: else it
- * sleeps on without being woken.
+ * Whether a thread is woken out of the freezer that stopped it in its sleep. What it waited for has come meanwhile:
+ * otherwise it sleeps on without being woken.
  */
 static __always_inline bool is_thawed(struct task_struct *woken)
 {
@@ -173,8 +173,8 @@ static __always_inline bool is_thawed(struct task_struct *woken)
 }
 
 /*
- * Whether a thread is woken because it has a signal to take, or was stopped by one. Whoever waits for a signal by a descriptor
- * (`signalfd`) keeps it back, and is woken as one who waits for anything else that can be read.
+ * Whether a thread is woken because it has a signal to take, or was stopped by one. A thread that waits for a signal
+ * through a descriptor (`signalfd`) blocks the signal, and is woken like one that waits for anything else to read.
  */
 static __always_inline bool takes_signal(struct task_struct *woken)
 {
@@ -184,7 +184,7 @@ static __always_inline bool takes_signal(struct task_struct *woken)
 	return pending & ~task->blocked.sig[0] || state_of(woken) & (STATE_STOPPED | STATE_TRACED);
 }
 
-/* Of a thread that does not wait for a word in memory: what it waits for, and what the current thread is doing. */
+/* For a thread that does not wait for a word in memory: what it waits for, and what the current thread is doing. */
 static __always_inline __u64 how_answered(struct task_struct *woken, struct pt_regs *sleeps)
 {
 	struct pt_regs *wakes = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
@@ -204,8 +204,8 @@ static __always_inline __u64 how_answered(struct task_struct *woken, struct pt_r
 }
 
 /*
- * Of a thread that is woken out of a sleep for a lock of its program, how; 0 of others, and where that is not known. Of
- * others too where all `waits` are wanted.
+ * How a thread is woken out of a sleep for a lock of its program; 0 for others, and if that is not known. For others
+ * too if all `waits` are wanted.
  */
 static __always_inline __u64 how_woken(struct task_struct *woken, bool waits)
 {
@@ -215,7 +215,7 @@ static __always_inline __u64 how_woken(struct task_struct *woken, bool waits)
 	__u32 operation, value;
 	bool same;
 
-	/* Within whatever it called for it waits for a lock of the kernel's, and whoever wakes it lets that go. */
+	/* Whatever it called for, it now waits for a lock of the kernel's, and whoever wakes it releases that. */
 	if (state_of(woken) & STATE_FOR_SPINLOCK)
 		return 0;
 	if (waits) {
@@ -273,7 +273,7 @@ static __always_inline __u64 how_woken(struct task_struct *woken, bool waits)
 	told |= (__u64)WORD_SAME << WORD_BIT;
 	if ((told >> ACT_BIT & 7) != ACT_WAKES)
 		return told;
-	/* Of those who wait for a lock one is woken, for only one can have it. */
+	/* Only one of those who wait for a lock is woken, since only one can have it. */
 	if (wakes_several(wakes))
 		return told | (__u64)WORD_NO_LOCK << STATE_BIT;
 	return told | word_state(at, value) << STATE_BIT;

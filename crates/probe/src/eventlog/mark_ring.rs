@@ -1,7 +1,7 @@
 //! The memory of one program's marks, as `include/punctual.h` writes it.
 //!
-//! The program may write anything: what does not fit its seal, or says what cannot be, is refused; and where it changes what
-//! only the log changes, or counts what cannot have been, nothing more is read.
+//! The program may write anything: whatever does not match its seal, or says something impossible, is refused; and if
+//! the program changes what only the log changes, or counts what cannot have been, nothing more is read.
 
 use super::merge::Noted;
 use super::rings::dropped;
@@ -34,9 +34,9 @@ pub(super) struct Header {
 /// `struct punctual_slot`, as words.
 pub(super) type Slot = [u64; 8];
 
-/// A mark that is not finished for so long never will be: its program has died meanwhile, or was stopped.
+/// A mark that is unfinished for this long never will be finished: its program has died meanwhile, or was stopped.
 const PATIENCE_NS: u64 = 100_000_000;
-/// A mark for which there is no room takes its program longer than this, whatever the machine: an atomic addition.
+/// A mark that finds no room takes its program longer than this on any machine: an atomic addition.
 const MIN_NS: u64 = 2;
 
 /// Why a slot is no mark.
@@ -57,7 +57,7 @@ pub(super) struct MarkRing {
     full: u64,
     /// What `tail` was before it was last moved on.
     tail_before: u64,
-    /// It had no room left at some time.
+    /// It had no room left at some point.
     was_full: bool,
     /// When it was last looked at.
     looked_ns: u64,
@@ -77,7 +77,7 @@ enum State {
 }
 
 impl MarkRing {
-    /// Makes the memory, and the descriptor to hand out. No mark is taken that says it is from before `now_ns`.
+    /// Makes the memory, and the descriptor to hand out. A mark that claims to be from before `now_ns` is not taken.
     pub(super) fn make(now_ns: u64, cpus: u32) -> Result<(MarkRing, OwnedFd), Refused> {
         let failed = |error: rustix::io::Errno| Refused::because("sharing memory for marks", error.to_string());
         let file = rustix::fs::memfd_create("punctual-marks", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)
@@ -117,12 +117,12 @@ impl MarkRing {
         unsafe { self.memory.at::<Header>(0, 1).as_ref() }
     }
 
-    /// Marks for which there was no room, or that were more than are taken.
+    /// Marks that found no room, or exceeded what is taken.
     pub(super) fn dropped(&self) -> u64 {
         self.full + self.over
     }
 
-    /// Marks that were not finished, or said what cannot be.
+    /// Marks that were not finished, or said something impossible.
     pub(super) fn refused(&self) -> u64 {
         self.refused
     }
@@ -132,7 +132,7 @@ impl MarkRing {
         self.state == State::Broken
     }
 
-    /// Whether nothing is left to read in it, as far as is known.
+    /// Whether nothing is left to read in it, as far as anybody knows.
     pub(super) fn is_empty(&self) -> bool {
         self.is_broken() || self.header().head.load(Ordering::Acquire) == self.next
     }
@@ -145,9 +145,9 @@ impl MarkRing {
         self.header().open.store(0, Ordering::Relaxed);
     }
 
-    /// Whether the memory's heads say what no program says that uses the header: only the log changes `open` and `tail`;
-    /// `head` never goes back nor past what there is room for; `full` counts only where there was no room, and no faster
-    /// than a program can count.
+    /// Whether the memory's heads say what no program says that uses the header: only the log changes `open` and
+    /// `tail`; `head` never goes back, nor past the available room; `full` counts only when there was no room, and no
+    /// faster than a program can count.
     fn is_disordered(&mut self, began_ns: u64, head: u64, lost: u64) -> bool {
         let header = self.header();
         let is_ours = header.open.load(Ordering::Relaxed) == 1
@@ -162,14 +162,14 @@ impl MarkRing {
         !is_ours || begun > SLOTS || lost > max_lost
     }
 
-    /// Takes what has come, but no more than so many marks: the others are dropped. The round began at `now_ns`. Returns the
-    /// time up to which everything has come.
+    /// Takes what has come, but no more than this many marks: the others are dropped. The round began at `now_ns`.
+    /// Returns the time up to which everything has come.
     pub(super) fn drain(&mut self, now_ns: u64, max_marks: usize, noted: &mut Vec<Noted>) -> u64 {
         if self.is_broken() {
             return now_ns;
         }
         let began_ns = clock::monotonic_ns();
-        // What is counted as lost was lost while the memory was full, which its head, looked at later, then shows.
+        // What is counted as lost was lost while the memory was full, which its head, read later, then shows.
         let full = self.header().full.load(Ordering::Acquire);
         let head = self.header().head.load(Ordering::Acquire);
         let lost = full.wrapping_sub(self.full);
@@ -217,7 +217,7 @@ impl MarkRing {
         reached
     }
 
-    /// The next mark was begun after the last round that did not know of it yet: earlier ones say no more.
+    /// The next mark was begun after the last round that did not know it yet: earlier rounds say no more.
     fn forget_rounds(&mut self) {
         while self.rounds.get(1).is_some_and(|(_, head)| *head <= self.next) {
             self.rounds.pop_front();
@@ -250,7 +250,7 @@ pub(super) fn seal(words: &Slot, position: u64) -> u64 {
     })
 }
 
-/// What a slot says, if it is whole and can be: its time lies between these two.
+/// What a slot says, if it is whole and possible: its time lies between these two.
 fn judge(words: &Slot, position: u64, (earliest, latest): (u64, u64), cpus: u32) -> Result<Noted, NoMark> {
     if words[0] != seal(words, position) {
         return Err(NoMark::Unfinished);
@@ -322,7 +322,7 @@ mod tests {
         assert_eq!(ring.header().tail.load(Ordering::Relaxed), 2);
     }
 
-    /// What only the log changes, and what cannot have been counted, ends the reading: nothing of it is believed.
+    /// What only the log changes, and what cannot have been counted, ends the reading: none of it is believed.
     #[test]
     fn broken_memory_is_noticed() {
         type Breaking = fn(&Header);
@@ -331,7 +331,7 @@ mod tests {
             |header| header.open.store(u32::MAX, Ordering::Relaxed),
             |header| header.head.store(u64::MAX, Ordering::Relaxed),
             |header| header.head.store(SLOTS + 2, Ordering::Relaxed),
-            // Back, where one was read already.
+            // Backwards, over what was read already.
             |header| header.head.store(0, Ordering::Relaxed),
             |header| header.full.store(1, Ordering::Relaxed),
             |header| header.full.store(u64::MAX, Ordering::Relaxed),
@@ -366,7 +366,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
-        /// Whatever programs write, reading ends, and what is handed on was written in its time.
+        /// Whatever programs write, reading ends, and what is handed on was written in the time that it covers.
         #[test]
         fn a_hostile_program_breaks_nothing(
             heads in prop::collection::vec(prop_oneof![any::<u64>(), 0..200_000_u64], 1..6),

@@ -1,4 +1,4 @@
-//! Marks as a hostile program may make them, out of any bytes: for the fuzz target and the test that replays its corpus.
+//! Marks as a hostile program may make them, from any bytes: for the fuzz target and the test that replays its corpus.
 
 use super::mark_ring::{FIRST_SLOT, MarkRing, SLOTS, Slot, seal};
 use super::merge::Noted;
@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 
 /// Rounds of the log in one trial.
 const MAX_ROUNDS: usize = 64;
-/// A text in a slot has so many bytes; each that is no text is shown as a sign of three.
+/// A text in a slot has this many bytes; each that is not text is shown as a character of three.
 const MAX_TEXT: usize = 32 * 3;
 
 /// What the log made of it.
@@ -18,15 +18,15 @@ pub struct Tried {
     pub rounds: usize,
     /// Marks that were taken.
     pub marks: u64,
-    /// Marks for which there was no room, or that were more than are taken.
+    /// Marks that found no room, or exceeded what is taken.
     pub dropped: u64,
-    /// Marks that were not finished, or said what cannot be.
+    /// Marks that were not finished, or said something impossible.
     pub refused: u64,
     /// Whether nothing more was read, because the memory's heads said what no program says.
     pub is_broken: bool,
 }
 
-/// Takes numbers out of bytes; 0 where there are none left.
+/// Takes numbers from bytes; 0 when there are none left.
 struct Bytes<'a>(&'a [u8]);
 
 impl Bytes<'_> {
@@ -50,8 +50,9 @@ pub(super) fn put(ring: &MarkRing, position: u64, slot: &Slot) {
     unsafe { ring.memory().at::<Slot>(at, 1).as_ptr().write_volatile(*slot) };
 }
 
-/// Has the bytes write into the memory of a program's marks, and the log read it, as often as they say. What must hold is
-/// asserted: reading ends, takes no more than it was told to, and believes no time but the one in which a mark was made.
+/// Lets the bytes write into the memory of a program's marks, and the log read it, as often as they say. Asserts what
+/// must hold: reading ends, takes no more than it was told to, and believes no time but the one in which a mark was
+/// made.
 ///
 /// # Errors
 /// Where the memory could not be made.
@@ -70,7 +71,7 @@ pub fn try_marks(bytes: &[u8]) -> Result<Tried, Refused> {
             3 => header.tail.store(bytes.word(), Ordering::Relaxed),
             4 => header.open.store(u32::from_le_bytes(bytes.next()), Ordering::Relaxed),
             5 => header.magic.store(bytes.word(), Ordering::Relaxed),
-            // A slot of any words; and one that fits its place and was made now.
+            // A slot of any words; and one that matches its place and was made now.
             kind @ (6 | 7) => {
                 let position = if kind == 6 { bytes.word() } else { header.head.load(Ordering::Relaxed) };
                 let mut words: Slot = std::array::from_fn(|_| bytes.word());
@@ -85,7 +86,7 @@ pub fn try_marks(bytes: &[u8]) -> Result<Tried, Refused> {
             }
             _ => {
                 let [max, wait, closes] = bytes.next();
-                // Some rounds come so late that what is unfinished is given up.
+                // Some rounds come so late that whatever is unfinished is given up.
                 now_ns = clock::monotonic_ns().max(now_ns) + u64::from(wait) * 1_000_000;
                 if closes == 0xff {
                     ring.close();

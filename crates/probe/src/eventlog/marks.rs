@@ -1,8 +1,8 @@
 //! Marks of programs that use `include/punctual.h`: memory that each shares with this process.
 //!
-//! A program asks at an abstract socket and is handed memory of its own, which nobody can make shorter: what it does there
-//! hurts nobody else's marks. There is no file: nothing is left behind however this process ends, and nothing can be put in
-//! its place.
+//! A program asks at an abstract socket and is handed memory of its own, which nobody can make shorter: what it does
+//! there hurts nobody else's marks. There is no file: nothing is left behind however this process ends, and nobody can
+//! put anything in its place.
 
 use super::mark_ring::MarkRing;
 use super::merge::Noted;
@@ -15,32 +15,32 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 
-/// The environment variable that programs and the log take the socket's name from.
+/// The environment variable from which programs and the log take the socket's name.
 const VARIABLE: &str = "PUNCTUAL_MARKS";
 const NAME: &str = "punctual-marks";
 
 /// A user's programs get no more memories than this at once: each is 4 MB. Root's and our own get more.
 const MAX_PER_USER: usize = 16;
 const MAX_PER_TRUSTED: usize = 32;
-/// Nor do all users' together but root's and our own, so that these find room in any case.
+/// Nor do all users together, except root and ourselves, so that these always find room.
 const MAX_OF_OTHERS: usize = 32;
 /// Programs that get memory in a round, ...
 const ANSWERS: usize = 8;
-/// ... and those that are looked at for that: who asks and goes before it was answered costs next to nothing.
+/// ... and those that are considered for it: one that asks and leaves before it is answered costs next to nothing.
 const LOOKS: usize = 64;
-/// So many memories are made for other users' programs in a second: each has to be cleared and mapped.
+/// How many memories are made for other users' programs in a second: each has to be cleared and mapped.
 const MAX_MADE: u64 = 40;
-/// So many rows tell of broken memory; what is more is only counted.
+/// How many rows report broken memory; any more are only counted.
 const MAX_TOLD: u64 = 100;
-/// Of a program of another user so many marks are taken in a second, ...
+/// How many marks of another user's program are taken in a second, ...
 const MAX_MARKS: u64 = 20_000;
-/// ... of all programs of other users together so many, ...
+/// ... how many of all programs of other users together, ...
 const MAX_MARKS_OF_OTHERS: u64 = 60_000;
-/// ... and of a program of root's or our own so many: what is more is dropped.
+/// ... and how many of a program of root's or our own: any more are dropped.
 const MAX_OWN_MARKS: u64 = 1_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// What may be taken: what comes evenly in a second, and that much at once.
+/// What may be taken: a steady amount each second, and that much at once.
 #[derive(Debug)]
 struct Allowance {
     max: u64,
@@ -87,15 +87,15 @@ impl Program {
     }
 }
 
-/// What became of marks, since the beginning.
+/// What happened to marks, since the beginning.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct MarkLosses {
-    /// For which there was no room.
+    /// They found no room.
     pub(super) dropped: u64,
     /// Not finished, or not credible.
     pub(super) refused: u64,
-    /// Requests of programs for memory that were refused, for too many had some or asked at once, or that nobody waited for any
-    /// more.
+    /// Programs' requests for memory that were refused because too many had some or asked at once, or that nobody
+    /// waited for any more.
     pub(super) unserved: u64,
     /// Programs that broke their memory.
     pub(super) broken: u64,
@@ -107,16 +107,16 @@ pub(super) struct Marks {
     listener: Option<UnixListener>,
     programs: Vec<Program>,
     cpus: u32,
-    /// Of all programs of other users.
+    /// For all programs of other users.
     others: Allowance,
     /// Memories that are made for them.
     made: Allowance,
-    /// Of memory that is gone, and what concerns all.
+    /// From memory that is gone, and what concerns all.
     past: MarkLosses,
 }
 
 impl Marks {
-    /// Begins to hand out memory. The second value says in words what could not be done.
+    /// Begins to hand out memory. The second value says in words what was not possible.
     pub(super) fn start(cpus: u32) -> (Marks, Option<String>) {
         let name = name();
         let bound = SocketAddr::from_abstract_name(&name).and_then(|address| UnixListener::bind_addr(&address));
@@ -137,7 +137,7 @@ impl Marks {
         Marks { listener, programs: Vec::new(), cpus, others, made, past: MarkLosses::default() }
     }
 
-    /// How programs find it, in words; `None` where they do not.
+    /// How programs find it, in words; `None` if they cannot.
     pub(super) fn found_by(&self) -> Option<String> {
         self.listener.as_ref()?;
         let name = name();
@@ -164,7 +164,7 @@ impl Marks {
                 self.made.take(1);
             }
             if send(&stream, &file) {
-                // Of a process in another PID namespace the number is 0, and its end is not seen.
+                // A process in another PID namespace has the number 0, and nobody sees it end.
                 let ended = Pid::from_raw(process.cast_signed());
                 let ended = ended.and_then(|process| pidfd_open(process, PidfdFlags::empty()).ok());
                 let allowance = Allowance::new(if is_trusted(user) { MAX_OWN_MARKS } else { MAX_MARKS }, now_ns);
@@ -183,8 +183,8 @@ impl Marks {
             && (is_trusted(user) || others < MAX_OF_OTHERS)
     }
 
-    /// Where room is wanted: memory of programs that have ended, if it is read. Until then it stays, for their children may
-    /// go on with it.
+    /// When room is needed: frees memory of programs that have ended, once it is read. Until then it stays, since their
+    /// children may go on with it.
     fn forget_ended(&mut self) {
         let past = &mut self.past;
         self.programs.retain(|program| {
@@ -197,7 +197,7 @@ impl Marks {
         });
     }
 
-    /// What became of marks so far.
+    /// What has happened to marks so far.
     pub(super) fn losses(&self) -> MarkLosses {
         self.programs.iter().fold(self.past, |sum, program| MarkLosses {
             dropped: sum.dropped + program.ring.dropped(),
@@ -206,7 +206,7 @@ impl Marks {
         })
     }
 
-    /// Nobody makes marks any more; what was begun is still read.
+    /// Nobody makes marks any more; those that were begun are still read.
     pub(super) fn close(&mut self) {
         self.listener = None;
         self.programs.iter_mut().for_each(|program| program.ring.close());
@@ -237,7 +237,7 @@ impl Marks {
             past.broken += 1;
             past.first_broken.get_or_insert(BrokenMarks { at_ns: now_ns, process: *process, user: *user });
             if past.broken <= MAX_TOLD {
-                // So many are not known.
+                // How many were lost is not known.
                 noted.push(dropped(0, 0, now_ns, &format!("marks of process {process} of user {user}")));
             }
             false
@@ -246,7 +246,7 @@ impl Marks {
     }
 }
 
-/// Root and whoever logs.
+/// Root, and whoever runs the log.
 fn is_trusted(user: u32) -> bool {
     user == 0 || user == rustix::process::geteuid().as_raw()
 }
@@ -256,7 +256,7 @@ fn name() -> String {
     std::env::var(VARIABLE).ok().filter(|name| !name.is_empty()).unwrap_or_else(|| NAME.to_owned())
 }
 
-/// Whether who asked does not wait for the answer any more.
+/// Whether whoever asked has stopped waiting for the answer.
 fn has_gone(stream: &UnixStream) -> bool {
     stream.set_nonblocking(true).is_err() || (&*stream).read(&mut [0]).is_ok_and(|bytes| bytes == 0)
 }
@@ -273,7 +273,7 @@ fn peer(stream: &UnixStream) -> Option<(u32, u32)> {
     (done == 0).then(|| (peer.pid.cast_unsigned(), peer.uid))
 }
 
-/// Sends a descriptor. Whether it went: a program that does not wait for it gets none.
+/// Sends a descriptor. Returns whether it was sent: a program that does not wait for it gets none.
 fn send(stream: &UnixStream, file: &OwnedFd) -> bool {
     let mut byte = [0u8];
     let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };

@@ -13,17 +13,17 @@ pub(super) struct Noted {
     pub(super) text: Option<Box<str>>,
 }
 
-/// Room for more than this is given back, where so much is not needed any more.
+/// Room beyond this is given back when so much is not needed any more.
 pub(super) const MAX_SPARE: usize = 1 << 15;
 
-/// Keeps what may still be preceded by something that has not come.
+/// Keeps whatever may still be preceded by something that has not come.
 #[derive(Default)]
 pub(super) struct Merger {
     pending: Vec<Noted>,
 }
 
 impl Merger {
-    /// Takes them in, and leaves the room that they had.
+    /// Takes them in, and leaves their room to the caller.
     pub(super) fn add(&mut self, noted: &mut Vec<Noted>) {
         if self.pending.capacity() > MAX_SPARE && self.pending.len() < MAX_SPARE / 2 {
             self.pending.shrink_to(MAX_SPARE);
@@ -31,7 +31,7 @@ impl Merger {
         self.pending.append(noted);
     }
 
-    /// Everything up to a time has come: hands that on in order. Of equal times, what came first goes first.
+    /// Everything up to a time has come: hands it on in order. Among equal times, what came first goes first.
     pub(super) fn ready(&mut self, reached_ns: u64) -> impl Iterator<Item = Noted> {
         self.pending.sort_by_key(|noted| noted.event.at_ns);
         let end = self.pending.partition_point(|noted| noted.event.at_ns <= reached_ns);

@@ -13,16 +13,16 @@ use std::time::{Duration, Instant};
 
 /// The kernel's symbols are read again at most this often: BPF programs and modules come and go.
 const REFRESH: Duration = Duration::from_secs(2);
-/// Where threads come and go by the thousands, their names are forgotten now and then.
+/// If threads come and go by the thousands, their names are forgotten from time to time.
 const MAX_NAMES: usize = 1 << 17;
 
 /// Knows the names of threads as they are at the time of the events, and of the kernel's functions.
 pub(super) struct Names {
-    /// Each text once.
+    /// Each text, once.
     texts: HashMap<[u8; 16], Arc<str>>,
     recent_texts: Recent<[u8; 16], Arc<str>>,
     threads: HashMap<u32, Arc<str>>,
-    /// What `threads` holds of those that were heard of last.
+    /// The entries of `threads` that were last asked for.
     recent_threads: Recent<u32, Arc<str>>,
     handlers: HashMap<u64, Arc<str>>,
     functions: HashMap<u64, Arc<str>>,
@@ -31,12 +31,12 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// With the names of the threads that are there now.
+    /// With the names of the threads that exist now.
     pub(super) fn new() -> Names {
         Names::with_threads().0
     }
 
-    /// With the names of the threads that are there now, and of which process each is.
+    /// With the names of the threads that exist now, and which process each belongs to.
     pub(super) fn with_threads() -> (Names, Vec<LoggedThread>) {
         let mut threads = Vec::new();
         // In a PID namespace the kernel's programs know them by other numbers.
@@ -67,7 +67,7 @@ impl Names {
         (names, threads)
     }
 
-    /// Asks the kernel for a thread's name; `None` where it is gone.
+    /// Asks the kernel for a thread's name; `None` if it is gone.
     fn look_up(&mut self, tid: u32) -> Option<Arc<str>> {
         // A name may be any bytes.
         let text = std::fs::read(format!("/proc/{tid}/comm")).ok()?;
@@ -120,7 +120,7 @@ impl Names {
         self.known(tid).unwrap_or_else(|| self.fixed(""))
     }
 
-    /// A thread's name, where it was heard of.
+    /// A thread's name, if one was seen.
     fn known(&mut self, tid: u32) -> Option<Arc<str>> {
         if let Some(name) = self.recent_threads.get(&tid) {
             return Some(Arc::clone(name));
@@ -131,7 +131,7 @@ impl Names {
     }
 
     fn rename(&mut self, tid: u32, name: &Arc<str>) {
-        // The idle thread of each CPU has a name of its own and the number 0.
+        // Each CPU's idle thread has a name of its own and the number 0.
         let is_the_same = self.recent_threads.get(&tid).is_some_and(|known| Arc::ptr_eq(known, name));
         if tid != 0 && !is_the_same {
             self.threads.insert(tid, Arc::clone(name));
@@ -139,7 +139,7 @@ impl Names {
         }
     }
 
-    /// The current thread's name and the name that belongs to the event. What it says of threads is remembered.
+    /// The current thread's name and the name that belongs to the event. Remembers what the event says about threads.
     pub(super) fn of(&mut self, noted: &Noted) -> (Arc<str>, Arc<str>) {
         if self.threads.len() > MAX_NAMES {
             *self = Names { symbols: self.symbols.take(), ..Names::new() };
@@ -198,7 +198,7 @@ impl Names {
         let thread = match (event.kind, own) {
             (EventKind::Dropped, _) => self.fixed(""),
             (_, Some(own)) => own,
-            // A mark may be the first that is heard of a thread.
+            // A mark may be the first sign of a thread.
             (EventKind::Mark, None) => self.look_up(event.tid).unwrap_or_else(|| self.fixed("")),
             (_, None) => self.thread(event.tid),
         };

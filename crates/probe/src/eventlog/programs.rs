@@ -7,7 +7,7 @@ use punctual_kernel::{Refused, cpus};
 use punctual_recording::EventClass;
 use std::os::fd::OwnedFd;
 
-/// What a kernel must have for the programs: each record takes its place in a ring by one of these.
+/// What a kernel must have for the programs: each record takes its place in a ring with one of these.
 const NEEDED: &[Feature] = &[ATOMICS];
 
 /// The compiled programs.
@@ -31,10 +31,10 @@ fn class_of(program: &str) -> Option<EventClass> {
     })
 }
 
-/// Loads those of some classes, without attaching them yet; one more than the highest CPU number; and whether an event's
-/// context is the kernel's own count.
+/// Loads those of some classes, without attaching them yet. Returns also one more than the highest CPU number, and
+/// whether an event's context is the kernel's own count.
 fn load(classes: &[EventClass]) -> Result<(LoadedObject, usize, bool), Refused> {
-    // No timer is that late: no stacks.
+    // No timer is that late, so no stacks are taken.
     let (configuration, places) = configuration("logging events", 1 << 60, false)?;
     let possible = cpus::possible();
     let chosen = |program: &str| class_of(program).is_some_and(|class| classes.contains(&class));
@@ -44,7 +44,7 @@ fn load(classes: &[EventClass]) -> Result<(LoadedObject, usize, bool), Refused> 
     Ok((object, possible, places.nesting.is_known()))
 }
 
-/// Loads the programs of a class and takes them away again; the names of those that this kernel has no place for.
+/// Loads the programs of a class and unloads them again; returns the names of those that this kernel has no place for.
 pub(crate) fn try_out(class: EventClass) -> Result<Vec<String>, Refused> {
     let left_out = load(&[class])?.0.left_out();
     Ok(left_out.into_iter().filter(|program| class_of(program) == Some(class)).collect())
@@ -56,14 +56,14 @@ pub(super) struct LogPrograms {
     pub(super) possible: usize,
     /// Whether an event's context is the kernel's own count.
     pub(super) nesting_known: bool,
-    /// While it is held the kernel measures how long programs run.
+    /// While this is held, the kernel measures how long programs run.
     statistics: Option<OwnedFd>,
-    /// How long they had run when it was given up, ns, and how often they have run until then.
+    /// How long they had run when that was given up, ns, and how often they had run by then.
     measured: Option<(u64, u64)>,
 }
 
 impl LogPrograms {
-    /// Loads and attaches those of some classes; `None` where none of them needs any.
+    /// Loads and attaches those of some classes; `None` if none of them needs any.
     pub(super) fn start(classes: &[EventClass], cpus: &[u32]) -> Result<Option<LogPrograms>, Refused> {
         let is_needed = |class: &EventClass| !matches!(class, EventClass::Mark | EventClass::Dropped);
         if !classes.iter().any(is_needed) {
@@ -73,7 +73,7 @@ impl LogPrograms {
             return Err(Refused::because("logging futex calls", "this is known only for x86-64 and arm64"));
         }
         let (mut object, possible, nesting_known) = load(classes)?;
-        // Not where this user may not: then the cost is not known.
+        // Not if this user may not: then the cost is not known.
         let statistics = bpf::enable_run_time_statistics().ok();
         object.attach()?;
         if classes.contains(&EventClass::Fault) {
@@ -82,21 +82,21 @@ impl LogPrograms {
         Ok(Some(LogPrograms { object, possible, nesting_known, statistics, measured: None }))
     }
 
-    /// The kernel measures the programs no more, for that costs something with every run of every program; `events` have
-    /// come until now. Call it when a usual second has passed.
+    /// Stops the kernel's measuring of the programs, since that costs something with every run of every program;
+    /// `events` have come so far. Call it when a usual second has passed.
     pub(super) fn stop_measuring(&mut self, events: u64) {
         if self.statistics.take().is_some() {
             self.measured = Some((self.ran().1, events));
         }
     }
 
-    /// Programs of chosen classes that this kernel has no tracepoint for.
+    /// Programs of chosen classes for which this kernel has no tracepoint.
     pub(super) fn left_out(&self, classes: &[EventClass]) -> Vec<String> {
         let chosen = |program: &String| class_of(program).is_some_and(|class| classes.contains(&class));
         self.object.left_out().into_iter().filter(chosen).collect()
     }
 
-    /// How often a program was not run because it was running already, and how long all ran, ns.
+    /// How often a program was skipped because it was already running, and how long all ran, ns.
     fn ran(&self) -> (u64, u64) {
         let of = |(_, program): (String, i32)| bpf::run_statistics(program);
         self.object
@@ -106,8 +106,8 @@ impl LogPrograms {
             .fold((0, 0), |sum, (_, ns, misses)| (sum.0 + misses, sum.1 + ns))
     }
 
-    /// How often a program was not run because it was running already; and how long all ran, ns: as the kernel measures
-    /// it, or as it follows from a measured while and the number of events.
+    /// How often a program was skipped because it was already running; and how long all ran, ns: as the kernel measures
+    /// it, or as a measured while and the number of events imply.
     pub(super) fn statistics(&self, events: u64) -> (u64, Option<u64>) {
         let (skipped, ran_ns) = self.ran();
         let scaled = |(ns, until): (u64, u64)| (u128::from(ns) * u128::from(events) / u128::from(until.max(1))) as u64;

@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError};
 use std::time::Duration;
 
-/// The rings are emptied this often where much comes, and where programs may put marks, whose memory is smaller.
+/// The rings are emptied this often if much comes, or if programs may put marks, whose memory is smaller.
 const ROUND: Duration = Duration::from_millis(5);
-/// And this often where little comes: a ring that was filled by this much at most in such a time is not full after the next,
-/// even if sixteen times as much comes.
+/// And this often if little comes: a ring that was filled by no more than this in one such time is not full after the
+/// next, even if sixteen times as much comes.
 const QUIET_ROUND: Duration = Duration::from_millis(20);
 const QUIET_RECORDS: usize = 4096;
 /// What was read is handed on this often, or when it is much.
@@ -25,7 +25,7 @@ const FULL_BATCH: usize = 16_384;
 const MAX_KEPT: usize = 1 << 19;
 /// Batches that may wait.
 pub(super) const QUEUE: usize = 16;
-/// Goes before ordinary threads, not before real-time ones.
+/// Runs ahead of ordinary threads, not of real-time ones.
 pub(super) const NICE: i32 = -15;
 
 /// What was read since the last one.
@@ -51,7 +51,7 @@ pub(super) struct Sources {
 pub(super) struct Reader {
     pub(super) sources: Sources,
     pub(super) sender: SyncSender<Batch>,
-    /// Room of batches that were taken in, to be used again.
+    /// Room of batches that were taken, for reuse.
     pub(super) spare: Receiver<Vec<Noted>>,
     pub(super) stopping: Arc<AtomicBool>,
     /// Nothing later is logged, ns.
@@ -60,7 +60,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Until it is told to stop; what came before that is handed on whole.
+    /// Runs until it is told to stop; what came before that is all handed on.
     pub(super) fn run(mut self) {
         scheduling::set_nice(NICE);
         let mut batch = Batch::default();
@@ -133,7 +133,7 @@ impl Reader {
         batch.marks.dropped += self.trace_missed;
         if now > until {
             for noted in &mut noted[first..] {
-                // What was lost around the end was lost in it.
+                // What was lost around the end was lost within the log.
                 if noted.event.kind == EventKind::Dropped {
                     noted.event.at_ns = noted.event.at_ns.min(until);
                 }

@@ -10,7 +10,7 @@ use punctual_recording::episode::{Event, EventKind};
 const RECORDS: usize = 65_536;
 const STACKS: usize = 1;
 
-/// A record that is not finished for so long never will be: its CPU is gone, or stands still.
+/// A record that is unfinished for this long never will be finished: its CPU is gone, or stands still.
 const PATIENCE_NS: u64 = 1_000_000_000;
 
 /// How far a ring was read.
@@ -34,7 +34,7 @@ enum Drained {
 }
 
 impl RingCursor {
-    /// Reads up to `head`. Returns the time up to which everything has come, which is `now_ns` where nothing is awaited.
+    /// Reads up to `head`. Returns the time up to which everything has come, which is `now_ns` if nothing is awaited.
     /// What is lost after `until_ns` is not counted.
     fn advance(
         &mut self,
@@ -91,7 +91,7 @@ pub(super) struct LogRings {
 }
 
 impl LogRings {
-    /// Reads what comes from now on. The rings are those of so many possible CPUs.
+    /// Reads what comes from now on. There are rings for this many possible CPUs.
     pub(super) fn new(memory: SharedMemory, possible: usize, cpus: &[u32]) -> LogRings {
         let known = cpus.iter().copied().filter(|cpu| (*cpu as usize) < possible);
         let rings = EventRings::new(memory, possible);
@@ -156,7 +156,7 @@ fn event(cpu: u32, record: &Record, first_steal: &mut u64) -> Option<Noted> {
     Some(Noted { event, comm: record.name, text: None })
 }
 
-/// The row that tells of a loss.
+/// The row that reports a loss.
 pub(super) fn dropped(cpu: u32, number: u64, at_ns: u64, whence: &str) -> Noted {
     let event = Event {
         at_ns,
@@ -197,8 +197,8 @@ mod tests {
     }
 
     proptest! {
-        /// However fast the writer goes and whatever it leaves unfinished: each record is either handed on once, in order,
-        /// or counted as dropped.
+        /// However fast the writer goes and whatever it leaves unfinished, each record is either handed on once, in
+        /// order, or counted as dropped.
         #[test]
         fn every_record_comes_once_or_is_dropped(
             steps in prop::collection::vec((0..3 * RECORDS as u64, any::<bool>()), 1..12),
@@ -214,7 +214,7 @@ mod tests {
                     position if Some(position) == stuck => Slot::Unfinished,
                     position => Slot::Whole(record(position)),
                 };
-                // A second look comes when patience has ended, and does not find it either.
+                // The second look comes when patience has run out, and does not find it either.
                 for now in [now - PATIENCE_NS, now] {
                     cursor.advance(now, u64::MAX, head, read, |out| match out {
                         Drained::Record(record) => {
@@ -245,7 +245,7 @@ mod tests {
     fn what_is_lost_after_the_end_is_nobodys_loss() {
         let (mut cursor, mut told) = (RingCursor::default(), 0);
         let read = |position| if position % 2 == 0 { Slot::Whole(record(position)) } else { Slot::Overwritten };
-        // Records stand at 0, 20, 40, ...: the one lost between 20 and 40 may have been in time.
+        // Records are at 0, 20, 40, ...: the one lost between 20 and 40 may have been in time.
         cursor.advance(1_000, 25, 10, read, |out| told += u64::from(matches!(out, Drained::Lost(..))));
         assert_eq!((cursor.next, cursor.dropped, cursor.lost, told), (10, 2, 0, 2));
     }

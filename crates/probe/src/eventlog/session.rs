@@ -1,4 +1,4 @@
-//! An event log that runs.
+//! An event log that is running.
 
 use super::marks::{MarkLosses, Marks};
 use super::merge::{MAX_SPARE, Merger, Noted};
@@ -19,12 +19,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Programs in the kernel, a thread that empties their rings, and what puts all in order and names it. Whatever ends the
-/// process, the programs leave the kernel, and the instance of tracing and the shared memory go.
+/// Programs in the kernel, a thread that empties their rings, and what orders and names everything. However the process
+/// ends, the programs leave the kernel, and the instance of tracing and the shared memory go away.
 pub struct EventLog {
-    // Dropped first, so that no program runs while its rings go.
+    // Dropped first, so that no program runs while its rings go away.
     programs: Option<Arc<Mutex<LogPrograms>>>,
-    /// Takes the programs out of the kernel: in time, or when the sender goes.
+    /// Takes the programs out of the kernel: in time, or when the sender goes away.
     stopper: Option<(Sender<()>, JoinHandle<()>)>,
     /// Nothing later is logged, ns.
     until_ns: Arc<AtomicU64>,
@@ -41,19 +41,19 @@ pub struct EventLog {
     ways: Vec<String>,
     document: LogDocument,
     cpu_before_ns: u64,
-    /// Rows that came of programs.
+    /// Rows that came from programs.
     events: u64,
     left_behind: LeftBehind,
 }
 
-/// What was read, and not handed on because the log was to end.
+/// What was read, and not handed on because the log was about to end.
 #[derive(Default)]
 struct LeftBehind {
     /// When the first of it happened, ns.
     first_ns: Option<u64>,
     events: BTreeMap<u32, u64>,
     marks: u64,
-    /// What rows that were left behind themselves tell to be dropped: counted already, but to be told.
+    /// What rows that were left behind themselves report as dropped: already counted, but still to be reported.
     told: BTreeMap<u32, u64>,
 }
 
@@ -67,7 +67,7 @@ impl LeftBehind {
         }
     }
 
-    /// Counts it as dropped, and makes the rows that tell so.
+    /// Counts it as dropped, and makes the rows that report it.
     fn count(&self, document: &mut LogDocument) -> Vec<Noted> {
         let at_ns = self.first_ns.unwrap_or_default();
         document.marks.dropped += self.marks;
@@ -99,7 +99,7 @@ fn note_what_is_not_logged(programs: &LogPrograms, classes: &[EventClass], notes
     }
 }
 
-/// Opens both ways that marks come in, says where programs can put them, and what could not be had.
+/// Opens both ways in which marks come, says where programs can put them, and what was not to be had.
 fn take_marks(cpus: &[u32], sources: &mut Sources, notes: &mut Vec<String>, ways: &mut Vec<String>) {
     let (marks, refused) = Marks::start(cpus.last().map_or(1, |cpu| cpu + 1));
     notes.extend(refused);
@@ -125,8 +125,8 @@ fn take_marks(cpus: &[u32], sources: &mut Sources, notes: &mut Vec<String>, ways
 const MEASURED_NS: u64 = 1_000_000_000;
 
 impl EventLog {
-    /// Starts logging these classes, for so long, ns; `None` until [`EventLog::stop`]. At that time the programs leave the
-    /// kernel, whatever the caller is doing then; what lies after it is not logged.
+    /// Starts logging these classes, for this long, ns; `None` until [`EventLog::stop`]. At that time the programs
+    /// leave the kernel, whatever the caller is doing; nothing later is logged.
     ///
     /// # Errors
     /// What the kernel refused. Marks that cannot be taken are no error: see [`EventLog::notes`].
@@ -148,7 +148,7 @@ impl EventLog {
         }
         let (sender, batches) = sync_channel(QUEUE);
         let (spare, spares) = sync_channel(QUEUE);
-        // Loading the programs is no part of what reading and writing cost.
+        // Loading the programs does not belong to the cost of reading and writing.
         let cpu_before_ns = clock::process_cpu_ns();
         let stopping = Arc::new(AtomicBool::new(false));
         let until_ns = Arc::new(AtomicU64::new(u64::MAX));
@@ -230,10 +230,10 @@ impl EventLog {
         self.document.started_ns
     }
 
-    /// Hands on what has come, in order of time; waits so long for something.
+    /// Hands on what has come, in order of time; waits this long for something.
     pub fn take(&mut self, patience: Duration, each: &mut dyn FnMut(&LogRow<'_>)) {
         let mut patience = patience;
-        // No more than was waiting, so that somebody else gets a turn.
+        // No more than was waiting, so that others get a turn.
         for _ in 0..=QUEUE {
             match self.batches.recv_timeout(patience) {
                 Ok(batch) => self.take_batch(batch, &mut |row| {
@@ -267,7 +267,7 @@ impl EventLog {
                 continue;
             }
             let (thread, name) = self.names.of(&noted);
-            // What came before the beginning only names.
+            // What came before the beginning serves only for names.
             if noted.event.at_ns < document.started_ns {
                 continue;
             }
@@ -288,7 +288,7 @@ impl EventLog {
         }
     }
 
-    /// What is known so far, but for what only the rows know.
+    /// What is known so far, except what only the rows know.
     pub fn document(&mut self) -> LogDocument {
         let events = self.events;
         let measured_ns = clock::monotonic_ns().saturating_sub(self.document.started_ns);
@@ -312,10 +312,10 @@ impl EventLog {
         (until_ns != u64::MAX).then(|| Duration::from_nanos(until_ns.saturating_sub(clock::monotonic_ns())))
     }
 
-    /// Takes the programs out of the kernel, where time has not done so, and returns up to when is logged, ns. What was
-    /// logged until then is still to be handed on.
+    /// Takes the programs out of the kernel, if time has not done so, and returns the time up to which events are
+    /// logged, ns. What was logged until then still has to be handed on.
     pub fn stop(&mut self) -> u64 {
-        // Before they leave: one after the other does.
+        // Before they leave, since one goes after the other.
         let now = clock::monotonic_ns();
         let until_ns = self.until_ns.fetch_min(now, Ordering::AcqRel).min(now);
         if let Some((sender, stopper)) = self.stopper.take() {
@@ -325,11 +325,11 @@ impl EventLog {
         until_ns
     }
 
-    /// Stops, then hands on what is left, for as long as `each` takes it: what it did not take is counted as dropped, with
+    /// Stops, then hands on what is left, as long as `each` takes it: what it does not take is counted as dropped, with
     /// everything after it.
     pub fn end(mut self, each: &mut dyn FnMut(&LogRow<'_>) -> bool) -> LogDocument {
         let until_ns = self.stop();
-        // What was running when they were taken away ends within this.
+        // Whatever was running when they were taken away ends within this time.
         std::thread::sleep(Duration::from_millis(2));
         self.stopping.store(true, Ordering::Release);
         while let Ok(batch) = self.batches.recv() {
@@ -352,7 +352,7 @@ impl Drop for EventLog {
     fn drop(&mut self) {
         self.stop();
         self.stopping.store(true, Ordering::Release);
-        // It may be waiting to hand on.
+        // It may be waiting to hand something on.
         while self.batches.recv().is_ok() {}
         if let Some(reader) = self.reader.take() {
             let _ = reader.join();
@@ -360,7 +360,7 @@ impl Drop for EventLog {
     }
 }
 
-/// A thread that takes the programs out of the kernel after so long, or when the sender goes, whichever comes first.
+/// A thread that takes the programs out of the kernel after this long, or when the sender goes away, whichever comes first.
 fn stopper(
     programs: Arc<Mutex<LogPrograms>>,
     duration_ns: Option<u64>,
@@ -394,7 +394,7 @@ mod tests {
         let mut mark = noted(80, 0).event;
         mark.kind = EventKind::Mark;
         left.add(&mark);
-        // Its number stands in the counts of whoever noticed it; the row that tells it must not go.
+        // Its number is in the counts of whoever noticed it; the row that reports it must not get lost.
         left.add(&dropped(0, 1_000, 90, "ring").event);
         let rows: Vec<_> = left.count(&mut document).iter().map(|row| (row.event.cpu, row.event.value)).collect();
         assert_eq!(rows, [(0, 1), (0, 1), (1, 2), (0, 1_000)]);

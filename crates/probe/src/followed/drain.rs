@@ -17,7 +17,7 @@ const BUSY_ROUND: Duration = Duration::from_millis(3);
 const BUSY_RECORDS: u64 = 1 << 11;
 /// A record may become visible this much later than the time that stands in it.
 const SETTLE_NS: u64 = 2_000_000;
-/// As many records wait to be written (64 MB) before they are left in the rings, which count what they lose.
+/// How many records may wait to be written (64 MB) before they are left in the rings, which count what they lose.
 const MAX_WAITING: usize = 1 << 19;
 /// So many are handed on at a time, and what one round brought: in between, whoever takes them looks at the clock.
 const FULL_BATCH: usize = 1 << 15;
@@ -31,8 +31,8 @@ pub(super) struct Drain {
 }
 
 impl Drain {
-    /// Starts it. It goes before ordinary threads: whoever fills the CPUs shall not keep late wakeups from being noticed, nor the
-    /// rings full.
+    /// Starts it. It runs ahead of ordinary threads, so that whoever fills the CPUs neither hides late wakeups nor lets
+    /// the rings fill up.
     pub(super) fn start(rings: Rings) -> Result<Drain, Refused> {
         let (sender, records) = channel();
         let waiting = Arc::new(AtomicUsize::new(0));
@@ -49,7 +49,7 @@ impl Drain {
         Ok(Drain { records, waiting, stop, thread: Some(thread) })
     }
 
-    /// What came since the last call, in order of time. False where there may be more.
+    /// What came since the last call, in order of time. False if there may be more.
     pub(super) fn take(&self, into: &mut Vec<Record>) -> bool {
         while let Ok(records) = self.records.try_recv() {
             self.waiting.fetch_sub(records.len(), Ordering::Relaxed);
@@ -61,12 +61,12 @@ impl Drain {
         true
     }
 
-    /// Whether so much waits to be taken that whoever takes it is to go before ordinary threads.
+    /// Whether so much waits that whoever takes it should run ahead of ordinary threads.
     pub(super) fn is_behind(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) > MAX_WAITING / 8
     }
 
-    /// Empties the rings a last time; what came stands ready to be taken.
+    /// Empties the rings a last time; what came is ready to be taken.
     pub(super) fn stop(&mut self) {
         self.stop.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
@@ -85,8 +85,8 @@ fn empty(rings: &Rings, sender: &Sender<Vec<Record>>, waiting: &AtomicUsize, sto
     let mut taken: Vec<Record> = Vec::new();
     loop {
         let last = stop.load(Ordering::Acquire);
-        // A thread that moved to a CPU whose ring was emptied already may have left its record before in one that was
-        // not: what is too new to be sure waits for the next round.
+        // A thread that moved to a CPU whose ring had already been emptied may have left its previous record in one
+        // that had not: what is too new to be sure waits for the next round.
         let settled = if last { u64::MAX } else { clock::monotonic_ns().saturating_sub(SETTLE_NS) };
         let mut brought = 0;
         if last || waiting.load(Ordering::Relaxed) < MAX_WAITING {

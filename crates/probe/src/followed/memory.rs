@@ -83,7 +83,7 @@ impl ThreadTable {
         self.find(tid).is_some()
     }
 
-    /// Follows a thread from its next block on; false where there is no room.
+    /// Follows a thread from its next block on; false if there is no room.
     pub(crate) fn follow(&self, tid: u32, flags: u32) -> bool {
         if self.holds(tid) {
             return true;
@@ -97,7 +97,7 @@ impl ThreadTable {
             });
         let Some(number) = free else { return false };
         let slot = self.slot(number);
-        // SAFETY: the slot is this call's alone: it has an owner and nothing leads to it yet.
+        // SAFETY: the slot belongs to this call alone: it has an owner and nothing leads to it yet.
         unsafe {
             (&raw mut (*slot).flags).write_volatile(flags);
             (&raw mut (*slot).state).write_volatile(0);
@@ -123,7 +123,7 @@ impl ThreadTable {
         false
     }
 
-    /// The programs are to forget this thread when it next blocks.
+    /// Tells the programs to forget this thread when it next blocks.
     pub(crate) fn follow_no_more(&self, tid: u32) {
         if let Some((_, number)) = self.find(tid) {
             let slot = self.slot(number);
@@ -148,7 +148,7 @@ impl ThreadTable {
         }
     }
 
-    /// What stands in the slots of the followed threads.
+    /// What the slots of the followed threads hold.
     pub(crate) fn slots(&self) -> Vec<Slot> {
         (0..MAX_FOLLOWED)
             .filter(|&number| self.owner(number).load(Ordering::Acquire) != 0)
@@ -172,7 +172,7 @@ impl ThreadTable {
     }
 }
 
-/// The rings of finished wakeups, one a CPU.
+/// The rings of finished wakeups, one for each CPU.
 pub(crate) struct Rings {
     memory: Arc<SharedMemory>,
     cpus: usize,
@@ -192,7 +192,8 @@ impl Rings {
         self.memory.at::<Records>(cpu * size_of::<Records>(), 1).as_ptr()
     }
 
-    /// Takes everything out of the rings; how much came of the one that brought most. Only one thread may do so at a time.
+    /// Takes everything out of the rings; returns how much came from the one that brought most. Only one thread may do
+    /// so at a time.
     pub(crate) fn take(&self, into: &mut Vec<Record>) -> u64 {
         let mut most = 0;
         for cpu in 0..self.cpus {

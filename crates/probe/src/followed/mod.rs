@@ -6,7 +6,7 @@
 //! * `programs`: the programs in the kernel, and the threads that they are told to follow.
 //! * `drain`: takes the records out of the rings, in order of time.
 //! * `nearest`: what somebody may have meant by a name that no thread has.
-//! * `table`: what is known of each thread, and of what wakes them.
+//! * `table`: what is known about each thread, and about what wakes them.
 //! * `session`: carries out a plan.
 
 mod drain;

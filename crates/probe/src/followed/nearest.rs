@@ -4,14 +4,14 @@ use super::selection::{NAME_BYTES, Selection, name_of, processes, threads_of};
 use punctual_recording::{FollowedThread, counted, printable};
 use std::collections::BTreeSet;
 
-/// Names that are looked at: a machine may have any number of threads.
+/// How many names to look at: a machine may have any number of threads.
 const MAX_NAMES: usize = 16_384;
-/// How alike a name must be, of 1, to be told.
+/// How alike a name must be to be suggested, from 0 to 1.
 const ALIKE: f64 = 0.6;
 /// The most names in a note, and the most notes.
 const MAX_NAMED: usize = 3;
 
-/// For each name that was asked for: that it is longer than the kernel keeps, or the name there is that it is most like.
+/// For each name that was asked for: says that it is longer than the kernel keeps, or which existing name it is most like.
 pub(super) fn nearest_names(selection: &Selection) -> Vec<String> {
     let literals = selection.expressions().filter_map(literal);
     let mut names: Option<BTreeSet<String>> = None;
@@ -22,20 +22,20 @@ fn all_names() -> BTreeSet<String> {
     processes().into_iter().flat_map(threads_of).filter_map(name_of).take(MAX_NAMES).collect()
 }
 
-/// The name that a regular expression stands for, where it stands for one.
+/// The name that a regular expression stands for, if it stands for one.
 fn literal(expression: &str) -> Option<String> {
     let name = expression.trim_start_matches('^').trim_end_matches('$');
     let stands_for_itself = |letter: char| letter.is_alphanumeric() || "-_/:. ".contains(letter);
     name.chars().all(stands_for_itself).then(|| name.to_owned())
 }
 
-/// That a name is longer than the kernel keeps, or the one of these that it is most like: `did you mean ffmpeg?`.
+/// Says that a name is longer than the kernel keeps, or which of these it is most like: `did you mean ffmpeg?`.
 pub fn nearest_name(wanted: &str, names: &BTreeSet<String>) -> Option<String> {
     if let Some(kept) = wanted.get(..NAME_BYTES).filter(|kept| *kept != wanted) {
         return Some(format!("the kernel keeps {NAME_BYTES} bytes of a name: write {kept}"));
     }
     let wanted = wanted.to_lowercase();
-    // A name may be meant by how it begins, as kworker/0:1-events by kworker.
+    // Somebody may mean a name by its beginning, as kworker/0:1-events by kworker.
     let alike = |name: &String| {
         let name = name.to_lowercase();
         let beginning: String = name.chars().take(wanted.chars().count() + 1).collect();
@@ -46,7 +46,7 @@ pub fn nearest_name(wanted: &str, names: &BTreeSet<String>) -> Option<String> {
     (alike(best) >= ALIKE).then(|| format!("did you mean {best}?"))
 }
 
-/// For each process of which threads are followed: which others it has, and how to follow them all.
+/// For each process that has followed threads: which others it has, and how to follow them all.
 pub(super) fn threads_beside(followed: &[FollowedThread]) -> Vec<String> {
     let processes: BTreeSet<u32> = followed.iter().map(|thread| thread.process).collect();
     let tids: BTreeSet<u32> = followed.iter().map(|thread| thread.tid).collect();
@@ -58,7 +58,7 @@ pub(super) fn threads_beside(followed: &[FollowedThread]) -> Vec<String> {
     processes.into_iter().filter_map(beside).take(MAX_NAMED).collect()
 }
 
-/// That a process has threads of these names too, if there are any.
+/// Says that a process has threads of these names too, if there are any.
 fn not_followed(process: u32, names: &BTreeSet<String>) -> Option<String> {
     if names.is_empty() {
         return None;
@@ -88,7 +88,7 @@ mod tests {
         assert_eq!(told("gui thread").as_deref(), Some("did you mean GUI Thread?"));
         assert_eq!(told("kworkr").as_deref(), Some("did you mean kworker/0:1-events?"));
         assert_eq!(told("toaster"), None);
-        // Neither of two names is one that is too long.
+        // Neither of two names, as with one that is too long.
         assert_eq!(told("ffmpg|pipewire-pulse"), None);
         let long = "a-name-of-more-than-15";
         assert_eq!(told(long).as_deref(), Some("the kernel keeps 15 bytes of a name: write a-name-of-more-"));

@@ -24,7 +24,7 @@ const DOING: &str = "following other programs' threads";
 /// What timers of threads call, in the order of `enum timer_function`.
 const TIMER_FUNCTIONS: [&str; 4] = ["hrtimer_wakeup", "timerfd_tmrproc", "posix_timer_fn", "it_real_fn"];
 
-/// Loads the programs, without attaching them yet; how many CPUs they are for, and what they do not see on this kernel.
+/// Loads the programs, without attaching them yet; returns how many CPUs they are for, and what they do not see on this kernel.
 fn load(selection: &Selection, with_places: bool) -> Result<(LoadedObject, usize, Vec<String>), Refused> {
     refuse_namespaces(DOING)?;
     let cpus = libbpf_rs::num_possible_cpus().map_err(|error| Refused::because(DOING, error.to_string()))?;
@@ -48,7 +48,7 @@ fn load(selection: &Selection, with_places: bool) -> Result<(LoadedObject, usize
     }
     let mut blind = Vec::new();
     let load = |elf| LoadedObject::load_sized("foreign", elf, Some(&configuration.bytes()), &[("rings", cpus as u32)]);
-    // What keeps the newer programs from loading keeps the older ones too, unless it is the atomics.
+    // Whatever keeps the newer programs from loading keeps the older ones too, unless it is the atomics.
     let object = match load(OBJECT) {
         Ok(object) => object,
         Err(refused) => {
@@ -66,7 +66,7 @@ fn load(selection: &Selection, with_places: bool) -> Result<(LoadedObject, usize
     Ok((object, cpus, blind))
 }
 
-/// Loads the programs and takes them away again; the names of those that this kernel has no place for.
+/// Loads the programs and unloads them again; returns the names of those that this kernel has no place for.
 pub(crate) fn try_out() -> Result<Vec<String>, Refused> {
     Ok(load(&Selection::default(), false)?.0.left_out())
 }
@@ -82,10 +82,10 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Loads and attaches the programs, and follows those of the selection that are there.
+    /// Loads and attaches the programs, and follows those of the selection that exist.
     ///
     /// # Errors
-    /// What the kernel refused; a thread or process that is not there.
+    /// What the kernel refused; a thread or process that does not exist.
     pub fn start(selection: &Selection) -> Result<Programs, Refused> {
         Programs::start_with(selection, false)
     }
@@ -115,13 +115,13 @@ impl Programs {
         &self.blind
     }
 
-    /// The kernel's numbers of the programs.
+    /// The kernel's numbers for the programs.
     pub(super) fn program_ids(&self) -> Vec<u32> {
         let programs = self.object.as_ref().map(LoadedObject::programs).unwrap_or_default();
         punctual_kernel::bpf_programs::ids_of(&programs)
     }
 
-    /// Follows the threads of the selection's processes, until no new one shows: a thread that is not followed yet
+    /// Follows the threads of the selection's processes, until no new one shows up: a thread that is not followed yet
     /// may start another while this looks.
     pub(super) fn follow_processes(&self, selection: &Selection) {
         for &process in &selection.processes {
@@ -135,7 +135,7 @@ impl Programs {
         }
     }
 
-    /// Follows all threads whose names are selected, this process's own apart.
+    /// Follows all threads whose names are selected, except this process's own.
     pub(super) fn follow_names(&self, selection: &Selection) {
         if !selection.by_name() {
             return;
@@ -175,7 +175,7 @@ impl Programs {
         }
     }
 
-    /// What stands in the slots of the followed threads.
+    /// What the slots of the followed threads hold.
     pub(super) fn slots(&self) -> Vec<Slot> {
         self.table.slots()
     }
@@ -185,7 +185,7 @@ impl Programs {
         self.object = None;
     }
 
-    /// Takes the records that stand in the rings, and says how many; for benchmarks.
+    /// Takes the records that are in the rings, and says how many; for benchmarks.
     pub fn discard(&self) -> u64 {
         let mut records = Vec::new();
         self.rings.take(&mut records);

@@ -6,16 +6,16 @@ pub(crate) use punctual_kernel::other_thread::threads_of;
 use punctual_recording::Asked;
 use regex::Regex;
 
-/// Threads of other programs; all that any of the members names.
+/// Threads of other programs: everything that any of the members names.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
-    /// Processes: all their threads, also those that they start later.
+    /// Processes: all their threads, including those that they start later.
     pub processes: Vec<u32>,
     /// Single threads.
     pub threads: Vec<u32>,
-    /// Whoever has a name that one of these finds, also who takes it later.
+    /// Whoever has a name that one of these matches, including whoever takes one later.
     names: Vec<Regex>,
-    /// Whether to follow the command that the measurement runs for, and all that it starts.
+    /// Whether to follow the command that the measurement runs for, and everything that it starts.
     pub command: bool,
 }
 
@@ -33,7 +33,7 @@ impl Selection {
         Selection { threads: vec![tid], ..Selection::default() }
     }
 
-    /// Adds whoever has a name in which this regular expression finds something.
+    /// Adds whoever has a name that this regular expression matches somewhere.
     ///
     /// # Errors
     /// What is wrong with the expression, in one line.
@@ -42,7 +42,7 @@ impl Selection {
         Ok(())
     }
 
-    /// The regular expressions that names are looked for with.
+    /// The regular expressions by which to look for names.
     pub(super) fn expressions(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(Regex::as_str)
     }
@@ -57,18 +57,18 @@ impl Selection {
         !self.names.is_empty()
     }
 
-    /// Whether threads are selected by their names and otherwise, too: then one that was started by a thread followed
-    /// otherwise may have a selected name without ever having taken it.
+    /// Whether threads are selected both by name and in another way: then a thread that was started by one followed the
+    /// other way may have a selected name without ever having taken it.
     pub(crate) fn is_mixed(&self) -> bool {
         self.by_name() && !(self.processes.is_empty() && self.threads.is_empty() && !self.command)
     }
 
-    /// Whether a thread with this name is selected for it.
+    /// Whether a thread with this name is selected because of it.
     pub(crate) fn wants_name(&self, name: &str) -> bool {
         self.names.iter().any(|expression| expression.is_match(name))
     }
 
-    /// In words, one a thing that was asked for.
+    /// In words, one for each thing that was asked for.
     pub(crate) fn asked(&self) -> Vec<String> {
         let processes = self.processes.iter().map(|process| Asked::Process(*process));
         let threads = self.threads.iter().map(|thread| Asked::Thread(*thread));
@@ -77,10 +77,10 @@ impl Selection {
         processes.chain(threads).chain(names).chain(command).map(|asked| asked.to_string()).collect()
     }
 
-    /// Whether the threads and processes that were asked for are there.
+    /// Whether the threads and processes that were asked for exist.
     ///
     /// # Errors
-    /// The first that is not, in one line.
+    /// The first that does not, in one line.
     pub fn check(&self) -> Result<(), Refused> {
         let there = |id: u32| !has_ended(id);
         if let Some(tid) = self.threads.iter().find(|tid| !there(**tid)) {
@@ -105,7 +105,7 @@ impl Selection {
     }
 }
 
-/// A regular expression that names of threads are looked for with.
+/// A regular expression by which to look for names of threads.
 ///
 /// # Errors
 /// What is wrong with it, in one line.
@@ -117,7 +117,7 @@ pub fn name_expression(expression: &str) -> Result<Regex, PlanError> {
     })
 }
 
-/// What the kernel says of a thread. It holds the thread's name, which may be any bytes.
+/// What the kernel says about a thread. It holds the thread's name, which may be any bytes.
 fn text_of(tid: u32, file: &str) -> Option<String> {
     let bytes = std::fs::read(format!("/proc/{tid}/{file}")).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())

@@ -24,7 +24,7 @@ use punctual_recording::episode::Call;
 use punctual_recording::{Configuration, EndReason, Ended, Provenance, Softirq, Stage, Wakeup, Writer, counted};
 use std::time::{Duration, Instant};
 
-/// Records are looked at this often.
+/// How often to look at records.
 const ROUND: Duration = Duration::from_millis(20);
 /// What is not seen of a followed thread without the flight recorder.
 const FIRST_INSTRUCTION: &str = "a followed thread's first instruction: its total ends where it is switched in";
@@ -44,7 +44,7 @@ pub(crate) fn run(
     let getting_ready = (GettingReady::begin(), kernel_types::keep());
     let cpus = cpus::online();
     let mut provenance = provenance(plan, &cpus);
-    // Loading takes a while: whatever is measured has its evidence.
+    // Loading takes a while; this way everything that is measured has its evidence.
     let recorder = recorder::start(plan, &mut provenance);
     let for_requests = plan.why.is_some_and(|settings| settings.stage == Stage::Request);
     let programs = Programs::start_with(selection, for_requests)?;
@@ -64,7 +64,7 @@ pub(crate) fn run(
     if let Some(watch) = &mut watch {
         watch.begin_measuring();
     }
-    // Setting up takes seconds on a slow machine: what is measured begins now, and what was followed until now is not it.
+    // Setting up takes seconds on a slow machine: what is measured begins now, and what was followed so far does not count.
     let start = clock::monotonic_ns();
     let provenance = writer.provenance_mut();
     provenance.started_ns = start;
@@ -104,7 +104,7 @@ pub(crate) fn run(
     conclude(plan, writer, ended)
 }
 
-/// Nobody was there, with the names that may have been meant.
+/// Nobody was there; names what may have been meant.
 fn nobody(selection: &Selection) -> Refused {
     let asked = selection.asked().join(", ");
     let meant: String = nearest_names(selection).iter().map(|meant| format!("; {meant}")).collect();
@@ -130,9 +130,9 @@ struct Session<'a> {
     drain: Drain,
     table: Table,
     records: Vec<Record>,
-    /// While much waits to be written: where others want the CPUs too, it would be left in the rings and lost.
+    /// Held while much waits to be written: if others want the CPUs too, it would stay in the rings and be lost.
     eager: Option<Eager>,
-    /// Whether a name is selected: looking for an expression takes longer than all else that is done with a record.
+    /// Whether a name is selected: matching an expression takes longer than everything else that is done with a record.
     wanted: Recent<[u8; NAME_SIZE], bool>,
     /// The wakeups that this round brought.
     finished: Vec<Wakeup>,
@@ -183,7 +183,7 @@ impl Session<'_> {
             if self.is_over_break() {
                 return Ok(ended(EndReason::LimitExceeded, None));
             }
-            // Somebody with the name may still come, and the command is watched by whoever started it.
+            // Somebody with the name may still come, and whoever started the command watches it.
             let nobody_can_come = !self.selection.by_name() && !self.selection.command;
             if nobody_can_come && self.programs.table.alive() == 0 {
                 return Ok(ended(EndReason::ThreadsEnded, None));
@@ -223,7 +223,7 @@ impl Session<'_> {
         }
     }
 
-    /// Takes a part of what came; whether that was all.
+    /// Takes a part of what came; returns whether that was all.
     fn take(&mut self, writer: &mut Writer) -> bool {
         let took_all = self.drain.take(&mut self.records);
         let records = std::mem::take(&mut self.records);
@@ -231,7 +231,7 @@ impl Session<'_> {
             if !is_measured(record, self.start, self.end) {
                 continue;
             }
-            // One that was followed for its name and has another now: it became another program.
+            // A thread that was followed for its name and has another now: it became another program.
             if record.flags & RECORD_BY_NAME != 0 && !self.is_wanted(&record.name) {
                 self.programs.table.follow_no_more(record.tid);
                 continue;
@@ -281,7 +281,7 @@ impl Session<'_> {
         writer.followed_mut().cost_ns = clock::process_cpu_ns().saturating_sub(self.cpu_before);
     }
 
-    /// Out of the kernel first, then what is left in its memory.
+    /// First the programs leave the kernel, then comes what is left in their memory.
     fn finish(&mut self, writer: &mut Writer) {
         self.programs.detach();
         let as_of = clock::monotonic_ns().min(self.end);
@@ -309,7 +309,7 @@ impl Session<'_> {
             );
             writer.provenance_mut().fallbacks.push(note);
         }
-        // Who is found by name may only wait for the thread that does the work.
+        // A thread that is found by name may only wait for the one that does the work.
         let seconds = as_of.saturating_sub(self.start) / 1_000_000_000;
         if self.selection.by_name() && writer.totals().counters.wakeups <= seconds {
             let notes = threads_beside(&writer.followed_mut().threads);
@@ -324,7 +324,7 @@ fn tells_calls() -> bool {
     is_known && kernel_enumeration_has("bpf_func_id", "BPF_FUNC_task_pt_regs") != Some(false)
 }
 
-/// Threads of the kernel that hand on what comes from outside begin with these.
+/// Kernel threads that hand on what comes from outside begin with these.
 const SERVING: [&str; 4] = ["kworker/", "ksoftirqd/", "irq/", "rcu"];
 
 /// What ended the sleep before a wakeup.
@@ -346,7 +346,7 @@ fn ended_by(wake: &Wake) -> EndedBy {
     }
 }
 
-/// What becomes of a thread after a wakeup's work.
+/// What happens to a thread after a wakeup's work.
 fn pause(record: &Record) -> Pause {
     match record.flags {
         flags if flags & RECORD_ENDED != 0 => Pause::Ends,
@@ -397,7 +397,7 @@ mod tests {
         assert!(record(1_000, 1_500, 0) && record(1_999, 2_000, 0));
         assert!(!record(999, 1_500, 0), "woken before");
         assert!(!record(1_500, 2_001, 0), "done after");
-        // Only counts: what stands in `wake` is of another time.
+        // Only counts: what `wake` holds is from another time.
         assert!(record(5, 1_500, RECORD_NO_WAKEUP));
         assert!(!record(5, 999, RECORD_NO_WAKEUP));
     }

@@ -1,4 +1,4 @@
-//! What is known of each followed thread, and of what wakes them: records in, wakeups out.
+//! What is known about each followed thread, and about what wakes them: records in, wakeups out.
 
 use super::records::{
     NAME_SIZE, RECORD_ENDED, RECORD_NO_WAKEUP, Record, SENT_HERE, Slot, WAKER_DEVICE, WAKER_SOFTIRQ, WAKER_THREAD,
@@ -12,21 +12,21 @@ use punctual_recording::{
 };
 use std::collections::HashMap;
 
-/// More threads than this are not told apart, so that no recording grows without end: those of a name and policy share one
-/// entry.
+/// No more threads than this are told apart, so that no recording grows without end: those of the same name and policy
+/// share one entry.
 const MAX_TASKS: usize = 1024;
-/// More entries than this are not made at all: whoever comes then is one of [`OTHERS`]. Names are the threads' to choose.
+/// No more entries than this are made at all: whoever comes then is one of [`OTHERS`]. Threads choose their own names.
 const MAX_ENTRIES: usize = MAX_TASKS + 256;
-/// More wakers than this are told by their kind alone.
+/// Wakers beyond this number are recorded only by their kind.
 const MAX_WAKERS: usize = 4096;
-/// More names of wakers than this are not told apart for each thread, ...
+/// No more names of wakers than this are told apart for each thread, ...
 const MAX_NAMES: usize = 64;
 /// ... nor more than this for all threads together.
 const MAX_ALL_NAMES: usize = 16_384;
 
 const TIMER_USES: [&str; 4] = ["sleep", "timerfd", "posix timer", "interval timer"];
 
-/// Who a thread is, as far as it tells tasks apart.
+/// Who a thread is, as far as that tells tasks apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Identity {
     tid: u32,
@@ -60,7 +60,7 @@ impl Placed for Waking {
 struct Found {
     task: usize,
     position: u32,
-    /// As what it counts there.
+    /// What it counts as there.
     counted_as: String,
     /// Wakings since, which the task's counts do not hold yet.
     count: u64,
@@ -83,17 +83,16 @@ pub(super) struct Table {
     wakers: HashMap<(u32, u32, [u8; NAME_SIZE]), u32>,
     /// Those that woke last.
     recent_wakers: Recent<Waking, Found>,
-    /// Positions of the wakers that are told by their kind alone.
+    /// Positions of the wakers that are recorded only by their kind.
     other_wakers: HashMap<WakerKind, u32>,
-    /// Names of wakers over all threads.
+    /// How many names of wakers there are over all threads.
     names: usize,
     /// The entry of those who are not told apart at all.
     others: Option<usize>,
 }
 
 impl Table {
-    /// Takes in a record; the wakeup that it tells of, with the index of its task, if it tells of one that can be
-    /// believed.
+    /// Takes in a record; returns the wakeup that it reports, with the index of its task, if it reports one that can be believed.
     pub(super) fn take(&mut self, record: &Record, writer: &mut Writer) -> Option<(usize, Wakeup)> {
         let no_wakeup = record.flags & RECORD_NO_WAKEUP != 0;
         let identity =
@@ -127,7 +126,7 @@ impl Table {
         wakeup.map(|wakeup| (task, wakeup))
     }
 
-    /// Takes in a thread that still runs: the wakeup that it works on, with what that has taken until now, and its counts.
+    /// Takes in a thread that is still running: the wakeup that it works on, with how long that has taken so far, and its counts.
     pub(super) fn take_unfinished(&mut self, slot: &Slot, now_ns: u64, writer: &mut Writer) -> Option<(usize, Wakeup)> {
         let tid = slot.owner as u32;
         let task = self.task_of_living(tid, writer)?;
@@ -137,7 +136,7 @@ impl Table {
         if slot.switch_in == 0 {
             return None;
         }
-        // What never ends, such as a loop that hangs, is the longest of all.
+        // Work that never ends, such as a loop that hangs, is the longest of all.
         let goes_on_ns = if slot.on_cpu_since == 0 { 0 } else { now_ns.saturating_sub(slot.on_cpu_since) };
         let executed_ns = slot.executed + goes_on_ns;
         counts.executed_ns += executed_ns;
@@ -157,7 +156,7 @@ impl Table {
     ) -> Option<Wakeup> {
         let stamps = FollowedStamps { began: wake.began, irq: wake.irq, waking: wake.waking, switch_in, switch_out };
         let mut wakeup = Wakeup::from_followed(&stamps, cpu, tid)?;
-        // The work's CPU time is measured by the same stamps, but for those that were folded.
+        // The same stamps measure the work's CPU time, except those that were folded.
         wakeup.executed_ns = executed_ns.map(|executed| executed.min(wakeup.work_ns.unwrap_or(executed)));
         wakeup.woken_by = self.waker(wake, task, writer);
         Some(wakeup)
@@ -185,7 +184,7 @@ impl Table {
         Some(position)
     }
 
-    /// The waker's position among all, made if it has none.
+    /// The waker's position among all, added if it has none.
     fn position_of(&mut self, waker: Waker, wake: &Wake, writer: &mut Writer) -> u32 {
         let followed = writer.followed_mut();
         let id = if wake.kind == WAKER_SOFTIRQ { wake.id & !SENT_HERE } else { wake.id };
@@ -247,7 +246,7 @@ impl Table {
         task
     }
 
-    /// The task of a thread that is there now, made if it has none; `None` where it has just ended.
+    /// The task of a thread that exists now, added if it has none; `None` if it has just ended.
     pub(super) fn task_of_living(&mut self, tid: u32, writer: &mut Writer) -> Option<usize> {
         let (policy, priority) = policy_of(tid)?;
         let mut name = [0; NAME_SIZE];
@@ -261,7 +260,7 @@ impl Table {
     /// Tells the writer what was counted; `lost` is the number of all records for which there was no room.
     pub(super) fn count(&mut self, lost: u64, writer: &mut Writer) {
         self.recent_wakers.take_all().for_each(|found| found.settle(writer));
-        // Threads tell of their losses with their next record. Those that ended without one are not known any more.
+        // Threads report their losses with their next record. Those that ended without one are not known any more.
         let told: u64 = self.counts.iter().map(|counts| counts.lost).sum();
         for (task, counts) in self.counts.iter().enumerate() {
             let untold = if task == 0 { lost.saturating_sub(told) } else { 0 };
@@ -270,7 +269,7 @@ impl Table {
     }
 }
 
-/// A name without what stands behind its end, which is left from others.
+/// A name without what follows its end, which is left from others.
 fn alone(name: &[u8; NAME_SIZE]) -> [u8; NAME_SIZE] {
     let (mut alone, text) = ([0; NAME_SIZE], before_zero(name));
     alone[..text.len()].copy_from_slice(text);

@@ -1,13 +1,13 @@
-//! The loop of Olawuyi and others (2014), II.c: a fixed count that takes a known time on an idle processor. Longer than
-//! that, and something else had the CPU.
+//! The loop of Olawuyi and others (2014), II.c: a fixed count that takes a known time on an idle processor. If it takes
+//! longer, something else had the CPU.
 
 use crate::idle::ticker::Ticker;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bins of a 64th of the calibrated time, up to eight times that; the last also holds what is longer.
+/// Bins of a 64th of the calibrated time, up to eight times that; the last also holds anything longer.
 pub const DURATION_BINS: usize = 8 * BINS_EACH as usize;
-/// Bins in the calibrated time.
+/// How many bins the calibrated time has.
 pub const BINS_EACH: u64 = 64;
 
 /// How a fixed count was calibrated.
@@ -15,7 +15,7 @@ pub const BINS_EACH: u64 = 64;
 pub struct Calibration {
     /// The count.
     pub count: u64,
-    /// How long it took when it was fast: the tenth part of the runs took less, ticks.
+    /// How long it took when it was fast: a tenth of the runs took less, ticks.
     pub ticks: u64,
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn count_to(count: u64) {
     }
 }
 
-/// Looks for a count that takes this long, and takes its time.
+/// Looks for a count that takes this long, and measures it.
 pub(crate) fn calibrate(ticker: Ticker, target_ns: u64) -> Calibration {
     let target = ticker.ticks(target_ns).max(1);
     let timed = |count: u64| {
@@ -66,7 +66,7 @@ pub(crate) fn calibrate(ticker: Ticker, target_ns: u64) -> Calibration {
     }
     let took = fastest(count);
     count = (u128::from(count) * u128::from(target) / u128::from(took)).max(1) as u64;
-    // A third of a second's worth, so that a processor that changes its pace is caught at more than one.
+    // A third of a second's worth, so that a processor that changes its speed is caught at more than one.
     let runs = (300_000_000 / target_ns.max(1)).clamp(30, 3_000);
     let mut times: Vec<u64> = (0..runs).map(|_| timed(count)).collect();
     times.sort_unstable();

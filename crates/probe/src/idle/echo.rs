@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// The hidden subcommand that [`run_program`] is run by: `CPU COMPUTE_NS`.
+/// The hidden subcommand that runs [`run_program`]: `CPU COMPUTE_NS`.
 pub const SUBCOMMAND: &str = "__echo-program";
 /// The name of the program's thread.
 pub const PROGRAM_NAME: &str = "echo-program";
@@ -21,11 +21,11 @@ pub const PROGRAM_NAME: &str = "echo-program";
 pub const KEYBOARD_NAME: &str = "echo-keyboard";
 /// Ends the program: end of transmission.
 const END: u8 = 4;
-/// At most so many keystrokes.
+/// At most this many keystrokes.
 pub const MAX_KEYSTROKES: usize = 10_000;
 /// How long to wait for an echo.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// From one echo to the next keystroke, ns: at random between these.
+/// From one echo to the next keystroke, ns: random between these.
 const PAUSE_NS: (u64, u64) = (10_000_000, 40_000_000);
 
 /// The program: reads a key from its standard input, a terminal; computes; echoes it there; and at the end prints its
@@ -64,7 +64,7 @@ pub fn run_program(cpu: u32, compute_ns: u64) -> Result<(), Refused> {
     output.flush().map_err(failed)
 }
 
-/// Somebody who types at the program.
+/// Somebody who types into the program.
 pub struct Keyboard {
     go: Arc<AtomicBool>,
     stop: Arc<AtomicBool>,
@@ -73,7 +73,7 @@ pub struct Keyboard {
 }
 
 impl Keyboard {
-    /// Starts the program on one CPU, pinned, and a thread that will type, on another where there is one.
+    /// Starts the program on one CPU, pinned, and a thread that will type, on another if there is one.
     ///
     /// # Errors
     /// What the system refused.
@@ -134,7 +134,7 @@ impl Keyboard {
         self.handle.is_finished()
     }
 
-    /// Ends the typing and the program; gives what both saw.
+    /// Ends the typing and the program; returns what both saw.
     ///
     /// # Errors
     /// What the system refused.
@@ -145,7 +145,7 @@ impl Keyboard {
     }
 }
 
-/// Types; for each key whose echo came: when it was typed and when the echo was seen.
+/// Types; returns for each key whose echo came when it was typed and when the echo was seen.
 fn type_keys(master: &OwnedFd, keystrokes: usize, stop: &AtomicBool, count: &AtomicU64) -> Vec<(u64, u64)> {
     let mut typed = Vec::with_capacity(keystrokes);
     let mut random = Random(0);
@@ -167,7 +167,7 @@ fn write_byte(master: &OwnedFd, byte: u8) -> bool {
     unsafe { libc::write(master.as_raw_fd(), (&raw const byte).cast(), 1) == 1 }
 }
 
-/// Waits for the echo and takes it; false where none comes.
+/// Waits for the echo and takes it; false if none comes.
 fn wait_for(master: &OwnedFd, stop: &AtomicBool) -> bool {
     let until = Instant::now() + PATIENCE;
     while Instant::now() < until && !stop.load(Ordering::Relaxed) {
@@ -182,7 +182,7 @@ fn wait_for(master: &OwnedFd, stop: &AtomicBool) -> bool {
     false
 }
 
-/// A pseudo-terminal that passes on what is typed as it is: its two ends.
+/// A pseudo-terminal that passes on unchanged what is typed: its two ends.
 fn terminal() -> Result<(OwnedFd, OwnedFd), Refused> {
     let failed = || Refused::last_os_error("making a pseudo-terminal");
     let (mut master, mut slave) = (-1, -1);
@@ -208,7 +208,7 @@ fn terminal() -> Result<(OwnedFd, OwnedFd), Refused> {
     if result == 0 { Ok((master, slave)) } else { Err(failed()) }
 }
 
-/// The program, while it runs. It ends when the terminal's other end goes.
+/// The program, while it runs. It ends when the terminal's other end goes away.
 struct Program {
     child: Child,
     output: BufReader<ChildStdout>,
@@ -232,7 +232,7 @@ impl Program {
         if line.trim() == "ready" { Ok(program) } else { Err(failed("it did not get ready".to_owned())) }
     }
 
-    /// Ends it and gives its stamps.
+    /// Ends it and returns its stamps.
     fn end(&mut self, master: &OwnedFd) -> Result<Vec<(u64, u64)>, Refused> {
         write_byte(master, END);
         let mut text = String::new();

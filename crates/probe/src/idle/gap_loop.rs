@@ -7,32 +7,32 @@ use punctual_kernel::{clock, rests};
 use rtrb::Producer;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A time in which the loop did not run, as the loop hands it on.
+/// A time in which the loop did not run, in the form in which the loop hands it on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RawGap {
     /// When the loop ran again, ns of `CLOCK_MONOTONIC`.
     pub end_ns: u64,
-    /// How long it had not, in ticks of [`Ticker`].
+    /// How long it had not run, in ticks of [`Ticker`].
     pub ticks: u64,
 }
 
 /// What a loop counts and others read.
 #[derive(Debug, Default)]
 pub(crate) struct LoopCounts {
-    /// Everything up to here was handed on, ns of `CLOCK_MONOTONIC`.
+    /// Everything up to here has been handed on, ns of `CLOCK_MONOTONIC`.
     pub(crate) reached_ns: AtomicU64,
-    /// Ticks for which the loop measured, its gaps included, its own sleeps not.
+    /// Ticks for which the loop measured, including its gaps, excluding its own sleeps.
     pub(crate) measured_ticks: AtomicU64,
     pub(crate) iterations: AtomicU64,
     /// Gaps for which the queue had no room.
     pub(crate) lost: AtomicU64,
-    /// Times that the loop went to sleep so that others may run.
+    /// How often the loop went to sleep so that others could run.
     pub(crate) sleeps: AtomicU64,
     /// How long the count of a calibrated loop took.
     pub(crate) durations: Durations,
 }
 
-/// The loop looks around this often.
+/// How often the loop looks around.
 const LOOK_NS: u64 = 1_000_000;
 
 pub(crate) struct IdleLoop<'a> {
@@ -40,7 +40,7 @@ pub(crate) struct IdleLoop<'a> {
     pub(crate) threshold_ns: u64,
     /// Whether the loop rests between turns.
     pub(crate) rests: bool,
-    /// Counts between two readings; `None`: nothing lies between them.
+    /// Counts between two readings; `None`: reads back to back.
     pub(crate) calibration: Option<Calibration>,
     pub(crate) queue: Producer<RawGap>,
     pub(crate) control: &'a Control,
@@ -48,7 +48,7 @@ pub(crate) struct IdleLoop<'a> {
 }
 
 impl IdleLoop<'_> {
-    /// Runs from one time until the other or until the run is stopped.
+    /// Runs from one time to the other or until the run is stopped.
     pub(crate) fn run(self, start_ns: u64, end_ns: u64) {
         let times = (start_ns, end_ns);
         match (self.calibration, self.ticker.is_tsc) {
@@ -73,7 +73,7 @@ impl IdleLoop<'_> {
         let look_ticks = self.ticker.ticks(LOOK_NS).max(1);
         let mut watchdog = Watchdog::default();
         let (mut iterations, mut measured) = (0u64, 0u64);
-        // What keeps it from beginning is a gap as any other: at idle priority that may take seconds.
+        // Whatever keeps it from beginning is a gap like any other: at idle priority that may take seconds.
         let kept_ns = clock::monotonic_ns().saturating_sub(start_ns);
         let mut last = read().wrapping_sub(self.ticker.ticks(kept_ns));
         let mut looked = last;
@@ -84,7 +84,7 @@ impl IdleLoop<'_> {
             if own_ticks > 0 {
                 self.counts.durations.add(now.wrapping_sub(last), own_ticks);
             }
-            // Counters of two processors may differ by a few ticks; the loop is pinned, so only just in case.
+            // Two processors' counters may differ by a few ticks; the loop is pinned, so this is only in case.
             let gap = now.wrapping_sub(last).wrapping_sub(own_ticks) as i64;
             last = now;
             if gap > threshold as i64 {
@@ -101,14 +101,14 @@ impl IdleLoop<'_> {
             self.counts.measured_ticks.store(measured, Ordering::Relaxed);
             self.counts.iterations.store(iterations, Ordering::Relaxed);
             let now_ns = clock::monotonic_ns();
-            // What comes after `now` is not handed on yet.
+            // What comes after `now` has not been handed on yet.
             let behind = self.ticker.ns(read().wrapping_sub(now));
             self.counts.reached_ns.store(now_ns.saturating_sub(behind), Ordering::Release);
             watchdog.check(self.control, now_ns);
             if self.control.is_stopped() || now_ns >= end_ns {
                 return;
             }
-            // It leaves a tenth of its CPU to the rest of the system, together with whoever else rests there.
+            // It leaves a tenth of its CPU to the rest of the system, at the same time as whoever else rests there.
             if let (true, Some(rest_end)) = (self.rests, rests::rest_end(now_ns)) {
                 self.counts.sleeps.fetch_add(1, Ordering::Relaxed);
                 clock::sleep_until(rest_end);

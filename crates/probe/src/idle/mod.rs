@@ -1,4 +1,4 @@
-//! The idle loop: gaps in the running of a loop that does nothing else, and what the kernel ran meanwhile.
+//! The idle loop: gaps in a loop that does nothing else, and what the kernel ran meanwhile.
 //!
 //! * `gap_loop`, `calibrated`: the loops.
 //! * `trace`: interrupts, softirqs and threads as BPF programs noted them.

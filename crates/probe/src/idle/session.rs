@@ -2,8 +2,8 @@
 //!
 //! A thread on each CPU reads the time-stamp counter again and again and hands on only the times between two readings
 //! that are longer than a threshold: the idle loop of Olawuyi and others, "Using Latency to Evaluate Computer System
-//! Performance" (2014), II.c to II.e, without its calibrated count. BPF programs on tracepoints meanwhile note
-//! what else ran. Nothing here judges: [`punctual_recording::TraceEntry`]s and [`RawGap`]s are put together elsewhere.
+//! Performance" (2014), II.c to II.e, without its calibrated count. Meanwhile BPF programs on tracepoints note what
+//! else ran. Nothing here judges: [`punctual_recording::TraceEntry`]s and [`RawGap`]s are put together elsewhere.
 
 use crate::idle::calibrated::{Calibration, calibrate};
 use crate::idle::gap_loop::{IdleLoop, LoopCounts, RawGap};
@@ -34,7 +34,7 @@ pub struct IdlePlan {
     pub threshold_ns: u64,
     /// Whether the loops have real-time priority (FIFO 1) rather than `SCHED_IDLE`.
     pub real_time: bool,
-    /// How long a loop of a fixed count is to take, ns, as in the paper's II.c; `None`: no count, two readings of the
+    /// How long a loop of a fixed count should take, ns, as in the paper's II.c; `None`: no count, two readings of the
     /// counter follow one another.
     pub calibrated_ns: Option<u64>,
     /// Whether to follow what takes the CPU inside the kernel.
@@ -48,7 +48,7 @@ pub struct IdlePlan {
 /// What one CPU's loop and the programs handed on since the last time.
 #[derive(Debug, Default)]
 pub struct Taken {
-    /// Everything that happened up to here is in this or an earlier one, ns of `CLOCK_MONOTONIC`.
+    /// Everything that happened up to here is in this one or an earlier one, ns of `CLOCK_MONOTONIC`.
     pub reached_ns: u64,
     /// In order of time.
     pub gaps: Vec<RawGap>,
@@ -61,7 +61,7 @@ pub struct Taken {
 /// What one CPU's loop has counted since the beginning.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LoopTotals {
-    /// How long the loop measured, its gaps included, its own sleeps not, ns.
+    /// How long the loop has measured, including its gaps, excluding its own sleeps, ns.
     pub measured_ns: u64,
     /// Readings of the counter.
     pub iterations: u64,
@@ -74,7 +74,7 @@ pub struct LoopTotals {
 struct Measured {
     cpu: u32,
     tid: u32,
-    /// What the kernel's programs call the thread; not known where no program may be loaded.
+    /// What the kernel's programs call the thread; not known if no program may be loaded.
     number: Option<u32>,
     queue: Consumer<RawGap>,
     counts: Arc<LoopCounts>,
@@ -83,7 +83,7 @@ struct Measured {
     steal_before: Option<u64>,
 }
 
-/// Loops that run. Whatever ends it, the loops end and the programs leave the kernel.
+/// Loops that are running. However it ends, the loops end and the programs leave the kernel.
 pub struct IdleSession {
     control: Arc<Control>,
     measured: Vec<Measured>,
@@ -92,14 +92,15 @@ pub struct IdleSession {
     provenance: Provenance,
 }
 
-/// Queued gaps of one CPU: 65,536 of 16 bytes.
+/// Gaps that one CPU may queue: 65,536 of 16 bytes.
 const QUEUE: usize = 1 << 16;
 
 impl IdleSession {
     /// Starts the loops.
     ///
     /// # Errors
-    /// Where a CPU is not allowed or a thread cannot be started; anything else that is refused is noted and done without.
+    /// If a CPU is not allowed or a thread cannot be started; anything else that is refused is noted, and the session
+    /// does without.
     pub fn start(plan: &IdlePlan) -> Result<IdleSession, RunError> {
         let allowed = allowed_cpus();
         let cpus = plan.cpus.clone().unwrap_or_else(|| allowed.clone());
@@ -120,7 +121,7 @@ impl IdleSession {
         if plan.bpf {
             let loops: Option<Vec<(u32, u32)>> =
                 session.measured.iter().map(|loop_| Some((loop_.cpu, loop_.number?))).collect();
-            // A loop that is not known would be taken for what keeps itself from running.
+            // A loop that is not known would be taken for something that keeps itself from running.
             let known = || Refused::because("following the loops", "the kernel does not give their numbers");
             let started = loops.ok_or_else(known).and_then(|loops| Tracer::start(&loops));
             match started {
@@ -155,7 +156,7 @@ impl IdleSession {
             let not_pinned = scheduling::pin_to(cpu).err();
             hold::touch_stack();
             let number = number_in_kernel().ok();
-            // At normal priority: at idle priority it may take for ever, at a real-time one it would hold the CPU.
+            // At normal priority: at idle priority it may take forever, at a real-time one it would hold the CPU.
             let calibration = calibrated_ns.map(|target| calibrate(ticker, target));
             let refused = scheduling::set_scheduling(scheduling).err();
             let rests = refused.is_none() && scheduling != Scheduling::Idle;
@@ -209,7 +210,7 @@ impl IdleSession {
             }
             Some(_) => {}
         }
-        // Reported and not counted: there are no hardware counters in the programs.
+        // Reported and not counted: the programs have no hardware counters.
         blind.push("hardware counters of each gap: none are read");
         self.provenance.blind = blind.into_iter().map(str::to_owned).collect();
     }
@@ -224,7 +225,7 @@ impl IdleSession {
         self.ticker
     }
 
-    /// Whether gaps can be put down to what caused them.
+    /// Whether gaps can be attributed to what caused them.
     pub fn is_followed(&self) -> bool {
         self.tracer.is_some()
     }
@@ -248,8 +249,8 @@ impl IdleSession {
     pub fn take(&mut self, index: usize) -> Taken {
         self.control.beat();
         let measured = &mut self.measured[index];
-        // In this order: a gap's entries stand in their ring before the gap is handed on, and gaps up to the time
-        // that was reached stand in the queue before that time is told.
+        // In this order: a gap's entries are in their ring before the gap is handed on, and gaps up to the time that
+        // was reached are in the queue before that time is reported.
         let mut taken = Taken { reached_ns: measured.counts.reached_ns.load(Ordering::Acquire), ..Taken::default() };
         while let Ok(gap) = measured.queue.pop() {
             taken.gaps.push(gap);
@@ -273,7 +274,7 @@ impl IdleSession {
         }
     }
 
-    /// After [`IdleSession::stop`]: the gap of a loop that did not get to run again, so that it could not tell it itself.
+    /// After [`IdleSession::stop`]: the gap of a loop that did not get to run again, so that it could not report the gap itself.
     pub fn open_gap(&self, index: usize) -> Option<RawGap> {
         let measured = &self.measured[index];
         let started_ns = self.control.times().map_or(0, |(start, _)| start);

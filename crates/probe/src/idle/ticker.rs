@@ -2,12 +2,12 @@
 
 use punctual_kernel::clock;
 
-/// The processor's time-stamp counter where it runs at one rate whatever happens, otherwise `CLOCK_MONOTONIC`.
+/// The processor's time-stamp counter if it always runs at one rate, otherwise `CLOCK_MONOTONIC`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ticker {
     /// Whether ticks are the processor's, rather than ns.
     pub is_tsc: bool,
-    /// Ticks of a second.
+    /// Ticks per second.
     pub per_second: u64,
 }
 
@@ -41,7 +41,7 @@ impl Ticker {
 
 /// The processor's time-stamp counter.
 pub(super) mod tsc {
-    /// Whether the counter runs at one rate in every power state, and the kernel has not found it to be unstable.
+    /// Whether the counter runs at one rate in every power state, and the kernel has not found it unstable.
     pub(crate) fn is_invariant() -> bool {
         if !cfg!(target_arch = "x86_64") {
             return false;
@@ -67,7 +67,7 @@ pub(super) mod tsc {
         super::clock::monotonic_ns()
     }
 
-    /// The counter and ns of `CLOCK_MONOTONIC`, of the reading that was disturbed least.
+    /// The counter and ns of `CLOCK_MONOTONIC`, from the reading that was disturbed least.
     pub(crate) fn with_clock() -> (u64, u64) {
         let mut best = (u64::MAX, 0, 0);
         for _ in 0..16 {

@@ -54,11 +54,11 @@ pub(crate) struct Tracer {
     steal_known: bool,
     /// For each followed CPU: how far its ring has been read.
     read: Vec<u64>,
-    /// For each followed CPU: the kernel's number of its loop.
+    /// For each followed CPU: the kernel's number for its loop.
     loops: Vec<u32>,
 }
 
-/// Loads the programs, without attaching them yet; and whether they can read the host's steal.
+/// Loads the programs, without attaching them yet; returns also whether they can read the host's steal.
 fn load() -> Result<(LoadedObject, bool), Refused> {
     let steal_offset = per_cpu::places().steal;
     let bytes = include_bytes!(concat!(env!("OUT_DIR"), "/idle.bpf.o"));
@@ -67,13 +67,13 @@ fn load() -> Result<(LoadedObject, bool), Refused> {
     Ok((object, steal_offset.is_some()))
 }
 
-/// Loads the programs and takes them away again; the names of those that this kernel has no place for.
+/// Loads the programs and unloads them again; returns the names of those that this kernel has no place for.
 pub(crate) fn try_out() -> Result<Vec<String>, Refused> {
     Ok(load()?.0.left_out())
 }
 
 impl Tracer {
-    /// Loads and attaches the programs for these CPUs and loops (CPU, the kernel's number of the thread).
+    /// Loads and attaches the programs for these CPUs and loops (CPU, the kernel's number for the thread).
     pub(crate) fn start(loops: &[(u32, u32)]) -> Result<Tracer, Refused> {
         let doing = "noting what takes the CPU";
         if clock::in_shifted_time_namespace() {
@@ -139,7 +139,7 @@ impl Marked for Entry {
     }
 }
 
-/// What an entry tells of; `None` where that cannot be, as where the loop with the number `own` took its CPU from itself.
+/// What an entry reports; `None` if that is impossible, as when the loop with the number `own` took its CPU from itself.
 fn named(entry: &Entry, own: u32) -> Option<Ran> {
     // A line break or an escape in it would tear the text apart.
     let name = || printable(&text_of(&entry.name));
@@ -197,7 +197,7 @@ mod tests {
         name[..6].copy_from_slice(b"idle-0");
         let entry = Entry { sequence: 1, start: 5, end: 9, steal: 0, stolen: 0, kind: 4, id: 77, name };
         assert_eq!(named(&entry, 77), None);
-        // Somebody else's may be.
+        // Somebody else's loop may.
         assert_eq!(named(&entry, 78), Some(Ran::Thread("idle-0".to_owned())));
     }
 }

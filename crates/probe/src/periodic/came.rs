@@ -1,4 +1,4 @@
-//! Whether what was to come in a chain of interrupt, softirq callback and thread came.
+//! Whether everything came that was due in a chain of interrupt, softirq callback and thread.
 
 use punctual_kernel::callbacks::CallbackCounts;
 use punctual_recording::counted;
@@ -10,14 +10,14 @@ pub(crate) struct Came {
     pub(crate) wakeups: u64,
     /// Activations whose interrupt no program saw.
     pub(crate) unobserved: u64,
-    /// Activations whose interrupt was seen and whose wake never came.
+    /// Activations whose interrupt was seen but whose wake never came.
     pub(crate) never_woken: u64,
     /// The callbacks between the two.
     pub(crate) callbacks: CallbackCounts,
 }
 
 impl Came {
-    /// What never came, in words; `None` where all came that was to come, but for single interrupts that no program saw.
+    /// What never came, in words; `None` if everything came that was due, except for single interrupts that no program saw.
     pub(crate) fn trouble(&self) -> Option<String> {
         if let Some(trouble) = self.callbacks.trouble() {
             return Some(trouble);

@@ -1,8 +1,8 @@
-//! What a measuring thread hands on: one cache line a wakeup.
+//! What a measuring thread hands on: one cache line for each wakeup.
 
 use punctual_recording::{Stamps, Wakeup};
 
-/// One wakeup as the measuring thread saw it. Times are ns of `CLOCK_MONOTONIC`, 0 where not seen.
+/// One wakeup as the measuring thread saw it. Times are ns of `CLOCK_MONOTONIC`, 0 if not seen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub(crate) struct Sample {
@@ -19,7 +19,7 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// The wakeup, with steal where it can be known.
+    /// The wakeup, with steal if it can be known.
     pub(crate) fn wakeup(&self, tid: u32, steal_known: bool) -> Wakeup {
         let stamps = Stamps {
             expected: self.expected,

@@ -24,11 +24,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// The rest of the program looks after the threads this often.
+/// How often the rest of the program looks after the threads.
 const ROUND: Duration = Duration::from_millis(50);
-/// The same while late wakeups are looked into: the evidence does not wait for long.
+/// The same while late wakeups are investigated: the evidence does not wait for long.
 const WATCHED_ROUND: Duration = Duration::from_millis(10);
-/// A queue holds what its thread hands on in this time.
+/// How long a thread may go on handing on before its queue is full.
 const QUEUE_NS: u64 = 10_000_000_000;
 
 struct Measured {
@@ -39,7 +39,7 @@ struct Measured {
     name: String,
     cpu: u32,
     scheduling: Scheduling,
-    /// The number of its slot among the programs', where they follow it.
+    /// The number of its slot, if the programs follow it.
     slot: Option<u32>,
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> 
 
     let control = Arc::new(Control::default());
     control.set_cpus(cpus.len());
-    // Whatever ends this function, the threads end with it.
+    // However this function ends, the threads end with it.
     let _stop = StopOnDrop(Arc::clone(&control));
     let (mut measured, tasks) = spawn_threads(plan, &cpus, &schedulings, &control, &mut provenance)?;
     let (follower, mut equipment) = equip(plan, follower, &measured, &mut provenance)?;
@@ -76,7 +76,8 @@ pub(crate) fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> 
         watch.begin_measuring();
     }
     let times_before = CpuTimes::now(&cpus);
-    // Nothing that takes long comes between this and the start, and it is far enough ahead for the threads to have seen it.
+    // Nothing that takes long comes between this and the start, and the start is far enough ahead for the threads to
+    // have seen it.
     let start = clock::monotonic_ns() + 5_000_000;
     writer.provenance_mut().started_ns = start;
     let end = plan.duration_ns.map_or(u64::MAX, |duration| start.saturating_add(duration));
@@ -112,7 +113,7 @@ pub(crate) fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> 
     conclude(plan, writer, ended)
 }
 
-/// Lets the threads go to wait for the start, each with what it measures with.
+/// Lets the threads go and wait for the start, each with what it needs to measure.
 fn begin_threads(measured: &mut [Measured], equipment: Vec<Equipment>) {
     for (thread, equipment) in measured.iter_mut().zip(equipment) {
         thread.slot = equipment.slot.as_ref().map(SlotReader::number);
@@ -275,7 +276,7 @@ fn equip(
     }
 }
 
-/// Below the threads of each CPU: whether they leave something of it.
+/// Below the threads of each CPU: whether they leave some of it.
 fn leave_room(cpus: &[u32], measured: &[Measured], equipment: &mut [Equipment]) -> Result<Vec<RoomBelow>, Refused> {
     let mut rooms = Vec::new();
     for cpu in cpus {
@@ -324,7 +325,7 @@ struct Rounds<'a> {
     watch: Option<&'a mut Watch>,
     /// The wakeups that this round brought.
     finished: Vec<Wakeup>,
-    /// Whether the program was stopped, before anybody asked it to end.
+    /// Whether the program was stopped before anybody asked it to end.
     was_stopped: bool,
 }
 
@@ -413,7 +414,7 @@ impl Rounds<'_> {
         writer.provenance_mut().fallbacks.extend(notes);
     }
 
-    /// How it ended: a run in which much never came has failed, whatever ended it but the watchdog.
+    /// How it ended: a run in which much never came has failed, whatever ended it, except the watchdog.
     fn unless_much_never_came(&self, ended: Ended, measured: &[Measured], writer: &Writer) -> Ended {
         match self.what_never_came(measured, writer) {
             Some(detail) if ended.reason != EndReason::Watchdog => {
@@ -423,7 +424,7 @@ impl Rounds<'_> {
         }
     }
 
-    /// In a chain through a softirq callback: what was to come and never came, in words.
+    /// In a chain through a softirq callback: what was due and never came, in words.
     fn what_never_came(&self, measured: &[Measured], writer: &Writer) -> Option<String> {
         let follower = self.follower.as_ref().filter(|_| self.plan.via == Via::Softirq)?;
         let sum = |count: fn(&ThreadCounts) -> &AtomicU64| -> u64 {

@@ -33,7 +33,7 @@ pub(crate) struct Configuration {
 }
 
 impl Configuration {
-    /// As the programs' read-only data.
+    /// In the form of the programs' read-only data.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let functions = [self.hrtimer_wakeup, self.timerfd_tmrproc].map(u64::to_ne_bytes);
         [self.steal_offset.to_ne_bytes(), functions[0], functions[1]].concat()
@@ -65,15 +65,15 @@ impl SlotTable {
         SlotTable { memory: Arc::new(memory), filled: 0 }
     }
 
-    /// What became of the softirq callbacks of all threads.
+    /// What happened to the softirq callbacks of all threads.
     pub(crate) fn callbacks(&self) -> CallbackCounts {
         CallbackCounts::read(&self.memory, CALLBACKS_OFFSET)
     }
 
-    /// How many timers the thread with this slot armed when they were due already.
+    /// How many timers were already due when the thread with this slot armed them.
     pub(crate) fn armed_late(&self, number: usize) -> u64 {
         let private = self.memory.at::<Private>(PRIVATES_OFFSET + number * size_of::<Private>(), 1);
-        // SAFETY: within the mapping (`at` checked); the programs count in it meanwhile, one word.
+        // SAFETY: within the mapping (`at` checked); the programs go on counting in it, one word.
         unsafe { (&raw const (*private.as_ptr()).armed_late).read_volatile() }
     }
 
@@ -119,7 +119,7 @@ impl SlotReader {
         self.number
     }
 
-    /// What stands in it now.
+    /// What it holds now.
     #[inline]
     pub(crate) fn read(&self) -> Slot {
         // SAFETY: within the mapping that `_memory` keeps. The programs wrote it before they switched this thread in,
@@ -164,7 +164,7 @@ mod tests {
                 layout_of!(Configuration, steal_offset, hrtimer_wakeup, timerfd_tmrproc)
             );
 
-            // The mapped table begins where the globals do, and nothing stands beside it.
+            // The mapped table begins where the globals do, and nothing is beside it.
             for section in [".bss", ".rodata"] {
                 assert_eq!(variable_offsets(&btf, section), [0], "{section}");
             }

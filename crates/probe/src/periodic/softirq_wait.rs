@@ -14,19 +14,19 @@ const RING_BYTES: u32 = 4096;
 
 /// How long a softirq callback that is on its way may take to wake the thread, ns.
 const WAKE_PATIENCE_NS: u64 = 1_000_000_000;
-/// The same when the run is to end: longer than any callback that is on its way takes, ns.
+/// The same when the run is about to end: longer than any callback that is on its way takes, ns.
 const LAST_PATIENCE_NS: u64 = 50_000_000;
-/// A thread that waits looks this often whether the run has ended, ns.
+/// How often a waiting thread checks whether the run has ended, ns.
 const LOOK_NS: u64 = 20_000_000;
 
-/// What the kernel's programs have seen of the activation that a thread waits for.
+/// What the kernel's programs have seen of the activation for which a thread waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Seen {
     /// Nothing yet.
     Nothing,
     /// Its interrupt.
     Interrupt,
-    /// That its timer had expired when it was armed: no interrupt comes, and nothing is to be waited for.
+    /// That its timer had already expired when it was armed: no interrupt comes, and there is nothing to wait for.
     Expired,
 }
 
@@ -37,9 +37,9 @@ pub(crate) enum Waited {
     Woken,
     /// The timer expired and no program saw it, so that nothing will wake the thread.
     Unobserved,
-    /// The interrupt was seen and no wake came, or the timer could not be set.
+    /// The interrupt was seen but no wake came, or the timer could not be set.
     Lost,
-    /// The run ended before anything came that was to come.
+    /// The run ended before anything came that was due.
     Ended,
 }
 
@@ -59,7 +59,7 @@ impl SoftirqWait {
             ..Default::default()
         };
         let page = rustix::param::page_size();
-        // Whole pages, which some processors have larger ones of.
+        // Whole pages, which are larger on some processors.
         let bytes = RING_BYTES.max(page as u32);
         let ring = MapHandle::create(MapType::RingBuf, Some("wake"), 0, 0, bytes, &options)
             .map_err(|error| refused(error.to_string()))?;
@@ -76,9 +76,9 @@ impl SoftirqWait {
 
     /// Waits until the softirq callback that follows the timer at `until_ns` wakes the thread.
     ///
-    /// `seen` tells what the programs saw. The wait's own time limit is a timer of the same CPU that expires later, also
-    /// where `until_ns` has passed already: where it has expired and the interrupt was not seen, no program will see it.
-    /// `is_over` tells whether the run has ended.
+    /// `seen` tells what the programs saw. The wait's own time limit is a timer of the same CPU that expires later,
+    /// even if `until_ns` has already passed: once it has expired without the interrupt having been seen, no program
+    /// will see it. `is_over` tells whether the run has ended.
     pub(crate) fn wait(
         &self,
         until_ns: u64,
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(at(101 * MS, Seen::Interrupt, false), None);
         assert_eq!(at(1_099 * MS, Seen::Interrupt, false), None);
         assert_eq!(at(1_100 * MS, Seen::Interrupt, false), Some(Waited::Lost));
-        // At the end of a run it is not waited for for a second, and is counted all the same.
+        // At the end of a run nobody waits for it for a second, but it is counted all the same.
         assert_eq!(at(149 * MS, Seen::Interrupt, true), None);
         assert_eq!(at(150 * MS, Seen::Interrupt, true), Some(Waited::Lost));
         // What was not due yet is not lost.

@@ -94,12 +94,12 @@ impl StageTracer {
         self.object.attach()
     }
 
-    /// What became of the softirq callbacks.
+    /// What happened to the softirq callbacks.
     pub(crate) fn callbacks(&self) -> CallbackCounts {
         self.table.callbacks()
     }
 
-    /// How many timers a thread armed when they were due already, by the number of its slot.
+    /// How many timers were already due when a thread armed them, by the number of its slot.
     pub(crate) fn armed_late(&self, number: usize) -> u64 {
         self.table.armed_late(number)
     }
@@ -109,7 +109,7 @@ impl StageTracer {
         self.steal_known
     }
 
-    /// The kernel's numbers of the programs.
+    /// The kernel's numbers for the programs.
     pub(crate) fn program_ids(&self) -> Vec<u32> {
         punctual_kernel::bpf_programs::ids_of(&self.programs())
     }

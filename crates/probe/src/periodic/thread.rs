@@ -13,10 +13,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
-/// What the thread says when it is set up and waits to begin.
+/// What the thread reports when it is set up and waits to begin.
 pub(crate) struct Ready {
     pub(crate) tid: u32,
-    /// The scheduling it has; normal where the one asked for was refused.
+    /// The scheduling it has; normal if the one asked for was refused.
     pub(crate) scheduling: Scheduling,
     /// Why the scheduling asked for was refused.
     pub(crate) refused: Option<Refused>,
@@ -24,12 +24,12 @@ pub(crate) struct Ready {
     pub(crate) not_pinned: Option<Refused>,
 }
 
-/// How the thread is woken and where its stamps stand; given once the programs are loaded.
+/// How the thread is woken and where its stamps are; given once the programs are loaded.
 #[derive(Default)]
 pub(crate) struct Equipment {
     pub(crate) slot: Option<SlotReader>,
     pub(crate) softirq: Option<SoftirqWait>,
-    /// Set where the thread goes before ordinary ones for as long as it wants.
+    /// Set if the thread runs ahead of ordinary ones for as long as it wants.
     pub(crate) resting: Option<Resting>,
 }
 
@@ -40,15 +40,15 @@ pub(crate) struct ThreadCounts {
     pub(crate) lost: AtomicU64,
     /// Activations whose interrupt no program saw, so that no softirq callback woke the thread.
     pub(crate) unobserved: AtomicU64,
-    /// Activations whose interrupt was seen and whose wake never came.
+    /// Activations whose interrupt was seen but whose wake never came.
     pub(crate) never_woken: AtomicU64,
-    /// Activations that went by since the last wakeup: no wakeup has told of them yet.
+    /// Activations that went by since the last wakeup: no wakeup has reported them yet.
     pub(crate) untold: AtomicU64,
     /// CPU time used, ns; known when the thread has ended.
     pub(crate) cpu_ns: AtomicU64,
 }
 
-/// How a thread is to be set up.
+/// How to set up a thread.
 pub(crate) struct Setup {
     pub(crate) scheduling: Scheduling,
     pub(crate) cpu: Option<u32>,
@@ -124,7 +124,7 @@ fn measure(mut setup: Setup, mut equipment: Equipment) {
     let mut expected = start + setup.offset_ns;
     // Long enough after the timer for its interrupt to come first, short enough to be back for the next.
     let patience = interval.clamp(100_000, 1_000_000);
-    // Activations that went by without any wakeup, to be told with the next one.
+    // Activations that went by without any wakeup, to be reported with the next one.
     let mut without_wakeup = 0u64;
     while expected < end && !control.is_stopped() {
         let waited = match &equipment.softirq {
@@ -180,7 +180,7 @@ fn seen(expected: u64, equipment: &Equipment) -> Seen {
     }
 }
 
-/// Copies what the BPF programs left of this wakeup. Stamps of another one are left out.
+/// Copies what the BPF programs left about this wakeup. Stamps of another one are left out.
 #[inline]
 fn take(expected: u64, now: u64, missed: u64, equipment: &Equipment) -> Sample {
     let mut sample =
@@ -205,10 +205,10 @@ fn take(expected: u64, now: u64, missed: u64, equipment: &Equipment) -> Sample {
     sample
 }
 
-/// What copying the stamps of a wakeup and handing them on costs a measuring thread, ns; for benchmarks.
+/// What it costs a measuring thread to copy the stamps of a wakeup and hand them on, ns; for benchmarks.
 ///
 /// # Errors
-/// Where the programs have no room for another thread.
+/// If the programs have no room for another thread.
 pub fn recording_cost_ns(follower: &mut crate::StageTracer, iterations: u32) -> Result<f64, Refused> {
     let equipment = Equipment { slot: Some(follower.add(clock::thread_id())?), ..Equipment::default() };
     let (mut producer, mut consumer) = rtrb::RingBuffer::<Sample>::new(1 << 12);

@@ -6,7 +6,7 @@ use punctual_recording::printable;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The thread that armed a timer, as a record of its expiry has it; 0: not known.
+/// The thread that armed a timer, as recorded when it expires; 0: not known.
 pub(super) fn armer(name: &[u8; 16]) -> u64 {
     let [first, second, third, fourth, ..] = *name;
     u64::from(u32::from_ne_bytes([first, second, third, fourth]))
@@ -14,7 +14,7 @@ pub(super) fn armer(name: &[u8; 16]) -> u64 {
 
 /// Finds the names of those who armed timers.
 pub(super) struct Armers {
-    /// `None`: this kernel does not tell of ends.
+    /// `None`: this kernel does not report ends.
     ended: Option<Arc<EndedThreads>>,
 }
 
@@ -23,15 +23,15 @@ impl Armers {
         Armers { ended }
     }
 
-    /// Puts the names of those who armed timers, as `number` counts them, beside their thread ids: by the evidence, or by the
-    /// kernel as it is now.
+    /// Puts the names of those who armed timers, as `number` counts them, beside their thread ids: from the evidence,
+    /// or from the kernel as it is now.
     pub(super) fn name(&self, events: &mut [Event], number: &mut dyn FnMut(u32, &str) -> u32) {
         let ended = |tid| self.ended.as_ref().and_then(|ended| ended.find(tid));
         name_armers(events, &ended, &running, number);
     }
 }
 
-/// A thread that the kernel has under a number now.
+/// A thread that has this number in the kernel now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Running {
     name: String,
@@ -58,13 +58,13 @@ fn name_armers(
             // Two threads had this number: which of them armed the timer is not known.
             (Some(ended), _) if ended.is_second => None,
             (Some(_), Some(running)) if !running.is_zombie => None,
-            // Not by the evidence: it may have run there before it was called so.
+            // Not from the evidence: it may have run there before it had this name.
             (Some(ended), _) => Some(number(tid, &ended.name)),
             (None, running) => name.or_else(|| running.map(|running| number(tid, &running.name))),
         };
     }
     for event in events.iter_mut().filter(|event| is_timer(event)) {
-        // Without a name nobody is found by the number either.
+        // Without a name, the number does not identify anybody either.
         let named = wanted.get(&(event.value as u32)).copied().flatten();
         event.value = named.map_or(0, |name| event.value | u64::from(name) << 32);
     }
@@ -80,7 +80,7 @@ fn running(tid: u32) -> Option<Running> {
     parse(&text)
 }
 
-/// Of a line as `4711 (name) S 1 ...`, whose name may have brackets of its own.
+/// From a line like `4711 (name) S 1 ...`, whose name may have brackets of its own.
 fn parse(text: &[u8]) -> Option<Running> {
     let begin = text.iter().position(|&byte| byte == b'(')? + 1;
     let end = text.iter().rposition(|&byte| byte == b')')?;
@@ -97,7 +97,7 @@ mod tests {
         Event { kind, value, name, ..EVENT }
     }
 
-    /// Who is said to have armed a timer of thread 7's, by what is known of that number.
+    /// Who is said to have armed a timer of thread 7's, given what is known about that number.
     fn armed_by(ended: Option<bool>, running: Option<bool>, has_evidence: bool) -> Option<String> {
         let mut names = vec!["", "evidence"].into_iter().map(str::to_owned).collect::<Vec<_>>();
         let mut events = vec![event(EventKind::TimerBegin, 7, 0)];

@@ -1,10 +1,10 @@
-//! The evidence that waits to be written: bounded by what it takes of memory, not by how many it is of.
+//! The evidence that waits to be written: bounded by the memory that it takes, not by the number of items.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// A share of the free memory that waiting evidence may take, and the most, bytes.
+/// The share of free memory that waiting evidence may take, and the most, bytes.
 const SHARE_OF_FREE: u64 = 8;
 const MAX_BYTES: u64 = 96 << 20;
 
@@ -25,7 +25,7 @@ struct Counts {
     messages: AtomicU64,
 }
 
-/// The end that puts in; never waits.
+/// The end that puts in; it never waits.
 pub(super) struct BoundedSender<T> {
     sender: Sender<(T, u64)>,
     counts: Arc<Counts>,
@@ -38,7 +38,7 @@ pub(super) struct BoundedReceiver<T> {
     counts: Arc<Counts>,
 }
 
-/// A queue that is full when `most` bytes or more wait in it: what goes in last may exceed that by its own size.
+/// A queue that is full when `most` bytes or more wait in it: the last item may exceed that by its own size.
 pub(super) fn queue<T>(most: u64) -> (BoundedSender<T>, BoundedReceiver<T>) {
     let (sender, receiver) = channel();
     let counts = Arc::new(Counts::default());
@@ -46,12 +46,12 @@ pub(super) fn queue<T>(most: u64) -> (BoundedSender<T>, BoundedReceiver<T>) {
 }
 
 impl<T> BoundedSender<T> {
-    /// Whether nothing may be put in that takes memory.
+    /// Whether there is no room for anything that takes memory.
     pub(super) fn is_full(&self) -> bool {
         self.counts.bytes.load(Ordering::Relaxed) >= self.most
     }
 
-    /// Whether a part in so many of what may wait does.
+    /// Whether it is filled to one part in so many.
     pub(super) fn is_filled_to(&self, part: u64) -> bool {
         self.counts.bytes.load(Ordering::Relaxed) >= self.most / part
     }
@@ -61,7 +61,7 @@ impl<T> BoundedSender<T> {
         self.counts.messages.load(Ordering::Relaxed)
     }
 
-    /// Puts in something that takes so many bytes. False where nobody takes out any more.
+    /// Puts in something that takes this many bytes. False if nobody takes anything out any more.
     pub(super) fn put(&self, message: T, bytes: u64) -> bool {
         self.counts.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.counts.messages.fetch_add(1, Ordering::Relaxed);
@@ -70,7 +70,7 @@ impl<T> BoundedSender<T> {
 }
 
 impl<T> BoundedReceiver<T> {
-    /// Hands on what is put in until nobody puts in any more. What is handed on counts as waiting until it is done.
+    /// Hands on what is put in until nobody puts anything in any more. What is handed on counts as waiting until it is done.
     pub(super) fn for_each(self, mut take: impl FnMut(T)) {
         for (message, bytes) in self.receiver {
             take(message);

@@ -1,22 +1,22 @@
-//! Of how many late wakeups evidence is kept: what that costs is bounded, in CPU time and in place.
+//! How many late wakeups keep their evidence: the cost of that is bounded, in CPU time and in space.
 
 /// Episodes that may be kept at once, and every second after that, whatever they cost: 240 a minute.
 const BURST: u64 = 240;
 const A_SECOND: u64 = 4;
-/// Beyond these as many as cost this share of one CPU, a part in so many,
+/// Beyond these, as many as cost this share of one CPU, one part in so many,
 const CPU_PART: u64 = 20;
-/// and of all that is ever kept no more than a part in so many: the rest is for what comes later.
+/// and no more than one part in so many of all that is ever kept: the rest is for what comes later.
 const EARLY_PART: u64 = 4;
 
-/// What it cost so far to keep episodes.
+/// What keeping episodes has cost so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Spent {
     /// Since the recording began, ns.
     pub(super) elapsed_ns: u64,
-    /// Episodes that were copied out of the rings, and what that took of a CPU, ns.
+    /// Episodes that were copied out of the rings, and the CPU time that took, ns.
     pub(super) taken: u64,
     pub(super) taking_ns: u64,
-    /// Episodes that were written, what that took of a CPU, ns, and of the disk, bytes.
+    /// Episodes that were written, and the CPU time, ns, and the disk space, bytes, that took.
     pub(super) written: u64,
     pub(super) writing_ns: u64,
     pub(super) bytes: u64,
@@ -28,20 +28,20 @@ pub(super) struct Budget {
     max_episodes: u64,
     max_bytes: u64,
     accepted: u64,
-    /// Those that may be, whatever they cost.
+    /// Those that may be kept whatever they cost.
     left: u64,
-    /// Those that were kept beyond that because they are cheap, and how many more of these may be.
+    /// Those that were kept beyond that because they are cheap, and how many more of these may be kept.
     beyond: u64,
     affordable: u64,
 }
 
 impl Budget {
-    /// A recording keeps no more than so many episodes, of so many bytes together.
+    /// A recording keeps no more than this many episodes, with this many bytes together.
     pub(super) fn new(max_episodes: u64, max_bytes: u64) -> Budget {
         Budget { max_episodes, max_bytes, accepted: 0, left: BURST, beyond: 0, affordable: 0 }
     }
 
-    /// Whether one more may be kept, which is counted then.
+    /// Whether one more may be kept; if so it is counted.
     pub(super) fn take(&mut self) -> bool {
         if self.accepted >= self.max_episodes {
             return false;
@@ -58,7 +58,7 @@ impl Budget {
         true
     }
 
-    /// A second went by.
+    /// A second has passed.
     pub(super) fn another_second(&mut self) {
         self.left = (self.left + A_SECOND).min(BURST);
     }
@@ -84,7 +84,7 @@ mod tests {
 
     const SECOND_NS: u64 = 1_000_000_000;
 
-    /// After so many seconds, at so much of a CPU and so many bytes for each.
+    /// After so many seconds, at so much CPU time and so many bytes for each.
     fn spent(seconds: u64, each_ns: u64, each_bytes: u64) -> Spent {
         Spent {
             elapsed_ns: seconds * SECOND_NS,
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(taken(&mut budget), 250);
         budget.spent(&spent(12, 2_000_000, 10_000));
         assert_eq!(taken(&mut budget), 50);
-        // They turn out to be dear.
+        // They turn out to be expensive.
         budget.spent(&spent(13, 40_000_000, 10_000));
         assert_eq!(taken(&mut budget), 0);
         budget.another_second();

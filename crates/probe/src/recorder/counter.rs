@@ -1,14 +1,14 @@
-//! Whether the processor's own counter takes the samples, by an interrupt that nothing keeps off.
+//! Whether the processor's own counter can take the samples, by an interrupt that nothing holds off.
 
 use super::programs::{COUNTER, open_clocks};
 use punctual_kernel::capabilities::{Availability, Capability};
 use punctual_kernel::{Missing, Refused, cpus};
 
-/// Samples a second that are asked for to see whether there are any.
+/// Samples a second to ask for to see whether there are any.
 const TRIED_RATE: u32 = 100;
 const REMEDY: &str = "run as root: sudo punctual ...; or CAP_PERFMON, or sysctl kernel.perf_event_paranoid=0";
 
-/// Asks for such samples on one CPU, takes none, and says what came of it.
+/// Asks for such samples on one CPU, takes none, and reports the result.
 pub fn counter_sampling() -> Capability {
     let cpu = cpus::online()[0];
     let (_, kind, config) = COUNTER;

@@ -1,5 +1,5 @@
-//! Limits of control groups for disks, of which the kernel's programs tell only that one held a request back, and on whose account
-//! that was.
+//! Disk limits of control groups: the kernel's programs report only that one held a request back, and to which group
+//! the request is charged.
 
 use super::groups::Groups;
 use punctual_recording::episode::{Event, EventKind};
@@ -14,21 +14,21 @@ const LIMITS: [&str; 5] = [
     "blkio.throttle.read_iops_device",
     "blkio.throttle.write_iops_device",
 ];
-/// So many groups lie above one another at most.
+/// At most this many levels of groups.
 const MAX_DEPTH: usize = 64;
 
-/// What was found is looked up anew after this, ns.
+/// What was found is looked up anew after this time, ns.
 const KEPT_NS: u64 = 1_000_000_000;
-/// So many threads are remembered.
+/// How many threads are remembered.
 const MAX_KEPT: usize = 1_024;
 
-/// Limits of the threads that were asked for. They are looked up as a wakeup is noticed: when it is written, the thread and its
-/// group may be gone.
+/// Limits of the threads that were asked for. They are looked up when a wakeup is noticed: by the time it is written,
+/// the thread and its group may be gone.
 #[derive(Default)]
 pub(crate) struct DiskLimits(HashMap<u32, (u64, Option<String>)>);
 
 impl DiskLimits {
-    /// The nearest control group with a limit for a disk that a thread is in, by its path below the mount.
+    /// The nearest control group with a disk limit that a thread is in, by its path below the mount.
     pub(crate) fn of(&mut self, tid: u32, now_ns: u64) -> Option<String> {
         if let Some((looked_ns, limit)) = self.0.get(&tid)
             && now_ns.saturating_sub(*looked_ns) < KEPT_NS
@@ -44,17 +44,18 @@ impl DiskLimits {
     }
 }
 
-/// What the upper half of the extra word of a request's beginning is in a recording: one more than the position of the name of the group whose
-/// limit held it back; 0 where none did, or that is not known. The programs tell the number of the group on whose account it is.
+/// Fills the upper half of the extra word of a request's beginning, as recordings have it: one more than the position
+/// of the name of the group whose limit held it back; 0 if none did, or that is not known. The programs report the
+/// number of the group that the request is charged to.
 ///
-/// `is_lets_go`: whether this name is that of the work by which the kernel lets go on what was held back.
+/// `is_lets_go`: whether this is the name of the work by which the kernel releases what was held back.
 pub(super) fn name_limits(
     events: &mut [Event],
     is_lets_go: impl Fn(u32) -> bool,
     limit: &mut impl FnMut(u32, u32) -> Option<u32>,
 ) {
     let mut lets_go: BTreeSet<u32> = BTreeSet::new();
-    // By request: where it began, and on whose account.
+    // By request: where it began, and which group it is charged to.
     let mut open: BTreeMap<u64, (usize, u32)> = BTreeMap::new();
     for position in 0..events.len() {
         let event = events[position];
@@ -80,7 +81,7 @@ pub(super) fn name_limits(
     }
 }
 
-/// The control groups on whose account requests to disks are.
+/// The control groups to which disk requests are charged.
 pub(super) struct DiskGroups {
     mount: Option<PathBuf>,
     groups: Groups,
@@ -108,7 +109,7 @@ fn limit_of(tid: u32) -> Option<String> {
     nearest_limit(&mount_of(&mounts)?, &group_of(&groups)?, None)
 }
 
-/// The group that counts for disks, of lines as `7:blkio:/a` (version 1) or `0::/a` (version 2).
+/// The group that counts for disks, from lines like `7:blkio:/a` (version 1) or `0::/a` (version 2).
 fn group_of(groups: &str) -> Option<String> {
     let of = |wanted: &dyn Fn(&str) -> bool| {
         groups.lines().find_map(|line| {
@@ -119,7 +120,7 @@ fn group_of(groups: &str) -> Option<String> {
     of(&|controllers| controllers.split(',').any(|one| one == "blkio")).or_else(|| of(&str::is_empty))
 }
 
-/// Where that hierarchy is mounted, of lines as `36 35 0:30 / /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio`.
+/// Where that hierarchy is mounted, from lines like `36 35 0:30 / /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio`.
 fn mount_of(mounts: &str) -> Option<PathBuf> {
     let of = |wanted: &dyn Fn(&str, &str) -> bool| {
         mounts.lines().find_map(|line| {
@@ -133,8 +134,8 @@ fn mount_of(mounts: &str) -> Option<PathBuf> {
     first.or_else(|| of(&|name, _| name == "cgroup2"))
 }
 
-/// The nearest group with a limit, from this one up: for a disk of these numbers (`254:0`), or for any. A file of limits has a line for
-/// each disk that has one.
+/// The nearest group with a limit, from this one up: for a disk with these numbers (`254:0`), or for any. A file of
+/// limits has a line for each disk that has one.
 fn nearest_limit(mount: &Path, group: &str, device: Option<&str>) -> Option<String> {
     let mut group = Path::new(group.strip_prefix('/')?);
     for _ in 0..MAX_DEPTH {
@@ -177,7 +178,7 @@ mod tests {
     fn what_was_found_is_kept_for_a_while() {
         let mut limits = DiskLimits(HashMap::from([(0, (5, Some("/kept".to_owned())))]));
         assert_eq!(limits.of(0, 5 + KEPT_NS - 1).as_deref(), Some("/kept"));
-        // There is no thread of this number.
+        // There is no thread with this number.
         assert_eq!(limits.of(0, 5 + KEPT_NS), None);
         assert_eq!(limits.of(0, 6 + KEPT_NS), None);
     }

@@ -17,15 +17,15 @@ struct Place {
     name: [u8; 16],
 }
 
-/// The threads that ended since the recorder began, as many as there is room for.
+/// The threads that have ended since the recorder began, as many as there is room for.
 pub(crate) struct EndedThreads(SharedMemory);
 
 /// A thread that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct EndedThread {
-    /// As it was called last.
+    /// The name it last had.
     pub(super) name: String,
-    /// Another one had its number before, and has ended too.
+    /// Another thread had its number before, and has ended too.
     pub(super) is_second: bool,
 }
 

@@ -19,7 +19,7 @@ use punctual_recording::{Episode, Softirq};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// All that was taken of an episode; nothing of it is looked up yet.
+/// Everything that was taken of an episode; none of it is looked up yet.
 pub(crate) struct Evidence {
     pub(crate) late: LateWakeup,
     pub(crate) threshold_ns: u64,
@@ -35,7 +35,7 @@ pub(crate) struct Evidence {
 }
 
 impl Evidence {
-    /// What it takes of memory, near enough.
+    /// How much memory it takes, roughly.
     pub(crate) fn bytes(&self) -> u64 {
         let copied = |(_, copied): &(u32, Copied)| {
             copied.records.capacity() * size_of::<Record>() + copied.stacks.capacity() * size_of::<Stack>()
@@ -46,7 +46,7 @@ impl Evidence {
     }
 }
 
-/// Two stamps of one waking lie no further apart, ns.
+/// Two stamps of one waking are no further apart than this, ns.
 const SAME_NS: u64 = 10_000;
 
 /// What the names of measuring threads begin with.
@@ -98,8 +98,8 @@ impl Tables {
 }
 
 impl Investigator {
-    /// `ended`: the recorder's, where it knows of ends. `looks_up_faults`: whether the place of a page fault is what is mapped there
-    /// now; not for evidence that waits for long, since something else may be.
+    /// `ended`: the recorder's, if it knows about ends. `looks_up_faults`: whether the place of a page fault is
+    /// whatever is mapped there now; not for evidence that waits for long, since something else may be there by then.
     pub(crate) fn new(ended: Option<Arc<EndedThreads>>, looks_up_faults: bool) -> Investigator {
         Investigator {
             looks_up_faults,
@@ -178,7 +178,7 @@ impl Investigator {
         let mut events = Vec::new();
         let mut samples = Vec::new();
         for (cpu, copied) in &evidence.copied {
-            // The host's counter is kept from the CPU's first record on: that reads better and compresses.
+            // The host's counter counts from the CPU's first record on: that reads better and compresses.
             let first_steal = copied.records.first().map_or(0, |record| record.steal.saturating_sub(1));
             for record in &copied.records {
                 events.extend(self.event(*cpu, record, first_steal, evidence.late.tid, tables));
@@ -190,7 +190,7 @@ impl Investigator {
         (events, samples)
     }
 
-    /// Of requests that a control group's limit had held back, whose that was.
+    /// For requests that a control group's limit had held back: whose limit that was.
     fn name_limits(&mut self, events: &mut [Event], tables: &mut Tables) {
         let lets_go = tables.name_numbers.get(HELD_BACK_WORK).copied();
         let now_ns = clock::monotonic_ns();
@@ -216,7 +216,7 @@ impl Investigator {
         self.kernel.find(address, at_ns).unwrap_or_else(without)
     }
 
-    /// A thread's name; whose fault it is where this tool itself is in the way must not be left to guessing.
+    /// A thread's name; if this tool itself is in the way, nobody should have to guess that.
     fn thread_name(&self, tid: u32, name: &[u8; 16]) -> String {
         with_owner(&self.own, tid, &shown(name))
     }
@@ -233,7 +233,7 @@ impl Investigator {
         let (mut value, mut extra) = (record.value, record.extra);
         match kind {
             EventKind::Switch | EventKind::Waking => {
-                // In the upper half stands the group of the thread in the lower one.
+                // The upper half holds the group of the thread in the lower half.
                 value &= u64::from(u32::MAX);
                 tables.members.tell(value as u32, (record.value >> 32) as u32, &mut self.groups, clock::monotonic_ns());
             }
@@ -244,7 +244,7 @@ impl Investigator {
             EventKind::StopAsked => extra &= !u64::from(u32::MAX),
             EventKind::TimerBegin | EventKind::CallbackBegin => value = armer(&record.name),
             EventKind::FunctionBegin | EventKind::FunctionEnd => extra = 0,
-            // The function has its name.
+            // The function already has its name.
             EventKind::WorkBegin => (value, extra) = (extra, 0),
             _ => {}
         }
@@ -292,10 +292,10 @@ impl Investigator {
             stack.kernel().iter().map(|&address| tables.frame(self.function(address, stack.time))).collect();
         let own = self.maps.of(stack.process);
         for (depth, &address) in stack.user().iter().enumerate() {
-            // All but the innermost are addresses to return to: the call stands before.
+            // All but the innermost are return addresses: the call comes before them.
             let at = if depth > 0 { address.saturating_sub(1) } else { address };
             let frame = place(own, at);
-            // A frame pointer that leads nowhere was something else: what comes after it is no call.
+            // A frame pointer that leads nowhere was something else: what follows it is not a call.
             if depth > 0 && frame.module == "unmapped" {
                 break;
             }
@@ -317,7 +317,7 @@ fn with_owner(own: &BTreeSet<u32>, tid: u32, name: &str) -> String {
     if own.contains(&tid) { format!("{name} (this recording)") } else { name.to_owned() }
 }
 
-/// Where an episode begins and ends, by what the recorder itself saw.
+/// Where an episode begins and ends, judging by what the recorder itself saw.
 struct Bounds {
     /// What woke the thread.
     waking: Option<Event>,
@@ -331,7 +331,7 @@ impl Bounds {
         let own = |event: &&Event| event.kind == EventKind::Waking && event.value == u64::from(late.tid);
         let seen = |event: &&Event| event.at_ns >= late.expected_ns && event.at_ns <= late.end_ns;
         let waking = events.iter().filter(own).find(seen).copied();
-        // Two programs stamp one waking, in either order: where a waking begins the wakeup, it does by the recorder's.
+        // Two programs stamp one waking, in either order: if the wakeup begins with a waking, the recorder's stamp counts.
         let tid = u64::from(late.tid);
         let concerns =
             |event: &&Event| event.value == tid && matches!(event.kind, EventKind::Waking | EventKind::Switch);
@@ -339,7 +339,7 @@ impl Bounds {
         let last = events.iter().filter(concerns).rfind(at_once);
         let begins = last.filter(own).copied();
         let expected_ns = begins.map_or(late.expected_ns, |begins| begins.at_ns);
-        // The same of the switch with which a response ends.
+        // The same for the switch that ends a response.
         let ends = events.iter().rfind(|event| {
             event.kind == EventKind::Switch && event.tid == late.tid && event.at_ns.abs_diff(late.end_ns) < SAME_NS
         });
@@ -351,12 +351,12 @@ impl Bounds {
     }
 }
 
-/// Whether a thread is, or was just now, one of a process's.
+/// Whether a thread belongs, or just now belonged, to a process.
 fn is_thread_of(tid: u32, process: u64) -> bool {
     u64::from(tid) == process || std::path::Path::new(&format!("/proc/{process}/task/{tid}")).exists()
 }
 
-/// The threads of this process, but for those that are measured.
+/// This process's threads, except those that are measured.
 fn own_threads() -> BTreeSet<u32> {
     let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let tids = tasks.filter_map(|task| {
@@ -367,8 +367,8 @@ fn own_threads() -> BTreeSet<u32> {
     tids.collect()
 }
 
-/// Why the victim's waking is not among the events. Some kernels' tracepoints are silent while certain threads run, such
-/// as an agent of the host: then the longest silence of the CPU begins with a switch to one.
+/// Why the victim's waking is not among the events. Some kernels' tracepoints are silent while certain threads run,
+/// such as an agent of the host: then the CPU's longest silence begins with a switch to one.
 fn why_silent(late: &LateWakeup, events: &[Event], names: &[String]) -> String {
     let nothing = "the kernel's events for this wakeup did not come";
     let own: Vec<&Event> = events.iter().filter(|event| event.cpu == late.cpu).collect();

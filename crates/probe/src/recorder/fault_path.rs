@@ -6,13 +6,13 @@ use punctual_recording::episode::EventKind;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 use std::ptr::NonNull;
 
-/// So many pages are touched.
+/// How many pages to touch.
 const PAGES: usize = 256;
-/// The result is not believed beyond this, ns.
+/// A larger result is not believed, ns.
 const MAX_NS: u64 = 5_000;
 
 /// Touches fresh pages, and compares how long each took by the clock with how long it took by the recorder's stamps:
-/// the middle of the difference, ns; 0 where it cannot be told.
+/// the median difference, ns; 0 if it cannot be told.
 pub(super) fn measure(rings: &Rings, cpus: &[u32]) -> u64 {
     let start = clock::monotonic_ns();
     let Some(touches) = touch_fresh_pages() else { return 0 };
@@ -46,7 +46,7 @@ fn middle(mut values: Vec<u64>) -> u64 {
     values.get(values.len() / 2).copied().unwrap_or(0)
 }
 
-/// How long each touch took, ns, its two readings of the clock included once.
+/// How long each touch took, ns, including the cost of the clock's two readings once.
 fn touch_fresh_pages() -> Option<Vec<u64>> {
     let page = rustix::param::page_size();
     let bytes = PAGES * page;
@@ -56,8 +56,8 @@ fn touch_fresh_pages() -> Option<Vec<u64>> {
         rustix::mm::mmap_anonymous(std::ptr::null_mut(), bytes, access, MapFlags::PRIVATE)
     };
     let region: NonNull<u8> = NonNull::new(mapped.ok()?.cast())?;
-    // Where this process's memory is locked the pages are there already: they are given back.
-    // SAFETY: the whole of this function's own mapping, to which nobody holds a reference.
+    // If this process's memory is locked the pages are there already: they are given back. SAFETY: the whole of this
+    // function's own mapping, to which nobody holds a reference.
     unsafe {
         let _ = rustix::mm::munlock(region.as_ptr().cast(), bytes);
         let _ = rustix::mm::madvise(region.as_ptr().cast(), bytes, Advice::LinuxNoHugepage);

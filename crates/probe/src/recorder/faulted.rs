@@ -1,15 +1,15 @@
-//! What lies where a late thread waited for a page: the file that its process has mapped there.
+//! What is mapped where a late thread waited for a page: the file that its process has there.
 
 use super::late::LateWakeup;
 use punctual_recording::episode::{Event, EventKind};
 use std::io::Read;
 
-/// A page that is brought sooner is not looked up, ns.
+/// A page that arrives sooner is not looked up, ns.
 const LONG_NS: u64 = 20_000;
-/// So much of the kernel's list is read, bytes.
+/// How much of the kernel's list is read, bytes.
 const MAX_MAPS_BYTES: u64 = 4 << 20;
 
-/// Names the late thread's page faults that took long.
+/// Names those of the late thread's page faults that took long.
 pub(super) fn name_faults(events: &mut [Event], late: &LateWakeup, number: &mut dyn FnMut(&str) -> u32) {
     let long = long_faults(events, late);
     if long.is_empty() {
@@ -17,7 +17,7 @@ pub(super) fn name_faults(events: &mut [Event], late: &LateWakeup, number: &mut 
     }
     let mut text = Vec::new();
     if let Ok(file) = std::fs::File::open(format!("/proc/{}/maps", late.tid)) {
-        // What a thread that ends meanwhile had mapped is not told whole.
+        // For a thread that ends meanwhile, the kernel does not list everything it had mapped.
         let _ = file.take(MAX_MAPS_BYTES).read_to_end(&mut text);
     }
     let text = String::from_utf8_lossy(&text);
@@ -48,7 +48,7 @@ fn long_faults(events: &[Event], late: &LateWakeup) -> Vec<usize> {
     long.map(|(_, &index)| index).collect()
 }
 
-/// What a process has mapped at an address, by the kernel's list.
+/// What a process has mapped at an address, according to the kernel's list.
 fn memory_at(maps: &str, address: u64) -> Option<String> {
     let path = maps.lines().find_map(|line| {
         let mut words = line.splitn(6, ' ');

@@ -1,28 +1,28 @@
-//! Names and weights of control groups, of which the kernel's programs tell only a number: the inode of their directory.
+//! Names and weights of control groups: the kernel's programs report only a number, the inode of the group's directory.
 
 use punctual_recording::episode::Group;
 use std::collections::{BTreeMap, HashMap};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// In a group's number: it is not a control group but an automatic one, of a session (`AUTOMATIC_GROUP` in `groups.h`).
+/// Set in a group's number: it is not a control group but a session's automatic one (`AUTOMATIC_GROUP` in `groups.h`).
 const AUTOMATIC: u32 = 1 << 31;
-/// What the names of those begin with.
+/// What the names of automatic groups begin with.
 const AUTOMATIC_PATH: &str = "/autogroup-";
-/// Directories that are looked into at most, ...
+/// How many directories to look into at most, ...
 const MAX_GROUPS: usize = 8_192;
-/// ... so deep, ...
+/// ... how deep, ...
 const MAX_DEPTH: usize = 16;
-/// ... and so often, ns: a group that is gone by then has no name.
+/// ... and how often, ns: a group that is gone by then has no name.
 const LOOK_NS: u64 = 200_000_000;
-/// A group's weight may be changed: it is read anew after this, ns.
+/// A group's weight may change: it is read anew after this time, ns.
 const WEIGHT_NS: u64 = 1_000_000_000;
-/// The weight of a group that nobody gave another one, as the scheduler counts; of a thread of nice 0 too.
+/// The weight of a group that nobody gave another one, in the scheduler's units; also that of a thread of nice 0.
 const USUAL_WEIGHT: u64 = 1_024;
-/// What is idle has this one.
+/// Idle ones have this weight.
 const IDLE_WEIGHT: u64 = 3;
 
-/// Where the hierarchy is mounted in which processor time is shared out.
+/// Where the hierarchy is mounted that shares out processor time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hierarchy {
     root: PathBuf,
@@ -35,7 +35,7 @@ impl Hierarchy {
         Hierarchy::of(&std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default())
     }
 
-    /// From lines as `36 35 0:30 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu`.
+    /// From lines like `36 35 0:30 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu`.
     fn of(mounts: &str) -> Option<Hierarchy> {
         let mount = |line: &str| {
             let (place, kind) = line.split_once(" - ")?;
@@ -53,15 +53,15 @@ impl Hierarchy {
         Some(Hierarchy { root: PathBuf::from(root), is_of_controller: kind == "cgroup" })
     }
 
-    /// For how much of each period threads of real time in a group may run, us: kernels with `CONFIG_RT_GROUP_SCHED` say so, and limit
-    /// all groups but the root to what they were given.
+    /// How much of each period a group's real-time threads may run, us: kernels with `CONFIG_RT_GROUP_SCHED` say so,
+    /// and limit all groups but the root to what they were given.
     fn real_time_us(&self, path: &str) -> Option<u64> {
         let below = path.strip_prefix('/').filter(|below| !below.is_empty() && !path.starts_with(AUTOMATIC_PATH))?;
-        // -1 for no limit is none.
+        // -1, for no limit, is not one.
         std::fs::read_to_string(self.root.join(below).join("cpu.rt_runtime_us")).ok()?.trim().parse().ok()
     }
 
-    /// The weight of a group as the scheduler counts; 0: it has none of its own.
+    /// The weight of a group in the scheduler's units; 0: it has none of its own.
     fn weight(&self, path: &Path) -> u64 {
         let number = |file: &str| std::fs::read_to_string(path.join(file)).ok()?.trim().parse::<u64>().ok();
         if number("cpu.idle") == Some(1) {
@@ -74,7 +74,7 @@ impl Hierarchy {
     }
 }
 
-/// What is known of groups.
+/// What is known about groups.
 pub(super) struct Groups {
     hierarchy: Option<Hierarchy>,
     paths: HashMap<u32, String>,
@@ -87,13 +87,13 @@ impl Groups {
         Groups { hierarchy: Hierarchy::find(), paths: HashMap::new(), weights: HashMap::new(), looked_ns: None }
     }
 
-    /// Those of another hierarchy, for their paths alone.
+    /// Those of another hierarchy, only for their paths.
     pub(super) fn below(root: Option<PathBuf>) -> Groups {
         let hierarchy = root.map(|root| Hierarchy { root, is_of_controller: false });
         Groups { hierarchy, paths: HashMap::new(), weights: HashMap::new(), looked_ns: None }
     }
 
-    /// The path of a group below its mount; `None` for number 0, which is none.
+    /// The path of a group below its mount; `None` for number 0, which is no group.
     pub(super) fn path(&mut self, number: u32, now_ns: u64) -> Option<String> {
         if number == 0 {
             return None;
@@ -108,7 +108,7 @@ impl Groups {
         Some(self.paths.get(&number).cloned().unwrap_or_else(|| format!("cgroup {number}")))
     }
 
-    /// Adds the groups that there are; those that are gone keep their names.
+    /// Adds the groups that exist; those that are gone keep their names.
     fn look(&mut self, now_ns: u64) {
         self.looked_ns = Some(now_ns);
         let Some(hierarchy) = &self.hierarchy else { return };
@@ -161,7 +161,7 @@ impl Groups {
         let hierarchy = self.hierarchy.as_ref()?;
         let read = |file: &str| std::fs::read_to_string(format!("/proc/{tid}/{file}")).ok();
         let path = path_in(&read("cgroup")?, hierarchy.is_of_controller)?;
-        // Of sessions the kernel makes groups by itself below the root; of its own threads it does not.
+        // The kernel makes groups for sessions by itself, below the root; it makes none for its own threads.
         let is_automatic = path == "/"
             && hierarchy.is_of_controller
             && std::fs::read_to_string("/proc/sys/kernel/sched_autogroup_enabled").is_ok_and(|text| text.trim() == "1");
@@ -174,7 +174,7 @@ impl Groups {
     }
 }
 
-/// From lines as `1:cpu,cpuacct:/a/b` and `0::/c`.
+/// From lines like `1:cpu,cpuacct:/a/b` and `0::/c`.
 fn path_in(lines: &str, of_controller: bool) -> Option<String> {
     lines.lines().find_map(|line| {
         let mut words = line.splitn(3, ':').skip(1);
@@ -193,11 +193,11 @@ pub(super) struct Members {
     numbers: HashMap<String, u32>,
     groups: Vec<Group>,
     members: BTreeMap<u32, u32>,
-    /// Threads and the kernel's numbers of their groups, as the last events told.
+    /// Threads and the kernel's numbers for their groups, as the last events reported.
     told: HashMap<u32, u32>,
 }
 
-/// Threads whose group is asked for by their number at most.
+/// The group of at most this many threads is looked up by their numbers.
 const MAX_ASKED: usize = 64;
 
 impl Members {
@@ -215,7 +215,7 @@ impl Members {
         self.members.insert(tid, number);
     }
 
-    /// An event told that a thread is in the group with a number of the kernel's.
+    /// An event reported that a thread is in the group that has this number in the kernel.
     pub(super) fn tell(&mut self, tid: u32, number: u32, known: &mut Groups, now_ns: u64) {
         if tid == 0 || self.told.insert(tid, number) == Some(number) {
             return;
@@ -225,7 +225,7 @@ impl Members {
         }
     }
 
-    /// Asks for those of whom no event told.
+    /// Looks up those that no event reported.
     pub(super) fn ask_for(&mut self, tids: impl Iterator<Item = u32>, known: &mut Groups, now_ns: u64) {
         let mut missing: Vec<u32> = tids.filter(|tid| *tid != 0 && !self.members.contains_key(tid)).collect();
         missing.sort_unstable();

@@ -11,7 +11,7 @@ const QUEUED: u32 = 100;
 /// One entry of the map: the key as `struct handler_key`, for each CPU a value as `struct handler_sum`.
 type Entry = (Vec<u8>, Vec<Vec<u8>>);
 
-/// Names what was summed up, the longest first.
+/// Names what was added up, the longest first.
 pub(super) fn handler_sums(entries: &[Entry]) -> Vec<HandlerSum> {
     let mut code = if entries.is_empty() { KernelCode::default() } else { KernelCode::read() };
     let mut sums: Vec<HandlerSum> = entries.iter().filter_map(|entry| handler_sum(entry, &mut code)).collect();

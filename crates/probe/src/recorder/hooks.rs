@@ -27,7 +27,7 @@ const LIST_NS: u64 = 500_000_000;
 /// Readings are kept this long, ns.
 const KEPT_NS: u64 = 2_000_000_000;
 
-/// Run times of the programs, read between two times: on a busy machine they lie apart.
+/// Run times of the programs, read between two times: on a busy machine those are apart.
 struct Reading {
     begun_ns: u64,
     done_ns: u64,
@@ -45,7 +45,7 @@ pub(crate) struct HookWatch {
     /// The highest number of a program when they were listed.
     newest: u32,
     readings: VecDeque<Reading>,
-    /// Held while there are such programs: measuring costs every program of the machine tens of nanoseconds a run.
+    /// Held while such programs exist: measuring costs every program on the machine tens of nanoseconds a run.
     statistics: Option<OwnedFd>,
 }
 
@@ -62,7 +62,7 @@ impl HookWatch {
         }
     }
 
-    /// Reads the run times; call often.
+    /// Reads the run times; call this often.
     pub(crate) fn read(&mut self, now_ns: u64) {
         let is_old = now_ns - self.listed_ns >= LIST_NS || self.listed_ns == 0;
         if is_old || bpf_programs::has_newer(self.newest) {
@@ -92,7 +92,7 @@ impl HookWatch {
         }
     }
 
-    /// The programs that were there between two times, with how long they ran in the readings around it.
+    /// The programs that existed between two times, with how long they ran in the readings around them.
     pub(crate) fn between(&self, start_ns: u64, end_ns: u64) -> Vec<HookedProgram> {
         let before = self.readings.iter().rev().find(|reading| reading.done_ns <= start_ns);
         let after = self.readings.iter().find(|reading| reading.begun_ns >= end_ns);

@@ -5,20 +5,21 @@ use super::rings::Copied;
 use crate::shared::event_ring::{Record, Stack};
 use std::collections::VecDeque;
 
-/// Records, and stacks, that are kept of all CPUs together; 64 bytes, and less than 1 KiB each. A stretch that is taken out is
-/// a copy of them, and several wait for their names: what is kept is a small part of what a follower may take.
+/// Records, and stacks, that are kept for all CPUs together; 64 bytes, and less than 1 KiB each. A stretch that is
+/// taken out is a copy of them, and several wait for their names: what is kept is a small part of what a follower may
+/// take.
 const MAX_RECORDS: usize = 1 << 18;
 const MAX_STACKS: usize = 1 << 12;
 
-/// What was copied so far of a CPU.
+/// What was copied from a CPU so far.
 #[derive(Debug, Default)]
 struct KeptCpu {
     cpu: u32,
     records: VecDeque<Record>,
     stacks: VecDeque<Stack>,
-    /// All from here on is there, ns.
+    /// Everything from here on is there, ns.
     from_ns: u64,
-    /// Up to when something is missing, and why.
+    /// Until when something is missing, and why.
     broken: Option<(u64, &'static str)>,
 }
 
@@ -26,12 +27,12 @@ struct KeptCpu {
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     cpus: Vec<KeptCpu>,
-    /// Up to when all was copied, ns; 0: nothing was.
+    /// Until when everything was copied, ns; 0: nothing was.
     reached_ns: u64,
 }
 
 impl Kept {
-    /// Copies what is new up to `until_ns`, which lies in the past, and forgets what was before `since_ns`.
+    /// Copies what is new up to `until_ns`, which is in the past, and forgets what was before `since_ns`.
     pub(crate) fn go_on(&mut self, recorder: &FlightRecorder, since_ns: u64, until_ns: u64) {
         if until_ns <= self.reached_ns || until_ns <= since_ns {
             return;
@@ -51,7 +52,7 @@ impl Kept {
             self.cpus = pieces.iter().map(|&(cpu, _)| KeptCpu { cpu, from_ns: start, ..KeptCpu::default() }).collect();
         }
         for (kept, (_, piece)) in self.cpus.iter_mut().zip(pieces) {
-            // The first piece has one from before it: who had the CPU as it began.
+            // The first piece includes one from before it: it tells who had the CPU as the piece began.
             let is_new = |time: u64| is_first || time >= start;
             kept.records.extend(piece.records.into_iter().filter(|record| is_new(record.time)));
             kept.stacks.extend(piece.stacks.into_iter().filter(|stack| is_new(stack.time)));
@@ -79,7 +80,7 @@ impl Kept {
         }
     }
 
-    /// What happened on each CPU between two times; `None` where that is not all here.
+    /// What happened on each CPU between two times; `None` if that is not all here.
     pub(crate) fn between(&self, start: u64, end: u64) -> Option<Vec<(u32, Copied)>> {
         if end > self.reached_ns || self.cpus.is_empty() || self.cpus.iter().any(|kept| start < kept.from_ns) {
             return None;
@@ -123,7 +124,7 @@ mod tests {
     fn pieces_become_one_with_one_record_from_before() {
         let mut kept = Kept::default();
         kept.add(piece(&[90, 100, 150], None), 100, 200);
-        // What the ring hands out from before the second piece is there already.
+        // What the ring hands out from before the second piece is already there.
         kept.add(piece(&[150, 201, 260], None), 201, 300);
         assert_eq!(times(&kept, 100, 300), Some((vec![90, 100, 150, 201, 260], None)));
         assert_eq!(times(&kept, 200, 250), Some((vec![150, 201], None)));

@@ -1,5 +1,5 @@
-//! Which function of the kernel an address belonged to at a time. BPF programs come and go, and another one may stand where
-//! one stood: each has its time, and where none is known for sure, there is no name.
+//! Which function of the kernel an address belonged to at a time. BPF programs come and go, and one may occupy the
+//! place of another: each has its time, and if none is known for sure, there is no name.
 
 use super::symbols::KernelSymbols;
 use punctual_kernel::bpf_programs::{FunctionCode, ProgramCode, code_of, present};
@@ -7,7 +7,7 @@ use punctual_kernel::clock;
 use punctual_recording::episode::Frame;
 use std::collections::BTreeMap;
 
-/// A BPF program: where it stands or stood.
+/// A BPF program: where it is or was.
 struct Program {
     loaded_ns: u64,
     /// When it was found to be gone.
@@ -29,15 +29,15 @@ pub(super) struct KernelCode {
 }
 
 impl KernelCode {
-    /// What is there now.
+    /// What exists now.
     pub(super) fn read() -> KernelCode {
         let mut code = KernelCode { symbols: KernelSymbols::read(), ..KernelCode::default() };
         code.refresh();
         code
     }
 
-    /// Looks for what has come or gone. Costs a tenth of a second where a program has come without the names of its
-    /// functions: reading all symbols takes so long, and the kernel is not preempted in much of it.
+    /// Looks for what has come or gone. Costs a tenth of a second if a program has come without the names of its
+    /// functions: reading all symbols takes that long, and the kernel is not preempted for much of it.
     pub(super) fn refresh(&mut self) {
         let come = self.note(&present(), clock::monotonic_ns(), code_of);
         if come.is_empty() {
@@ -59,8 +59,8 @@ impl KernelCode {
         self.stale = false;
     }
 
-    /// Notes where those stand that have come, before anything that takes time: they may be gone soon. Returns which of
-    /// them do not tell the names of their functions.
+    /// Notes where the new ones are, before anything that takes time: they may be gone soon. Returns which of them do
+    /// not tell the names of their functions.
     fn note(&mut self, ids: &[u32], now_ns: u64, code_of: impl Fn(u32) -> Option<ProgramCode>) -> Vec<u32> {
         for (id, program) in &mut self.programs {
             if program.gone_ns.is_none() && ids.binary_search(id).is_err() {
@@ -88,7 +88,7 @@ impl KernelCode {
         come
     }
 
-    /// In symbols that are newer, where there may be any.
+    /// In newer symbols, if there can be any.
     fn find_anew(&mut self, address: u64) -> Option<Frame> {
         if !self.stale {
             return None;
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(name(0x1000, 40).as_deref(), Some("neighbour"));
         assert_eq!(name(0x1050, 40).as_deref(), Some("first"));
         assert_eq!(name(0x1050, 80).as_deref(), Some("second"));
-        // Between them, before them, and behind their ends.
+        // Between them, before them, and beyond their ends.
         assert_eq!((name(0x1050, 55), name(0x1050, 15), name(0x1080, 80)), (None, None, None));
     }
 

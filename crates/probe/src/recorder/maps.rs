@@ -1,12 +1,12 @@
-//! Which files the code of processes lies in. Reading that takes the kernel a while and nobody goes first meanwhile, so
-//! what was read is kept for a time.
+//! Which files contain the code of processes. Reading that keeps the kernel busy for a while during which nobody goes
+//! first, so what was read is kept for a time.
 
 use super::symbols::{Mapping, mappings};
 use std::collections::HashMap;
 
-/// A process's code is read anew after this, ns: it may have loaded more, or be another process by now.
+/// A process's code is read anew after this time, ns: it may have loaded more, or be another process by now.
 const KEPT_NS: u64 = 2_000_000_000;
-/// Processes that are remembered at most: each with a few hundred kilobytes, whatever it has mapped.
+/// How many processes are remembered at most: each with a few hundred kilobytes, whatever it has mapped.
 const MAX_PROCESSES: usize = 256;
 
 /// The code of processes that were seen lately.
@@ -21,7 +21,7 @@ struct Known {
 }
 
 impl Maps {
-    /// Reads what a process has mapped, unless that is known and this instruction of it lies there.
+    /// Reads what a process has mapped, unless that is known and contains this instruction of it.
     pub(super) fn see(&mut self, process: u32, instruction: u64, now_ns: u64) {
         self.see_with(process, instruction, now_ns, mappings);
     }
@@ -34,7 +34,7 @@ impl Maps {
             return;
         }
         let mappings = read(process);
-        // One that is gone is known as it was.
+        // One that is gone stays known as it was.
         if mappings.is_empty() && self.processes.contains_key(&process) {
             return;
         }

@@ -1,11 +1,11 @@
-//! Runs of the recorder's programs that did not take place, by time.
+//! Runs of the recorder's programs that were skipped, by time.
 
 use super::FlightRecorder;
 use std::collections::VecDeque;
 
-/// The count is read this often, ns; each reading takes a call of the kernel for every program.
+/// The count is read this often, ns; each reading takes a system call for every program.
 const READ_NS: u64 = 100_000_000;
-/// So many readings are kept.
+/// How many readings are kept.
 const MAX_READINGS: usize = 600;
 
 /// What was counted, and when.
@@ -13,7 +13,7 @@ const MAX_READINGS: usize = 600;
 pub(crate) struct MissedRuns(VecDeque<(u64, u64)>);
 
 impl MissedRuns {
-    /// Reads the count where it is time to; call often.
+    /// Reads the count when it is time to; call this often.
     pub(crate) fn read(&mut self, now_ns: u64, recorder: &FlightRecorder) {
         if self.0.back().is_none_or(|(at_ns, _)| now_ns.saturating_sub(*at_ns) >= READ_NS) {
             self.note(now_ns, recorder.missed_runs());

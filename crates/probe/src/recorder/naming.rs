@@ -1,4 +1,4 @@
-//! Names the places in programs, after the measurement: that reads large files.
+//! Names the places in programs, after the measurement: that takes reading large files.
 
 use super::symbols::{ProgramSymbols, offset_of_unnamed};
 use punctual_kernel::ending;
@@ -8,21 +8,21 @@ use punctual_recording::{Directory, Episode, rewrite_episodes};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// Naming takes no longer; what is left then keeps its file and offset.
+/// Naming takes no longer than this; what is left then keeps its file and offset.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Nor does it go on when the measurement has been over for so long, for writing what waited is part of the end ...
+/// Nor does it go on when the measurement has been over for this long, since writing what waited is part of the end ...
 const END: Duration = Duration::from_secs(10);
-/// ... but this much it always has.
+/// ... but it always has this much.
 const MIN_PATIENCE: Duration = Duration::from_secs(1);
-/// Nor this long once the program was asked to end, which is how most recordings end. Then no file is looked into that takes
-/// long by itself: what is larger than this, bytes.
+/// Nor does it take this long once the program was asked to end, which is how most recordings end. Then it does not
+/// look into files that take long by themselves, those larger than this, bytes.
 const PATIENCE_ONCE_ASKED: Duration = Duration::from_millis(500);
 const MAX_FILE_ONCE_ASKED: u64 = 16 << 20;
 
-/// Names what can be named in a recording's episodes, whose measurement was over at this time. Where that fails they stay as
-/// they are.
+/// Names what can be named in the episodes of a recording whose measurement was over at this time. If that fails they
+/// stay as they are.
 pub(super) fn name_places(recording: &Directory, over: Instant) {
-    // Nothing is measured any more that it could disturb, and whoever fills the CPUs does not decide how long it takes.
+    // There is no measurement left for it to disturb, and whoever fills the CPUs does not decide how long it takes.
     let _eager = Eager::begin();
     let mut symbols = ProgramSymbols::new();
     let began = Instant::now();
@@ -35,7 +35,7 @@ pub(super) fn name_places(recording: &Directory, over: Instant) {
     });
 }
 
-/// Whether naming, begun so long ago, goes on so long after the measurement.
+/// Whether naming, which began this long ago, goes on this long after the measurement.
 fn is_patient(over: Duration, naming: Duration) -> bool {
     naming < MIN_PATIENCE || naming < PATIENCE && over < END
 }
@@ -46,7 +46,7 @@ fn is_small(path: &str) -> bool {
 
 fn name_episode(symbols: &mut ProgramSymbols, episode: &mut Episode, has_time: &dyn Fn(&str) -> bool) {
     let mut frames = Vec::new();
-    // For each frame what it becomes: with inlined functions more than one.
+    // What each frame becomes: more than one if functions were inlined.
     let mut becomes = Vec::with_capacity(episode.frames.len());
     let mut paths = BTreeSet::new();
     for frame in &episode.frames {
@@ -63,7 +63,7 @@ fn name_episode(symbols: &mut ProgramSymbols, episode: &mut Episode, has_time: &
     }
     for sample in &mut episode.samples {
         let named = sample.frames.iter().filter_map(|&frame| becomes.get(frame as usize).cloned()).flatten();
-        // Inlined functions have no end; readers refuse deeper stacks. The outermost go.
+        // Inlining has no limit, but readers refuse deeper stacks. The outermost frames go.
         sample.frames = named.take(MAX_FRAMES).collect();
     }
     episode.frames = frames;

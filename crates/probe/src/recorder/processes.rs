@@ -1,4 +1,4 @@
-//! Of which process each thread of an episode was: what ran tells only threads.
+//! Which process each thread of an episode belonged to: events name only threads.
 
 use super::late::LateWakeup;
 use super::rings::Copied;
@@ -7,17 +7,17 @@ use punctual_recording::episode::{Event, Process};
 use punctual_recording::printable;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Threads of an episode that are asked for by their numbers at most: those of a program that starts others without end
-/// would take the time that evidence needs.
+/// At most this many of an episode's threads are looked up by number: those of a program that keeps starting others
+/// would use up the time that evidence needs.
 const MAX_ASKED: usize = 64;
-/// What was read holds for so long, ns: a number is given again only after tens of thousands of others.
+/// How long what was read stays valid, ns: a number is reused only after tens of thousands of others.
 const HOLDS_NS: u64 = 1_000_000_000;
-/// What is remembered at most, threads and processes each.
+/// How much is remembered at most, threads and processes each.
 const MAX_REMEMBERED: usize = 4_096;
 
-/// Knows which threads are of which processes, and what these are called.
+/// Knows which threads belong to which processes, and the names of these.
 pub(super) struct Processes {
-    /// In a PID namespace the kernel's programs know threads by other numbers than `/proc`.
+    /// In a PID namespace the kernel's programs know threads by other numbers than `/proc` does.
     are_numbered_alike: bool,
     /// The process of a thread, and when that was read; 0: the thread was gone.
     threads: HashMap<u32, (u32, u64)>,
@@ -30,8 +30,8 @@ impl Processes {
         Processes { are_numbered_alike, threads: HashMap::new(), names: HashMap::new() }
     }
 
-    /// The processes of the threads that an episode speaks of. Samples tell theirs; of others `/proc` does, as long as they
-    /// are there.
+    /// The processes of the threads that appear in an episode. Samples name theirs; for others `/proc` does, as long as
+    /// they exist.
     pub(super) fn of(&mut self, late: &LateWakeup, copied: &[(u32, Copied)], events: &[Event]) -> Vec<Process> {
         if !self.are_numbered_alike {
             return Vec::new();
@@ -61,14 +61,14 @@ impl Processes {
             return *process;
         }
         let status = std::fs::read(format!("/proc/{tid}/status")).unwrap_or_default();
-        // Of one that is gone what was known of it still holds: nobody else has its number.
+        // For one that is gone, what was known still holds: nobody else has its number.
         let before = self.threads.get(&tid).map_or(0, |(process, _)| *process);
         let process = process_in(&String::from_utf8_lossy(&status)).unwrap_or(before);
         self.threads.insert(tid, (process, now_ns));
         process
     }
 
-    /// What a process is called; nothing where it is gone.
+    /// A process's name; nothing if it is gone.
     fn name_of(&mut self, number: u32, now_ns: u64) -> String {
         let known = self.names.get(&number).filter(|(_, read_ns)| now_ns.saturating_sub(*read_ns) < HOLDS_NS);
         if let Some((name, _)) = known {
@@ -83,7 +83,7 @@ impl Processes {
     }
 }
 
-/// From lines as `Tgid:\t17`.
+/// From lines like `Tgid:\t17`.
 fn process_in(status: &str) -> Option<u32> {
     status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok())
 }
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(processes.process_of(u32::MAX, 1), 0);
         assert!(!processes.name_of(std::process::id(), 1).is_empty());
         assert_eq!(processes.name_of(u32::MAX, 1), "");
-        // What was known holds on.
+        // What was known still holds.
         processes.threads.insert(u32::MAX - 1, (7, 1));
         processes.names.insert(u32::MAX - 1, ("gone".to_owned(), 1));
         let later = 2 * HOLDS_NS;

@@ -27,7 +27,7 @@ pub(super) const COUNTER: Clock =
 /// The kernel's, which is an interrupt itself.
 const CPU_CLOCK: Clock = ("cpu-clock", bindings::PERF_TYPE_SOFTWARE, bindings::PERF_COUNT_SW_CPU_CLOCK as u64);
 
-/// A timer interrupt later than this has its interrupted stack taken, ns.
+/// If a timer interrupt is later than this, the stack that it interrupted is taken, ns.
 const LATE_NS: u64 = 50_000;
 
 /// The programs in the kernel; they leave it when this is dropped.
@@ -39,13 +39,13 @@ pub struct FlightRecorder {
     cpus: Vec<u32>,
     clock: Option<&'static str>,
     fault_path_ns: u64,
-    /// Whether its evidence is that of whole requests.
+    /// Whether its evidence covers whole requests.
     requests: bool,
-    /// While it is held the kernel measures how long programs run.
+    /// While this is held, the kernel measures how long programs run.
     statistics: Option<OwnedFd>,
-    /// What the programs had cost when the measurement began, and the records that had been written by then.
+    /// What the programs had cost when the measurement began, and how many records had been written by then.
     before: (ProgramCost, u64),
-    /// What that said when it was given up, and the records that had been written by then.
+    /// The cost when measuring it was given up, and how many records had been written by then.
     measured: Option<(ProgramCost, u64)>,
 }
 
@@ -54,18 +54,18 @@ pub struct FlightRecorder {
 pub struct ProgramCost {
     /// How often they ran.
     pub runs: u64,
-    /// How long in all, ns, what interrupted them included.
+    /// How long in all, ns, including what interrupted them.
     pub ns: u64,
 }
 
-/// Programs that only evidence of whole requests needs.
+/// Programs that are needed only for evidence of whole requests.
 const FOR_REQUESTS: &[&str] = &["packet_queued", "packet_delivered", "work_queued"];
 
 /// The program that takes samples, as the kernel names it.
 pub(super) const SAMPLER: &str = "take_sample";
 
-/// Loads the programs, without attaching them yet; one more than the highest CPU number; and where the kernel keeps what
-/// they look up.
+/// Loads the programs, without attaching them yet. Returns also one more than the highest CPU number, and where the
+/// kernel keeps what they look up.
 fn load(waits: bool) -> Result<(LoadedObject, usize, Places), Refused> {
     let (configuration, places) = configuration("recording what makes wakeups late", LATE_NS, waits)?;
     let possible = cpus::possible();
@@ -75,14 +75,14 @@ fn load(waits: bool) -> Result<(LoadedObject, usize, Places), Refused> {
     Ok((object, possible, places))
 }
 
-/// Loads the programs and takes them away again; the names of those that this kernel has no place for.
+/// Loads the programs and unloads them again; returns the names of those that this kernel has no place for.
 pub(crate) fn try_out() -> Result<Vec<String>, Refused> {
     Ok(load(true)?.0.left_out())
 }
 
 impl FlightRecorder {
-    /// Loads and attaches the programs. With a `sample_rate` above 0 every CPU's stack is taken so often a second; with
-    /// `faults` the end of each page fault is noted too.
+    /// Loads and attaches the programs. With a `sample_rate` above 0 every CPU's stack is taken that often a second;
+    /// with `faults` the end of each page fault is noted too.
     ///
     /// # Errors
     /// What the kernel refused.
@@ -90,7 +90,7 @@ impl FlightRecorder {
         FlightRecorder::start_for(sample_rate, if faults { Stage::Response } else { Stage::Total })
     }
 
-    /// The same with what evidence needs that reaches so far.
+    /// The same, with what evidence of this reach needs.
     ///
     /// # Errors
     /// What the kernel refused.
@@ -99,7 +99,7 @@ impl FlightRecorder {
         let rings = Rings::new(object.shared_array("rings")?, possible);
         let ended = Arc::new(EndedThreads::new(object.shared_array("ended")?));
         let cpus = cpus::online();
-        // Not where this user may not: then the cost is not known.
+        // Not if this user may not: then the cost is not known.
         let statistics = enable_run_time_statistics().ok();
         object.attach()?;
         let mut fault_path_ns = 0;
@@ -133,18 +133,19 @@ impl FlightRecorder {
         self.object.programs()
     }
 
-    /// The kernel's numbers of its programs.
+    /// The kernel's numbers for its programs.
     pub fn program_ids(&self) -> Vec<u32> {
         bpf_programs::ids_of(&self.object.programs())
     }
 
-    /// What the programs cost from now on is the cost of the measurement.
+    /// From now on, the programs' cost counts towards the measurement.
     pub fn begin_measuring(&mut self) {
         self.before = (self.cost_so_far().unwrap_or_default(), self.rings.records_written());
     }
 
-    /// What the programs cost since [`FlightRecorder::begin_measuring`]: as the kernel measured it, after [`FlightRecorder::stop_measuring`] as
-    /// it follows from the number of records. The sampling program is not in it where its interrupts are measured.
+    /// What the programs have cost since [`FlightRecorder::begin_measuring`]: as the kernel measured it, and after
+    /// [`FlightRecorder::stop_measuring`] as the number of records implies. It leaves out the sampling program if the
+    /// clock's interrupts are measured.
     pub fn cost(&self) -> Option<ProgramCost> {
         let Some((cost, records)) = self.measured else { return self.measured_cost() };
         let now = self.rings.records_written().saturating_sub(self.before.1);
@@ -152,8 +153,8 @@ impl FlightRecorder {
         Some(ProgramCost { runs: scale(cost.runs), ns: scale(cost.ns) })
     }
 
-    /// The kernel measures the programs no more, for that costs something with every run of every program. Call it
-    /// when a usual second has passed.
+    /// Stops the kernel's measuring of the programs, since that costs something with every run of every program. Call
+    /// it when a usual second has passed.
     pub fn stop_measuring(&mut self) {
         if self.measured.is_none() {
             self.measured =
@@ -177,7 +178,7 @@ impl FlightRecorder {
         Some(counted.filter_map(|(_, program)| run_statistics(program)).fold(ProgramCost::default(), add))
     }
 
-    /// How often one of its programs was to run and did not, for it was running already on that CPU.
+    /// How often one of its programs was due to run and did not, because it was already running on that CPU.
     pub(crate) fn missed_runs(&self) -> u64 {
         let missed = |(_, program): (String, i32)| run_statistics(program).map_or(0, |(_, _, missed)| missed);
         self.object.programs().into_iter().map(missed).sum()
@@ -188,7 +189,7 @@ impl FlightRecorder {
         self.cpus.len()
     }
 
-    /// Programs that this kernel has no tracepoint for or refuses.
+    /// Programs for which this kernel has no tracepoint, or which it refuses.
     pub fn left_out(&self) -> Vec<String> {
         let mut left_out = self.object.left_out();
         left_out.retain(|program| self.requests || !FOR_REQUESTS.contains(&program.as_str()));
@@ -205,7 +206,7 @@ impl FlightRecorder {
         self.places.steal.is_some()
     }
 
-    /// The threads that ended since it began; `None` where this kernel does not tell of them.
+    /// The threads that have ended since it began; `None` if this kernel does not report them.
     pub(crate) fn ended(&self) -> Option<Arc<EndedThreads>> {
         let is_told = !self.object.left_out().iter().any(|program| program == "thread_ends");
         is_told.then(|| Arc::clone(&self.ended))
@@ -239,7 +240,7 @@ impl FlightRecorder {
         blind
     }
 
-    /// What a page fault costs outside its stamps, ns; 0 where not known.
+    /// What a page fault costs outside its stamps, ns; 0 if not known.
     pub(crate) fn fault_path_ns(&self) -> u64 {
         self.fault_path_ns
     }
@@ -248,7 +249,7 @@ impl FlightRecorder {
         self.rings.stacks_taken()
     }
 
-    /// What every handler, softirq and callback took since the start.
+    /// What every handler, softirq and callback has taken since the start.
     pub fn handler_sums(&self) -> Vec<HandlerSum> {
         handler_sums(&self.object.entries_per_cpu("handler_sums"))
     }
@@ -269,8 +270,8 @@ const FUNCTIONS: [&str; 6] = [
     "generic_smp_call_function_single_interrupt",
 ];
 
-/// What the programs have to know of this kernel. A timer later than `late_ns` has its interrupted stack taken; with `waits`
-/// each waking tells what the two threads had called the kernel for.
+/// What the programs have to know about this kernel. If a timer is later than `late_ns` the stack that it interrupted
+/// is taken; with `waits` each waking reports what the two threads had called the kernel for.
 pub(crate) fn configuration(doing: &str, late_ns: u64, waits: bool) -> Result<(Vec<u8>, Places), Refused> {
     if clock::in_shifted_time_namespace() || clock::in_pid_namespace() {
         let reason = "a namespace hides this process's clock or thread ids from the kernel's programs";
@@ -296,12 +297,12 @@ pub(crate) fn configuration(doing: &str, late_ns: u64, waits: bool) -> Result<(V
     Ok((configuration, places))
 }
 
-/// Whether `sched_switch` tells the state in which a thread leaves: from 5.18 on.
+/// Whether `sched_switch` reports the state in which a thread leaves: from 5.18 on.
 pub(crate) fn switch_tells_state() -> bool {
     tracepoint_arguments("sched_switch").is_some_and(|count| count > 3)
 }
 
-/// Starts a clock on each CPU, whose every tick takes a stack; says what it is.
+/// Starts a clock on each CPU that takes a stack at every tick; returns what it is.
 fn sampling_clocks(object: &mut LoadedObject, cpus: &[u32], rate: u32) -> Result<Option<&'static str>, Refused> {
     if rate == 0 {
         return Ok(None);
@@ -321,7 +322,7 @@ fn sampling_clocks(object: &mut LoadedObject, cpus: &[u32], rate: u32) -> Result
     Err(refused.unwrap_or_else(|| Refused::because("sampling", "there is no clock")))
 }
 
-/// Has every page fault noted when it is done: the kernel's own counts of them, on each CPU.
+/// Has every page fault noted when it is done: by the kernel's own counts of them, on each CPU.
 pub(crate) fn count_faults(object: &mut LoadedObject, cpus: &[u32]) -> Result<(), Refused> {
     for config in [bindings::PERF_COUNT_SW_PAGE_FAULTS_MIN, bindings::PERF_COUNT_SW_PAGE_FAULTS_MAJ] {
         let mut attributes = bindings::perf_event_attr {
@@ -337,7 +338,7 @@ pub(crate) fn count_faults(object: &mut LoadedObject, cpus: &[u32]) -> Result<()
     Ok(())
 }
 
-/// A clock of this type and number on each CPU, which ticks so often a second.
+/// A clock of this type and number on each CPU, with so many ticks a second.
 pub(super) fn open_clocks(cpus: &[u32], (kind, config): (u32, u64), rate: u32) -> Result<Vec<OwnedFd>, Refused> {
     let mut attributes = bindings::perf_event_attr { type_: kind, config, ..Default::default() };
     attributes.__bindgen_anon_1.sample_freq = u64::from(rate);
@@ -365,7 +366,7 @@ mod tests {
             }
         }
         assert!(optional > 40, "{optional}");
-        // Both halves of a pair are one thing.
+        // Both halves of a pair count as one thing.
         assert_eq!(left_out::blind_without(&["work_begins".to_owned(), "work_ends".to_owned()]).len(), 1);
     }
 }

@@ -1,10 +1,11 @@
-//! Where a followed thread's request begins and ends: whether a wait is for the next unit of its work, or for what it needs
-//! for this one.
+//! Where a followed thread's request begins and ends: whether it waits for its next unit of work, or for something that
+//! it needs for the current one.
 //!
-//! The kernel knows no requests. A thread gets its work from a *source*, where it waits when it has nothing to do: a timer,
-//! a device, the network, a queue. A request begins as a wait for the source ends, and is over when the thread waits for it
-//! again: at the same place of its program, or, wherever that is, for a timer. A wait for the source of a better kind (see
-//! [`quality`]) than what was taken for it until then is its source from then on. Every other wait is a part of the request.
+//! The kernel knows no requests. A thread gets its work from a *source*, where it waits when it has nothing to do: a
+//! timer, a device, the network, a queue. A request begins when the wait for the source ends, and is over when the
+//! thread waits for it again: at the same place of its program or, for a timer, anywhere. A wait for a source of a
+//! better kind (see [`quality`]) than the one assumed so far makes that its source from then on. Every other wait is
+//! part of the request.
 
 use punctual_recording::episode::Call;
 use std::collections::{BTreeSet, HashMap};
@@ -34,7 +35,7 @@ pub(crate) enum Pause {
 /// A stretch of a thread's work: from a waking to the next sleep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stretch {
-    /// When it was to be woken, or was.
+    /// When it was due to be woken, or was woken.
     pub(crate) expected_ns: u64,
     /// By what.
     pub(crate) ended_by: EndedBy,
@@ -46,27 +47,27 @@ pub(crate) struct Stretch {
 /// A request that is over: from when to when, ns.
 pub(crate) type Request = (u64, u64);
 
-/// A request with more waits than this never came back to what was taken for the source: that was something else.
+/// A request with more waits than this never came back to its assumed source: that was something else.
 const MAX_WAITS: u32 = 250;
-/// More threads than this are not kept in mind; then all are forgotten.
+/// No more threads than this are kept in mind; then all are forgotten.
 const MAX_THREADS: usize = 8_192;
-/// More places of a thread at which it waits for answers are not kept in mind.
+/// No more of the places where a thread waits for answers are kept in mind.
 const MAX_PLACES: usize = 64;
 
 #[derive(Default)]
 struct Thread {
     open: Option<Open>,
     source: Option<Source>,
-    /// Where it waits, or did last.
+    /// Where it waits, or last did.
     at: Option<(u32, Option<Call>)>,
-    /// Places at which something else than a timer ended waits within requests.
+    /// Places at which something other than a timer ended waits within requests.
     answered: BTreeSet<u32>,
 }
 
 struct Open {
     expected_ns: u64,
     waits: u32,
-    /// Since when it waits, where it is not said that this ends the request.
+    /// Since when it waits, if nothing says that this ends the request.
     waits_since: Option<u64>,
 }
 
@@ -78,8 +79,9 @@ struct Source {
 
 const BY_A_TIMER: u8 = 5;
 
-/// How likely a thread gets its work there: where it sleeps for nothing but a timer; from a timer otherwise; from outside,
-/// through a call that waits for several things before others; from another thread, the same.
+/// How likely a thread gets its work there: most likely where it sleeps for nothing but a timer; next from a timer in
+/// other ways; from outside, through a call that waits for several things rather than one; from another thread,
+/// likewise.
 fn quality(ended_by: EndedBy, call: Option<Call>) -> u8 {
     let is_for_several = call == Some(Call::Poll);
     match ended_by {
@@ -89,7 +91,7 @@ fn quality(ended_by: EndedBy, call: Option<Call>) -> u8 {
     }
 }
 
-/// What is known of the followed threads' requests.
+/// What is known about the followed threads' requests.
 #[derive(Default)]
 pub(crate) struct Requests {
     threads: HashMap<u32, Thread>,
@@ -97,7 +99,7 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    /// Takes in a thread's next stretch of work; the requests that are over by that.
+    /// Takes in a thread's next stretch of work; returns the requests that are over because of it.
     pub(crate) fn next(&mut self, tid: u32, stretch: &Stretch) -> impl Iterator<Item = Request> + use<> {
         if self.threads.len() >= MAX_THREADS && !self.threads.contains_key(&tid) {
             self.threads.clear();
@@ -112,24 +114,24 @@ impl Requests {
         [before, after].into_iter().flatten()
     }
 
-    /// Something of a thread was not seen: what it works on since when is not known any more.
+    /// Something about a thread was not seen: since when it works on what is not known any more.
     pub(crate) fn lost_sight_of(&mut self, tid: u32) {
         if let Some(thread) = self.threads.get_mut(&tid) {
             (thread.open, thread.at) = (None, None);
         }
     }
 
-    /// Requests of which no end was found: more than [`MAX_WAITS`] waits, none of them for the source.
+    /// Requests whose end was not found: more than [`MAX_WAITS`] waits, none of them for the source.
     pub(crate) fn given_up(&self) -> u64 {
         self.given_up
     }
 }
 
 impl Thread {
-    /// The wait before a stretch is over: the request that ended with its beginning, where one did.
+    /// The wait before a stretch is over: the request that ended when that wait began, if one did.
     fn end_of_wait(&mut self, ended_by: EndedBy, given_up: &mut u64) -> Option<Request> {
         let (place, call) = self.at?;
-        // Who is answered there otherwise, and woken by a timer for once, waited in vain.
+        // A thread that is otherwise answered there, and for once woken by a timer, waited in vain.
         let in_vain = ended_by == EndedBy::Timer && self.answered.contains(&place);
         let found = Source { place, quality: if in_vain { 0 } else { quality(ended_by, call) } };
         let is_source = self.source.is_none_or(|source| source.place == place || found.quality > source.quality);
@@ -172,7 +174,7 @@ impl Thread {
         self.open = Some(Open { expected_ns: stretch.expected_ns, waits: 0, waits_since: None });
     }
 
-    /// What comes after a stretch: the request that is over then, where that is known already.
+    /// What comes after a stretch: the request that is over then, if that is known already.
     fn pause(&mut self, stretch: &Stretch) -> Option<Request> {
         let is_over = match stretch.then {
             Pause::WithinWork => {
@@ -182,7 +184,7 @@ impl Thread {
             }
             Pause::Waits { place, call } => {
                 self.at = Some((place, call));
-                // Of a place that is not known nothing can be said but that it waits there.
+                // All that can be said about an unknown place is that it waits there.
                 call == Some(Call::Sleep) || place == 0 || self.source.is_some_and(|source| source.place == place)
             }
             Pause::Ends => true,

@@ -5,7 +5,7 @@ const ANSWER: u32 = 13;
 const OTHER: u32 = 17;
 const TID: u32 = 7;
 
-/// Plays a thread's stretches: each begins 10 after the one before ended, and takes 5.
+/// Plays a thread's stretches: each begins 10 after the previous one ended, and takes 5.
 #[derive(Default)]
 struct Play {
     requests: Requests,
@@ -22,7 +22,7 @@ impl Play {
         self
     }
 
-    /// Those that are over since the last look.
+    /// Those that have finished since the last look.
     fn over(&mut self) -> Vec<Request> {
         std::mem::take(&mut self.over)
     }
@@ -35,7 +35,7 @@ fn waits(place: u32, call: Call) -> Pause {
 #[test]
 fn a_client_with_a_period_waits_for_its_answers_within_the_request() {
     let mut play = Play::default();
-    // It was found at work: woken by a thread, where it waited until then is not known.
+    // It was found at work, woken by a thread: where it waited until then is not known.
     play.stretch(EndedBy::Thread, waits(IDLE, Call::Sleep));
     assert_eq!(play.over(), []);
     for round in 0..3 {
@@ -59,7 +59,7 @@ fn a_server_without_a_clock_is_done_when_it_waits_where_it_began() {
     }
 }
 
-/// What was taken for the source was where it waited for answers: a wait for several things goes before.
+/// What was taken for the source was where it waited for answers: a wait for several things takes precedence.
 #[test]
 fn a_loop_over_many_descriptors_is_a_better_source() {
     let mut play = Play::default();
@@ -73,7 +73,7 @@ fn a_loop_over_many_descriptors_is_a_better_source() {
     assert_eq!(play.over(), [(until + 10, play.now)]);
 }
 
-/// A limit of a wait for an answer is no period.
+/// The time limit of a wait for an answer is no period.
 #[test]
 fn an_answer_that_did_not_come_in_time_is_a_part_of_the_request() {
     let mut play = Play::default();
@@ -82,13 +82,13 @@ fn an_answer_that_did_not_come_in_time_is_a_part_of_the_request() {
     let start = play.now + 10;
     play.stretch(EndedBy::Timer, waits(ANSWER, Call::Futex)).stretch(EndedBy::Timer, waits(IDLE, Call::Sleep));
     assert_eq!(play.over(), [(start, start + 20)]);
-    // Where nobody ever answered it is a sleep, whatever the call.
+    // If nobody ever answered, it is a sleep, whatever the call.
     let mut play = Play::default();
     play.stretch(EndedBy::Timer, waits(OTHER, Call::Futex)).stretch(EndedBy::Timer, waits(IDLE, Call::Sleep));
     assert_eq!(play.over().len(), 2);
 }
 
-/// A lock with a time limit after which it is asked for again, as an interpreter has one: it runs out before anybody answers.
+/// A lock with a time limit after which it is asked for again, such as an interpreter's: it runs out before anybody answers.
 #[test]
 fn a_limit_that_runs_out_each_time_is_no_period_once_somebody_answers_there() {
     let mut play = Play::default();
@@ -116,7 +116,7 @@ fn the_network_answers_whoever_has_a_clock_and_wakes_whoever_has_none() {
     assert_eq!(play.over(), [(25, 45)]);
 }
 
-/// A thread that slept once and then serves: requests without an end are given up, and it is looked at anew.
+/// A thread that slept once and then serves: requests without an end are given up, and it is judged anew.
 #[test]
 fn a_source_that_does_not_come_again_is_given_up() {
     let mut play = Play::default();
@@ -139,7 +139,7 @@ fn whoever_ends_or_is_lost_is_forgotten() {
     play.stretch(EndedBy::Timer, waits(ANSWER, Call::Read));
     play.requests.lost_sight_of(TID);
     play.stretch(EndedBy::Thread, waits(OTHER, Call::Read)).stretch(EndedBy::Thread, waits(IDLE, Call::Sleep));
-    // What it works on since when is not known; the wait at the other place is a beginning that is.
+    // Since when it works on what is not known; the wait at the other place is a beginning that is.
     assert!(play.over().iter().all(|(start, _)| *start > 45), "{:?}", play.over);
     for tid in 0..MAX_THREADS as u32 + 5 {
         let stretch = Stretch { expected_ns: 1, ended_by: EndedBy::Timer, until_ns: 2, then: waits(IDLE, Call::Sleep) };

@@ -1,4 +1,4 @@
-//! Takes stretches of time out of the flight recorder's rings, which the programs go on to write.
+//! Takes stretches of time out of the flight recorder's rings while the programs go on writing them.
 
 use crate::shared::event_ring::{EventRings, Record, Stack};
 use crate::shared::lossy_ring::Slot;
@@ -11,7 +11,7 @@ const STACKS: usize = 1_024;
 /// What a CPU's ring held of a stretch of time.
 #[derive(Debug, Default)]
 pub(crate) struct Copied {
-    /// By time, with at least one from before the stretch where there ever was one.
+    /// By time, with at least one from before the stretch if there ever was one.
     pub(super) records: Vec<Record>,
     pub(super) stacks: Vec<Stack>,
     /// Why this is not all there was.
@@ -39,7 +39,7 @@ impl Rings {
         (0..self.0.cpus()).map(|cpu| self.0.heads(cpu).0).sum()
     }
 
-    /// Copies what happened on a CPU between two times, ns; the later one lies in the past.
+    /// Copies what happened on a CPU between two times, ns; the later one is in the past.
     pub(super) fn copy(&self, cpu: u32, start: u64, end: u64) -> Copied {
         if cpu as usize >= self.0.cpus() {
             return Copied { broken: Some("the recorder does not know the CPU"), ..Copied::default() };
@@ -47,7 +47,7 @@ impl Rings {
         let mut copied = Copied::default();
         self.copy_records(cpu as usize, start, end, &mut copied);
         self.copy_stacks(cpu as usize, start, end, &mut copied);
-        // One that was interrupted while it was written stands before what interrupted it, and is later or earlier.
+        // A record that was interrupted while it was written comes before what interrupted it, and its time is later or earlier.
         copied.records.sort_by_key(|record| record.time);
         copied.stacks.sort_by_key(|stack| stack.time);
         copied
@@ -59,7 +59,7 @@ impl Rings {
         for position in (oldest..head).rev() {
             let record = match self.0.record(cpu, position) {
                 Slot::Whole(record) => record,
-                // Being written right now, so later than the stretch; a dead one shows when its time would come.
+                // Being written right now, so later than the stretch; a dead one shows when its turn comes.
                 Slot::Unfinished if head - position < 8 => continue,
                 Slot::Unfinished => return copied.broken = Some(UNFINISHED),
                 Slot::Overwritten => return copied.broken = Some(OVERWRITTEN),

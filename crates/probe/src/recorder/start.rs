@@ -6,7 +6,7 @@ use crate::shared::plan::Plan;
 use punctual_kernel::limits;
 use punctual_recording::{Ended, Provenance, Result, Writer};
 
-/// Causes that cannot be recorded are no reason not to measure.
+/// If causes cannot be recorded, that is no reason not to measure.
 pub(crate) fn start(plan: &Plan, provenance: &mut Provenance) -> Option<FlightRecorder> {
     let settings = plan.why.as_ref()?;
     if limits::addresses_are_hidden() {
@@ -21,8 +21,8 @@ pub(crate) fn start(plan: &Plan, provenance: &mut Provenance) -> Option<FlightRe
     }
 }
 
-/// Looks at wakeups from now on, beside this writer, where the plan wants that and there is a recorder. `own_programs` are this
-/// process's other programs.
+/// Looks at wakeups from now on, beside this writer, if the plan wants that and there is a recorder. `own_programs` are
+/// this process's other programs.
 ///
 /// # Errors
 /// As [`Watch::begin`].
@@ -36,7 +36,7 @@ pub(crate) fn begin(
     wanted.map(|(settings, recorder)| Watch::begin(recorder, settings, writer.directory(), own_programs)).transpose()
 }
 
-/// Takes what the watch has left into the recording. Where that fails, that is how the measurement ended.
+/// Puts what the watch has left into the recording. If that fails, the measurement ended that way.
 pub(crate) fn finish(watch: Option<Watch>, writer: &mut Writer, ended: Result<Ended>) -> Result<Ended> {
     match watch.map(Watch::finish) {
         Some(Err(error)) => ended.and(Err(error)),

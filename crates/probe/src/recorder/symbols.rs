@@ -15,7 +15,7 @@ use std::sync::Arc;
 #[derive(Default)]
 pub(crate) struct KernelSymbols {
     text: String,
-    /// Address, and where its line's name begins and ends in the text, by address.
+    /// Address, and where its name begins and ends in the text, sorted by address.
     symbols: Vec<(u64, u32, u32)>,
     /// Where each module begins and ends.
     modules: HashMap<String, (u64, u64)>,
@@ -23,7 +23,7 @@ pub(crate) struct KernelSymbols {
 
 /// No function is longer; an address further from a symbol than this belongs to something without one.
 const MAX_FUNCTION: u64 = 1 << 20;
-/// What the kernel makes to call BPF programs is not longer; where it ends, the kernel does not tell.
+/// The trampolines that the kernel makes to call BPF programs are no longer than this; the kernel does not say where they end.
 const MAX_TRAMPOLINE: u64 = 512;
 
 /// The kernel's own limit: the longest that linkers make by themselves, a SHA-1.
@@ -51,15 +51,15 @@ impl KernelSymbols {
             symbols.push((address, name as u32, (begin + line.trim_end().len()) as u32));
         }
         symbols.sort_by_key(|symbol| symbol.0);
-        // Without the privilege to see them all addresses are 0.
+        // Without the privilege to see them, all addresses are 0.
         if symbols.last().is_none_or(|last| last.0 == 0) {
             symbols.clear();
         }
         KernelSymbols { text, symbols, modules: HashMap::new() }
     }
 
-    /// The function of the kernel or a module that an address lies in. BPF programs are not among these: their symbols do
-    /// not say where they end, and what stood behind one may be gone.
+    /// The function of the kernel or a module that contains an address. BPF programs are left out: their symbols do not
+    /// say where they end, and what followed one may be gone.
     pub(crate) fn find(&self, address: u64) -> Option<Frame> {
         let after = self.symbols.partition_point(|symbol| symbol.0 <= address);
         let &(start, begin, end) = self.symbols.get(after.checked_sub(1)?)?;
@@ -70,7 +70,7 @@ impl KernelSymbols {
         if module == "bpf" && (name.starts_with(PROGRAM) || address - start > MAX_TRAMPOLINE) {
             return None;
         }
-        // Behind a module there may have been another one, or a BPF program.
+        // After a module there may have been another one, or a BPF program.
         if self.modules.get(module).is_some_and(|(_, end)| address >= *end) {
             return None;
         }
@@ -112,7 +112,7 @@ fn parse_modules(text: &str) -> HashMap<String, (u64, u64)> {
     text.lines().filter_map(module).collect()
 }
 
-/// A stretch of a process's memory that holds code of a file.
+/// A stretch of a process's memory that holds code from a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mapping {
     start: u64,
@@ -121,11 +121,11 @@ pub(crate) struct Mapping {
     path: Arc<str>,
 }
 
-/// A process may map as many pieces of code as it likes: so many are looked at, ...
+/// A process may map as many pieces of code as it likes: this many are considered, ...
 const MAX_MAPPINGS: usize = 4096;
-/// ... in so much of the kernel's list of them, bytes, ...
+/// ... in this much of the kernel's list of them, bytes, ...
 const MAX_MAPS_BYTES: u64 = 4 << 20;
-/// ... and with paths of so many bytes.
+/// ... and with paths of this many bytes.
 const MAX_PATHS_BYTES: usize = 256 << 10;
 
 impl Mapping {
@@ -134,7 +134,7 @@ impl Mapping {
         (self.start..self.end).contains(&address)
     }
 
-    /// Where an address that lies in it stands in the file.
+    /// The offset in the file of an address that lies in it.
     pub(crate) fn offset_of(&self, address: u64) -> Option<u64> {
         self.holds(address).then(|| address - self.start + self.offset)
     }
@@ -150,8 +150,8 @@ pub(crate) fn mappings(process: u32) -> Vec<Mapping> {
     parse_mappings(&mapped(process))
 }
 
-/// What a process or thread has mapped now, as the kernel lists it; empty when it is gone, and of one that ends meanwhile what
-/// was read until then.
+/// What a process or thread has mapped now, as the kernel lists it; empty when it is gone, and for one that ends
+/// meanwhile whatever was read until then.
 pub(super) fn mapped(process: u32) -> String {
     let mut text = Vec::new();
     if let Ok(file) = std::fs::File::open(format!("/proc/{process}/maps")) {
@@ -188,7 +188,7 @@ pub(crate) fn parse_mapping(line: &str) -> Option<Mapping> {
     is_code.then_some(Mapping { start: address(start)?, end: address(end)?, offset, path })
 }
 
-/// A place in a program by its file's name and the offset into it; [`offset_of_unnamed`] finds that again.
+/// A place in a program by its file's name and the offset into it; [`offset_of_unnamed`] recovers the offset.
 fn unnamed(path: &str, offset: u64) -> Frame {
     let name = Path::new(path).file_name().map_or(path, |name| name.to_str().unwrap_or(path));
     Frame { function: format!("{name}+{offset:#x}"), module: path.to_owned() }
@@ -197,13 +197,13 @@ fn unnamed(path: &str, offset: u64) -> Frame {
 /// The module of code that a program made for itself.
 const GENERATED: &str = "generated";
 
-/// Whether memory with this path holds code that the program made while it ran: it lies in no file.
+/// Whether memory with this path holds code that the program made while it ran: it is in no file.
 fn is_generated(path: &str) -> bool {
     path.is_empty() || path.starts_with("[anon") || path.starts_with("//anon")
 }
 
-/// The place of an address in a process with these mappings, without a function's name: that is found later, when
-/// nothing is measured any more.
+/// The place of an address in a process with these mappings, without a function's name: that is looked up later, when
+/// the measurement is over.
 pub(super) fn place(mappings: &[Mapping], address: u64) -> Frame {
     match mappings.iter().find(|mapping| mapping.holds(address)) {
         Some(mapping) if is_generated(&mapping.path) => {
@@ -223,32 +223,32 @@ pub(super) fn offset_of_unnamed(frame: &Frame) -> Option<u64> {
     u64::from_str_radix(offset, 16).ok()
 }
 
-/// Names of places in programs. Bounded: what was found is forgotten when there is much of it.
+/// Names of places in programs. Bounded: results are forgotten when there are many.
 pub(super) struct ProgramSymbols {
     symbolizer: Symbolizer,
     found: HashMap<(String, u64), Vec<Frame>>,
     builds: BTreeMap<String, Option<String>>,
-    /// Files that were opened: what stands at their paths may change, and the symbolizer knows them by their descriptors.
+    /// Files that were opened: what is at their paths may change, and the symbolizer knows them by their descriptors.
     opened: HashMap<String, Option<(OwnedFd, PathBuf)>>,
-    /// Where this process takes more, bytes, the files are let go of.
+    /// If this process takes more than this, bytes, it lets go of the files.
     max_bytes: u64,
 }
 
 const REMEMBERED: usize = 50_000;
-/// Files of programs may be so large, bytes: what reads them holds a part of that in memory. Of those that neither root nor
-/// this user owns ...
+/// How large files of programs may be, bytes: what reads them holds a part of that in memory. Those that neither root
+/// nor this user owns ...
 const MAX_FOREIGN_BYTES: u64 = 64 << 20;
-/// ... and of others.
+/// ... and others.
 const MAX_OWN_BYTES: u64 = 4 << 30;
 
-/// What was read of files, and what it takes to find something in them, may take so much of memory, bytes, but for the last
-/// file.
+/// How much memory what was read of files, and what it takes to find something in them, may occupy, bytes, except for
+/// the last file.
 const MAX_FILES_BYTES: u64 = 96 << 20;
-/// So many files are looked into at once.
+/// How many files are open at once.
 const MAX_OPEN: usize = 512;
 
-/// Opens what may be a program's file, and the path of what was opened: whatever stands there by now, it is a file, and not
-/// larger than can be read. `None` for everything else.
+/// Opens what may be a program's file, and returns the path of what was opened: whatever is there by now, it is a file,
+/// and not too large to read. `None` for everything else.
 pub(crate) fn open_program(path: &str) -> Option<(OwnedFd, PathBuf)> {
     // A FIFO would keep whoever opens it waiting.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -268,7 +268,7 @@ fn symbolizer() -> Symbolizer {
     Symbolizer::builder().enable_code_info(false).enable_inlined_fns(true).build()
 }
 
-/// What this process takes of memory; 0 where that cannot be read.
+/// How much memory this process takes; 0 if that cannot be read.
 fn resident_bytes() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = text.split_whitespace().nth(1).and_then(|word| word.parse::<u64>().ok());
@@ -286,7 +286,7 @@ impl ProgramSymbols {
         }
     }
 
-    /// The functions at an offset into a file, innermost first: inlined ones come before the one they stand in.
+    /// The functions at an offset into a file, innermost first: inlined ones come before the one that contains them.
     pub(super) fn find(&mut self, path: &str, offset: u64) -> Vec<Frame> {
         let key = (path.to_owned(), offset);
         if let Some(known) = self.found.get(&key) {
@@ -309,7 +309,7 @@ impl ProgramSymbols {
         self.opened.clear();
     }
 
-    /// The path of a program's file that was opened.
+    /// The path of a program's file, as opened.
     fn open(&mut self, path: &str) -> Option<PathBuf> {
         if !self.opened.contains_key(path) && self.opened.len() >= MAX_OPEN {
             return None;
@@ -325,7 +325,7 @@ impl ProgramSymbols {
             return without();
         }
         let Some(opened) = self.open(path) else { return without() };
-        // Debug information may be there and not to be read, compressed as it is; the file's own symbols are.
+        // Debug information may exist but be unreadable, since it is compressed; the file's own symbols can be read.
         for debug_syms in [true, false] {
             let source = Source::Elf(Elf { debug_syms, ..Elf::new(&opened) });
             if let Ok(Symbolized::Sym(symbol)) = self.symbolizer.symbolize_single(&source, Input::FileOffset(offset)) {
@@ -346,7 +346,7 @@ impl ProgramSymbols {
         let read = || {
             let opened = opened?;
             let id = blazesym::helper::read_elf_build_id(&opened).ok()??;
-            // A note of another owner with the same type number, such as a static probe's, is no build identifier.
+            // A note of another owner with the same type number, such as a static probe's, is not a build identifier.
             let id = (id.len() <= MAX_BUILD_ID).then_some(id)?;
             Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
         };
@@ -375,7 +375,7 @@ mod tests {
         assert!(KernelSymbols::parse("0000000000000000 T _stext\n".to_owned()).find(5).is_none());
     }
 
-    /// The C library of most systems has no other symbols than those that it offers.
+    /// Most systems' C library has no symbols other than those that it offers.
     #[test]
     fn functions_that_a_library_offers_have_names_though_it_is_stripped() {
         let address = libc::clock_gettime as *const () as u64;

@@ -43,11 +43,11 @@ impl Threshold {
 pub struct WhySettings {
     /// What counts as late.
     pub threshold: Threshold,
-    /// What is compared with it: [`Stage::Total`], or of followed threads [`Stage::Response`] or [`Stage::Request`].
+    /// What is compared with it: [`Stage::Total`], or for followed threads [`Stage::Response`] or [`Stage::Request`].
     pub stage: Stage,
-    /// Stacks a second and CPU; 0: none.
+    /// Stacks per second and CPU; 0: none.
     pub sample_rate: u32,
-    /// Episodes to keep at most.
+    /// How many episodes to keep at most.
     pub max_episodes: u64,
 }
 
@@ -56,14 +56,14 @@ const MIN_WAKEUPS: u64 = 1_000;
 /// The evidence reaches this far before and after the wakeup, ns.
 const BEFORE_NS: u64 = 5_000_000;
 const AFTER_NS: u64 = 300_000;
-/// The kernel measures the recorder's programs for so long, ns; after that the number of records says what they cost.
+/// How long the kernel measures the recorder's programs, ns; after that the number of records says what they cost.
 const MEASURED_NS: u64 = 900_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
-/// The usual delivery of a timer interrupt is not believed beyond this, ns: on a busy machine the median is not what
-/// nobody could help.
+/// A timer interrupt's usual delivery is not believed to take longer than this, ns: on a busy machine the median is not
+/// what nobody could help.
 const MAX_USUAL_NS: u64 = 15_000;
 
-/// A thread's name, which is asked for only when it was late.
+/// A thread's name, which is asked for only when the thread was late.
 type Named<'a> = &'a dyn Fn() -> String;
 
 /// Watches wakeups. Call [`Watch::wakeup`] for each and [`Watch::round`] every 10 ms or so.
@@ -74,7 +74,7 @@ pub struct Watch {
     values: Distribution,
     /// Followed threads that sleep within their work, each with when that work was due.
     at_work: HashMap<u32, u64>,
-    /// What they work on, where that is what is asked for.
+    /// What they work on, if that is what was asked for.
     requests: Requests,
     deliveries: Distribution,
     threshold_ns: Option<u64>,
@@ -88,19 +88,20 @@ pub struct Watch {
     disk_limits: DiskLimits,
     summary: RecorderSummary,
     writing: WritingThread,
-    /// While it is measured: whoever fills the CPUs shall not keep evidence from being copied before it is overwritten.
+    /// Held during the measurement, so that whoever fills the CPUs cannot keep evidence from being copied before it is
+    /// overwritten.
     eager: Option<Eager>,
-    /// CPU time of the writing thread while it was measured, ns, when that is over.
+    /// CPU time of the writing thread during the measurement, ns, once that is over.
     collected_ns: Option<u64>,
     /// What the sampling clock had taken when the measurement began, ns.
     sampled_before_ns: u64,
 }
 
 impl Watch {
-    /// Begins to write into a recording's directory, which is there. `own_programs` are this process's other programs.
+    /// Begins to write into a recording's directory, which exists. `own_programs` are this process's other programs.
     ///
     /// # Errors
-    /// Where the directory cannot be written or no thread be started.
+    /// If the directory cannot be written or no thread can be started.
     pub fn begin(
         recorder: FlightRecorder,
         settings: WhySettings,
@@ -117,13 +118,13 @@ impl Watch {
             cpus: recorder.cpus() as u64,
             ..RecorderSummary::default()
         };
-        // Before there is a place for episodes: where that is, somebody says what it is of.
+        // Before there is a place for episodes: once that exists, this says what it belongs to.
         write_recorder_summary(recording, &summary)?;
         let writing = WritingThread::start(EpisodeWriter::create(recording)?, settings.max_episodes, recorder.ended());
         let mut own = recorder.program_ids();
         own.extend_from_slice(own_programs);
         let mut hooks = HookWatch::new(own);
-        // The first late wakeup may come with the first of all.
+        // The first wakeup of all may already be late.
         hooks.read(clock::monotonic_ns());
         let mut missed = MissedRuns::default();
         missed.read(clock::monotonic_ns(), &recorder);
@@ -155,26 +156,26 @@ impl Watch {
         })
     }
 
-    /// What the recorder takes from now on is the cost of the measurement.
+    /// From now on, what the recorder takes counts towards the measurement.
     pub fn begin_measuring(&mut self) {
         self.begun_ns = clock::monotonic_ns();
         self.recorder.begin_measuring();
         self.sampled_before_ns = self.sampled_ns();
     }
 
-    /// How long the sampling clock's interrupts took so far, ns.
+    /// How long the sampling clock's interrupts have taken so far, ns.
     fn sampled_ns(&self) -> u64 {
         let sums = self.recorder.handler_sums();
         sums.iter().filter(|sum| sum.kind == "timer_irq" && sum.name == SAMPLER).map(|sum| sum.total_ns).sum()
     }
 
-    /// Looks at a wakeup of a thread with this name and priority as the kernel counts.
+    /// Looks at a wakeup of a thread with this name, and this priority as the kernel counts.
     pub fn wakeup(&mut self, wakeup: &Wakeup, name: &str, priority: i16) {
         self.look_at(wakeup, wakeup.expected_ns, wakeup.total_ns, &|| name.to_owned(), priority);
     }
 
-    /// Looks at a wakeup of a followed thread that something ended. Where it sleeps within its work then, it is not done with
-    /// what it was woken for: its next wakeups belong to that until it sleeps otherwise.
+    /// Looks at a wakeup of a followed thread that something ended. If it now sleeps within its work, it is not done
+    /// with what it was woken for: its next wakeups belong to that until it sleeps in another way.
     pub(crate) fn followed(&mut self, wakeup: &Wakeup, ended_by: EndedBy, then: Pause, name: Named<'_>, priority: i16) {
         match self.settings.stage {
             Stage::Response => {}
@@ -200,7 +201,7 @@ impl Watch {
         }
     }
 
-    /// A followed thread ended, or wakeups of it were not seen: what it worked on since when is not known any more.
+    /// A followed thread ended, or wakeups of it were not seen: since when it works on what is not known any more.
     pub fn lost_sight_of(&mut self, tid: u32) {
         self.at_work.remove(&tid);
         self.requests.lost_sight_of(tid);
@@ -231,7 +232,7 @@ impl Watch {
         self.pending.push_back((late, threshold_ns, clock::monotonic_ns()));
     }
 
-    /// Takes the evidence of late wakeups out of the rings. The calling thread goes before ordinary ones until
+    /// Takes the evidence of late wakeups out of the rings. The calling thread runs ahead of ordinary ones until
     /// [`Watch::finish`].
     ///
     /// # Errors
@@ -243,7 +244,7 @@ impl Watch {
         self.hooks.read(now);
         self.missed.read(now, &self.recorder);
         self.writing.keep_up();
-        // Each copies out of all rings: not once the program was asked to end.
+        // Each one copies out of all rings: not once the program was asked to end.
         while !ending::is_asked() && self.pending.front().is_some_and(|(late, ..)| late.end_ns + AFTER_NS < now) {
             let Some((late, threshold_ns, noticed_ns)) = self.pending.pop_front() else { break };
             let before_ns = clock::thread_cpu_ns();
@@ -317,7 +318,7 @@ impl Watch {
         }
     }
 
-    /// What was counted so far.
+    /// What has been counted so far.
     pub fn summary(&self) -> RecorderSummary {
         let mut summary = self.summary.clone();
         summary.threshold_ns = self.threshold_ns;
@@ -329,14 +330,14 @@ impl Watch {
             summary.writing_behind += written.unwritten;
             summary.failure.clone_from(&written.failure);
             summary.starting_ns = written.starting_ns;
-            // While it was measured; the rest is the end's.
+            // Only during the measurement; the rest belongs to the end.
             summary.collecting_ns = self.collected_ns.unwrap_or(written.cpu_ns);
             summary.finishing_ns = written.cpu_ns.saturating_sub(summary.collecting_ns);
         }
         summary
     }
 
-    /// Takes what is left, writes it, and finds names for places in programs. Nothing is measured any more.
+    /// Takes what is left, writes it, and finds names for places in programs. The measurement is over.
     ///
     /// # Errors
     /// Where episodes could not be written.
@@ -364,7 +365,8 @@ impl Watch {
         let failed = self.writing.failure();
         let recording = self.recording.clone();
         let written = write_handler_sums(&recording, &sums);
-        // Out of the kernel before what takes long. Locked memory would have every file that is looked into read whole.
+        // The programs leave the kernel before whatever takes long. With locked memory, every file that is looked into
+        // would be read whole.
         drop(self);
         if summary.kept > 0 && is_written && !ending::is_asked() {
             hold::unlock_memory();

@@ -14,42 +14,42 @@ use std::time::{Duration, Instant};
 
 /// The evidence of one recording takes no more than this, bytes.
 pub(super) const MAX_BYTES: u64 = 256 << 20;
-/// The writing thread has fallen behind when so many wait for it, and has caught up when fewer than these do.
+/// The writing thread has fallen behind when this many wait for it, and has caught up when fewer than these do.
 const BEHIND: u64 = 32;
 const CAUGHT_UP: u64 = 8;
-/// It is far behind when what waits takes this share of what may, a part in so many.
+/// It is far behind when what waits takes this share of its bound, one part in so many.
 const FAR_BEHIND: u64 = 4;
-/// When the measurement is over, what waits to be written may take so long, or so long after the program was asked to end.
+/// When the measurement is over, writing what waits may take this long, or this long after the program was asked to end.
 const WRITING: Duration = Duration::from_secs(10);
 const ASKED: Duration = Duration::from_millis(700);
-/// The episode that is being written may take so long beyond that.
+/// The episode that is being written may take this much longer.
 const LAST: Duration = Duration::from_millis(500);
 
-/// What the writing thread writes into. Gone when the measurement's end does not wait for it any longer: what it has counted
-/// by then is what stands there.
+/// What the writing thread writes into. Gone when the measurement's end stops waiting for it: the file then has what
+/// the thread had counted by then.
 type Episodes = Mutex<Option<EpisodeWriter>>;
 
-/// What the thread tells of its work.
+/// What the thread reports about its work.
 #[derive(Default)]
 pub(super) struct Written {
     pub(super) kept: u64,
     pub(super) void: u64,
-    /// What those that were kept take of the disk.
+    /// How much of the disk the kept ones take.
     pub(super) bytes: u64,
     pub(super) over_budget: u64,
-    /// Episodes that came after one that could not be written, and that one.
+    /// The first episode that could not be written, and those that came after it.
     pub(super) unwritten: u64,
     /// CPU time of the writing thread: before the first episode, reading the kernel's symbols; and since then.
     pub(super) starting_ns: u64,
     pub(super) cpu_ns: u64,
-    /// Why the first one of these could not be, and the same for whoever has to act on it.
+    /// Why the first of these could not be written, and the same for whoever has to act on it.
     pub(super) failure: Option<String>,
     failed: Option<punctual_recording::Error>,
 }
 
-/// The thread that finds names and writes. That is work, and must not be what makes the threads late that are looked
-/// at: it runs when nobody else wants the CPU, unless it falls behind. On a machine where somebody always wants it, evidence
-/// would be lost that was there.
+/// The thread that finds names and writes. That is work, and must not be what makes the observed threads late: it runs
+/// when nobody else wants the CPU, unless it falls behind. On a machine where somebody always wants it, existing
+/// evidence would be lost.
 pub(super) struct WritingThread {
     /// `None` once nothing more comes.
     sender: Option<BoundedSender<Box<Evidence>>>,
@@ -69,12 +69,12 @@ enum Share {
     Spare,
     /// A tenth of what a normal thread gets.
     BelowOthers,
-    /// As a normal thread.
+    /// Like a normal thread.
     AsOthers,
 }
 
 impl WritingThread {
-    /// Starts it. It keeps no more than so many episodes, and looks for names among those who ended.
+    /// Starts it. It keeps no more than this many episodes, and looks for names among the threads that have ended.
     pub(super) fn start(writer: EpisodeWriter, max_episodes: u64, ended: Option<Arc<EndedThreads>>) -> WritingThread {
         let episodes = Arc::new(Mutex::new(Some(writer)));
         let (sender, receiver) = queue(max_bytes());
@@ -86,8 +86,9 @@ impl WritingThread {
             move || write_episodes(&episodes, &tell_tid, receiver, (&shared, &no_time), max_episodes, ended)
         };
         let thread = std::thread::Builder::new().name("why".to_owned()).spawn(body).ok();
-        // Reading the kernel's symbols takes a tenth of a second: not while it is measured. Until then the thread is a normal
-        // one: where every CPU is wanted all the time, one that runs when nobody else wants to would never say that it is ready.
+        // Reading the kernel's symbols takes a tenth of a second: not during the measurement. Until then the thread is
+        // a normal one: if every CPU is wanted all the time, one that runs only when nobody else wants to would never
+        // report that it is ready.
         let tid = tid.recv().unwrap_or(0);
         let sender = Some(sender);
         let mut writing = WritingThread { sender, episodes, written, given_up, tid, share: Share::AsOthers, thread };
@@ -95,18 +96,18 @@ impl WritingThread {
         writing
     }
 
-    /// Whether no further episode has room.
+    /// Whether there is no room for another episode.
     pub(super) fn is_full(&self) -> bool {
         self.sender.as_ref().is_none_or(BoundedSender::is_full)
     }
 
-    /// Hands on the evidence of an episode; whether there was room for it.
+    /// Hands on the evidence of an episode; returns whether there was room for it.
     pub(super) fn episode(&self, evidence: Evidence) -> bool {
         let bytes = evidence.bytes();
         self.sender.as_ref().is_some_and(|sender| sender.put(Box::new(evidence), bytes))
     }
 
-    /// No evidence comes any more.
+    /// No more evidence comes.
     pub(super) fn no_more(&mut self) {
         self.sender = None;
     }
@@ -116,12 +117,12 @@ impl WritingThread {
         self.written.lock().ok()
     }
 
-    /// The first error since this was called last.
+    /// The first error since the last call.
     pub(super) fn failure(&self) -> Option<punctual_recording::Error> {
         self.written()?.failed.take()
     }
 
-    /// Gives it as much of the CPUs as it takes not to fall behind.
+    /// Gives it as much CPU time as it needs not to fall behind.
     pub(super) fn keep_up(&mut self) {
         let waiting = self.sender.as_ref().map_or(0, BoundedSender::waiting);
         self.give(match (waiting, self.share) {
@@ -146,8 +147,8 @@ impl WritingThread {
         }
     }
 
-    /// Waits for what is still to be written, not for ever: nothing was measured any more from this time on. Whether all of it
-    /// was written. From here on nothing is added to what is counted.
+    /// Waits for what is still to be written, but not forever: the measurement was over at this time. Returns whether
+    /// all of it was written. From here on nothing is added to the counts.
     pub(super) fn finish(&mut self, over: Instant) -> bool {
         self.no_more();
         let is_written = self.wait(over);
@@ -197,7 +198,7 @@ fn write_episodes(
     let _ = tell_tid.send(clock::thread_id());
     let (mut kept, mut bytes, mut has_failed) = (0, 0, false);
     receiver.for_each(|evidence| {
-        // A smaller one might fit, and take the room for what is to be said of the end.
+        // A smaller one might fit, and take the room for what is to be said about the end.
         if has_failed || given_up.load(Ordering::Relaxed) {
             return count(&mut |written| written.unwritten += 1);
         }
@@ -205,7 +206,7 @@ fn write_episodes(
             return count(&mut |written| written.over_budget += 1);
         }
         let episode = investigator.investigate(kept + 1, &evidence);
-        // Held until it is counted: whoever closes the file counts what stands in it.
+        // Held until it is counted: whoever closes the file counts what is in it.
         let Ok(mut episodes) = episodes.lock() else { return };
         let Some(writer) = episodes.as_mut() else { return };
         match writer.push(&episode) {

@@ -12,7 +12,7 @@ pub(crate) struct Control {
     breached: AtomicBool,
     /// Set by a thread that found the rest of the program starved.
     starved: AtomicBool,
-    /// Counted up by the rest of the program as it goes about its work.
+    /// The rest of the program increments this as it does its work.
     heartbeat: AtomicU64,
     /// How many CPUs are measured; 0 counts as one.
     cpus: AtomicU64,
@@ -36,7 +36,7 @@ impl Control {
         (start != 0).then(|| (start, self.end_ns.load(Ordering::Relaxed)))
     }
 
-    /// Threads that measure have rested so often because they left their CPUs nothing.
+    /// How often measuring threads rested because they had left nothing of their CPUs.
     pub(crate) fn rests(&self) -> u64 {
         self.rests.load(Ordering::Relaxed)
     }
@@ -84,7 +84,7 @@ impl Control {
     }
 }
 
-/// A measuring thread's watch over the rest of the program: ends the run when that is starved.
+/// A measuring thread's watch over the rest of the program: ends the run if that is starved.
 #[derive(Debug, Default)]
 pub(crate) struct Watchdog(watchdog::Watchdog);
 

@@ -21,10 +21,10 @@ pub enum RunError {
     /// The plan cannot be carried out here.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// The kernel refused what cannot be done without.
+    /// The kernel refused something essential.
     #[error(transparent)]
     Refused(#[from] Refused),
-    /// The recording could not be written. What was written before it failed can be read.
+    /// The recording could not be written. What was written before the failure can be read.
     #[error(transparent)]
     Recording(#[from] punctual_recording::Error),
 }

@@ -1,4 +1,4 @@
-//! Rings of events as the programs of `bpf/event_ring.h` write them, one a CPU: the Rust side of that header.
+//! Rings of events as the programs of `bpf/event_ring.h` write them, one for each CPU: the Rust side of that header.
 
 use super::lossy_ring::{Marked, Slot, slot};
 use punctual_kernel::bpf::SharedMemory;
@@ -85,7 +85,7 @@ fn frames(frames: &[u64; FRAMES], bytes: i32) -> &[u64] {
     &frames[..(usize::try_from(bytes).unwrap_or(0) / 8).min(FRAMES)]
 }
 
-/// `struct ring`, which an object gives room for so many records and stacks.
+/// `struct ring`, for which an object gives room for so many records and stacks.
 #[repr(C, align(64))]
 pub(crate) struct Ring<const RECORDS: usize, const STACKS: usize> {
     records: [Record; RECORDS],
@@ -105,7 +105,7 @@ pub(crate) struct EventRings<const RECORDS: usize, const STACKS: usize> {
 
 impl<const RECORDS: usize, const STACKS: usize> EventRings<RECORDS, STACKS> {
     pub(crate) fn new(memory: SharedMemory, cpus: usize) -> Self {
-        // Panics now rather than later where the map is smaller than the records say.
+        // Panics now rather than later if the map is smaller than the records say.
         let _ = memory.at::<Ring<RECORDS, STACKS>>(0, cpus);
         EventRings { memory, cpus }
     }
@@ -128,14 +128,14 @@ impl<const RECORDS: usize, const STACKS: usize> EventRings<RECORDS, STACKS> {
         heads
     }
 
-    /// What stands at a position below the head of a CPU's records.
+    /// What is at a position below the head of a CPU's records.
     pub(crate) fn record(&self, cpu: usize, position: u64) -> Slot<Record> {
         let ring = self.ring(cpu);
         // SAFETY: within the mapping; only programs that set marks write there.
         unsafe { slot((&raw const (*ring).records).cast::<Record>(), RECORDS, &raw const (*ring).head, position) }
     }
 
-    /// What stands at a position below the head of a CPU's stacks.
+    /// What is at a position below the head of a CPU's stacks.
     pub(crate) fn stack(&self, cpu: usize, position: u64) -> Slot<Stack> {
         let ring = self.ring(cpu);
         // SAFETY: within the mapping; only programs that set marks write there.
@@ -145,7 +145,7 @@ impl<const RECORDS: usize, const STACKS: usize> EventRings<RECORDS, STACKS> {
 
 #[cfg(test)]
 impl<const RECORDS: usize, const STACKS: usize> EventRings<RECORDS, STACKS> {
-    /// Holds what is declared here against what an object's type information says.
+    /// Compares what is declared here with what an object's type information says.
     pub(crate) fn are_those_of(object: &[u8]) {
         use punctual_kernel::bpf_layout::record_layout;
         use punctual_kernel::layout_of;

@@ -1,4 +1,4 @@
-//! What is blind without a program that a kernel has no place for, or refuses.
+//! What cannot be seen without a program that a kernel has no place for, or refuses.
 
 use punctual_kernel::Missing;
 use punctual_kernel::features::missing_tracepoint;
@@ -61,7 +61,7 @@ fn missing_without(program: &str) -> Option<Missing> {
         _ => {
             let vector = program.strip_suffix("_begins").or_else(|| program.strip_suffix("_ends"))?;
             if !cfg!(target_arch = "x86_64") {
-                // Elsewhere timers and messages between processors are interrupts like others, with handlers of their own.
+                // Elsewhere timers and messages between processors are interrupts like any other, with handlers of their own.
                 return None;
             }
             let blind = format!("interrupts of the class {vector}, which count as what they interrupt");

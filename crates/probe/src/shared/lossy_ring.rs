@@ -1,17 +1,17 @@
 //! Rings in shared memory that programs in the kernel write without waiting for their reader.
 //!
-//! A program takes the next position by adding one to the head, clears the mark of the record that stands there, fills it in,
-//! and sets the mark to its position plus one. Whoever reads copies a record first and then looks whether it was whole.
+//! A program takes the next position by adding one to the head, clears the mark of the record there, fills it in, and
+//! sets the mark to its position plus one. Whoever reads copies a record first and then checks whether it was whole.
 
 use std::sync::atomic::{Ordering, fence};
 
-/// A record with such a mark, which any bytes make a valid value of.
+/// A record with such a mark; any bytes make a valid value of it.
 pub(crate) trait Marked: Copy {
     /// Its position plus one, once it is whole.
     fn mark(&self) -> u64;
 }
 
-/// What stands at a position of a ring.
+/// What is at a position of a ring.
 pub(crate) enum Slot<R> {
     /// The record that was written there.
     Whole(R),
@@ -21,7 +21,7 @@ pub(crate) enum Slot<R> {
     Unfinished,
 }
 
-/// Copies what stands at a position below the head.
+/// Copies what is at a position below the head.
 ///
 /// # Safety
 /// As [`take`].
@@ -30,8 +30,7 @@ pub(crate) unsafe fn slot<R: Marked>(records: *const R, size: usize, head: *cons
     // copy is plain numbers, and is thrown away if its mark or the head says so.
     let record = unsafe { records.add(position as usize & (size - 1)).read_volatile() };
     fence(Ordering::Acquire);
-    // Whoever overwrites it has taken a position of its own before.
-    // SAFETY: the caller's promise; written as a whole word.
+    // Whoever overwrites it has already taken a position. SAFETY: the caller's promise; written as a whole word.
     if unsafe { head.read_volatile() }.saturating_sub(position) > size as u64 {
         return Slot::Overwritten;
     }
@@ -100,7 +99,7 @@ mod tests {
                     ring[(head % SIZE) as usize] = Record(head + 1, head * 3);
                     head += 1;
                 }
-                // One more is begun: its mark is clear, or still that of the record before it there.
+                // One more has begun: its mark is clear, or still that of the record that was there before.
                 let at = (head % SIZE) as usize;
                 let before = ring[at];
                 if unfinished {

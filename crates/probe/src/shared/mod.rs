@@ -2,15 +2,15 @@
 //!
 //! * `plan`, `error`: what to measure, and why it is not done.
 //! * `observation`: how a run goes, and how it is closed.
-//! * `control`: how a process and its measuring threads talk, and the watchdog of both.
-//! * `event_ring`: the rings of `bpf/event_ring.h`, of the flight recorder and of a log.
+//! * `control`: how a process and its measuring threads talk to each other, and the watchdog of both.
+//! * `event_ring`: the rings of `bpf/event_ring.h`, the flight recorder's and a log's.
 //! * `lossy_ring`: rings that programs in the kernel write without waiting for their reader.
-//! * `left_out`: what is not seen where a program could not be loaded.
-//! * `names`: names out of the kernel.
-//! * `namespaces`: where programs in the kernel and this process do not speak of the same.
+//! * `left_out`: what is not seen if a program could not be loaded.
+//! * `names`: names from the kernel.
+//! * `namespaces`: when programs in the kernel and this process do not mean the same thing.
 //! * `recent`: what was found last for a key.
 //! * `source_numbers`: numbers that the programs' sources state too, for tests.
-//! * `trials`: what needs BPF programs, tried out.
+//! * `trials`: whatever needs BPF programs, tried out.
 
 pub(crate) mod control;
 pub(crate) mod error;

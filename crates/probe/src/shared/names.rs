@@ -1,8 +1,8 @@
-//! Names out of the kernel, which may be any bytes.
+//! Names from the kernel, which may be any bytes.
 
 use std::borrow::Cow;
 
-/// The bytes of a fixed field before its first 0: what stands behind that is left from others.
+/// The bytes of a fixed field before its first 0: what follows is left from others.
 pub(crate) fn before_zero(field: &[u8]) -> &[u8] {
     field.split(|&byte| byte == 0).next().unwrap_or(field)
 }

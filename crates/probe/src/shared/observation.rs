@@ -20,7 +20,7 @@ pub enum Step {
 pub struct Observation<'a> {
     /// Since the threads began.
     pub elapsed: Duration,
-    /// How long the run is to be; `None` until told to stop.
+    /// How long the run should be; `None` until told to stop.
     pub duration: Option<Duration>,
     /// What could not be done as asked, known from the start.
     pub fallbacks: &'a [String],
@@ -28,7 +28,7 @@ pub struct Observation<'a> {
     pub finished: &'a [Wakeup],
     /// When measuring began, ns of `CLOCK_MONOTONIC`.
     pub started_ns: u64,
-    /// When it ended: only in the last call, in which nothing is measured any more and the recording is not closed yet.
+    /// When it ended: only in the last call, when the measurement is over and the recording is not closed yet.
     pub ended_ns: Option<u64>,
     pub(crate) writer: &'a mut Writer,
 }
@@ -44,17 +44,17 @@ impl Observation<'_> {
         self.writer.totals()
     }
 
-    /// Puts down in the recording what went wrong with the load.
+    /// Notes in the recording what went wrong with the load.
     pub fn load_trouble(&mut self, trouble: String) {
         self.writer.provenance_mut().load.trouble.push(trouble);
     }
 
-    /// Puts down in the recording why the load was not the one that was asked for; the first reason stays.
+    /// Notes in the recording why the load was not the one that was asked for; the first reason stays.
     pub fn load_failure(&mut self, failure: String) {
         self.writer.provenance_mut().load.failure.get_or_insert(failure);
     }
 
-    /// Puts down in the recording what the load got done.
+    /// Notes in the recording what the load got done.
     pub fn load_scores(&mut self, scores: Vec<LoadScore>) {
         self.writer.provenance_mut().load.scores = scores;
     }
@@ -69,10 +69,10 @@ pub struct Outcome {
     pub exceeded: Vec<Limit>,
 }
 
-/// A segment is closed this often.
+/// How often a segment is closed.
 pub(crate) const FLUSH: Duration = Duration::from_secs(1);
 
-/// Takes what came of the last call: a run that came to its end may still have failed.
+/// Takes the result of the last call: a run that reached its end may still have failed.
 pub(crate) fn take_last(ended: &mut Ended, step: Step) {
     if let Step::Stop(EndReason::Failed, detail) = step
         && ended.reason == EndReason::Completed
@@ -81,7 +81,7 @@ pub(crate) fn take_last(ended: &mut Ended, step: Step) {
     }
 }
 
-/// Judges the limits and closes the recording; of a run that failed it says why.
+/// Judges the limits and closes the recording; for a run that failed it says why.
 pub(crate) fn conclude(
     plan: &Plan,
     writer: Writer,
@@ -113,7 +113,7 @@ fn judge(plan: &Plan, writer: &Writer) -> Vec<Limit> {
     limits
 }
 
-/// The same for several threads is said once.
+/// What is the same for several threads is said once.
 pub(crate) fn note(provenance: &mut Provenance, note: String) {
     if !provenance.fallbacks.contains(&note) {
         provenance.fallbacks.push(note);

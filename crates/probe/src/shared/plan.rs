@@ -54,21 +54,21 @@ impl Via {
 /// What to measure, and where to write it.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Whose threads to follow in place of measuring with threads of its own: then the interval, policy, priorities,
+    /// Whose threads to follow instead of measuring with threads of its own: then the interval, policy, priorities,
     /// CPUs, `via`, `bpf` and the power request do not matter.
     pub follow: Option<Selection>,
-    /// The file of a kernel module's stamps, to be read in place of measuring with threads of its own: what then does not matter
-    /// is the same.
+    /// The file of a kernel module's stamps, to be read instead of measuring with threads of its own: the same then
+    /// does not matter.
     pub stamps: Option<PathBuf>,
     /// The period of each thread, ns.
     pub interval_ns: u64,
-    /// How often threads that are followed should begin anew, ns; what is not known of them by itself.
+    /// How often followed threads should begin anew, ns; nothing else tells that.
     pub followed_period_ns: Option<u64>,
     /// How long to measure, ns; `None` until told to stop.
     pub duration_ns: Option<u64>,
     /// The policy of the threads.
     pub policy: Policy,
-    /// For each CPU one thread of each of these priorities; ignored by policies without one.
+    /// For each CPU, one thread of each of these priorities; ignored by policies without one.
     pub priorities: Vec<u32>,
     /// One thread (of each priority) on each of these CPUs; `None` for every allowed one.
     pub cpus: Option<Vec<u32>>,
@@ -86,7 +86,7 @@ pub struct Plan {
     pub limits: Vec<LimitSpec>,
     /// The directory to write.
     pub output: PathBuf,
-    /// What the recording is of: more than wakeups where the caller writes beside them.
+    /// What kind of recording it is: more than wakeups if the caller writes other things beside them.
     pub kind: RecordingKind,
     /// What else runs meanwhile.
     pub load: LoadInfo,
@@ -94,12 +94,12 @@ pub struct Plan {
     pub command_line: Vec<String>,
 }
 
-/// Between these SCHED_DEADLINE takes periods.
+/// The range of periods that SCHED_DEADLINE takes.
 const DEADLINE_PERIODS_NS: std::ops::RangeInclusive<u64> = 100_000..=4_000_000_000;
 
 impl Plan {
-    /// What `punctual record` measures when nothing else is asked for: FIFO 80 every 1 ms on every allowed CPU,
-    /// followed in the kernel, until told to stop.
+    /// What `punctual record` measures if nothing else is asked for: FIFO 80 every 1 ms on every allowed CPU, followed
+    /// in the kernel, until told to stop.
     pub fn new(output: impl Into<PathBuf>) -> Plan {
         Plan {
             follow: None,
@@ -123,8 +123,7 @@ impl Plan {
         }
     }
 
-    /// The name by which the followed command is to be known before it becomes the program; `None` where no command
-    /// is followed.
+    /// The name by which the followed command is known before it becomes the program; `None` if no command is followed.
     pub fn command_mark(&self) -> Option<String> {
         self.follow.as_ref().filter(|selection| selection.command).map(|_| crate::followed::mark())
     }
@@ -132,7 +131,7 @@ impl Plan {
     /// The CPUs that the plan measures.
     ///
     /// # Errors
-    /// Where a CPU was asked for that this process may not use.
+    /// If a CPU was asked for that this process may not use.
     pub fn measured_cpus(&self) -> Result<Vec<u32>, PlanError> {
         let allowed = allowed_cpus();
         let Some(cpus) = &self.cpus else { return Ok(allowed) };
@@ -143,7 +142,7 @@ impl Plan {
     /// The scheduling of the threads of one CPU.
     ///
     /// # Errors
-    /// Where the policy does not take the interval.
+    /// If the policy does not take the interval.
     pub fn schedulings(&self) -> Result<Vec<Scheduling>, PlanError> {
         let priorities = self.priorities.iter().copied();
         Ok(match self.policy {
@@ -154,7 +153,7 @@ impl Plan {
                 if !DEADLINE_PERIODS_NS.contains(&self.interval_ns) {
                     return Err(PlanError("--policy deadline takes intervals from 100us to 4s".to_owned()));
                 }
-                // A tenth of the period is plenty for a thread that reads a clock, and is admitted beside others.
+                // A tenth of the period is plenty for a thread that reads a clock, and can be admitted beside others.
                 let runtime_ns = (self.interval_ns / 10).clamp(20_000, 1_000_000);
                 vec![Scheduling::Deadline { runtime_ns, period_ns: self.interval_ns }]
             }

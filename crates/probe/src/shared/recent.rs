@@ -1,9 +1,9 @@
-//! What was found last for a key, so that finding it again takes one comparison.
+//! What was last found for a key, so that finding it again takes one comparison.
 //!
-//! Threads and their names come again and again, and what programs choose must not make a table slow: behind this stands one
-//! whose hashes nobody can foresee.
+//! Threads and their names come up again and again, and nothing that programs choose may make a table slow: behind this
+//! is one whose hashes nobody can foresee.
 
-/// A key that says where it is looked for.
+/// A key that says where to look for it.
 pub(crate) trait Placed: Eq + Copy {
     /// Any number that is the same for the same key; those of different keys should differ in their low bits.
     fn place(&self) -> usize;
@@ -15,7 +15,7 @@ impl Placed for u32 {
     }
 }
 
-/// A name of a thread, as the kernel keeps it.
+/// A thread's name, as the kernel keeps it.
 impl Placed for [u8; 16] {
     fn place(&self) -> usize {
         let mixed = u128::from_ne_bytes(*self);
@@ -37,7 +37,7 @@ impl<K: Placed, V> Default for Recent<K, V> {
 }
 
 impl<K: Placed, V> Recent<K, V> {
-    /// What was put for this key, if nothing has displaced it.
+    /// What was put for this key, unless something has displaced it.
     pub(crate) fn get(&self, key: &K) -> Option<&V> {
         self.0[key.place() & (PLACES - 1)].as_ref().filter(|(known, _)| known == key).map(|(_, value)| value)
     }
@@ -52,7 +52,7 @@ impl<K: Placed, V> Recent<K, V> {
         self.0[key.place() & (PLACES - 1)].replace((key, value)).map(|(_, value)| value)
     }
 
-    /// Takes all that is kept.
+    /// Takes everything that is kept.
     pub(crate) fn take_all(&mut self) -> impl Iterator<Item = V> {
         self.0.iter_mut().filter_map(|kept| kept.take().map(|(_, value)| value))
     }

@@ -1,4 +1,4 @@
-//! Numbers that the sources of the programs and this crate both state, for tests that hold them together.
+//! Numbers that both the programs' sources and this crate state, for tests that compare them.
 
 /// The number of a `#define`, or of a member of an enumeration, in a file of `bpf/`.
 pub(crate) fn number_in(file: &str, name: &str) -> u64 {

@@ -1,4 +1,4 @@
-//! What of this crate needs BPF programs, to be tried out one by one: each is loaded, and taken away again.
+//! What in this crate needs BPF programs, to be tried out one by one: each is loaded, and unloaded again.
 
 use crate::periodic::StageTracer;
 use crate::shared::left_out::lacking;
@@ -40,7 +40,7 @@ pub fn trials() -> Vec<Trial> {
     ]
 }
 
-/// Each class of events by itself: those that cannot be had are what the log lacks.
+/// Each class of events by itself: those that are not to be had are what the log lacks.
 fn event_log() -> Result<Found, Refused> {
     let (mut missing, mut refusal, mut had) = (Vec::new(), None, 0);
     for class in EventClass::CHOICES.into_iter().filter(|class| *class != EventClass::Mark) {

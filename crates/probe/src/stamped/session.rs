@@ -13,11 +13,11 @@ use punctual_recording::{Configuration, Counters, EndReason, Ended, Provenance, 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The file is read this often; a module keeps what comes meanwhile.
+/// How often the file is read; a module keeps what comes in between.
 const ROUND: Duration = Duration::from_millis(20);
-/// So many threads of a driver are told apart.
+/// How many threads of a driver are told apart.
 const MAX_THREADS: usize = 64;
-/// A longer period is none.
+/// Anything longer is no period.
 const MAX_PERIOD_NS: u64 = 3_600_000_000_000;
 /// What is not seen of a driver.
 const TAKEN_ON_TRUST: &str = "what the driver does not say: its stamps are taken as given";
@@ -97,7 +97,7 @@ fn provenance(plan: &Plan, first: &Stamped) -> Provenance {
     }
 }
 
-/// Whether stamps can be of an activation that began after `start` and is over `now`. A file may give anything.
+/// Whether stamps can belong to an activation that began after `start` and is over by `now`. A file may give anything.
 fn is_believable(stamped: &Stamped, start: u64, now: u64, online: &[u32]) -> bool {
     let thread = stamped.stamps.thread;
     stamped.stamps.expected >= start.max(1)
@@ -107,7 +107,7 @@ fn is_believable(stamped: &Stamped, start: u64, now: u64, online: &[u32]) -> boo
         && online.contains(&stamped.cpu)
 }
 
-/// What a thread's wakeups are counted under, as those of punctual's own threads are.
+/// What a thread's wakeups are counted under, like those of punctual's own threads.
 fn measure(stamped: &Stamped) -> String {
     match i32::try_from(stamped.policy) {
         Ok(libc::SCHED_FIFO) => format!("fifo:{}", stamped.priority.min(99)),
@@ -148,7 +148,7 @@ impl Session<'_> {
         let ended = |reason, detail| Ended { reason, detail, at_ns: clock::monotonic_ns().min(end) };
         let mut flushed = Instant::now();
         loop {
-            // Before the file is read: what came until the end is in it then.
+            // Before the file is read: then it contains everything that came before the end.
             let is_over = clock::monotonic_ns() >= end;
             self.finished.clear();
             let took_all = match self.take(writer) {
@@ -191,13 +191,13 @@ impl Session<'_> {
         }
     }
 
-    /// Takes what has come; whether there may be more.
+    /// Takes what has come; returns whether there may be more.
     fn take(&mut self, writer: &mut Writer) -> Result<bool, punctual_kernel::Refused> {
         let mut taken = std::mem::take(&mut self.taken);
         let may_be_more = self.source.take(&mut taken);
         let now = clock::monotonic_ns();
         for stamped in taken.drain(..) {
-            // What began before or ended after is no part of this; at the end there may be some.
+            // What began before or ended after does not belong here; at the end there may be some.
             let is_outside =
                 (1..self.start).contains(&stamped.stamps.expected) || (self.end..now).contains(&stamped.stamps.thread);
             if is_outside {
@@ -213,7 +213,7 @@ impl Session<'_> {
         may_be_more
     }
 
-    /// The task of the thread that gave these; `None` where there are too many.
+    /// The task of the thread that these stamps came from; `None` if there are too many.
     fn task(&mut self, stamped: &Stamped, writer: &mut Writer) -> Option<usize> {
         let measure = measure(stamped);
         let is_it = |(tid, known): &(u32, String)| *tid == stamped.tid && *known == measure;
@@ -248,7 +248,7 @@ impl Session<'_> {
 
     fn count(&self, writer: &mut Writer) {
         if !self.threads.is_empty() {
-            // The module counts them together: they stand with its first thread.
+            // The module counts them together: they are attributed to its first thread.
             writer.set_thread_counts(0, self.lost.into(), self.not_believed, 0);
         }
         if self.not_believed > 0 {

@@ -1,4 +1,4 @@
-//! The file that a module hands its stamps out through.
+//! The file through which a module hands out its stamps.
 
 use punctual_kernel::Refused;
 use punctual_recording::{DriverStamps, counted};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Stamped {
     pub(super) stamps: DriverStamps,
-    /// Of the device, ns; 0 where it has none.
+    /// The device's, ns; 0 if it has none.
     pub(super) period_ns: u64,
     /// Activations that went by directly before this one.
     pub(super) missed: u32,
@@ -24,9 +24,9 @@ pub(super) struct Stamped {
     pub(super) priority: u32,
 }
 
-/// Of one of them, bytes.
+/// The size of one of them, bytes.
 const BYTES: usize = 64;
-/// At a time, and no more in a round: whatever a file gives, the rest of the program gets on.
+/// At a time, and no more in a round: whatever a file gives, the rest of the program keeps going.
 const AT_A_TIME: usize = 1_024;
 /// How long a driver may take for its first activation.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -57,7 +57,7 @@ pub(super) struct Source {
 
 impl Source {
     /// # Errors
-    /// Where the file cannot be opened.
+    /// If the file cannot be opened.
     pub(super) fn open(path: &Path) -> Result<Source, Refused> {
         let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
         let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(|error| {
@@ -70,10 +70,10 @@ impl Source {
         Ok(Source { file, path: path.to_owned(), buffer: vec![0; BYTES * AT_A_TIME] })
     }
 
-    /// Adds what has come; whether there may be more.
+    /// Adds what has come; returns whether there may be more.
     ///
     /// # Errors
-    /// Where it cannot be read, or gives anything else than whole stamps.
+    /// If it cannot be read, or gives anything but whole stamps.
     pub(super) fn take(&mut self, into: &mut Vec<Stamped>) -> Result<bool, Refused> {
         let length = match self.file.read(&mut self.buffer) {
             Ok(length) => length,
@@ -93,7 +93,7 @@ impl Source {
     /// Waits for the first stamps.
     ///
     /// # Errors
-    /// As [`Source::take`], and where none come.
+    /// As [`Source::take`], and if none come.
     pub(super) fn first(&mut self) -> Result<Stamped, Refused> {
         let began = Instant::now();
         let mut all = Vec::new();

@@ -1,7 +1,7 @@
 //! What the threads at one terminal do: when they run, ask for input, get it, put something out and wake one another.
 //!
 //! * `programs`: the programs in the kernel, and the rings that they write.
-//! * [`stretches`]: what the flight recorder saw of a stretch of time that somebody waited.
+//! * [`stretches`]: what the flight recorder saw of the time that somebody waited.
 
 mod programs;
 pub mod stretches;

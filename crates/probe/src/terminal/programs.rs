@@ -17,7 +17,7 @@ const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/terminal.bpf.o")
 
 const RECORDS: usize = 16_384;
 const NAME_SIZE: usize = 16;
-/// A record may become visible this much later than the time that stands in it, ns.
+/// A record may become visible this much later than the time that it holds, ns.
 const SETTLE_NS: u64 = 2_000_000;
 
 const RAN_AND_SLEPT: u16 = 1;
@@ -34,7 +34,7 @@ const TO_TERMINAL: u16 = 1_024;
 const WAKER_IS_KERNELS: u16 = 2_048;
 const TO_OTHERS: u16 = 4_096;
 const INPUT_IS_THERE: u16 = 8_192;
-/// A time limit of a call that has none.
+/// The time limit of a call that has none.
 const NO_LIMIT: u64 = u64::MAX;
 
 /// `struct moment_record` of `bpf/terminal_records.h`.
@@ -71,9 +71,9 @@ struct MomentRing {
 /// What a thread at the terminal did. Times are ns of `CLOCK_MONOTONIC`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
-    /// When; of what took time, when it ended.
+    /// When; for what took time, when it ended.
     pub at_ns: u64,
-    /// When what took time began; 0 where that was not seen.
+    /// When that which took time began; 0 if that was not seen.
     pub begin_ns: u64,
     /// What.
     pub kind: Moment,
@@ -83,14 +83,14 @@ pub struct Seen {
     pub process: u32,
     /// Its name.
     pub name: String,
-    /// Of [`Moment::Got`] and [`Moment::Wrote`], bytes; of [`Moment::Woke`], the woken thread.
+    /// For [`Moment::Got`] and [`Moment::Wrote`], bytes; for [`Moment::Woke`], the woken thread.
     pub value: u64,
-    /// Of [`Moment::Got`] up to where the terminal's input was got, of [`Moment::Came`] up to where there was some, where the
+    /// For [`Moment::Got`], how far the terminal's input was read, for [`Moment::Came`], how far there was some, if the
     /// kernel's worker had handed it on: bytes since the terminal was opened or emptied, modulo 2^32.
     pub position: u32,
-    /// Of [`Moment::Asks`] and of a sleep, when it ends by itself; `None`: never.
+    /// For [`Moment::Asks`] and a sleep, when it ends by itself; `None`: never.
     pub limit_ns: Option<u64>,
-    /// Bytes that can be got from the terminal then; not of [`Moment::Woke`] and [`Moment::Became`].
+    /// Bytes to get from the terminal at that time; not for [`Moment::Woke`] and [`Moment::Became`].
     pub queued: u32,
     flags: u16,
 }
@@ -142,23 +142,23 @@ impl Seen {
         self
     }
 
-    /// An event that a toolkit has handed on; `name` is what [`crate::toolkit::HandedOn`] has.
+    /// An event that a toolkit has handed on; `name` is that of [`crate::toolkit::HandedOn`].
     pub fn handed_on_by_toolkit(at_ns: u64, process: u32, tid: u32, name: u32) -> Seen {
         let value = u64::from(name);
         Seen { process, value, name: String::new(), ..Seen::invented(at_ns, Moment::HandedOn, tid) }
     }
 
-    /// The same of a thread that left its CPU to sleep, in a call that the terminal's input ends, or for I/O.
+    /// The same for a thread that left its CPU to sleep, in a call that the terminal's input ends, or for I/O.
     pub fn sleeping(self, for_input: bool, for_io: bool) -> Seen {
         self.with(RAN_AND_SLEPT, true).with(SLEEPS_FOR_INPUT, for_input).with(SLEEPS_FOR_IO, for_io)
     }
 
-    /// The same of a waking among threads at the terminal.
+    /// The same for a waking among threads at the terminal.
     pub fn among(self, waker: bool, woken: bool, by_interrupt: bool) -> Seen {
         self.with(WAKER_IS_THERE, waker).with(WOKEN_IS_THERE, woken).with(BY_INTERRUPT, by_interrupt)
     }
 
-    /// Of [`Moment::Ran`]: it left its CPU to sleep, not to go on later.
+    /// For [`Moment::Ran`]: it left its CPU to sleep, not to go on later.
     pub fn slept(&self) -> bool {
         self.flags & RAN_AND_SLEPT != 0
     }
@@ -168,17 +168,17 @@ impl Seen {
         self.flags & SLEEPS_FOR_IO != 0
     }
 
-    /// ... in a call that the terminal's input ends, or of [`Moment::Asks`], that it makes.
+    /// ... in a call that the terminal's input ends, or for [`Moment::Asks`], that it makes.
     pub fn for_input(&self) -> bool {
         self.flags & SLEEPS_FOR_INPUT != 0
     }
 
-    /// ... in a call of which that is not known.
+    /// ... in a call for which that is not known.
     pub fn for_several(&self) -> bool {
         self.flags & SLEEPS_FOR_SEVERAL != 0
     }
 
-    /// Of [`Moment::Woke`]: the waker is at the terminal, and no interrupt did it.
+    /// For [`Moment::Woke`]: the waker is at the terminal, and no interrupt did it.
     pub fn by_thread_there(&self) -> bool {
         self.flags & WAKER_IS_THERE != 0 && !self.by_interrupt()
     }
@@ -188,12 +188,12 @@ impl Seen {
         self.flags & WOKEN_IS_THERE != 0
     }
 
-    /// ... the woken thread is the kernel's own.
+    /// ... the woken thread belongs to the kernel.
     pub fn woken_is_kernels(&self) -> bool {
         self.flags & WOKEN_IS_KERNELS != 0
     }
 
-    /// The same of a waking of one of the kernel's own threads.
+    /// The same for a waking of one of the kernel's own threads.
     pub fn of_kernels(self) -> Seen {
         self.with(WOKEN_IS_KERNELS, true)
     }
@@ -203,37 +203,37 @@ impl Seen {
         self.flags & BY_INTERRUPT != 0
     }
 
-    /// The same of a thread of the display's server.
+    /// The same for a thread of the display's server.
     pub fn of_servers(self) -> Seen {
         self.with(OF_SERVER, true)
     }
 
-    /// Whether the display's server did it: what it got is what was typed, what it put out tells of what was drawn.
+    /// Whether the display's server did it: what it got is what was typed, what it put out reports what was drawn.
     pub fn by_server(&self) -> bool {
         self.flags & OF_SERVER != 0
     }
 
-    /// The same of what is written to a terminal where the program has a window.
+    /// The same for what is written to a terminal when the program has a window.
     pub fn into_terminal(self) -> Seen {
         self.with(TO_TERMINAL, true)
     }
 
-    /// Of [`Moment::Wrote`] where the program has a window: it went to a terminal, of a terminal emulator for instance.
+    /// For [`Moment::Wrote`] when the program has a window: it went to a terminal, a terminal emulator's for instance.
     pub fn goes_to_terminal(&self) -> bool {
         self.flags & TO_TERMINAL != 0
     }
 
-    /// The same of a waking by one of the kernel's own threads.
+    /// The same for a waking by one of the kernel's own threads.
     pub fn by_kernels(self) -> Seen {
         self.with(WAKER_IS_KERNELS, true)
     }
 
-    /// Of [`Moment::Woke`]: the waker is the kernel's own.
+    /// For [`Moment::Woke`]: the waker belongs to the kernel.
     pub fn waker_is_kernels(&self) -> bool {
         self.flags & WAKER_IS_KERNELS != 0
     }
 
-    /// The same of what the display's server tells others than the typist.
+    /// The same for what the display's server tells others than the typist.
     pub fn to_others(self) -> Seen {
         self.with(TO_OTHERS, true)
     }
@@ -243,17 +243,17 @@ impl Seen {
         self.flags & TO_OTHERS != 0
     }
 
-    /// The same of a sleep of which it is not known whether input ends it.
+    /// The same for a sleep for which it is not known whether input ends it.
     pub fn sleeping_for_several(self) -> Seen {
         self.with(RAN_AND_SLEPT, true).with(SLEEPS_FOR_SEVERAL, true)
     }
 
-    /// Of [`Moment::Came`]: the kernel's worker has handed the input on; otherwise it begins to.
+    /// For [`Moment::Came`]: the kernel's worker has handed the input on; otherwise it is beginning to.
     pub fn has_come(&self) -> bool {
         self.flags & INPUT_IS_THERE != 0
     }
 
-    /// The same of input that the kernel's worker has handed on up to there; it was told of it at that time.
+    /// The same for input that the kernel's worker has handed on up to there; it was told about it at that time.
     pub fn handed_on(self, told_ns: u64, position: u32) -> Seen {
         Seen { begin_ns: told_ns, position, ..self }.with(INPUT_IS_THERE, true)
     }
@@ -264,7 +264,7 @@ impl Seen {
     }
 }
 
-/// What the programs cost so far.
+/// What the programs have cost so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TerminalCost {
     /// How often they ran.
@@ -278,11 +278,11 @@ pub struct TerminalWatch {
     // Dropped first, so that nothing writes into memory that is gone.
     object: LoadedObject,
     memory: SharedMemory,
-    /// For each CPU there may be: how far its ring has been read.
+    /// For each possible CPU: how far its ring has been read.
     read: Vec<u64>,
     waiting: Vec<MomentRecord>,
     lost: u64,
-    /// While it is held the kernel measures how long programs run.
+    /// While this is held, the kernel measures how long programs run.
     _statistics: Option<OwnedFd>,
 }
 
@@ -297,18 +297,18 @@ fn load(own_descriptor: i32, server: Option<u32>, by_process: bool) -> Result<Lo
         .map_err(|refused| explain(refused, NEEDED))
 }
 
-/// Loads the programs and takes them away again; the names of those that this kernel has no place for.
+/// Loads the programs and unloads them again; returns the names of those that this kernel has no place for.
 pub(crate) fn try_out() -> Result<Vec<String>, Refused> {
-    // With a display there is more in them that a kernel may refuse.
+    // With a display they contain more that a kernel may refuse.
     load(-1, Some(1), false)?;
     load(-1, Some(1), true)?;
     Ok(load(-1, None, false)?.left_out())
 }
 
 impl TerminalWatch {
-    /// Loads and attaches the programs for whoever is at this terminal. The descriptor is the terminal's own end, not that of
-    /// the typist, and nothing may be at it yet. With the process of a display's `server`, input and output are what goes
-    /// over the sockets between that and whoever is there; this process must have one too, by which it types.
+    /// Loads and attaches the programs for whoever is at this terminal. The descriptor is the terminal's own end, not
+    /// the typist's, and nobody may be at it yet. With the process of a display's `server`, input and output are what
+    /// goes over the sockets between that and whoever is there; this process must have one too, through which it types.
     ///
     /// # Errors
     /// What the kernel refused.
@@ -316,8 +316,8 @@ impl TerminalWatch {
         TerminalWatch::start_with(terminal, server, &[])
     }
 
-    /// Loads and attaches the programs for these processes, and those that they will start, on a display that others use too: what the
-    /// server tells by this `connection` is what it has drawn.
+    /// Loads and attaches the programs for these processes, and those that they will start, on a display that others
+    /// use too: what the server says over this `connection` is what it has drawn.
     ///
     /// # Errors
     /// What the kernel refused.
@@ -340,7 +340,7 @@ impl TerminalWatch {
         }
         let memory = object.shared_array("moment_rings")?;
         let state = object.shared_globals()?;
-        // Panics now rather than later where a ring is smaller than the records say.
+        // Panics now rather than later if a ring is smaller than the records say.
         let possible = cpus::possible();
         let _ = memory.at::<MomentRing>(0, possible);
         let statistics = enable_run_time_statistics().ok();
@@ -356,19 +356,19 @@ impl TerminalWatch {
         Ok(TerminalWatch { object, memory, read, waiting: Vec::new(), lost: 0, _statistics: statistics })
     }
 
-    /// Hands on what is old enough to be in order: by time, everything up to the time that is returned, ns.
+    /// Hands on what is old enough to be in order: by time, everything up to the time that it returns, ns.
     pub fn take(&mut self, into: &mut Vec<Seen>) -> u64 {
         let settled = clock::monotonic_ns().saturating_sub(SETTLE_NS);
         self.take_until(settled, into);
         settled
     }
 
-    /// Hands on what happened before this time, by time. It lies back by as much as [`TerminalWatch::take`] waits.
+    /// Hands on what happened before this time, by time. It must be as far back as [`TerminalWatch::take`] waits.
     pub fn take_before(&mut self, until_ns: u64, into: &mut Vec<Seen>) {
         self.take_until(until_ns, into);
     }
 
-    /// Hands on all that is left. Call it when the programs have nothing more to see.
+    /// Hands on everything that is left. Call it when the programs have nothing more to see.
     pub fn take_all(&mut self, into: &mut Vec<Seen>) {
         self.object.detach();
         self.take_until(u64::MAX, into);
@@ -392,7 +392,7 @@ impl TerminalWatch {
         into.extend(self.waiting.drain(..ready).filter_map(|record| Seen::new(&record)));
     }
 
-    /// Whether it is seen when input comes while the program is at work.
+    /// Whether the programs see input come while the program is working.
     pub fn tells_of_input(&self) -> bool {
         !self.object.left_out().iter().any(|program| program.starts_with("input_"))
     }
@@ -402,12 +402,12 @@ impl TerminalWatch {
         self.lost
     }
 
-    /// The kernel's numbers of the programs.
+    /// The kernel's numbers for the programs.
     pub fn program_ids(&self) -> Vec<u32> {
         bpf_programs::ids_of(&self.object.programs())
     }
 
-    /// What the programs cost so far.
+    /// What the programs have cost so far.
     pub fn cost(&self) -> TerminalCost {
         let programs = self.object.programs();
         let ran = programs.iter().filter_map(|(_, program)| run_statistics(*program));

@@ -1,4 +1,4 @@
-//! What the flight recorder saw of stretches of time in which somebody waited.
+//! What the flight recorder saw of the stretches of time in which somebody waited.
 
 use crate::recorder::disk_limits::DiskLimits;
 use crate::recorder::evidence::{Evidence, Investigator};
@@ -19,13 +19,13 @@ use std::time::{Duration, Instant};
 /// The evidence reaches this far before and after the stretch, ns.
 const BEFORE_NS: u64 = 5_000_000;
 const AFTER_NS: u64 = 300_000;
-/// A record may be finished this much later than the time that stands in it, ns.
+/// A record may be finished this much later than the time that it holds, ns.
 const SETTLE_NS: u64 = 1_000_000;
-/// So many wait for their names before further ones are refused; each holds what all CPUs did in the stretch.
+/// How many wait for their names before further ones are refused; each holds what all CPUs did in the stretch.
 const MAX_WAITING: usize = 64;
 /// Nor may they hold more than this, bytes.
 const MAX_WAITING_BYTES: u64 = 64 << 20;
-/// The thread that finds names gives way to whoever works.
+/// The thread that finds names gives way to whoever is working.
 const NICE: i32 = 10;
 
 /// A stretch of a thread's time that somebody waited for.
@@ -78,8 +78,8 @@ impl Stretches {
         let their_bytes = Arc::clone(&waiting_bytes);
         let (tell, ready) = channel();
         let body = move || {
-            // Reading the kernel's symbols takes a tenth of a second: not while anything is measured.
-            // A whole input is over, and the next one has begun, before its evidence is looked at.
+            // Reading the kernel's symbols takes a tenth of a second: not during the measurement. A whole input is
+            // over, and the next one has begun, before anybody looks at its evidence.
             let mut investigator = Investigator::new(ended, false);
             scheduling::set_nice(NICE);
             let _ = tell.send(());
@@ -117,13 +117,13 @@ impl Stretches {
         self.recorder.blind()
     }
 
-    /// The kernel's numbers of its programs.
+    /// The kernel's numbers for its programs.
     pub fn program_ids(&self) -> Vec<u32> {
         self.recorder.program_ids()
     }
 
-    /// Keeps what happened from then on up to now, for longer than the recorder's rings hold it; `None`: nothing of what was
-    /// is asked for any more. Call it often.
+    /// Keeps what happened from then until now, for longer than the recorder's rings hold it; `None`: nobody will ask
+    /// for anything from the past any more. Call it often.
     pub fn keep_since(&mut self, since_ns: Option<u64>) {
         let asked = self.asked.iter().map(|asked| asked.begin_ns);
         if let Some(since_ns) = since_ns.into_iter().chain(asked).min() {
@@ -132,13 +132,12 @@ impl Stretches {
         }
     }
 
-    /// Wants an episode of a stretch.
+    /// Asks for an episode of a stretch.
     pub fn ask(&mut self, stretch: Stretch) {
         self.asked.push_back(stretch);
     }
 
-    /// Copies what was asked for out of the rings, as soon as that is in them; call it often. Hands on the episodes that
-    /// were made since.
+    /// Copies what was asked for out of the rings, as soon as they have it; call this often. Hands on the episodes made since.
     pub fn round(&mut self, mut take: impl FnMut(u64, Episode)) {
         let now = clock::monotonic_ns();
         self.hooks.read(now);
@@ -195,12 +194,12 @@ impl Stretches {
         }
     }
 
-    /// Stretches of which no episode could be made, for too many waited.
+    /// Stretches for which no episode could be made, because too many waited.
     pub fn refused(&self) -> u64 {
         self.refused
     }
 
-    /// Hands on what is left, for at most so long.
+    /// Hands on what is left, for at most this long.
     pub fn finish(mut self, patience: Duration, mut take: impl FnMut(u64, Episode)) -> u64 {
         let until = Instant::now() + patience;
         if let Some(last) = self.asked.back() {

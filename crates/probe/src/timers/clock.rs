@@ -11,7 +11,7 @@ pub enum MethodClock {
     Monotonic,
     /// `CLOCK_REALTIME`: the time of day, which may be set.
     Realtime,
-    /// `CLOCK_BOOTTIME`: goes on while the machine is suspended.
+    /// `CLOCK_BOOTTIME`: keeps running while the machine is suspended.
     Boottime,
     /// `CLOCK_TAI`: the time of day without leap seconds.
     Tai,
@@ -50,8 +50,8 @@ impl MethodClock {
         time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
     }
 
-    /// How far it is ahead of `CLOCK_MONOTONIC`, ns; by a few ns too much, never too little, so that no time is
-    /// converted to an earlier one.
+    /// How far it is ahead of `CLOCK_MONOTONIC`, ns; a few ns too much, never too little, so that no time is converted
+    /// to an earlier one.
     pub(super) fn ahead_ns(self) -> i64 {
         if self == MethodClock::Monotonic {
             return 0;
@@ -124,7 +124,7 @@ mod tests {
             assert_eq!(clock.name().parse::<MethodClock>(), Ok(clock));
             let shift = Shift::to(clock);
             let before = monotonic_ns();
-            // Read later, so it is later: unless the clock was set meanwhile.
+            // Read later, so it is later, unless the clock was set meanwhile.
             assert!(shift.of(before) <= clock.now_ns() + 1_000_000);
             assert_eq!(shift.of(0), 0);
         }

@@ -1,13 +1,13 @@
-//! Timeouts of the calls that event loops wait in.
+//! Timeouts of the calls in which event loops wait.
 //!
-//! As event loops do, each wait asks for the time that is left to the next point of the grid, rounded up to the unit of
-//! the call. Where that time has passed it does not wait.
+//! Like an event loop, each wait asks for the time left to the next point of the grid, rounded up to the unit of the
+//! call. If that time has passed it does not wait.
 
 use super::method::Method;
 use punctual_kernel::{Refused, clock};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// What is left until then, ns.
+/// How much is left until then, ns.
 #[inline]
 fn left(due_ns: u64) -> u64 {
     due_ns.saturating_sub(clock::monotonic_ns())

@@ -137,10 +137,9 @@ impl std::str::FromStr for TimerMethod {
     }
 }
 
-/// What every way can do. Times in ns of `CLOCK_MONOTONIC`.
+/// What every way can do. Times are ns of `CLOCK_MONOTONIC`.
 pub(super) trait Method {
-    /// Arms what has to be armed: the first callback is due at `first_ns`, the others a period apart; once where the
-    /// period is 0.
+    /// Arms what needs arming: the first callback is due at `first_ns`, the others a period apart; only once if the period is 0.
     fn begin(&mut self, _first_ns: u64, _period_ns: u64) -> Result<(), Refused> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What is to be measured of a way, and what was.
+//! What to measure of a way, and what was measured.
 
 use super::clock::MethodClock;
 use punctual_timing::Callback;
@@ -14,7 +14,7 @@ pub struct MethodPlan {
     pub period_ns: u64,
     /// How long to take callbacks.
     pub duration_ns: u64,
-    /// How long to take callbacks with a timer slack of 1 ns, where the way has slack; 0: not at all.
+    /// How long to take callbacks with a timer slack of 1 ns, if the way has slack; 0: not at all.
     pub without_slack_ns: u64,
     /// How long each of [`STALLS`] stalls lasts; 0: none.
     pub stall_ns: u64,
@@ -48,7 +48,7 @@ pub struct StallRun {
 pub struct MethodRun {
     /// The scheduling that the thread had; `None` is normal.
     pub priority: Option<u32>,
-    /// Why the scheduling asked for was not given.
+    /// Why it did not get the scheduling that was asked for.
     pub refused: Option<String>,
     /// When the first callback was due, ns of `CLOCK_MONOTONIC`.
     pub origin_ns: u64,
@@ -72,15 +72,15 @@ pub struct MethodRun {
     pub starved: bool,
 }
 
-/// At most so many callbacks of a way are kept: 96 MB.
+/// How many callbacks of a way are kept at most: 96 MB.
 pub(super) const ROOM: u64 = 4_000_000;
-/// How many stalls are made.
+/// How many stalls to make.
 pub const STALLS: usize = 5;
 /// Callbacks before a stall.
 pub(super) const BEFORE_STALL: usize = 4;
-/// Callbacks after a stall, beside those that were held up.
+/// Callbacks after a stall, besides those that were held up.
 pub(super) const AFTER_STALL: u64 = 6;
-/// Shorter waits than this are not asked for when looking for the shortest, ns: setting out takes as long.
+/// When looking for the shortest wait, none is asked for below this, ns: setting out takes as long.
 pub(super) const MIN_NS: u64 = 10_000;
 
 /// Sets the calling thread's timer slack, ns; 0 is the default that it was started with.

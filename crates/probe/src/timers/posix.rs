@@ -12,8 +12,8 @@ fn timer_signal() -> libc::c_int {
 
 /// Keeps the signals of timers blocked in the calling thread, and in the threads that it starts, until dropped.
 ///
-/// A thread that does not block them could be given them in place of the one that waits. An empty handler stands in for
-/// the default, which would end the program.
+/// A thread that does not block them might get them instead of the one that waits. An empty handler replaces the
+/// default, which would end the program.
 pub struct SignalsHeld {
     before: libc::sigset_t,
     handlers: [(libc::c_int, libc::sigaction); 2],
@@ -91,7 +91,7 @@ pub(super) struct PosixTimer {
 }
 
 impl PosixTimer {
-    /// To be called by the thread that waits.
+    /// The thread that waits must call this.
     pub(super) fn open(target: Target, shift: Shift) -> Result<PosixTimer, Refused> {
         let mut timer = std::ptr::null_mut();
         // SAFETY: an event of zeros is a valid value; it lives through the call, and the kernel writes the timer's id.
@@ -150,7 +150,7 @@ impl Drop for PosixTimer {
     }
 }
 
-/// Looking when a timer expires next may take so long, ns.
+/// Checking when a timer expires next may take this long, ns.
 const MIN_LOOK_NS: u64 = 20_000;
 
 /// `setitimer(ITIMER_REAL)`. It does not tell how often it expired: that follows from when it expires next.
@@ -169,7 +169,7 @@ impl Setitimer {
         if result == 0 { Ok(()) } else { Err(Refused::last_os_error("arming setitimer")) }
     }
 
-    /// When it expires next, ns; `None` where it does not.
+    /// When it expires next, ns; `None` if it does not.
     fn next_ns(&self, period_ns: u64) -> Option<u64> {
         loop {
             let begin = clock::monotonic_ns();
@@ -181,7 +181,7 @@ impl Setitimer {
             if result != 0 || left == 0 {
                 return None;
             }
-            // Else something came in between.
+            // Otherwise something came in between.
             if clock::monotonic_ns() - begin < (period_ns / 4).max(MIN_LOOK_NS) {
                 return Some(begin + left);
             }
@@ -189,7 +189,7 @@ impl Setitimer {
     }
 }
 
-/// How many periods went by from one expiry to another. Arming takes a while: the expiries lie a little behind the grid.
+/// How many periods passed from one expiry to another. Arming takes a while: the expiries are a little behind the grid.
 fn periods_between(due_ns: u64, next_ns: u64, period_ns: u64) -> u32 {
     let periods = (next_ns.saturating_sub(due_ns) + period_ns / 2) / period_ns.max(1);
     u32::try_from(periods).unwrap_or(u32::MAX).max(1)
@@ -207,7 +207,7 @@ impl Method for Setitimer {
         loop {
             // SAFETY: the set and the time live through the call; the signal's details are not asked for.
             let signal = unsafe { libc::sigtimedwait(&set, std::ptr::null_mut(), &patience) };
-            // One that came before its time belongs to the setting before.
+            // One that came early belongs to the previous setting.
             if signal == libc::SIGALRM {
                 break;
             }

@@ -10,7 +10,8 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Sleeps as the ways of this program do, on one CPU, and prints when it woke: a line of a word and numbers for each part.
+/// Sleeps the way this program's own methods do, on one CPU, and prints when it woke: a line with a word and numbers
+/// for each part.
 const PROGRAM: &str = r#"
 import os, sys, time
 period, duration, quick, stall, room, priority, shortest, stalls, before, after = map(int, sys.argv[1:])
@@ -86,7 +87,7 @@ except KeyboardInterrupt:
 end()
 "#;
 
-/// How long it may take to start and to print, beside what it measures.
+/// How long it may take to start and to print, on top of what it measures.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(super) fn measure(plan: &MethodPlan, control: &Control) -> Result<MethodRun, Refused> {
@@ -96,7 +97,7 @@ pub(super) fn measure(plan: &MethodPlan, control: &Control) -> Result<MethodRun,
         return Err(Refused::because(doing, "time.sleep takes no clock"));
     }
     let python = capabilities::find_program("python3").ok_or_else(|| Refused::because(doing, "it is not installed"))?;
-    // The program is started with the slack that this thread has.
+    // The program starts with the slack that this thread has.
     set_slack(plan.slack_ns);
     let numbers = [
         plan.period_ns,
@@ -134,7 +135,7 @@ pub(super) fn measure(plan: &MethodPlan, control: &Control) -> Result<MethodRun,
     parse(&text, plan).ok_or_else(|| Refused::because(doing, "it ended without a result"))
 }
 
-/// Waits for the program's end; ends it where it should stop, and whatever takes it too long.
+/// Waits for the program's end; ends it if it should stop, or if anything takes it too long.
 fn wait(child: &mut Child, plan: &MethodPlan, control: &Control) {
     let stalls = STALLS as u64 * (2 * plan.bounded_stall_ns() + (BEFORE_STALL as u64 + AFTER_STALL) * plan.period_ns);
     let patience = Duration::from_nanos(plan.duration_ns + plan.without_slack_ns + 4 * stalls) + PATIENCE;
@@ -156,7 +157,7 @@ fn wait(child: &mut Child, plan: &MethodPlan, control: &Control) {
     }
 }
 
-/// What the program printed; `None` where that is not even its callbacks.
+/// What the program printed; `None` if not even its callbacks are there.
 fn parse(text: &str, plan: &MethodPlan) -> Option<MethodRun> {
     let mut run = MethodRun::default();
     let (mut cpu, mut seen) = (0, false);
@@ -189,7 +190,7 @@ fn parse(text: &str, plan: &MethodPlan) -> Option<MethodRun> {
             _ => {}
         }
     }
-    // Its clock is this program's: what it says must have been.
+    // Its clock is this program's: what it reports must be in the past.
     let now = clock::monotonic_ns();
     (seen && run.callbacks.iter().all(|callback| callback.at_ns <= now)).then_some(run)
 }

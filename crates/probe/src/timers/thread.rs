@@ -25,10 +25,10 @@ pub struct MethodThread {
 }
 
 impl MethodThread {
-    /// Starts the thread. [`super::SignalsHeld`] must be held by the caller.
+    /// Starts the thread. The caller must hold [`super::SignalsHeld`].
     ///
     /// # Errors
-    /// Where the system gives no thread.
+    /// If the system gives no thread.
     pub fn spawn(kind: TimerMethod) -> Result<MethodThread, Refused> {
         let control = Arc::new(Control::default());
         let (give, plans) = channel::<MethodPlan>();
@@ -67,8 +67,8 @@ impl MethodThread {
         self.tid
     }
 
-    /// Measures. `goes_on` is asked about every 20 ms; where it says no, the thread ends with its next callback and gives
-    /// what it has; `None` where it did not come back from its wait within a second.
+    /// Measures. Asks `goes_on` about every 20 ms; if it says no, the thread ends with its next callback and returns
+    /// what it has; `None` if it did not come back from its wait within a second.
     ///
     /// # Errors
     /// Why the way is not there.
@@ -128,13 +128,13 @@ struct Measurement<'a> {
     period_ns: u64,
     control: &'a Control,
     watchdog: Watchdog,
-    /// Of a real-time thread.
+    /// Set for a real-time thread.
     resting: Option<Resting>,
 }
 
-/// After a stall it may be busy with what it missed for so long, ns.
+/// After a stall it may be busy for this long with what it missed, ns.
 const BUSY_NS: u64 = 250_000_000;
-/// Before a stall it leaves its CPU to others for so long, ns.
+/// Before a stall it leaves its CPU to others for this long, ns.
 const PAUSE_NS: u64 = 20_000_000;
 
 fn measure(kind: TimerMethod, plan: &MethodPlan, control: &Control) -> Result<MethodRun, Refused> {
@@ -187,7 +187,7 @@ fn measure(kind: TimerMethod, plan: &MethodPlan, control: &Control) -> Result<Me
 }
 
 impl Measurement<'_> {
-    /// Takes callbacks for so long and gives the time at which the first was due.
+    /// Takes callbacks for this long and returns when the first was due.
     fn stream(&mut self, duration_ns: u64, room: &mut Room) -> Result<u64, Refused> {
         let (period, anchored) = (self.period_ns, self.kind.is_anchored());
         let start = clock::monotonic_ns();
@@ -230,7 +230,7 @@ impl Measurement<'_> {
         Ok(Some(taken[MIN_WAIT_ROUNDS / 2]))
     }
 
-    /// Takes a few callbacks, is busy for a while in one of them, and takes those that come after.
+    /// Takes a few callbacks, stays busy for a while in one of them, and takes those that come after.
     fn stall(&mut self, stall_ns: u64) -> Result<StallRun, Refused> {
         let (period, anchored) = (self.period_ns, self.kind.is_anchored());
         let wanted = (stall_ns / period + AFTER_STALL) as usize;
@@ -261,7 +261,7 @@ impl Measurement<'_> {
                 }
                 stall.end_ns = clock::monotonic_ns();
                 cpu_ns = clock::thread_cpu_ns();
-                // It may have lasted longer than wanted.
+                // It may have lasted longer than intended.
                 stall.stall_ns = stall.end_ns - (until - stall_ns);
                 // The rest of the program may have been kept from its CPU meanwhile.
                 self.watchdog = Watchdog::default();
@@ -310,7 +310,7 @@ mod tests {
             };
             assert!(!run.callbacks.is_empty(), "{}", kind.name());
             assert!(run.callbacks.windows(2).all(|pair| pair[0].at_ns <= pair[1].at_ns), "{}", kind.name());
-            // No timer of Linux comes before its time.
+            // No Linux timer comes before its time.
             assert!(run.callbacks.iter().all(|callback| callback.at_ns >= callback.asked_ns), "{}", kind.name());
             assert_eq!(run.callbacks.len(), run.cpus.len());
             assert_eq!(run.stalls.len(), STALLS);

@@ -133,7 +133,7 @@ pub(super) struct Uring {
     submissions: Map,
     parameters: Parameters,
     shift: Shift,
-    /// Read by the kernel while a timeout is submitted.
+    /// The kernel reads this while a timeout is submitted.
     time: Box<KernelTime>,
     fd: OwnedFd,
 }
@@ -156,7 +156,7 @@ impl Uring {
         let rings = Map::of(&fd, submitted.max(completed), OFF_SQ_RING)?;
         let submissions = Map::of(&fd, parameters.sq_entries as usize * size_of::<Submission>(), OFF_SQES)?;
         let mut uring = Uring { rings, submissions, parameters, shift, time: Box::default(), fd };
-        // Some kernels know io_uring and not this operation, or forbid it.
+        // Some kernels have io_uring without this operation, or forbid it.
         if uring.timeout(clock::monotonic_ns()) {
             Ok(uring)
         } else {
@@ -164,7 +164,7 @@ impl Uring {
         }
     }
 
-    /// Waits until this time; false where the kernel refuses.
+    /// Waits until this time; false if the kernel refuses.
     #[inline]
     fn timeout(&mut self, due_ns: u64) -> bool {
         let due = self.shift.of(due_ns);
@@ -226,7 +226,7 @@ impl Uring {
 impl Method for Uring {
     #[inline]
     fn wait(&mut self, due_ns: u64, _period_ns: u64) -> u32 {
-        // The kernel may not refuse what it took before; if it does, the grid must still be kept.
+        // The kernel should not refuse what it took before; if it does, the grid must still be kept.
         if !self.timeout(due_ns) || clock::monotonic_ns() < due_ns {
             clock::sleep_until(due_ns);
         }

@@ -3,29 +3,29 @@
 /// Where an event's name comes from.
 #[derive(Debug, Clone, Copy)]
 enum Names {
-    /// From a number, the first of the list being this one.
+    /// From a number; the first name of the list has this one.
     From(i32, &'static [&'static str]),
-    /// From a number of those in this list.
+    /// From a number; this list has them all.
     Of(&'static [(i32, &'static str)]),
     /// From the program's own memory.
     Told,
 }
 
-/// A function that is given every event of a toolkit.
+/// A function that every event of a toolkit passes through.
 #[derive(Debug)]
 pub(super) struct Function {
     /// The toolkit.
     pub(super) toolkit: &'static str,
-    /// How the file of its library is called, up to the version.
+    /// The name of its library's file, up to the version.
     pub(super) library: &'static str,
     /// The function.
     pub(super) symbol: &'static str,
-    /// The program that is put there.
+    /// The program that is attached there.
     pub(super) program: &'static str,
     names: Names,
 }
 
-/// All of them; the number of each is its place, from 1 on.
+/// All of them; the number of each is its place, counted from 1.
 pub(super) const FUNCTIONS: [Function; 7] = [
     Function {
         toolkit: "gtk2",
@@ -66,7 +66,7 @@ pub(super) const FUNCTIONS: [Function; 7] = [
     },
 ];
 
-/// The library by which a program speaks to a Wayland compositor.
+/// The library through which a program talks to a Wayland compositor.
 pub(super) const WAYLAND_LIBRARY: &str = "libwayland-client.so";
 
 /// `QGuiApplicationPrivate::processWindowSystemEvent`.

@@ -1,4 +1,4 @@
-//! Where the functions of toolkits stand in what a process has mapped.
+//! Where toolkits' functions are in what a process has mapped.
 
 use super::functions::{FUNCTIONS, WAYLAND_LIBRARY};
 use crate::recorder::symbols::{Mapping, mappings, open_program};
@@ -13,9 +13,9 @@ pub(super) struct Library {
     pub(super) function: usize,
     /// Its file, as the process sees it.
     pub(super) path: String,
-    /// What was opened: whatever stands at the path by now.
+    /// What was opened: whatever is at the path by now.
     pub(super) opened: PathBuf,
-    /// Where the function begins, bytes from the beginning of the file; `None` where the library does not offer it.
+    /// Where the function begins, bytes from the beginning of the file; `None` if the library does not offer it.
     pub(super) offset: Option<u64>,
     _file: OwnedFd,
 }
@@ -32,13 +32,15 @@ fn candidates(mapped: &[Mapping], speaks_wayland: bool) -> Vec<(usize, String)> 
     FUNCTIONS
         .iter()
         .enumerate()
-        // What libraries call each other by is in every program; it is a toolkit's where that one is there and used.
+        // Every program has the library through which libraries call each other; it counts as a toolkit's if that one
+        // is there and in use.
         .filter(|(_, function)| !is_wayland(function.toolkit) || speaks_wayland && path_of(WAYLAND_LIBRARY).is_some())
         .filter_map(|(place, function)| Some((place, path_of(function.library)?.to_owned())))
         .collect()
 }
 
-/// The libraries of toolkits that a process has mapped by now. With `speaks_wayland` its events may come of a Wayland compositor.
+/// The libraries of toolkits that a process has mapped by now. With `speaks_wayland` its events may come from a Wayland
+/// compositor.
 pub(super) fn of(process: u32, speaks_wayland: bool, is_known: impl Fn(usize, &str) -> bool) -> Vec<Library> {
     let found = candidates(&mappings(process), speaks_wayland).into_iter();
     let found = found.filter(|(function, path)| !is_known(*function, path));

@@ -1,4 +1,4 @@
-//! Loads the programs that note events of toolkits, and puts them where these come by: the Rust side of `bpf/toolkit.bpf.c`.
+//! Loads the programs that note toolkits' events, and attaches them where these pass: the Rust side of `bpf/toolkit.bpf.c`.
 
 use super::functions::FUNCTIONS;
 use super::{libraries, stop};
@@ -16,11 +16,11 @@ const EVENTS: usize = 2_048;
 const WORD_SIZE: usize = 40;
 const UNREADABLE: i32 = i32::MIN;
 
-/// Processes that are looked at; a program with more is not looked at in all.
+/// How many processes to look at; a program with more is not looked at in full.
 const MAX_PROCESSES: usize = 64;
-/// Names that are told apart: a program's memory may say whatever it likes.
+/// How many names are told apart: a program's memory may say whatever it likes.
 const MAX_NAMES: usize = 1_024;
-/// The name of those beyond.
+/// The name of any beyond those.
 const OTHERS: &str = "others";
 
 /// `struct event_record` of `bpf/toolkit_records.h`.
@@ -61,7 +61,7 @@ pub struct HandedOn {
     pub tid: u32,
     /// Its process.
     pub process: u32,
-    /// Of which toolkit, and what: a place in [`ToolkitWatch::name`].
+    /// Which toolkit it belongs to, and what it is: a place in [`ToolkitWatch::name`].
     pub name: u32,
 }
 
@@ -83,26 +83,26 @@ pub struct ToolkitWatch {
     // Dropped first, so that nothing writes into memory that is gone.
     object: LoadedObject,
     memory: SharedMemory,
-    /// For each CPU there may be: how far its ring has been read.
+    /// For each possible CPU: how far its ring has been read.
     read: Vec<u64>,
     waiting: Vec<EventRecord>,
     lost: u64,
     unnamed: u64,
     names: Vec<(&'static str, String)>,
     numbers: BTreeMap<(&'static str, String), u32>,
-    /// Where it was looked: process, function, library.
+    /// Where the search has been: process, function, library.
     known: BTreeSet<(u32, usize, String)>,
     /// By function and library, in how many processes they are watched.
     attached: BTreeMap<(usize, String), u64>,
     stop_ns: u64,
     refused: Option<String>,
     runs_before: u64,
-    /// While it is held the kernel measures how long programs run.
+    /// While this is held, the kernel measures how long programs run.
     _statistics: Option<OwnedFd>,
 }
 
 impl ToolkitWatch {
-    /// Loads the programs; [`ToolkitWatch::look`] puts them into a program.
+    /// Loads the programs; [`ToolkitWatch::look`] attaches them to a program.
     ///
     /// # Errors
     /// What the kernel refused.
@@ -117,7 +117,7 @@ impl ToolkitWatch {
         let possible = cpus::possible();
         let mut object = LoadedObject::load_sized("toolkit", OBJECT, None, &[("event_rings", possible as u32)])?;
         let memory = object.shared_array("event_rings")?;
-        // Panics now rather than later where a ring is smaller than the records say.
+        // Panics now rather than later if a ring is smaller than the records say.
         let _ = memory.at::<EventRing>(0, possible);
         let statistics = enable_run_time_statistics().ok();
         let stop_ns = stop::cost_ns(&mut object, "xt_event")?;
@@ -143,8 +143,8 @@ impl ToolkitWatch {
         Ok(watch)
     }
 
-    /// Looks for libraries of toolkits in processes, and puts the programs into those that are new. With `speaks_wayland` their events
-    /// may come of a Wayland compositor.
+    /// Looks for libraries of toolkits in processes, and attaches the programs to new ones. With `speaks_wayland` their
+    /// events may come from a Wayland compositor.
     pub fn look(&mut self, processes: &[u32], speaks_wayland: bool) {
         for &process in processes.iter().take(MAX_PROCESSES) {
             let is_known = |function: usize, path: &str| self.known.contains(&(process, function, path.to_owned()));
@@ -225,7 +225,7 @@ impl ToolkitWatch {
         self.attached.iter().map(one).collect()
     }
 
-    /// What the kernel refused last.
+    /// What the kernel last refused.
     pub fn refused(&self) -> Option<&str> {
         self.refused.as_deref()
     }

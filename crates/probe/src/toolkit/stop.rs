@@ -5,7 +5,7 @@ use punctual_kernel::bpf::LoadedObject;
 use punctual_kernel::{Refused, clock};
 use std::path::Path;
 
-// It begins as functions of toolkits do, by putting a register onto the stack.
+// It begins as functions of toolkits do, by pushing a register onto the stack.
 #[cfg(target_arch = "x86_64")]
 std::arch::global_asm!(
     ".globl punctual_stopped_here",
@@ -35,7 +35,7 @@ unsafe extern "C" {
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 unsafe extern "C" fn punctual_stopped_here() {}
 
-/// Calls in a row, and how many such rows: the fastest counts, in which nobody else had the CPU.
+/// Calls in a row, and how many such rows: the fastest counts, during which nobody else had the CPU.
 const CALLS: u32 = 100;
 const ROWS: usize = 12;
 
@@ -52,7 +52,8 @@ fn call_ns() -> u64 {
     (0..ROWS).map(row).min().unwrap_or(0) / u64::from(CALLS)
 }
 
-/// What a stop costs whoever is stopped, with what the program does then, ns: by a program that is attached to a function of this process.
+/// What a stop costs whoever is stopped, including what the program then does, ns: measured with a program attached to
+/// a function of this process.
 ///
 /// # Errors
 /// What the kernel refused.
