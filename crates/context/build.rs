@@ -5,7 +5,7 @@ use std::path::Path;
 fn main() {
     let directory = Path::new("src/bpf");
     punctual_bpf::compile(directory, &["drill_irq", "drill_softirq", "drill_irq_off", "rialto"]);
-    // The work of a device is the same source for the processor and for BPF.
+    // The processor and BPF share one source for a device's work.
     let pump = Path::new("../datapump/src/c");
     let devices = ["device_irq", "device_softirq", "device_irq_dmt", "device_softirq_dmt"];
     let radios = ["device_irq_gfsk", "device_softirq_gfsk", "device_irq_dsss", "device_softirq_dsss"];

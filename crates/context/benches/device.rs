@@ -1,5 +1,5 @@
 //! What a device's work costs in each place: a multiply-accumulate natively and in BPF, and from the arrival of a block
-//! to the first of its work, in each context. Run with `cargo bench -p punctual-context --bench device`.
+//! to the start of its work, in each context. Run with `cargo bench -p punctual-context --bench device`.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 

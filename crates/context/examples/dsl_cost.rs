@@ -31,7 +31,7 @@ fn main() {
     }
 }
 
-/// A pump at home that is connected, over wires that do nothing, and what it hears from then on.
+/// A connected pump at home, over wires that do nothing, and what it hears from then on.
 fn connected(size: DmtSize, echo_banks: u32) -> (Dmt, Vec<Vec<i16>>) {
     let options = DmtOptions { size, echo_banks, ..DmtOptions::default() };
     let (mut office, mut remote) = (Dmt::new(End::Office, options), Dmt::new(End::Remote, options));
@@ -52,7 +52,7 @@ fn connected(size: DmtSize, echo_banks: u32) -> (Dmt, Vec<Vec<i16>>) {
     (found.expect("the line connects"), heard)
 }
 
-/// The least and the middle of what symbols take, us.
+/// The least and the median of how long symbols take, us.
 fn times(heard: &[Vec<i16>], mut work: impl FnMut(&[i16])) -> String {
     let time = |symbol: &Vec<i16>| {
         let began = Instant::now();

@@ -28,7 +28,7 @@ fn main() {
     }
 }
 
-/// A pump of the calling end that has just come to a phase, and what it hears from then on.
+/// A pump of the calling end that has just reached a phase, and what it hears from then on.
 fn in_phase(phase: Phase, banks: u32) -> (Qam, Vec<[i16; BLOCK]>) {
     let options = QamOptions { echo_banks: banks, ..QamOptions::default() };
     let (mut calling, mut answering) = (Qam::new(Role::Calling, options), Qam::new(Role::Answering, options));
@@ -49,7 +49,7 @@ fn in_phase(phase: Phase, banks: u32) -> (Qam, Vec<[i16; BLOCK]>) {
         line.pass_blocks(&mut from_calling, &mut from_answering);
         (to_calling, to_answering) = (from_calling, from_answering);
     }
-    // Training lasts 30 blocks, listening before it as long.
+    // Training lasts 30 blocks, and listening before it just as long.
     heard.truncate(if phase == Phase::Connected { 60 } else { 20 });
     (found.expect("the phase came"), heard)
 }

@@ -1,5 +1,5 @@
-//! What a complex sample costs receivers of Bluetooth and of 802.11b, on this processor and as a BPF program. Run as root with
-//! `cargo run -p punctual-context --example radio_cost`; it takes a second.
+//! What a complex sample costs the receivers of Bluetooth and of 802.11b, on this processor and as a BPF program. Run
+//! as root with `cargo run -p punctual-context --example radio_cost`; it takes a second.
 
 #![expect(clippy::print_stdout, reason = "it prints a table")]
 

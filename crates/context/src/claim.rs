@@ -1,9 +1,9 @@
-//! Drills that run at once take together no more of a CPU than one may take alone, and so do devices that work in interrupts
-//! and softirqs.
+//! Drills that run at once together take no more of a CPU than one may take alone; the same holds for devices that work
+//! in interrupts and softirqs.
 //!
-//! A CPU's share is cut into parts, each of which is an abstract socket: a run holds as many as it may come to need, and they
-//! are free again when the process is gone, however it ends. Anybody may hold such a name: one that a user holds whom this
-//! process need not trust keeps nobody from running.
+//! A CPU's share is cut into parts, each of which is an abstract socket: a run holds as many as it may come to need,
+//! and they are free again when the process is gone, however it ends. Anybody may hold such a name: one held by a user
+//! whom this process need not trust keeps nobody from running.
 
 use punctual_kernel::Refused;
 use rustix::net::{
@@ -15,10 +15,10 @@ use std::os::fd::OwnedFd;
 /// What one name stands for, percent of a CPU.
 const PART_PERCENT: u64 = 5;
 
-/// So many may have asked whose a name is: nobody takes their question up, it is answered by the kernel.
+/// So many may have asked whose a name is: nobody accepts their question, the kernel answers it.
 const MAX_ASKING: i32 = 4_096;
 
-/// Who shares a CPU with one another.
+/// Who shares a CPU with whom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sharing {
     Drills,
@@ -48,10 +48,10 @@ impl Sharing {
 pub(crate) struct Claim(#[expect(dead_code, reason = "the names are taken as long as it lives")] Vec<OwnedFd>);
 
 impl Claim {
-    /// Claims a share of each of these CPUs, of which all of them together may take so much, percent.
+    /// Claims a share of each of these CPUs; all claims together may take this much of each, percent.
     ///
     /// # Errors
-    /// Others leave less than that.
+    /// If others leave less than that.
     pub(crate) fn take(sharing: Sharing, cpus: &[u32], share_percent: u64, max_percent: u64) -> Result<Claim, Refused> {
         let mut held = Vec::new();
         for &cpu in cpus {
@@ -74,7 +74,7 @@ impl Claim {
     }
 }
 
-/// Takes a part of a CPU's share; whether it could be had.
+/// Takes a part of a CPU's share; returns whether it was to be had.
 fn take_part(sharing: Sharing, cpu: u32, part: u64, held: &mut Vec<OwnedFd>) -> Result<bool, Refused> {
     let failed = |error: rustix::io::Errno| Refused::because(format!("claiming CPU {cpu}"), error.to_string());
     let address = format!("punctual-{}-cpu-{cpu}-{part}", sharing.name());
@@ -92,7 +92,7 @@ fn take_part(sharing: Sharing, cpu: u32, part: u64, held: &mut Vec<OwnedFd>) -> 
 }
 
 fn socket() -> rustix::io::Result<OwnedFd> {
-    // Who holds a name and answers nobody keeps nobody waiting.
+    // A holder that does not answer keeps nobody waiting.
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)
 }
@@ -105,7 +105,7 @@ fn is_trusted(address: &SocketAddrUnix) -> bool {
     });
     match listener {
         Ok(listener) => listener.uid.is_root() || listener.uid == rustix::process::geteuid(),
-        // A run that just begins does not listen yet; one that many ask does not take another question.
+        // A run that is just beginning does not listen yet; one that many ask accepts no more questions.
         Err(_) => false,
     }
 }
@@ -122,7 +122,7 @@ mod tests {
         let second = Claim::take(Sharing::Drills, &[900_002], 10, 25).unwrap();
         let refused = Claim::take(Sharing::Drills, &[900_002], 1, 25).err().unwrap().to_string();
         assert!(refused.contains("CPU 900002") && refused.contains("25 %"), "{refused}");
-        // Who agreed to more shares that.
+        // One that agreed to more shares that.
         let third = Claim::take(Sharing::Drills, &[900_002], 25, 50).unwrap();
         assert!(Claim::take(Sharing::Drills, &[900_002], 1, 50).is_err());
         drop((second, third));

@@ -4,7 +4,7 @@ use punctual_kernel::scheduling::Scheduling;
 use punctual_recording::{BareUnit, format_ns, parse_duration};
 use std::fmt;
 
-/// Between these SCHED_DEADLINE takes periods.
+/// The range of periods that SCHED_DEADLINE takes.
 const PERIODS_NS: std::ops::RangeInclusive<u64> = 100_000..=4_000_000_000;
 /// The shortest runtime that SCHED_DEADLINE takes.
 const MIN_RUNTIME_NS: u64 = 1_024;
@@ -12,14 +12,14 @@ const MIN_RUNTIME_NS: u64 = 1_024;
 /// How a reservation's time is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// The budget begins anew when work arrives: SCHED_DEADLINE as it is.
+    /// The budget starts anew when work arrives: SCHED_DEADLINE as it is.
     Floating,
-    /// The budget comes once a period, at its beginning, whether there is work or not, and passes unused where there is
+    /// The budget comes once a period, at its beginning, whether there is work or not, and passes unused if there is
     /// none: the slots of Rialto/NT.
     Slots,
 }
 
-/// A reservation: so much time of every so much.
+/// A reservation: so much time in each period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reservation {
     /// Time in each period, ns.
@@ -107,7 +107,7 @@ fn span(text: &str) -> Result<u64, String> {
 }
 
 impl Reservation {
-    /// Says what the kernel would not take.
+    /// Rejects what the kernel would not take.
     ///
     /// # Errors
     /// A line that says what is wrong and what would be right.

@@ -6,14 +6,14 @@ use punctual_kernel::bpf::{LoadedObject, SharedMemory};
 use punctual_kernel::features::{LOOPS, explain};
 use std::sync::atomic::{Ordering, fence};
 
-/// A datapump whose symbols a BPF program works on, one at a call. It leaves the kernel when this is dropped.
+/// A datapump whose symbols a BPF program works on, one per call. It leaves the kernel when this is dropped.
 pub struct KernelDmt {
     memory: SharedMemory,
     object: LoadedObject,
 }
 
 impl KernelDmt {
-    /// Loads the program and goes on where this pump stands.
+    /// Loads the program and continues from this pump's state.
     ///
     /// # Errors
     /// What the kernel refused, and what it lacks.
@@ -61,14 +61,14 @@ impl KernelDmt {
         self.pump().status()
     }
 
-    /// Everything it knows.
+    /// Its whole state.
     pub fn state(&mut self) -> &DmtState {
         self.pump()
     }
 
     fn pump(&mut self) -> &mut DmtState {
-        // SAFETY: the program's globals are this state, as a test of outputs checks; they are mapped as long as `memory`
-        // lives. Only the program writes them besides, and it runs only while `process` calls it and holds no
+        // SAFETY: the program's globals are this state, as a test of outputs checks; they are mapped as long as
+        // `memory` lives. Only the program writes them too, and it runs only while `process` calls it and holds no
         // reference.
         unsafe { &mut *self.memory.at::<DmtState>(0, 1).as_ptr() }
     }

@@ -1,7 +1,7 @@
 //! The interrupt: a timer that expires on one CPU in hard interrupt context, where a BPF program runs.
 //!
 //! It is the timer of a perf event of the software CPU clock: pinned to its CPU, re-armed by the kernel without drift,
-//! and gone with the descriptor, whatever ends the process. The other half is `bpf/interrupt.h`.
+//! and gone with the descriptor, however the process ends. The other half is `bpf/interrupt.h`.
 
 use perf_event_open_sys as perf;
 use perf_event_open_sys::bindings;
@@ -16,11 +16,12 @@ pub const MAX_CPUS: usize = 512;
 /// The shortest period of the kernel's software clock events, ns.
 pub const MIN_PERIOD_NS: u64 = 10_000;
 
-/// The delay by which the programs know the timer of a thread's event while it is learnt, ns: as in `bpf/interrupt.h`.
+/// The delay by which the programs recognise the timer of a thread's event while they learn it, ns: as in
+/// `bpf/interrupt.h`.
 const LEARNING_BASE_NS: u64 = 7_200_000_000_000;
 const LEARNING_STEP_NS: u64 = 50_000_000;
 
-/// `struct interrupt_source` of `bpf/interrupt.h`, one a CPU. Its fields are the programs' and this module's business.
+/// `struct interrupt_source` of `bpf/interrupt.h`, one for each CPU. Its fields concern only the programs and this module.
 #[derive(Debug)]
 #[repr(C)]
 pub struct SourceRecord {
@@ -47,7 +48,7 @@ impl SourceTable {
         self.memory.at::<SourceRecord>(offset, 1).as_ptr()
     }
 
-    /// Whose timer the programs take next for the CPU's interrupt.
+    /// Whose timer the programs will next take for the CPU's interrupt.
     fn set_learner(&self, cpu: u32, learner: u32) {
         // SAFETY: the record lies within the mapping (`at` checked) and is accessed by volatile reads and writes only.
         unsafe { (&raw mut (*self.record(cpu)).learner).write_volatile(learner) }
@@ -72,7 +73,7 @@ pub struct InterruptSource {
 }
 
 impl InterruptSource {
-    /// Opens and starts the timer, and has the programs learn it.
+    /// Opens and starts the timer, and makes the programs learn it.
     ///
     /// The programs must be attached, one of them calling `learn_interrupt`. The first interrupt comes
     /// `period_ns` from now, at least [`MIN_PERIOD_NS`].
@@ -134,12 +135,12 @@ impl InterruptSource {
 
 impl Drop for InterruptSource {
     fn drop(&mut self) {
-        // Before the event goes: its memory may become somebody else's timer.
+        // Before the event goes away: its memory may become somebody else's timer.
         self.table.forget(self.cpu);
     }
 }
 
-/// Opens the event, not yet started.
+/// Opens the event without starting it yet.
 fn open(cpu: u32, period_ns: u64) -> Result<OwnedFd, Refused> {
     let mut attributes = bindings::perf_event_attr {
         type_: bindings::PERF_TYPE_SOFTWARE,

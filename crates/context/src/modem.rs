@@ -6,7 +6,7 @@ use punctual_kernel::bpf::{LoadedObject, SharedMemory};
 use punctual_kernel::features::{LOOPS, explain};
 use std::sync::atomic::{Ordering, fence};
 
-/// Samples in the longest block of one call of the program.
+/// The most samples that the program takes in one call.
 const BLOCK: usize = 512;
 
 /// `struct modem` of `bpf/qam.bpf.c`.
@@ -17,14 +17,14 @@ struct Record {
     sent: [i16; BLOCK],
 }
 
-/// A datapump whose samples a BPF program works on, a block at a call. It leaves the kernel when this is dropped.
+/// A datapump whose samples a BPF program works on, a block per call. It leaves the kernel when this is dropped.
 pub struct KernelQam {
     memory: SharedMemory,
     object: LoadedObject,
 }
 
 impl KernelQam {
-    /// Loads the program and goes on where this pump stands.
+    /// Loads the program and continues from this pump's state.
     ///
     /// # Errors
     /// What the kernel refused, and what it lacks.
@@ -71,14 +71,14 @@ impl KernelQam {
         self.record().pump.status()
     }
 
-    /// Everything it knows.
+    /// Its whole state.
     pub fn state(&mut self) -> &QamState {
         &self.record().pump
     }
 
     fn record(&mut self) -> &mut Record {
         // SAFETY: the program's globals are this record, as a test of outputs checks; they are mapped as long as
-        // `memory` lives. Only the program writes them besides, and it runs only while `process` calls it and holds no
+        // `memory` lives. Only the program writes them too, and it runs only while `process` calls it and holds no
         // reference.
         unsafe { &mut *self.memory.at::<Record>(0, 1).as_ptr() }
     }

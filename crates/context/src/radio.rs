@@ -7,7 +7,7 @@ use punctual_kernel::features::{LOOPS, explain};
 use std::marker::PhantomData;
 use std::sync::atomic::{Ordering, fence};
 
-/// Complex samples in the longest block of one call of the program.
+/// The most complex samples that the program takes in one call.
 const BLOCK: usize = 256;
 
 /// `struct radio` of `bpf/radio.h`.
@@ -25,7 +25,7 @@ pub struct KernelRadio<R> {
 }
 
 impl KernelRadio<GfskState> {
-    /// Loads the program and goes on where this Bluetooth receiver stands.
+    /// Loads the program and continues from this Bluetooth receiver's state.
     ///
     /// # Errors
     /// What the kernel refused, and what it lacks.
@@ -35,7 +35,7 @@ impl KernelRadio<GfskState> {
 }
 
 impl KernelRadio<DsssState> {
-    /// Loads the program and goes on where this 802.11b receiver stands.
+    /// Loads the program and continues from this 802.11b receiver's state.
     ///
     /// # Errors
     /// What the kernel refused, and what it lacks.
@@ -74,14 +74,15 @@ impl<R: Receiver> KernelRadio<R> {
         Ok(())
     }
 
-    /// Everything it knows.
+    /// Its whole state.
     pub fn state(&mut self) -> &R {
         &self.record().state
     }
 
     fn record(&mut self) -> &mut Record<R> {
-        // SAFETY: the program's globals are this record, as a test of outputs checks; they are mapped as long as `memory`
-        // lives. Only the program writes them besides, and it runs only while `process` calls it and holds no reference.
+        // SAFETY: the program's globals are this record, as a test of outputs checks; they are mapped as long as
+        // `memory` lives. Only the program writes them too, and it runs only while `process` calls it and holds no
+        // reference.
         unsafe { &mut *self.memory.at::<Record<R>>(0, 1).as_ptr() }
     }
 }

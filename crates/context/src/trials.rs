@@ -1,4 +1,4 @@
-//! What of this crate needs BPF programs, to be tried out one by one: each is loaded, and taken away again.
+//! What in this crate needs BPF programs, to be tried out one by one: each is loaded, and unloaded again.
 
 use crate::device::{Mode, try_out};
 use crate::drill::{DrillKind, availability};

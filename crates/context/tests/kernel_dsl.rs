@@ -1,5 +1,5 @@
-//! The DSL modem's datapump as a BPF program against the same source on this processor: every sample, every bit, and at the
-//! end of each symbol everything that it knows.
+//! The DSL modem's datapump as a BPF program against the same source on this processor: every sample, every bit, and at
+//! the end of each symbol the whole state.
 
 #![expect(clippy::print_stdout, reason = "it says what it compared and what the kernel verified")]
 
@@ -46,7 +46,7 @@ impl Pair {
         })
     }
 
-    /// A symbol, from the line or, where given, of other samples.
+    /// A symbol, from the line or, if given, of other samples.
     fn symbol(&mut self, instead: Option<Vec<i16>>) {
         let heard = instead.unwrap_or_else(|| self.to_this.clone());
         let mut by_kernel = vec![0; heard.len()];
@@ -67,7 +67,7 @@ impl Pair {
         } else {
             self.line.pass_blocks(&mut by_other, &mut by_native);
         }
-        // What each end sends was replaced by what it hears.
+        // What each end sends has been replaced by what it hears.
         (self.to_this, self.to_other) = (by_native, by_other);
         self.symbols += 1;
         if self.phases.last() != Some(&status.phase) {
@@ -82,8 +82,8 @@ impl Pair {
     }
 }
 
-/// Start-up and data; samples by chance for a while, then silence, for longer than a carrier may be missing; a start-up
-/// again. All of it once, or the first two.
+/// Start-up and data; random samples for a while, then silence, for longer than a carrier may be missing; a start-up
+/// again. All of it once, or only the first two.
 fn assert_equal(end: End, options: DmtOptions, symbols: u32, again: u32) {
     let mut pair = match Pair::new(end, 1, options) {
         Ok(pair) => pair,

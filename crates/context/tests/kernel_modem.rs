@@ -1,5 +1,5 @@
 //! The modem's datapump as a BPF program against the same source on this processor: every sample, every bit, and at the
-//! end of each block everything that it knows.
+//! end of each block the whole state.
 
 #![expect(clippy::print_stdout, reason = "it says what it compared and what the kernel verified")]
 
@@ -45,7 +45,7 @@ impl Call {
         })
     }
 
-    /// A block, from the line or, where given, of other samples.
+    /// A block, from the line or, if given, of other samples.
     fn block(&mut self, instead: Option<[i16; BLOCK]>) {
         let heard = instead.unwrap_or(self.to_this);
         let (mut by_kernel, mut by_native, mut by_other) = ([0; BLOCK], [0; BLOCK], [0; BLOCK]);
@@ -90,7 +90,7 @@ fn a_whole_call_is_the_same_to_the_bit_in_the_kernel() {
             Err(refused) => return punctual_testing::skip("the modem's datapump in the kernel", refused),
         };
         println!("{role:?}, {banks} banks: {:?} instructions verified", verified_instructions());
-        // Start-up and data; samples by chance, as lost ones would leave; a start-up again, and data.
+        // Start-up and data; random samples, as lost ones would leave; a start-up again, and data.
         call.run(4);
         assert_eq!(call.native.status().phase, Phase::Connected);
         let mut random = Random(seed);

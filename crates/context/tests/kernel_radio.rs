@@ -1,5 +1,5 @@
-//! The receivers of Bluetooth and of 802.11b as BPF programs against the same sources on this processor: every bit, and after
-//! each block everything that they know.
+//! The receivers of Bluetooth and of 802.11b as BPF programs against the same sources on this processor: every bit, and
+//! after each block the whole state.
 
 #![expect(clippy::print_stdout, reason = "it says what it compared and what the kernel verified")]
 
@@ -22,7 +22,7 @@ struct Compared {
     right: u32,
 }
 
-/// Holds 60 packets at a receiver in the kernel against the same on this processor.
+/// Compares a receiver in the kernel with the same one on this processor, over 60 packets.
 fn compare<R: Receiver>(
     kernel: Result<KernelRadio<R>, Refused>,
     block: usize,

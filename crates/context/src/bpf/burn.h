@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Keeps the CPU for a time, by the clock. It ends by itself whatever becomes of user space: at the time asked for,
- * at the longest that is allowed, and at the latest when the loop has run out of steps.
+ * Keeps the CPU for a time, by the clock. It ends by itself whatever happens to user space: at the time asked for, at
+ * the longest that is allowed, and at the latest when the loop has run out of steps.
  */
 #ifndef PUNCTUAL_BURN_H
 #define PUNCTUAL_BURN_H
@@ -9,7 +9,7 @@
 #include "kernel.h"
 
 #define MAX_BURN_NS 50000000ULL
-/* The most that the kernel allows. A step, which reads the clock, takes above 10 ns. */
+/* The most that the kernel allows. A step, which reads the clock, takes more than 10 ns. */
 #define BURN_STEPS (1 << 23)
 
 struct burning {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A soft device on one CPU: its interrupt, its line, and its datapump where that runs in the kernel.
- * User space maps this memory; `device/memory.rs` declares the same records, and a test holds the two together.
+ * A soft device on one CPU: its interrupt, its line, and its datapump if that runs in the kernel. User space maps this
+ * memory; `device/memory.rs` declares the same records, and a test checks that the two agree.
  */
 #ifndef PUNCTUAL_DEVICE_H
 #define PUNCTUAL_DEVICE_H
@@ -15,18 +15,18 @@
 #define ACTIVATIONS 4096
 /* No activation works longer than this: others wait for it. */
 #define MAX_WORK_NS 5000000ULL
-/* Of each window a part may be worked: `max_worked`. */
+/* How much of each window may be spent on work: `max_worked`. */
 #define WINDOW_NS 100000000ULL
-/* User space says this often at least that it is alive. */
+/* User space says at least this often that it is alive. */
 #define HEARTBEAT_NS 800000000ULL
 /*
- * The work: a unit of it, and what comes before a block's. It is the filter, but where a program says otherwise before it
+ * The work: a unit of it, and what comes before a block's. It is the filter, unless a program says otherwise before it
  * includes this.
  */
 #ifndef DEVICE_UNIT
 #define DEVICE_UNIT() pump_unit(&device.pump)
 #define DEVICE_BLOCK(number) ((void)(number))
-/* The clock is read once for so many units. */
+/* How many units pass between readings of the clock. */
 #define UNITS_A_LOOK 16
 #endif
 /* No more blocks than this are worked off in one activation. */
@@ -34,7 +34,7 @@
 
 /* The work was given up before it was done. */
 #define CUT 1
-/* The block's interrupt came and no program was called for it, or the kernel refused the callback. */
+/* The block's interrupt came but no program was called for it, or the kernel refused the callback. */
 #define UNOBSERVED 2
 
 /* Where work ran, by the kernel's own count. */
@@ -50,33 +50,33 @@ struct activation {
 	__u64 interrupt;	/* when its interrupt, or a later one, came; 0: not known */
 	__u64 start;		/* when processing began */
 	__u64 end;		/* when it ended */
-	__u64 executed;		/* how much of that the work had the CPU for */
+	__u64 executed;		/* how long the work had the CPU in between */
 	__u32 pending;		/* samples that had come and were not processed when it ended */
 	__u32 cpu;
-	__u32 queued;		/* interrupts that waited when it began, its own included */
+	__u32 queued;		/* interrupts that were waiting when it began, including its own */
 	__u32 flags;
 };
 
 struct device {
 	struct interrupt_source sources[MAX_CPUS];
-	__u64 heartbeat;	/* when user space was alive last */
+	__u64 heartbeat;	/* when user space was last alive */
 	__u64 interrupts;	/* that came */
-	__u64 refused;		/* blocks that were not processed to leave others their part of the CPU */
+	__u64 refused;		/* blocks that were not processed, to leave others their part of the CPU */
 	__u64 cut;		/* blocks whose processing was given up */
-	__u64 deaf;		/* interrupts that did nothing because user space had gone */
+	__u64 deaf;		/* interrupts that did nothing because user space was gone */
 	__u64 last_interrupt;	/* when it came */
 	__u64 last_due;		/* when it was due */
-	__u64 interrupt_ns;	/* in interrupts that only queue, all together */
+	__u64 interrupt_ns;	/* in all the interrupts that only queue */
 	__u64 window_begin;
 	__u64 window_worked;
 	__u64 max_worked;	/* in a window, ns */
-	__u64 calibrated;	/* ns that the units asked for took */
+	__u64 calibrated;	/* ns that the requested units took */
 	__u64 levels;		/* every LEVEL_ at which work was seen to run */
 	__u64 written;		/* activations so far */
 	__u64 queue;		/* interrupts that wait for the softirq */
 	__u64 interrupted;	/* ns of timer interrupts since the beginning, while in the softirq callback */
-	__u64 unobserved;	/* interrupts that came and that no program was called for */
-	__u64 unobserved_wait;	/* blocks that wait for that, or for a callback that was refused */
+	__u64 unobserved;	/* interrupts that came but for which no program was called */
+	__u64 unobserved_wait;	/* blocks that wait because of that, or because a callback was refused */
 	__u64 entered;		/* when the timer interrupt in the callback began; 0: in none */
 	__u32 in_callback;	/* the CPU + 1 while it runs */
 	__u32 units;		/* of work in a block */
@@ -92,7 +92,7 @@ struct configuration {
 	struct nesting_place nesting;
 	/* What the softirq callback does: work (0) or wake a thread (1). */
 	__u64 wakes;
-	/* For tests: each so many-th callback is asked for in a way that every kernel refuses; 0: none. */
+	/* For tests: every so many callbacks, one is requested in a way that every kernel refuses; 0: none. */
 	__u64 refuse_every;
 };
 
@@ -110,7 +110,7 @@ static __always_inline __u64 stolen_so_far(void)
 	return configuration.steal_offset ? read_word_at(configuration.steal_offset) : 0;
 }
 
-/* The level of interrupt at which this runs: the fields of the kernel's `preempt_count`. */
+/* The interrupt level at which this runs: the fields of the kernel's `preempt_count`. */
 static __always_inline __u32 level_now(void)
 {
 	__u32 nesting = read_nesting(&configuration.nesting);
@@ -156,7 +156,7 @@ static int work_block(__u32 index, struct bout *bout)
 	start = bpf_ktime_get_ns();
 	line_begin(line, start);
 	if (line->taken >= line->arrived) {
-		/* Where all that waited was lost, the next block tells that it did so for want of an interrupt. */
+		/* If all waiting blocks were lost, the next one reports that they waited for want of an interrupt. */
 		if (line->taken == taken)
 			device.unobserved_wait = 0;
 		return 1;
@@ -205,8 +205,8 @@ static __always_inline void work_off(void)
 }
 
 /*
- * The kernel passes over interrupts when one came so late that the next were due already. Where it had no such
- * reason they did come, and this program was not called, as happens when the kernel interrupts another program.
+ * The kernel skips interrupts when one came so late that the next were already due. If it had no such reason they did
+ * come, but this program was not called, as happens when the kernel interrupts another program.
  */
 static __always_inline void count_unobserved(__u64 due)
 {
@@ -223,7 +223,7 @@ static __always_inline void count_unobserved(__u64 due)
 	device.unobserved_wait += jump - passed;
 }
 
-/* Whether this is the device's interrupt, on which user space still counts; its block then has arrived. */
+/* Whether this is the device's interrupt, and user space still counts on it; its block has then arrived. */
 static __always_inline bool arrives(struct hrtimer *timer, __u64 *now)
 {
 	__u32 cpu;

@@ -54,7 +54,7 @@ static __always_inline const struct signal_unit *unit_now(void)
 	} while (0)
 #define DEVICE_BLOCK(number) begin_decoding(number)
 
-/* Blocks before this one that nobody worked on are gone, and the rest of one that was given up with them. */
+/* Earlier blocks that nobody worked on are gone, and with them the rest of one that was given up. */
 static __always_inline void begin_decoding(__u64 block)
 {
 	struct decoding *d = &decoder.decoding;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The work of a device that decodes a DSL: a symbol of the signal is a unit. */
+/* The work of a device that decodes DSL: a symbol of the signal is a unit. */
 #ifndef PUNCTUAL_DEVICE_DMT_H
 #define PUNCTUAL_DEVICE_DMT_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The work of a device is a user's own function, which is linked with these programs when they are loaded: `own/link.rs`.
- * The kernel verifies it by itself, for a block of any contents. `device/own_memory.rs` declares the same record.
+ * The work of a device is a user's own function, which is linked with these programs when they are loaded:
+ * `own/link.rs`. The kernel verifies it on its own, for a block with any contents. `device/own_memory.rs` declares the
+ * same record.
  */
 #ifndef PUNCTUAL_DEVICE_OWN_H
 #define PUNCTUAL_DEVICE_OWN_H
@@ -19,10 +20,10 @@
 struct own_work {
 	struct punctual_block block;
 	__u64 budget;		/* of a block, ns */
-	__u64 done;		/* blocks that it was called for */
-	__u64 over;		/* of these took longer than the budget */
-	__u64 failed;		/* of these it said that it was not done */
-	__u64 longest;		/* the most that one took, ns */
+	__u64 done;		/* blocks for which it was called */
+	__u64 over;		/* how many of these took longer than the budget */
+	__u64 failed;		/* how many of these it said were not done */
+	__u64 longest;		/* the longest that one took, ns */
 };
 
 struct own_work own SEC(".data.own") = {};
@@ -41,7 +42,7 @@ static __always_inline void own_unit(void)
 	if (punctual_work(&own.block))
 		own.failed++;
 	took = bpf_ktime_get_ns() - took;
-	/* What the host or a timer's interrupt took is not its own. */
+	/* What the host or a timer's interrupt took does not count as its own. */
 	away = stolen_so_far() - steal + device.interrupted - interrupted;
 	took = took > away ? took - away : 0;
 	own.done++;

@@ -18,7 +18,7 @@ struct {
 	__uint(max_entries, 4096);
 } wakes SEC(".maps");
 
-/* No kernel takes these. */
+/* No kernel accepts these. */
 #define NO_SUCH_FLAGS (~0ULL)
 
 static int device_callback(void *map, __u32 *number, struct callback *callback)
@@ -71,7 +71,7 @@ int BPF_PROG(device_interrupt, struct hrtimer *timer)
 	return 0;
 }
 
-/* What timer interrupts take out of the callback is not its execution. */
+/* What timer interrupts take out of the callback does not count as its execution. */
 SEC("?tp_btf/local_timer_entry")
 int BPF_PROG(timer_interrupts_callback, int vector)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The DSL modem's datapump in the kernel: a symbol at a call. `dsl.rs` declares the same memory. */
+/* The DSL modem's datapump in the kernel: one symbol per call. `dsl.rs` declares the same memory. */
 #include "kernel.h"
 #include "dmt.h"
 

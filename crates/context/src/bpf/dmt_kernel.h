@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The DSL modem's datapump for a BPF program, which says where its state lies (DMT_STATE): loops are the kernel's, parts
+ * The DSL modem's datapump for a BPF program, which says where its state is (DMT_STATE): loops are the kernel's, parts
  * are verified one by one.
  */
 #ifndef PUNCTUAL_DMT_KERNEL_H

@@ -9,11 +9,11 @@
 #include "callback.h"
 #include "interrupt.h"
 
-/* One cache line a CPU. Times are ns of CLOCK_MONOTONIC. */
+/* One cache line for each CPU. Times are ns of CLOCK_MONOTONIC. */
 struct shot {
 	__u64 armed;		/* the number of the injection that the next interrupt makes; 0: none */
 	__u64 length;
-	__u64 taken;		/* of the injection under way */
+	__u64 taken;		/* of the injection in progress */
 	__u64 start;
 	__u64 end;
 	__u64 done;		/* of the last one, written last */
@@ -37,7 +37,7 @@ int BPF_PROG(drill_source, struct hrtimer *timer, int mode)
 	return 0;
 }
 
-/* The injection that this interrupt is to make, if any: each is made once. */
+/* The injection that this interrupt should make, if any: each is made once. */
 static __always_inline struct shot *take_shot(struct hrtimer *timer, __u32 *cpu)
 {
 	struct shot *shot;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The 802.11b receiver in the kernel: a block of samples at a call. `radio.rs` declares the same memory. */
+/* The 802.11b receiver in the kernel: a block of samples per call. `radio.rs` declares the same memory. */
 #include "kernel.h"
 #include "dsss.h"
 #include "radio.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The 802.11b receiver for a BPF program, which says where its state lies (DSSS_STATE): loops are the kernel's, parts are
+ * The 802.11b receiver for a BPF program, which says where its state is (DSSS_STATE): loops are the kernel's, parts are
  * verified one by one.
  */
 #ifndef PUNCTUAL_DSSS_KERNEL_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The Bluetooth receiver in the kernel: a block of samples at a call. `radio.rs` declares the same memory. */
+/* The Bluetooth receiver in the kernel: a block of samples per call. `radio.rs` declares the same memory. */
 #include "kernel.h"
 #include "gfsk.h"
 #include "radio.h"

@@ -2,7 +2,7 @@
 /*
  * The interrupt: the timer of a perf event of the software CPU clock. The kernel arms it on the event's CPU and calls
  * its handler in hard interrupt context, on PREEMPT_RT too; a program on `hrtimer_expire_entry` runs just before that.
- * Which timer belongs to the event is learnt when the thread that opened it enables it on that CPU:
+ * The program learns which timer belongs to the event when the thread that opened the event enables it on that CPU:
  * `interrupt.rs` declares the same record and does so.
  */
 #ifndef PUNCTUAL_INTERRUPT_H
@@ -12,12 +12,12 @@
 
 #define MAX_CPUS 512
 #define HRTIMER_MODE_REL 1
-/* The delay by which a thread's event is known while it is learnt; no event of anybody's is as slow. */
+/* The delay that identifies a thread's event while the program learns it; nobody has an event as slow as this. */
 #define LEARNING_BASE_NS 7200000000000ULL
 #define LEARNING_STEP_NS 50000000ULL
 #define LEARNING_SLACK_NS 40000000ULL
 
-/* One a CPU. */
+/* One for each CPU. */
 struct interrupt_source {
 	__u64 timer;		/* the event's timer; 0: not known */
 	__u32 learner;		/* the thread that is about to enable the event; 0: nobody */
@@ -37,8 +37,8 @@ static __always_inline void learn_interrupt(struct interrupt_source *sources, st
 		return;
 	source = &sources[cpu];
 	/*
-	 * Enabling an event starts the timers of the CPU's other events again, in the same system call: the event's own
-	 * is known by the delay that this thread chose. Those that expire meanwhile start with an absolute time.
+	 * Enabling an event also restarts the timers of the CPU's other events, in the same system call: the delay that
+	 * this thread chose identifies its own. Those that expire meanwhile start with an absolute time.
 	 */
 	if (!source->learner || !(mode & HRTIMER_MODE_REL) ||
 	    source->learner != (__u32)bpf_get_current_pid_tgid() || timer->function != &perf_swevent_hrtimer)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The modem's datapump in the kernel: a block of samples at a call. `modem.rs` declares the same memory. */
+/* The modem's datapump in the kernel: a block of samples per call. `modem.rs` declares the same memory. */
 #include "kernel.h"
 #include "qam.h"
 

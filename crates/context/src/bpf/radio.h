@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A radio's receiver in the kernel, whichever it is: its memory, and the program that takes a block of complex samples. */
+/* The kernel part of any radio's receiver: its memory, and the program that takes a block of complex samples. */
 #ifndef PUNCTUAL_RADIO_H
 #define PUNCTUAL_RADIO_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Rialto/NT's reservations as a scheduler (sched_ext) of one CPU. Whose the time is, user space has computed and says at
- * each change (`rialto_edge`); `rialto/record.rs` declares the same records.
+ * Rialto/NT's reservations as a scheduler (sched_ext) of one CPU. User space has computed whose the time is and says so
+ * at each change (`rialto_edge`); `rialto/record.rs` declares the same records.
  */
 #include <linux/types.h>
 #include <linux/bpf.h>
@@ -11,17 +11,17 @@
 #include <bpf/bpf_core_read.h>
 
 #define MAX_RESERVATIONS 4
-#define MAX_CONSTRAINTS 4	/* their numbers, and queues, are those after the reservations' */
+#define MAX_CONSTRAINTS 4	/* their numbers, and queues, follow those of the reservations */
 #define MAX_QUEUES (MAX_RESERVATIONS + MAX_CONSTRAINTS)
-#define MAX_RUNS 16384		/* of each reservation */
+#define MAX_RUNS 16384		/* for each reservation */
 #define MAX_NAME 16		/* bytes of a thread's name, with the zero at its end */
 #define COMPETITORS 64		/* the queue of whoever has no reservation */
 #define LOCAL 0x8000000000000002ULL	/* SCX_DSQ_LOCAL */
 #define ENQUEUE_PREEMPT (1ULL << 32)	/* SCX_ENQ_PREEMPT */
 #define KICK_PREEMPT 2ULL	/* SCX_KICK_PREEMPT */
 #define QUEUED 1		/* SCX_TASK_QUEUED */
-#define ENQUEUE_LAST_TOO 2ULL	/* SCX_OPS_ENQ_LAST: nobody goes on only because nobody else is there */
-#define SLICE_NS 4000000ULL	/* of whoever competes */
+#define ENQUEUE_LAST_TOO 2ULL	/* SCX_OPS_ENQ_LAST: nobody goes on just because nobody else is there */
+#define SLICE_NS 4000000ULL	/* of one that competes */
 #define ENDLESS (~0ULL)		/* the next edge ends it */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -83,18 +83,18 @@ struct run {
 struct rialto {
 	__u32 owner;		/* the number of the reservation or constraint whose time it is, from 1 on; 0: nobody's */
 	__u32 is_ended;		/* the kernel took the scheduler away */
-	__u64 repaired;		/* somebody ran whose time it was not, and was stopped at once */
-	__u64 since;		/* so many others ran since a competing reservation or constraint did */
-	__u64 turn;		/* the queue that had the last such turn */
-	__u64 looked;		/* since the last edge it was looked whether whose time it is waits elsewhere */
-	__u64 runs[MAX_RESERVATIONS];	/* those beyond MAX_RUNS too */
+	__u64 repaired;		/* how often somebody ran whose time it was not, and was stopped at once */
+	__u64 since;		/* how many others have run since a competing reservation or constraint did */
+	__u64 turn;		/* the queue that last had such a turn */
+	__u64 looked;		/* whether it looked since the last edge if the time's owner waits elsewhere */
+	__u64 runs[MAX_RESERVATIONS];	/* including those beyond MAX_RUNS */
 	__u64 slept[MAX_RESERVATIONS];	/* how often a thread of it slept */
-	__u64 began[MAX_RESERVATIONS];	/* the run under way */
+	__u64 began[MAX_RESERVATIONS];	/* the run in progress */
 	__u32 processes[MAX_RESERVATIONS];
 	__u32 hard[MAX_RESERVATIONS];
 	__u32 threads[MAX_CONSTRAINTS];	/* those that have a time constraint */
-	__u32 of[MAX_CONSTRAINTS];	/* the reservation of each of them, as it was queued last; 0: none */
-	char names[MAX_RESERVATIONS][MAX_NAME];	/* of the threads that share it; none: all of the process */
+	__u32 of[MAX_CONSTRAINTS];	/* the reservation of each of them, as last queued; 0: none */
+	char names[MAX_RESERVATIONS][MAX_NAME];	/* of the threads that share it; none: all of the process's */
 	char reason[128];	/* why the kernel took it away */
 };
 
@@ -116,7 +116,7 @@ static __always_inline bool is_named(const struct task_struct *p, const char *na
 	return true;
 }
 
-/* The number of a thread's reservation: its process has it, so that its threads share it, or those of a name. */
+/* The number of a thread's reservation: its process has it, and so do all its threads, or those with a certain name. */
 static __always_inline __u32 reservation_of(const struct task_struct *p)
 {
 	__u32 process = p->tgid;
@@ -143,13 +143,13 @@ static __always_inline bool is_hard(__u32 reservation)
 	return reservation && rialto.hard[(reservation - 1) & (MAX_RESERVATIONS - 1)];
 }
 
-/* The reservation that whoever waits in a queue has; 0: none. */
+/* The reservation of whoever waits in a queue; 0: none. */
 static __always_inline __u32 reservation_in(__u32 queue)
 {
 	return queue <= MAX_RESERVATIONS ? queue : rialto.of[(queue - 1) & (MAX_CONSTRAINTS - 1)];
 }
 
-/* A thread with a time constraint has its slots and those of its reservation. */
+/* A thread with a time constraint gets its own slots and those of its reservation. */
 static __always_inline bool is_time_of(__u32 reservation, __u32 constraint, __u32 owner)
 {
 	return owner && (owner == reservation || owner == constraint);
@@ -190,8 +190,8 @@ static __always_inline bool pull(__u64 queue, __u32 thread)
 }
 
 /*
- * A thread that asks for time may be put into a queue between its question and the answer, as that of its reservation: with
- * PREEMPT_RT whoever answers lends it a priority for a lock and takes that back.
+ * A thread that asks for time may be put into a queue between its question and the answer, as one of its reservation:
+ * with PREEMPT_RT whoever answers lends it a priority for a lock and takes that back.
  */
 static __always_inline bool pull_constrained(__u32 owner)
 {
@@ -205,7 +205,7 @@ static __always_inline bool pull_constrained(__u32 owner)
 	return pull(COMPETITORS, thread);
 }
 
-/* Whoever waits and whose time it is. */
+/* The waiting owner of the time. */
 static __always_inline bool take_owner(__u32 owner)
 {
 	if (scx_bpf_dsq_move_to_local(owner))
@@ -219,8 +219,8 @@ static __always_inline bool take_owner(__u32 owner)
 }
 
 /*
- * Whoever was interrupted by a thread above all of these stands in the CPU's own queue, which may hold whose time it is. Nobody
- * can tell: whoever runs before it goes back to where it waits, until that queue is empty.
+ * A thread that was interrupted by one above all of these is in the CPU's own queue, which may hold the owner of the
+ * time. Nobody can tell: whoever runs before the owner goes back to where it waits, until that queue is empty.
  */
 static __always_inline bool is_waiting(__u32 owner)
 {
@@ -234,7 +234,7 @@ static __always_inline bool is_waiting(__u32 owner)
 	return false;
 }
 
-/* Whoever competes outside of its slots has its turn after as many others as wait. */
+/* Whoever competes outside its slots gets a turn after as many others as are waiting. */
 static __always_inline bool take_competing(bool is_turn)
 {
 	__u32 last = rialto.turn;
@@ -282,8 +282,8 @@ void BPF_PROG(rialto_dispatch, __s32 cpu, struct task_struct *previous)
 }
 
 /*
- * The clock of the edges is a thread, and whoever it interrupted goes on after it with what was left of the slice: a kick at
- * the edge may have met the thread of the clock. What is wrong is seen here, and ended at once.
+ * The clock of the edges is a thread, and whoever it interrupted goes on after it with what was left of the slice: a
+ * kick at the edge may have hit the clock's thread. If something is wrong, it is noticed here and ended at once.
  */
 SEC("struct_ops/rialto_running")
 void BPF_PROG(rialto_running, struct task_struct *p)
@@ -300,7 +300,7 @@ void BPF_PROG(rialto_running, struct task_struct *p)
 		rialto.repaired++;
 		scx_bpf_kick_cpu(0, KICK_PREEMPT);
 	} else if (p->scx.slice > SLICE_NS) {
-		/* It had a time of its own until now. */
+		/* Until now it had time of its own. */
 		scx_bpf_task_set_slice(p, SLICE_NS);
 	}
 }
@@ -352,7 +352,7 @@ struct edge {
 	__u32 pad;
 };
 
-/* The time is another's from now on. */
+/* From now on the time is another's. */
 SEC("syscall")
 int rialto_edge(struct edge *edge)
 {

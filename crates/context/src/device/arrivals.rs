@@ -8,13 +8,13 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of data in the ring: whole pages, which some processors have larger ones of.
+/// Bytes of data in the ring: whole pages, which are larger on some processors.
 pub(super) fn ring_bytes() -> u32 {
     const RING_BYTES: usize = 4096;
     rustix::param::page_size().max(RING_BYTES) as u32
 }
 
-/// A thread that waits looks this often whether it is to stop, ns.
+/// How often a waiting thread checks whether it should stop, ns.
 const LOOK_NS: i64 = 45_000_000;
 
 /// Where arrivals come from.
@@ -29,7 +29,7 @@ pub(super) enum Arrivals {
 }
 
 impl Arrivals {
-    /// The line has everything that has arrived by `now`.
+    /// Makes sure that the line has everything that has arrived by `now`.
     #[inline]
     pub(super) fn poll(&mut self, line: &mut Line, now: u64) {
         match self {
@@ -45,7 +45,7 @@ impl Arrivals {
         }
     }
 
-    /// Another rate from `now` on.
+    /// Changes the rate from `now` on.
     pub(super) fn set_phase(&mut self, line: &mut Line, now: u64, period_ns: u64, samples: u32) {
         (line.period, line.samples, line.last) = (period_ns, samples, now);
         if let Arrivals::Clock { next } = self {
@@ -72,7 +72,7 @@ impl Arrivals {
 }
 
 impl Arrivals {
-    /// How many interrupts came, since the last call, that no program was called for or whose callback was refused.
+    /// How many interrupts came, since the last call, for which no program was called or whose callback was refused.
     #[inline]
     pub(super) fn unobserved(&mut self) -> u64 {
         let Arrivals::Interrupt(ring) = self else { return 0 };

@@ -1,15 +1,15 @@
-//! How much work a compute time is, in each place where it may run.
+//! How much work a compute time is worth, in each place where it may run.
 
 use super::kernel_side::KernelSide;
 use punctual_datapump::{Pump, TAPS};
 use punctual_kernel::{Refused, clock};
 
-/// Units of work that are timed together, and how often. The shortest time is taken: nothing makes work faster.
+/// How many units of work are timed together, and how often. The shortest time counts: nothing makes work faster.
 const UNITS: u32 = 2_000;
 const TRIALS: usize = 15;
-/// In the kernel, units that are timed together take no longer than this, ns: it gives a bout of work up after 5 ms.
+/// In the kernel, units that are timed together take no longer than this, ns: a bout of work is given up there after 5 ms.
 const MAX_TRIAL_NS: u64 = 1_500_000;
-/// The first trial there. A processor that takes 5 ms for these is too slow for any device.
+/// The first trial in the kernel. A processor that takes 5 ms for these is too slow for any device.
 const FIRST_UNITS: u32 = 16;
 
 /// The speed of the datapump in one place.
@@ -25,14 +25,14 @@ impl Speed {
         self.unit_ns / TAPS as f64
     }
 
-    /// How often each of these samples must be filtered to take about `compute_ns` in all, at least once.
+    /// How often to filter each of these samples so that it takes about `compute_ns` in all, at least once.
     pub fn passes(self, compute_ns: u64, samples: u32) -> u32 {
         let passes = compute_ns as f64 / (self.unit_ns * f64::from(samples.max(1)));
         (passes.round() as u32).clamp(1, 1 << 20)
     }
 
-    /// The speed of this processor in user space, by the thread's CPU time: what others take of a busy processor, or a reservation
-    /// that is over for now, makes no work slower.
+    /// The speed of this processor in user space, by the thread's CPU time: neither what others take of a busy
+    /// processor nor a reservation that is over for now makes work slower.
     pub fn native() -> Speed {
         let mut pump = Pump::new(8);
         let trials = (0..TRIALS).map(|_| {
@@ -66,17 +66,17 @@ impl Speed {
             return Err(refused);
         }
         let units = units_of_a_trial(first);
-        // One that the host or an interrupt made too long is given up by the program, and says nothing.
+        // The program gives up a trial that the host or an interrupt made too long; that says nothing.
         let trials = (0..TRIALS).filter_map(|_| side.time_units(&pump, units).ok());
         let (shortest, units) = trials.min().map_or((first, FIRST_UNITS), |shortest| (shortest, units));
         Ok(Speed { unit_ns: shortest.max(1) as f64 / f64::from(units) })
     }
 }
 
-/// What [`punctual_kernel::bpf::LoadedObject::call`] says of a program that gave up.
+/// What [`punctual_kernel::bpf::LoadedObject::call`] says about a program that gave up.
 const TIMER_EXPIRED: &str = "Timer expired";
 
-/// How many units are timed together where the first few took so long, ns.
+/// How many units to time together if the first few took this long, ns.
 fn units_of_a_trial(first_ns: u64) -> u32 {
     let fit = u128::from(MAX_TRIAL_NS) * u128::from(FIRST_UNITS) / u128::from(first_ns.max(1));
     u32::try_from(fit).unwrap_or(u32::MAX).clamp(FIRST_UNITS, UNITS)
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_slow_processor_is_calibrated_with_less_work() {
-        // 0.5 ns, 19.5 ns, 30 ns and 2 us a multiply-accumulate.
+        // 0.5 ns, 19.5 ns, 30 ns and 2 us per multiply-accumulate.
         let units = |mac_ns: f64| units_of_a_trial((mac_ns * TAPS as f64 * f64::from(FIRST_UNITS)) as u64);
         assert_eq!(units(0.5), UNITS);
         for mac_ns in [19.5, 30.0, 300.0] {

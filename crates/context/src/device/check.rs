@@ -1,4 +1,4 @@
-//! What cannot be of a device, said before anything is started.
+//! What is impossible for a device, reported before anything is started.
 
 use super::phase::Phase;
 use super::rig::{DeviceSetup, KERNEL_SHARE, MAX_KERNEL_WORK_NS, MIN_PERIOD_NS};
@@ -21,7 +21,7 @@ pub(super) fn check(setups: &[DeviceSetup]) -> Result<BTreeMap<u32, f64>, Refuse
     Ok(shares)
 }
 
-/// The part of the CPU that a device computes for, in that of its phases in which it is most.
+/// The part of the CPU that a device computes for, in whichever of its phases needs most.
 pub(super) fn share_of(setup: &DeviceSetup) -> f64 {
     let of = |compute: f64, period: u64| compute / period.max(1) as f64;
     let phases = setup.phases.iter().map(|phase| of(compute_of(setup, phase) as f64, phase.period_ns));
@@ -32,12 +32,12 @@ pub(super) fn refuse(setup: &DeviceSetup, reason: String) -> Refused {
     Refused::because(format!("running the device `{}`", setup.name), reason)
 }
 
-/// The work of a phase, ns: a sample is the same work in every one.
+/// The work of a phase, ns: a sample takes the same work in every phase.
 fn compute_of(setup: &DeviceSetup, phase: &Phase) -> u128 {
     u128::from(setup.compute_ns) * u128::from(phase.samples) / u128::from(setup.samples.max(1))
 }
 
-/// Why a device can never keep up, or is none; in any context.
+/// Why a device can never keep up, or is no device; in any context.
 fn check_times(setup: &DeviceSetup) -> Result<(), String> {
     let show = punctual_recording::format_ns;
     let shortest = setup.phases.iter().map(|phase| phase.period_ns).fold(setup.period_ns, u64::min);
@@ -87,7 +87,7 @@ fn check_times(setup: &DeviceSetup) -> Result<(), String> {
     Ok(())
 }
 
-/// Why a device would keep everything else from a CPU, which runs in interrupt or softirq context together with others:
+/// Why a device that runs in interrupt or softirq context would keep everything else from a CPU, together with others:
 /// all of them take this share of it.
 fn check_in_kernel(setup: &DeviceSetup, share: f64) -> Result<(), String> {
     let show = punctual_recording::format_ns;

@@ -12,9 +12,9 @@ use std::sync::mpsc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Competitor {
     /// It never stops computing. With a real-time priority it rests a tenth of the time, so that the machine stays
-    /// usable; all rest together.
+    /// usable; all rest at the same time.
     Spin(Scheduling),
-    /// It reads every file it finds, slightly before other normal threads, as the paper's grep did.
+    /// It reads every file it finds, running slightly before other normal threads, as the paper's grep did.
     Walk,
 }
 
@@ -49,10 +49,10 @@ impl fmt::Display for Competitor {
     }
 }
 
-/// No file is read further than this.
+/// How much of a file is read at most.
 const FILE_BYTES: u64 = 1 << 20;
 
-/// Competitors that run; they end when this is dropped.
+/// Running competitors; they end when this is dropped.
 pub struct Competing(Arc<AtomicBool>);
 
 impl Competing {
@@ -145,7 +145,7 @@ fn walk(stop: &AtomicBool) {
                 }
             }
         }
-        // Where there is nothing to read, a walker is no spinner.
+        // With nothing to read, a walker does not spin.
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
 }

@@ -11,17 +11,17 @@ pub(super) struct Control {
     pub(super) stop: AtomicBool,
     /// When the line begins, ns of `CLOCK_MONOTONIC`; 0: not yet.
     pub(super) start_ns: AtomicU64,
-    /// When the work ends whether anybody says so or not, ns of `CLOCK_MONOTONIC`; 0: not known.
+    /// When the work ends, whether anybody says so or not, ns of `CLOCK_MONOTONIC`; 0: not known.
     pub(super) end_ns: AtomicU64,
-    /// Counted up by the rest of the program as it goes about its work.
+    /// The rest of the program increments this as it does its work.
     pub(super) heartbeat: AtomicU64,
     /// Set by a thread that found the rest of the program starved.
     pub(super) starved: AtomicBool,
-    /// Counted up after the next two were set: another phase of the line begins.
+    /// Incremented after the next two were set: another phase of the line begins.
     pub(super) phase: AtomicU64,
     /// Its period, ns.
     pub(super) phase_period_ns: AtomicU64,
-    /// Its samples in a block.
+    /// How many samples its blocks have.
     pub(super) phase_samples: AtomicU64,
     /// The worker's thread id.
     pub(super) tid: AtomicU32,
@@ -50,7 +50,7 @@ impl Control {
         self.stop.load(Relaxed)
     }
 
-    /// Whether the time is over that the work has. Somebody with a lower priority would have to say so, and may not run.
+    /// Whether the time for the work is over. Somebody with a lower priority would have to say so, and may not run.
     #[inline]
     pub(super) fn is_over(&self, now_ns: u64) -> bool {
         let end_ns = self.end_ns.load(Relaxed);
@@ -64,7 +64,7 @@ impl Control {
         self.phase.fetch_add(1, Release);
     }
 
-    /// The period and samples of the phase, where that is another than the one with this number.
+    /// The period and samples of the phase, if it is not the one with this number.
     #[inline]
     pub(super) fn phase_after(&self, seen: &mut u64) -> Option<(u64, u32)> {
         let phase = self.phase.load(Acquire);
@@ -75,7 +75,7 @@ impl Control {
         Some((self.phase_period_ns.load(Relaxed), self.phase_samples.load(Relaxed) as u32))
     }
 
-    /// Tells the others how the line stands.
+    /// Tells the others how the line is doing.
     #[inline]
     pub(super) fn publish(&self, line: &Line) {
         self.arrived.store(line.arrived, Relaxed);
@@ -94,12 +94,12 @@ impl Control {
         }
     }
 
-    /// How far it had come when that was last told.
+    /// How far it had come when that was last reported.
     pub(super) fn decoding(&self) -> DecodingCounts {
         DecodingCounts::of_numbers(std::array::from_fn(|index| self.decoding[index].load(Relaxed)))
     }
 
-    /// How the line stood when it was last told.
+    /// How the line was doing when that was last reported.
     pub(super) fn line(&self) -> Line {
         let mut line = Line::new(0, 0, 0, false);
         line.arrived = self.arrived.load(Relaxed);
@@ -112,7 +112,7 @@ impl Control {
     }
 }
 
-/// A worker's watch over the rest of the program: ends the work when that is starved.
+/// A worker's watch over the rest of the program: ends the work if that is starved.
 #[derive(Debug, Default)]
 pub(super) struct Watchdog(watchdog::Watchdog);
 

@@ -24,7 +24,7 @@ impl DecoderMemory {
     pub(super) fn set(&self, decoder: &Decoder) {
         let bytes = decoder.bytes();
         let place = self.0.at::<u8>(0, bytes.len()).as_ptr();
-        // SAFETY: within the mapping (`at` checked); no program is at it, and they are numbers without addresses.
+        // SAFETY: within the mapping (`at` checked); no program uses it now, and they are numbers without addresses.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, bytes.len()) }
         fence(Ordering::SeqCst);
     }
@@ -35,7 +35,7 @@ impl DecoderMemory {
         unsafe { self.0.at::<DecodingCounts>(0, 1).as_ptr().read_volatile() }
     }
 
-    /// So many bytes of everything that it knows, while no program is at it.
+    /// This many bytes of its state, while no program uses it.
     #[cfg(test)]
     pub(super) fn bytes(&self, count: usize) -> Vec<u8> {
         fence(Ordering::SeqCst);

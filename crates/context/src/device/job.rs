@@ -1,4 +1,4 @@
-//! What the work of a device is, and how much of it there is in a block.
+//! What the work of a device is, and how much of it a block takes.
 
 use super::calibrate::Speed;
 use super::check::refuse;
@@ -12,31 +12,31 @@ use punctual_recording::counted;
 
 /// Taps of a bank of the echo canceller.
 const BANK: u32 = 64;
-/// How often units are timed; the shortest time is taken.
+/// How often units are timed; the shortest time counts.
 const TRIALS: usize = 9;
-/// In the kernel as many are timed together as fit into this time, ns: it gives a bout of work up after 5 ms.
+/// In the kernel as many are timed together as fit into this time, ns: a bout of work is given up there after 5 ms.
 const MAX_TRIAL_NS: u64 = 1_500_000;
-/// Decoding may take this many times as long as was asked for in interrupt and softirq context, and no more.
+/// In interrupt and softirq context, decoding may take this many times as long as was asked for, and no more.
 const MAX_EXCESS: f64 = 1.5;
 
-/// How much work a block is, as it was calibrated for the place where it runs.
+/// How much work a block is, as calibrated for the place where it runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Job {
-    /// Each sample is filtered so often that a block takes the time asked for.
+    /// Each sample is filtered as often as makes a block take the requested time.
     Filter {
-        /// Of a unit of work.
+        /// The speed of one unit of work.
         speed: Speed,
         /// How often each sample is filtered.
         passes: u32,
         /// Samples in a block.
         samples: u32,
     },
-    /// Units of a signal are decoded, with as many taps of the echo canceller, where there is one, as come closest to the time
-    /// asked for.
+    /// Units of a signal are decoded, with as many taps of the echo canceller, if there is one, as come closest to the
+    /// requested time.
     Decode {
-        /// Taps, 64 in a bank.
+        /// Taps, 64 to a bank.
         taps: u32,
-        /// Of a unit, ns.
+        /// What a unit takes, ns.
         unit_ns: f64,
         /// Units in a block.
         units: u32,
@@ -55,7 +55,7 @@ impl Job {
         Job::Filter { speed, passes: speed.passes(setup.compute_ns, setup.samples), samples: setup.samples }
     }
 
-    /// Finds the taps; in the kernel where its programs are given and the work is theirs.
+    /// Finds the taps; in the kernel if its programs are given and do the work.
     pub(super) fn of_decoding(
         setup: &DeviceSetup,
         received: &Received,
@@ -68,7 +68,7 @@ impl Job {
             Some(kernel) => in_kernel(kernel, &received.device(banks, units, false), timed),
             None => Ok(natively(received.device(banks, units, false), timed)),
         };
-        // The time grows by as much with each bank.
+        // Each bank adds the same time.
         let one = time(max_banks.min(1))?;
         let three = if max_banks >= 3 { time(3)? } else { one };
         let unit_ns = |banks: u32| (one + (f64::from(banks) - 1.0) * (three - one).max(0.0) / 2.0).max(1.0);
@@ -95,7 +95,7 @@ impl Job {
         Ok(Job::Decode { taps: banks * BANK, unit_ns: unit_ns(banks), units })
     }
 
-    /// Times a user's own work, which is called once for a block.
+    /// Times a user's own work, which is called once for each block.
     pub(super) fn of_own(setup: &DeviceSetup, kernel: &KernelSide) -> Result<Job, Refused> {
         let times = (0..TRIALS).map(|_| kernel.time_own());
         let block_ns = times.collect::<Result<Vec<u64>, Refused>>()?.into_iter().min().unwrap_or(0);
@@ -114,7 +114,7 @@ impl Job {
         Ok(Job::Own { block_ns, budget_ns: setup.compute_ns })
     }
 
-    /// In a block.
+    /// How many of them a block has.
     pub(super) fn units(&self) -> u64 {
         match *self {
             Job::Filter { passes, samples, .. } => u64::from(passes) * u64::from(samples),
@@ -161,12 +161,12 @@ fn in_kernel(kernel: &KernelSide, decoder: &Decoder, units: u32) -> Result<f64, 
         return Err(Refused::because("calibrating the work", reason));
     };
     let units = (MAX_TRIAL_NS / first.max(1)).clamp(1, units.into()) as u32;
-    // One that the host or an interrupt made too long is given up by the program, and says nothing.
+    // The program gives up a trial that the host or an interrupt made too long; that says nothing.
     let times = (0..TRIALS).filter_map(|_| kernel.time_decoding(decoder, units).ok());
     Ok(times.min().map_or(first as f64, |time| time as f64 / f64::from(units)))
 }
 
-/// The work itself, in the processor's own code or to be handed to the kernel.
+/// The work itself, as the processor's own code or to be handed to the kernel.
 pub(super) enum Work {
     Filter(Box<Pump>),
     Decode(Decoder),
@@ -190,7 +190,7 @@ impl Work {
         }
     }
 
-    /// Works off so many units.
+    /// Works off this many units.
     #[inline]
     pub(super) fn run(&mut self, units: u64) {
         match self {

@@ -1,4 +1,4 @@
-//! A device's BPF programs: its interrupt, and its work where that runs in the kernel.
+//! A device's BPF programs: its interrupt, and its work if that runs in the kernel.
 
 use super::arrivals::ring_bytes;
 use super::decoder_memory::DecoderMemory;
@@ -17,7 +17,7 @@ use punctual_kernel::{Refused, clock, host, per_cpu};
 use std::mem::offset_of;
 use std::os::fd::BorrowedFd;
 
-/// The programs that were compiled of this source.
+/// The programs that were compiled from this source.
 macro_rules! object {
     ($name:literal) => {
         include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".bpf.o"))
@@ -62,7 +62,7 @@ impl Mode {
         }
     }
 
-    /// The same, where the work is to decode.
+    /// The same, if the work is to decode.
     fn decoding_object(self, decodes: Decodes) -> &'static [u8] {
         match (self, decodes) {
             (Mode::Work, Decodes::Dmt(_)) => object!("device_irq_dmt"),
@@ -75,7 +75,7 @@ impl Mode {
     }
 }
 
-/// What the work of a device's programs is to be.
+/// What work a device's programs do.
 #[derive(Clone, Copy)]
 pub(super) enum Programs<'a> {
     Filter,
@@ -83,7 +83,7 @@ pub(super) enum Programs<'a> {
     Own(&'a OwnWork),
 }
 
-/// Loads the programs of a mode and takes them away again.
+/// Loads the programs of a mode and unloads them again.
 pub(crate) fn try_out(mode: Mode) -> Result<(), Refused> {
     KernelSide::load(mode).map(|_| ())
 }
@@ -97,19 +97,19 @@ pub struct KernelCounts {
     pub refused: u64,
     /// Blocks whose processing was given up after 5 ms.
     pub cut: u64,
-    /// Interrupts that came and that no program was called for.
+    /// Interrupts that came but for which no program was called.
     pub unobserved: u64,
     /// ns spent in interrupts that only queue.
     pub interrupt_ns: u64,
     /// The levels at which work was seen to run, by the kernel's own count: bit 0 thread, 1 softirq, 2 hard interrupt,
-    /// 3 NMI; 0 where this kernel's count cannot be read.
+    /// 3 NMI; 0 if this kernel's count cannot be read.
     pub levels: u64,
-    /// What became of softirq callbacks, where its interrupt queues any.
+    /// What happened to softirq callbacks, if its interrupt queues any.
     pub callbacks: CallbackCounts,
 }
 
 impl KernelCounts {
-    /// What never came: the interrupt, or any callback that it was to queue. Where some came, those that the kernel
+    /// What never came: the interrupt, or any callback that it should have queued. If some came, those that the kernel
     /// refused are counted.
     pub fn trouble(&self) -> Option<String> {
         if self.interrupts == 0 {
@@ -121,12 +121,12 @@ impl KernelCounts {
 
 /// `WINDOW_NS` of `bpf/device.h`.
 const WINDOW_NS: u64 = 100_000_000;
-/// No device's programs work for a larger part of a window.
+/// No device's programs may work for a larger part of a window.
 const MAX_SHARE: f64 = 0.5;
 
 /// The programs in the kernel; they leave it when this is dropped.
 pub(crate) struct KernelSide {
-    // Dropped first: no interrupt comes while the programs go.
+    // Dropped first: no interrupt comes while the programs go away.
     source: Option<InterruptSource>,
     memory: DeviceMemory,
     decoder: Option<DecoderMemory>,
@@ -141,7 +141,7 @@ impl KernelSide {
         KernelSide::load_with(mode, Programs::Filter, 0)
     }
 
-    /// As [`KernelSide::load`], for other work; each so many-th softirq callback is one that the kernel refuses, 0: none.
+    /// As [`KernelSide::load`], for other work; every so many softirq callbacks, the kernel refuses one, 0: none.
     pub(super) fn load_with(mode: Mode, programs: Programs<'_>, refuse_every: u64) -> Result<KernelSide, Refused> {
         let doing = "running work in the kernel";
         if clock::in_shifted_time_namespace() {
@@ -175,14 +175,14 @@ impl KernelSide {
         Ok(side)
     }
 
-    /// How long so many units of work take here, ns.
+    /// How long this many units of work take here, ns.
     pub(crate) fn time_units(&self, pump: &Pump, units: u32) -> Result<u64, Refused> {
         self.memory.set_work(&Line::default(), pump, 0);
         self.object.call("calibrate", &mut units.to_ne_bytes())?;
         Ok(self.memory.read(|record| field!(record, calibrated)))
     }
 
-    /// How long so many units take to decode here, ns.
+    /// How long it takes to decode this many units here, ns.
     pub(super) fn time_decoding(&self, decoder: &Decoder, units: u32) -> Result<u64, Refused> {
         if let Some(memory) = &self.decoder {
             memory.set(decoder);
@@ -197,17 +197,17 @@ impl KernelSide {
         Ok(self.memory.read(|record| field!(record, calibrated)))
     }
 
-    /// What came of a user's own work; torn only where an interrupt comes in between.
+    /// What came of a user's own work; torn only if an interrupt comes in between.
     pub(super) fn own(&self) -> Option<OwnCounts> {
         self.own.as_ref().map(OwnMemory::counts)
     }
 
-    /// How far the programs have come with the signal; torn only where an interrupt comes in between.
+    /// How far the programs have got with the signal; torn only if an interrupt comes in between.
     pub(super) fn decoding(&self) -> DecodingCounts {
         self.decoder.as_ref().map(DecoderMemory::decoding).unwrap_or_default()
     }
 
-    /// Of each window the programs work no more than this part, of which half is the most.
+    /// The programs work no more than this part of each window, of which half is the most.
     pub(crate) fn leave_others(&self, share: f64) {
         let max_worked = share.clamp(0.0, MAX_SHARE) * WINDOW_NS as f64;
         self.memory.write(|record| field!(record, max_worked), max_worked as u64);
@@ -223,7 +223,7 @@ impl KernelSide {
                     memory.set(decoder);
                 }
             }
-            // What has a process of its own is woken only.
+            // The programs only wake work that has a process of its own.
             Work::Process(_) => self.memory.set_work(line, &Pump::new(1), units),
             Work::Own { budget_ns } => {
                 self.memory.set_work(line, &Pump::new(1), units);
@@ -243,7 +243,7 @@ impl KernelSide {
         Ok(())
     }
 
-    /// From now on blocks of so many samples come at another rate. What has arrived stays as it was.
+    /// From now on blocks of this many samples come at another rate. What has arrived stays as it was.
     pub(crate) fn set_phase(&self, phase: Phase, units: u32) -> Result<(), Refused> {
         self.memory.set_phase(clock::monotonic_ns(), phase.period_ns, phase.samples, units);
         self.source.as_ref().map_or(Ok(()), |source| source.set_period(phase.period_ns))
@@ -344,14 +344,14 @@ mod tests {
         Ok((side.memory.pump(), side.counts().levels))
     }
 
-    /// Decodes in this mode until so many blocks of four units were processed.
+    /// Decodes in this mode until this many blocks of four units were processed.
     fn decoded(
         mode: Mode,
         received: &Received,
         blocks: u64,
     ) -> Result<(Vec<u8>, DecodingCounts, KernelCounts), Refused> {
         let mut side = KernelSide::load_with(mode, Programs::Decode(received), 0)?;
-        // In the emulator of a test a symbol of a DSL takes a millisecond.
+        // In a test's emulator a DSL symbol takes a millisecond.
         let work = Work::Decode(received.device(1, 4, false));
         side.prepare(&Line::new(12_000_000, 4 * received.decodes.unit_samples(), 0, false), &work, 4)?;
         let cpu = *punctual_kernel::scheduling::allowed_cpus().last().expect("a CPU");
@@ -381,7 +381,7 @@ mod tests {
                 };
                 assert!(counted.units >= 300 && counted.bits > 3_000, "{decodes:?}, {mode:?}: {counted:?}");
                 assert!(counts.levels == level || counts.levels == 0, "{decodes:?}, {mode:?}: {:#b}", counts.levels);
-                // Where the machine kept it from its time, blocks may have been given up: then bits are missing.
+                // If the machine kept it from its time, blocks may have been given up: then bits are missing.
                 if counts.cut + counts.refused > 0 {
                     continue;
                 }

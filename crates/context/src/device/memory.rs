@@ -24,13 +24,13 @@ pub struct Activation {
     pub start: u64,
     /// When it ended.
     pub end: u64,
-    /// How much of that the work had the CPU for.
+    /// How long the work had the CPU in between.
     pub executed: u64,
     /// Samples that had come and were not processed when it ended.
     pub pending: u32,
     /// The CPU.
     pub cpu: u32,
-    /// Blocks that waited when it began, its own included.
+    /// Blocks that were waiting when it began, including its own.
     pub queued: u32,
     /// [`CUT`], [`UNOBSERVED`], [`RESTED`].
     pub flags: u32,
@@ -38,7 +38,7 @@ pub struct Activation {
 
 /// The work was given up before it was done, so that others get the CPU.
 pub const CUT: u32 = 1;
-/// The block's interrupt came and no program was called for it, or the kernel refused its softirq callback, so that it
+/// The block's interrupt came but no program was called for it, or the kernel refused its softirq callback, so that it
 /// waited for the next.
 pub const UNOBSERVED: u32 = 2;
 /// The block, or one that was lost before it, waited while the thread rested to leave others their part of the CPU.
@@ -142,10 +142,10 @@ impl DeviceMemory {
         }
     }
 
-    /// Another rate from `now` on. An interrupt that comes between these lines counts for either.
+    /// Changes the rate from `now` on. An interrupt that comes between these lines counts for either.
     pub(crate) fn set_phase(&self, now: u64, period: u64, samples: u32, units: u32) {
         let record = self.record();
-        // SAFETY: within the mapping; whole words, each of which the programs may see before or after.
+        // SAFETY: within the mapping; whole words, each of which the programs may see before or after the change.
         unsafe {
             (&raw mut (*record).line.last).write_volatile(now);
             (&raw mut (*record).last_due).write_volatile(now);
@@ -155,18 +155,18 @@ impl DeviceMemory {
         }
     }
 
-    /// What became of the callbacks.
+    /// What happened to the callbacks.
     pub(crate) fn callbacks(&self) -> CallbackCounts {
         CallbackCounts::read(&self.0, std::mem::offset_of!(DeviceRecord, callbacks))
     }
 
-    /// The line as it stands; torn only where an interrupt comes in between.
+    /// The line in its current state; torn only if an interrupt comes in between.
     pub(crate) fn line(&self) -> Line {
         // SAFETY: within the mapping.
         unsafe { (&raw const (*self.record()).line).read_volatile() }
     }
 
-    /// The pump as it stands.
+    /// The pump in its current state.
     #[cfg(test)]
     pub(crate) fn pump(&self) -> Pump {
         // SAFETY: within the mapping.

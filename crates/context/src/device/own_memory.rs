@@ -30,17 +30,17 @@ impl OwnMemory {
         self.0.at::<OwnRecord>(0, 1).as_ptr()
     }
 
-    /// Sets the work up, at its beginning; only before the interrupt begins.
+    /// Sets up the work, at its beginning; only before the interrupt begins.
     pub(super) fn set(&self, samples: u64, budget: u64) {
         let record = OwnRecord { block: Block::new(samples), budget, done: 0, over: 0, failed: 0, longest: 0 };
-        // SAFETY: within the mapping (`at` checked); no program is at it.
+        // SAFETY: within the mapping (`at` checked); no program uses it now.
         unsafe { self.record().write_volatile(record) }
         fence(Ordering::SeqCst);
     }
 
     pub(super) fn counts(&self) -> OwnCounts {
         fence(Ordering::SeqCst);
-        // SAFETY: within the mapping; numbers, each of which may be of before or after a block.
+        // SAFETY: within the mapping; numbers, each of which may be from before or after a block.
         let OwnRecord { block, done, over, failed, longest, .. } = unsafe { self.record().read_volatile() };
         let (output, digest) = (block.output, block.digest());
         OwnCounts { done, over, failed, longest_ns: longest, output, digest, ..OwnCounts::default() }
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn the_record_is_that_of_the_programs() {
-        // They cannot be opened alone: they call a function that they do not have.
+        // They cannot be opened alone: they call a function that they lack.
         for object in ["device_irq_own", "device_softirq_own"] {
             let btf = Btf::from_path(format!("{}/{object}.bpf.o", env!("OUT_DIR"))).unwrap();
             assert_eq!(record_layout(&btf, "punctual_block"), layout_of!(Block, number, samples, output, state));

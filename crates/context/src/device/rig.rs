@@ -33,7 +33,7 @@ pub enum Wake {
     Softirq,
 }
 
-/// A device, and where its work is to run.
+/// A device, and where its work runs.
 #[derive(Debug, Clone)]
 pub struct DeviceSetup {
     /// A short name.
@@ -42,11 +42,11 @@ pub struct DeviceSetup {
     pub cpu: u32,
     /// The time between two interrupts, ns.
     pub period_ns: u64,
-    /// To process a block, ns.
+    /// How long processing a block should take, ns.
     pub compute_ns: u64,
     /// Samples in a block.
     pub samples: u32,
-    /// Samples that its ring holds.
+    /// How many samples its ring holds.
     pub ring: u32,
     /// Whether only the newest block is worth processing.
     pub drop_stale: bool,
@@ -54,24 +54,24 @@ pub struct DeviceSetup {
     pub phases: Vec<Phase>,
     /// Where the work runs.
     pub context: Context,
-    /// What wakes its thread, where it has one.
+    /// What wakes its thread, if it has one.
     pub wake: Wake,
-    /// A reservation may use time that other reservations leave.
+    /// Whether a reservation may use time that other reservations leave unused.
     pub reclaim: bool,
-    /// After its budget the thread goes on at normal priority until the next period.
+    /// Whether, after its budget, the thread goes on at normal priority until the next period.
     pub compete: bool,
-    /// The signal that it decodes; otherwise it filters for the time that it is to compute.
+    /// The signal that it decodes; otherwise it filters for its compute time.
     pub decodes: Option<Decodes>,
-    /// A user's own work in the place of either; what it is to compute is then what it may take.
+    /// A user's own work instead of either; the compute time is then its budget.
     pub own: Option<OwnWork>,
     /// As a control: it decodes with all taps of its equalizer left at zero.
     pub without_taps: bool,
-    /// For tests: each so many-th softirq callback is one that the kernel refuses; 0: none.
+    /// For tests: every so many softirq callbacks, the kernel refuses one; 0: none.
     pub refuse_every: u64,
 }
 
 impl DeviceSetup {
-    /// The phase at this time after the beginning, by its position.
+    /// Which phase it is in at this time after the beginning, by position.
     fn phase_at(&self, elapsed_ns: u64) -> usize {
         let mut end = 0u64;
         let ends = self.phases.iter().map(|phase| {
@@ -88,10 +88,10 @@ pub const MIN_PERIOD_NS: u64 = 100_000;
 pub const MAX_KERNEL_WORK_NS: u64 = 5_000_000;
 /// Work in interrupt and softirq context may take this much of a CPU: that of all devices of all runs together, as planned.
 pub(super) const KERNEL_SHARE: f64 = 0.5;
-/// A machine that computes more slowly than when it was asked may make it this many times as much, and no more.
+/// A machine that computes more slowly than when it was calibrated may take this many times as long, and no more.
 const SLOWER: f64 = 1.8;
 
-/// What was counted of a device. Blocks that arrived are taken or wait.
+/// What was counted for a device. Blocks that arrived are taken or wait.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct DeviceCounts {
     /// Blocks that arrived.
@@ -104,19 +104,19 @@ pub struct DeviceCounts {
     pub dropped: u64,
     /// Blocks that were overwritten in the ring.
     pub lost: u64,
-    /// How often the ring wrapped.
+    /// How often the ring wrapped around.
     pub overruns: u64,
     /// Activations that were measured and then lost.
     pub records_lost: u64,
-    /// What its BPF programs counted, where it has any.
+    /// What its BPF programs counted, if it has any.
     pub kernel: Option<KernelCounts>,
     /// How often a competing worker used up its budget.
     pub demotions: Option<u64>,
     /// Periods in which its reservation was not admitted again.
     pub not_admitted: u64,
-    /// What came of the signal, where it decodes one.
+    /// What came of the signal, if it decodes one.
     pub decoding: Option<DecodingCounts>,
-    /// What became of a user's own work.
+    /// What happened to a user's own work.
     pub own: Option<OwnCounts>,
 }
 
@@ -131,7 +131,7 @@ struct Running {
     kernel: Option<KernelSide>,
     place: Place,
     control: Arc<Control>,
-    /// Of a user's own work in a process.
+    /// For a user's own work in a process.
     tally: Option<Arc<Tally>>,
     records_lost: u64,
     phase: usize,
@@ -197,7 +197,7 @@ impl Rig {
         Ok(())
     }
 
-    /// Threads of devices end at this time, ns of `CLOCK_MONOTONIC`, whether they are told to or not.
+    /// Makes the devices' threads end at this time, ns of `CLOCK_MONOTONIC`, whether they are told to or not.
     pub fn end_at(&mut self, end_ns: u64) {
         self.devices.iter().for_each(|device| device.control.end_ns.store(end_ns, Relaxed));
     }
@@ -224,7 +224,7 @@ impl Rig {
         }
     }
 
-    /// Begins the phases that are due: call it after each [`Rig::round`]. Tells the device's index and the phase.
+    /// Begins the phases that are due: call it after each [`Rig::round`]. Reports the device's index and the phase.
     ///
     /// # Errors
     /// What the kernel refused.
@@ -275,12 +275,12 @@ impl Rig {
         }
     }
 
-    /// Whether a device's thread kept the rest of the program from running, and ended for that.
+    /// Whether a device's thread kept the rest of the program from running, and ended because of that.
     pub fn is_starved(&self) -> bool {
         self.devices.iter().any(|device| device.control.starved.load(Relaxed))
     }
 
-    /// What was counted of a device so far.
+    /// What has been counted for a device so far.
     pub fn counts(&self, index: usize) -> DeviceCounts {
         let device = &self.devices[index];
         let in_kernel = matches!(device.place, Place::Kernel);
@@ -310,7 +310,7 @@ impl Rig {
         }
     }
 
-    /// A device whose own work's process has ended, and why.
+    /// The device whose own work's process has ended, and why.
     pub fn ended(&self) -> Option<(usize, Ended, u64)> {
         let ended = |tally: &Arc<Tally>| tally.ended();
         let mut devices = self.devices.iter().enumerate();
@@ -320,13 +320,13 @@ impl Rig {
         })
     }
 
-    /// Why nothing of what was to come of a device came, by the programs' own count; `None` where something did.
-    /// What is measured of such a device says nothing of the machine.
+    /// Why nothing came of what a device was due, by the programs' own count; `None` if something did. Measurements of
+    /// such a device say nothing about the machine.
     pub fn trouble(&self, index: usize) -> Option<String> {
         self.devices[index].kernel.as_ref().and_then(|kernel| kernel.counts().trouble())
     }
 
-    /// What a device's work was found to be.
+    /// What a device's work turned out to be.
     pub fn job(&self, index: usize) -> Job {
         self.devices[index].job
     }
@@ -374,7 +374,7 @@ fn prepare(setup: &DeviceSetup, cpu: u32, native: Speed) -> Result<Running, Refu
     };
     if let Some(kernel) = &mut kernel {
         if setup.context.is_in_kernel() {
-            // A budget is kept to; what was only asked for as a load may take longer on a slower machine.
+            // A budget is binding; what was only asked for as a load may take longer on a slower machine.
             let slower = if setup.own.is_some() { 1.0 } else { SLOWER };
             kernel.leave_others(share_of(setup) * slower);
         }
@@ -384,7 +384,7 @@ fn prepare(setup: &DeviceSetup, cpu: u32, native: Speed) -> Result<Running, Refu
     Ok(Running { setup: setup.clone(), job, kernel, place, control, tally, records_lost: 0, phase: 0 })
 }
 
-/// Where the work is done, as it is before it begins.
+/// Where the work is done, in its state before it begins.
 fn place(
     setup: &DeviceSetup,
     cpu: u32,

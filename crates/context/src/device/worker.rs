@@ -16,29 +16,29 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
-/// A reservation is enforced when the thread's clock is read: this often, ns of work.
+/// A reservation is enforced when somebody reads the thread's clock: this often, ns of work.
 const LOOK_NS: f64 = 20_000.0;
-/// Beyond what a competing worker counts itself, so that it leaves its reservation before the kernel halts it, ns.
+/// On top of what a competing worker counts itself, so that it leaves its reservation before the kernel halts it, ns.
 const MARGIN_NS: u64 = 200_000;
 
-/// How a worker is to be set up.
+/// How to set up a worker.
 pub(super) struct WorkerSetup {
     pub(super) name: String,
     pub(super) cpu: u32,
     pub(super) scheduling: Scheduling,
-    /// Set where the scheduling is a reservation.
+    /// Set if the scheduling is a reservation.
     pub(super) reservation: Option<Reservation>,
     pub(super) reclaim: bool,
     pub(super) compete: bool,
     pub(super) line: Line,
     pub(super) work: Work,
-    /// In a block.
+    /// How many of them a block has.
     pub(super) units: u64,
     pub(super) unit_ns: f64,
     pub(super) arrivals: Arrivals,
     pub(super) queue: Producer<Activation>,
     pub(super) control: Arc<Control>,
-    /// Set where it goes before ordinary threads for as long as it wants.
+    /// Set if it runs ahead of ordinary threads for as long as it wants.
     pub(super) resting: Option<Resting>,
     /// When its last rest ended, ns of `CLOCK_MONOTONIC`.
     pub(super) rested_until: u64,
@@ -58,8 +58,8 @@ pub(super) fn scheduling_of(context: Context, compete: bool) -> Option<(Scheduli
     }
 }
 
-/// The scheduling of the thread that hands blocks to a process with that scheduling: above it, or a process that never ends its block
-/// would keep this from ending it.
+/// The scheduling of the thread that hands blocks to a process with this scheduling: above it, or a process that never
+/// ends its block would keep this thread from ending it.
 pub(super) fn above(scheduling: Scheduling) -> Scheduling {
     match scheduling {
         Scheduling::Fifo(priority) | Scheduling::RoundRobin(priority) => Scheduling::Fifo((priority + 1).min(99)),
@@ -109,7 +109,7 @@ fn prepare(setup: &WorkerSetup) -> Result<(), Refused> {
 /// Puts the calling thread into a context of a soft device's work, on this CPU.
 ///
 /// # Errors
-/// What the kernel refused, and contexts that are no thread's.
+/// What the kernel refused, and contexts that are not a thread's.
 pub fn enter(context: Context, cpu: u32) -> Result<Scheduling, Refused> {
     let (scheduling, reservation) = scheduling_of(context, false)
         .ok_or_else(|| Refused::because("entering a context", format!("{context} is not one of a thread")))?;
@@ -123,7 +123,7 @@ fn take_up(scheduling: Scheduling, is_reservation: bool, reclaim: bool, cpu: u32
     scheduling::pin_to(cpu)?;
     hold::touch_stack();
     if is_reservation {
-        // The kernel takes reservations only of threads that may run on every CPU; this one begins on its own.
+        // The kernel gives reservations only to threads that may run on every CPU; this one begins on its own.
         scheduling::allow_cpus(&cpus)?;
     }
     scheduling::set_scheduling_of(0, scheduling, reclaim).map_err(|refused| match scheduling {
@@ -178,7 +178,7 @@ fn work(mut setup: WorkerSetup) {
     let mut budget = Budget::new(&setup);
     let mut watchdog = Watchdog::default();
     let mut unobserved = 0u64;
-    // What waits for a block to tell of it, where all that waited was lost.
+    // Waits for a block to report it, if everything that waited was lost.
     let mut rested = false;
     let mut phase = 0;
     loop {
@@ -187,7 +187,7 @@ fn work(mut setup: WorkerSetup) {
             return count_the_last(&mut setup, now);
         }
         if let Some((period_ns, samples)) = control.phase_after(&mut phase) {
-            // What has arrived until now came in blocks of the old size.
+            // Whatever has arrived by now came in blocks of the old size.
             setup.arrivals.poll(&mut setup.line, now);
             setup.arrivals.set_phase(&mut setup.line, now, period_ns, samples);
             if let Work::Filter(pump) = &setup.work {
@@ -196,7 +196,7 @@ fn work(mut setup: WorkerSetup) {
         }
         let seen = setup.line.arrived;
         setup.arrivals.poll(&mut setup.line, now);
-        // It comes once for each block, unless it was kept from that; the blocks may be gone.
+        // It comes once for each block, unless something kept it from that; the blocks may be gone.
         let kept = (setup.line.arrived - seen).saturating_sub(1) * setup.line.period;
         watchdog.check(&control, now);
         rested |= setup.line.oldest().is_some_and(|arrival| arrival < setup.rested_until);
@@ -229,13 +229,13 @@ fn work(mut setup: WorkerSetup) {
     }
 }
 
-/// What came while it had no turn came all the same.
+/// What came while it had no turn still counts as having come.
 fn count_the_last(setup: &mut WorkerSetup, now: u64) {
     setup.arrivals.poll(&mut setup.line, now);
     setup.control.publish(&setup.line);
 }
 
-/// Waits a little without giving up the CPU, and has the kernel account for it.
+/// Waits a little without giving up the CPU, and makes the kernel account for it.
 fn wait_awake() {
     let until = clock::monotonic_ns() + LOOK_NS as u64;
     while clock::monotonic_ns() < until {
@@ -244,7 +244,7 @@ fn wait_awake() {
     clock::thread_cpu_ns();
 }
 
-/// Rests until the time that it is told, where it is told one.
+/// Rests until the time that it is given, if it is given one.
 #[inline]
 fn rest(setup: &mut WorkerSetup, until: impl FnOnce(&mut Resting) -> Option<u64>) {
     if let Some(rest_end) = setup.resting.as_mut().and_then(until) {
@@ -253,7 +253,7 @@ fn rest(setup: &mut WorkerSetup, until: impl FnOnce(&mut Resting) -> Option<u64>
     }
 }
 
-/// Works on a block; `None` where a user's own work was not to have it.
+/// Works on a block; `None` if a user's own work was not meant to have it.
 fn process(setup: &mut WorkerSetup, budget: &mut Budget, arrival: u64) -> Option<Activation> {
     let line = &setup.line;
     let mut activation = Activation {
@@ -263,7 +263,7 @@ fn process(setup: &mut WorkerSetup, budget: &mut Budget, arrival: u64) -> Option
         queued: u32::try_from(line.arrived - line.taken).unwrap_or(u32::MAX),
         ..Activation::default()
     };
-    // The time executed is read within the time elapsed, so that it cannot be the longer of the two.
+    // The execution time is read within the elapsed time, so that it cannot be the longer of the two.
     activation.start = clock::monotonic_ns();
     let cpu_before = clock::thread_cpu_ns();
     setup.work.begin_block(activation.block);
@@ -283,7 +283,7 @@ fn process(setup: &mut WorkerSetup, budget: &mut Budget, arrival: u64) -> Option
     activation.executed = clock::thread_cpu_ns() - cpu_before;
     activation.end = clock::monotonic_ns();
     if let Work::Process(process) = &setup.work {
-        // This thread only hands over, and comes back when the block is done or never will be.
+        // This thread only hands over, and returns when the block is done or never will be.
         let (executed, flags) = match process.last() {
             Turn::Done(took) => (took, 0),
             Turn::GivenUp => (0, CUT),
@@ -303,10 +303,10 @@ fn process(setup: &mut WorkerSetup, budget: &mut Budget, arrival: u64) -> Option
 
 /// Enforces a reservation while work is going on.
 struct Budget {
-    /// Between two looks.
+    /// Between two checks.
     units: u64,
     enforced: bool,
-    /// For a competing worker: the time of each period after which it competes, ns.
+    /// For a competing worker: how far into each period's time it begins to compete, ns.
     competes_after: Option<u64>,
     period: u64,
     cpu_at_period: u64,
@@ -329,7 +329,7 @@ impl Budget {
         if !self.enforced {
             return;
         }
-        // The kernel accounts and halts a reservation at its tick; reading the thread's clock makes it do so now.
+        // The kernel accounts for and halts a reservation at its tick; reading the thread's clock makes it do so now.
         let now = clock::thread_cpu_ns();
         let Some(runtime) = self.competes_after else { return };
         let period = control.periods.load(Relaxed);
@@ -337,7 +337,7 @@ impl Budget {
             self.period = period;
             self.cpu_at_period = now;
         } else if now - self.cpu_at_period >= runtime && !control.demoted.load(Relaxed) {
-            // First the word, then the deed: the governor may come in between and must find it.
+            // First announce, then act: the governor may come in between and must find it.
             control.demoted.store(true, Relaxed);
             control.demotions.fetch_add(1, Relaxed);
             let _ = scheduling::set_scheduling(Scheduling::Other);

@@ -8,14 +8,14 @@ use punctual_kernel::Refused;
 use punctual_kernel::capabilities::{Availability, real_time_remedy, try_scheduling};
 use punctual_kernel::scheduling::{self, Scheduling};
 
-/// Whether a drill can be had.
+/// Whether a drill is to be had.
 #[derive(Debug, Clone)]
 pub struct Available {
     /// Which drill.
     pub kind: DrillKind,
-    /// Whether it is there.
+    /// Whether it is available.
     pub available: Availability,
-    /// What was tried, or why it is not there.
+    /// What was tried, or why it is not available.
     pub detail: String,
 }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// One injection as it was: times are ns of `CLOCK_MONOTONIC`, stamped where the CPU was being kept.
+/// One injection as it happened: times are ns of `CLOCK_MONOTONIC`, stamped where the CPU was being kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Injection {
     /// The drill's name.
@@ -15,13 +15,13 @@ pub struct Injection {
     pub cpu: u32,
     /// The culprit's thread, or the one whose system call it is; `None` inside an interrupt or a softirq.
     pub tid: Option<u32>,
-    /// How long it was to last, ns.
+    /// How long it was meant to last, ns.
     pub asked_ns: u64,
     /// When it began.
     pub start_ns: u64,
     /// When it ended.
     pub end_ns: u64,
-    /// What the drill's own victim saw of it, where there is one.
+    /// What the drill's own victim saw of it, if there is one.
     pub victim: Option<VictimActivation>,
     /// How often the victim was moved, in the migrate drill.
     pub moves: Option<u64>,
@@ -49,6 +49,6 @@ pub struct VictimActivation {
     pub first_ns: u64,
     /// When its job was done.
     pub done_ns: u64,
-    /// How much of that the victim itself put down to the injection, ns.
+    /// How much of that the victim itself attributed to the injection, ns.
     pub delayed_ns: u64,
 }

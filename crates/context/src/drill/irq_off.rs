@@ -1,6 +1,6 @@
 //! The drill that keeps interrupts off: a BPF program in a system call of a thread pinned to the CPU.
 //!
-//! The kernel offers `bpf_local_irq_save` to programs since Linux 6.14; older ones refuse to load this one.
+//! The kernel has offered `bpf_local_irq_save` to programs since Linux 6.14; older ones refuse to load this one.
 
 use super::DrillKind;
 use super::spinner::real_time;
@@ -42,7 +42,7 @@ impl IrqOff {
         IrqOffInjector { program: self.descriptor()? }.call(0).map(|_| ())
     }
 
-    /// The program's descriptor, good for as long as this lives.
+    /// The program's descriptor, valid for as long as this lives.
     pub(crate) fn descriptor(&self) -> Result<i32, Refused> {
         let found = self.object.programs().into_iter().find(|(name, _)| name == PROGRAM);
         found

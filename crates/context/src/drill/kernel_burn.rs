@@ -1,6 +1,6 @@
 //! The drills in interrupt and softirq context: BPF programs keep the CPU, this side arms them.
 //!
-//! Each injection is armed by itself and made once, so that at most one more comes when user space dies.
+//! Each injection is armed on its own and made once, so that at most one more comes after user space dies.
 
 use super::DrillKind;
 use super::stop::Stop;
@@ -13,7 +13,7 @@ use punctual_kernel::{Refused, clock, host};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// `struct shot` of `bpf/drill.h`: one cache line a CPU.
+/// `struct shot` of `bpf/drill.h`: one cache line for each CPU.
 #[derive(Debug, Default)]
 #[repr(C)]
 struct Shot {
@@ -31,7 +31,7 @@ struct Shot {
 const SOURCES_OFFSET: usize = MAX_CPUS * size_of::<Shot>();
 const CALLBACKS_OFFSET: usize = SOURCES_OFFSET + MAX_CPUS * size_of::<SourceRecord>();
 
-/// A timer that waits for its next injection. Not less often than this, or a timer that nobody stops would be a load.
+/// A timer that waits for its next injection fires no more often than this, or one that nobody stops would be a load.
 const MIN_ARM_NS: u64 = 1_000_000;
 /// A timer that has nothing to do.
 const IDLE_NS: u64 = 3_600_000_000_000;
@@ -46,7 +46,7 @@ fn object_bytes(kind: DrillKind) -> &'static [u8] {
     }
 }
 
-/// The programs' stamps must be of this process's clock.
+/// The programs' stamps must come from this process's clock.
 pub(super) fn check_clock() -> Result<(), Refused> {
     if clock::in_shifted_time_namespace() {
         return Err(Refused::because("logging the truth", "a time namespace shifts this process's clock"));
@@ -105,8 +105,8 @@ pub(crate) struct KernelInjector {
 impl KernelInjector {
     fn shot(&self) -> &Shot {
         let offset = self.source.cpu() as usize * size_of::<Shot>();
-        // SAFETY: lies within the mapping (`at` checked), which `memory` keeps; what changes under it is atomic, but for
-        // the CPU's number, which is read by `made` after the program has written it.
+        // SAFETY: lies within the mapping (`at` checked), which `memory` keeps; what changes under it is atomic, except
+        // the CPU's number, which `made` reads after the program has written it.
         unsafe { self.memory.at::<Shot>(offset, 1).as_ref() }
     }
 
@@ -115,7 +115,7 @@ impl KernelInjector {
         if shot.done.load(Ordering::Acquire) != self.number {
             return None;
         }
-        // SAFETY: the field lies within the record; the program has written it and writes again for the next injection.
+        // SAFETY: the field lies within the record; the program has written it and writes again only for the next injection.
         let cpu = unsafe { (&raw const shot.cpu).read_volatile() };
         let (start_ns, end_ns) = (shot.start.load(Ordering::Relaxed), shot.end.load(Ordering::Relaxed));
         Some(Made { start_ns, end_ns, cpu, ..Made::default() })
@@ -137,7 +137,7 @@ impl Injector for KernelInjector {
                 self.source.set_period(IDLE_NS)?;
                 return Ok(Some(made));
             }
-            // One that is under way is waited for, whatever happens.
+            // An injection in progress is waited for, whatever happens.
             let now = clock::monotonic_ns();
             if (!going_on || now > give_up_ns)
                 && self.shot().armed.swap(0, Ordering::AcqRel) != self.number

@@ -70,7 +70,7 @@ impl DrillKind {
         }
     }
 
-    /// The kind of blame that an episode which overlaps the injection deserves.
+    /// The kind of blame that an episode deserves which overlaps the injection.
     pub fn blame(self) -> &'static str {
         match self {
             DrillKind::Irq => "irq",
@@ -115,10 +115,10 @@ impl DrillKind {
         matches!(self, DrillKind::Lock | DrillKind::PageFault | DrillKind::Throttle | DrillKind::Migrate)
     }
 
-    /// The priority of its real-time thread where none is asked for; `None`: it has none.
+    /// The priority of its real-time thread if none is asked for; `None`: it has none.
     ///
-    /// For a drill with a victim, the victim's. A thread that turns interrupts off needs hardly any: when they
-    /// are on again, whoever waits shall come first.
+    /// For a drill with a victim, the victim's. A thread that turns interrupts off needs hardly any: when they are on
+    /// again, whoever waits should come first.
     pub fn default_priority(self) -> Option<u32> {
         match self {
             DrillKind::Irq | DrillKind::Softirq | DrillKind::Throttle => None,

@@ -15,7 +15,7 @@ pub(crate) struct Holder {
 }
 
 impl Holder {
-    /// Starts the victim. The calling thread stays a normal one, but before other normal ones where this user may.
+    /// Starts the victim. The calling thread stays a normal one, but runs ahead of other normal ones if this user may do that.
     pub(crate) fn prepare(cpu: u32, priority: u32) -> Result<Holder, Refused> {
         let mutex = Arc::new(Mutex::new(()));
         let wanted = Arc::clone(&mutex);
@@ -25,7 +25,7 @@ impl Holder {
             clock::monotonic_ns() - asked
         };
         let victim = Victim::start(Some(cpu), priority, job)?;
-        // SAFETY: takes plain numbers; 0 is the calling thread. Refused to ordinary users, who do without.
+        // SAFETY: takes plain numbers; 0 is the calling thread. Ordinary users are refused, and do without.
         unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) };
         Ok(Holder { mutex, victim, tid: clock::thread_id() })
     }

@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// How long the victim works in each period, ns: by the clock, so that a move falls into it.
 const WORK_NS: u64 = 300_000;
-/// Two moves are so far apart, ns.
+/// How far apart two moves are, ns.
 const BETWEEN_MOVES_NS: u64 = 100_000;
-/// Between two readings of the clock in a row lies less than this, ns, unless something took the CPU.
+/// Less than this passes between two consecutive readings of the clock, ns, unless something took the CPU.
 const GAP_NS: u64 = 5_000;
 
 /// Lives in the thread that moves the victim.
@@ -21,13 +21,13 @@ pub(crate) struct Mover {
     victim: Victim,
     cpus: Vec<u32>,
     next: usize,
-    /// Where the victim was last.
+    /// Where the victim last was.
     seen_on: Arc<AtomicU32>,
     tid: u32,
 }
 
 impl Mover {
-    /// Starts the victim; the calling thread stands just below it.
+    /// Starts the victim; the calling thread runs just below it.
     pub(crate) fn prepare(cpus: Vec<u32>, priority: u32) -> Result<Mover, Refused> {
         let seen_on = Arc::new(AtomicU32::new(cpus.first().copied().unwrap_or(0)));
         let its_cpu = Arc::clone(&seen_on);
@@ -43,7 +43,7 @@ impl Mover {
             taken
         };
         let victim = Victim::start(None, priority, job)?;
-        // As a normal thread, where this user may have no other.
+        // As a normal thread, if this user may have no other.
         let _ = set_scheduling(Scheduling::Fifo(priority.saturating_sub(1).max(1)));
         Ok(Mover { victim, cpus, next: 0, seen_on, tid: clock::thread_id() })
     }

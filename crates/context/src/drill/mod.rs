@@ -1,7 +1,7 @@
 //! Fire drills: known causes of lateness, injected for a bounded time, with a log of the truth.
 //!
-//! A [`DrillPlan`] says what to inject, for how long and how often; [`run`] does it, on each CPU by a thread of its own
-//! (`worker`), and hands out each [`Injection`] with its start and end, stamped where the CPU was being kept.
+//! A [`DrillPlan`] says what to inject, for how long and how often; [`run`] does so, on each CPU with a thread of its
+//! own (`worker`), and hands out each [`Injection`] with its start and end, stamped where the CPU was being kept.
 //!
 //! | drill | who keeps whom from what |
 //! |---|---|
@@ -13,7 +13,7 @@
 //! | throttle | a victim uses up its reservation (`throttle`) |
 //! | migrate | a victim is moved from CPU to CPU (`migrate`) |
 //!
-//! Everything lives in this process and in what its descriptors hold: nothing outlives it, whatever ends it.
+//! Everything lives in this process and in what its descriptors hold: nothing outlives it, however it ends.
 
 mod availability;
 mod injection;

@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::Write;
 use std::ptr::NonNull;
 
-/// So much is mapped; when all of it has been touched, it is given back and touched again.
+/// How much is mapped; when all of it has been touched, it is given back and touched again.
 const BYTES: usize = 16 << 20;
 
 /// Lives in the victim's thread.
@@ -39,7 +39,7 @@ impl Toucher {
                 let access = ProtFlags::READ | ProtFlags::WRITE;
                 rustix::mm::mmap_anonymous(std::ptr::null_mut(), BYTES, access, MapFlags::PRIVATE)
             },
-            // SAFETY: as above; nobody else has the file, which has no name, so it stays as long as it is.
+            // SAFETY: as above; nobody else has the file, which has no name, so it keeps its length.
             Some(file) => unsafe {
                 rustix::mm::mmap(std::ptr::null_mut(), BYTES, ProtFlags::READ, MapFlags::SHARED, file, 0)
             },
@@ -48,7 +48,7 @@ impl Toucher {
         let mapped = mapped.map_err(|error| refused(error.to_string()))?;
         let region = NonNull::new(mapped.cast()).ok_or_else(|| refused("at address 0".to_owned()))?;
         let toucher = Toucher { region, file, page: rustix::param::page_size(), tid: clock::thread_id() };
-        // One fault a page, not one for two megabytes or for what is read ahead. No harm where that is refused.
+        // One fault for each page, not one for two megabytes or for what is read ahead. It does no harm if that is refused.
         let single = if toucher.file.is_some() { Advice::Random } else { Advice::LinuxNoHugepage };
         toucher.advise(single);
         Ok(toucher)
@@ -67,11 +67,11 @@ impl Toucher {
         }
     }
 
-    /// Touches pages until the time has come; returns when that was.
+    /// Touches pages until this time; returns when that was.
     fn touch(&self, until_ns: u64) -> u64 {
         loop {
             for offset in (0..BYTES).step_by(self.page) {
-                // SAFETY: an address within the mapping, which is readable, and writable where it is plain memory.
+                // SAFETY: an address within the mapping, which is readable, and writable if it is plain memory.
                 unsafe {
                     let byte = self.region.as_ptr().add(offset);
                     if self.file.is_some() {

@@ -1,4 +1,4 @@
-//! What to inject, and the bounds that no plan may leave.
+//! What to inject, and the bounds that no plan may exceed.
 
 use super::DrillKind;
 use punctual_kernel::scheduling::check_allowed;
@@ -9,16 +9,16 @@ use std::str::FromStr;
 pub const MAX_NS: u64 = 50_000_000;
 /// The shortest, ns.
 const MIN_NS: u64 = 10_000;
-/// The shortest time for which the scheduler is made to throttle a thread, ns.
+/// The shortest time for which the scheduler can be made to throttle a thread, ns.
 const MIN_THROTTLE_NS: u64 = 100_000;
 /// The longest drill, ns.
 pub const MAX_DURATION_NS: u64 = 600_000_000_000;
 /// The largest share of a CPU that injections may take, percent.
 const DUTY_PERCENT: u64 = 25;
-/// And with the user's explicit consent.
+/// The same with the user's explicit consent.
 const DUTY_WITH_CONSENT_PERCENT: u64 = 50;
 
-/// How long injections last: each length in the range is as likely.
+/// How long injections last: every length in the range is equally likely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lengths {
     /// ns.
@@ -66,11 +66,11 @@ pub struct DrillPlan {
     pub every_ns: u64,
     /// How long the drill lasts at most, ns.
     pub duration_ns: u64,
-    /// After so many injections, on all CPUs together, it is over; `None`: when its time is up.
+    /// How many injections it makes, on all CPUs together; `None`: until its time is up.
     pub count: Option<u64>,
     /// Where: `None` for the drill's own choice, which is every allowed CPU, or one for a drill with a victim.
     pub cpus: Option<Vec<u32>>,
-    /// Of the drill's real-time thread or its victim; `None` for the drill's own choice.
+    /// The priority of the drill's real-time thread or its victim; `None` for the drill's own choice.
     pub priority: Option<u32>,
     /// The seed of the random lengths and starts.
     pub seed: u64,
@@ -86,7 +86,7 @@ pub struct DrillPlan {
 pub struct PlanError(pub String);
 
 impl DrillPlan {
-    /// The CPUs that are drilled, among those this process may use: one worker each.
+    /// The CPUs to drill, among those that this process may use: one worker each.
     ///
     /// # Errors
     /// What is wrong with the plan, and what would be right.
@@ -126,7 +126,7 @@ impl DrillPlan {
         self.lengths.max_ns.saturating_mul(100).div_ceil(self.every_ns.max(1))
     }
 
-    /// The share of a CPU that injections may take, those of other drills included, percent.
+    /// The share of a CPU that injections may take, including those of other drills, percent.
     pub(crate) fn max_percent(&self) -> u64 {
         if self.consent { DUTY_WITH_CONSENT_PERCENT } else { DUTY_PERCENT }
     }
@@ -143,7 +143,7 @@ impl DrillPlan {
         if self.duration_ns == 0 || self.duration_ns > MAX_DURATION_NS {
             return wrong("a drill lasts up to 10 min: give a shorter -D".to_owned());
         }
-        // Twice the length at least apart, so that they never meet however they are jittered.
+        // At least twice the length apart, so that they never meet however they are jittered.
         let max_percent = self.max_percent();
         if self.share_percent() > max_percent {
             let apart = format_ns(max_ns * 100 / max_percent);

@@ -20,7 +20,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// From the moment that all workers are ready to the drill's begin, ns.
+/// From the moment at which all workers are ready to the drill's start, ns.
 const HEAD_START_NS: u64 = 20_000_000;
 /// The observer is called at least this often.
 const OBSERVE: Duration = Duration::from_millis(50);
@@ -28,7 +28,7 @@ const OBSERVE: Duration = Duration::from_millis(50);
 /// What went wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum DrillError {
-    /// The plan cannot be.
+    /// The plan is impossible.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// This kernel or this user does not allow the drill.
@@ -64,7 +64,7 @@ impl Hint for DrillError {
 /// What an observer is told while a drill runs.
 #[derive(Debug, Clone, Copy)]
 pub struct DrillProgress {
-    /// Since the begin.
+    /// Since the start.
     pub elapsed: Duration,
     /// In all.
     pub duration: Duration,
@@ -77,7 +77,7 @@ pub struct DrillProgress {
 pub struct DrillOutcome {
     /// In the order in which they began.
     pub injections: Vec<Injection>,
-    /// Injections that were planned and could not be made.
+    /// Injections that were planned but could not be made.
     pub not_made: u64,
     /// The CPUs drilled.
     pub cpus: Vec<u32>,
@@ -94,7 +94,7 @@ pub struct DrillOutcome {
 /// Each injection is written to `log` as one line of JSON as soon as it is over.
 ///
 /// # Errors
-/// A plan that cannot be, what the kernel refused, a log that could not be written.
+/// A plan that is impossible, what the kernel refused, a log that could not be written.
 pub fn run(
     plan: &DrillPlan,
     log: Option<&mut dyn Write>,
@@ -148,7 +148,7 @@ struct Collected<'a> {
 }
 
 impl Collected<'_> {
-    /// A drill that was to inject and never did.
+    /// A drill that should have injected and never did.
     fn never_made(&self, interrupted: bool) -> Option<String> {
         (self.injections.is_empty() && self.not_made > 0 && !interrupted)
             .then(|| format!("none of the {} that were due was made", self.not_made))
@@ -188,7 +188,7 @@ enum Held {
     IrqOff(#[expect(dead_code, reason = "its program can be called as long as it lives")] IrqOff),
 }
 
-/// A thread to be: its name and what it does first.
+/// A thread to be started: its name and what it does first.
 type Post = (&'static str, u32, Prepare);
 
 fn boxed<I: Injector + 'static>(injector: I) -> Box<dyn Injector> {
@@ -269,7 +269,7 @@ impl Crew {
         }
     }
 
-    /// Waits until all are ready and lets them begin; returns when that is.
+    /// Waits until all are ready and lets them begin; returns when they begin.
     fn begin(&mut self) -> Result<u64, Refused> {
         for _ in 0..self.workers.len() {
             match self.events.recv() {

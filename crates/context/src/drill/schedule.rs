@@ -8,15 +8,15 @@ use punctual_random::Random;
 pub(crate) struct Planned {
     /// Counted from 1.
     pub(crate) number: u64,
-    /// From the drill's begin, ns.
+    /// From the drill's start, ns.
     pub(crate) offset_ns: u64,
     pub(crate) length_ns: u64,
 }
 
 /// The injections of one CPU, without end.
 ///
-/// Each begins in the first quarter of its own interval, at random, so that the drill does not beat with a
-/// periodic victim. With at most half of an interval as the length, two never meet.
+/// Each begins in the first quarter of its own interval, at random, so that the drill does not beat with a periodic
+/// victim. With a length of at most half an interval, two never meet.
 #[derive(Debug, Clone)]
 pub(crate) struct Schedule {
     random: Random,

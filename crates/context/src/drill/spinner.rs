@@ -8,7 +8,7 @@ use super::worker::{Injector, Made};
 use punctual_kernel::scheduling::{Scheduling, pin_to, set_scheduling};
 use punctual_kernel::{Refused, capabilities, clock};
 
-/// The kernel ends the process when a real-time thread ran for so long without a pause, us.
+/// The kernel ends the process when a real-time thread has run this long without a pause, us.
 const MAX_SPIN_US: u64 = 400_000;
 
 /// Sets that limit for this process.
@@ -19,7 +19,7 @@ pub(crate) fn limit_spinning() {
     unsafe { libc::setrlimit(libc::RLIMIT_RTTIME, &raw const limit) };
 }
 
-/// Makes the calling thread a FIFO one on one CPU. Says the way round where this user may not.
+/// Makes the calling thread a FIFO one on one CPU. Says the way around if this user may not.
 pub(crate) fn real_time(cpu: u32, priority: u32) -> Result<(), Refused> {
     pin_to(cpu)?;
     set_scheduling(Scheduling::Fifo(priority)).map_err(|refused| {

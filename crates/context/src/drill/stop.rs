@@ -9,11 +9,11 @@ pub(crate) struct Stop {
     stopped: AtomicBool,
     /// When the drill begins, ns of `CLOCK_MONOTONIC`; 0: not known yet.
     begin_ns: AtomicU64,
-    /// Injections that are still to be begun.
+    /// Injections that have yet to begin.
     left: AtomicU64,
 }
 
-/// A sleeping thread looks this often whether it is to end, ns.
+/// How often a sleeping thread checks whether it should end, ns.
 const LOOK_NS: u64 = 20_000_000;
 
 impl Stop {
@@ -23,7 +23,7 @@ impl Stop {
         Stop { stopped: AtomicBool::new(false), begin_ns: AtomicU64::new(0), left }
     }
 
-    /// Takes one of the injections that are left; false where there is none.
+    /// Takes one of the injections that are left; false if there is none.
     pub(crate) fn take(&self) -> bool {
         self.left.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1)).is_ok()
     }
@@ -45,7 +45,7 @@ impl Stop {
         self.begin_ns.store(begin_ns, Ordering::Release);
     }
 
-    /// Waits until the begin is known; `None` where the drill ended before.
+    /// Waits until the start is known; `None` if the drill ended first.
     pub(crate) fn wait_for_begin(&self) -> Option<u64> {
         loop {
             let begin = self.begin_ns.load(Ordering::Acquire);
@@ -59,7 +59,7 @@ impl Stop {
         }
     }
 
-    /// Sleeps until then; false where the drill ended before.
+    /// Sleeps until then; false if the drill ended first.
     pub(crate) fn sleep_until(&self, until_ns: u64) -> bool {
         loop {
             if self.is_set() {

@@ -1,8 +1,8 @@
 //! The drill with a reservation that is used up: the scheduler keeps the victim from its CPU until the next period.
 //!
-//! At each injection the victim asks for a little CPU time of a period that is longer by the length of the injection,
-//! and uses all of it at once. It reads its own CPU time all the while, which makes the kernel account to the
-//! microsecond rather than at the next tick.
+//! At each injection the victim asks for a little CPU time in a period that is longer by the length of the injection,
+//! and uses all of it at once. It keeps reading its own CPU time, which makes the kernel account to the microsecond
+//! rather than at the next tick.
 
 use super::VictimActivation;
 use super::stop::Stop;
@@ -12,12 +12,12 @@ use punctual_kernel::{Refused, clock};
 
 /// The reservation's runtime, ns.
 const RUNTIME_NS: u64 = 200_000;
-/// What is added to the period, since the victim runs on for a while after its runtime is over, ns.
+/// How much is added to the period, since the victim runs on for a while after its runtime is over, ns.
 const MARGIN_NS: u64 = 100_000;
-/// A victim that was not throttled for so long gives up, ns.
+/// A victim that is not throttled for this long gives up, ns.
 const PATIENCE_NS: u64 = 100_000_000;
 
-/// The reservation that makes a thread wait for so long when it has used it up.
+/// The reservation that makes a thread wait this long when it has used it up.
 pub(crate) fn reservation(length_ns: u64) -> Scheduling {
     Scheduling::Deadline { runtime_ns: RUNTIME_NS, period_ns: RUNTIME_NS + length_ns + MARGIN_NS }
 }
@@ -43,8 +43,8 @@ impl Overrunner {
         Ok(Overrunner { tid: clock::thread_id() })
     }
 
-    /// Works until it was kept from its CPU for the whole length between two looks at the clock. What it ran between them
-    /// it ran before: it has just been let in when it looks again.
+    /// Works until it was kept from its CPU for the whole length between two looks at the clock. What it ran between
+    /// them it ran before the wait: it has only just been let in when it looks again.
     fn overrun(&self, length_ns: u64) -> Option<(u64, u64)> {
         let begin = clock::monotonic_ns();
         let (mut last_ns, mut last_cpu_ns) = (begin, clock::thread_cpu_ns());

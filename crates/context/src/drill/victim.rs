@@ -9,17 +9,17 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Its name, by which it is found: at most 15 characters.
+/// The name by which others find it: at most 15 characters.
 pub(crate) const NAME: &str = "drill-victim";
 /// Below the threads that `punctual record` measures, so that it does not disturb them.
 pub(crate) const PRIORITY: u32 = 70;
 /// Its period, ns.
 pub(crate) const PERIOD_NS: u64 = 1_000_000;
 
-/// Whoever waits for the victim to tell of an activation waits so long, ns.
+/// How long to wait for the victim to report an activation, ns.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// Makes the calling thread real-time where this user may; otherwise it goes on as a normal one, without slack.
+/// Makes the calling thread real-time if this user may; otherwise it goes on as a normal one, without slack.
 pub(crate) fn become_victim(cpu: Option<u32>, priority: u32) -> Result<(), Refused> {
     if let Some(cpu) = cpu {
         pin_to(cpu)?;
@@ -40,7 +40,7 @@ pub(crate) struct Victim {
 }
 
 impl Victim {
-    /// Starts it. The job is done every period while it is watched; it returns how much of its time was taken from it, ns.
+    /// Starts it. It does its job every period while it is watched; the job returns how much of its time was taken from it, ns.
     pub(crate) fn start(
         cpu: Option<u32>,
         priority: u32,
@@ -69,16 +69,16 @@ impl Victim {
         self.tid
     }
 
-    /// From now on its activations are told.
+    /// Reports its activations from now on.
     pub(crate) fn watch(&self) {
         self.watched.store(true, Ordering::Release);
         while self.activations.try_recv().is_ok() {}
     }
 
-    /// The activation that suffered most between these times; `None` where none fell between them.
+    /// The activation that suffered most between these times; `None` if none fell between them.
     pub(crate) fn worst_between(&self, start_ns: u64, end_ns: u64) -> Option<VictimActivation> {
         let mut worst: Option<VictimActivation> = None;
-        // Up to the first that began afterwards.
+        // Up to the first one that began afterwards.
         loop {
             match self.activations.recv_timeout(PATIENCE) {
                 Ok(activation) if activation.first_ns >= end_ns => {
@@ -114,7 +114,7 @@ fn suffer(mut job: impl FnMut() -> u64, ended: &AtomicBool, watched: &AtomicBool
     let mut due_ns = clock::monotonic_ns();
     while !ended.load(Ordering::Acquire) {
         let now = clock::monotonic_ns();
-        // The next point of the grid that lies ahead.
+        // The next point of the grid that is still ahead.
         due_ns += (now.saturating_sub(due_ns) / PERIOD_NS + 1) * PERIOD_NS;
         clock::sleep_until(due_ns);
         if watched.load(Ordering::Acquire) {

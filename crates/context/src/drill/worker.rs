@@ -25,15 +25,15 @@ pub(crate) struct Made {
 
 /// Makes injections of one kind on one CPU. Lives in its worker's thread.
 pub(crate) trait Injector {
-    /// Makes an injection at that time and returns when it is over; `None` where it could not be made.
-    /// Called shortly before `at_ns`.
+    /// Makes an injection at that time and returns when it is over; `None` if it could not be made. Called shortly
+    /// before `at_ns`.
     fn inject(&mut self, at_ns: u64, length_ns: u64, stop: &Stop) -> Result<Option<Made>, Refused>;
 }
 
 /// Sets the thread up (name, CPU, policy) and makes its injector, in the thread itself.
 pub(crate) type Prepare = Box<dyn FnOnce() -> Result<Box<dyn Injector>, Refused> + Send>;
 
-/// What a worker tells.
+/// What a worker reports.
 pub(crate) enum Event {
     Ready,
     Made(Injection),
@@ -73,7 +73,7 @@ impl Worker {
             if !self.stop.sleep_until(at_ns.saturating_sub(LEAD_NS)) {
                 return;
             }
-            // Far too late (the program was stopped, say): what was missed is not made up for.
+            // Far too late (the program was stopped, say): nobody makes up for what was missed.
             let now = clock::monotonic_ns();
             if now.max(free_ns) > at_ns + self.every_ns / 2 {
                 self.not_made();
@@ -81,7 +81,7 @@ impl Worker {
             }
             match injector.inject(at_ns.max(free_ns), planned.length_ns, &self.stop) {
                 Ok(Some(made)) => {
-                    // However late one ends, the CPU gets as long a rest.
+                    // However late one ends, the CPU gets just as long a rest.
                     free_ns = made.end_ns + (made.end_ns - made.start_ns);
                     self.tell(Event::Made(self.injection(&planned, made)));
                 }
@@ -92,7 +92,7 @@ impl Worker {
         }
     }
 
-    /// Another one is made in its place.
+    /// Another one will be made in its place.
     fn not_made(&self) {
         self.stop.give_back();
         self.tell(Event::NotMade);
@@ -115,7 +115,7 @@ impl Worker {
         }
     }
 
-    /// Nobody listens any more only where the drill is over.
+    /// If nobody listens any more, the drill is over.
     fn tell(&self, event: Event) {
         let _ = self.events.send(event);
     }

@@ -1,6 +1,6 @@
 //! A block of a user's own work: the Rust side of `punctual_work.h`.
 
-/// What work gives to its device.
+/// How many values the work gives to its device.
 pub const OUTPUTS: usize = 8;
 const STATES: usize = 512;
 
@@ -14,7 +14,7 @@ pub(crate) struct Block {
     pub(crate) state: [i64; STATES],
 }
 
-/// What a process that works shares with the one that hands it its blocks.
+/// What a working process shares with the one that hands it its blocks.
 #[repr(C)]
 pub(super) struct SharedBlock {
     pub(super) block: Block,
@@ -22,26 +22,26 @@ pub(super) struct SharedBlock {
     pub(super) result: i64,
 }
 
-/// What became of a user's own work.
+/// What happened to a user's own work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OwnCounts {
-    /// Blocks that it was called for.
+    /// Blocks for which it was called.
     pub done: u64,
-    /// Of these took longer than their budget.
+    /// How many of these took longer than their budget.
     pub over: u64,
     /// How many of these it said were not done.
     pub failed: u64,
-    /// The most that one took, ns.
+    /// The longest that one took, ns.
     pub longest_ns: u64,
-    /// Blocks that were not worked on to leave others their part of the CPU, where that is not the programs' business.
+    /// Blocks that were not worked on, to leave others their part of the CPU, if the programs do not take care of that.
     pub refused: u64,
     /// Why its process ended before the run did.
     pub ended: Option<Ended>,
-    /// The number of the block that it was at then.
+    /// The number of the block that it was working on then.
     pub ended_block: u64,
     /// What it last gave to the device.
     pub output: [i64; OUTPUTS],
-    /// Of its output and its state, FNV-1a over their numbers: the same blocks give the same on every machine.
+    /// A digest of its output and its state, FNV-1a over their numbers: the same blocks give the same one on every machine.
     pub digest: u64,
 }
 

@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 
 /// A compiler that takes longer is given up.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Whom clang and ld run as where punctual is run by root.
+/// The user that clang and ld run as if root runs punctual.
 const NOBODY: u32 = 65_534;
-/// No more warnings are shown.
+/// No more warnings than this are shown.
 const MAX_WARNINGS: usize = 10;
 /// No object and no list of errors is longer, bytes.
 const MAX_OUTPUT: u64 = 4 << 20;
@@ -22,12 +22,12 @@ const MAX_OUTPUT: u64 = 4 << 20;
 /// An object with one function, for BPF.
 ///
 /// # Errors
-/// Where there is no clang, and the first thing that it finds wrong.
+/// If there is no clang; otherwise the first thing that it finds wrong.
 pub(super) fn for_bpf(name: &str, source: &str) -> Result<Compiled, Refused> {
     compile(name, source, &["-target", "bpf", "-mcpu=v3", "-g"])
 }
 
-/// What became of it.
+/// What came of it.
 pub(super) struct Compiled {
     pub(super) object: Vec<u8>,
     /// What clang warns of in the user's file, a line each.
@@ -37,7 +37,7 @@ pub(super) struct Compiled {
 /// A library with one function, for this processor, in memory.
 ///
 /// # Errors
-/// As [`for_bpf`]; where it is no C, and where there is no linker.
+/// As [`for_bpf`]; if it is not C, and if there is no linker.
 pub(super) fn for_processor(work: &OwnWork) -> Result<File, Refused> {
     let name = work.name();
     let no_source = || refuse(name, "a thread runs native code: give FILE.c, or --context irq");
@@ -66,10 +66,10 @@ pub(super) fn for_processor(work: &OwnWork) -> Result<File, Refused> {
     }
 }
 
-/// In a thread nothing verifies the work: what the verifier refuses ends it there, instead of reaching what lies beside an array.
+/// In a thread nothing verifies the work: what the verifier refuses ends it there, instead of reaching what is beside an array.
 const CHECKS: [&str; 2] = ["-fsanitize=bounds,integer-divide-by-zero", "-fsanitize-trap=all"];
 
-/// Whoever reads a file of somebody's has no rights but his: as root a compiler could be asked for everybody's.
+/// Whoever reads somebody's file has only that user's rights: run as root, a compiler could be asked for everybody's.
 fn as_nobody(program: &str) -> Command {
     let mut command = Command::new(program);
     if rustix::process::geteuid().is_root() {
@@ -82,7 +82,7 @@ fn compile(name: &str, source: &str, kind: &[&str]) -> Result<Compiled, Refused>
     let text = whole(name, source).map_err(|reason| refuse(name, reason))?;
     let child = as_nobody("clang")
         .args(kind)
-        // An assembler reads files too (`.incbin`), in words that may be put together from parts.
+        // An assembler reads files too (`.incbin`), by words that may be put together from parts.
         .args(["-fno-gnu-inline-asm"])
         .args(["-O2", "-std=gnu11", "-ffreestanding", "-fno-finite-loops", "-fno-ident", "-nostdinc"])
         .args(["-Wall", "-Werror=implicit-function-declaration", "-Werror=incompatible-pointer-types"])
@@ -103,14 +103,14 @@ fn compile(name: &str, source: &str, kind: &[&str]) -> Result<Compiled, Refused>
     }
 }
 
-/// The header and the text behind it, lines counted as they are in each.
+/// The header followed by the text, with lines counted as they are in each.
 fn whole(name: &str, source: &str) -> Result<String, String> {
     let text = directives::without_header(source)?;
-    // As a header of a system's (3), of which no warnings are of use, and back (2).
+    // As a header of the system's (3), whose warnings are of no use, and back (2).
     Ok(format!("# 1 \"{HEADER_NAME}\" 1 3\n{HEADER}\n# 1 \"{}\" 2\n{text}", name.replace(['"', '\\', '\n'], "?")))
 }
 
-/// Gives the compiler its text and takes what it makes and says; it is killed where it takes too long.
+/// Gives the compiler its text and takes what it makes and says; kills it if it takes too long.
 fn talk(mut child: Child, text: String) -> Result<(Vec<u8>, String, bool), String> {
     let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let give = std::thread::spawn(move || input.map(|mut input| input.write_all(text.as_bytes())));
@@ -140,7 +140,7 @@ fn talk(mut child: Child, text: String) -> Result<(Vec<u8>, String, bool), Strin
     Ok((read(object), String::from_utf8_lossy(&read(said)).into_owned(), status.success()))
 }
 
-/// What clang says of what BPF cannot do, and what that means.
+/// What clang says about things that BPF cannot do, and what that means.
 const CANNOT: [(&str, &str); 9] = [
     ("inline assembly is disabled", "inline assembly is refused: write it in C"),
     ("= sdiv ", "BPF has no signed division: divide unsigned numbers, or shift"),
@@ -155,7 +155,7 @@ const CANNOT: [(&str, &str); 9] = [
 const NO_FLOAT: &str = "BPF has whole numbers of up to 64 bits only: no float, no double";
 const LOCALS: &str = "its local variables are larger than the 512 bytes of BPF's stack: keep them in block->state";
 
-/// What is warned of, the first of them.
+/// What it warns of, the first few.
 fn warnings(said: &str) -> Vec<String> {
     let lines = said.lines().filter(|line| line.contains(" warning: ")).take(MAX_WARNINGS);
     lines.map(|line| punctual_recording::printable(&line.replacen(" warning:", "", 1))).collect()
@@ -179,7 +179,7 @@ fn first_error(name: &str, source: &str, said: &str) -> String {
     punctual_recording::printable(&error)
 }
 
-/// The first line that names a type with fractions: where clang says that it has none, it does not say where.
+/// The first line that names a type with fractions: when clang says that it has none, it does not say where.
 fn fractional_line(source: &str) -> Option<usize> {
     let named = |line: &str| {
         let code = line.split("//").next().unwrap_or_default();
@@ -189,7 +189,7 @@ fn fractional_line(source: &str) -> Option<usize> {
     source.lines().position(named).map(|line| line + 1)
 }
 
-/// `encoder.c:12:3: `, where the error says it of the user's file.
+/// `encoder.c:12:3: `, if the error is in the user's file.
 fn place_in(name: &str, error: &str) -> String {
     let digits = |text: &str| text.chars().take_while(|letter| letter.is_ascii_digit()).collect::<String>();
     let after = error.split_once(&format!("{name}:")).map(|(_, after)| after);

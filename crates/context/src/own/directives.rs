@@ -1,23 +1,23 @@
-//! What the text of a user's C may not ask of the compiler: to read other files, whoever owns those.
+//! What the text of a user's C may not ask of the compiler: to read other files, whoever owns them.
 
 use super::HEADER_NAME;
 
 /// Directives that read files, or look at them.
 const READING: [&str; 4] = ["include", "include_next", "import", "embed"];
-/// Words that do, wherever they stand.
+/// Words that do, wherever they are.
 const WORDS: [&str; 6] = ["__has_include", "__has_embed", "include_alias", "dependency", "incbin", ".include"];
 
-/// The text without its one `#include`, each line where it was.
+/// The text without its one `#include`, with each line where it was.
 ///
 /// # Errors
-/// In a line, what else it would read.
+/// What else it would read, in a line.
 pub(super) fn without_header(source: &str) -> Result<String, String> {
     let mut text = String::with_capacity(source.len() + 1);
     for line in source.lines() {
         text.push_str(if is_header(line) { "" } else { line });
         text.push('\n');
     }
-    // A line that ends so goes on in the next, in the middle of a word too.
+    // A line that ends this way continues in the next, even in the middle of a word.
     for line in without_comments(&text.replace("\\\n", "")).lines() {
         check(line)?;
     }
@@ -32,12 +32,12 @@ fn check(line: &str) -> Result<(), String> {
         let words: Vec<&str> = asked.split_whitespace().collect();
         return Err(format!("#{} is refused: {only}", words.join(" ")));
     }
-    // It is an ordinary word but in a pragma.
+    // Outside a pragma it is an ordinary word.
     let found = |word: &&&str| line.contains(**word) && (**word != "dependency" || line.contains("ragma"));
     WORDS.iter().find(found).map_or(Ok(()), |word| Err(format!("`{word}` is refused: {only}")))
 }
 
-/// Whether the line is the one `#include` that is allowed, and nothing else but a comment that ends in it.
+/// Whether the line is the one `#include` that is allowed, with nothing else but a comment that ends in it.
 fn is_header(line: &str) -> bool {
     let asked = directive(line).and_then(|asked| asked.strip_prefix("include")).map(str::trim);
     let Some(asked) = asked else { return false };
@@ -64,7 +64,7 @@ fn reads(directive: &str) -> bool {
     word.is_some_and(|word| READING.contains(&word))
 }
 
-/// The text with a blank for each comment; what stands in quotes is none.
+/// The text with a blank for each comment; what is between quotes is none.
 fn without_comments(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -89,7 +89,7 @@ fn without_comments(text: &str) -> String {
     plain
 }
 
-/// The length of what stands in quotes, which ends with its line at the latest.
+/// The length of what is between quotes, which ends with its line at the latest.
 fn quoted(text: &str, quote: char) -> usize {
     let mut is_escaped = false;
     for (at, letter) in text.char_indices().skip(1) {

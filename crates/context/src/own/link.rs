@@ -3,12 +3,12 @@
 use super::{FUNCTION, OwnWork, refuse};
 use punctual_kernel::{Refused, linking};
 
-/// The device's programs, which call a function that they do not have, with the user's object, which has it.
+/// Links the device's programs, which call a function that they lack, with the user's object, which has it.
 ///
 /// # Errors
-/// Where the function has another signature than the programs call.
+/// If the function has another signature than the programs call.
 pub(crate) fn link(programs: &[u8], work: &OwnWork) -> Result<Vec<u8>, Refused> {
-    // The programs first: their configuration is the beginning of what is read-only.
+    // The programs come first: their configuration is at the beginning of the read-only data.
     linking::link(&[programs, work.object()]).map_err(|_| {
         let reason = format!("it does not link: its function must be int {FUNCTION}(struct punctual_block *)");
         refuse(work.name(), format!("{reason}, with the block of this version's punctual_work.h"))

@@ -1,8 +1,9 @@
 //! A user's own work for a device: one function, in C or as a BPF object, that is called for each block.
 //!
-//! The file is read once (`source`), C, which may read no other (`directives`), is compiled (`compile`), the object looked through (`object`, `signature`), and linked with the
-//! device's programs when these are loaded (`link`). That it ends and stays within its block the kernel verifies; what it
-//! says of one that does not is put into words by `refusal`.
+//! The file is read once (`source`); C, which may read no other file (`directives`), is compiled (`compile`); the
+//! object is examined (`object`, `signature`), and linked with the device's programs when these are loaded (`link`).
+//! The kernel verifies that it ends and stays within its block; `refusal` puts into words what it says about work that
+//! does not.
 //!
 //! In a thread it is the processor's own code, in a process of its own (`process`, `served`) that can do nothing but compute.
 
@@ -33,12 +34,12 @@ pub const HEADER_NAME: &str = "punctual_work.h";
 /// The function that is called, as the header defines it around the user's `work`.
 const FUNCTION: &str = "punctual_work";
 
-/// Work that was read, compiled where it was C, and looked through.
+/// Work that has been read, compiled if it was C, and examined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnWork {
     name: String,
     object: Arc<[u8]>,
-    /// Its C, where it was that.
+    /// Its C, if it was C.
     source: Option<Arc<str>>,
     warnings: Arc<[String]>,
 }
@@ -47,7 +48,8 @@ impl OwnWork {
     /// Reads `FILE.c`, which takes clang, or `FILE.o`.
     ///
     /// # Errors
-    /// In one line: a file that somebody else may write, what the compiler finds wrong first, or what no work may have in it.
+    /// In one line: a file that somebody else may write, the first thing that the compiler finds wrong, or what no work
+    /// may contain.
     pub fn read(path: &Path) -> Result<OwnWork, Refused> {
         let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let name = punctual_recording::printable(&name);

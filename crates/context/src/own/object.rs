@@ -1,8 +1,8 @@
-//! Looks through an object before anything is done with it: what may not be in a device's work.
+//! Examines an object before anything is done with it: what a device's work may not contain.
 //!
-//! The kernel proves of a program that it ends, not when: helpers that loop, and functions that it verifies once and that are
-//! called often, make a program as long as one likes. Without them it is as long as what the kernel walks, at most a million
-//! instructions.
+//! The kernel proves that a program ends, not when: helpers that loop, and functions that it verifies once but that are
+//! called often, can make a program arbitrarily long. Without them it is as long as what the kernel walks, at most a
+//! million instructions.
 
 use super::bytes::{number, text_at};
 use super::{FUNCTION, HEADER_NAME, signature};
@@ -110,7 +110,7 @@ fn check_instructions(code: &[u8]) -> Result<(), String> {
         match instruction[0] {
             // A number of 64 bits takes two.
             0x18 => drop(instructions.next()),
-            // A function of the same object; where it leads to, relocations say.
+            // A function of the same object; relocations say where it leads.
             0x85 if called == 1 => {}
             0x85 | 0x8d => {
                 return Err("it calls a kernel function: only functions in the file can be called".into());
@@ -134,7 +134,7 @@ struct Section<'a> {
 struct Object<'a>(&'a [u8]);
 
 impl<'a> Object<'a> {
-    /// An ELF file of 64 bits, for BPF, in this machine's order of bytes.
+    /// A 64-bit ELF file for BPF, in this machine's byte order.
     fn open(bytes: &'a [u8]) -> Option<Object<'a>> {
         let order = if cfg!(target_endian = "little") { 1 } else { 2 };
         let right = bytes.get(..6)? == [0x7f, b'E', b'L', b'F', 2, order].as_slice();
@@ -145,7 +145,7 @@ impl<'a> Object<'a> {
         let (table, count) = (number(self.0, 40, 8)? as usize, number(self.0, 60, 2)? as usize);
         let header = |index: usize| self.0.get(table.checked_add(index * SECTION)?..)?.get(..SECTION);
         let contents = |header: &[u8]| {
-            // What is all zeros stands in no file.
+            // What is all zeros takes no room in a file.
             let length = if number(header, 4, 4)? == 8 { 0 } else { number(header, 32, 8)? as usize };
             self.0.get(number(header, 24, 8)? as usize..)?.get(..length)
         };
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(check_instructions(&[call(1), jump, exit].concat()), Ok(()));
         for refused in [call(0), call(2), [0x8d, 0, 0, 0, 0, 0, 0, 0], [0xe5, 0, 1, 0, 0, 0, 0, 0]] {
             assert!(check_instructions(&[refused, exit].concat()).is_err(), "{refused:?}");
-            // The second half of a number of 64 bits is no instruction, what follows it is.
+            // The second half of a number of 64 bits is not an instruction; what follows it is.
             let wide = [0x18, 0, 0, 0, 0, 0, 0, 0];
             assert_eq!(check_instructions(&[wide, refused, exit].concat()), Ok(()));
             assert!(check_instructions(&[wide, exit, refused].concat()).is_err());
@@ -205,7 +205,7 @@ mod tests {
         fn nothing_panics(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..40)) {
             let mut object = PROGRAMS.to_vec();
             for (place, byte) in changes {
-                // The headers at both ends are where sizes and places stand.
+                // Sizes and places are in the headers at both ends.
                 let place = place.index(4_096);
                 let length = object.len();
                 object[if place < 64 { place } else { length - place }] = byte;

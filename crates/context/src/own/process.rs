@@ -1,6 +1,6 @@
 //! The process in which a user's own work runs: the side that hands it its blocks.
 //!
-//! The thread that does so runs above it, so that work which never ends cannot keep it from saying so.
+//! The thread that does so runs above it, so that work that never ends cannot keep it from saying so.
 
 use super::block::{Block, Ended, OwnCounts, SharedBlock};
 use super::served::SUBCOMMAND;
@@ -22,16 +22,16 @@ use std::time::Duration;
 
 /// A block that takes more CPU time than this is its process's last, ns.
 const MAX_WORK_NS: u64 = 5_000_000;
-/// How often work that is not done yet is looked at, ns.
+/// How often to look at work that is not done yet, ns.
 const LOOK_NS: i64 = 1_000_000;
-/// Every so many looks it is found out whether it waits for what nobody sends.
+/// After how many looks to check whether it waits for something that nobody sends.
 const LOOKS_A_STATE: u64 = 100;
 /// The budget holds in each window of this length, ns.
 const WINDOW_NS: u64 = 100_000_000;
 /// A process that is not ready by then never will be.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What both this and whoever reports know of the work.
+/// What both this side and whoever reports know about the work.
 pub(crate) struct Tally {
     memory: NonNull<SharedBlock>,
     done: AtomicU64,
@@ -39,7 +39,7 @@ pub(crate) struct Tally {
     failed: AtomicU64,
     longest: AtomicU64,
     refused: AtomicU64,
-    /// 0: not ended; else the kind in the lowest byte, and its number above.
+    /// 0: not ended; otherwise the kind in the lowest byte, and its number above.
     ended: AtomicU64,
     ended_block: AtomicU64,
 }
@@ -68,7 +68,7 @@ impl Tally {
         }
     }
 
-    /// How it ended, and the number of the block that it was at.
+    /// How it ended, and the number of the block that it was working on.
     pub(crate) fn ended(&self) -> Option<(Ended, u64)> {
         let code = self.ended.load(Ordering::Acquire);
         let ended = match code & 0xff {
@@ -125,7 +125,7 @@ pub(crate) struct OwnProcess {
     window_begin: u64,
     window_worked: u64,
     number: u64,
-    /// What the next block is answered with: the work is not told it, and an answer that nobody asked for has another.
+    /// The token that answers the next block: the work is not told it, and an answer that nobody asked for has another.
     token: u64,
     last: Turn,
 }
@@ -142,7 +142,7 @@ pub(crate) enum Turn {
 }
 
 impl OwnProcess {
-    /// Starts it on this CPU. Of each 100 ms it may work the part that the budget, ns, is of the period, ns.
+    /// Starts it on this CPU. In each 100 ms it may work for the part that the budget, ns, is of the period, ns.
     ///
     /// # Errors
     /// What the compiler and the operating system refused.
@@ -189,7 +189,7 @@ impl OwnProcess {
         Ok(process)
     }
 
-    /// From now on it is scheduled so: after [`OwnProcess::calibrate`], which is done by a thread that stands above nobody.
+    /// Schedules it this way from now on: after [`OwnProcess::calibrate`], which a thread calls that runs above nobody.
     ///
     /// # Errors
     /// What the kernel refused.
@@ -197,10 +197,10 @@ impl OwnProcess {
         set_scheduling_of(self.child.id(), scheduling, false)
     }
 
-    /// What a block takes, ns: the least of some. It stands at its beginning afterwards.
+    /// How long a block takes, ns: the least of several. Afterwards it is back at its beginning.
     ///
     /// # Errors
-    /// Where its process ended.
+    /// If its process ended.
     pub(crate) fn calibrate(&mut self, work: &OwnWork) -> Result<u64, Refused> {
         self.tally.begin(self.samples);
         let mut least = u64::MAX;
@@ -236,7 +236,7 @@ impl OwnProcess {
         self.number = number;
     }
 
-    /// Has it work on the block, and waits for it.
+    /// Makes it work on the block, and waits for it.
     pub(crate) fn work_on(&mut self) {
         self.last = Turn::NotBegun;
         if self.tally.has_ended() || self.is_too_much() {
@@ -264,7 +264,7 @@ impl OwnProcess {
         self.tally.longest.fetch_max(took, Relaxed);
     }
 
-    /// Waits until the block is done; false where it never will be.
+    /// Waits until the block is done; false if it never will be.
     fn wait(&mut self, before: u64) -> bool {
         for look in 1u64.. {
             match self.poll(LOOK_NS) {
@@ -274,7 +274,7 @@ impl OwnProcess {
                     if took > MAX_WORK_NS {
                         return self.give_up(Ended::TooLong(took));
                     }
-                    // It waits though it is to answer: it read from the line by itself.
+                    // It waits although it should answer: it read from the line itself.
                     if look % LOOKS_A_STATE == 0 && self.is_waiting() && self.poll(0) == Ok(0) {
                         return self.give_up(Ended::Meddled);
                     }
@@ -306,7 +306,7 @@ impl OwnProcess {
         false
     }
 
-    /// Whether it sleeps. Only of work that did not answer for long: this opens a file.
+    /// Whether it sleeps. Ask only about work that has not answered for long: this opens a file.
     #[cold]
     fn is_waiting(&self) -> bool {
         let state = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
@@ -336,7 +336,7 @@ impl OwnProcess {
     #[inline]
     fn cpu_ns(&self) -> u64 {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: fills the structure that it is given; of a process that is gone it is left as it is.
+        // SAFETY: fills the structure that it is given; for a process that is gone it leaves it as it is.
         unsafe { libc::clock_gettime(self.clock, &mut time) };
         time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
     }

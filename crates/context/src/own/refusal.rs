@@ -1,9 +1,9 @@
-//! What the kernel's verifier says of work that it refuses, in a line.
+//! What the kernel's verifier says about work that it refuses, in a line.
 
 use super::{OwnWork, refuse};
 use punctual_kernel::Refused;
 
-/// Parts of what verifiers of 2022 to 2026 say, and what that means for whoever wrote the work.
+/// Parts of what verifiers of 2022 to 2026 say, and what they mean for whoever wrote the work.
 const WORDS: [(&str, &str); 16] = [
     ("infinite loop detected", ENDLESS),
     ("BPF program is too large", ENDLESS),
@@ -34,7 +34,7 @@ const NO_ADDRESS: &str =
 
 /// Why a device with this work was not loaded.
 pub(crate) fn explain(refused: Refused, said: &str, work: &OwnWork) -> Refused {
-    // Of the lines that the verifier ends with one is the reason, behind what it walked.
+    // One of the verifier's last lines is the reason; it follows what it walked.
     let lines: Vec<&str> = said.lines().collect();
     let reason = |line: &str| WORDS.iter().find(|(part, _)| line.contains(part)).map(|(_, words)| *words);
     let tail = lines.iter().enumerate().rev().take(40);
@@ -47,7 +47,7 @@ pub(crate) fn explain(refused: Refused, said: &str, work: &OwnWork) -> Refused {
     }
 }
 
-/// `encoder.c:12: `, by the last place in this file that the verifier came to; kernels before 6.10 do not say one.
+/// `encoder.c:12: `, from the last place in this file that the verifier reached; kernels before 6.10 do not name any.
 fn place(walked: &[&str], name: &str) -> Option<String> {
     let places = walked.iter().rev().filter_map(|line| line.strip_prefix(';')?.rsplit_once(" @ "));
     let mut lines = places.filter_map(|(_, place)| {

@@ -1,28 +1,29 @@
-//! The process in which a user's own work runs: the child's side. When it is ready it can compute, read, write and
-//! end, and has nothing that could be read or written but the line to its parent: the kernel kills it at any other system call, and what it does wrong it does to itself.
+//! The process in which a user's own work runs: the child's side. When it is ready it can compute, read, write and end,
+//! and it has nothing to read or write but the line to its parent: the kernel kills it at any other system call, and
+//! what it does wrong it does to itself.
 
 use super::block::SharedBlock;
 use punctual_kernel::scheduling;
 use std::ffi::c_void;
 
-/// The hidden subcommand under which it runs: its CPU and its parent's process id follow.
+/// The hidden subcommand under which it runs; its CPU and its parent's process id follow.
 pub const SUBCOMMAND: &str = "__work";
 /// Its descriptors: the line to its parent, the block, the library.
 const LINE: i32 = 0;
 const BLOCK: i32 = 1;
 const LIBRARY_DESCRIPTOR: i32 = 2;
 const LIBRARY: &std::ffi::CStr = c"/proc/self/fd/2";
-/// Whom it runs as where it is started by root.
+/// The user that it runs as if root starts it.
 const NOBODY: libc::uid_t = 65_534;
-/// A thread with a real-time priority is killed after so much CPU time without waiting, us: its parent has gone.
+/// A thread with a real-time priority is killed after this much CPU time without waiting, us: its parent is gone.
 const MAX_REAL_TIME_US: libc::rlim_t = 1_000_000;
 
 type Work = unsafe extern "C" fn(*mut c_void) -> i32;
 
-/// Runs until its parent has gone. Call it from the hidden subcommand; it returns the exit code where it could not begin.
+/// Runs until its parent is gone. Call it from the hidden subcommand; it returns the exit code if it could not begin.
 pub fn serve(cpu: u32, parent: u32) -> u8 {
     let Some((block, work)) = prepare(cpu) else { return 2 };
-    // SAFETY: plain numbers; the filter that is asked for is the kernel's own.
+    // SAFETY: plain numbers; the filter that is requested is the kernel's own.
     let confined = unsafe {
         // The handlers that came with this program would make system calls, and a fault would not look like one.
         libc::signal(libc::SIGSEGV, libc::SIG_DFL);
@@ -42,8 +43,8 @@ pub fn serve(cpu: u32, parent: u32) -> u8 {
     let mut token = 0u64;
     let length = size_of::<u64>();
     loop {
-        // SAFETY: a number that lives; `read`, `write` and `exit` are what this process may still call. The work is the user's, and
-        // reaches nothing but this process's memory.
+        // SAFETY: a number that lives; `read`, `write` and `exit` are all that this process may still call. The work is
+        // the user's, and reaches nothing but this process's memory.
         unsafe {
             if libc::read(LINE, (&raw mut token).cast(), length) != length.cast_signed() {
                 libc::syscall(libc::SYS_exit, 0);
@@ -82,7 +83,7 @@ fn prepare(cpu: u32) -> Option<(*mut SharedBlock, Work)> {
                 return None;
             }
         }
-        // Whoever changes who it is may no longer open its own descriptors by name.
+        // A process that changes its user may no longer open its own descriptors by name.
         libc::prctl(libc::PR_SET_DUMPABLE, 1);
         let library = libc::dlopen(LIBRARY.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL);
         libc::prctl(libc::PR_SET_DUMPABLE, 0);

@@ -1,5 +1,5 @@
-//! Reads from an object's type information whether its function is the one that a device calls. The linker and the kernel compare
-//! types as well, and do not say in what they differ.
+//! Reads from an object's type information whether its function is the one that a device calls. The linker and the
+//! kernel compare types as well, but do not say how they differ.
 
 use super::bytes::{number, text_at};
 use super::{FUNCTION, HEADER_NAME, block::Block};
@@ -10,14 +10,14 @@ const POINTER: u64 = 2;
 const STRUCTURE: u64 = 4;
 const FUNCTION_KIND: u64 = 12;
 const PROTOTYPE: u64 = 13;
-/// Of a type's record: its name, kind and count, and size or type.
+/// The size of a type's record: its name, kind and count, and size or type.
 const RECORD: usize = 12;
 
 /// The right one, in words.
 pub(super) const WANTED: &str = "int work(struct punctual_block *block)";
 const DAMAGED: &str = "its type information is damaged";
 
-/// Says in a line what is wrong with the function, by the contents of the section `.BTF`.
+/// Says in a line what is wrong with the function, according to the contents of the section `.BTF`.
 pub(super) fn check(information: &[u8]) -> Result<(), String> {
     let types = Types::open(information).ok_or(DAMAGED)?;
     let is_it = |record: &&Type<'_>| record.kind == FUNCTION_KIND && types.name(record).as_deref() == Some(FUNCTION);
@@ -50,7 +50,7 @@ struct Type<'a> {
     kind: u64,
     count: u64,
     size_or_type: u64,
-    /// Members, parameters, or what else follows.
+    /// Members, parameters, or whatever else follows.
     more: &'a [u8],
 }
 

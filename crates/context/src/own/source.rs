@@ -1,4 +1,4 @@
-//! Reads the file that root is to run: once, and only where nobody else may have written it.
+//! Reads the file that root will run: once, and only if nobody else may have written it.
 
 use super::refuse;
 use punctual_kernel::Refused;

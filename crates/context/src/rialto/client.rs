@@ -1,4 +1,4 @@
-//! Asks the process that serves for time.
+//! Asks the serving process for time.
 
 use super::record::Served;
 use super::words::Request;
@@ -10,7 +10,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixStream};
 use std::time::Duration;
 
-/// A connection to the process that serves: what it was granted lasts as long as this does.
+/// A connection to the serving process: what it granted lasts as long as this does.
 pub struct Client {
     reader: BufReader<UnixStream>,
 }
@@ -18,20 +18,20 @@ pub struct Client {
 /// An answer, and when it was given, ns of the monotonic clock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answered {
-    /// The reason where it was refused.
+    /// The reason, if it was refused.
     pub refusal: Option<String>,
-    /// When the process that serves had decided.
+    /// When the serving process had decided.
     pub at_ns: u64,
 }
 
-/// An answer takes microseconds; whoever does not give one in this time does not serve.
+/// An answer takes microseconds; a process that does not give one in this time does not serve.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Client {
-    /// Connects to the process that serves; `None` where there is none.
+    /// Connects to the serving process; `None` if there is none.
     ///
     /// # Errors
-    /// Where its name is held by somebody who need not be trusted.
+    /// If somebody holds its name who need not be trusted.
     pub fn connect() -> Result<Option<Client>, Refused> {
         let doing = "asking for a reservation";
         let address = SocketAddr::from_abstract_name(PLACE);
@@ -48,35 +48,35 @@ impl Client {
         Ok(Some(Client { reader: BufReader::new(stream) }))
     }
 
-    /// Asks for a reservation of a process's threads, or of those of them whose name begins like this.
+    /// Asks for a reservation for a process's threads, or for those of them whose names begin like this.
     ///
     /// # Errors
-    /// Where nobody answers. A refusal is an answer.
+    /// If nobody answers. A refusal is an answer.
     pub fn reserve(&mut self, process: u32, share: Share, name: &str) -> Result<Answered, Refused> {
         self.ask(&Request::Reserve { process, share, name: name.to_owned() }).and_then(|line| answered(&line))
     }
 
-    /// Gives the reservation back, and says what it got.
+    /// Gives the reservation back, and returns what it got.
     ///
     /// # Errors
-    /// Where nobody answers.
+    /// If nobody answers.
     pub fn release(&mut self) -> Result<Served, Refused> {
         let line = self.ask(&Request::Release)?;
         serde_json::from_str(&line).map_err(|_| unexpected(&line))
     }
 
-    /// Asks for CPU time of the calling thread until a time of the monotonic clock.
+    /// Asks for CPU time for the calling thread until a time of the monotonic clock.
     ///
     /// # Errors
-    /// Where nobody answers. A refusal is an answer.
+    /// If nobody answers. A refusal is an answer.
     pub fn constrain(&mut self, thread: u32, estimate_ns: u64, deadline_ns: u64) -> Result<Answered, Refused> {
         self.ask(&Request::Constrain { thread, estimate_ns, deadline_ns }).and_then(|line| answered(&line))
     }
 
-    /// The work of the time constraint is done, or given up.
+    /// Says that the time constraint's work is done, or given up.
     ///
     /// # Errors
-    /// Where nobody answers.
+    /// If nobody answers.
     pub fn end(&mut self) -> Result<(), Refused> {
         self.ask(&Request::End).map(drop)
     }

@@ -1,9 +1,9 @@
 //! Rialto/NT's reservations and time constraints on the running kernel: slots of `punctual-rialto`, served by a scheduler of
 //! BPF programs (sched_ext) on a machine with one CPU.
 //!
-//! A thread above all others says whose the time is, at each edge: kernels with PREEMPT_RT refuse programs' timers, and so
-//! both kinds of kernels are served the same way. A second thread answers whoever wants time, at a socket ([`Client`]). What
-//! ends this process takes the scheduler with it, and all threads go back to the kernel's own.
+//! A thread above all others says at each edge whose the time is: kernels with PREEMPT_RT refuse programs' timers, and
+//! this way works on both kinds of kernels. A second thread answers whoever wants time, at a socket ([`Client`]).
+//! Whatever ends this process takes the scheduler with it, and all threads go back to the kernel's own.
 
 mod client;
 mod record;
@@ -27,11 +27,11 @@ use std::thread::JoinHandle;
 use time::Time;
 
 const NAME: &str = "rialto";
-/// The name of the socket, in the abstract namespace: it goes with the process that serves.
+/// The name of the socket, in the abstract namespace: it goes away with the serving process.
 const PLACE: &str = "punctual-rialto";
 const CPU: u32 = 0;
 const CLOCK_PRIORITY: u32 = 99;
-/// Below the clock, above all that is served: an answer waits for nobody.
+/// Below the clock, above everything that is served: an answer waits for nobody.
 const SERVICE_PRIORITY: u32 = 98;
 
 /// A scheduler that serves whoever asks, until this is dropped.
@@ -45,7 +45,7 @@ pub struct Scheduler {
 /// The first kernel that can be built with sched_ext.
 const SINCE: &str = "6.12";
 
-/// Whether this machine can be scheduled so, the reason where not.
+/// Whether this machine can be scheduled this way; the reason if not.
 ///
 /// # Errors
 /// More than one CPU, or a kernel without sched_ext.
@@ -66,10 +66,10 @@ pub fn check() -> Result<(), Refused> {
 }
 
 impl Scheduler {
-    /// Takes all ordinary threads over, and listens for whoever wants time.
+    /// Takes over all ordinary threads, and listens for whoever wants time.
     ///
     /// # Errors
-    /// What the kernel refused; that another process serves.
+    /// What the kernel refused; that another process is serving.
     pub fn start() -> Result<Scheduler, Refused> {
         check()?;
         let doing = "starting Rialto's scheduler";
@@ -94,7 +94,7 @@ impl Scheduler {
         Ok(scheduler)
     }
 
-    /// Starts a thread above all that is served, and waits until it is there.
+    /// Starts a thread above everything that is served, and waits until it is there.
     fn spawn(&mut self, name: &str, priority: u32, body: impl FnOnce() + Send + 'static) -> Result<(), Refused> {
         let doing = "starting a thread of Rialto's scheduler";
         let (tell, told) = mpsc::channel();
@@ -124,7 +124,7 @@ impl Drop for Scheduler {
     }
 }
 
-/// Whether whoever is at the other end is root, or whom this process runs as.
+/// Whether root, or the user that this process runs as, is at the other end.
 fn is_trusted(stream: &UnixStream) -> bool {
     socket_peercred(stream).is_ok_and(|other| other.uid.is_root() || other.uid == rustix::process::geteuid())
 }

@@ -6,9 +6,9 @@ use punctual_rialto::{Form, MAX_CONSTRAINTS, MAX_RESERVATIONS, Share, received_i
 use serde::{Deserialize, Serialize};
 use std::ptr::NonNull;
 
-/// As in `bpf/rialto.bpf.c`: runs that are kept of each reservation.
+/// As in `bpf/rialto.bpf.c`: how many runs are kept for each reservation.
 const MAX_RUNS: usize = 16_384;
-/// Bytes of a thread's name that the kernel keeps, with a zero at the end.
+/// How many bytes of a thread's name the kernel keeps, with a zero at the end.
 const MAX_NAME: usize = 16;
 
 /// `struct rialto` of `bpf/rialto.bpf.c`.
@@ -35,10 +35,10 @@ struct Shared {
 /// What a reservation got.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Served {
-    /// CPU time in the sliding window of a period with the least, of those in which it wanted the CPU all the time, ns. `None`
-    /// where there was no such window.
+    /// CPU time in the sliding window of a period with the least, among those in which it wanted the CPU all the time,
+    /// ns. `None` if there was no such window.
     pub least_ns: Option<u64>,
-    /// In that with the most.
+    /// In the window with the most.
     pub most_ns: Option<u64>,
     /// On average.
     pub mean_ns: Option<u64>,
@@ -46,13 +46,13 @@ pub struct Served {
     pub seen_ns: u64,
     /// Whether there were more runs than are kept.
     pub is_cut: bool,
-    /// How often a thread of it slept, and so wanted nothing.
+    /// How often one of its threads slept, and so wanted nothing.
     pub slept: u64,
-    /// How often others came that changed its slots.
+    /// How often others changed its slots by coming.
     pub moved: u64,
-    /// How often somebody ran whose time it was not, and was stopped at once: of all that are served.
+    /// How often somebody ran whose time it was not, and was stopped at once: among all that are served.
     pub repaired: u64,
-    /// How late the clock's thread was at most at an edge, ns.
+    /// How late the clock's thread was at an edge, at most, ns.
     pub latest_ns: u64,
     /// Why the kernel took the scheduler away, if it did.
     pub taken_away: Option<String>,
@@ -71,7 +71,7 @@ impl Record {
 
     fn read(&self) -> Shared {
         let record: NonNull<Shared> = self.shared.at(0, 1);
-        // SAFETY: the mapping holds the record; what the programs change meanwhile are numbers, of which each is valid.
+        // SAFETY: the mapping holds the record; what the programs change meanwhile are numbers, all of which are valid.
         unsafe { record.read_volatile() }
     }
 
@@ -82,15 +82,15 @@ impl Record {
         unsafe { place(record.as_ptr()).write_volatile(value) }
     }
 
-    /// From now on threads of the process have the reservation of this number, or those of them whose name begins like this.
+    /// From now on the process's threads have the reservation with this number, or those of them whose names begin like this.
     pub(super) fn begin(&self, number: u8, share: &Share, process: u32, name: &str) {
         let index = usize::from(number) - 1;
         let mut bytes = [0; MAX_NAME];
         for (byte, place) in name.bytes().zip(&mut bytes[..MAX_NAME - 1]) {
             *place = byte;
         }
-        // Nobody has this number: no program changes what is counted of it.
-        // SAFETY: of each the address of a member is taken, within the record; nothing is read.
+        // Nobody has this number: no program changes its counts. SAFETY: only addresses of members within the record
+        // are taken; nothing is read.
         self.write(|record| unsafe { &raw mut (*record).runs[index] }, 0);
         // SAFETY: as above.
         self.write(|record| unsafe { &raw mut (*record).slept[index] }, 0);
@@ -104,7 +104,7 @@ impl Record {
         self.write(|record| unsafe { &raw mut (*record).processes[index] }, process);
     }
 
-    /// Nobody has the reservation of this number any more.
+    /// Nobody has the reservation with this number any more.
     pub(super) fn end(&self, number: u8) {
         let index = usize::from(number) - 1;
         // SAFETY: the address of a member is taken, within the record; nothing is read.
@@ -113,7 +113,7 @@ impl Record {
         self.write(|record| unsafe { &raw mut (*record).hard[index] }, 0);
     }
 
-    /// A thread has the time constraint of this number from now on; 0: nobody has it.
+    /// From now on a thread has the time constraint with this number; 0: nobody has it.
     pub(super) fn constrain(&self, number: u8, thread: u32) {
         let index = usize::from(number) - 1 - MAX_RESERVATIONS;
         if thread == 0 {
@@ -134,7 +134,7 @@ impl Record {
         })
     }
 
-    /// What the reservation of this number got until now.
+    /// What the reservation with this number has got so far.
     pub(super) fn served(&self, number: u8, share: &Share) -> Served {
         let (record, index) = (self.read(), usize::from(number) - 1);
         let count = usize::try_from(record.runs[index]).unwrap_or(MAX_RUNS).min(MAX_RUNS);

@@ -1,4 +1,4 @@
-//! Answers whoever wants time. A connection stands for one reservation and one time constraint; both go with it.
+//! Answers whoever wants time. A connection stands for one reservation and one time constraint; both go away with it.
 
 use super::is_trusted;
 use super::record::{Record, Served};
@@ -10,13 +10,13 @@ use rustix::event::{PollFd, PollFlags, poll};
 use std::io::{PipeReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 
-/// At a time; those beyond wait until one ends.
+/// How many at a time; those beyond wait until one ends.
 const MAX_HOLDERS: usize = 32;
 
 /// Somebody at the other end of a connection.
 struct Holder {
     stream: UnixStream,
-    /// What it has said of a line.
+    /// What it has said of the current line.
     text: Vec<u8>,
     reservation: Option<Reserved>,
     constraint: Option<Constrained>,

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The clock looks this often whether something has changed that nobody told it, ns.
+/// How often the clock looks for a change that nobody told it about, ns.
 const LOOK_NS: u64 = 50_000_000;
 
 /// What both threads of a scheduler share.
@@ -35,7 +35,7 @@ impl Time {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What holds now. It is computed with, and put back, outside of the lock: the clock waits for nobody who computes.
+    /// What holds now. It is used for computing, and put back, outside the lock: the clock waits for nobody who computes.
     pub(super) fn current(&self) -> Table {
         self.table().clone()
     }
@@ -52,12 +52,12 @@ impl Time {
         clock::monotonic_ns() - self.start_ns
     }
 
-    /// A time of the monotonic clock as one since the beginning.
+    /// Converts a time of the monotonic clock to one since the beginning.
     pub(super) fn since_start(&self, monotonic_ns: u64) -> u64 {
         monotonic_ns.saturating_sub(self.start_ns)
     }
 
-    /// How late the clock was at most at an edge, ns.
+    /// How late the clock was at an edge, at most, ns.
     pub(super) fn latest_ns(&self) -> u64 {
         self.latest_ns.load(Ordering::Relaxed)
     }
@@ -67,7 +67,7 @@ impl Time {
         self.changed.notify_one();
     }
 
-    /// Says whose the time is at each edge, until it is over.
+    /// Says at each edge whose the time is, until it is over.
     pub(super) fn keep(&self, object: &LoadedObject) {
         hold::touch_stack();
         let (mut owner, mut due) = (0, None::<u64>);
@@ -78,7 +78,7 @@ impl Time {
             if next != owner && say(object, next).is_ok() {
                 owner = next;
             }
-            // An edge that was waited for; one that came with a change was not.
+            // An edge that the clock waited for; one that came with a change was not.
             if let Some(late) = due.and_then(|due| now.checked_sub(due)) {
                 self.latest_ns.fetch_max(late, Ordering::Relaxed);
             }

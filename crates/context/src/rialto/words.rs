@@ -1,4 +1,4 @@
-//! What whoever wants time says to the process that serves, and what that answers: a line each.
+//! What whoever wants time says to the serving process, and what that answers: a line each.
 
 use punctual_rialto::{Form, Share};
 
@@ -15,7 +15,7 @@ pub(super) enum Request {
     End,
 }
 
-/// Of a request no more is read, bytes.
+/// No more of a request than this is read, bytes.
 pub(super) const MAX_LINE: usize = 256;
 
 impl Request {

@@ -1,6 +1,6 @@
 //! What tests of datapumps in the kernel share.
 
-/// What the kernel says of the program's verification.
+/// What the kernel says about the program's verification.
 pub(crate) fn verified_instructions() -> Option<u64> {
     let files = std::fs::read_dir("/proc/self/fdinfo").ok()?;
     let texts = files.filter_map(|file| std::fs::read_to_string(file.ok()?.path()).ok());

@@ -1,5 +1,4 @@
-//! A DSL's signal: a call made beforehand in virtual time, over a line with noise, of which is kept what the far end's signal
-//! was when it arrived.
+//! A DSL's signal: a call made beforehand in virtual time, over a line with noise; kept is the far end's signal as it arrived.
 
 use punctual_datapump::{Brought, Decoder, DecoderState, Dmt, DmtEnd, DmtOptions, DmtSize, End, Signal, SignalUnit};
 use punctual_line::{Line, LineOptions};
@@ -8,23 +7,23 @@ use std::sync::Arc;
 
 /// Bits of each tone: 95 tones come to 1,519,000 bits a second, which are G.lite's, and 223 to 3,567,000.
 const BITS_OF_A_TONE: u32 = 4;
-/// Superframes, of 69 symbols each: by chance, before the part that is repeated, and in it.
+/// Superframes, of 69 symbols each: random ones before the part that repeats, and those in it.
 const WARM_UP: usize = 2;
 const REPEATED: usize = 4;
 const SYMBOLS: usize = 69;
-/// Symbols within which both ends are connected, and more than enough.
+/// The number of symbols within which both ends are connected, with room to spare.
 const PATIENCE: usize = 8_000;
-/// The noise of the line and the bits.
+/// The seed of the line's noise and of the bits.
 const SEED: u64 = 2_000;
 
-/// A connection of this size; the same one each time.
+/// A connection of this size; always the same one.
 pub(super) fn make(size: DmtSize) -> Result<Decoder, String> {
     let samples = size.symbol_samples();
     let options =
         DmtOptions { size, fixed_bits: Some(BITS_OF_A_TONE), echo_delay: samples as u32, ..DmtOptions::default() };
     let mut office = Dmt::new(End::Office, options);
     let mut decoder = DecoderState::new(DmtEnd::new(Dmt::new(End::Remote, options).state(), true));
-    // Its echo is made while the device runs, of what it sends then.
+    // Its echo is made while the device runs, from what it sends then.
     let mut line = Line::new(SEED, LineOptions { echo: None, ..LineOptions::loop_of_wires() });
     let data = (SYMBOLS - 1) * tones(size) * BITS_OF_A_TONE as usize - CHECK;
     let sent = bits_to_send(data, ones(size));
@@ -45,15 +44,15 @@ pub(super) fn make(size: DmtSize) -> Result<Decoder, String> {
         if wrong > 0 || units.len() > PATIENCE {
             return Err(format!("{wrong} wrong bits in symbol {}, {:?}", units.len(), pump.status()));
         }
-        // What is repeated has come once: from the symbol after next on it comes the second time.
+        // What repeats has come once: from the symbol after next on it comes the second time.
         if start == usize::MAX && received >= data * (ones(size) + WARM_UP) {
             start = units.len() + SYMBOLS * REPEATED + 2;
         }
         brought.push((before, received, frames));
         units.push(unit);
         let (mut down, mut up) = (vec![0; samples], pump.sent().to_vec());
-        // A sender that is given no bits sends ones: so it does until it has heard the last burst of the other end, at the
-        // beginning of a superframe.
+        // A sender that is given no bits sends ones: it does so until it has heard the last burst of the other end, at
+        // the beginning of a superframe.
         let mut next = || {
             let symbol = units.len() - *data_begins.get_or_insert(units.len());
             if given == ones(size) * data && symbol != ones(size) * SYMBOLS {
@@ -81,8 +80,8 @@ fn tones(size: DmtSize) -> usize {
     }
 }
 
-/// Superframes of ones at the beginning, until the other direction is connected too: its last burst has a message of four bits
-/// a tone, one in a symbol.
+/// Superframes of ones at the beginning, until the other direction is connected too: its last burst has a message of
+/// four bits per tone, one in each symbol.
 fn ones(size: DmtSize) -> usize {
     match size {
         DmtSize::Lite => 14,
@@ -94,10 +93,10 @@ fn ones(size: DmtSize) -> usize {
 const CHECK: usize = 16;
 /// Bits that the scrambler remembers.
 const MEMORY: usize = 23;
-/// Bits that are tried until the check of the last superframe comes out as it must.
+/// How many bits to try until the check of the last superframe comes out as it must.
 const TRIED: usize = 40;
 
-/// What the office's sender knows of the bits it has sent.
+/// What the office's sender knows about the bits that it has sent.
 #[derive(Clone, Copy)]
 struct Sender {
     scrambler: u32,
@@ -105,7 +104,7 @@ struct Sender {
 }
 
 impl Sender {
-    /// The bit that the scrambler makes of this one, which is given to the check too.
+    /// The bit that the scrambler makes of this one; it goes into the check too.
     fn data(&mut self, bit: bool) {
         let out = (self.check >> 15 ^ u32::from(bit)) & 1;
         self.check = (self.check << 1 & 0xffff) ^ (out * 0x1021);
@@ -133,8 +132,9 @@ impl Sender {
     }
 }
 
-/// The bits of the superframes before the repeated part, and of three rounds of it. Behind the ones they are by chance but for
-/// the last of a round, which leave scrambler and check as they were at its beginning: what is sent then repeats to the sample.
+/// The bits of the superframes before the part that repeats, and of three rounds of it. After the ones they are random,
+/// except the last of a round, which leave scrambler and check as they were at its beginning: what is sent then repeats
+/// to the sample.
 fn bits_to_send(data: usize, ones: usize) -> Vec<bool> {
     let mut random = Random(SEED);
     let mut chance = move || random.bits() & 1 == 1;
@@ -170,7 +170,7 @@ fn bits_to_send(data: usize, ones: usize) -> Vec<bool> {
     bits
 }
 
-/// The last bits of a superframe, after which the sender remembers what is wanted: one in 65,536 by chance does.
+/// The last bits of a superframe, after which the sender's memory is as wanted: by chance, one in 65,536 does that.
 fn last_bits(sender: Sender, wanted: (u32, u32)) -> Vec<bool> {
     let mut random = Random(!SEED);
     loop {
@@ -254,7 +254,7 @@ mod tests {
         run(&mut device, 50, 0);
         let one = run(&mut device, 50, 1);
         assert_eq!((one.skipped, one.restarts), (16, 0));
-        // 16 symbols of 380 bits, less a known symbol and a check, and what is not at its place until the next known symbol.
+        // 16 symbols of 380 bits, less a known symbol and a check, and whatever is out of place until the next known symbol.
         assert!(one.missing > 5_000 && one.wrong + one.missing < 40_000, "{one:?}");
         let again = run(&mut device, 100, 0);
         assert_eq!((again.wrong, again.missing), (one.wrong, one.missing), "not a bit more");

@@ -9,7 +9,7 @@ use punctual_kernel::Refused;
 /// What a device decodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decodes {
-    /// The downstream of a DSL of this size, a symbol of 246.4 us at a time.
+    /// The downstream of a DSL of this size, one symbol of 246.4 us at a time.
     Dmt(DmtSize),
     /// Bluetooth's packets, 62.5 us at a time.
     Gfsk,
@@ -23,7 +23,7 @@ impl Decodes {
     pub(super) const ALL: [Decodes; 4] =
         [Decodes::Dmt(DmtSize::Lite), Decodes::Dmt(DmtSize::Full), Decodes::Gfsk, Decodes::Dsss];
 
-    /// Samples of a unit; a radio's are complex.
+    /// Samples in a unit; a radio's are complex.
     pub fn unit_samples(self) -> u32 {
         match self {
             Decodes::Dmt(size) => size.symbol_samples() as u32,
@@ -37,7 +37,7 @@ impl Decodes {
         if let Decodes::Dmt(_) = self { MAX_DMT_BANKS } else { 0 }
     }
 
-    /// Units that are timed together, so that all that a packet asks for is among them.
+    /// How many units are timed together, so that they include everything that a packet takes.
     pub(super) fn timed_units(self) -> u32 {
         match self {
             Decodes::Dmt(_) => 8,
@@ -55,10 +55,10 @@ pub(super) struct Received {
 }
 
 impl Received {
-    /// Makes the signal of such a device; the same one each time.
+    /// Makes the signal of such a device; always the same one.
     ///
     /// # Errors
-    /// Where it was not received without an error: a fault of this program.
+    /// If it was not received without an error: a fault of this program.
     pub(super) fn make(decodes: Decodes) -> Result<Received, Refused> {
         let made = match decodes {
             Decodes::Dmt(size) => dsl::make(size),
@@ -69,8 +69,8 @@ impl Received {
         Ok(Received { decodes, decoder })
     }
 
-    /// The device with so many banks of 64 taps, at the beginning, for blocks of so many units; without the taps that
-    /// everything comes through as a control.
+    /// The device with this many banks of 64 taps, at the beginning, for blocks of this many units; as a control,
+    /// without the taps that everything passes through.
     pub(super) fn device(&self, banks: u32, units_a_block: u32, without_taps: bool) -> Decoder {
         let mut decoder = self.decoder.clone();
         decoder.expect_blocks(units_a_block);

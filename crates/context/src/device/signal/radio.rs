@@ -1,4 +1,4 @@
-//! The signals of radios: packets at steady distances, noise between and upon them.
+//! The signals of radios: packets at steady distances, with noise between them and on top of them.
 
 use punctual_datapump::{
     Brought, DSSS_UNIT, Decoder, DecoderState, DsssRate, DsssState, GFSK_SAMPLES_A_BIT, GFSK_UNIT, GfskState, Receiver,
@@ -8,7 +8,7 @@ use punctual_line::{Air, AirOptions};
 use punctual_random::Random;
 use std::sync::Arc;
 
-/// The noise and the bits.
+/// The seed of the noise and of the bits.
 const SEED: u64 = 2_000;
 /// The level at which packets are made.
 const LEVEL: f64 = 8_192.0;
@@ -17,7 +17,7 @@ const LEVEL: f64 = 8_192.0;
 pub(super) const GFSK_SPACING: usize = 20;
 const GFSK_PACKETS: usize = 16;
 
-/// An 802.11b packet begins every 504 us: 448 us of it, and the shortest distance between two that the standard has (50 us).
+/// An 802.11b packet begins every 504 us: 448 us of packet, and the shortest gap between two that the standard has (50 us).
 pub(super) const DSSS_SPACING: usize = 42;
 /// Each rate, and the octets of a frame that takes 256 us at it.
 pub(super) const DSSS_RATES: [(DsssRate, usize); 4] =
@@ -30,7 +30,7 @@ struct Packets {
     packets: Vec<(Vec<i16>, Vec<bool>)>,
     /// Complex samples of a unit.
     unit: usize,
-    /// Units from one packet to the next.
+    /// How many units there are from one packet to the next.
     spacing: usize,
     air: AirOptions,
 }
@@ -91,7 +91,7 @@ impl Packets {
         samples.chunks_exact(2 * self.unit).map(SignalUnit::new).collect()
     }
 
-    /// What this receiver makes of it. It hears everything once to get going, and then twice, which must be the same.
+    /// What this receiver makes of it. It hears everything once to get going, and then twice, which must give the same result.
     fn received_by<R: Receiver>(&self, receiver: R) -> Result<Decoder, String> {
         let units = self.units();
         let mut decoder = DecoderState::new(receiver);
@@ -123,7 +123,7 @@ mod tests {
     use super::super::{Decodes, Received};
     use super::*;
 
-    /// Bits and packets of the part that is repeated.
+    /// Bits and packets in the part that repeats.
     fn round(decodes: Decodes) -> (u64, u64) {
         match decodes {
             Decodes::Gfsk => (240 * GFSK_PACKETS as u64, GFSK_PACKETS as u64),
@@ -131,7 +131,7 @@ mod tests {
         }
     }
 
-    /// Works on so many blocks of four units after so many that are gone.
+    /// Skips this many blocks of four units, then works on this many.
     fn run(device: &mut Decoder, block: &mut u64, blocks: u64, gone: u64) {
         *block += gone;
         for _ in 0..blocks {
@@ -176,7 +176,7 @@ mod tests {
         }
     }
 
-    /// A block that nobody worked on costs the packet that it is a part of, and no other.
+    /// A block that nobody worked on costs the packet to which it belongs, and no other.
     #[test]
     fn lost_blocks_cost_their_packets() {
         for (decodes, spacing, midst) in
@@ -187,20 +187,20 @@ mod tests {
             let (known, packets) = round(decodes);
             let units = received.decoder.signal().units().len() as u64;
             let mut block = 0;
-            // So many blocks behind its beginning is the midst of a packet.
+            // This many blocks after its beginning is the middle of a packet.
             run(&mut device, &mut block, spacing + midst, 0);
             run(&mut device, &mut block, spacing, 1);
             let one = device.counts();
             assert_eq!(one.skipped, 4);
             assert!(one.wrong + one.missing > 0 && one.frames_right < one.frames, "{decodes:?}: {one:?}");
             assert!(one.frames - one.frames_right <= 2, "{decodes:?}: {one:?}");
-            // A whole round and a bit more in one stretch.
+            // A whole round and a bit more in one go.
             run(&mut device, &mut block, spacing, units / 4 + spacing);
             let many = device.counts();
             assert!(many.missing - one.missing >= known && many.missing - one.missing < 3 * known, "{many:?}");
             let lost = (many.frames - many.frames_right) - (one.frames - one.frames_right);
             assert!(lost >= packets && lost <= packets + 8, "{decodes:?}: {lost} of {packets}");
-            // Then all is well again, and every packet was counted.
+            // Then all is well again, and every packet has been counted.
             run(&mut device, &mut block, 2 * units, 0);
             let again = device.counts();
             assert!(again.frames - again.frames_right <= many.frames - many.frames_right + 1, "{again:?}");
