@@ -22,7 +22,7 @@ pub struct CheckPlan {
     pub load: Load,
     /// Where the two recordings go.
     pub directory: PathBuf,
-    /// The devices that it is judged for.
+    /// The devices for which it is judged.
     pub devices: Vec<Profile>,
 }
 
@@ -38,7 +38,7 @@ pub enum Part {
 /// What came of a check.
 #[derive(Debug)]
 pub struct Check {
-    /// The recordings that were made: where, and what they say. The second is missing where the first was interrupted.
+    /// The recordings that were made: where, and what they say. The second is missing if the first was interrupted.
     pub parts: Vec<(PathBuf, Document)>,
     /// Each device under each load.
     pub devices: Vec<JudgedDevice>,
@@ -83,7 +83,7 @@ pub fn check(
     Ok(Check { parts, devices })
 }
 
-/// What each device would have met in a recording; nothing where that holds no wakeup.
+/// What each device would have met in a recording; nothing if that holds no wakeup.
 fn judge_devices(path: &Path, document: &Document, devices: &[Profile]) -> Result<Vec<JudgedDevice>, StudyError> {
     if document.counters.wakeups == 0 {
         return Ok(Vec::new());
@@ -94,7 +94,7 @@ fn judge_devices(path: &Path, document: &Document, devices: &[Profile]) -> Resul
     judge(document, &inputs, devices)
 }
 
-/// The devices of a check where none are named: those of the shipped catalogue that stand for all.
+/// The devices of a check if none are named: those of the shipped catalogue that represent all.
 pub fn usual_devices() -> Vec<Profile> {
     let catalogue = Catalogue::shipped();
     catalogue_ids().into_iter().filter_map(|id| catalogue.find(id)).cloned().collect()
@@ -103,7 +103,7 @@ pub fn usual_devices() -> Vec<Profile> {
 /// What each device would have met in a recording, or in several that were added up: `inputs` are theirs.
 ///
 /// # Errors
-/// [`StudyError`] where the forecast cannot be made.
+/// [`StudyError`] if the forecast cannot be made.
 pub fn judge(document: &Document, inputs: &[Input], devices: &[Profile]) -> Result<Vec<JudgedDevice>, StudyError> {
     let answer = answer(inputs, &Question { devices: devices.to_vec(), horizons: Vec::new(), ..Question::default() })?;
     let counts = answer.groups.into_iter().flat_map(|group| {

@@ -5,10 +5,10 @@ use punctual_kernel::scheduling::Eager;
 use punctual_probe::{Observation, Plan, Step};
 use punctual_recording::EndReason;
 
-/// Something that runs while a measurement does: a load, devices. Prepared before, so that a measurement which cannot
-/// be made starts nothing; dropped wherever the measurement fails.
+/// Something that runs while a measurement does: a load, devices. It is prepared before, so that a measurement that
+/// cannot be made starts nothing; it is dropped wherever the measurement fails.
 pub(crate) trait Companion {
-    /// The measurement has begun, and its directory is there.
+    /// The measurement has begun, and its directory exists.
     ///
     /// # Errors
     /// What keeps it from running: then nothing is measured.
@@ -20,12 +20,12 @@ pub(crate) trait Companion {
     /// What makes the measurement worthless.
     fn round(&mut self, observation: &mut Observation<'_>) -> Result<Step, StudyError>;
 
-    /// Nothing is measured any more since `ended_ns`, and the recording is not closed yet. It may still say that the run failed.
+    /// The measurement ended at `ended_ns`, and the recording is not closed yet. It may still say that the run failed.
     fn stop(&mut self, ended_ns: u64, observation: &mut Observation<'_>) -> Step;
 }
 
-/// Carries out a plan with these beside it. They start in this order and stop in the reverse one. Where one of them
-/// fails, nothing is left of the recording.
+/// Carries out a plan with these beside it. They start in this order and stop in the reverse one. If one of them fails,
+/// nothing is left of the recording.
 pub(crate) fn measure_with(
     plan: &Plan,
     companions: &mut [&mut dyn Companion],
@@ -44,7 +44,7 @@ pub(crate) fn measure_with(
             return steps.into_iter().find(|step| *step != Step::Go).unwrap_or(Step::Go);
         }
         let starts = !std::mem::replace(&mut begun, true);
-        // What is measured from now on has the CPUs as they are, and so has whatever starts now.
+        // From now on the measurement, and whatever starts now, gets the CPUs as they are.
         drop(eager.take());
         for companion in companions.iter_mut() {
             let started = if starts { companion.start(observation) } else { Ok(()) };
@@ -61,7 +61,7 @@ pub(crate) fn measure_with(
         observe(observation)
     });
     if let Some((error, directory)) = failed {
-        // Nothing worth keeping was measured, and nothing stood there before.
+        // Nothing worth keeping was measured, and nothing was there before.
         directory.discard();
         return Err(error);
     }

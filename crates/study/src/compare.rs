@@ -1,4 +1,4 @@
-//! Sides measured in turn, and recordings taken up to be compared.
+//! Sides measured in turn, and recordings read for a comparison.
 
 use crate::{StudyError, record_under_watched};
 use punctual_comparison::{Gather, Side, are_clear, order_of_round};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 pub struct SidePlan {
     /// The measurement; its output is ignored.
     pub plan: Plan,
-    /// A shell command that runs to its end before each measurement: a setting, for example.
+    /// A shell command that runs to its end before each measurement, to change a setting, for example.
     pub before: Option<String>,
     /// What runs during each measurement.
     pub load: Load,
@@ -26,11 +26,11 @@ pub struct SidePlan {
 pub struct Alternation {
     /// How many times each side is measured.
     pub repeats: usize,
-    /// Whether that is the most, and it ends as soon as the verdict is clear.
+    /// Whether that is the maximum, and it ends as soon as the verdict is clear.
     pub ends_when_clear: bool,
     /// A, B and so on.
     pub sides: Vec<SidePlan>,
-    /// Whether a load of which a command failed is as good as another.
+    /// Whether a load that had a failing command is as good as any other.
     pub ignore_failure: bool,
     /// Where the recordings go: `a/01.punctual`, `b/01.punctual`, ...
     pub directory: PathBuf,
@@ -41,20 +41,20 @@ pub struct Alternation {
 pub struct Turn {
     /// 0 for A, 1 for B, and so on.
     pub side: usize,
-    /// Which of its measurements, from 1.
+    /// Which of its measurements, counted from 1.
     pub number: usize,
 }
 
 impl Turn {
-    /// Round by round, each in an order that is drawn: whatever drifts weighs on all sides alike, and no rhythm of the machine's can be
-    /// that of the order, as it could be that of A B B A.
+    /// Round by round, each in a random order: drift affects all sides alike, and no rhythm of the machine can match
+    /// the order, as it could match A B B A.
     pub fn all(repeats: usize, sides: usize, seed: u64) -> impl Iterator<Item = Turn> {
         let round = move |number| order_of_round(seed, number, sides);
         (1..=repeats).flat_map(move |number| round(number).into_iter().map(move |side| Turn { side, number }))
     }
 }
 
-/// The directory of a side's recordings below that of all: `a`, `b` and so on.
+/// The directory of a side's recordings, below the common one: `a`, `b` and so on.
 pub fn side_directory(side: usize) -> String {
     char::from(b'a' + u8::try_from(side).unwrap_or(0).min(25)).to_string()
 }
@@ -64,17 +64,17 @@ pub fn side_directory(side: usize) -> String {
 pub struct Alternated {
     /// The recordings of each side.
     pub made: Vec<Vec<PathBuf>>,
-    /// What ended it early, where it failed when all sides already had recordings.
+    /// What ended it early, if something failed when all sides already had recordings.
     pub trouble: Option<StudyError>,
-    /// After how many repeats it was clear, where that ended it.
+    /// After how many repeats it was clear, if that ended it.
     pub clear_after: Option<usize>,
 }
 
-/// Measures all sides in turn. When it was told to stop or when something fails, it gives the recordings there are
-/// until then, and one that was cut off only where its side has no other.
+/// Measures all sides in turn. If it was told to stop or something fails, it returns the recordings made until then,
+/// including one that was cut off only if its side has no other.
 ///
 /// # Errors
-/// [`StudyError`] while a side has no recording yet; [`StudyError::Setting`] where a command before a measurement fails.
+/// [`StudyError`] while a side has no recording yet; [`StudyError::Setting`] if a command before a measurement fails.
 /// Recordings stay.
 pub fn alternate(
     alternation: &Alternation,
@@ -162,31 +162,31 @@ fn leave_out(alternation: &Alternation, turn: Turn) {
     let side = side_directory(turn.side);
     let aside = Directory::make(&alternation.directory.join("left-out"));
     let own = Directory::make(&alternation.directory.join(&side));
-    // Where that fails it stays where it is, and nothing is lost.
+    // If that fails it stays where it is, and nothing is lost.
     if let (Ok(aside), Ok(own)) = (aside, own) {
         let _ = own.hand_over(&recording_name(turn), &aside, &format!("{side}-{}", recording_name(turn)));
     }
 }
 
-/// What a turn's recording is called in its side's directory.
+/// The name of a turn's recording in its side's directory.
 fn recording_name(turn: Turn) -> String {
     format!("{:02}.punctual", turn.number)
 }
 
-/// How often somebody looks whether a command has ended.
+/// How often to check whether a command has ended.
 const ROUND: Duration = Duration::from_millis(20);
-/// What a command that was told to end may take to set something back.
+/// How long a command that was told to end may take to restore something.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// Runs a command to its end, or until it is interrupted. What it says is of interest only if it fails. It ends with this
-/// process, whatever ends that; what it leaves running when it has ended stays.
+/// Runs a command to its end, or until it is interrupted. What it prints matters only if it fails. It ends with this
+/// process, however that ends; what it leaves running when it has ended stays.
 fn set_up(command: &str, interrupted: &dyn Fn() -> bool) -> Result<(), StudyError> {
     let failed = |why: String| StudyError::Setting(format!("`{command}` {why}"));
     let run = GuardedRun { setting: Some(command.to_owned()), ..GuardedRun::default() };
     let mut guard = Guard::start(&run).map_err(|refused| failed(format!("could not be started: {refused}")))?;
     let mut asked_to_stop = None;
     loop {
-        // What it said before it went is still to be read.
+        // What it said before it went still has to be read.
         let gone = guard.is_gone();
         for event in guard.events(ROUND) {
             match event {
@@ -202,7 +202,7 @@ fn set_up(command: &str, interrupted: &dyn Fn() -> bool) -> Result<(), StudyErro
                 _ => {}
             }
         }
-        // Ctrl-C has reached it too, and it may have something to set back. What does not end then is ended with the guard.
+        // Ctrl-C has reached it too, and it may have something to restore. What does not end then is ended with the guard.
         if interrupted() && (gone || asked_to_stop.get_or_insert_with(Instant::now).elapsed() > GRACE) {
             return Err(StudyError::Interrupted);
         }
@@ -215,7 +215,7 @@ fn set_up(command: &str, interrupted: &dyn Fn() -> bool) -> Result<(), StudyErro
 /// Reads the recordings of a side, each in one pass.
 ///
 /// # Errors
-/// [`StudyError`] for the first that cannot be read or holds no wakeup, or that stands there twice.
+/// [`StudyError`] for the first that cannot be read, holds no wakeup, or is listed twice.
 pub fn open_side(name: &str, paths: &[PathBuf]) -> Result<Side, StudyError> {
     let mut side = Side { name: name.to_owned(), runs: Vec::new(), inputs: Vec::new() };
     for path in paths {

@@ -1,4 +1,4 @@
-//! Recordings of inputs to a program, taken up to be compared.
+//! Recordings of inputs to a program, read for a comparison.
 
 use crate::StudyError;
 use punctual_comparison::interact::{GatherInputs, InputRun, InputSide};
@@ -8,10 +8,10 @@ use punctual_recording::{
 };
 use std::path::{Path, PathBuf};
 
-/// Whether all of these recordings are of inputs to a program; `false` where none is.
+/// Whether all of these recordings are of inputs to a program; `false` if none is.
 ///
 /// # Errors
-/// [`StudyError::Setting`] where some are and others are not: nothing of them can be compared. Whatever cannot be read counts as none.
+/// [`StudyError::Setting`] if some are and others are not: then nothing can be compared. Whatever cannot be read counts as none.
 pub fn are_of_inputs<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<bool, StudyError> {
     let is_it = |path: &Path| kind_of(path).is_ok_and(|kind| kind == RecordingKind::Interaction);
     let (inputs, others): (Vec<&PathBuf>, Vec<&PathBuf>) = paths.into_iter().partition(|path| is_it(path));
@@ -32,7 +32,7 @@ pub fn are_of_inputs<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result
 /// Reads the recordings of a side, each in one pass over its inputs and one over their parts.
 ///
 /// # Errors
-/// [`StudyError`] for the first that cannot be read or holds no inputs, or that stands there twice.
+/// [`StudyError`] for the first that cannot be read, holds no inputs, or is listed twice.
 pub fn open_input_side(name: &str, paths: &[PathBuf]) -> Result<InputSide, StudyError> {
     let mut side = InputSide { name: name.to_owned(), runs: Vec::new() };
     for path in paths {

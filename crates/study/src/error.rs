@@ -18,7 +18,7 @@ pub enum StudyError {
     /// What was recorded cannot be compared.
     #[error(transparent)]
     Comparison(#[from] punctual_comparison::Error),
-    /// What has to be done before a measurement failed, or what was to be read stands there twice or empty.
+    /// What has to be done before a measurement failed, or what was to be read is listed twice or empty.
     #[error("{0}")]
     Setting(String),
     /// The load could not be started.

@@ -7,7 +7,7 @@ use punctual_recording::{Recording, START, Stage, for_each_gap, read_interaction
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// More late wakeups than this of one measure are not looked at: the threshold is then no threshold of lateness.
+/// If one measure has more late wakeups than this, they are not considered: the threshold is then no threshold of lateness.
 const MAX_EVENTS: usize = 2_000_000;
 
 /// The events above one threshold of one measure, or of the gaps of one CPU.
@@ -17,16 +17,16 @@ pub struct LateEvents {
     pub whose: String,
     /// Which stage was late; `None` for gaps.
     pub stage: Option<Stage>,
-    /// How many wakeups or gaps exceeded the threshold; neighbours with one cause are one event.
+    /// How many wakeups or gaps exceeded the threshold; neighbours with one cause count as one event.
     pub late: u64,
     /// The events.
     pub events: Interarrival,
 }
 
-/// What exceeded each of these thresholds, ns, for each measure of a recording; in a recording of idle loops, which gaps.
+/// What exceeded each of these thresholds, ns, for each measure of a recording; in a recording of idle loops, which gaps did.
 ///
 /// # Errors
-/// [`StudyError`] where the recording cannot be read, or where nearly everything exceeds a threshold.
+/// [`StudyError`] if the recording cannot be read, or if nearly everything exceeds a threshold.
 pub fn late_events(path: &Path, stage: Stage, thresholds_ns: &[u64]) -> Result<Vec<LateEvents>, StudyError> {
     let mut found = late_gaps(path, thresholds_ns)?;
     found.extend(late_inputs(path, thresholds_ns)?);
@@ -71,7 +71,7 @@ fn late_gaps(path: &Path, thresholds_ns: &[u64]) -> Result<Vec<LateEvents>, Stud
     Ok(gaps.into_iter().flat_map(of_cpu).collect())
 }
 
-/// Inputs to a program that took long. Its start is none.
+/// Inputs to a program that took long. Its start is not one of them.
 fn late_inputs(path: &Path, thresholds_ns: &[u64]) -> Result<Vec<LateEvents>, StudyError> {
     let inputs = read_interactions(path)?;
     let all: Vec<(u64, u64)> = inputs

@@ -1,10 +1,10 @@
-//! Plans of several recordings, and what is concluded from them.
+//! Plans of several recordings, and the conclusions from them.
 //!
 //! * [`record_under`]: one recording with a load beside it.
 //! * [`run_load`]: a load by itself, to see what it gets done.
 //! * [`sweep`]: the same what-if at every point of a grid, resumable and in shards.
 //! * [`check`]: an idle recording and a loaded one, and what both mean for common devices.
-//! * [`alternate`]: two sides measured in turn; [`open_side`] and [`open_input_side`]: recordings taken up to be compared.
+//! * [`alternate`]: two sides measured in turn; [`open_side`] and [`open_input_side`]: recordings read for a comparison.
 //! * [`device`]: soft devices in their contexts, and what they do to a bystander.
 //! * [`idle`]: loops that want their CPU all the time, and what took it from them.
 //! * [`lab`]: the same command on several kernels, each in a guest whose clock counts instructions.

@@ -1,4 +1,4 @@
-//! A load by itself: to try one, and to see what it gets done where nothing is measured beside it.
+//! A load by itself: to try one, and to see what it gets done with no measurement beside it.
 
 use crate::StudyError;
 use crate::running::{GettingReady, Running};
@@ -16,18 +16,18 @@ pub struct LoadRun {
     pub scores: Vec<LoadScore>,
     /// What went wrong.
     pub trouble: Vec<String>,
-    /// What is not known of it.
+    /// What is not known about it.
     pub notes: Vec<String>,
 }
 
 /// How much longer a load may run, whatever happens.
 const OVERTIME: Duration = Duration::from_secs(30);
 
-/// Runs a load for this long, after its warm-up. Both callbacks say whether to go on; the second is told how long it
-/// has been counted.
+/// Runs a load for this long, after its warm-up. Both callbacks say whether to go on; the second is told how long the
+/// load has been counted.
 ///
 /// # Errors
-/// [`StudyError`] where it could not be started, or `getting_ready` said to stop.
+/// [`StudyError`] if it could not be started, or `getting_ready` said to stop.
 pub fn run_load(
     load: &Load,
     duration: Duration,

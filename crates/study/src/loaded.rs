@@ -20,14 +20,14 @@ pub fn local_machine() -> Machine {
         memory_bytes: host.memory_bytes.unwrap_or(1 << 30),
         stress_ng: capabilities::find_program("stress-ng"),
         own_program: std::env::current_exe().unwrap_or_else(|_| "punctual".into()),
-        // Two at once should not meet on one port.
+        // Two at once should not collide on one port.
         first_port: 20_000 + (std::process::id() % 2_000) as u16 * 16,
         find_program: capabilities::find_program,
         has_display: ["DISPLAY", "WAYLAND_DISPLAY"].into_iter().any(|name| std::env::var_os(name).is_some()),
     }
 }
 
-/// Carries out a plan with this load beside it. The load is ended with the measurement, whatever ends that.
+/// Carries out a plan with this load beside it. The load ends with the measurement, however that ends.
 ///
 /// # Errors
 /// [`StudyError`].
@@ -39,11 +39,10 @@ pub fn record_under(
     record_with(plan, load, &mut |_| true, &mut [], observe)
 }
 
-/// The same, for a load that may take a while to get ready: `getting_ready` is called meanwhile, and says whether to
-/// go on.
+/// The same, for a load that may take a while to get ready: meanwhile `getting_ready` is called, and says whether to go on.
 ///
 /// # Errors
-/// [`StudyError`]; [`StudyError::Interrupted`] where `getting_ready` said to stop.
+/// [`StudyError`]; [`StudyError::Interrupted`] if `getting_ready` said to stop.
 pub fn record_under_watched(
     plan: Plan,
     load: &Load,
@@ -53,7 +52,7 @@ pub fn record_under_watched(
     record_with(plan, load, getting_ready, &mut [], observe)
 }
 
-/// The same, with these beside the measurement as well; they start after the load.
+/// The same, with these companions beside the measurement as well; they start after the load.
 pub(crate) fn record_with(
     mut plan: Plan,
     load: &Load,
@@ -82,7 +81,7 @@ pub(crate) fn record_with(
     }
     let mut loads = Loads {
         running: Vec::new(),
-        // A program whose end ends the measurement is measured whole: it starts when the measurement has.
+        // A program whose end ends the measurement is measured whole: it starts once the measurement has.
         program: Some(&program).filter(|program| !program.is_none()),
         mark: plan.command_mark(),
         limit: plan.duration_ns.map(|duration| Duration::from_nanos(duration) + OVERTIME),

@@ -33,7 +33,7 @@ pub struct LogPlan {
 pub struct LogProgress<'a> {
     /// Since it began.
     pub elapsed: Duration,
-    /// How long it is to be; `None` until told to stop.
+    /// How long it should be; `None` until told to stop.
     pub duration: Option<Duration>,
     /// What could not be done as asked.
     pub fallbacks: &'a [String],
@@ -41,21 +41,21 @@ pub struct LogProgress<'a> {
     pub mark_ways: &'a [String],
     /// Rows so far.
     pub rows: u64,
-    /// Events dropped so far; not known once the time is over.
+    /// Events dropped so far; not known once the time is up.
     pub dropped: u64,
 }
 
-/// A segment is closed this often.
+/// How often a segment is closed.
 const FLUSH: Duration = Duration::from_secs(1);
-/// How long to wait for events before looking after everything else.
+/// How long to wait for events before attending to everything else.
 const ROUND: Duration = Duration::from_millis(50);
-/// After its end a log writes what waits for this long; the rest is counted as dropped.
+/// How long after its end a log goes on writing what waits; the rest is counted as dropped.
 const MAX_WRITING: Duration = Duration::from_secs(2);
 /// For so long from its end on it goes before ordinary threads, which may be the ones that filled it.
 const BOOST: (i32, Duration) = (-15, Duration::from_secs(3));
 /// Rows that are written at once after the end, so that the time is looked at in between.
 const ROWS_AT_ONCE: usize = 1 << 16;
-/// After so many rows the time is looked at.
+/// After how many rows the time is checked.
 const ROWS_BETWEEN_LOOKS: u64 = 1 << 10;
 /// How much longer than the log a load may run, whatever happens.
 const OVERTIME: Duration = Duration::from_secs(30);
@@ -72,11 +72,11 @@ impl Files {
     }
 }
 
-/// Carries out a plan. `getting_ready` is called while the load gets ready, `observe` about every 50 ms; both say whether
-/// to go on.
+/// Carries out a plan. Calls `getting_ready` while the load gets ready, and `observe` about every 50 ms; both say
+/// whether to go on.
 ///
 /// # Errors
-/// [`StudyError`]; what was logged before a failure stands in the recording.
+/// [`StudyError`]; the recording holds what was logged before a failure.
 pub fn log_events(
     plan: &LogPlan,
     load: &Load,
@@ -87,7 +87,7 @@ pub fn log_events(
     let limit = plan.duration_ns.map(|duration| Duration::from_nanos(duration) + OVERTIME);
     let mut provenance = provenance(plan, load);
     provenance.load.warm_up_ns = u64::try_from(beside.warm_up.as_nanos()).unwrap_or(u64::MAX);
-    // First the directory: what stands in the way there needs no programs in the kernel.
+    // The directory comes first: whatever is in the way there needs no programs in the kernel.
     let writer =
         Writer::create_of(RecordingKind::Log, &plan.output, provenance, Vec::new()).map_err(RunError::Recording)?;
     let begun = (|| {
@@ -110,7 +110,7 @@ pub fn log_events(
     let (log, running, events) = match begun {
         Ok(begun) => begun,
         Err(error) => {
-            // Nothing was logged, and nothing stood there before.
+            // Nothing was logged, and nothing was there before.
             writer.directory().discard();
             return Err(error);
         }
@@ -220,7 +220,7 @@ impl Session<'_> {
         observe: &mut dyn FnMut(&LogProgress<'_>) -> Step,
     ) -> Result<(Document, LogDocument), RunError> {
         let Session { files: Files { mut writer, mut log }, running, mut events, .. } = self;
-        // Out of the kernel before the writing, which may take long; nor does the load keep that up.
+        // Out of the kernel before the writing, which may take long; nor does the load hold that up.
         ended.at_ns = events.stop();
         for running in running {
             let done = running.end(ended.at_ns);
@@ -233,7 +233,7 @@ impl Session<'_> {
         let stopped = Instant::now();
         let (mut failed, mut goes_on, mut pushed) = (None, true, 0_u64);
         let mut document = events.end(&mut |row| {
-            // What tells of drops comes after the end as well: one row a CPU.
+            // What reports drops comes after the end as well: one row for each CPU.
             if !goes_on && row.event.kind != EventKind::Dropped {
                 return false;
             }
@@ -246,7 +246,7 @@ impl Session<'_> {
                 let elapsed = began.elapsed();
                 let (rows, dropped) = (log.rows(), 0);
                 let shown = LogProgress { elapsed, duration: None, fallbacks: &[], mark_ways: &[], rows, dropped };
-                // Who stops it a second time wants no more of it.
+                // Whoever stops it a second time does not want the rest.
                 let is_stopped = matches!(observe(&shown), Step::Stop(..)) && ended.reason == EndReason::Completed;
                 goes_on = failed.is_none() && stopped.elapsed() < MAX_WRITING && !is_stopped;
             }

@@ -1,4 +1,4 @@
-//! A load that runs: made ready, warmed up, watched, counted and ended.
+//! A running load: made ready, warmed up, watched, counted and ended.
 
 use crate::StudyError;
 use punctual_kernel::clock;
@@ -9,16 +9,16 @@ use punctual_recording::LoadScore;
 use punctual_recording::counted;
 use std::time::{Duration, Instant};
 
-/// How far a load is that is not measured yet.
+/// How far a load is that is not being measured yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GettingReady {
-    /// Its files are being made, for so long.
+    /// Its files have been in the making for this long.
     Preparing(Duration),
-    /// It runs for so long, and is to run for so long in all before it is measured.
+    /// It has run for this long, and should run for this long in all before it is measured.
     WarmingUp(Duration, Duration),
 }
 
-/// What came of a look at a load.
+/// What a look at a load showed.
 pub(crate) struct Noted {
     /// What went wrong since the last look.
     pub(crate) trouble: Vec<String>,
@@ -31,11 +31,11 @@ pub(crate) struct Noted {
 /// What came of a load.
 pub(crate) struct Done {
     pub(crate) scores: Vec<LoadScore>,
-    /// What went wrong that was not said yet.
+    /// What went wrong that has not been reported yet.
     pub(crate) trouble: Vec<String>,
-    /// Why it was not the load that was asked for, where that was not said yet.
+    /// Why it was not the load that was asked for, if that has not been reported yet.
     pub(crate) failure: Option<String>,
-    /// What is not known of it.
+    /// What is not known about it.
     pub(crate) notes: Vec<String>,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Running<'a> {
     gone: bool,
 }
 
-/// How a command goes.
+/// How a command is doing.
 #[derive(Default)]
 struct CommandProgress {
     iterations: u64,
@@ -66,9 +66,9 @@ struct CommandProgress {
 
 /// How long the guard may take to start the load.
 const START: Duration = Duration::from_secs(5);
-/// How long the making of a load's files may take.
+/// How long a load's files may take to make.
 const PREPARATION: Duration = Duration::from_secs(120);
-/// Somebody looks whether to go on this often.
+/// How often to check whether to go on.
 const ROUND: Duration = Duration::from_millis(50);
 
 impl<'a> Running<'a> {
@@ -123,7 +123,7 @@ impl<'a> Running<'a> {
         let began = Instant::now();
         let mut started = false;
         while !started {
-            // What it said before it went is still to be read.
+            // What it said before it went still has to be read.
             let gone = began.elapsed() > patience || self.guard.is_gone();
             if !getting_ready(GettingReady::Preparing(began.elapsed())) {
                 return Err(StudyError::Interrupted);
@@ -139,12 +139,12 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
-    /// Of each command, its process.
+    /// The process of each command.
     pub(crate) fn processes(&self) -> &[u32] {
         &self.processes
     }
 
-    /// What is done from now on counts.
+    /// What it does from now on counts.
     pub(crate) fn begin(&mut self, at_ns: u64) {
         if !self.measured {
             self.measured = true;
@@ -152,7 +152,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Takes what the guard has told.
+    /// Takes what the guard has reported.
     pub(crate) fn look(&mut self) -> Noted {
         loop {
             let events = self.guard.events(Duration::ZERO);
@@ -160,7 +160,7 @@ impl<'a> Running<'a> {
                 break;
             }
             for event in events {
-                // Once it is measured nothing is refused any more.
+                // Once it is being measured nothing is refused any more.
                 if let Err(error) = self.take(event) {
                     self.trouble.push(error.to_string());
                 }
@@ -174,7 +174,7 @@ impl<'a> Running<'a> {
         Noted { trouble: std::mem::take(&mut self.trouble), failure: self.failure.take(), over: self.over_ns.is_some() }
     }
 
-    /// Ends the load and says what it got done until then.
+    /// Ends the load and returns what it got done until then.
     pub(crate) fn end(mut self, ended_ns: u64) -> Done {
         let ended_ns = self.over_ns.unwrap_or(ended_ns).min(ended_ns);
         self.look_once_more(ended_ns);
@@ -203,7 +203,7 @@ impl<'a> Running<'a> {
         Done { scores, trouble, failure, notes }
     }
 
-    /// What is heard of the time before still counts.
+    /// What arrives about the time before still counts.
     fn look_once_more(&mut self, ended_ns: u64) {
         self.tally.end(ended_ns);
         let Noted { trouble, failure, .. } = self.look();
@@ -248,7 +248,7 @@ impl<'a> Running<'a> {
                         return Ok(());
                     }
                 }
-                // What fails before it is measured is not measured.
+                // What fails before the measurement is not measured.
                 if !self.measured && command.quiet && code != Some(0) {
                     return Err(StudyError::Load(text));
                 }
@@ -266,7 +266,7 @@ impl<'a> Running<'a> {
     }
 }
 
-/// Tells the tally of what a command did.
+/// Tells the tally what a command did.
 fn count(tally: &mut Tally, event: &GuardEvent) {
     match event {
         GuardEvent::Iteration { index, started_ns, ended_ns, code, .. } => {
@@ -300,7 +300,7 @@ fn command(command: &LoadCommand, mark: Option<&str>) -> GuardedCommand {
 fn how(code: Option<i32>, started_ns: u64, ended_ns: u64, last_words: Option<&str>) -> String {
     let how = match code {
         None => "was ended by a signal".to_owned(),
-        // How the shell tells of a signal that ended what it ran.
+        // This is how the shell reports a signal that ended what it ran.
         Some(code @ 129..=159) => format!("was ended by signal {}", code - 128),
         Some(code) => format!("ended with code {code}"),
     };
@@ -309,7 +309,7 @@ fn how(code: Option<i32>, started_ns: u64, ended_ns: u64, last_words: Option<&st
     format!("{how} after {seconds:.1} s{words}")
 }
 
-/// A name that may be a whole script, for one line.
+/// A name that may be a whole script, cut to one line.
 fn short(name: &str) -> String {
     let line = name.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
     let cut: String = line.chars().take(60).collect();

@@ -1,4 +1,4 @@
-//! The same what-if at every point of a grid: in parallel, in shards, resumable; a Parquet row a point.
+//! The same what-if at every point of a grid: in parallel, in shards, resumable; a Parquet row for each point.
 
 use punctual_recording::{read_numbers, write_numbers};
 use punctual_sim::sweep::{Shard, Sweep};
@@ -14,12 +14,12 @@ const OUTCOME: [&str; 7] =
 /// Points computed before the file is written anew.
 const BATCH: usize = 32;
 
-/// Asks a question at the points of a grid that belong to a shard. Those that stand in `output` already, from the same
-/// question, are not computed again. `observe` is told how many of how many are done, `watch` of each point that is; what was
-/// computed before it wanted no more is kept and returned.
+/// Asks a question at the points of a grid that belong to a shard. Those that `output` already holds, from the same
+/// question, are not computed again. `observe` is told how many of how many are done, `watch` about each point that is;
+/// what was computed before it wanted no more is kept and returned.
 ///
 /// # Errors
-/// Where `output` cannot be read or written, or holds the answers to another question.
+/// If `output` cannot be read or written, or holds the answers to another question.
 pub fn sweep(
     question: &WhatIf,
     grid: &Sweep,
@@ -43,7 +43,7 @@ pub fn sweep(
             .zip(grid.values(number))
             .try_fold(question.clone(), |asked, (name, value)| asked.with(name, value).ok())
     };
-    // Nothing for a point that was ended before its time, no outcome for one that cannot be.
+    // Nothing for a point that was cut short, no outcome for one that is impossible.
     let ask = |number: u64| -> Option<Point> {
         let answer = match machine(number).map(|asked| asked.answer_watched(watch)) {
             _ if watch.is_over() => return None,
@@ -119,7 +119,7 @@ mod tests {
     use punctual_sim::whatif::Context;
     use std::sync::atomic::{AtomicI64, Ordering};
 
-    /// Waits for so many parts.
+    /// Waits for this many parts.
     struct Until(AtomicI64);
 
     impl Watch for Until {

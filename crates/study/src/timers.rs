@@ -23,11 +23,11 @@ pub struct TimersPlan {
     pub duration_ns: u64,
     /// The ways, in this order.
     pub ways: Vec<TimerMethod>,
-    /// The clock that they wait on, where their call takes it.
+    /// The clock that they wait on, if their call takes it.
     pub clock: MethodClock,
     /// Whether to measure each way with one setting changed at a time: timer slack, clock, priority.
     pub effects: bool,
-    /// The priority under `SCHED_FIFO`; normal scheduling otherwise. With `effects`, that of the changed setting.
+    /// The priority under `SCHED_FIFO`; normal scheduling otherwise. With `effects`, the priority of the changed setting.
     pub priority: Option<u32>,
     /// How long each stall lasts, ns; 0: none; `None`: five and a half periods.
     pub stall_ns: Option<u64>,
@@ -37,10 +37,10 @@ pub struct TimersPlan {
     pub command_line: Vec<String>,
 }
 
-/// How the measurement goes.
+/// How the measurement is going.
 #[derive(Debug, Clone, Copy)]
 pub struct TimersProgress {
-    /// The way that is measured.
+    /// The way that is being measured.
     pub way: TimerMethod,
     /// Since the beginning.
     pub elapsed: Duration,
@@ -81,10 +81,10 @@ impl Cell {
     }
 }
 
-/// The priority that shows the effect of priority, where none was given.
+/// The priority that shows the effect of priority, if none was given.
 const EFFECT_PRIORITY: u32 = 80;
 
-/// What to measure, in this order: with effects, all of a way beside each other, so that they meet the same moments.
+/// What to measure, in this order: with effects, everything about a way is side by side, so that it meets the same moments.
 fn cells(plan: &TimersPlan) -> Vec<Cell> {
     let plain = |kind: TimerMethod| {
         let priority = plan.priority.filter(|_| !plan.effects);
@@ -108,7 +108,7 @@ fn cells(plan: &TimersPlan) -> Vec<Cell> {
                 cells.push(Cell { clock, effect, ..plain(kind) });
             }
         }
-        // A loop that never sleeps is not given a real-time priority.
+        // A loop that never sleeps gets no real-time priority.
         if kind != TimerMethod::Busy {
             let priority = Some(plan.priority.unwrap_or(EFFECT_PRIORITY));
             cells.push(Cell { priority, effect: Effect::Priority, ..plain(kind) });
@@ -117,21 +117,21 @@ fn cells(plan: &TimersPlan) -> Vec<Cell> {
     cells
 }
 
-/// A stall without a length of its own lasts so many half periods.
+/// A stall without a length of its own lasts this many half periods.
 const STALL_HALF_PERIODS: u64 = 11;
 /// The longest stall that nobody asked for, ns.
 const STALL_NS: u64 = 100_000_000;
-/// Of the time of a way with timer slack, in hundredths: so much is measured with the slack that programs get.
+/// How much of the time of a way with timer slack, in hundredths, is measured with the slack that programs get.
 const WITH_SLACK: u64 = 70;
-/// What setting up a way takes, ns, about; starting Python takes longer.
+/// What setting up a way takes, roughly, ns; starting Python takes longer.
 const SET_UP_NS: u64 = 5_000_000;
 const SET_UP_PYTHON_NS: u64 = 300_000_000;
 
-/// Measures the ways. `observe` is asked about every 20 ms and says whether to go on.
+/// Measures the ways. Asks `observe` about every 20 ms whether to go on.
 ///
 /// # Errors
-/// [`StudyError`]: a thread could not be started or the recording could not be written. A way that this machine does not
-/// have is no error: it stands in the result with the reason.
+/// [`StudyError`]: a thread could not be started or the recording could not be written. A way that this machine does
+/// not have is not an error: the result has it, with the reason.
 pub fn measure(
     plan: &TimersPlan,
     observe: &mut dyn FnMut(TimersProgress) -> bool,
@@ -221,7 +221,7 @@ fn tick() -> Tick {
     }
 }
 
-/// What to measure of the first of these ways, that all of them have this time together.
+/// What to measure of the first of these ways, given that all of them share this time.
 fn way_plan(plan: &TimersPlan, cells: &[Cell], left_ns: u64) -> MethodPlan {
     let period = plan.period_ns;
     let stall_ns = stall_ns(plan.stall_ns, period);
@@ -233,7 +233,7 @@ fn way_plan(plan: &TimersPlan, cells: &[Cell], left_ns: u64) -> MethodPlan {
     };
     let all: u64 = cells.iter().map(set_up).sum();
     let share = left_ns.saturating_sub(all) / cells.len().max(1) as u64;
-    // Effects are told by the plain stream; what comes after a stall is not among them.
+    // The plain stream shows the effects; what comes after a stall is not among them.
     let too_long = stalls > share / 2 && plan.stall_ns.is_none();
     let stall_ns = if too_long || plan.effects { 0 } else { stall_ns };
     let measuring = if stall_ns > 0 { share.saturating_sub(stalls) } else { share };
@@ -252,8 +252,8 @@ fn way_plan(plan: &TimersPlan, cells: &[Cell], left_ns: u64) -> MethodPlan {
     }
 }
 
-/// Whole periods and a half, so that the next point of the grid is half a period away: what came at once is told from
-/// what came on the grid.
+/// Whole periods and a half, so that the next point of the grid is half a period away: that tells what came at once
+/// from what came on the grid.
 fn stall_ns(asked: Option<u64>, period_ns: u64) -> u64 {
     match asked {
         Some(0) => 0,
@@ -309,7 +309,7 @@ fn note_run(timers: &mut Timers, kind: TimerMethod, run: &MethodRun) {
             TimerMethod::Busy => note(refused.clone()),
             _ => {
                 note(format!("measured at normal priority ({refused}; {remedy})"));
-                // What was asked for and not given to any.
+                // What was asked for and given to none.
                 at_normal_priority = true;
             }
         }
@@ -347,7 +347,7 @@ fn push(
 }
 
 fn judge(kind: TimerMethod, period_ns: u64, run: &MethodRun) -> Measured {
-    // Where waits are rounded to a large part of the period, the lateness against the grid is that of the rounding.
+    // If waits are rounded to a large part of the period, the lateness against the grid is that of the rounding.
     let coarse = kind.unit_ns() > period_ns / 10;
     let median = |callbacks: &[Callback]| {
         let overshoot = callbacks.iter().map(|callback| callback.at_ns as i64 - callback.asked_ns as i64);

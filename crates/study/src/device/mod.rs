@@ -2,7 +2,7 @@
 //!
 //! * [`run`]: one recording of one or more devices beside a bystander.
 //! * [`study`]: the soft modem's study of Jones and Saroiu, MSR-TR-2000-88, on this machine.
-//! * [`predict`]: what the simulator says of a point of the study.
+//! * [`predict`]: what the simulator says about a point of the study.
 //! * [`verify`]: a forecast made without a device, and the device's underruns, measured in turn.
 
 mod outside;

@@ -6,7 +6,7 @@ use punctual_recording::Wakeup;
 /// Wakeups of the control that were later than this are kept.
 const LATE_NS: u64 = 100_000;
 
-/// A late wakeup of the control: while it lasted, not even the highest priority got the CPU.
+/// A late wakeup of the control: while it lasted, even the highest priority did not get the CPU.
 #[derive(Debug, Clone, Copy)]
 struct Late {
     from: u64,
@@ -14,7 +14,7 @@ struct Late {
     stolen: Option<u64>,
 }
 
-/// What is known of the control.
+/// What is known about the control.
 #[derive(Debug, Default)]
 pub(super) struct Control {
     late: Vec<Late>,
@@ -31,7 +31,7 @@ impl Control {
         }
     }
 
-    /// How many of the underruns the control's lateness explains, and how many the host's steal, where it is seen.
+    /// How many of the underruns the control's lateness explains, and how many the host's steal, if that is visible.
     ///
     /// `outranks`: the device runs before the control, so that its own work makes the control late.
     pub(super) fn explain(&self, underruns: &[Underrun], outranks: bool) -> (u64, Option<u64>) {
@@ -83,7 +83,7 @@ mod tests {
         let underruns =
             [underrun(5_000_000, 1_000_000, 0), underrun(18_500_000, 600_000, 0), underrun(40_000_000, 1, 0)];
         assert_eq!(control.explain(&underruns, false), (1, Some(1)));
-        // The device itself worked while the control waited.
+        // The device itself was working while the control waited.
         assert_eq!(control.explain(&[underrun(5_000_000, 900_000, 2_500_000)], true).0, 0);
         assert_eq!(Control::default().explain(&underruns, false), (0, None));
     }

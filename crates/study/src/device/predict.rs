@@ -1,4 +1,4 @@
-//! What the simulator says of a point of the study.
+//! What the simulator says about a point of the study.
 
 use super::study::Point;
 use punctual_context::{Context, Form};
@@ -9,10 +9,9 @@ use punctual_sim::whatif::{self, WhatIf};
 /// How long the simulated time is.
 const SECONDS: u64 = 60;
 
-/// Whether the simulator sees the device keep up on a machine without interference; `None` where it cannot be asked.
+/// Whether the device keeps up in the simulator, on a machine without interference; `None` if it cannot be asked.
 ///
-/// A normal priority is its priority 1, and FIFO priorities stand above it. It knows no reservation that competes
-/// outside its time.
+/// A normal priority is its priority 1, and FIFO priorities are above it. It has no reservations that compete outside their time.
 pub fn predict(point: &Point) -> Option<bool> {
     let part = point.part.as_ref()?;
     let context = match part.context {

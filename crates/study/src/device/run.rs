@@ -26,9 +26,9 @@ const BYSTANDER: u32 = 95;
 const CONTROL: u32 = 99;
 /// The bystander's period, ns.
 pub const BYSTANDER_PERIOD_NS: u64 = 1_000_000;
-/// What competes ends by itself so long after the run, ns, whoever may be starved then.
+/// What competes ends by itself this long after the run, ns, whoever may be starved then.
 const OVERTIME_NS: u64 = 200_000_000;
-/// A segment of activations is closed this often.
+/// How often a segment of activations is closed.
 const FLUSH: Duration = Duration::from_secs(1);
 
 /// A device of a run.
@@ -42,9 +42,9 @@ pub struct DevicePart {
     pub wake: Wake,
     /// Whether only the newest block is worth processing.
     pub drop_stale: bool,
-    /// A reservation may use time that others leave.
+    /// Whether a reservation may use time that others leave unused.
     pub reclaim: bool,
-    /// After its budget it goes on at normal priority until the next period.
+    /// Whether, after its budget, it goes on at normal priority until the next period.
     pub compete: bool,
     /// How the line's rate changes during the run; empty: not at all.
     pub phases: Vec<Phase>,
@@ -64,7 +64,7 @@ pub enum DeviceWork {
 }
 
 impl DeviceWork {
-    /// What a device does unless something else is asked for: it decodes where it has a signal.
+    /// What a device does unless something else is asked for: it decodes if it has a signal.
     pub fn of(profile: &Profile) -> DeviceWork {
         profile.signal.map_or(DeviceWork::Filter, DeviceWork::Decode)
     }
@@ -87,9 +87,9 @@ pub struct DeviceRunPlan {
     pub output: PathBuf,
     /// The command line, for provenance.
     pub command_line: Vec<String>,
-    /// For tests: each so many-th softirq callback is one that the kernel refuses; 0: none.
+    /// For tests: every so many softirq callbacks, the kernel refuses one; 0: none.
     pub refuse_every: u64,
-    /// For tests: what decodes has its equalizer's taps left at zero.
+    /// For tests: a device that decodes leaves its equalizer's taps at zero.
     pub without_taps: bool,
 }
 
@@ -122,7 +122,7 @@ pub struct DeviceRun {
     pub activations: ActivationDocument,
 }
 
-/// Carries out a plan. `observe` is called about every 50 ms and says whether to go on.
+/// Carries out a plan. Calls `observe` about every 50 ms, which says whether to go on.
 ///
 /// # Errors
 /// [`StudyError`].
@@ -149,11 +149,11 @@ struct Devices<'a> {
     setups: Vec<DeviceSetup>,
     rig: Rig,
     summaries: Vec<DeviceSummary>,
-    /// From the start on.
+    /// Exist from the start on.
     judges: Vec<Judge>,
     writer: Option<ActivationWriter>,
     competing: Option<Competing>,
-    /// The recording's, once it is there.
+    /// The recording's, once it exists.
     directory: Option<Directory>,
     started_ns: u64,
     stopped_ns: u64,
@@ -211,7 +211,7 @@ impl Companion for Devices<'_> {
         for (index, summary) in self.summaries.iter_mut().enumerate() {
             count(summary, &self.rig.counts(index), ran_ns);
         }
-        // In its last moments no round looked any more.
+        // In the last moments no round was looking any more.
         self.work_ended().unwrap_or(Step::Go)
     }
 }
@@ -240,7 +240,7 @@ impl<'a> Devices<'a> {
         })
     }
 
-    /// That the process of a user's own work ended, where it did.
+    /// Reports that the process of a user's own work ended, if it did.
     fn work_ended(&self) -> Option<Step> {
         let (index, ended, block) = self.rig.ended()?;
         let name = self.summaries[index].own.as_ref().map_or("", |own| own.name.as_str());
@@ -251,10 +251,10 @@ impl<'a> Devices<'a> {
         self.stopped_ns.saturating_sub(self.started_ns)
     }
 
-    /// What came of them, put down in the recording.
+    /// The result, noted in the recording.
     fn conclude(self, document: &Document) -> Result<ActivationDocument, StudyError> {
         if let Some((index, trouble)) = self.never_came() {
-            // Underruns of activations that never came say nothing of the machine.
+            // Underruns of activations that never came say nothing about the machine.
             if let Some(directory) = &self.directory {
                 directory.discard();
             }
@@ -292,10 +292,10 @@ impl<'a> Devices<'a> {
         Ok(activations)
     }
 
-    /// The first device of which nothing came that was to come, and why.
+    /// The first device of which nothing came that was due, and why.
     fn never_came(&self) -> Option<(usize, String)> {
         self.setups.iter().enumerate().find_map(|(index, setup)| {
-            // Before a few periods have passed, nothing need have come.
+            // Before a few periods have passed, nothing needs to have come.
             let due = self.started_ns != 0 && self.ran_ns() > setup.period_ns.saturating_mul(3);
             let silent = || {
                 let summary = &self.summaries[index];
@@ -335,7 +335,7 @@ fn take(
     }
 }
 
-/// Says which phases a run of this length did not come to, or not to the end of; `None` where it came to all.
+/// Says which phases a run of this length did not reach, or not to the end; `None` if it reached all.
 fn phases_not_reached(plan: &DeviceRunPlan, ran_ns: u64) -> Option<String> {
     let phases = &plan.devices.first()?.phases;
     let begins = phases.iter().scan(0u64, |begin, phase| {
@@ -362,7 +362,7 @@ fn setup(part: &DevicePart, cpu: u32, plan: &DeviceRunPlan) -> DeviceSetup {
         DeviceWork::Decode(_) => Sampling::of(&part.profile),
     };
     let first = part.phases.first();
-    // A sample is the same work in every phase.
+    // A sample takes the same work in every phase.
     let compute_ns = first.map_or(part.profile.compute_ns, |phase| {
         part.profile.compute_ns * u64::from(phase.samples) / u64::from(samples.max(1))
     });

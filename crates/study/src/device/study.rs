@@ -48,13 +48,13 @@ impl Group {
 pub struct Point {
     /// What it asks.
     pub group: Group,
-    /// The device, where there is one.
+    /// The device, if there is one.
     pub part: Option<DevicePart>,
     /// What competes with it.
     pub competitors: Vec<Competitor>,
-    /// What the paper says of it, where it does.
+    /// What the paper says about it, if anything.
     pub paper: Option<&'static str>,
-    /// Whether it works in the paper, where that says so; marginal counts as not.
+    /// Whether it works in the paper, if that says so; marginal counts as not.
     pub paper_works: Option<bool>,
 }
 
@@ -85,7 +85,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// The device's summary, where it ran.
+    /// The device's summary, if it ran.
     pub fn device(&self) -> Option<&DeviceSummary> {
         self.outcome.as_ref().ok().and_then(|run| run.activations.devices.first())
     }
@@ -108,9 +108,9 @@ pub struct Study {
 
 /// A point takes at least this long, ns.
 const MIN_POINT_NS: u64 = 1_000_000_000;
-/// The bystander is disturbed where a callback comes this much away from its period, ns.
+/// The bystander counts as disturbed if a callback comes this far from its period, ns.
 const OFF_NS: u64 = 100_000;
-/// Beyond the reservation's: buffers of a modem whose pump only needs its newest block (Table 3).
+/// On top of the reservation's: buffers of a modem whose pump only needs its newest block (Table 3).
 const STALE_BUFFERS: u32 = 3;
 
 /// A thread beside a spinner: its scheduling, what the paper says (Table 1), whether it works there.
@@ -131,7 +131,7 @@ const COMPETING: [(u64, u64, &str, bool); 5] = [
     (1, 4, "37.4 s", true),
 ];
 
-/// The same of reservations that never run outside their slots (Table 3).
+/// The same for reservations that never run outside their slots (Table 3).
 const SLOTS: [(u64, u64, &str, bool); 12] = [
     (1, 7, "36.4 s, 10 of 10", true),
     (1, 8, "0 of 10", false),
@@ -147,7 +147,7 @@ const SLOTS: [(u64, u64, &str, bool); 12] = [
     (8, 20, "36.4 s, 10 of 10", true),
 ];
 
-/// The points of the study of a profile; what wakes its threads, as their interrupt cannot everywhere.
+/// The points of the study of a profile, and what wakes its threads, since their interrupt cannot do that everywhere.
 pub fn points(profile: &Profile, work: &DeviceWork, wake: Wake) -> Vec<Point> {
     let spin = Competitor::Spin(Scheduling::Other);
     let part = |context: Context| DevicePart {
@@ -171,7 +171,7 @@ pub fn points(profile: &Profile, work: &DeviceWork, wake: Wake) -> Vec<Point> {
         paper_works,
     };
     let mut points = vec![point(Group::Control, None, &[], Some("callbacks at 1 ms, 2.4 % near 2 ms"), None)];
-    // The reservation comes outside its time as Rialto/NT's did: the paper's 2 ms every 8 ms competes with the spinner.
+    // The reservation competes outside its time as Rialto/NT's did: the paper's 2 ms every 8 ms competes with the spinner.
     let competing = |runtime, period| DevicePart {
         compete: true,
         wake: Wake::Timer,
@@ -214,8 +214,7 @@ pub fn least(profile: &Profile) -> (usize, u64) {
 /// Carries out a study. `observe` is told the point's number, how many there are, and what it is.
 ///
 /// # Errors
-/// [`StudyError`], where not even the bystander can be run. A point that this machine refuses is in the result,
-/// with the reason.
+/// [`StudyError`], if not even the bystander can be run. A point that this machine refuses is in the result, with the reason.
 pub fn study(
     plan: &StudyPlan,
     observe: &mut dyn FnMut(usize, usize, &Point, &mut Observation<'_>) -> Step,
@@ -246,7 +245,7 @@ pub fn study(
         });
         let outcome = match outcome {
             Ok(run) => Ok(run),
-            // What is refused because the study is to end says nothing of this machine.
+            // A refusal because the study is about to end says nothing about this machine.
             Err(StudyError::Run(_)) if ending::is_asked() && !subjects.is_empty() => {
                 interrupted = true;
                 break;
@@ -275,12 +274,12 @@ fn file_name(point: &Point) -> String {
     format!("{what}{}", competitors.collect::<String>()).replace([':', '/'], "-")
 }
 
-/// Such a share of blocks may be late without the modem failing: a transfer survives a few.
+/// This share of blocks may be late without the modem failing: a transfer survives a few.
 const BEARABLE: f64 = 0.01;
 
-/// Whether the device kept up: at most one block in a hundred, or a single one, late by its own doing, and all but those, those that the
-/// machine lost, and as many as its buffers hold served. `None` where it did not run, or where less than half of what was due came to
-/// be processed without its doing.
+/// Whether the device kept up: at most one block in a hundred, or a single one, was late by its own doing, and all were
+/// served except those, those that the machine lost, and as many as its buffers hold. `None` if it did not run, or if
+/// less than half of what was due came to be processed and that was not its doing.
 pub fn holds(subject: &Subject) -> Option<bool> {
     let ran_ns = subject.outcome.as_ref().ok()?.document.measured_ns();
     kept_up(subject.device()?, ran_ns)
@@ -293,7 +292,7 @@ fn kept_up(device: &DeviceSummary, ran_ns: u64) -> Option<bool> {
     let own = device.underruns.saturating_sub(device.underruns_outside);
     let bearable = (BEARABLE * device.arrived as f64).max(1.0);
     let missing = bearable + device.underruns_outside as f64;
-    // Blocks that punctual kept from the device are not the device's: it is judged by the others.
+    // Blocks that punctual kept from the device do not count against the device: the others decide.
     let own = own.saturating_sub(device.refused);
     let keeps = own as f64 <= bearable && own < device.processed && device.served_but_for(missing);
     let due = ran_ns / device.period_ns.max(1);

@@ -1,4 +1,4 @@
-//! What is put down of a device: how it was set up, each of its activations, and what was counted.
+//! What is recorded about a device: how it was set up, each of its activations, and what was counted.
 
 use super::run::{DevicePart, DeviceWork};
 use punctual_context::device::{
@@ -73,7 +73,7 @@ pub(super) fn row(index: usize, activation: &Activation) -> ActivationRow {
     }
 }
 
-/// Puts in what the devices counted themselves.
+/// Adds what the devices counted themselves.
 pub(super) fn count(summary: &mut DeviceSummary, counts: &DeviceCounts, ran_ns: u64) {
     summary.arrived = counts.arrived;
     summary.coalesced = counts.coalesced;

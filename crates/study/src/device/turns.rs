@@ -2,16 +2,16 @@
 
 use punctual_comparison::student_quantile;
 
-/// A round is to be so long, ns.
+/// How long a round should be, ns.
 const ROUND_NS: u64 = 15_000_000_000;
-/// Fewer tell next to nothing of how much they differ: Student's t of one degree of freedom is 12.7.
+/// Fewer say next to nothing about how much they differ: Student's t with one degree of freedom is 12.7.
 const MIN_ROUNDS: u64 = 3;
-/// Rounds at most: each begins the load anew.
+/// The most rounds: each starts the load anew.
 const MAX_ROUNDS: u64 = 6;
-/// The spread between rounds is taken at the level that this many late wakeups a round are above, where the device's own
-/// is seldom reached: a count of few shows nothing but chance.
+/// The spread between rounds is taken at the level that this many late wakeups per round exceed,
+/// if the device's own level is seldom reached: a small count shows nothing but chance.
 const LATE_IN_A_ROUND: usize = 20;
-/// What is not covered by the range between rounds.
+/// What the range between rounds does not cover.
 const UNCOVERED: f64 = 0.05;
 
 /// One recording of several in turn.
@@ -31,13 +31,13 @@ pub(super) enum Turn {
     },
 }
 
-/// How many rounds so long a verification has.
+/// How many rounds a verification of this length has.
 pub(super) fn rounds_of(duration_ns: u64) -> u32 {
     let rounds = (duration_ns / ROUND_NS).min(MAX_ROUNDS);
     if rounds < MIN_ROUNDS { 1 } else { rounds as u32 }
 }
 
-/// Every second round goes backwards: what changes steadily falls on both sides alike.
+/// Every second round goes backwards: steady changes affect both sides alike.
 pub(super) fn order_of(rounds: u32, devices: usize) -> Vec<Turn> {
     let one = |round: u32| {
         let mut turns = vec![Turn::Without { round }];
@@ -50,9 +50,9 @@ pub(super) fn order_of(rounds: u32, devices: usize) -> Vec<Turn> {
     (1..=rounds).flat_map(one).collect()
 }
 
-/// By which factor the mean rate of as many rounds more may differ from that of these, with 95 %: `rounds` are the latenesses
-/// of each, ns, and how long it was, s. Student's t of the logarithms of their rates, less what chance alone makes of
-/// counts; `None` for fewer than three rounds.
+/// By which factor the mean rate of as many further rounds may differ from that of these, with 95 %: `rounds` are the
+/// latenesses of each, ns, and how long it was, s. Student's t of the logarithms of their rates, less what chance alone
+/// makes of counts; `None` for fewer than three rounds.
 pub(super) fn range_between(rounds: &[(Vec<u64>, f64)], slack_ns: u64) -> Option<f64> {
     if (rounds.len() as u64) < MIN_ROUNDS {
         return None;

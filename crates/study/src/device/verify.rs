@@ -14,7 +14,7 @@ use std::path::PathBuf;
 /// What to verify.
 #[derive(Debug, Clone)]
 pub struct VerifyPlan {
-    /// The devices, each run by itself; in threads.
+    /// The devices, each run on its own; in threads.
     pub devices: Vec<DevicePart>,
     /// What keeps the machine busy, in both parts.
     pub load: Load,
@@ -37,16 +37,16 @@ pub struct Verified {
     pub runs: Vec<DeviceRun>,
     /// How long they were together, s.
     pub exposure_s: f64,
-    /// By which factor, at most, the rate in these rounds may differ from that in the rounds without a device because the
-    /// machine itself changed, with 95 %: from how much rounds without a device differ from each other. 1 where they differ
-    /// by no more than chance; `None` for fewer than three rounds, which tell nothing of that.
+    /// By which factor, at most, the rate in these rounds may differ from that in the rounds without a device because
+    /// the machine itself changed, with 95 %: judging by how much rounds without a device differ from each other. 1 if
+    /// they differ by no more than chance; `None` for fewer than three rounds, which cannot tell.
     pub range: Option<f64>,
 }
 
-/// What became of it.
+/// What came of it.
 #[derive(Debug)]
 pub struct Verification {
-    /// The recordings without a device, one a round.
+    /// The recordings without a device, one for each round.
     pub recordings: Vec<PathBuf>,
     /// How long they were together, s.
     pub exposure_s: f64,
@@ -55,7 +55,7 @@ pub struct Verification {
 }
 
 impl Verified {
-    /// Stalls to be expected in the time the device ran: fewest and, where the forecast has a limit, most.
+    /// Stalls to be expected in the time that the device ran: the fewest and, if the forecast has a limit, the most.
     pub fn expected(&self) -> (f64, Option<f64>) {
         let mttf = &self.answer.underruns.mttf_s;
         let range = self.range.unwrap_or(1.0);
@@ -63,12 +63,12 @@ impl Verified {
         (mttf.high.map_or(0.0, count) / range, mttf.low.map(|low| count(low) * range))
     }
 
-    /// Stalls that were counted, which is what the forecast forecasts.
+    /// Stalls that were counted, which is what the forecast predicts.
     pub fn counted(&self) -> u64 {
         self.runs.iter().filter_map(|run| run.activations.devices.first()).map(|device| device.stalls).sum()
     }
 
-    /// Whether the count is one that a rate within the forecast's interval would produce.
+    /// Whether a rate within the forecast's interval would produce this count.
     pub fn agrees(&self) -> bool {
         let (min, max) = self.expected();
         // Two standard deviations of a count that varies as counts without a device do, and one for what cannot be halved.
@@ -79,7 +79,7 @@ impl Verified {
     }
 }
 
-/// Records without a device and with each, in turn, and lays the two side by side.
+/// Records without a device and with each, in turn, and puts the two side by side.
 ///
 /// # Errors
 /// [`StudyError`].
@@ -157,7 +157,7 @@ impl Verifying<'_> {
     ) -> Result<(), StudyError> {
         let (plan, part) = (self.plan, &self.plan.devices[device]);
         let shares = u64::from(self.rounds) * plan.devices.len() as u64;
-        // Several of one kind are told apart by their place.
+        // Several devices of one kind are told apart by their place.
         let directory = plan.directory.join(format!("{device:02}-{}", part.profile.id));
         Directory::make(&directory).map(drop)?;
         let run_plan = DeviceRunPlan {

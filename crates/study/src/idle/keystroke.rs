@@ -1,11 +1,11 @@
-//! Where the time goes that an idle loop sees of a keystroke and the program that handles it does not. Pure.
+//! Where the time of a keystroke goes that an idle loop sees and the program that handles it does not. Pure.
 
 use punctual_blame::gap::{MAX_AROUND_NS, attribute};
 use punctual_probe::idle::echo::PROGRAM_NAME;
 use punctual_recording::{CauseKind, Keystroke, KeystrokeParts, SeenKeystroke, TraceEntry};
 
-/// Splits the gap from `start_ns` to `end_ns` in which a keystroke was handled; `None` where the gap does not hold it.
-/// `followed` says whether `inside` is all that ran.
+/// Splits the gap from `start_ns` to `end_ns` in which a keystroke was handled; `None` if the gap does not hold it.
+/// `followed` says whether `inside` is everything that ran.
 pub fn split(
     keystroke: &Keystroke,
     start_ns: u64,

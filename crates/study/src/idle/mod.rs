@@ -1,5 +1,5 @@
-//! What takes the CPU away from a loop that wants it all: runs the loops, puts each gap down to its causes, writes
-//! the recording.
+//! What takes the CPU away from a loop that wants it all: runs the loops, attributes each gap to its causes, writes the
+//! recording.
 
 mod keystroke;
 mod modes;
@@ -20,12 +20,12 @@ use punctual_recording::{
 use std::time::{Duration, Instant};
 use tally::Tally;
 
-/// How a measurement of idle time goes.
+/// How a measurement of idle time is going.
 #[derive(Debug)]
 pub struct IdleProgress<'a> {
     /// Since the loops began.
     pub elapsed: Duration,
-    /// How long it is to be.
+    /// How long it should be.
     pub duration: Duration,
     /// What could not be done as asked.
     pub fallbacks: &'a [String],
@@ -35,9 +35,9 @@ pub struct IdleProgress<'a> {
     pub longest_ns: u64,
 }
 
-/// The rest of the program looks after the loops this often.
+/// How often the rest of the program looks after the loops.
 const ROUND: Duration = Duration::from_millis(20);
-/// A segment is closed this often.
+/// How often a segment is closed.
 const FLUSH: Duration = Duration::from_secs(1);
 /// How much longer than asked to wait for loops that do not get to run.
 const GRACE: Duration = Duration::from_millis(200);
@@ -47,10 +47,10 @@ struct Files {
     gaps: GapWriter,
 }
 
-/// Carries out a plan. `observe` is called about every 20 ms and says whether to go on.
+/// Carries out a plan. Calls `observe` about every 20 ms, which says whether to go on.
 ///
 /// # Errors
-/// [`StudyError`]; whatever was measured before a failure stands in the recording.
+/// [`StudyError`]; the recording holds whatever was measured before a failure.
 pub fn measure_idle(
     plan: &IdlePlan,
     observe: &mut dyn FnMut(&IdleProgress<'_>) -> Step,
@@ -58,10 +58,10 @@ pub fn measure_idle(
     measure_and_inspect(plan, observe, &mut |_, _| {}).map(|(document, gaps, _)| (document, gaps))
 }
 
-/// As [`measure_idle`]; `inspect` is given every gap and what ran inside it.
+/// Like [`measure_idle`]; `inspect` is given every gap and what ran inside it.
 ///
 /// # Errors
-/// [`StudyError`]; whatever was measured before a failure stands in the recording.
+/// [`StudyError`]; the recording holds whatever was measured before a failure.
 pub fn measure_and_inspect(
     plan: &IdlePlan,
     observe: &mut dyn FnMut(&IdleProgress<'_>) -> Step,
@@ -138,7 +138,7 @@ fn take(
     });
 }
 
-/// Takes what there is once the loops have ended: gaps that were found, and those in which the loops were at the end.
+/// Takes what is left once the loops have ended: gaps that were found, and those in which the loops were at the end.
 fn take_the_rest(
     session: &mut IdleSession,
     tally: &mut Tally,
@@ -171,7 +171,7 @@ fn create(plan: &IdlePlan, session: &IdleSession, provenance: Provenance) -> Rec
     Ok(Files { writer, gaps })
 }
 
-/// Takes over what the loops count themselves.
+/// Copies what the loops count themselves.
 fn count(session: &IdleSession, tally: &mut Tally, files: &mut Files) {
     let mut steal = None;
     for index in 0..session.loops().len() {

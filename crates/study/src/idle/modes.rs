@@ -1,11 +1,11 @@
-//! How steady a fixed count is: the durations round which its runs gather.
+//! How steady a fixed count is: the durations around which its runs cluster.
 
 use punctual_probe::idle::BINS_EACH;
 use punctual_recording::CountMode;
 
 /// Runs within this of a mode's duration belong to it, hundredths.
 const WIDTH: u64 = 6;
-/// Other modes are told apart from this far on, hundredths.
+/// How far apart modes must be to be told apart, hundredths.
 const APART: u64 = 15;
 /// Fewer than this are no mode, thousandths of all runs.
 const MIN_SHARE: u64 = 50;

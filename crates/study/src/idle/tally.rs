@@ -9,15 +9,15 @@ use punctual_recording::{
 };
 use std::collections::{BTreeMap, VecDeque};
 
-/// Names beyond this many are one.
+/// Names beyond this many are counted as one.
 const MAX_NAMES: usize = 4096;
 /// Times of each cause and CPU that are kept to look for a period.
 const MAX_TIMES: usize = 4096;
-/// Of the longest gaps this many stand in the summary; all stand in the table.
+/// How many of the longest gaps the summary lists; the table has them all.
 const MAX_LONGEST: usize = 20;
 /// Profiles begin with bins this wide, ns.
 const BIN_NS: u64 = 100_000_000;
-/// When a run has more bins than this, pairs are joined.
+/// When a run has more bins than this, they are joined in pairs.
 const MAX_BINS: usize = 1200;
 /// Entries of one CPU that wait for their gap.
 const MAX_PENDING: usize = 1 << 20;
@@ -31,10 +31,10 @@ struct Cpu {
     steal: Option<u64>,
     /// Time outside that the steal counter has not accounted for, ns.
     outside_unconfirmed: u64,
-    /// The running second and the sum of the gaps that began in it, ns.
+    /// The current second and the sum of the gaps that began in it, ns.
     second: (u64, u64),
     times: BTreeMap<(CauseKind, u32), Vec<u64>>,
-    /// Of the time from one reading of the loop to the next, this is its own, ns.
+    /// How much of the time from one reading of the loop to the next is its own, ns.
     own_ns: u64,
 }
 
@@ -102,7 +102,7 @@ impl Tally {
         sums.steal_ns = totals.steal_ns;
     }
 
-    /// Takes over how long the count of a calibrated loop took.
+    /// Copies how long the count of a calibrated loop took.
     pub(crate) fn set_count(&mut self, index: usize, session: &IdleSession) {
         self.cpus[index].sums.calibrated = session.calibration(index).map(|calibration| {
             let calibrated_ns = self.ticker.ns(calibration.ticks);
@@ -284,18 +284,18 @@ impl Tally {
     }
 }
 
-/// Whether it recurs at that rate all along: in a burst intervals are equal, too, and most of the run is none. One interval may be four
-/// periods long; on average none is longer.
+/// Whether it recurs at that rate throughout: in a burst intervals are equal, too, but most of the run is no burst. One
+/// interval may be four periods long; on average none is longer.
 fn is_steady(times: &[u64], period_ns: u64, runtime_ns: u64) -> bool {
     let (Some(first), Some(last)) = (times.first(), times.last()) else { return false };
     let span_ns = last.saturating_sub(*first);
-    // Beyond this many none is kept.
+    // Beyond this number none is kept.
     let whole_ns = if times.len() < MAX_TIMES { span_ns.max(runtime_ns) } else { span_ns };
     whole_ns / 4 <= period_ns.saturating_mul(times.len() as u64)
 }
 
 impl Cpu {
-    /// Takes the entries out of what is pending that lie in this gap, and passes by those before it.
+    /// Takes the pending entries that lie in this gap, and skips those before it.
     fn inside(&mut self, start_ns: u64, end_ns: u64) -> Vec<TraceEntry> {
         let mut inside = Vec::new();
         while self.pending.front().is_some_and(|entry| entry.start_ns < end_ns) {
@@ -309,7 +309,7 @@ impl Cpu {
         inside
     }
 
-    /// The steal counter at the beginning of an entry tells what the host took since the one before.
+    /// The steal counter at the beginning of an entry tells what the host took since the previous one.
     fn pass(&mut self, entry: &TraceEntry) {
         let Some(steal) = entry.steal_ns else { return };
         if let Some(before) = self.steal {

@@ -1,5 +1,5 @@
-//! The validation of the paper of 2014 (II.c): the same keystrokes as an idle loop, the program that handles them, and
-//! the kernel's programs see them.
+//! The validation of the paper of 2014 (II.c): the same keystrokes as seen by an idle loop, the program that handles
+//! them, and the kernel's programs.
 
 use super::keystroke::split;
 use super::{IdleProgress, measure_and_inspect};
@@ -25,13 +25,13 @@ pub struct ValidationPlan {
     pub compute_ns: u64,
 }
 
-/// The gap's end is told apart from the program's last stamp by two clocks: they may disagree by this, ns.
+/// Two clocks tell the gap's end from the program's last stamp: they may disagree by this, ns.
 const CLOCKS_NS: u64 = 2_000;
 
-/// Carries out a plan; the keystrokes also stand in an ordinary recording.
+/// Carries out a plan; the keystrokes are also in an ordinary recording.
 ///
 /// # Errors
-/// [`StudyError`]; whatever was measured before a failure stands in the recording.
+/// [`StudyError`]; the recording holds whatever was measured before a failure.
 pub fn validate(
     plan: &ValidationPlan,
     observe: &mut dyn FnMut(&IdleProgress<'_>, u64) -> Step,
@@ -43,7 +43,7 @@ pub fn validate(
     let (document, summary, directory) = measure_and_inspect(
         &plan.idle,
         &mut |progress| {
-            // Only once the loop runs: what is typed before is seen by nobody.
+            // Only once the loop runs: nobody sees what is typed before.
             if let Some(keyboard) = &keyboard {
                 keyboard.go();
             }
@@ -74,7 +74,7 @@ pub fn validate(
         not_found: 0,
         followed: summary.followed,
     };
-    // Keys typed before the loop began are nobody's.
+    // Keys typed before the loop began belong to nobody.
     let begun = document.provenance.started_ns;
     for keystroke in keystrokes.iter().filter(|keystroke| keystroke.typed_ns > begun) {
         match find(keystroke, &gaps, summary.followed) {

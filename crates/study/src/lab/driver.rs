@@ -1,4 +1,4 @@
-//! What is loaded before anything is measured: a driver's module.
+//! What is loaded before the measurement: a driver's module.
 
 use std::path::PathBuf;
 

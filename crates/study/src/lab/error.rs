@@ -30,7 +30,7 @@ pub enum LabError {
     /// A program that guests need is not installed.
     #[error("{0} is not installed")]
     Missing(&'static str),
-    /// A cell stands there that is none of this lab's.
+    /// There is a cell that does not belong to this lab.
     #[error("{}: holds results of another program, kernel or command: choose another directory with -o", .0.display())]
     Other(PathBuf),
     /// A file could not be written or read.

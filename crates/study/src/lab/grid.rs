@@ -11,8 +11,8 @@ pub struct Cell {
     pub seed: u32,
 }
 
-/// The cells of a shard. All systems of a seed stand together: whenever a run is ended, the systems have equally many runs
-/// but for one.
+/// The cells of a shard. All systems of a seed are next to each other: whenever a run is ended, no system is more than
+/// one run ahead of another.
 pub fn cells(systems: usize, seeds: &[u32], shard: Shard) -> Vec<Cell> {
     let all = seeds.iter().flat_map(|&seed| (0..systems).map(move |system| Cell { system, seed }));
     let number = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);

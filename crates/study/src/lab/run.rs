@@ -13,13 +13,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// What the command in a guest calls its recording, in `/out`.
+/// The name that the command in a guest gives its recording, in `/out`.
 pub const RECORDING: &str = "recording.punctual";
 
-/// Guests are looked at this often.
+/// How often to look at guests.
 const EVERY: Duration = Duration::from_millis(100);
 
-/// A system, and what its guests are made of beside what all have.
+/// A system, and what its guests are made of on top of what all have.
 pub struct Bootable {
     /// The kernel and its parameters.
     pub system: System,
@@ -35,7 +35,7 @@ pub struct Bootable {
 pub struct LabPlan {
     /// The systems.
     pub systems: Vec<Bootable>,
-    /// Parameters of every kernel, beside those of its system.
+    /// Parameters of every kernel, on top of those of its system.
     pub parameters: String,
     /// Which guests, in this order.
     pub cells: Vec<Cell>,
@@ -43,11 +43,11 @@ pub struct LabPlan {
     pub program: PathBuf,
     /// More files, programs with their libraries: on the host, in the guest.
     pub files: Vec<(PathBuf, String)>,
-    /// Of a guest, MiB.
+    /// How much memory a guest has, MiB.
     pub memory_mib: u32,
     /// How much of a processor a guest may take.
     pub limit: Duration,
-    /// Guests at a time.
+    /// How many guests run at a time.
     pub jobs: usize,
     /// Where the cells are stored.
     pub directory: PathBuf,
@@ -58,19 +58,19 @@ pub struct LabPlan {
 pub enum CellEnd {
     /// Its command ended, with whatever code.
     Ran(Ran, PathBuf),
-    /// The guest came to no end, or what it left could not be stored: in one line.
+    /// The guest did not finish, or what it left could not be stored: in one line.
     Failed(String),
     /// It was not begun, or was ended on the way.
     NotRun,
 }
 
-/// What a lab is at.
+/// What a lab is doing.
 pub struct LabProgress<'a> {
-    /// Cells that have ended, those that were there among them.
+    /// Cells that have ended, including those that already existed.
     pub ended: usize,
-    /// Of so many.
+    /// Out of this many.
     pub all: usize,
-    /// Those that run now.
+    /// Those that are running now.
     pub running: &'a [Cell],
     /// Since the beginning.
     pub elapsed: Duration,
@@ -106,18 +106,18 @@ enum Said {
     Ended(usize, CellEnd),
 }
 
-/// Runs the cells that are not stored yet, and gives how each ended, in the plan's order. `go_on` is asked ten times a
+/// Runs the cells that are not stored yet, and returns how each ended, in the plan's order. Asks `go_on` ten times a
 /// second; once it says no, guests are ended.
 ///
 /// # Errors
 ///
-/// Before anything is booted: where a program is missing, a file cannot be read, or the directory holds cells of another
-/// lab. A cell that fails is no error of the lab.
+/// Before anything is booted: if a program is missing, a file cannot be read, or the directory holds cells of another
+/// lab. A cell that fails is not an error of the lab.
 pub fn run(plan: &LabPlan, go_on: &mut dyn FnMut(&LabProgress<'_>) -> bool) -> Result<Vec<CellEnd>, LabError> {
     for program in [QEMU, "busybox", "bash"] {
         userland::find(program).ok_or(LabError::Missing(program))?;
     }
-    // This reads every file that a guest is made of: where one cannot be read, no directory is left behind.
+    // This reads every file that a guest is made of: if one cannot be read, no directory is left behind.
     let mut digests = Digests::default();
     let key = |cell: &Cell| {
         key_of(&plan.guest(*cell), plan.script(*cell), &mut digests).map_err(|error| LabError::Guest { error })
@@ -171,7 +171,7 @@ pub fn run(plan: &LabPlan, go_on: &mut dyn FnMut(&LabProgress<'_>) -> bool) -> R
     Ok(ends.into_iter().map(|end| end.unwrap_or(CellEnd::NotRun)).collect())
 }
 
-/// Boots one cell and stores what it left. Where that cannot be stored, no other is begun.
+/// Boots one cell and stores what it left. If that cannot be stored, no other is begun.
 fn boot(plan: &LabPlan, cell: Cell, key: &str, place: &Place<'_>, next: &AtomicUsize) -> CellEnd {
     let outcome = match plan.guest(cell).boot(plan.script(cell)) {
         Ok(outcome) => outcome,

@@ -10,17 +10,17 @@ use std::path::{Path, PathBuf};
 /// A guest that ran to its end.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Ran {
-    /// Of all that the run came from.
+    /// A digest of everything that the run came from.
     key: String,
-    /// What the command ended with.
+    /// The command's exit code.
     pub exit_code: i32,
     /// How much of a processor the guest took, ms.
     pub used_ms: u64,
-    /// Lines in which the kernel complained of itself, the first ones.
+    /// Lines in which the kernel complained about itself, the first ones.
     pub splats: Vec<String>,
     /// How many such lines there were.
     pub all_splats: u64,
-    /// What the command said last, where it failed.
+    /// What the command last said, if it failed.
     pub said: Option<String>,
     /// Whether it left a recording.
     pub has_recording: bool,
@@ -29,10 +29,10 @@ pub struct Ran {
     pub is_kept: bool,
 }
 
-/// A stored cell is a few kilobytes; what is longer is none.
+/// A stored cell is a few kilobytes; anything longer is not one.
 const MAX_BYTES: u64 = 1 << 20;
 const MAX_SPLATS: usize = 20;
-/// Of a line that is repeated in an answer.
+/// How much of a line an answer repeats.
 const MAX_CHARACTERS: usize = 300;
 
 /// Where a cell is stored.
@@ -46,16 +46,16 @@ impl Place<'_> {
         format!("seed-{}{end}", self.seed)
     }
 
-    /// The recording, where there is one.
+    /// The recording, if there is one.
     pub(super) fn recording(&self) -> PathBuf {
         self.system.path().join(self.name(".punctual"))
     }
 
-    /// What stands here, if it has this key.
+    /// What is here, if it has this key.
     ///
     /// # Errors
     ///
-    /// Where something else stands here: it is not overwritten.
+    /// If something else is here: it is not overwritten.
     pub(super) fn read(&self, key: &str) -> Result<Option<Ran>, LabError> {
         let name = self.name(".json");
         let other = || LabError::Other(self.system.path().join(&name));
@@ -69,7 +69,7 @@ impl Place<'_> {
         }
     }
 
-    /// Stores what a guest left; what was stored by half before goes.
+    /// Stores what a guest left; anything half stored before is removed.
     pub(super) fn write(&self, key: &str, outcome: &Outcome, recording: &str) -> Result<Ran, LabError> {
         let stored = |name: &str, contents: &[u8]| {
             let path = self.system.path().join(name);
@@ -89,7 +89,7 @@ impl Place<'_> {
         stored(&self.name(".txt"), outcome.output.as_bytes())?;
         stored(&self.name(".kernel-log"), outcome.kernel_log.as_bytes())?;
         let ran = Ran { is_kept: false, ..ran(key, outcome, has_recording) };
-        // Last: without it nothing here counts.
+        // This comes last: without it nothing here counts.
         let text = serde_json::to_string_pretty(&ran).map_err(|error| LabError::Store {
             path: self.system.path().join(self.name(".json")),
             source: error.into(),
@@ -99,7 +99,7 @@ impl Place<'_> {
         Ok(ran)
     }
 
-    /// Stores why a guest came to no end; where it cannot be, its first line is all there is.
+    /// Stores why a guest did not finish; if that is not possible, its first line is all there is.
     pub(super) fn write_failure(&self, words: &str) {
         let _ = self.system.write(&self.name(".failed"), words.as_bytes());
     }
@@ -109,7 +109,7 @@ fn ran(key: &str, outcome: &Outcome, has_recording: bool) -> Ran {
     let splats = punctual_lab::guest::splats(&outcome.kernel_log);
     let shown = |line: &str| line.chars().take(MAX_CHARACTERS).collect::<String>();
     let last = || outcome.output.lines().rfind(|line| !line.trim().is_empty()).map(shown);
-    // An error stands before its hint.
+    // An error comes before its hint.
     let error = || outcome.output.lines().rfind(|line| line.starts_with("error: ")).map(shown);
     Ran {
         key: key.to_owned(),
@@ -123,7 +123,7 @@ fn ran(key: &str, outcome: &Outcome, has_recording: bool) -> Ran {
     }
 }
 
-/// Writes a file below a directory of this one; one whose name is no text, or which would be that directory, is left out.
+/// Writes a file below a directory of this one; leaves it out if its name is no text, or would be that directory.
 fn put(within: &Directory, name: &str, path: &Path, contents: &mut dyn Read) -> std::io::Result<()> {
     let Some(names) = path.iter().map(|name| name.to_str()).collect::<Option<Vec<&str>>>() else { return Ok(()) };
     let Some((file, above)) = names.split_last() else { return Ok(()) };

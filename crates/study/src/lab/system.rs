@@ -3,11 +3,11 @@
 /// A kernel, the parameters that it is booted with, and the load that it is recorded under.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct System {
-    /// A kernel's name, or a path: what has a `/` is one.
+    /// A kernel's name, or a path: anything with a `/` is one.
     pub kernel: String,
     /// `preempt=full`, `threadirqs`, ...
     pub parameters: Vec<String>,
-    /// Of a grid with loads, which.
+    /// Which load, in a grid that has loads.
     pub load: Option<String>,
 }
 
@@ -33,7 +33,7 @@ impl System {
         Ok(System { kernel, parameters, load: None })
     }
 
-    /// Every kernel with each of these parameters and each of these loads; where none are given, as it is.
+    /// Every kernel with each of these parameters and each of these loads; if none are given, as it is.
     pub fn grid(kernels: &[System], settings: &[Vec<String>], loads: &[String]) -> Vec<System> {
         let as_it_is = [Vec::new()];
         let settings = if settings.is_empty() { &as_it_is[..] } else { settings };
@@ -79,7 +79,7 @@ impl System {
         name
     }
 
-    /// The same as a file's name: a path's last part, and of other characters than usual ones a hyphen.
+    /// The same as a file name: a path's last part, with a hyphen for every unusual character.
     pub fn file_name(&self) -> String {
         let name = self.name();
         let (before, rest) = name.split_at(self.kernel.len());
@@ -96,7 +96,7 @@ impl System {
     }
 }
 
-/// Whether a guest's command line can take it.
+/// Whether it can go on a guest's command line.
 fn is_parameter(word: &str) -> bool {
     !word.is_empty() && word.chars().all(|character| character.is_ascii_graphic() && !"\"'\\".contains(character))
 }

@@ -1,7 +1,8 @@
 //! A late wakeup of a guest, looked at from outside.
 //!
-//! The guest is booted again, twice. The first time to learn at which instructions it read its clock: there the times of the recording are
-//! found. The second time what ran between due and running is written down, block by block. Both times it has to leave the same recording.
+//! The guest is booted again, twice. The first time is to learn at which instructions it read its clock: these are the
+//! times in the recording. The second time, what ran between due and running is written down, block by block. Both
+//! times it has to leave the same recording.
 
 use super::error::LabError;
 use super::run::{CellEnd, LabPlan, LabProgress, RECORDING, run};
@@ -20,7 +21,7 @@ use std::time::{Duration, Instant};
 pub struct Outside {
     /// The recording that the guest left, each time.
     pub recording: PathBuf,
-    /// How many of its files, byte by byte the same each time.
+    /// How many of its files were the same each time, byte by byte.
     pub same_files: usize,
     /// What was seen from inside.
     pub episode: Episode,
@@ -28,21 +29,21 @@ pub struct Outside {
     pub split: Split,
     /// What was seen from outside.
     pub story: Story,
-    /// Times of the episode that are readings of the clock at known instructions, and all of them.
+    /// How many of the episode's times are readings of the clock at known instructions, and how many there are.
     pub times: (usize, usize),
-    /// What an instruction takes, ns.
+    /// How long an instruction takes, ns.
     pub instruction_ns: u64,
     /// How much of a processor all guests took.
     pub used: Duration,
 }
 
-/// Why nothing could be seen from outside.
+/// Why nothing was seen from outside.
 #[derive(Debug, thiserror::Error)]
 pub enum WhyError {
     /// The lab.
     #[error(transparent)]
     Lab(#[from] LabError),
-    /// The guest came to no end, or its command failed.
+    /// The guest did not finish, or its command failed.
     #[error("the guest: {0}")]
     Guest(String),
     /// A signal ended it.
@@ -51,28 +52,28 @@ pub enum WhyError {
     /// The recording has no evidence.
     #[error("{}: no late wakeup with evidence in it", .0.display())]
     NoEpisode(PathBuf),
-    /// Not the one that was asked for.
+    /// There is no episode like the one that was asked for.
     #[error("there is no episode {wanted}: the recording has {least} to {most}")]
     NoSuchEpisode {
         /// Which was asked for.
         wanted: u64,
-        /// The first there is.
+        /// The first that exists.
         least: u64,
         /// The last.
         most: u64,
     },
-    /// Another recording came out.
+    /// The guest left a different recording.
     #[error("{0} has other bytes than before: this guest does not run the same way again")]
     OtherBytes(String),
-    /// The times are at no instructions.
+    /// The times do not match any instructions.
     #[error(
         "the {0} times of the episode are not readings of the clock in one stretch: the guest idled between due and running, or they are too few"
     )]
     NoPlace(usize),
-    /// The kernel's functions.
+    /// The kernel's functions are not known.
     #[error("the guest's kernel does not list its functions")]
     NoSymbols,
-    /// What was written cannot be read.
+    /// What was written down cannot be read.
     #[error("what was seen from outside: {0}")]
     Trace(std::io::Error),
     /// The recording.
@@ -98,7 +99,7 @@ impl Hint for WhyError {
     }
 }
 
-/// What is being done.
+/// What it is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhyStep {
     /// The guest runs as in any lab.
@@ -109,18 +110,19 @@ pub enum WhyStep {
     Window,
 }
 
-/// Guests are looked at this often.
+/// How often to look at guests.
 const EVERY: Duration = Duration::from_millis(100);
-/// What is seen from outside begins so long before the wakeup was due: where interrupts are turned off, and by whom.
+/// How long before the wakeup was due the view from outside begins: it shows where interrupts are turned off, and by whom.
 const BEFORE_NS: u64 = 200_000;
-/// And ends so long after it ran.
+/// How long after it ran that ends.
 const AFTER_NS: u64 = 20_000;
 
-/// The times of an episode, and where these have no one place those of so long before it, and after it, ns.
+/// The times of an episode; if these fit in more than one place, with those of this long before and after it, ns.
 const AROUND_NS: [(u64, u64); 6] =
     [(0, 0), (0, 50_000), (50_000, 0), (50_000, 50_000), (200_000, 0), (200_000, 200_000)];
 
-/// Looks at an episode of the plan's only cell, or at the longest. `go_on` is asked ten times a second; once it says no, guests are ended.
+/// Looks at an episode of the plan's only cell, or at the longest. Asks `go_on` ten times a second; once it says no,
+/// guests are ended.
 ///
 /// # Errors
 ///
@@ -164,7 +166,7 @@ pub fn why(
     Ok(Outside { recording, same_files, split: split(&episode), episode, story, times, instruction_ns, used })
 }
 
-/// The cell's recording, which is made where it is not there, and what of a processor that took.
+/// The cell's recording, made if it does not exist, and how much of a processor that took.
 fn recorded(plan: &LabPlan, go_on: &mut dyn FnMut(&LabProgress<'_>) -> bool) -> Result<(PathBuf, Duration), WhyError> {
     match run(plan, go_on)?.pop() {
         Some(CellEnd::Ran(ran, recording)) if ran.has_recording => {
@@ -199,7 +201,7 @@ fn chosen(recording: &Path, wanted: Option<u64>) -> Result<Episode, WhyError> {
     })
 }
 
-/// Runs two things beside each other, and asks meanwhile whether to go on.
+/// Runs two things side by side, and asks meanwhile whether to go on.
 fn beside<A: Send, B: Send>(
     first: impl FnOnce() -> A + Send,
     second: impl FnOnce() -> B + Send,
@@ -230,7 +232,7 @@ fn ended(error: GuestError) -> WhyError {
     }
 }
 
-/// Holds what a guest left against the recording, byte by byte, and gives how many files that are.
+/// Compares what a guest left with the recording, byte by byte, and returns how many files that were.
 fn same(outcome: &Outcome, recording: &Path) -> Result<usize, WhyError> {
     let (mut count, mut other) = (0, None);
     let each = outcome.files.each(|path, contents| {
@@ -260,7 +262,7 @@ fn aligned(trace: &Trace, episode: &Episode, instruction_ns: u64) -> Result<Cloc
         }
     });
     read.map_err(WhyError::Trace)?;
-    // How far the stretch without idling goes beyond the episode is not known: a short one has few times of its own.
+    // How far the stretch without idling extends beyond the episode is not known: a short one has few times of its own.
     let clocks = AROUND_NS.iter().map(|(before_ns, after_ns)| {
         let within = episode.expected_ns.saturating_sub(*before_ns)..=episode.end_ns + after_ns;
         let mut times: Vec<u64> =
@@ -272,7 +274,7 @@ fn aligned(trace: &Trace, episode: &Episode, instruction_ns: u64) -> Result<Cloc
     clocks.reduce(Result::or).unwrap_or(Err(WhyError::NoPlace(0)))
 }
 
-/// In instructions, what is looked at.
+/// The stretch to look at, in instructions.
 fn window(clock: &Clock, episode: &Episode) -> Range<u64> {
     clock.count_at(episode.expected_ns.saturating_sub(BEFORE_NS))..clock.count_at(episode.end_ns + AFTER_NS)
 }
@@ -282,7 +284,7 @@ fn switches(episode: &Episode) -> Switches {
     let names = threads(episode);
     let name = |tid: u32| names.get(&tid).map_or_else(|| format!("thread {tid}"), |name| (*name).to_owned());
     let mut switches: Vec<(u64, String)> = Vec::new();
-    // Whoever had it when the evidence began.
+    // Whoever had it when the evidence begins.
     switches.extend(episode.events.first().map(|event| (event.at_ns, name(event.tid))));
     let switched = episode.events.iter().filter(|event| event.kind == EventKind::Switch);
     switches.extend(switched.map(|event| (event.at_ns, name(event.value as u32))));

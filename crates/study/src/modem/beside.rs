@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Duration;
 
-/// How often it is looked whether they work.
+/// How often to check whether they are working.
 const ROUND: Duration = Duration::from_millis(20);
 
 /// Soft devices at work in a thread of their own. They end with this.
@@ -44,7 +44,7 @@ impl<'scope> Beside<'scope> {
         Err(ended_early())
     }
 
-    /// Ends them: what came of them.
+    /// Ends them, and returns what came of them.
     pub(super) fn end(mut self) -> Result<DeviceRun, StudyError> {
         self.join()
     }

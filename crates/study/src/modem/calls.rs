@@ -1,4 +1,4 @@
-//! The calls of one attempt: modems that call at the same moment, each worked on by a thread of its own.
+//! The calls of one attempt: modems that call at the same moment, each served by a thread of its own.
 
 use super::live_plan::LivePlan;
 use crate::StudyError;
@@ -18,9 +18,9 @@ use std::sync::{Arc, OnceLock, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How often progress is told.
+/// How often progress is reported.
 const ROUND: Duration = Duration::from_millis(50);
-/// How often a thread that is ready looks whether its call begins.
+/// How often a thread that is ready checks whether its call begins.
 const WAITING: Duration = Duration::from_micros(500);
 
 /// A call that is over.
@@ -36,11 +36,11 @@ struct Common {
     stop: AtomicBool,
     /// When the receivers were lifted, ns of `CLOCK_MONOTONIC`; 0: not yet.
     began_ns: AtomicU64,
-    /// Of each CPU, the thread below those of real-time priority.
+    /// For each CPU, the thread below those of real-time priority.
     rooms: OnceLock<BTreeMap<u32, RoomBelow>>,
 }
 
-/// What a thread tells of its call.
+/// What a thread reports about its call.
 #[derive(Default)]
 struct Told {
     is_over: AtomicBool,
@@ -53,7 +53,7 @@ struct Calling {
     handle: JoinHandle<Option<OneCall>>,
 }
 
-/// Calls that go on.
+/// Calls in progress.
 pub(super) struct Calls {
     common: Arc<Common>,
     calling: Vec<Calling>,
@@ -103,12 +103,12 @@ impl Calls {
         std::mem::take(&mut self.refused)
     }
 
-    /// Waits until all calls are over; none where `progress` said not to go on.
+    /// Waits until all calls are over; returns none if `progress` said not to go on.
     pub(super) fn wait(self, progress: &mut dyn FnMut(Step) -> bool) -> Result<Option<Vec<OneCall>>, StudyError> {
         let Calls { common, calling, competing, of, done, .. } = self;
         let mut go_on = true;
         while calling.iter().any(|calling| !calling.told.is_over.load(Relaxed)) {
-            // The one that has come least far.
+            // The one that has got least far.
             let least = |of: fn(&Told) -> &AtomicU64| {
                 let going = calling.iter().filter(|calling| !calling.told.is_over.load(Relaxed));
                 going.map(|calling| of(&calling.told).load(Relaxed)).min().unwrap_or(0)
@@ -152,7 +152,7 @@ fn begin_all(plan: &LivePlan, bytes: &[u8], above: Option<Scheduling>, common: &
 
 /// Where its threads may run.
 fn cpus_of(plan: &LivePlan) -> Vec<u32> {
-    // A reservation's thread may go to any CPU.
+    // A reservation's thread may move to any CPU.
     if matches!(plan.context, Context::Reservation(_)) { allowed_cpus() } else { plan.cpus.clone() }
 }
 
@@ -170,7 +170,7 @@ fn start(
     let cpu = plan.cpus[modem as usize % plan.cpus.len()];
     let context = plan.context;
     let serving = Serving {
-        // Of a thread that may go anywhere, all that the host takes may be its.
+        // For a thread that may run anywhere, everything that the host takes may be taken from it.
         cpus: if matches!(context, Context::Reservation(_)) { allowed_cpus() } else { vec![cpu] },
         compute_ns: experiment.setup.compute_ns,
         beside: LiveAttempt { attempt: done, modem, cpu, ..LiveAttempt::default() },
@@ -220,7 +220,7 @@ impl Serving {
         }
     }
 
-    /// One block after the other, each when it is complete, until the call is over.
+    /// One block after another, each when it is complete, until the call is over.
     fn serve(mut self, mut live: Live, mut resting: Option<Resting>, began_ns: u64) -> OneCall {
         let since = || clock::monotonic_ns().saturating_sub(began_ns);
         let host = || steal::steal_ns(&self.cpus);
@@ -250,7 +250,7 @@ impl Serving {
             let pump_before = clock::thread_cpu_ns();
             live.work();
             beside.datapump_ns += clock::thread_cpu_ns() - pump_before;
-            // The rest of a block's work: one of the datapump's own size would take longer than the paper's or less.
+            // The rest of a block's work: a datapump of the paper's own size would take more or less time than the paper's did.
             while clock::thread_cpu_ns() - cpu_before < self.compute_ns && !self.common.stop.load(Relaxed) {
                 std::hint::spin_loop();
                 rest();

@@ -1,7 +1,7 @@
-//! Two modems, each of them a pseudo-terminal that programs open, and an exchange between them, by this machine's clock.
+//! Two modems, each a pseudo-terminal that programs open, and an exchange between them, by this machine's clock.
 //!
-//! The line waits for a machine that is late: samples are worked on when their time has come, or later, and none is lost.
-//! By how much it was late is counted.
+//! The line waits for a machine that is late: samples are worked on when their time has come, or later, and none is
+//! lost. How late it was is counted.
 
 use punctual_kernel::pseudo_terminal::{FarSide, PseudoTerminal};
 use punctual_kernel::{Refused, clock};
@@ -12,27 +12,27 @@ use punctual_modem::telephone::Telephone;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How late the line may be before time is left out: a machine that slept does not owe a night of samples.
+/// How late the line may be before it skips time: a machine that slept does not owe a night of samples.
 const MAX_OWED_NS: u64 = 5_000_000_000;
-/// Bytes that are read from a terminal at once.
+/// How many bytes are read from a terminal at once.
 const READ: usize = 4_096;
 
 /// The two modems and the line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinePlan {
-    /// The modems and what lies between them.
+    /// The modems and what is between them.
     pub telephone: Telephone,
     /// Chooses the line's noise and the points of the stalls.
     pub seed: u64,
     /// Stalls of the first modem's processor, in the line's time, once it is connected.
     pub stalls: Option<Stalls>,
-    /// How the first modem is made, where it has stalls.
+    /// How the first modem is made, if it has stalls.
     pub setup: Setup,
-    /// It ends by itself after so long; `None`: when somebody ends it.
+    /// After how long it ends by itself; `None`: when somebody ends it.
     pub duration: Option<Duration>,
 }
 
-/// How it goes, once a second.
+/// How it is going, once a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineStep {
     /// Since the beginning.
@@ -49,10 +49,10 @@ struct Terminal {
     unread: u64,
 }
 
-/// Makes the two terminals, tells of them, and runs the line until its time is over or `go_on` says so.
+/// Makes the two terminals, announces them, and runs the line until its time is up or `go_on` says so.
 ///
 /// # Errors
-/// Where there are no pseudo-terminals.
+/// If there are no pseudo-terminals.
 pub fn run(
     plan: &LinePlan,
     ready: &mut dyn FnMut(&[PathBuf; 2]),
@@ -118,7 +118,7 @@ fn step(office: &mut Office, elapsed: Duration) -> LineStep {
     step
 }
 
-/// Waits for the block that is due then; when the next one is.
+/// Waits for the block that is due then; returns when the next one is.
 fn wait(due_ns: u64, run: &mut LineRun) -> u64 {
     let now_ns = clock::monotonic_ns();
     let late_ns = now_ns.saturating_sub(due_ns);
@@ -138,12 +138,12 @@ impl Terminal {
     fn make() -> Result<Terminal, Refused> {
         let device = PseudoTerminal::make()?;
         device.pass_bytes_as_they_are()?;
-        // The kernel takes one that nobody has opened yet for open: what is shown before would wait for the first program.
+        // The kernel takes one that nobody has opened yet for open: what is shown before that would wait for the first program.
         drop(device.open_far()?);
         Ok(Terminal { device, was_there: false, unread: 0 })
     }
 
-    /// What was typed goes to the modem, as far as it takes any, and the other way round.
+    /// What was typed goes to the modem, as far as it takes any, and the other way around.
     fn exchange(&mut self, station: &mut Station) {
         let mut buffer = [0; READ];
         let is_open = self.device.far_side() == FarSide::There;

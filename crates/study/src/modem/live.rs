@@ -1,7 +1,7 @@
-//! Files over telephone lines in real time: the calling ends' datapumps are worked on by threads of this machine.
+//! Files over telephone lines in real time: threads of this machine work the calling ends' datapumps.
 //!
-//! The line and the far end are computed by the same thread when it comes, for the time that has passed: they are never late.
-//! All of that together takes as much processor time a block as the plan says.
+//! The same thread computes the line and the far end when it comes, for the time that has passed: they are never late.
+//! All of that together takes as much processor time per block as the plan says.
 
 use super::beside::Beside;
 use super::calls::{Calls, OneCall};
@@ -17,27 +17,26 @@ use punctual_recording::LoadScore;
 /// What came of them.
 #[derive(Debug)]
 pub struct LiveRun {
-    /// The calls, those of an attempt beside one another.
+    /// The calls, with those of one attempt next to each other.
     pub transfer: Transfer,
-    /// Of each call, what was counted of this machine.
+    /// For each call, what was counted on this machine.
     pub calls: Vec<LiveAttempt>,
     /// Modems that could not take part, from 0, and why.
     pub refused: Vec<(u32, String)>,
     /// What the load got done meanwhile.
     pub scores: Vec<LoadScore>,
-    /// What is to be known of the load.
+    /// What there is to know about the load.
     pub notes: Vec<String>,
-    /// Why the load was not the one that was asked for. The calls that went on then were ended.
+    /// Why the load was not the one that was asked for. The calls in progress then were ended.
     pub load_failure: Option<String>,
     /// The soft devices.
     pub devices: Option<DeviceRun>,
 }
 
-/// Sends the file as often as was asked for. `progress` says whether to go on; if not, the attempts that are over are what
-/// there is.
+/// Sends the file as often as was asked for. `progress` says whether to go on; if not, only the finished attempts are returned.
 ///
 /// # Errors
-/// What the kernel refused, a priority or a reservation, where no modem could take part; a load or devices that could not
+/// What the kernel refused, a priority or a reservation, if no modem could take part; a load or devices that could not
 /// be started.
 pub fn transfer(
     plan: &LivePlan,

@@ -1,8 +1,8 @@
 //! A telephone line in real time, and a paper's tables in virtual time.
 //!
 //! * [`line`](mod@line): two modems as pseudo-terminals, for ordinary programs.
-//! * [`live`]: a file to modems whose datapumps threads of this machine work on.
-//! * [`tables`]: the paper's transfers, each beside what it prints.
+//! * [`live`]: a file sent to modems whose datapumps run in threads of this machine.
+//! * [`tables`]: the paper's transfers, each beside what the paper prints.
 
 mod beside;
 mod calls;

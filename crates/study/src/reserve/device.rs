@@ -27,13 +27,13 @@ pub struct DeviceSubject {
     pub scheduling: Scheduling,
     /// What competes with it.
     pub competitors: Vec<Competitor>,
-    /// Its CPU where it has no reservation.
+    /// Its CPU if it has no reservation.
     pub cpu: u32,
     /// How its line changes; empty: not at all.
     pub phases: Vec<Phase>,
 }
 
-/// A device whose settings are tried, beside the load.
+/// A device whose settings are tried, alongside the load.
 pub(super) struct DeviceRuns<'a> {
     subject: &'a DeviceSubject,
     /// Other devices, which work at the same time.
@@ -55,12 +55,12 @@ impl<'a> DeviceRuns<'a> {
         Ok(DeviceRuns { subject, beside: Vec::new(), load, command_line: &plan.command_line })
     }
 
-    /// From now on it is about this device, and the others work with what they have.
+    /// From now on it tries this device, and the others work with what they have.
     pub(super) fn turn_to(&mut self, subject: &'a DeviceSubject, beside: Vec<DevicePart>) {
         (self.subject, self.beside) = (subject, beside);
     }
 
-    /// What the device takes, by itself at a priority above what competes; and how late its interrupt was at most, ns.
+    /// What the device takes, on its own at a priority above what competes; and how late its interrupt was at most, ns.
     pub(super) fn measure(
         &mut self,
         plan: &ReservePlan,
@@ -127,7 +127,7 @@ impl<'a> DeviceRuns<'a> {
         self.run_all(devices, duration_ns, output, &mut tell)
     }
 
-    /// Runs these devices at once. `observe` is told for how long they have run.
+    /// Runs these devices at once. `observe` is told how long they have been running.
     pub(super) fn run_all(
         &mut self,
         devices: Vec<DevicePart>,
@@ -192,11 +192,11 @@ impl Tried for DeviceRuns<'_> {
         observe: &mut dyn FnMut(&ReserveProgress) -> bool,
     ) -> Result<Made, StudyError> {
         let mut done = Vec::new();
-        // What is measured again is compared by its recording, of which there is one.
+        // A repeated measurement is compared by its recording, of which there is one.
         let tries = if matches!(plan.doing, Doing::Proving(..)) { 1 } else { MAX_TRIES };
         for number in 0..plan.count {
             for again in 0..tries {
-                // Of several attempts each is a recording.
+                // Each of several attempts is a recording.
                 let output = match (plan.count, again) {
                     (1, 0) => plan.output.clone(),
                     (_, 0) => numbered(&plan.output, (number + 1).to_string()),
@@ -231,10 +231,11 @@ impl Tried for DeviceRuns<'_> {
     }
 }
 
-/// An attempt before whose end the devices did not begin, since this program was kept from the CPU, is made again: so often in all.
+/// If the devices did not begin before an attempt ended, because this program was kept from the CPU, the attempt is
+/// repeated: this many in all.
 const MAX_TRIES: u32 = 3;
 
-/// Whether any block came: where none did, the run was over before the devices began, and says nothing of their settings.
+/// Whether any block came: if none did, the run was over before the devices began, and says nothing about their settings.
 pub(super) fn has_run(devices: &[DeviceSummary]) -> bool {
     devices.iter().any(|device| device.arrived > 0)
 }

@@ -15,7 +15,7 @@ pub struct HeldPlan {
     pub words: Vec<String>,
     /// The reservation.
     pub reservation: Reservation,
-    /// Threads with a name in which this is found, of the command and of what it starts; `None` for the command's first thread alone.
+    /// Threads whose names this matches, of the command and of what it starts; `None` for only the command's first thread.
     pub thread: Option<Regex>,
 }
 
@@ -32,31 +32,31 @@ pub struct HeldThread {
     pub refused: Option<String>,
 }
 
-/// What became of it.
+/// What came of it.
 #[derive(Debug)]
 pub struct Held {
     /// How the command ended.
     pub end: ExitStatus,
     /// The threads, in the order in which they came.
     pub threads: Vec<HeldThread>,
-    /// Further threads are not listed.
+    /// Further threads, which are not listed.
     pub not_listed: u64,
 }
 
-/// More threads are given the reservation, but not listed.
+/// Threads beyond this number get the reservation, but are not listed.
 const MAX_LISTED: usize = 256;
-/// Threads that come are looked for this often in the first seconds, then less often.
+/// How often to look for new threads in the first seconds; later less often.
 const SOON: Duration = Duration::from_millis(20);
 const LATER: Duration = Duration::from_millis(200);
 const FIRST: Duration = Duration::from_secs(2);
-/// How often the command's end and signals are looked for.
+/// How often to check for the command's end and for signals.
 const ROUND: Duration = Duration::from_millis(10);
 
-/// Runs the command to its end. `signals` gives the signals that came since it was last called, to be passed on; `tell` hears of each
-/// thread the first time.
+/// Runs the command to its end. `signals` gives the signals that came since its last call, to be passed on; `tell`
+/// hears of each thread the first time.
 ///
 /// # Errors
-/// Where the command cannot be started.
+/// If the command cannot be started.
 pub fn run(
     plan: &HeldPlan,
     signals: &mut dyn FnMut() -> Vec<i32>,
@@ -96,7 +96,7 @@ fn ended(child: &mut Child) -> Result<Option<ExitStatus>, Refused> {
 
 struct Holding<'a> {
     plan: &'a HeldPlan,
-    /// Of each thread that was found, where it is listed; one that was refused is not asked for again.
+    /// For each thread that was found, where it is listed; one that was refused is not asked for again.
     known: BTreeMap<u32, (Before, Option<usize>, bool)>,
     listed: Vec<HeldThread>,
     not_listed: u64,

@@ -1,7 +1,8 @@
-//! The reservation of a program's thread: its job measured, the smallest sufficient reservation found by trials, and proven.
+//! The reservation of a program's thread: measures its job, finds the smallest sufficient reservation by trials, and proves it.
 //!
-//! The program runs all the time, beside the load if there is one. Each trial changes the scheduling of one thread through a keeper
-//! process, follows its activations for a while, and puts it back: whatever ends the study, an unproven change is taken back.
+//! The program runs all the time, beside the load if there is one. Each trial changes the scheduling of one thread
+//! through a keeper process, follows its activations for a while, and puts it back: however the study ends, an unproven
+//! change is undone.
 
 mod device;
 mod held;
@@ -43,25 +44,25 @@ pub struct ReservePlan {
     pub subject: Subject,
     /// Which of its threads; `None` for the periodic one that takes the most CPU time.
     pub thread: Option<Regex>,
-    /// When a job must have ended, after its release, ns; `None` for its period.
+    /// By when a job must have ended, after its release, ns; `None` for its period.
     pub deadline_ns: Option<u64>,
     /// What runs beside it all the time.
     pub load: Load,
-    /// How long the thread is looked at to find its job, ns.
+    /// How long to watch the thread to find its job, ns.
     pub measure_ns: u64,
-    /// How often a setting is tried.
+    /// How often each setting is tried.
     pub attempts: u32,
     /// How long each attempt is, ns.
     pub attempt_ns: u64,
-    /// The priority that is tried beside the reservations.
+    /// The priority to try besides the reservations.
     pub priority: u32,
-    /// Whether every reservation of the grid is tried.
+    /// Whether to try every reservation of the grid.
     pub full: bool,
-    /// How often before and with the reservation are measured in turn; 0 for no proof.
+    /// How often to measure in turn, before and with the reservation; 0 for no proof.
     pub rounds: u32,
     /// How long each of those measurements is, ns.
     pub round_ns: u64,
-    /// Draws the order of the trials.
+    /// The seed of the order of the trials.
     pub seed: u64,
     /// Where the recordings go.
     pub directory: PathBuf,
@@ -69,14 +70,14 @@ pub struct ReservePlan {
     pub command_line: Vec<String>,
 }
 
-/// How the study goes.
+/// How the study is going.
 #[derive(Debug, Clone, Copy)]
 pub struct ReserveProgress {
-    /// What is being measured now.
+    /// What it is measuring now.
     pub doing: Doing,
-    /// How much of that is done, and how long it takes at most.
+    /// How much of that is done.
     pub elapsed: Duration,
-    /// At most so long.
+    /// How long it takes at most.
     pub duration: Duration,
 }
 
@@ -85,13 +86,13 @@ pub struct ReserveProgress {
 pub enum Doing {
     /// It looks for the job.
     Measuring,
-    /// It tries this setting, the so-manieth.
+    /// It tries this setting, the nth.
     Trying(Setting, usize),
-    /// It proves the reservation: the so-manieth of so many measurements.
+    /// It proves the reservation: the nth of so many measurements.
     Proving(u32, u32),
 }
 
-/// A reservation that fails when it is measured again is made larger, and measured again so often in all.
+/// A reservation that fails when it is measured again is made larger, and measured again, this many times in all.
 const MAX_PROOFS: u32 = 3;
 
 /// Why a study ended.
@@ -110,8 +111,8 @@ pub enum StudyEnd {
 pub struct Reserved {
     /// The thread, and its job.
     pub chosen: Chosen,
-    /// What a reservation is predicted for: the job's period, what 99 of 100 jobs take at most, and the deadline. The one beyond may be
-    /// the first, which loads its pages, or what the host took.
+    /// What a reservation is predicted for: the job's period, how long 99 of 100 jobs take at most, and the deadline.
+    /// The remaining one may be the first, which loads its pages, or what the host took.
     pub job: Job,
     /// How late the thread's wakeups were at most without waiting for the CPU, ns.
     pub lateness_ns: u64,
@@ -121,13 +122,13 @@ pub struct Reserved {
     pub grid: usize,
     /// The smallest that was sufficient.
     pub found: Option<Reservation>,
-    /// That with its margin: what is proven.
+    /// That with its margin: this is what is proven.
     pub recommended: Option<Reservation>,
     /// Those that were recommended earlier but failed when they were measured again.
     pub not_enough: Vec<Reservation>,
     /// Why the kernel took no reservation for this thread.
     pub refused: Option<String>,
-    /// How many settings were tried, those that were refused among them.
+    /// How many settings were tried, including those that were refused.
     pub(crate) numbered: usize,
     /// Whether the kernel had no room for some of them beside other reservations.
     pub no_room: bool,
@@ -169,20 +170,21 @@ impl Reserved {
     }
 }
 
-/// What is to become of a proven reservation.
+/// What to do with a proven reservation.
 pub enum Afterwards<'a> {
     /// The thread is put back.
     PutBack,
-    /// It stays. Of a process that runs on without this one, how its thread was before is told first: where that fails, it is put back.
+    /// It stays. For a process that runs on without this one, how its thread was before is reported first: if that
+    /// fails, it is put back.
     Stay(&'a mut dyn FnMut(&Before) -> Result<(), Refused>),
 }
 
-/// Carries out a plan. `observe` is called about every 20 ms and says whether to go on.
+/// Carries out a plan. Calls `observe` about every 20 ms, which says whether to go on.
 ///
-/// A command that keeps its reservation runs on for as long as what comes back beside the study lives.
+/// A command that keeps its reservation runs on for as long as what is returned beside the study lives.
 ///
 /// # Errors
-/// [`StudyError`] where nothing was found out; what ends a study later stands in what came of it.
+/// [`StudyError`] if nothing was found out; what ends a study later is in its result.
 pub fn find<'a>(
     plan: &'a ReservePlan,
     afterwards: Afterwards<'_>,
@@ -235,7 +237,7 @@ fn search_and_prove(
         if !failed || number == MAX_PROOFS || larger == recommended {
             break;
         }
-        // What was seen in seconds of trials was not all that comes in a longer time.
+        // Seconds of trials did not show everything that comes in a longer time.
         study.not_enough.push(recommended);
         study.recommended = Some(larger);
     }

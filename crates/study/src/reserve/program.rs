@@ -21,7 +21,7 @@ use std::time::Duration;
 pub enum Subject {
     /// A command, which runs for as long as the study does: see [`Subject::command`].
     Command(Box<Load>),
-    /// A process that runs already.
+    /// A process that is already running.
     Process(u32),
     /// A soft device, started anew with each setting.
     Device(Box<DeviceSubject>),
@@ -36,14 +36,14 @@ impl Subject {
     }
 }
 
-/// Between two settings the thread rests this long as it was.
+/// How long the thread rests in its original state between two settings.
 const REST: Duration = Duration::from_millis(100);
-/// A setting is left alone for so many periods before it counts.
+/// How many periods a setting is left alone before it counts.
 const SETTLING_PERIODS: u64 = 4;
-/// A failure may be the host's: attempts that it held up are made again so often.
+/// A failure may be the host's fault: how often to repeat attempts that it held up.
 const MAX_REPEATS: u32 = 3;
 
-/// A program, followed again and again while it runs.
+/// A program that is followed again and again while it runs.
 pub(super) struct Program<'a> {
     load: Option<Running<'a>>,
     command: Option<Running<'a>>,
@@ -56,7 +56,7 @@ pub(super) struct Program<'a> {
     cpus: Vec<u32>,
 }
 
-/// What some time of following showed.
+/// What following for some time showed.
 pub(super) struct Followed<'a> {
     /// Activations that ended since the last look.
     pub(super) activations: &'a [(u32, Activation, u64)],
@@ -133,7 +133,7 @@ impl<'a> Program<'a> {
         Selection::of_processes(family(self.process))
     }
 
-    /// Follows threads into a recording for so long, or until `look` has seen enough.
+    /// Follows threads into a recording for this long, or until `look` has seen enough.
     pub(super) fn follow(
         &mut self,
         whom: Selection,
@@ -186,7 +186,7 @@ impl<'a> Program<'a> {
         Ok(end_of(outcome.document.ended.map(|ended| ended.reason)))
     }
 
-    /// Schedules the thread so, after a rest as it was.
+    /// Gives the thread this setting, after a rest in its original state.
     pub(super) fn set(&mut self, setting: Setting) -> Result<(), Refused> {
         self.keeper.put_back();
         std::thread::sleep(REST);
@@ -201,8 +201,8 @@ impl<'a> Program<'a> {
         self.tid = tid;
     }
 
-    /// Sets the recommended reservation for good: of a process, once `tell` knows how its thread was; of a command, for as long as
-    /// what comes back lives.
+    /// Sets the recommended reservation for good: for a process, once `tell` knows how its thread was; for a command,
+    /// for as long as what is returned lives.
     pub(super) fn let_stay(
         mut self,
         study: &Reserved,
@@ -220,7 +220,7 @@ impl<'a> Program<'a> {
     }
 }
 
-/// How a thread is scheduled with this setting; `None` for as it was.
+/// How a thread is scheduled with this setting; `None` for its original state.
 fn wanted(setting: Setting) -> Option<ThreadScheduling> {
     match setting {
         Setting::AsItWas => None,
@@ -250,7 +250,7 @@ impl Tried for Program<'_> {
         let is_set =
             || wanted(plan.setting).is_none_or(|wanted| ThreadScheduling::of(tid).is_ok_and(|now| now == wanted));
         let (mut done, mut repeats, mut overruled) = (Vec::new(), 0, false);
-        // The attempt that goes on, and when it ends; before that, when it begins.
+        // The attempt in progress, and when it ends; before that, when it begins.
         let mut current: Option<(Attempt, u64)> = None;
         let mut begins_ns = None;
         let end = self.follow(Selection::of_thread(tid), plan.output.clone(), duration, &mut |followed| {
@@ -290,7 +290,7 @@ impl Tried for Program<'_> {
         Ok(Made::Counts(end, done))
     }
 
-    /// Puts the thread back; what could not be is said.
+    /// Puts the thread back; returns what could not be put back.
     fn put_back(&mut self) -> Vec<String> {
         let refused = |(before, what): (Before, PutBack)| match what {
             PutBack::Refused(refused) => Some(format!("thread {} was not restored: {refused}", before.tid)),
@@ -310,7 +310,8 @@ impl Left<'_> {
     }
 }
 
-/// What is known of an activation: its thread, itself, and how late it was without waiting for the CPU. One that did not end is left out.
+/// What is known about an activation: its thread, itself, and how late it was without waiting for the CPU. One that did
+/// not end is left out.
 fn activation(wakeup: &Wakeup) -> Option<(u32, Activation, u64)> {
     let work_ns = wakeup.work_ns?;
     let finished_ns = wakeup.expected_ns + wakeup.total_ns + work_ns;
@@ -331,9 +332,9 @@ pub(super) struct Stolen {
     taken: VecDeque<(u64, u64)>,
 }
 
-/// What was taken is seen so much later than it was, ns: a look and a tick.
+/// How much later than it happens stealing is seen, ns: a look and a tick.
 const SEEN_LATER_NS: u64 = 40_000_000;
-/// Older takings are forgotten; no job is as long.
+/// Older entries are forgotten; no job is that long.
 const MAX_TAKEN: usize = 1_024;
 
 impl Stolen {

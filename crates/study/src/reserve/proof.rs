@@ -22,7 +22,7 @@ pub struct Round {
 pub struct Proof {
     /// What was counted.
     pub rounds: Vec<Round>,
-    /// How late the thread came to run, side beside side; `None` where that cannot be compared, and why.
+    /// How late the thread came to run, side by side; or why that cannot be compared.
     pub comparison: Result<Comparison, String>,
 }
 

@@ -1,4 +1,4 @@
-//! The trials: as it was, a priority, and reservations until the smallest sufficient one is found.
+//! The trials: the original state, a priority, and reservations until the smallest sufficient one is found.
 
 use super::subject::{AttemptPlan, Made, Tried};
 use super::{Doing, ReservePlan, ReserveProgress, Reserved, StudyEnd};
@@ -104,7 +104,7 @@ fn all(
     Ok(best)
 }
 
-/// Where the kernel had no room, that is said once.
+/// If the kernel had no room, that is said once.
 fn note_once(study: &mut Reserved, why: String) {
     if !study.no_room {
         study.no_room = true;

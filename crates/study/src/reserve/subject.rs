@@ -1,4 +1,4 @@
-//! Whatever a reservation is looked for: something with a periodic job that settings can be tried on.
+//! Whatever needs a reservation: something with a periodic job on which settings can be tried.
 
 use super::{Doing, ReserveProgress, StudyEnd};
 use crate::StudyError;
@@ -32,7 +32,7 @@ pub(super) enum Made {
     /// The kernel refused the setting.
     Refused {
         why: String,
-        /// Because so much is not to be had: a smaller one might be granted.
+        /// Because there is not that much left: a smaller one might be granted.
         is_full: bool,
     },
 }
@@ -47,6 +47,6 @@ pub(super) trait Tried {
         observe: &mut dyn FnMut(&ReserveProgress) -> bool,
     ) -> Result<Made, StudyError>;
 
-    /// Puts back what was changed; what could not be is said.
+    /// Puts back what was changed; returns what could not be.
     fn put_back(&mut self) -> Vec<String>;
 }

@@ -24,7 +24,7 @@ pub struct Candidate {
 /// The thread that was chosen.
 #[derive(Debug, Clone)]
 pub struct Chosen {
-    /// Its number; a device's thread is another in each run.
+    /// Its number; a device's thread has another in each run.
     pub tid: Option<u32>,
     /// Its name, or the device's.
     pub name: String,
@@ -38,12 +38,13 @@ pub struct Chosen {
     pub others: Vec<Candidate>,
 }
 
-/// More threads are not looked at.
+/// How many threads to look at.
 const MAX_THREADS: usize = 256;
-/// More activations of a thread are not needed.
+/// How many activations of a thread are enough.
 const MAX_ACTIVATIONS: usize = 20_000;
 
-/// Looks at all threads for a while and chooses one. Also how late its wakeups were without waiting for the CPU, at most, ns.
+/// Watches all threads for a while and chooses one. Returns also how late its wakeups were without waiting for the CPU,
+/// at most, ns.
 pub(super) fn choose(
     plan: &ReservePlan,
     program: &mut Program<'_>,
@@ -104,8 +105,8 @@ pub(super) fn choose(
     Ok((Chosen { tid: Some(tid), name, job, scheduling, is_at_least, others }, latest_ns))
 }
 
-/// The thread's job where nothing ordinary keeps it from the CPU: one that is starved does two jobs in one go. `None` where the priority
-/// that takes is refused, or where it is not periodic then.
+/// The thread's job when nothing ordinary keeps it from the CPU: a starved thread does two jobs in one go. `None` if
+/// the priority that this takes is refused, or if it is not periodic then.
 fn by_itself(
     plan: &ReservePlan,
     program: &mut Program<'_>,

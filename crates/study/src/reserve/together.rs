@@ -1,7 +1,7 @@
 //! Reservations of several soft devices that work at the same time.
 //!
-//! They are found one after the other, each while those found before work with theirs; the kernel admits each or has no room
-//! for it. Then all of them are measured at once, without and with their reservations.
+//! They are found one after another, each while those found before work with theirs; the kernel admits each or has no
+//! room for it. Then all of them are measured at once, without and with their reservations.
 
 use super::device::{DeviceRuns, DeviceSubject, counts, has_run, part};
 use super::{Doing, MAX_PROOFS, ReservePlan, ReserveProgress, Reserved, StudyEnd, search};
@@ -19,24 +19,24 @@ use std::time::Duration;
 pub struct Member {
     /// What was found for it beside those before it.
     pub study: Reserved,
-    /// Its reservation; `None`: it has none, and `why`.
+    /// Its reservation; `None`: it has none, and `why` says why.
     pub reservation: Option<Reservation>,
     /// Why it has none.
     pub why: Option<String>,
-    /// Measured with all others as they were.
+    /// Measured while all others were in their original state.
     pub before: Measured,
-    /// Measured with all others, each with its reservation; one without is as it was.
+    /// Measured with all others, each with its reservation; one without is in its original state.
     pub with: Measured,
 }
 
-/// What was measured of a device among others.
+/// What was measured for a device among others.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Measured {
     /// Its jobs.
     pub counts: AttemptCounts,
-    /// How often it was measured, and the sum of its shares of a CPU, millionths.
+    /// How often it was measured.
     pub times: u64,
-    /// See there.
+    /// The sum of its shares of a CPU, millionths.
     pub shares_millionths: u64,
 }
 
@@ -54,11 +54,11 @@ pub struct Together {
     pub members: Vec<Member>,
     /// Measurements of each side.
     pub rounds: u32,
-    /// How often a reservation was made larger, since its device had late jobs among the others.
+    /// How often a reservation was enlarged because its device had late jobs among the others.
     pub raised: u32,
     /// Why it ended.
     pub end: StudyEnd,
-    /// What the kernel admits of each CPU for reservations, thousandths; `None`: it is not known, or not limited.
+    /// How much of each CPU the kernel admits for reservations, thousandths; `None`: it is not known, or not limited.
     pub limit_thousandths: Option<u64>,
 }
 
@@ -70,10 +70,10 @@ impl Together {
     }
 }
 
-/// Finds reservations of devices that work at once. `observe` is told which of them it is about, from 0.
+/// Finds reservations for devices that work at once. `observe` is told which of them is being tried, from 0.
 ///
 /// # Errors
-/// [`StudyError`] where nothing was found out.
+/// [`StudyError`] if nothing was found out.
 pub fn together(
     plan: &ReservePlan,
     subjects: &[DeviceSubject],
@@ -123,7 +123,7 @@ fn limit() -> Option<u64> {
     u64::try_from(runtime_us).ok().map(|runtime_us| runtime_us * 1_000 / period_us.max(1).unsigned_abs())
 }
 
-/// Finds the reservation of one, beside those that have theirs.
+/// Finds the reservation of one, beside those that already have theirs.
 fn member(
     plan: &ReservePlan,
     runs: &mut DeviceRuns<'_>,
@@ -174,8 +174,8 @@ fn raise(found: &mut Together) -> bool {
     any
 }
 
-/// Measures all of them at once, without and with their reservations, every second time backwards. What the kernel refused, if
-/// it did not admit all of them.
+/// Measures all of them at once, without and with their reservations, every second time backwards. Returns what the
+/// kernel refused, if it did not admit all of them.
 fn prove(
     plan: &ReservePlan,
     subjects: &[DeviceSubject],

@@ -1,4 +1,4 @@
-//! Time constraints by chance: threads ask for them, work, and see whether they were done in time.
+//! Random time constraints: threads ask for them, work, and see whether the work was done in time.
 
 use super::serving;
 use punctual_context::rialto::Client;
@@ -11,11 +11,11 @@ use std::time::Duration;
 /// What is asked for.
 #[derive(Debug, Clone)]
 pub struct ConstraintsPlan {
-    /// So many time constraints in all.
+    /// How many time constraints in all.
     pub count: u32,
-    /// By so many threads, each one at a time.
+    /// By how many threads, each with one at a time.
     pub threads: u32,
-    /// Of the numbers by chance.
+    /// The seed of the random numbers.
     pub seed: u64,
 }
 
@@ -28,28 +28,28 @@ pub struct Asked {
     pub within_ns: u64,
     /// From when it was asked for until that was decided, ns.
     pub decided_ns: u64,
-    /// Why it was refused. It tries all the same, with nothing promised.
+    /// Why it was refused. The thread tries all the same, with nothing promised.
     pub refusal: Option<String>,
-    /// Whether the work was done at the deadline.
+    /// Whether the work was done by the deadline.
     pub is_met: bool,
-    /// CPU time that it had got when it was done or its deadline was over, ns.
+    /// CPU time that it had got when the work was done or the deadline had passed, ns.
     pub got_ns: u64,
 }
 
-/// Between two constraints of a thread, ns.
+/// The longest pause between two constraints of a thread, ns.
 const MAX_PAUSE_NS: u64 = 10_000_000;
-/// Deadlines, from when it is asked, ns.
+/// Deadlines, from the time of asking, ns.
 const WITHIN_NS: (u64, u64) = (4_000_000, 40_000_000);
-/// CPU time, ns; at least half of the deadlines leave so much.
+/// CPU time, ns; at least half of the deadlines leave this much.
 const ESTIMATE_NS: (u64, u64) = (200_000, 9_000_000);
-/// Signals are looked for this often.
+/// How often to check for signals.
 const ROUND: Duration = Duration::from_millis(50);
 
-/// Asks for time constraints, of this process or of the one that serves already, and works for each whether it was granted or
-/// not. `go_on` is asked now and then.
+/// Asks for time constraints, of this process or of the one that already serves, and works for each whether it was
+/// granted or not. Asks `go_on` from time to time.
 ///
 /// # Errors
-/// Where nobody serves and this machine cannot be served, or whoever serves goes.
+/// If nobody serves and this machine cannot be served, or if the serving process goes away.
 pub fn constraints(plan: &ConstraintsPlan, go_on: &mut dyn FnMut() -> bool) -> Result<Vec<Asked>, Refused> {
     let (_client, scheduler) = serving()?;
     let (left, is_over) = (AtomicU32::new(plan.count), AtomicBool::new(false));
@@ -59,7 +59,7 @@ pub fn constraints(plan: &ConstraintsPlan, go_on: &mut dyn FnMut() -> bool) -> R
             let (sender, left, is_over) = (sender.clone(), &left, &is_over);
             let random = Random(plan.seed.wrapping_mul(1_000).wrapping_add(u64::from(number)));
             scope.spawn(move || {
-                // Whoever fails ends them all.
+                // One that fails ends them all.
                 let asked = ask(random, left, is_over);
                 is_over.fetch_or(asked.is_err(), Ordering::Relaxed);
                 let _ = sender.send(asked);
@@ -105,7 +105,7 @@ fn ask(mut random: Random, left: &AtomicU32, is_over: &AtomicBool) -> Result<Vec
     Ok(asked)
 }
 
-/// Takes so much CPU time, until the deadline at most: whether it was done then, and what it got.
+/// Takes this much CPU time, until the deadline at most; returns whether it was done then, and what it got.
 fn work(estimate_ns: u64, deadline_ns: u64) -> (bool, u64) {
     let began = clock::thread_cpu_ns();
     loop {

@@ -1,4 +1,4 @@
-//! Commands with Rialto/NT's reservations, and time constraints by chance.
+//! Commands with Rialto/NT's reservations, and random time constraints.
 
 mod constraints;
 mod run;
@@ -9,9 +9,9 @@ pub use run::{Rialto, RialtoError, RialtoPlan, run};
 use punctual_context::rialto::{Client, Scheduler};
 use punctual_kernel::Refused;
 
-/// A connection to the process that serves: this one, with a scheduler of its own, where there is no other.
+/// A connection to the serving process: this one, with a scheduler of its own, if there is no other.
 fn serving() -> Result<(Client, Option<Scheduler>), Refused> {
-    // Whoever serves has looked whether this machine can be served.
+    // A serving process has checked that this machine can be served.
     if let Some(client) = Client::connect()? {
         return Ok((client, None));
     }

@@ -11,18 +11,18 @@ use std::time::{Duration, Instant};
 pub struct RialtoPlan {
     /// The command.
     pub words: Vec<String>,
-    /// Its process's; its threads share it.
+    /// Its process's reservation; its threads share it.
     pub share: Share,
-    /// Only those of them whose name begins like this.
+    /// Only those of them whose names begin like this.
     pub thread: Option<String>,
-    /// After this it is asked to end.
+    /// After how long it is asked to end.
     pub duration: Option<Duration>,
 }
 
 /// Why nothing was run.
 #[derive(Debug, thiserror::Error)]
 pub enum RialtoError {
-    /// No such reservation is granted.
+    /// No such reservation can be granted.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// The kernel refused something.
@@ -42,16 +42,16 @@ pub struct Rialto {
     pub was_ended: bool,
 }
 
-/// The command and its clock are looked at this often.
+/// How often to look at the command and its clock.
 const ROUND: Duration = Duration::from_millis(50);
-/// What asks to end is followed by what ends after this.
+/// If it does not end after being asked to, it is ended after this.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Runs the command with its reservation until it ends. `signals` gives what came for it meanwhile.
 ///
 /// # Errors
-/// Before it is started: no such reservation, no such kernel. Where it cannot be started, or others' reservations leave too
-/// little.
+/// Before it is started: there is no such reservation, or no such kernel. If it cannot be started, or others'
+/// reservations leave too little.
 pub fn run(plan: &RialtoPlan, signals: &mut dyn FnMut() -> Vec<i32>) -> Result<Rialto, RialtoError> {
     Plan::new(std::slice::from_ref(&plan.share))?;
     let (mut client, scheduler) = serving()?;

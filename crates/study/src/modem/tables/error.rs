@@ -9,7 +9,7 @@ pub enum TablesError {
     /// A machine is impossible.
     #[error(transparent)]
     Machine(#[from] punctual_sim::Error),
-    /// The directory cannot be written, or is another's.
+    /// The directory cannot be written, or is somebody else's.
     #[error(transparent)]
     Recording(#[from] punctual_recording::Error),
     /// The directory holds another study.

@@ -1,14 +1,14 @@
 //! Tables 1 to 3 of MSR-TR-2000-88 with the modem of this program, in virtual time.
 //!
-//! When the calling end's blocks are worked on comes from the simulated machine of the experiments on the same tables
-//! (`punctual_sim`); what that does to a call, from the datapump, the line and the link of `punctual_modem`.
+//! The simulated machine of the experiments on the same tables (`punctual_sim`) says when the calling end's blocks are
+//! worked on; the datapump, the line and the link of `punctual_modem` say what that does to a call.
 //!
 //! * [`all_rows`], [`chosen`]: the rows; [`run`]: the calls of a [`TablesPlan`], spread over processors and resumable.
 //!
-//! # Where things lie
+//! # Where things are
 //!
-//! `study.json` in the caller's directory says of which study it is; `table-1-res-3-16/attempt-001.json` is an attempt, written when
-//! it is over, `clean/attempt-001.json` the one that nothing delays.
+//! `study.json` in the caller's directory says which study it is; `table-1-res-3-16/attempt-001.json` is an attempt,
+//! written when it is over, `clean/attempt-001.json` the one that nothing delays.
 
 mod error;
 mod plan;

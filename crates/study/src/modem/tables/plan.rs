@@ -1,4 +1,4 @@
-//! The thirty rows: those of the simulator's experiments on the same tables, which hold what the paper prints of each.
+//! The thirty rows: those of the simulator's experiments on the same tables, which hold what the paper prints for each.
 
 use super::error::TablesError;
 use punctual_modem::experiment::Experiment as Calls;
@@ -30,26 +30,26 @@ pub struct RowPlan {
 /// What is to be run.
 #[derive(Debug, Clone)]
 pub struct TablesPlan {
-    /// Bytes of the file.
+    /// The size of the file, bytes.
     pub bytes: u32,
     /// How often each row sends it.
     pub attempts: u32,
-    /// Of the file and of the first attempt; each attempt has one of its own, the same for all rows.
+    /// The seed of the file and of the first attempt; each attempt has one of its own, the same for all rows.
     pub seed: u64,
     /// The rows.
     pub rows: Vec<RowPlan>,
-    /// Where attempts are stored that are over, and taken from.
+    /// Where finished attempts are stored, and taken from.
     pub directory: Option<PathBuf>,
-    /// Calls at a time.
+    /// How many calls at a time.
     pub jobs: usize,
 }
 
-/// The tables, their far ends, and the table whose interrupt version a row's seconds are multiples of: Table 3 has none of its own,
-/// and the same far end as Table 2.
+/// The tables, their far ends, and the table whose interrupt version's seconds a row's are multiples of: Table 3 has
+/// none of its own, and the same far end as Table 2.
 const TABLES: [(u8, FarEnd, u8); 3] = [(1, FarEnd::Pool, 1), (2, FarEnd::Dedicated, 2), (3, FarEnd::Dedicated, 2)];
 
-/// What of the paper's machine is made otherwise: the modem here has blocks of one length from the beginning, it dials for 1.5 s and
-/// hears the other end ring for two, and of blocks that wait it works on the newest.
+/// What differs from the paper's machine: the modem here has blocks of one length from the beginning, it dials for 1.5
+/// s and hears the other end ring for two, and of waiting blocks it works on the newest.
 const SETTINGS: [&str; 8] = [
     "device.phase.on-hook.samples=[90]",
     "device.phase.dialing.until=3.5s",
@@ -68,7 +68,7 @@ fn shipped(table: u8) -> Result<Experiment, TablesError> {
 /// All rows, in the paper's order.
 ///
 /// # Errors
-/// A machine that is impossible: none that comes with the program.
+/// A machine that is impossible: none that comes with the program is.
 pub fn all_rows() -> Result<Vec<RowPlan>, TablesError> {
     let mut rows = Vec::new();
     for (table, far_end, beside) in TABLES {
@@ -78,7 +78,7 @@ pub fn all_rows() -> Result<Vec<RowPlan>, TablesError> {
         let settings: Vec<_> = SETTINGS.iter().map(|text| setting(text)).collect::<Result<_, _>>()?;
         let machine = Arc::new(printed.with(&settings)?);
         for case in printed.cases() {
-            // The figures of Table 3 go by the numbers alone.
+            // The figures of Table 3 use only the numbers.
             let (name, id) = match case.split_once('/') {
                 Some((runtime, period)) if !case.contains(' ') => {
                     (format!("RES {runtime}ms/{period}ms"), format!("res-{runtime}-{period}"))
@@ -87,7 +87,7 @@ pub fn all_rows() -> Result<Vec<RowPlan>, TablesError> {
             };
             let figures = if table == 3 { id.trim_start_matches("res-") } else { &id };
             let published = |what: &str| printed.published(&of(table, figures, what));
-            // A case without figures stands in the text, not in the table.
+            // A case without figures is in the text, not in the table.
             let Some(successes) = published("successes") else { continue };
             let published = Published {
                 min: published("least"),
@@ -104,7 +104,7 @@ pub fn all_rows() -> Result<Vec<RowPlan>, TablesError> {
     Ok(rows)
 }
 
-/// A name as people may write it, without what every one has: `RES 3ms/16ms` and `3/16` are `res-3-16`, `THR Pri 8` is `thr-8`.
+/// A name as people may write it, without what every name has: `RES 3ms/16ms` and `3/16` are `res-3-16`, `THR Pri 8` is `thr-8`.
 fn short(name: &str) -> String {
     let name = name.to_lowercase().replace("pri", " ").replace("ms", "");
     let parts: Vec<&str> =
@@ -113,7 +113,7 @@ fn short(name: &str) -> String {
     format!("{}{}", if is_bare { "res-" } else { "" }, parts.join("-"))
 }
 
-/// The rows of these tables and names; all where none are given.
+/// The rows of these tables and names; all if none are given.
 ///
 /// # Errors
 /// In one line: a name that no row of these tables has.
@@ -135,13 +135,13 @@ pub fn chosen(rows: Vec<RowPlan>, tables: &[u8], names: &[String]) -> Result<Vec
 }
 
 impl TablesPlan {
-    /// The calls of all rows, but for the far end.
+    /// The calls of all rows, except for the far end.
     pub(super) fn calls(&self) -> Calls {
         Calls { setup: setup(), seed: self.seed, attempts: self.attempts, ..Calls::default() }
     }
 
-    /// Tells studies apart, so that attempts at one are never taken for another's. Which rows and how many attempts does not count:
-    /// more of them may be added.
+    /// Tells studies apart, so that attempts from one are never taken for another's. Which rows and how many attempts
+    /// does not count: more of them may be added.
     pub(super) fn identity(&self) -> String {
         let Calls { telephone, setup, .. } = self.calls();
         let texts = BUILTIN.iter().filter(|(name, _)| name.starts_with("soft-modem-table")).chain(MACHINES);
@@ -180,7 +180,7 @@ mod tests {
                 seen += 1;
             }
         }
-        // 160 each where none is dropped, fewer where the share is too small.
+        // 160 each if none is dropped, fewer if the share is too small.
         assert!((3_000..=4_800).contains(&seen), "{seen}");
     }
 

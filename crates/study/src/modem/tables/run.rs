@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// How often progress is told.
+/// How often progress is reported.
 const EVERY: Duration = Duration::from_millis(100);
 /// The name, among the rows, of the transfer that nothing delays.
 const CLEAN: &str = "clean";
@@ -22,7 +22,7 @@ const CLEAN: &str = "clean";
 /// How far the tables have come.
 #[derive(Debug, Clone, Copy)]
 pub struct TablesProgress {
-    /// Calls that are over, those that were stored among them.
+    /// Calls that are over, including those that were stored.
     pub done: usize,
     /// Calls that were stored before.
     pub kept: usize,
@@ -32,22 +32,22 @@ pub struct TablesProgress {
     pub elapsed: Duration,
 }
 
-/// A call: of which row (`None`: nothing delays it), and which attempt, from 0.
+/// A call: which row it belongs to (`None`: nothing delays it), and which attempt it is, from 0.
 #[derive(Debug, Clone, Copy)]
 struct Cell {
     row: Option<usize>,
     number: u32,
 }
 
-/// The calls in the order in which they are made: whenever they are ended, the rows have about equally many.
+/// The calls in the order in which they are made: whenever that is cut short, the rows have about equally many.
 fn cells(plan: &TablesPlan) -> Vec<Cell> {
     let attempts =
         (0..plan.attempts).flat_map(|number| (0..plan.rows.len()).map(move |row| Cell { row: Some(row), number }));
     std::iter::once(Cell { row: None, number: 0 }).chain(attempts).collect()
 }
 
-/// Makes all calls of a plan but for those that are stored. `go_on` is asked at once and ten times a second; once it says no, what is over is
-/// what there is. The same plan gives the same, however many calls are made at a time.
+/// Makes all calls of a plan except those that are stored. Asks `go_on` at once and ten times a second; once it says
+/// no, what is over is what there is. The same plan gives the same result, however many calls are made at a time.
 ///
 /// # Errors
 /// A directory that is not this study's, before anything is computed; an attempt that cannot be stored.
@@ -70,7 +70,7 @@ pub fn run(plan: &TablesPlan, go_on: &mut dyn FnMut(&TablesProgress) -> bool) ->
             stop.store(true, Relaxed);
         }
     };
-    // Also where nothing is left to do.
+    // Even if nothing is left to do.
     tell(&ends, &stop);
     std::thread::scope(|scope| {
         let (sender, receiver) = channel();
@@ -83,7 +83,7 @@ pub fn run(plan: &TablesPlan, go_on: &mut dyn FnMut(&TablesProgress) -> bool) ->
                     let row = cell.row.map(|row| &plan.rows[row]);
                     let made = attempt(calls, row, cell.number, bytes, &|| !stop.load(Relaxed));
                     let stored = made.and_then(|made| {
-                        // Under the name of its number, so that the order in which calls end does not matter.
+                        // Under its number, so that the order in which calls end does not matter.
                         let stored = made.zip(place(cell)).map(|(made, place)| place.write(cell.number, &made));
                         stored.transpose().map(|_| made)
                     });
@@ -111,7 +111,7 @@ pub fn run(plan: &TablesPlan, go_on: &mut dyn FnMut(&TablesProgress) -> bool) ->
     refused.map_or_else(|| Ok(tables(plan, calls, &cells, &ends)), Err)
 }
 
-/// Where the attempts lie: the one that nothing delays, then each row's; none without a directory.
+/// Where the attempts are: the one that nothing delays, then each row's; none without a directory.
 fn places(plan: &TablesPlan, store: Option<&Store>) -> Result<Vec<Place>, TablesError> {
     let Some(store) = store else { return Ok(Vec::new()) };
     let rows = plan.rows.iter().map(|row| format!("table-{}-{}", row.table, row.id));
@@ -139,7 +139,7 @@ fn tables(plan: &TablesPlan, experiment: Calls, cells: &[Cell], ends: &[Option<A
     Tables { experiment, bytes: u64::from(plan.bytes), clean, rows: rows.collect() }
 }
 
-/// A call; `None` where it was ended before its time.
+/// A call; `None` if it was cut short.
 fn attempt(
     calls: &Calls,
     row: Option<&RowPlan>,

@@ -1,4 +1,4 @@
-//! Attempts that are over, in a directory: a file each.
+//! Finished attempts in a directory: a file each.
 
 use super::error::TablesError;
 use super::plan::TablesPlan;
@@ -7,9 +7,9 @@ use punctual_modem::virtual_time::Plan;
 use punctual_recording::Directory;
 use serde::{Deserialize, Serialize};
 
-/// What says that a directory is a study, and of what.
+/// What says that a directory is a study, and which one.
 const STUDY: &str = "study.json";
-/// An attempt is half a kilobyte; what is longer is none.
+/// An attempt is half a kilobyte; anything longer is not one.
 const MAX_BYTES: u64 = 16 << 10;
 
 /// A directory of a study, open.
@@ -30,7 +30,7 @@ struct Header {
 /// An attempt as a file. Times are ns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Kept {
-    /// Of which study, row and number.
+    /// Which study, row and number it belongs to.
     of: String,
     ending: String,
     exact: bool,
@@ -69,7 +69,8 @@ impl Kept {
         }
     }
 
-    /// The attempt, where it could be one of this plan. Somebody may have written what could be: nothing here protects against that.
+    /// The attempt, if it could be one of this plan. Somebody may have made up one that could be: nothing here protects
+    /// against that.
     fn attempt(&self, of: &str, bytes: u64, plan: &Plan) -> Option<Attempt> {
         let ending = Ending::ALL.into_iter().find(|ending| ending.name() == self.ending)?;
         let attempt = Attempt {
@@ -89,7 +90,7 @@ impl Kept {
             lost_samples: self.lost_samples,
             stalls: 0,
         };
-        // Nothing happens more often than once a sample, and each sample is there once.
+        // Nothing happens more often than once a sample, and each sample comes only once.
         let samples = plan.limit + punctual_modem::SAMPLE_RATE;
         let max_ns = punctual_modem::adapter::time_of(samples);
         let counts =
@@ -110,7 +111,7 @@ impl Store {
     /// Opens the directory of a study, or makes one.
     ///
     /// # Errors
-    /// Where it cannot be made, is another's, or holds another study or something else.
+    /// If it cannot be made, is somebody else's, or holds another study or something else.
     pub(super) fn open(plan: &TablesPlan) -> Result<Option<Store>, TablesError> {
         let Some(path) = &plan.directory else { return Ok(None) };
         let directory = Directory::make(path)?;
@@ -141,7 +142,7 @@ impl Store {
     }
 }
 
-/// Where the attempts at a row lie.
+/// Where the attempts of a row are.
 #[derive(Debug, Clone)]
 pub(super) struct Place {
     directory: Directory,
@@ -157,7 +158,7 @@ impl Place {
         format!("{} {}", self.of, number + 1)
     }
 
-    /// The attempt of this number (from 0), where one is stored that could be it. What is damaged is computed anew.
+    /// The attempt with this number (from 0), if one is stored that could be it. Damaged ones are computed anew.
     pub(super) fn read(&self, number: u32, bytes: u64, plan: &Plan) -> Option<Attempt> {
         let contents = self.directory.read(&Place::name(number), MAX_BYTES).ok()?;
         serde_json::from_slice::<Kept>(&contents).ok()?.attempt(&self.of(number), bytes, plan)

@@ -29,7 +29,7 @@ fn who_goes_on_gets_what_one_run_gets_and_what_is_damaged_is_computed_anew() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("study");
     let plan = plan(&ROWS, 300, 2, Some(&path));
-    // One call at a time: at least two of five are over then, and not all.
+    // One call at a time: at least two of five are over then, but not all.
     let cut = run(&plan, &mut |now| now.done < 2).unwrap();
     let missing: usize = cut.rows.iter().map(|row| 2 - row.numbers.len()).sum();
     assert!((1..=3).contains(&missing), "{missing}");
@@ -37,7 +37,7 @@ fn who_goes_on_gets_what_one_run_gets_and_what_is_damaged_is_computed_anew() {
     let (resumed, now) = whole(&TablesPlan { jobs: 2, ..plan.clone() });
     assert_eq!(resumed, expected);
     assert_eq!(now.kept, 5 - missing);
-    // Cut off, somebody else's, more than can be, another row's: four that count for nothing.
+    // Cut off, somebody else's, more than possible, another row's: four that count for nothing.
     let at = |row: &str, number: u32| path.join(row).join(format!("attempt-{number:03}.json"));
     let text = std::fs::read_to_string(at("table-1-res-1-4", 1)).unwrap();
     std::fs::write(at("table-1-res-1-4", 1), &text[..text.len() / 2]).unwrap();
@@ -71,8 +71,8 @@ fn a_directory_of_something_else_is_refused_before_anything_is_computed() {
 
 #[test]
 fn more_of_the_processor_never_carries_fewer_files() {
-    // Reservations of Table 3 with the same seeds; within a family one has a longer slot or comes more often than the one before.
-    // Those that fail in training take a minute of the line each: one of them is enough.
+    // Reservations of Table 3 with the same seeds; within a family each has a longer slot or comes more often than the
+    // previous one. Those that fail in training take a minute of the line each: one of them is enough.
     let families: [&[&str]; 4] = [
         &["res-2-14", "res-2-13"],
         &["res-3-17", "res-3-16", "res-3-15"],
