@@ -1,4 +1,4 @@
-//! Compiles the plugin by which a guest is looked at from outside, for this processor's QEMU.
+//! Compiles the plugin that looks at a guest from outside, for this processor's QEMU.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ fn main() -> Result<(), String> {
     let mut build = cc::Build::new();
     build.opt_level(2).pic(true).std("gnu11").warnings(true).extra_warnings(true);
     let mut command = build.get_compiler().to_command();
-    // Without a library of C's: what the plugin needs of one is loaded already where it is, whichever that is.
+    // Without a C library: whatever the plugin needs of one is already loaded where it runs, whichever that is.
     command.args(["-shared", "-nostdlib", "-ffreestanding", "-fvisibility=hidden", SOURCE, "-o"]).arg(&object);
     let status = command.status().map_err(|error| format!("{command:?}: {error}"))?;
     status.success().then_some(()).ok_or_else(|| format!("{command:?} failed"))

@@ -41,7 +41,7 @@ static struct work_struct bh_work;
 #endif
 static enum { NONE, TASKLET, BH } means;
 
-/* The activation that is on its way; the interrupt leaves it alone until the thread has had it. */
+/* The activation in progress; the interrupt leaves it alone until the thread has had it. */
 static struct {
 	u64 expected, interrupt, deferred;
 	u32 missed;
@@ -57,7 +57,7 @@ static ktime_t period(void)
 
 static void wake(void)
 {
-	/* What the thread reads stands there before it may look. */
+	/* What the thread reads is in place before it may look. */
 	smp_store_release(&activation.due, true);
 	wake_up_process(thread);
 }
@@ -90,7 +90,7 @@ static enum hrtimer_restart on_timer(struct hrtimer *timer)
 	activation.interrupt = now;
 	activation.deferred = 0;
 	activation.missed = gone_by;
-	/* What this interrupt came too late for. */
+	/* Activations for which this interrupt came too late. */
 	gone_by = passed ? passed - 1 : 0;
 	switch (means) {
 	case TASKLET:
@@ -129,7 +129,7 @@ static int in_thread(void *unused)
 		smp_store_release(&activation.under_way, false);
 	}
 	__set_current_state(TASK_RUNNING);
-	/* Here, while there is a thread to be woken. */
+	/* Here, while there is still a thread to wake. */
 	hrtimer_cancel(&timer);
 #if HAS_BH_WORK
 	cancel_work_sync(&bh_work);

@@ -1,5 +1,5 @@
-//! Debian's packages, taken with apt whose state lies in directories of its own: the system's lists stay as they are, and
-//! an ordinary user may do it.
+//! Debian's packages, fetched with apt whose state is in directories of its own: the system's lists stay as they are,
+//! and an ordinary user may do it.
 
 use crate::own_place;
 use crate::table::{Kernel, NEWEST, Package};
@@ -14,10 +14,10 @@ pub enum AptError {
     /// A program is missing.
     #[error("{0} is not installed: it fetches kernels from Debian's packages")]
     Missing(&'static str),
-    /// This is no Debian.
+    /// This is not Debian.
     #[error("this system's packages do not come from a mirror of Debian: name one in {MIRROR_VARIABLE}")]
     NoMirror,
-    /// The lists or a package could not be taken.
+    /// The lists or a package could not be fetched.
     #[error("{what}: {message}")]
     Failed {
         /// What was tried.
@@ -30,7 +30,7 @@ pub enum AptError {
     None {
         /// The kernel.
         name: String,
-        /// Where it was looked for.
+        /// Where it was searched for.
         suites: String,
     },
     /// A file of this program's own.
@@ -43,8 +43,8 @@ pub enum AptError {
     },
 }
 
-/// The environment variable with the mirror that packages come from, which has debian/ and debian-security/. Without it they
-/// come from where the system's own do.
+/// The environment variable that names the mirror to fetch packages from, which has debian/ and debian-security/.
+/// Without it they come from where the system's own do.
 pub const MIRROR_VARIABLE: &str = "PUNCTUAL_DEBIAN_MIRROR";
 const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
@@ -59,11 +59,11 @@ fn file(path: &Path) -> impl FnOnce(io::Error) -> AptError {
 }
 
 impl Apt {
-    /// Takes the lists of some suites.
+    /// Fetches the lists of some suites.
     ///
     /// # Errors
     ///
-    /// Where there is no apt, no key, or no mirror.
+    /// If there is no apt, no key, or no mirror.
     pub fn new(directory: &Path, suites: &[String]) -> Result<Apt, AptError> {
         if !Path::new(KEYS).exists() {
             return Err(AptError::Missing("debian-archive-keyring"));
@@ -103,7 +103,7 @@ impl Apt {
     ///
     /// # Errors
     ///
-    /// Where the lists cannot be read or have none.
+    /// If the lists cannot be read or have none.
     pub fn candidates(&self, kernel: &Kernel) -> Result<Vec<Package>, AptError> {
         let series = if kernel.series == NEWEST { r"\d+\.\d+".to_owned() } else { regex::escape(&kernel.series) };
         // linux-image-6.1.0-56-amd64, linux-image-6.12.117+deb13-rt-amd64, linux-binary-7.3.4+deb13-cloud-amd64; not the
@@ -132,7 +132,7 @@ impl Apt {
     ///
     /// # Errors
     ///
-    /// Where the lists cannot be read or do not have it.
+    /// If the lists cannot be read or do not have it.
     pub fn with_dependencies(
         &self,
         name: &str,
@@ -156,11 +156,11 @@ impl Apt {
         Ok(packages)
     }
 
-    /// Downloads a package into a directory; apt holds it against the signed lists.
+    /// Downloads a package into a directory; apt checks it against the signed lists.
     ///
     /// # Errors
     ///
-    /// Where it is not to be had.
+    /// If it is not to be had.
     pub fn download(&self, package: &Package, into: &Path) -> Result<PathBuf, AptError> {
         let wanted = format!("{}={}", package.package, package.version);
         let what = format!("downloading {wanted}");
@@ -183,7 +183,7 @@ impl Apt {
     }
 }
 
-/// The mirror of Debian that the system's packages come from.
+/// The Debian mirror that the system's packages come from.
 fn mirror_of_system() -> Option<String> {
     let words = ["indextargets", "--no-release-info", "--format", "$(REPO_URI)", "Created-By: Packages"];
     let output = Command::new("apt-get").args(words).stdin(Stdio::null()).output().ok()?;
@@ -202,7 +202,7 @@ fn proxies() -> String {
     text.lines().filter(of_network).flat_map(|line| [line, "\n"]).collect()
 }
 
-/// A package from what `apt-cache show` says.
+/// A package, from the output of `apt-cache show`.
 fn package(paragraph: &str) -> Option<Package> {
     let field = |name: &str| {
         let value = paragraph.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
@@ -211,7 +211,7 @@ fn package(paragraph: &str) -> Option<Package> {
     Some(Package { package: field("Package")?, version: field("Version")?, sha256: field("SHA256")? })
 }
 
-/// What a package depends on, the first of alternatives: the name, and the version where it must be that one.
+/// What a package depends on, the first of alternatives: the name, and the version if it must be that one.
 fn dependencies(paragraph: &str) -> Vec<(String, Option<String>)> {
     let line = paragraph.lines().find_map(|line| line.strip_prefix("Depends: ")).unwrap_or_default();
     let one = |alternatives: &str| {
@@ -223,7 +223,7 @@ fn dependencies(paragraph: &str) -> Vec<(String, Option<String>)> {
     line.split(',').filter_map(one).collect()
 }
 
-/// Orders versions of kernels: the numbers in them, one after the other; what follows a tilde comes before the version.
+/// Orders kernel versions: by the numbers in them, one after another; what follows a tilde comes before the version.
 fn version_key(version: &str) -> (Vec<u64>, bool, Vec<u64>) {
     let numbers = |text: &str| -> Vec<u64> {
         text.split(|character: char| !character.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect()

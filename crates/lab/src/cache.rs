@@ -1,4 +1,4 @@
-//! Kernels on this machine: taken once, kept, and found again.
+//! Kernels on this machine: fetched once, kept, and found again.
 
 use crate::apt::{Apt, AptError};
 use crate::image::{self, ImageError, MAX_IMAGE_BYTES};
@@ -40,19 +40,19 @@ pub enum CacheError {
         /// What is recorded.
         recorded: String,
     },
-    /// The directory is not the caller's.
+    /// The directory is somebody else's.
     #[error("{}: belongs to another user, or others may write into it: name one of your own in {DIRECTORY_VARIABLE}", .0.display())]
     Foreign(PathBuf),
-    /// The path of the directory is nothing for make.
+    /// make cannot handle the path of the directory.
     #[error("{}: make cannot use a path with spaces or special characters: name another directory in {DIRECTORY_VARIABLE}", .0.display())]
     Awkward(PathBuf),
-    /// A package does not come apart.
+    /// A package cannot be unpacked.
     #[error("{0}: the package does not unpack (is dpkg-deb installed, and is there room?)")]
     NotUnpacked(String),
-    /// There is not all that a module is built with.
+    /// Something is missing that a module is built with.
     #[error("{0}: its headers are incomplete: fetch them again")]
     NoHeaders(String),
-    /// A package holds no kernel.
+    /// A package contains no kernel.
     #[error("{0}: no kernel image in the package (is dpkg-deb installed?)")]
     NoImage(String),
 }
@@ -60,7 +60,7 @@ pub enum CacheError {
 /// The environment variable that names another directory for kernels.
 pub const DIRECTORY_VARIABLE: &str = "PUNCTUAL_KERNELS";
 
-/// The directory with the kernels that were taken.
+/// The directory with the kernels that were fetched.
 pub struct Cache {
     pub(crate) directory: PathBuf,
 }
@@ -72,9 +72,9 @@ pub struct Held {
     pub elf: PathBuf,
     /// What it came from.
     pub package: Package,
-    /// Whether it was taken just now.
+    /// Whether it was fetched just now.
     pub is_new: bool,
-    /// Whether another version is recorded in the table, which is not to be had any more.
+    /// Whether the table records another version that is not to be had any more.
     pub replaces: Option<String>,
 }
 
@@ -98,11 +98,11 @@ impl Cache {
         Cache { directory: variable(DIRECTORY_VARIABLE).unwrap_or_else(usual) }
     }
 
-    /// A kernel that is there already: the recorded version, or what replaced it.
+    /// A kernel that is already there: the recorded version, or what replaced it.
     #[must_use]
     pub fn held(&self, kernel: &Kernel) -> Option<Held> {
         let directory = self.directory.join(&kernel.name);
-        // What another user put there is not booted.
+        // Nothing is booted that another user put there.
         own_place::check(&directory, Whose::OwnOrRoots).ok()?;
         let text = std::fs::read_to_string(directory.join(SOURCE)).ok()?;
         let package: Package = serde_json::from_str(&text).ok()?;
@@ -111,7 +111,7 @@ impl Cache {
         elf.is_file().then_some(Held { elf, package, is_new: false, replaces })
     }
 
-    /// Takes kernels that are not there; with `anew`, whatever is newest of each. In the order of `kernels`.
+    /// Fetches kernels that are not there; with `anew`, the newest of each. In the order of `kernels`.
     pub fn fetch(&self, kernels: &[&Kernel], anew: bool) -> Vec<Result<Held, CacheError>> {
         let there = |kernel: &Kernel| self.held(kernel).filter(|_| !anew);
         let missing: Vec<&&Kernel> = kernels.iter().filter(|kernel| there(kernel).is_none()).collect();
@@ -140,7 +140,7 @@ impl Cache {
                 (&recorded.package, &recorded.version) == (&candidate.package, &candidate.version)
             })
         };
-        // The recorded one first. The mirror's list may have what its files have not: then the next newest.
+        // The recorded one first. The mirror's list may name what its files lack: then the next newest.
         let (recorded, others): (Vec<_>, Vec<_>) = candidates.iter().partition(is_recorded);
         let mut refused = None;
         for candidate in recorded.into_iter().chain(others) {
@@ -158,7 +158,7 @@ impl Cache {
         Err(refused.expect("at least one candidate").into())
     }
 
-    /// Unpacks the kernel of a package that was downloaded, once it is what was recorded.
+    /// Unpacks the kernel of a downloaded package, provided it is the recorded one.
     fn unpack(&self, deb: &Path, kernel: &Kernel, package: &Package) -> Result<Package, CacheError> {
         let directory = self.directory.join(&kernel.name);
         own_place::make_directory(&directory).map_err(file(&directory))?;
@@ -200,7 +200,7 @@ impl Cache {
     ///
     /// # Errors
     ///
-    /// Where the image cannot be read or unpacked.
+    /// If the image cannot be read or unpacked.
     pub fn own(&self, image: &Path) -> Result<PathBuf, CacheError> {
         let digest = sha256(image).map_err(file(image))?;
         self.claim()?;
@@ -220,13 +220,13 @@ impl Default for Cache {
     }
 }
 
-/// The recorded version, where another one is there in its place.
+/// The recorded version, if another one is there in its place.
 fn replaced(kernel: &Kernel, package: &Package) -> Option<String> {
     let recorded = kernel.recorded.as_ref()?;
     (recorded.version != package.version).then(|| recorded.version.clone())
 }
 
-/// Writes the kernel image that lies in a package's file.
+/// Writes the kernel image from a package's file.
 fn image_of(deb: &Path, vmlinuz: &Path) -> bool {
     let mut command = Command::new("dpkg-deb");
     command.arg("--fsys-tarfile").arg(deb).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());

@@ -1,6 +1,6 @@
 //! Writes the archive that a kernel unpacks as its first file system: cpio in the `newc` format.
 //!
-//! Times and owners are zero, so that the same files make the same bytes.
+//! Times and owners are zero, so that the same files give the same bytes.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ const CHARACTER_DEVICE: u32 = 0o20_000;
 const END: &str = "TRAILER!!!";
 
 impl Archive {
-    /// Adds a file with its permissions, and the directories that it needs. What has the same name already stays.
+    /// Adds a file with its permissions, and the directories that it needs. Anything that already has the name stays.
     pub fn file(&mut self, name: &str, permissions: u32, data: &[u8]) {
         let name = name.trim_start_matches('/');
         for (end, _) in name.match_indices('/') {
@@ -81,7 +81,7 @@ mod tests {
         archive.file("bin/deep/tool", 0o644, b"the second one is passed over");
         let bytes = archive.finish();
         assert_eq!(bytes.len() % 4, 0);
-        // busybox is what reads it in a guest's stead: the matrix needs it anyway.
+        // busybox reads it as a guest would: the matrix needs it anyway.
         let child = Command::new("busybox")
             .args(["cpio", "-t", "-v"])
             .stdin(Stdio::piped())

@@ -1,8 +1,8 @@
 //! Boots a kernel in QEMU, runs a command in it and takes its files out.
 //!
-//! With one CPU the guest's clock counts instructions (`-icount`, sleeping takes no time): what a run gives depends on its
-//! input and seed alone, not on how busy the host is. It is a machine of 250 million instructions a second at the default
-//! shift of 2, emulated at about that speed. With more CPUs, or when asked for, the clock is the host's.
+//! With one CPU the guest's clock counts instructions (`-icount`, sleeping takes no time): the result of a run depends
+//! only on its input and seed, not on how busy the host is. It is a machine of 250 million instructions a second at the
+//! default shift of 2, emulated at about that speed. With more CPUs, or on request, the clock is the host's.
 
 use crate::left::{self, Files};
 use crate::outside::{Plugin, Trace};
@@ -65,7 +65,7 @@ pub enum GuestError {
 }
 
 impl GuestError {
-    /// The same in one line: of a console its most telling line.
+    /// The same in one line: of a console, only its most telling line.
     #[must_use]
     pub fn in_one_line(&self) -> String {
         let all = self.to_string();
@@ -74,7 +74,7 @@ impl GuestError {
         let lines = || console.lines().map(str::trim).filter(|line| !line.is_empty());
         let telling =
             lines().find(|line| TELLING.iter().any(|word| line.contains(word))).or_else(|| lines().next_back());
-        // Where in which module: the first such line is the innermost.
+        // Where, in which module: the first such line is the innermost.
         let place = lines().filter_map(|line| line.split_once("RIP: ")?.1.split_once(':')).map(|(_, place)| place);
         let in_module = place.filter(|place| place.ends_with(']')).map(|place| format!(", in {place}")).next();
         let in_module = in_module.unwrap_or_default();
@@ -82,16 +82,16 @@ impl GuestError {
     }
 }
 
-/// What a console says of an end.
+/// What a console says about an end.
 const TELLING: [&str; 4] = ["Kernel panic", "Oops", "BUG:", "qemu-system"];
 
-/// What a guest may write to its console and its result beyond as much as it has memory.
+/// How much a guest may write to its console and its result, on top of the size of its memory.
 const MAX_WRITTEN_MIB: u64 = 64;
 
 /// Of a console's end no more is looked at, bytes.
 const MAX_SHOWN: u64 = 64 << 10;
 
-/// So many lines of a console are shown; more, where what tells why it ended stands further up.
+/// How many lines of a console are shown; more if the reason for its end is further up.
 const LINES: usize = 25;
 const MAX_LINES: usize = 120;
 
@@ -99,7 +99,7 @@ const MAX_LINES: usize = 120;
 const MAX_STILL: Duration = Duration::from_secs(120);
 const STILL: Duration = Duration::from_millis(100);
 
-/// A clock beyond the year 2037 does not fit into what some kernels read from the hardware's.
+/// A clock beyond the year 2037 does not fit into what some kernels read from the hardware clock.
 const MAX_DAY: u32 = 6_000;
 
 static ASKED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
@@ -121,7 +121,7 @@ pub fn end_on_signals() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Whether such a signal came.
+/// Whether such a signal has come.
 #[must_use]
 pub fn is_ending() -> bool {
     ASKED.load(Ordering::Relaxed)
@@ -130,9 +130,9 @@ pub fn is_ending() -> bool {
 /// The emulator.
 pub const QEMU: &str = "qemu-system-x86_64";
 
-/// A quiet console, no time lost on what emulation does not need, and a panic that ends the guest. PREEMPT_RT handles the
-/// serial line's interrupts in a thread; as fast as emulated ones come, the kernel would take them for nobody's and turn
-/// them off in the middle of the results: `noirqdebug`.
+/// A quiet console, no time lost on what emulation does not need, and a panic that ends the guest. PREEMPT_RT handles
+/// the serial line's interrupts in a thread; emulated ones come so fast that the kernel would think nobody handles them
+/// and turn them off in the middle of the results: `noirqdebug`.
 const PARAMETERS: &str = "console=ttyS0 quiet panic=-1 nokaslr mitigations=off no_timer_check tsc=reliable \
                           cryptomgr.notests random.trust_cpu=on noirqdebug";
 
@@ -145,11 +145,11 @@ pub struct Guest {
     pub program: Option<PathBuf>,
     /// More files, programs with their libraries: on the host, in the guest.
     pub files: Vec<(PathBuf, String)>,
-    /// CPUs; more than one are emulated by the host's clock.
+    /// CPUs; with more than one the guest runs by the host's clock.
     pub cpus: u32,
-    /// What the hardware's randomness begins with: another seed, another run.
+    /// The seed of the hardware's randomness: another seed, another run.
     pub seed: u32,
-    /// So many days after 2020-01-01 its clock begins: guests of several seeds do not begin at the same time.
+    /// Its clock begins this many days after 2020-01-01: guests with different seeds do not begin at the same time.
     pub day: u32,
     /// An instruction takes 2 to this power ns.
     pub shift: u32,
@@ -159,7 +159,7 @@ pub struct Guest {
     pub memory_mib: u32,
     /// More parameters for the kernel.
     pub append: String,
-    /// How much of a processor it may take; by the clock ten times as much, for a busy host gives little.
+    /// How much of a processor it may take; ten times as much by the clock, since a busy host gives little.
     pub limit: Duration,
 }
 
@@ -174,7 +174,7 @@ pub struct Outcome {
     pub kernel_log: String,
     /// What the command left in /out.
     pub files: Files,
-    /// How much of the host's processors it took: how busy the host is does not show in it.
+    /// How much of the host's processors it took: this does not show how busy the host is.
     pub used: Duration,
 }
 
@@ -201,13 +201,14 @@ impl Guest {
     ///
     /// # Errors
     ///
-    /// Where the host lacks something, or the guest does not come to its end.
+    /// If the host lacks something, or the guest does not finish.
     pub fn boot(&self, command: &str) -> Result<Outcome, GuestError> {
         self.boot_with(command, None)
     }
 
-    /// The same, looked at from outside: when the guest read its clock, and within a window, in instructions since it was switched
-    /// on, which blocks of instructions ran. Of a guest whose clock counts instructions; nothing of it changes.
+    /// The same, watched from outside: when the guest read its clock, and within a window, in instructions since it was
+    /// switched on, which blocks of instructions ran. For a guest whose clock counts instructions; it changes nothing
+    /// in the guest.
     ///
     /// # Errors
     ///
@@ -243,7 +244,7 @@ impl Guest {
         Ok(Outcome { code, output, kernel_log, files, used })
     }
 
-    /// Waits until the guest has ended, and gives how much of a processor it took; an error where it may not go on.
+    /// Waits until the guest has ended, and returns how much of a processor it took; an error if it may not go on.
     fn watch(&self, child: &mut Child, scratch: &Scratch, began: Instant) -> (Duration, Result<(), GuestError>) {
         let console = || console_of(&scratch.console);
         let max_written = (u64::from(self.memory_mib) + MAX_WRITTEN_MIB) << 20;
@@ -275,10 +276,10 @@ impl Guest {
         (used, ended)
     }
 
-    /// The emulator with its files as its streams: so it needs no names for them.
+    /// The emulator with its files as its streams, so that it needs no names for them.
     fn qemu(&self, scratch: &Scratch, archive: &[u8]) -> Result<Command, GuestError> {
         let counts = self.cpus == 1 && !self.plain;
-        // So that no guest outlives this program, whatever ends it.
+        // So that no guest outlives this program, however that ends.
         let mut qemu = match userland::find("setpriv") {
             Some(setpriv) => {
                 let mut command = Command::new(setpriv);
@@ -300,7 +301,7 @@ impl Guest {
         let mut parameters = PARAMETERS.to_owned();
         let _ = write!(parameters, " {}", self.append);
         qemu.args(["-append", parameters.trim_end()]);
-        // The emulator's own complaints stand between the lines of the console.
+        // The emulator's own complaints appear between the lines of the console.
         qemu.args(["-chardev", "file,id=console,path=/proc/self/fd/2,append=on", "-serial", "chardev:console"]);
         qemu.args(["-serial", "file:/proc/self/fd/1"]);
         let streams = || -> std::io::Result<[File; 3]> {
@@ -317,7 +318,7 @@ impl Guest {
     }
 }
 
-/// What a guest writes while it runs: files without a name, so that nothing is left of them whatever ends this program.
+/// What a guest writes while it runs: files without a name, so that nothing is left of them however this program ends.
 struct Scratch {
     console: File,
     result: File,
@@ -334,12 +335,12 @@ fn file(path: &Path) -> impl FnOnce(std::io::Error) -> GuestError {
     |source| GuestError::File { path, source }
 }
 
-/// The time of a processor that a process took, user and kernel; 0 where it is gone.
+/// The processor time that a process took, user and kernel; 0 if it is gone.
 fn cpu_time(process: u32) -> Duration {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let fields: Vec<&str> = stat.rsplit_once(')').map_or(Vec::new(), |(_, rest)| rest.split_whitespace().collect());
     let ticks = |field: usize| fields.get(field).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
-    // The kernel tells it in hundredths of a second.
+    // The kernel reports it in hundredths of a second.
     Duration::from_millis((ticks(11) + ticks(12)) * 10)
 }
 
@@ -360,7 +361,7 @@ fn console_of(console: &File) -> String {
 fn tail(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let lines: Vec<&str> = text.lines().collect();
-    // From where the trouble began, if that is not long ago.
+    // From where the trouble began, if that is not too far back.
     let is_telling = |line: &&str| TELLING.iter().any(|word| line.contains(word));
     let recent = lines.len().saturating_sub(MAX_LINES);
     let began = lines[recent..].iter().position(is_telling).map_or(lines.len(), |position| recent + position);
@@ -369,7 +370,7 @@ fn tail(bytes: &[u8]) -> String {
     shown.join("\n")
 }
 
-/// Lines in which a kernel complains of itself: warnings, bugs, stalls, lockups.
+/// Lines in which a kernel complains about itself: warnings, bugs, stalls, lockups.
 #[must_use]
 pub fn splats(kernel_log: &str) -> Vec<&str> {
     const WORDS: [&str; 11] = [

@@ -1,5 +1,5 @@
-//! What modules for a kernel are built with: the headers of the distribution's packages, unpacked beside the kernel. Nothing
-//! is installed.
+//! What a kernel's modules are built with: the headers of the distribution's packages, unpacked beside the kernel.
+//! Nothing is installed.
 
 use crate::apt::Apt;
 use crate::cache::{Cache, CacheError, Held, file, sha256};
@@ -12,36 +12,36 @@ use std::process::{Command, Stdio};
 /// Headers on this machine.
 #[derive(Clone, Debug)]
 pub struct Headers {
-    /// Where make is to work: the kernel's configuration.
+    /// Where make should work: the kernel's configuration.
     pub build: PathBuf,
-    /// The sources that all kernels of the version share.
+    /// The sources that all kernels of this version share.
     pub source: PathBuf,
     /// What they were unpacked from.
     pub packages: Vec<Package>,
 }
 
 const PACKAGES: &str = "packages.json";
-/// Of what headers depend on, what a module is built with: the compiler is the machine's own. The tools among it are programs of
-/// the kernel's distribution, and run with its libraries, for this machine's may be older.
+/// Of what headers depend on, what a module is built with: the compiler is the machine's own. The tools among it are
+/// programs of the kernel's distribution, and run with its libraries, because this machine's may be older.
 const TAKEN: [&str; 6] = ["linux-headers-", "linux-kbuild-", "libc6", "libelf1", "libzstd1", "zlib1g"];
-/// The tools that a module's build runs, and which of several variants.
+/// The tools that building a module runs, and which of several variants.
 const TOOLS: [(&str, &str); 3] = [
     ("scripts/basic/fixdep", "scripts/basic/fixdep"),
     ("scripts/mod/modpost", "scripts/mod/modpost.real-lsb-64"),
     ("tools/objtool/objtool", "tools/objtool/objtool.real-x86"),
 ];
 
-/// Whether a package is taken where headers depend on it.
+/// Whether to take a package that headers depend on.
 pub(crate) fn is_taken(package: &str) -> bool {
     TAKEN.iter().any(|beginning| package.starts_with(beginning))
 }
 
 impl Cache {
-    /// The headers of a kernel that is here: those that are here too, or taken now.
+    /// The headers of a kernel that is here: those that are here too, or fetched now.
     ///
     /// # Errors
     ///
-    /// Where they are not to be had or cannot be unpacked, and where the directory is not this user's.
+    /// If they are not to be had or cannot be unpacked, or if the directory is not this user's.
     pub fn headers(&self, kernel: &Kernel, held: &Held) -> Result<Headers, CacheError> {
         self.claim()?;
         let place = self.directory.join("headers").join(format!("{}-{}", kernel.name, plain(&held.package.version)));
@@ -65,7 +65,7 @@ impl Cache {
 
     fn take_headers(&self, kernel: &Kernel, held: &Held, place: &Path) -> Result<Vec<Package>, CacheError> {
         let mut suites = kernel.suites.clone();
-        // Backports stand on the release that they are for.
+        // Backports build on the release that they are for.
         suites.extend(kernel.suites.iter().filter_map(|suite| suite.strip_suffix("-backports")).map(str::to_owned));
         let apt = Apt::new(&self.directory.join("apt"), &suites)?;
         let mut packages =
@@ -89,7 +89,7 @@ impl Cache {
             }
         }
         run_with_own_libraries(place)?;
-        // Last: without it nothing here counts.
+        // This comes last: without it nothing here counts.
         let text = serde_json::to_string_pretty(&packages).expect("a list of texts");
         let path = place.join(PACKAGES);
         own_place::write(&path, (text + "\n").as_bytes()).map_err(file(&path))?;
@@ -103,14 +103,14 @@ fn headers_of(package: &str) -> String {
     format!("linux-headers-{}", name.unwrap_or(package))
 }
 
-/// A version as the name of a file.
+/// A version as a file name.
 fn plain(version: &str) -> String {
     let usual =
         |character: char| if character.is_ascii_alphanumeric() || ".+-".contains(character) { character } else { '_' };
     version.chars().map(usual).collect()
 }
 
-/// Puts a script in place of each tool, which runs it with the libraries that were unpacked beside it.
+/// Replaces each tool by a script that runs it with the libraries that were unpacked beside it.
 fn run_with_own_libraries(place: &Path) -> Result<(), CacheError> {
     let beginnings = ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu"].map(|below| place.join(below));
     let loader = beginnings.iter().map(|place| place.join("ld-linux-x86-64.so.2")).find(|path| path.exists());

@@ -1,7 +1,7 @@
-//! Takes the kernel proper out of a compressed boot image.
+//! Extracts the kernel proper from a compressed boot image.
 //!
-//! QEMU boots the ELF file through its PVH note and so leaves out the emulated decompression, half of the time of a boot.
-//! It also holds the kernel's type information.
+//! QEMU boots the ELF file through its PVH note and so skips the emulated decompression, which takes half of the boot.
+//! The ELF file also holds the kernel's type information.
 
 use crate::own_place;
 use punctual_recording::input;
@@ -14,7 +14,7 @@ pub enum ImageError {
     /// It could not be read or written.
     #[error("{}: {source}", path.display())]
     File {
-        /// The image, or what it was written to.
+        /// The image, or the file that it was written to.
         path: PathBuf,
         /// What the system says.
         source: std::io::Error,
@@ -22,7 +22,7 @@ pub enum ImageError {
     /// It is neither an ELF file nor an image of the x86 boot protocol 2.08 or newer.
     #[error("{}: neither an ELF file (vmlinux) nor a bzImage (vmlinuz) of x86", .0.display())]
     Foreign(PathBuf),
-    /// The kernel in it is packed in a way that is not known here.
+    /// The kernel in it is packed in a way that this program does not know.
     #[error("{}: packed in a way that punctual does not know; it knows gzip, xz, zstd and lz4", .0.display())]
     Packing(PathBuf),
     /// The program that unpacks it failed.
@@ -35,7 +35,7 @@ pub enum ImageError {
     },
 }
 
-/// No image with its debug information is longer, bytes.
+/// No image, including its debug information, is longer, bytes.
 pub const MAX_IMAGE_BYTES: u64 = 1 << 30;
 
 const ELF: &[u8] = b"\x7fELF";
@@ -44,14 +44,14 @@ const ELF: &[u8] = b"\x7fELF";
 const PACKINGS: [(&[u8], &str); 4] =
     [(b"\x1f\x8b", "gzip"), (b"\xfd7zXZ\0", "xz"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\x02\x21\x4c\x18", "lz4")];
 
-/// The packed kernel within an image, or nothing where it is no image of boot protocol 2.08 or newer.
+/// The packed kernel within an image, or nothing if it is not an image of boot protocol 2.08 or newer.
 fn payload(image: &[u8]) -> Option<&[u8]> {
     let number = |at: usize| Some(u32::from_le_bytes(image.get(at..at + 4)?.try_into().ok()?) as usize);
     let protocol = u16::from_le_bytes(image.get(0x206..0x208)?.try_into().ok()?);
     if image.get(0x202..0x206)? != b"HdrS" || protocol < 0x208 {
         return None;
     }
-    // Zero stands for four, from the oldest images.
+    // Zero means four, in the oldest images.
     let setup_sectors = match *image.get(0x1f1)? {
         0 => 4,
         sectors => usize::from(sectors),
@@ -64,7 +64,7 @@ fn payload(image: &[u8]) -> Option<&[u8]> {
 ///
 /// # Errors
 ///
-/// Where the image cannot be read, is foreign or cannot be unpacked.
+/// If the image cannot be read, is foreign or cannot be unpacked.
 pub fn extract(image: &Path, elf: &Path) -> Result<(), ImageError> {
     let file = |path: &Path| {
         let path = path.to_owned();
@@ -80,7 +80,7 @@ pub fn extract(image: &Path, elf: &Path) -> Result<(), ImageError> {
     }
     let packing = PACKINGS.iter().find(|(magic, _)| packed.starts_with(magic));
     let (_, program) = *packing.ok_or_else(|| ImageError::Packing(image.to_owned()))?;
-    // But for gzip, which says so itself, the unpacked length follows in four bytes.
+    // Except for gzip, which gives it itself, the unpacked length follows in four bytes.
     let packed = if program == "gzip" { packed } else { &packed[..packed.len() - 4] };
     let directory = elf.parent().unwrap_or(Path::new("."));
     let mut source = tempfile::tempfile_in(directory).map_err(file(directory))?;
@@ -89,7 +89,7 @@ pub fn extract(image: &Path, elf: &Path) -> Result<(), ImageError> {
     let unpacked = tempfile::NamedTempFile::new_in(directory).map_err(file(directory))?;
     let mut command = Command::new(program);
     command.arg("-dc").stdin(source).stdout(unpacked.reopen().map_err(file(directory))?).stderr(Stdio::null());
-    // gzip complains of what follows the data, and is right all the same.
+    // gzip complains about what follows the data, but its output is right.
     let ran = command.status().is_ok_and(|status| status.success() || (program == "gzip" && status.code() == Some(2)));
     let is_elf = std::fs::File::open(unpacked.path()).is_ok_and(|mut file| {
         let mut magic = [0; 4];

@@ -1,4 +1,4 @@
-//! What guests left, kept: the same program on the same kernel with the same script need not run again.
+//! Keeps what guests left: the same program on the same kernel with the same script need not run again.
 
 use crate::guest::{Guest, GuestError, Outcome};
 use crate::userland::MAX_FILE_BYTES;
@@ -19,7 +19,7 @@ pub struct Left {
     pub kernel_log: String,
     /// How much of the host's processors it took.
     pub used: Duration,
-    // Removes the files where they are not kept.
+    // Removes the files if they are not kept.
     _scratch: Option<TempDir>,
 }
 
@@ -29,11 +29,11 @@ const OUTPUT: &str = "output";
 const KERNEL_LOG: &str = "kernel-log";
 const USED_MS: &str = "used-ms";
 
-/// Boots a guest, or takes what it left before under this name in the directory `keep`. A guest that failed is tried again.
+/// Boots a guest, or takes what it left earlier under this name in the directory `keep`. A guest that failed is tried again.
 ///
 /// # Errors
 ///
-/// As [`Guest::boot`], and where `keep` cannot be written.
+/// As [`Guest::boot`], and if `keep` cannot be written.
 pub fn boot(guest: &Guest, script: &str, keep: Option<&Path>, name: &str) -> Result<Left, GuestError> {
     let file = |path: &Path| {
         let path = path.to_owned();
@@ -55,7 +55,7 @@ pub fn boot(guest: &Guest, script: &str, keep: Option<&Path>, name: &str) -> Res
     std::fs::create_dir_all(&directory).map_err(file(&directory))?;
     outcome.files.unpack(&directory.join(FILES)).map_err(file(&directory))?;
     let used = outcome.used.as_millis().to_string();
-    // The key is last: without it nothing here counts.
+    // The key comes last: without it nothing here counts.
     for (name, text) in [(OUTPUT, &outcome.output), (KERNEL_LOG, &outcome.kernel_log), (USED_MS, &used), (KEY, &key)] {
         std::fs::write(directory.join(name), text).map_err(file(&directory))?;
     }
@@ -76,7 +76,7 @@ fn key(guest: &Guest, script: &str) -> Result<String, GuestError> {
     key_of(guest, script, &mut Digests::default())
 }
 
-/// Digests of files that several guests are made of: each file is read once.
+/// Digests of files that go into several guests: each file is read once.
 #[derive(Default)]
 pub struct Digests(BTreeMap<PathBuf, Vec<u8>>);
 
@@ -91,12 +91,12 @@ impl Digests {
     }
 }
 
-/// What a guest's run depends on: what its files hold, what it is made of, and what is run in it. The emulator and the tools
-/// of the host that go into each guest are not in it.
+/// What a guest's run depends on: the contents of its files, what it is made of, and what runs in it. The emulator and
+/// the host's tools that go into each guest are not part of it.
 ///
 /// # Errors
 ///
-/// Where a file cannot be read.
+/// If a file cannot be read.
 pub fn key_of(guest: &Guest, script: &str, digests: &mut Digests) -> Result<String, GuestError> {
     let mut digest = Sha256::new();
     let added = guest.files.iter().map(|(host, _)| host);

@@ -1,4 +1,4 @@
-//! What a guest leaves: an archive that is as foreign as any file, whatever kernel and program made it.
+//! What a guest leaves: an archive to be trusted no more than any other file, whatever kernel and program made it.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -14,15 +14,15 @@ pub(crate) const KERNEL_LOG: &str = ".kernel-log";
 pub struct Files(File);
 
 impl Files {
-    /// From the archive that came through the guest's line.
+    /// From the archive that came over the guest's serial line.
     pub(crate) fn new(archive: File) -> Files {
         Files(archive)
     }
 
-    /// Every file but those that tell of the run: its path, from names alone, and what it holds.
+    /// Every file except those that describe the run: its path, made of names only, and its contents.
     ///
     /// # Errors
-    /// Where the archive is damaged, and what `take` says.
+    /// If the archive is damaged, and what `take` says.
     pub fn each(&self, mut take: impl FnMut(&Path, &mut dyn Read) -> io::Result<()>) -> io::Result<()> {
         self.look(|path, contents| {
             if [CODE, OUTPUT, KERNEL_LOG].iter().any(|own| path == Path::new(own)) {
@@ -33,10 +33,10 @@ impl Files {
         })
     }
 
-    /// Writes them below a directory of this user's own, which is made.
+    /// Writes them below a directory of this user's own, which it makes.
     ///
     /// # Errors
-    /// Where the archive is damaged or a file cannot be written.
+    /// If the archive is damaged or a file cannot be written.
     pub fn unpack(&self, below: &Path) -> io::Result<()> {
         std::fs::create_dir_all(below)?;
         self.each(|path, contents| {
@@ -46,7 +46,7 @@ impl Files {
         })
     }
 
-    /// What one of the files that tell of the run says.
+    /// What one of the files that describe the run says.
     pub(crate) fn text(&self, name: &str) -> io::Result<String> {
         let mut found = None;
         self.look(|path, contents| {
@@ -65,7 +65,7 @@ impl Files {
         archive.rewind()?;
         for entry in tar::Archive::new(archive).entries()? {
             let mut entry = entry?;
-            // A sparse file claims any length; a plain one is no longer than the archive.
+            // A sparse file can claim any length; a plain one is no longer than the archive.
             let path = Some(entry.path()?.into_owned()).filter(|_| entry.header().entry_type().is_file());
             if let Some(path) = path.and_then(|path| below(&path)) {
                 take(&path, &mut entry)?;
@@ -75,7 +75,7 @@ impl Files {
     }
 }
 
-/// A path of names alone, without `.`; none for what leads elsewhere.
+/// A path made only of names, without `.`; none for one that leads elsewhere.
 fn below(path: &Path) -> Option<PathBuf> {
     let mut names = PathBuf::new();
     for part in path.components() {
@@ -105,7 +105,7 @@ mod tests {
         let mut archive = tar::Builder::new(tempfile::tempfile().unwrap());
         let mut put = |name: &str, kind: tar::EntryType, link: &str, text: &[u8]| {
             let mut header = header(kind, text.len() as u64);
-            // As it is, for the library writes no path that leads up.
+            // Written directly, since the library writes no path that leads up.
             header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
             if !link.is_empty() {
                 header.set_link_name(link).unwrap();

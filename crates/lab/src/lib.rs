@@ -1,11 +1,11 @@
 //! The lab: other kernels, booted in QEMU, with punctual in them.
 //!
-//! * [`table`]: which kernels, and which version of each was taken last; [`apt`], [`cache`], [`image`]: how they are had.
+//! * [`table`]: which kernels, and which version of each was last fetched; [`apt`], [`cache`], [`image`]: how to get them.
 //! * [`headers`], [`module`]: a driver built for one of them, with the distribution's headers and the machine's compiler.
 //! * [`guest`]: boots one, runs a command in it, hands files out. With one CPU a guest's clock counts instructions, so
 //!   that a run gives the same bytes however busy the host is. [`left`]: what comes out of it; [`kept`]: what guests left need
 //!   not run again.
-//! * [`outside`]: looks at a guest without an instruction more in it: what ran between two moments, block by block.
+//! * [`outside`]: watches a guest without a single additional instruction in it: what ran between two moments, block by block.
 
 pub mod apt;
 pub mod cache;

@@ -1,7 +1,7 @@
 //! A driver under test: builds a kernel module for one of the kernels here, from a copy of its sources.
 //!
-//! What is built and loaded runs: as root on this machine, where root asks, while it is built. So sources that another user may
-//! change are refused.
+//! What is built and loaded runs code: while it is built, that is as root on this machine, if root asks. So sources
+//! that another user may change are refused.
 
 mod build;
 mod sources;
@@ -22,7 +22,7 @@ pub enum ModuleError {
     /// Somebody else decides what would run.
     #[error("{}: another user may change it, and what is built there runs: give a directory that is yours alone", .0.display())]
     Foreign(PathBuf),
-    /// The directory is none of a module.
+    /// The directory is not that of a module.
     #[error("{}: {why}", path.display())]
     Sources {
         /// Which.
@@ -33,7 +33,7 @@ pub enum ModuleError {
     /// The compiler or make refuses it.
     #[error("it does not build: {0}")]
     Build(String),
-    /// It takes for ever.
+    /// It takes too long.
     #[error("it had not been built after {} s", .0.as_secs())]
     TimedOut(Duration),
     /// The user or the system asked this program to end.

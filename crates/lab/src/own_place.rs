@@ -1,4 +1,4 @@
-//! Whether what a path leads to is this user's: nobody else can change what stands there, or where the path leads.
+//! Whether what a path leads to belongs to this user: nobody else can change what is there, or where the path leads.
 
 use std::ffi::OsString;
 use std::fs::DirBuilder;
@@ -15,18 +15,18 @@ pub(crate) enum NotOwn {
     File { path: PathBuf, source: io::Error },
 }
 
-/// Whose the place itself is to be; what leads there may be root's in any case.
+/// Whose the place itself should be; what leads there may be root's in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Whose {
     Own,
     OwnOrRoots,
 }
 
-/// So many links may lead there.
+/// How many links may lead there.
 const MAX_LINKS: usize = 40;
 
-/// Goes along a path, through links, as far as there is something. A directory that others may write to is no place to keep
-/// files; on the way it may be one, where only owners may rename (`/tmp`).
+/// Follows a path, through links, as far as it exists. A directory that others may write to is no place to keep files;
+/// on the way there may be one if only owners may rename in it (`/tmp`).
 pub(crate) fn check(path: &Path, whose: Whose) -> Result<(), NotOwn> {
     let at_path = |path: &Path| {
         let path = path.to_owned();

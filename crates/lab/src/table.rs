@@ -1,4 +1,4 @@
-//! The table of kernels that is checked in: which are tried, and which version of each was taken last.
+//! The checked-in table of kernels: which ones are tried, and which version of each was last fetched.
 
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ pub struct Package {
     pub package: String,
     /// Its version, as the distribution writes it.
     pub version: String,
-    /// Of the package's file.
+    /// The digest of the package's file.
     pub sha256: String,
 }
 
@@ -19,7 +19,7 @@ pub struct Package {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Kernel {
-    /// What it is called here: `6.1-rt`.
+    /// Its name here: `6.1-rt`.
     pub name: String,
     /// `6.1`, or [`NEWEST`].
     pub series: String,
@@ -30,12 +30,12 @@ pub struct Kernel {
     /// Whether it is a part of `./test`.
     #[serde(default)]
     pub fast: bool,
-    /// What was taken last.
+    /// What was last fetched.
     #[serde(flatten)]
     pub recorded: Option<Package>,
 }
 
-/// The series that is whatever the suites have newest.
+/// The series that stands for the newest in the suites.
 pub const NEWEST: &str = "newest";
 
 #[derive(Deserialize)]
@@ -55,7 +55,7 @@ pub fn kernels() -> Vec<Kernel> {
     toml::from_str::<Table>(TABLE).expect("crates/lab/kernels.toml fits").kernel
 }
 
-/// Packages that modules are built with, as they were taken last.
+/// Packages that modules are built with, as they were last fetched.
 ///
 /// # Panics
 ///
@@ -70,7 +70,7 @@ pub fn headers() -> Vec<Package> {
 }
 
 impl Kernel {
-    /// Whether a word means this kernel: its name, or the series of what was taken in place of `newest`.
+    /// Whether a word means this kernel: its name, or the series of what was fetched for `newest`.
     #[must_use]
     pub fn is_called(&self, word: &str) -> bool {
         let of_version = |recorded: &Package| {
@@ -81,17 +81,17 @@ impl Kernel {
     }
 }
 
-/// Where the table lies in a checkout.
+/// Where the table is in a checkout.
 #[must_use]
 pub fn path(checkout: &Path) -> PathBuf {
     checkout.join("crates/lab/kernels.toml")
 }
 
-/// Writes what was taken into a checkout's table; the head of the file stays.
+/// Writes what was fetched into a checkout's table; the head of the file stays.
 ///
 /// # Errors
 ///
-/// Where the table cannot be read or written.
+/// If the table cannot be read or written.
 pub fn record(checkout: &Path, kernels: &[Kernel]) -> std::io::Result<()> {
     let path = path(checkout);
     let text = std::fs::read_to_string(&path)?;

@@ -1,4 +1,4 @@
-//! The file system of a guest: a shell, a few tools, the program under test, and the command that is run.
+//! The file system of a guest: a shell, a few tools, the program under test, and the command to run.
 
 use crate::cpio::Archive;
 use punctual_recording::input;
@@ -23,10 +23,10 @@ pub enum UserlandError {
     },
 }
 
-/// What is copied where the host has it.
+/// What is copied if the host has it.
 const TOOLS: [&str; 6] = ["taskset", "chrt", "prlimit", "unshare", "setpriv", "stress-ng"];
 
-/// Sets the guest up, runs `/command`, and sends what lies in /out through the second serial line.
+/// Sets the guest up, runs `/command`, and sends what is in /out through the second serial line.
 const INIT: &str = "\
 #!/bin/busybox sh
 /bin/busybox --install -s /bin
@@ -63,14 +63,14 @@ fn read(path: &Path) -> Result<(Vec<u8>, u32), UserlandError> {
     Ok((input::read_file(path, MAX_FILE_BYTES).map_err(file)?, mode))
 }
 
-/// The shared libraries that a program is started with; none for a static one.
+/// The shared libraries that a program needs to start; none for a static one.
 fn libraries(program: &Path) -> Vec<PathBuf> {
     let Ok(output) = Command::new("ldd").arg(program).output() else { return Vec::new() };
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     text.split_whitespace().filter(|word| word.starts_with('/') && !word.ends_with(':')).map(PathBuf::from).collect()
 }
 
-/// A program's place on the path or where administrators' programs are.
+/// Where a program is, on the path or where administrators' programs are.
 #[must_use]
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -78,7 +78,7 @@ pub fn find(program: &str) -> Option<PathBuf> {
     places.map(|place| place.join(program)).find(|place| place.is_file())
 }
 
-/// Adds a file, and if it is a program the libraries that it is started with.
+/// Adds a file and, if it is a program, the libraries that it needs to start.
 fn add(archive: &mut Archive, host: &Path, guest: &str) -> Result<(), UserlandError> {
     let (bytes, mode) = read(host)?;
     archive.file(guest, mode, &bytes);
@@ -97,11 +97,11 @@ fn package_of(program: &str) -> &'static str {
     }
 }
 
-/// A program without debug information and symbols, which may be four fifths of the bytes to load; as it is where there is no
-/// `strip`, or no room for what it makes.
+/// A program without debug information and symbols, which may be four fifths of the bytes to load; unchanged if there
+/// is no `strip`, or no room for its output.
 fn stripped(program: &Path) -> Result<Vec<u8>, UserlandError> {
     let strip = || {
-        // A file without a name, so that nothing is left of it whatever ends this program.
+        // A file without a name, so that nothing is left of it however this program ends.
         let mut target = tempfile::tempfile().ok()?;
         let mut command = Command::new("strip");
         command.args(["-o", "/dev/stdout"]).arg(program).stdout(target.try_clone().ok()?).stderr(Stdio::null());
@@ -114,7 +114,7 @@ fn stripped(program: &Path) -> Result<Vec<u8>, UserlandError> {
     strip().map_or_else(|| Ok(read(program)?.0), Ok)
 }
 
-/// Makes the archive: tools, files of the host with their places in the guest, the stripped program, the command.
+/// Makes the archive: tools, the host's files with their places in the guest, the stripped program, the command.
 pub(crate) fn archive(
     program: Option<&Path>,
     files: &[(PathBuf, String)],
@@ -129,7 +129,7 @@ pub(crate) fn archive(
     archive.device("dev/null", 0o666, (1, 3));
     let busybox = find("busybox").ok_or(UserlandError::Missing("busybox"))?;
     add(&mut archive, &busybox, "bin/busybox")?;
-    // The shell of busybox puts its own tools before those on the path.
+    // busybox's shell puts its own tools before those on the path.
     add(&mut archive, &find("bash").ok_or(UserlandError::Missing("bash"))?, "bin/bash")?;
     for tool in TOOLS {
         if let Some(host) = find(tool) {

@@ -1,4 +1,4 @@
-//! Builds a module, and keeps what came of the same sources with the same headers and compiler.
+//! Builds a module, and keeps the result for the same sources with the same headers and compiler.
 
 use super::sources::{HEADER, Sources};
 use super::{ModuleError, file};
@@ -20,9 +20,9 @@ use std::time::{Duration, Instant};
 pub struct Built {
     /// The module's file.
     pub file: PathBuf,
-    /// What the kernel calls it.
+    /// The kernel's name for it.
     pub name: String,
-    /// The file that it hands its stamps out through in a guest, where it says so (`include/punctual_module.h`).
+    /// The file through which it hands out its stamps in a guest, if it says so (`include/punctual_module.h`).
     pub stamps: Option<String>,
 }
 
@@ -34,14 +34,14 @@ struct Kept {
 
 const KEPT: &str = "module.json";
 const LIMIT: Duration = Duration::from_secs(300);
-/// Of what make and the compiler say, no more is looked at, bytes.
+/// How much of what make and the compiler print is considered, bytes.
 const MAX_SAID: u64 = 1 << 20;
 const MAX_MODULE_BYTES: u64 = 256 << 20;
-/// Of the compiler's line that is repeated.
+/// How much of the compiler's line is repeated.
 const MAX_CHARACTERS: usize = 300;
-/// By this a module says that it hands stamps out.
+/// By this a module says that it hands out stamps.
 const STAMPS: &[u8] = b"punctual_stamps=";
-/// What the headers say of the compiler that the kernel was built with, and of what a guest has no use for.
+/// What the headers say about the compiler that the kernel was built with, and about things that a guest has no use for.
 const SETTINGS: [&str; 5] = [
     "CC=gcc",
     "CROSS_COMPILE=",
@@ -50,11 +50,11 @@ const SETTINGS: [&str; 5] = [
     "CONFIG_DEBUG_INFO_BTF_MODULES=",
 ];
 
-/// Builds a module for the kernel that these are the headers of. `go_on` is asked now and then.
+/// Builds a module for the kernel that these headers belong to. Asks `go_on` from time to time.
 ///
 /// # Errors
 ///
-/// Where it does not build, in one line with the compiler's first error, and where the machine lacks something.
+/// If it does not build, in one line with the compiler's first error, or if the machine lacks something.
 pub fn build(
     cache: &Cache,
     sources: &Sources,
@@ -118,7 +118,7 @@ fn make(headers: &Headers, scratch: &Path, go_on: &mut dyn FnMut() -> bool) -> R
     let at = scratch.display();
     command.arg("-s").arg("-C").arg(&headers.build).arg("-f").arg(headers.source.join("Makefile"));
     command.arg(format!("KBUILD_OUTPUT={}", headers.build.display())).arg(format!("M={at}")).args(SETTINGS);
-    // Nothing of where it was built, so that the same sources give the same bytes.
+    // Nothing about where it was built, so that the same sources give the same bytes.
     command.arg(format!("KCFLAGS=-I{at} -fmacro-prefix-map={at}/=")).arg("modules");
     let path = std::env::var_os("PATH").unwrap_or_default();
     command.env_clear().env("PATH", path).env("LC_ALL", "C").stdin(Stdio::null()).stdout(Stdio::null());
@@ -148,7 +148,7 @@ fn make(headers: &Headers, scratch: &Path, go_on: &mut dyn FnMut() -> bool) -> R
     Err(ModuleError::Build(first_error(&String::from_utf8_lossy(&bytes), &format!("{at}/"))))
 }
 
-/// Ends make and all that it runs.
+/// Ends make and everything that it runs.
 fn end(child: &mut Child) {
     if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
@@ -182,7 +182,7 @@ fn modules_in(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The file of stamps that a module names in what it says of itself.
+/// The file of stamps that a module names in its description of itself.
 fn stamps(module: &[u8]) -> Option<String> {
     let at = module.windows(STAMPS.len()).position(|window| window == STAMPS)? + STAMPS.len();
     let path = module[at..].split(|byte| *byte == 0).next()?;

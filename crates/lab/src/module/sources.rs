@@ -7,12 +7,12 @@ use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// The sources of a module are no more than this, bytes.
+/// A module's sources are no larger than this, bytes.
 pub const MAX_SOURCES_BYTES: u64 = 64 << 20;
 const MAX_FILES: usize = 2_000;
 const MAX_DEPTH: usize = 8;
 
-/// The header by which a module hands its stamps out, and the driver that comes with the program.
+/// The header through which a module hands out its stamps, and the driver that comes with the program.
 pub(super) const HEADER: (&str, &str) = ("punctual_module.h", include_str!("../../../../include/punctual_module.h"));
 const DRIVER: (&str, &str) = ("punctual_driver.c", include_str!("../../module/punctual_driver.c"));
 
@@ -31,12 +31,12 @@ impl Sources {
         Sources { files: files.into() }
     }
 
-    /// Those of a directory, without what an earlier build left there. Where it has neither a Kbuild nor a Makefile and one
-    /// source file, that is the module.
+    /// Those of a directory, without what an earlier build left there. If it has neither a Kbuild nor a Makefile but
+    /// one source file, that is the module.
     ///
     /// # Errors
     ///
-    /// Where another user may change them, where they are too many, or where nothing says what to build.
+    /// If another user may change them, if they are too many, or if nothing says what to build.
     pub fn read(directory: &Path) -> Result<Sources, ModuleError> {
         own_place::check(directory, Whose::OwnOrRoots).map_err(|error| match error {
             NotOwn::Foreign(path) => ModuleError::Foreign(path),
@@ -60,7 +60,7 @@ impl Sources {
         Ok(sources)
     }
 
-    /// What to build, where there is one source file.
+    /// What to build, if there is one source file.
     fn rule(&self) -> Option<String> {
         let is_source = |path: &&Path| path.extension().is_some_and(|extension| extension == "c");
         let mut all = self.files.iter().map(|(path, _)| path.as_path()).filter(is_source);
@@ -101,7 +101,7 @@ impl Sources {
     }
 }
 
-/// One file, as it stands there when it is looked at.
+/// One file, as it is when it is read.
 fn read(path: &Path, room: u64) -> Result<Vec<u8>, ModuleError> {
     let flags = libc_flags();
     let opened = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(file(path))?;
@@ -116,12 +116,12 @@ fn read(path: &Path, room: u64) -> Result<Vec<u8>, ModuleError> {
     Ok(contents)
 }
 
-/// Neither a link nor something that would be waited for.
+/// Neither a link nor something that would block.
 fn libc_flags() -> i32 {
     (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits().cast_signed()
 }
 
-/// Nobody but this user, and root, may change what was opened.
+/// Checks that nobody but this user, and root, may change what was opened.
 fn own(path: &Path, opened: &File) -> Result<(), ModuleError> {
     let about = opened.metadata().map_err(file(path))?;
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
@@ -132,7 +132,7 @@ fn own(path: &Path, opened: &File) -> Result<(), ModuleError> {
     Ok(())
 }
 
-/// What `make` leaves, and what nobody sees.
+/// What `make` leaves, and hidden files.
 fn is_left_by_a_build(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let ends = [".o", ".ko", ".mod", ".mod.c", ".cmd", ".order", ".symvers"];

@@ -1,34 +1,35 @@
-//! The guest's clock beside the count of its instructions.
+//! The guest's clock in relation to its instruction count.
 //!
-//! An instruction takes a whole number of nanoseconds, so as long as the guest does not idle its clock is the count times that, and so much
-//! more. How much is found out from the times that the guest wrote down: each is a reading of its clock, and it is known at which
-//! instructions the clock was read. Only one difference puts dozens of times on such instructions, each to a few nanoseconds.
+//! An instruction takes a whole number of nanoseconds, so as long as the guest does not idle its clock is the count
+//! times that, plus an offset. The offset follows from the times that the guest wrote down: each is a reading of its
+//! clock, and it is known at which instructions the clock was read. Only one offset puts dozens of times on such
+//! instructions, each to within a few nanoseconds.
 
-/// Times and instructions are told apart by less than this, ns: the plugin counts an instruction twice that was broken off by a page fault, and the
-/// guest rounds its clock.
+/// How closely times and instructions must match, ns: the plugin counts an instruction twice if a page fault
+/// interrupted it, and the guest rounds its clock.
 const TOLERANCE_NS: i64 = 16;
-/// Of the times so many decide; the others confirm it.
+/// This many of the times decide; the others confirm it.
 const MAX_DECIDING: usize = 48;
-/// So many of them may be none of the clock's readings.
+/// How many of them may not be readings of the clock.
 const MAX_ODD: u32 = 3;
-/// With fewer times chance might find a place for them.
+/// With fewer times they might match somewhere by chance.
 const MIN_FOUND: usize = 6;
 
-/// When, by the guest's clock, an instruction ran.
+/// When an instruction ran, by the guest's clock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clock {
     instruction_ns: u64,
-    // From this count on the clock is so much ahead, ns.
+    // From this count on the clock is ahead by this much, ns.
     anchors: Vec<(u64, i64)>,
-    /// So many of the guest's times are readings of its clock at known instructions.
+    /// How many of the guest's times are readings of its clock at known instructions.
     pub found: usize,
-    /// Of so many.
+    /// Out of this many.
     pub of: usize,
 }
 
 impl Clock {
-    /// From times that the guest wrote down, ns, and the counts at which its clock was read, both in order; `None` where there is no one place for
-    /// the times. They must be from a stretch in which the guest did not idle.
+    /// From times that the guest wrote down, ns, and the counts at which its clock was read, both in order; `None` if
+    /// the times fit in no place or in more than one. They must come from a stretch in which the guest did not idle.
     #[must_use]
     pub fn align(times_ns: &[u64], reads: &[u64], instruction_ns: u64) -> Option<Clock> {
         let signed = |count: u64| count.saturating_mul(instruction_ns).cast_signed();
@@ -51,10 +52,10 @@ impl Clock {
         (clock.found >= MIN_FOUND.max(times.len() / 2)).then_some(clock)
     }
 
-    /// Follows a difference through all times; it changes a little on the way.
+    /// Follows an offset through all times; it changes a little on the way.
     fn through(times: &[i64], reads_ns: &[i64], ahead_ns: i64, instruction_ns: u64) -> Clock {
         let mut clock = Clock { instruction_ns, anchors: Vec::new(), found: 0, of: times.len() };
-        // It was found at the last of those that decided: backwards from there, then on.
+        // It was found at the last of those that decided: first backwards from there, then forwards.
         let middle = times.len().min(MAX_DECIDING);
         let follow = |times: &mut dyn Iterator<Item = &i64>, clock: &mut Clock| {
             let mut ahead_ns = ahead_ns;
@@ -104,7 +105,7 @@ impl Candidate {
     }
 }
 
-/// The reading next to a place, if it is near.
+/// The reading nearest to a place, if it is close.
 fn nearest(reads_ns: &[i64], wanted: i64) -> Option<i64> {
     let after = reads_ns.partition_point(|read| *read < wanted);
     let around = reads_ns.get(after.saturating_sub(1)..(after + 1).min(reads_ns.len())).unwrap_or_default();
@@ -117,7 +118,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Whatever the clock was ahead, and with instructions that were counted twice on the way, the place is found.
+        /// However far the clock was ahead, and with instructions that were counted twice on the way, the place is found.
         #[test]
         fn times_are_put_on_their_instructions(
             gaps in prop::collection::vec(40_u64..20_000, 400..600),

@@ -1,14 +1,14 @@
-// Looks at a guest from outside: a plugin of QEMU's.
+// Watches a guest from outside: a plugin for QEMU.
 //
-// It counts the guest's instructions, which is the guest's clock, and writes down at which of them the guest read its own clock;
-// within one window also every block of instructions that ran, how it ended, and where interrupts were turned off and on. Nothing of
-// this is an instruction of the guest's, so a guest that is looked at leaves the same bytes.
+// It counts the guest's instructions, which is the guest's clock, and writes down at which of them the guest read its
+// own clock; within one window also every block of instructions that ran, how it ended, and where interrupts were
+// turned off and on. None of this is an instruction of the guest's, so a guest that is watched leaves the same bytes.
 //
 // Arguments: `out=FD` (an open file), `max=RECORDS`, `from=COUNT`, `to=COUNT` (the window, in instructions).
 // A record is two words of 64 bits: how many instructions ran before, and an address shifted left by eight with what it is.
 //
-// QEMU's own header is in none of the packages that people have, so what is used of it stands here (API version 1, from QEMU 4.2 on). It is built
-// without a library of C's: what it needs of one, the emulator has loaded.
+// None of the packages that people have contains QEMU's own header, so the parts used are repeated here (API version 1,
+// from QEMU 4.2 on). It is built without a C library: the emulator has loaded what it needs of one.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,7 +41,7 @@ long write(int, const void *, size_t);
 
 SEEN int qemu_plugin_version = 1;
 
-// What a record is of. `trace.rs` reads the same numbers.
+// What a record is about. `trace.rs` reads the same numbers.
 enum kind {
 	CLOCK_READ = 1,
 	INTERRUPTS_OFF = 2,
@@ -54,7 +54,7 @@ enum kind {
 	BLOCK_LEAVES = 19, // iret, sysret, sysexit
 	BLOCK_ASKS = 20,   // syscall, sysenter
 	BLOCK_HALTS = 21,
-	// The last record of all: how many were not written, in place of a count.
+	// The last record of all: in place of a count, how many were not written.
 	END = 255,
 };
 
@@ -65,13 +65,13 @@ struct record {
 
 enum { ROOM = 4096 };
 
-// A guest has one CPU here, so nobody else is in these meanwhile.
+// A guest has one CPU here, so nobody else touches these meanwhile.
 static struct record records[ROOM];
 static unsigned int used;
 static uint64_t count, written, dropped;
 static uint64_t window_from, window_to, max_records = 1 << 20;
 static int out = -1;
-// A loop that waits by the clock reads it at one place, over and over: its first reads do.
+// A loop that waits by the clock reads it at one place, over and over: its first reads are enough.
 static uint64_t last_read, last_read_count;
 enum { LOOP = 64 };
 
@@ -144,7 +144,7 @@ static bool is_prefix(uint8_t byte)
 	}
 }
 
-// Of an instruction of x86-64: where it is no such thing, 0.
+// For an x86-64 instruction: which kind it is; 0 if it is none of these.
 static enum kind kind_of(const struct qemu_plugin_insn *instruction)
 {
 	const uint8_t *bytes = qemu_plugin_insn_data(instruction);
@@ -213,7 +213,7 @@ static void on_exit(qemu_plugin_id_t id, void *data)
 	flush();
 }
 
-// The number after `name=`, or what it was.
+// The number after `name=`, or its previous value.
 static uint64_t argument(int argc, char **argv, const char *name, uint64_t or_else)
 {
 	for (int i = 0; i < argc; i++) {

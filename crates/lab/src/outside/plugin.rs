@@ -1,4 +1,4 @@
-//! The plugin as QEMU is handed it: files without a name, so that nothing is left of it whatever ends this program.
+//! The plugin as QEMU receives it: files without a name, so that nothing is left of them however this program ends.
 
 use super::trace::{MAX_RECORDS, Trace};
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -9,7 +9,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plugin.so"));
 
-/// What a guest is looked at with.
+/// What is used to watch a guest.
 #[derive(Debug)]
 pub struct Plugin {
     object: OwnedFd,
@@ -26,8 +26,8 @@ impl Plugin {
     ///
     /// What the system says.
     pub fn new(window: Option<Range<u64>>) -> io::Result<Plugin> {
-        // In memory: where temporary files are, programs may not be run. Both are inherited, by any program that happens to be started
-        // just now as well, where they do nothing.
+        // In memory: the place for temporary files may forbid running programs. Both are inherited, also by any program
+        // that happens to be started at this moment, where they do nothing.
         let object = memfd_create("plugin", MemfdFlags::empty())?;
         File::from(object.try_clone()?).write_all(OBJECT)?;
         let trace = tempfile::tempfile()?;
@@ -35,7 +35,7 @@ impl Plugin {
         Ok(Plugin { object, out, trace, window })
     }
 
-    /// What stands after `-plugin`.
+    /// What follows `-plugin`.
     #[must_use]
     pub fn words(&self) -> String {
         let Range { start, end } = self.window.clone().unwrap_or(0..0);

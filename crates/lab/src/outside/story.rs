@@ -12,7 +12,7 @@ use std::ops::Range;
 ///
 /// # Errors
 ///
-/// Where the trace cannot be read.
+/// If the trace cannot be read.
 pub fn story(
     trace: &Trace,
     clock: &Clock,
@@ -63,15 +63,15 @@ mod tests {
     const ON: u64 = 3;
     const FLAGS: u64 = 4;
 
-    /// A clock that is 1,000 ns ahead of 4 ns an instruction.
+    /// A clock that is 1,000 ns ahead, at 4 ns for each instruction.
     fn clock() -> Clock {
         let reads: Vec<u64> = (0..40).map(|number| number * number * 37).collect();
         let times: Vec<u64> = reads.iter().map(|count| count * 4 + 1_000).collect();
         Clock::align(&times, &reads, 4).unwrap()
     }
 
-    /// `khugepaged` copies with interrupts off while a wakeup is due at 5,000 ns; the interrupt comes once they are on, serves a softirq at
-    /// its end and returns; then the late one is let in, and runs at 9,000 ns.
+    /// `khugepaged` copies with interrupts off while a wakeup is due at 5,000 ns; the interrupt comes once they are on,
+    /// serves a softirq at its end and returns; then the late thread is let in, and runs at 9,000 ns.
     fn told() -> Story {
         told_of(&[
             (4_000, "copy_pages", CALLS),
@@ -91,7 +91,7 @@ mod tests {
         ])
     }
 
-    /// Steps by the guest's clock, and then the late one's own code.
+    /// Steps by the guest's clock, and then the late thread's own code.
     fn told_of(steps: &[(u64, &str, u64)]) -> Story {
         let user = 0x5555_0000_0000;
         let mut file = tempfile::tempfile().unwrap();
@@ -142,8 +142,8 @@ mod tests {
         assert_eq!((story.delivery, story.interrupt_ns), (expected, Some(5_680)));
     }
 
-    /// Interrupts are turned off just after it was due, before the timer's interrupt is there; once more within that, and by an exception; flags that
-    /// are restored to off turn nothing on.
+    /// Interrupts are turned off just after it was due, before the timer's interrupt arrives; again within that, and by
+    /// an exception; flags that are restored to off turn nothing on.
     #[test]
     fn interrupts_that_are_turned_off_after_it_was_due_keep_it_as_well() {
         let story = told_of(&[

@@ -1,23 +1,23 @@
 //! The functions of a kernel.
 
-/// Beyond so many bytes after a function's beginning it is no longer that function.
+/// Beyond this many bytes after a function's beginning it is no longer that function.
 const MAX_FUNCTION_BYTES: u64 = 64 << 10;
 
 /// Functions by their addresses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Symbols {
-    // By address; the names are where the same number stands.
+    // Sorted by address; the names have the same index.
     starts: Vec<u64>,
     names: Vec<String>,
 }
 
 impl Symbols {
-    /// From `/proc/kallsyms`, as root reads it; lines that are none are left out.
+    /// From `/proc/kallsyms`, as root reads it; anything that is not an entry is left out.
     #[must_use]
     pub fn parse(text: &str) -> Symbols {
         let mut functions: Vec<(u64, &str)> = text.lines().filter_map(function).collect();
         functions.sort_by_key(|(start, _)| *start);
-        // Of several names of one place the first.
+        // Of several names for one place, the first.
         functions.dedup_by_key(|(start, _)| *start);
         let starts = functions.iter().map(|(start, _)| *start).collect();
         Symbols { starts, names: functions.into_iter().map(|(_, name)| name.to_owned()).collect() }
@@ -36,13 +36,13 @@ impl Symbols {
         self.starts.get(number) == Some(&address)
     }
 
-    /// A function's name; words for what has none.
+    /// A function's name; words for one that has none.
     #[must_use]
     pub fn name(&self, number: usize) -> &str {
         self.names.get(number).map_or("code without a name", String::as_str)
     }
 
-    /// The number of the function of a name.
+    /// The number of the function with a name.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<usize> {
         self.names.iter().position(|other| other == name)
@@ -54,7 +54,7 @@ impl Symbols {
         self.names.len()
     }
 
-    /// Whether there are none, as where the list hides its addresses.
+    /// Whether there are none, as when the list hides its addresses.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()

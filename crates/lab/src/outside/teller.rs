@@ -1,4 +1,4 @@
-//! Follows blocks of instructions from one to the next: who has the CPU, in what, and whether interrupts are on.
+//! Follows blocks of instructions from one to the next: who has the CPU, where, and whether interrupts are on.
 
 use super::clock::Clock;
 use super::seen::{Delivery, FunctionTime, Place, Segment, Story, Switches};
@@ -11,9 +11,9 @@ use std::ops::Range;
 struct Level {
     place: Place,
     name: String,
-    // How deep calls were within the one that it interrupted.
+    // How deep calls were within what it interrupted.
     callers: usize,
-    // Whether interrupts were off there, as an exception may find them: they are again afterwards.
+    // Whether interrupts were off there, as an exception may find them: afterwards they are off again.
     was_off: bool,
 }
 
@@ -22,9 +22,9 @@ struct Off {
     since_ns: u64,
     function: Option<usize>,
     caller: Option<usize>,
-    /// The interrupt that is being served, where the processor turned them off for one.
+    /// The interrupt that is being served, if the processor turned them off for one.
     interrupt: Option<String>,
-    /// How many more times they were turned off meanwhile, to be restored as they are.
+    /// How many more times they were turned off meanwhile, each of which restores them as they were.
     nested: u32,
 }
 
@@ -35,7 +35,7 @@ struct WasOff {
     on_in: Option<usize>,
 }
 
-/// An interrupt that waited for interrupts to be turned on comes within this, ns.
+/// An interrupt that waited for interrupts to be turned on comes within this time, ns.
 const AT_ONCE_NS: u64 = 200;
 
 struct Open {
@@ -66,17 +66,17 @@ pub(super) struct Teller<'a> {
     was_off: Option<WasOff>,
     last: Option<Last>,
     open: Option<Open>,
-    // Functions, and for how long.
+    // Functions, and for how long each ran.
     all: BTreeMap<Option<usize>, u64>,
     segments: Vec<Segment>,
     delivery: Option<Delivery>,
     interrupt_ns: Option<u64>,
 }
 
-/// Code of the kernel that belongs to no function it lists, as that of BPF programs.
+/// Kernel code that belongs to none of the listed functions, such as that of BPF programs.
 const NAMELESS: usize = usize::MAX;
 
-/// Calls deeper than this are not kept: nobody is named then.
+/// Calls deeper than this are not kept: then nobody is named.
 const MAX_CALLERS: usize = 1_000;
 
 /// The kernel's functions for softirqs, before 6.10 and since.
@@ -119,7 +119,7 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// What was told: with the end of it if all that ran was written down.
+    /// What it found: including the end of it if everything that ran was written down.
     pub(super) fn story(mut self, is_whole: bool) -> Story {
         let last_ns = self.last.as_ref().map_or(0, |last| self.clock.ns_at(last.count));
         let Range { start, end } = self.range;
@@ -134,7 +134,7 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// The next of what happened.
+    /// Takes the next thing that happened.
     pub(super) fn take(&mut self, record: Record) {
         let ns = self.clock.ns_at(record.count);
         match record.kind {
@@ -145,7 +145,7 @@ impl<'a> Teller<'a> {
             }
             RecordKind::InterruptsOn => self.turned_on(ns, self.symbols.at(record.address)),
             RecordKind::FlagsRestored => match &mut self.off {
-                // As they were before they were turned off once more.
+                // As they were before they were turned off again.
                 Some(off) if off.nested > 0 => off.nested -= 1,
                 _ => self.turned_on(ns, self.symbols.at(record.address)),
             },
@@ -164,7 +164,7 @@ impl<'a> Teller<'a> {
         self.was_off = self.off.take().map(|off| WasOff { off, on_ns: ns, on_in }).or(self.was_off.take());
     }
 
-    /// Why the interrupt comes now: it had to wait where interrupts were off until a moment ago.
+    /// Why the interrupt comes now: it had to wait because interrupts were off until a moment ago.
     fn delivery(&self, ns: u64) -> Delivery {
         let was_off = self.was_off.as_ref().filter(|was| was.on_ns > self.range.start && ns - was.on_ns <= AT_ONCE_NS);
         let Some(WasOff { off, on_ns, on_in }) = was_off else { return Delivery::AtOnce };
@@ -187,7 +187,7 @@ impl<'a> Teller<'a> {
         let entry = begins.and_then(|number| self.entries.get(&number).cloned());
         self.until(ns);
         let asked = self.last.as_ref().is_some_and(|last| last.kind == RecordKind::BlockAsks);
-        // An exception comes in the middle of a block, whose last instruction did not run then.
+        // An exception comes in the middle of a block, whose last instruction then did not run.
         if !matches!(entry, Some((Place::Exception, _))) {
             self.ended(ns);
         }
@@ -240,14 +240,14 @@ impl<'a> Teller<'a> {
         }
         let was_off = self.off.is_some();
         if place != Place::Softirq {
-            // The processor turns interrupts off where it enters the kernel.
+            // The processor turns interrupts off as it enters the kernel.
             let interrupt = (place == Place::Interrupt).then(|| name.clone());
             self.turned_off(ns, function, None, interrupt);
         }
         self.levels.push(Level { place, name, callers: self.callers.len(), was_off });
     }
 
-    /// Time passed in the block before.
+    /// Time has passed in the previous block.
     fn until(&mut self, ns: u64) {
         let Some(last) = &self.last else { return };
         let from_ns = self.clock.ns_at(last.count).max(self.range.start);
@@ -263,7 +263,7 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// A new segment, where the block is in another place than the one before.
+    /// A new segment, if the block is in another place than the previous one.
     fn opened(&mut self, ns: u64, address: u64) {
         if ns >= self.range.end {
             return;

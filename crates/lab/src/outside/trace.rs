@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek};
 
-/// The plugin writes no more than this, 256 MiB; what comes after is counted.
+/// The plugin writes no more than this, 256 MiB; it counts the rest.
 pub const MAX_RECORDS: u64 = 1 << 24;
 const RECORD_BYTES: usize = 16;
 
@@ -16,9 +16,9 @@ pub enum RecordKind {
     InterruptsOff,
     /// They were turned on.
     InterruptsOn,
-    /// The flags were set to what they were before, that of interrupts among them: on or off.
+    /// The flags were set to their previous value, including that of interrupts: on or off.
     FlagsRestored,
-    /// A block of instructions began, which ends in none of the ways below.
+    /// A block of instructions began that ends in none of the ways below.
     Block,
     /// One that ends with a call.
     BlockCalls,
@@ -66,13 +66,13 @@ const END: u8 = 255;
 pub struct Record {
     /// How many instructions ran before, since the guest was switched on.
     pub count: u64,
-    /// The instruction's address; of a block that of its first.
+    /// The instruction's address; for a block that of its first.
     pub address: u64,
     /// What it was.
     pub kind: RecordKind,
 }
 
-/// All that was written, in the order in which it happened.
+/// Everything that was written, in the order in which it happened.
 #[derive(Debug)]
 pub struct Trace(File);
 
@@ -81,8 +81,8 @@ impl Trace {
         Trace(file)
     }
 
-    /// Hands each record on, and gives how many more there were than were written; `None` where the end is missing, for the emulator was
-    /// killed or the disk is full.
+    /// Hands on each record, and returns how many more there were than were written; `None` if the end is missing,
+    /// because the emulator was killed or the disk is full.
     ///
     /// # Errors
     ///
@@ -104,7 +104,7 @@ impl Trace {
                 return Ok(Some(count));
             }
             if let Some(kind) = RecordKind::of(number) {
-                // An address' highest bits are all like the one below.
+                // An address's highest bits are all like the one below them.
                 take(Record { count, address: (word.cast_signed() >> 8).cast_unsigned(), kind });
             }
         }
