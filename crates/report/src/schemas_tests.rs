@@ -17,7 +17,7 @@ fn schema<A: JsonSchema>(name: &str) -> Value {
     let mut schema = serde_json::to_value(generator().into_root_schema_for::<A>()).unwrap();
     schema["properties"]["schema"] = json!({ "const": name });
     if schema["properties"].get("error").is_none() {
-        let about = "What could not be written beside the answer; absent where nothing failed.";
+        let about = "What could not be written beside the answer; absent if nothing failed.";
         schema["properties"]["error"] = json!({ "description": about, "type": "string" });
     }
     schema

@@ -116,7 +116,7 @@ pub(super) struct SideRow<'a> {
     unobserved: u64,
     lost: u64,
     steal_ns: Option<u64>,
-    /// The part of the measured CPUs' time that other programs took; null where the kernel did not say.
+    /// The part of the measured CPUs' time that other programs took; null if the kernel did not say.
     others_share: Option<f64>,
     cut: bool,
 }

@@ -142,7 +142,7 @@ pub(crate) struct DeviceForecast<'a> {
     tolerance_range_ns: Option<[u64; 2]>,
     slack_ns: i64,
     on_miss: &'static str,
-    /// The same in what its users count in; `null` where that is time.
+    /// The same in what its users count in; `null` if that is time.
     in_units: Option<InUnits>,
     sources: SourcesRow,
     /// Stalls beyond the slack, on the worst CPU.
@@ -156,9 +156,9 @@ pub(crate) struct DeviceForecast<'a> {
     cpus_alike: Option<bool>,
     /// Every CPU, worst first.
     cpus: Vec<CpuRow>,
-    /// The exposure in pieces that know nothing of each other, where anything shows that they do.
+    /// How many independent pieces the exposure is worth, if anything shows that parts of it depend on each other.
     pieces: Option<f64>,
-    /// How many times as frequent late wakeups are at the end as at the beginning, where that is no accident.
+    /// How many times as frequent late wakeups are at the end as at the beginning, if that is no accident.
     drift: Option<f64>,
     probability: Option<f64>,
     extremal_index: Option<f64>,
@@ -166,7 +166,7 @@ pub(crate) struct DeviceForecast<'a> {
     stalls_per_hour: Interval,
     /// `holds`, `holds-as-recorded`, `fails` or `unknown`.
     verdict: &'static str,
-    /// What keeps `holds` from being said without a condition: `short`, `memory`, `clusters`, `drift`.
+    /// What keeps `holds` from being unconditional: `short`, `memory`, `clusters`, `drift`.
     conditions: Vec<&'static str>,
     want_s: u64,
     mttf_s: Interval,
@@ -177,7 +177,7 @@ pub(crate) struct DeviceForecast<'a> {
     mttf_per_stall_s: Option<f64>,
     mttf_per_buffer_s: Option<f64>,
     measure_further_s: Option<f64>,
-    /// Whether that is what it takes at the least.
+    /// Whether that is the least that it takes.
     further_is_least: bool,
     advice: Option<AdviceRow>,
 }
@@ -291,7 +291,7 @@ impl<'a> DeviceForecast<'a> {
     }
 }
 
-/// Buffering with which a device would do.
+/// Buffering that would be enough for a device.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct AdviceRow {

@@ -124,7 +124,7 @@ struct CauseRow<'a> {
     share: Option<f64>,
 }
 
-/// What one CPU's loop met. What took it is known only where the kernel was followed.
+/// What one CPU's loop met. What took it is known only if the kernel was followed.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct CpuRow<'a> {

@@ -29,7 +29,7 @@ pub struct LabAnswer<'a> {
     systems: Vec<SystemRow<'a>>,
     /// All runs of a system together.
     stages: Vec<SystemStageRow<'a>>,
-    /// Systems by a quantile that all of them have, the least first, under each load by itself.
+    /// Systems by a quantile that all of them have, the smallest first, for each load separately.
     ranks: &'a [RankRow],
     comparisons: Vec<ComparisonRow<'a>>,
     notes: Vec<String>,
@@ -43,7 +43,7 @@ struct SystemRow<'a> {
     package: Option<&'a str>,
     guests: Vec<GuestRow<'a>>,
     load: Vec<RateRow>,
-    /// Who made its late wakeups late, where there is evidence.
+    /// Who made its late wakeups late, if there is evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     causes: Option<&'a SystemCauses>,
 }
@@ -53,7 +53,7 @@ struct SystemRow<'a> {
 struct GuestRow<'a> {
     seed: u32,
     end: GuestEnd,
-    /// What the command ended with.
+    /// The command's exit code.
     command_exit_code: Option<i32>,
     processor_ms: Option<u64>,
     /// Whether it ran before, and was taken from the directory.
@@ -96,7 +96,7 @@ struct SystemStageRow<'a> {
     system: &'a str,
     #[serde(flatten)]
     stage: StageRow,
-    /// The least of the runs' maxima.
+    /// The smallest of the runs' maxima.
     max_lowest_ns: Option<u64>,
     /// The greatest.
     max_highest_ns: Option<u64>,

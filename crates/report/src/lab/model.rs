@@ -45,7 +45,7 @@ pub struct SystemReport {
     pub kernel: String,
     /// Of a grid with loads, which.
     pub load: Option<String>,
-    /// Who made its late wakeups late, where there is evidence.
+    /// Who made its late wakeups late, if there is evidence.
     pub causes: Option<SystemCauses>,
     /// The package that it came from, with its version.
     pub package: Option<String>,
@@ -61,11 +61,11 @@ pub struct SystemReport {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RankRow {
-    /// From 1 on; of each load by itself.
+    /// From 1; for each load separately.
     pub rank: usize,
     /// Which.
     pub system: String,
-    /// Under which load, of a grid with loads.
+    /// Under which load, if the grid has loads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load: Option<String>,
     /// Which quantile of the total: `p99.9`.
@@ -86,15 +86,15 @@ pub struct RankRow {
 pub struct SystemCauses {
     /// Late wakeups that are explained.
     pub episodes: u64,
-    /// Those of which nothing is said, for their evidence has a hole.
+    /// Those about which nothing is said, because their evidence has a hole.
     pub void: u64,
-    /// How late those that are explained ran together.
+    /// How late those that are explained ran, all together.
     pub late_ns: u64,
     /// Most first; there may be more.
     pub rows: Vec<SystemCause>,
 }
 
-/// Who, and how much of the lateness.
+/// Who it was, and how much of the lateness.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SystemCause {
@@ -102,7 +102,7 @@ pub struct SystemCause {
     pub who: String,
     /// What it is a case of.
     pub kind: &'static str,
-    /// In so many episodes.
+    /// In how many episodes.
     pub episodes: u64,
     /// In all.
     pub ns: u64,
@@ -137,9 +137,9 @@ const MAX_CAUSES: usize = 5;
 pub enum GuestEnd {
     /// Its command ended.
     Ran,
-    /// It came to no end.
+    /// It did not finish.
     Failed,
-    /// It was not begun, or was ended on the way.
+    /// It was not begun, or was cut short.
     NotRun,
 }
 
@@ -325,8 +325,8 @@ pub struct KernelRow {
     pub name: String,
     /// Whether it is on this machine.
     pub is_here: bool,
-    /// The package that is here, or the one that would be taken; `None` where that is whatever is newest.
+    /// The package that is here, or the one that would be fetched; `None` if that is whatever is newest.
     pub package: Option<String>,
-    /// Why it could not be taken.
+    /// Why it could not be fetched.
     pub error: Option<String>,
 }

@@ -24,7 +24,7 @@ pub struct TransferAnswer<'a> {
     successes: usize,
     /// Of the attempts that succeeded.
     seconds: Option<SecondsRow>,
-    /// Bits of the file a second.
+    /// Bits of the file per second.
     throughput: Option<f64>,
     attempts: Vec<SentRow>,
     /// `null`: in virtual time.
@@ -85,7 +85,7 @@ impl SentRow {
     }
 }
 
-/// What was counted of this machine, where the calling ends were its threads.
+/// What was counted on this machine, if its threads were the calling ends.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct LiveRow<'a> {
@@ -105,10 +105,10 @@ struct LiveRow<'a> {
     /// Modems that could not take part.
     refused: Vec<RefusedRow<'a>>,
     notes: &'a [String],
-    /// Of all calls of an attempt together, averaged over the attempts; `null`: none is over.
+    /// For all calls of an attempt together, averaged over the attempts; `null`: none is over.
     together: Option<TogetherRow>,
     pending_step_samples: u64,
-    /// Of each call, in the order of the calls above.
+    /// For each call, in the order of the calls above.
     attempts: Vec<LiveAttemptRow>,
     /// The soft devices that worked meanwhile.
     devices: Option<DeviceAnswer<'a>>,
@@ -126,13 +126,13 @@ struct RefusedRow<'a> {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct TogetherRow {
     bits_per_second: f64,
-    /// Of one CPU; more than 100 where they had several.
+    /// Of one CPU; more than 100 if they had several.
     cpu_percent: f64,
-    /// Of that, the datapumps at the calling ends.
+    /// How much of that the datapumps at the calling ends took.
     datapump_percent: f64,
 }
 
-/// What was counted of this machine in a call.
+/// What was counted on this machine in a call.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct LiveAttemptRow {
@@ -144,7 +144,7 @@ struct LiveAttemptRow {
     activations: u64,
     elapsed_ns: u64,
     executed_ns: u64,
-    /// Of that, its datapump.
+    /// How much of that its datapump took.
     datapump_ns: u64,
     max_late_ns: u64,
     /// What the host took; `null`: not known.

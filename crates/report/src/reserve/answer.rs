@@ -76,9 +76,9 @@ pub(super) struct ReservationRow {
 struct TrialRow {
     /// `as_it_was`, `fifo` or `reservation`.
     setting: &'static str,
-    /// Of `fifo`.
+    /// For `fifo`.
     priority: Option<u32>,
-    /// Of `reservation`.
+    /// For `reservation`.
     reservation: Option<ReservationRow>,
     /// Those that can be judged.
     attempts: u32,

@@ -112,7 +112,7 @@ pub struct PutBackRow {
     pub tid: u32,
     /// Its name when it was changed.
     pub name: String,
-    /// How it is scheduled now, in words; `None` where it has ended.
+    /// How it is scheduled now, in words; `None` if it has ended.
     pub scheduling: Option<String>,
     /// Why it was not put back.
     pub refused: Option<String>,

@@ -21,7 +21,7 @@ pub struct TogetherReport<'a> {
     pub of: usize,
     /// How often all were measured at once, without and with.
     pub rounds: u32,
-    /// How often one was made larger for its late jobs among the others.
+    /// How often one was made larger because of its late jobs among the others.
     pub raised: u32,
     /// Why it ended.
     pub end: ReserveEnd,
@@ -216,7 +216,7 @@ pub struct TogetherAnswer<'a> {
     end: ReserveEnd,
     proven: bool,
     rounds: u32,
-    /// How often one was made larger for its late jobs among the others.
+    /// How often one was made larger because of its late jobs among the others.
     raised: u32,
     cpus: usize,
     /// Of one CPU: all of them together, and what the kernel admits on all CPUs; `null`: not known, or not limited.

@@ -16,7 +16,7 @@ pub struct RialtoReport {
     pub seen_ns: u64,
     /// Whether another process's scheduler served it, beside others.
     pub has_joined: bool,
-    /// How often others came that changed its slots.
+    /// How often others changed its slots by coming.
     pub moved: u64,
     /// Whether there were more runs than are kept.
     pub is_cut: bool,
@@ -76,7 +76,7 @@ pub struct RialtoAnswer<'a> {
     seen_ns: u64,
     /// Whether another process served it, beside others.
     joined: bool,
-    /// How often others came that changed its slots.
+    /// How often others changed its slots by coming.
     moved: u64,
     cut: bool,
     slept: u64,

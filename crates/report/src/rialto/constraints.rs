@@ -18,7 +18,7 @@ pub struct ConstraintRow {
     pub decided_ns: u64,
     /// Why it was refused.
     pub refusal: Option<String>,
-    /// Whether its work was done at the deadline; it tried even where it was refused.
+    /// Whether its work was done by the deadline; it tried even if it was refused.
     pub met: bool,
     /// CPU time that it had got then.
     pub got_ns: u64,

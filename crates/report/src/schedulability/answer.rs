@@ -157,8 +157,8 @@ impl<'a> TaskRow<'a> {
     }
 }
 
-/// What earliest deadline first makes of it. `schedulable` is `null` where nobody knows; the window in which more is
-/// asked for than fits is given only where it is not schedulable, and `null` where there is more than a CPU's worth.
+/// What earliest deadline first makes of it. `schedulable` is `null` if nobody knows; the window in which more is
+/// asked for than fits is given only if it is not schedulable, and `null` if there is more than a CPU's worth.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct EdfRow {

@@ -29,7 +29,7 @@ pub struct WhyAnswer<'a> {
     recording: &'a Path,
     cut: bool,
     missing_episodes: u64,
-    /// The name or number of the thread whose episodes these are, where not everybody's; and how many others there are.
+    /// The name or number of the thread whose episodes these are, if not everybody's; and how many others there are.
     thread: Option<&'a str>,
     other_episodes: u64,
     blind: &'a [String],
@@ -46,7 +46,7 @@ pub struct WhyAnswer<'a> {
     processes: Vec<ProcessRow<'a>>,
     /// Of so many of `episodes` there are only sums: their details would take up too much.
     without_details: u64,
-    /// So many times a function stands with its caller in `call_tree`: the trees would take up too much.
+    /// How many functions are listed with their caller in `call_tree`: the trees would take up too much.
     functions_left_out: u64,
     episodes: Vec<EpisodeRow<'a>>,
 }
@@ -134,11 +134,11 @@ impl KindRow {
 struct CauseRow<'a> {
     kind: &'static str,
     name: &'a str,
-    /// Where who it was was not seen: `holder` of a lock, or the `ender` of a wait.
+    /// If it was not seen who it was: `holder` of a lock, or the `ender` of a wait.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_seen: Option<&'static str>,
     detail: Option<String>,
-    /// For how much of a wait the detail tells what kept whoever was waited for, ns.
+    /// For how much of a wait the detail says what held up whoever was waited for, ns.
     detail_ns: Option<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     asked_by: Vec<AskerRow<'a>>,
@@ -147,7 +147,7 @@ struct CauseRow<'a> {
     waiting_weight: Option<u64>,
     share: f64,
     episodes: u64,
-    /// In how many of these the wait ended as whoever was waited for did.
+    /// In how many of these the wait ended when whoever was waited for ended.
     #[serde(skip_serializing_if = "is_zero")]
     ended: u64,
     max_ns: u64,
@@ -226,7 +226,7 @@ struct EpisodeRow<'a> {
 struct PartRow<'a> {
     kind: &'static str,
     name: &'a str,
-    /// Where who it was was not seen: `holder` of a lock, or the `ender` of a wait.
+    /// If it was not seen who it was: `holder` of a lock, or the `ender` of a wait.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_seen: Option<&'static str>,
     ns: u64,
@@ -237,7 +237,7 @@ struct PartRow<'a> {
     inside: Vec<InsideRow<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     call: Option<&'static str>,
-    /// The wait ended as whoever was waited for did.
+    /// The wait ended when whoever was waited for ended.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     ended: bool,
     cgroup: Option<&'a str>,
@@ -246,13 +246,13 @@ struct PartRow<'a> {
 }
 
 /// What the holder of a lock, or whoever else is waited for, was doing meanwhile; all of them add up to the part, and those
-/// inside of one to it, where there are any.
+/// inside one add up to that, if there are any.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct InsideRow<'a> {
     kind: &'static str,
     name: &'a str,
-    /// Where who it was was not seen: `holder` of a lock, or the `ender` of a wait.
+    /// If it was not seen who it was: `holder` of a lock, or the `ender` of a wait.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_seen: Option<&'static str>,
     ns: u64,
@@ -282,7 +282,7 @@ struct PieceRow<'a> {
     cpu: u32,
     kind: &'static str,
     name: &'a str,
-    /// Where who it was was not seen: `holder` of a lock, or the `ender` of a wait.
+    /// If it was not seen who it was: `holder` of a lock, or the `ender` of a wait.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_seen: Option<&'static str>,
     detail: Option<String>,
@@ -291,13 +291,13 @@ struct PieceRow<'a> {
     cgroup: Option<&'a str>,
 }
 
-/// Who asked for what an interrupt or a softirq did; several where it cannot be told which of them it was.
+/// Who asked for what an interrupt or a softirq did; several if it cannot be told which of them it was.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct AskerRow<'a> {
     /// `armed` a timer, had a function `called` on another CPU, or `sent` the interrupt.
     how: &'static str,
-    /// `thread`, or the `interrupt` or `softirq` that came over one.
+    /// `thread`, or the `interrupt` or `softirq` that interrupted one.
     what: &'static str,
     name: &'a str,
     tid: Option<u32>,

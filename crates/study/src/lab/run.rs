@@ -60,7 +60,7 @@ pub enum CellEnd {
     Ran(Ran, PathBuf),
     /// The guest did not finish, or what it left could not be stored: in one line.
     Failed(String),
-    /// It was not begun, or was ended on the way.
+    /// It was not begun, or was cut short.
     NotRun,
 }
 

@@ -65,7 +65,7 @@ pub(super) struct DecodedRow<'a> {
     wrong: u64,
     missing: u64,
     connections_lost: u64,
-    /// Those that ended, received or not.
+    /// Those that ended, whether they were received or not.
     frames: u64,
     /// Those that were received with a correct check.
     frames_right: u64,

@@ -6,7 +6,7 @@ use crate::answer::Answer;
 use serde::Serialize;
 use std::path::Path;
 
-/// A late wakeup, looked at from outside.
+/// A late wakeup, seen from outside.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct OutsideAnswer<'a> {

@@ -5,14 +5,14 @@ use punctual_recording::{counted, format_ns};
 use serde::Serialize;
 use std::path::Path;
 
-/// In what a stretch passed.
+/// Where a stretch of time was spent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StretchKind {
     /// A thread's own code.
     User,
-    /// The kernel's code, of a thread.
+    /// The kernel's code, on behalf of a thread.
     Kernel,
     /// An interrupt.
     Interrupt,
@@ -36,13 +36,13 @@ pub struct FunctionRow {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Stretch {
-    /// When it began, from when the wakeup was due.
+    /// When it began, counted from when the wakeup was due.
     pub at_ns: u64,
     /// How long it was.
     pub ns: u64,
-    /// In what.
+    /// Where it was spent.
     pub kind: StretchKind,
-    /// Of an interrupt or an exception, which; else empty.
+    /// Which interrupt or exception; otherwise empty.
     pub name: String,
     /// The thread that had the CPU.
     pub thread: String,
@@ -77,13 +77,13 @@ pub enum Arrival {
     InterruptsOff {
         /// How long it took.
         after_ns: u64,
-        /// When they were turned off, from when it was due: before that below 0.
+        /// When they were turned off, counted from when it was due: below 0 before that.
         off_from_ns: i64,
         /// How long after it was due they were turned on.
         on_after_ns: u64,
         /// The function that turned them off.
         off_in: String,
-        /// Whoever had called it, where that was seen.
+        /// Whoever had called it, if that was seen.
         off_for: Option<String>,
         /// The function that turned them on.
         on_in: String,
@@ -99,7 +99,7 @@ pub enum Arrival {
     NotSeen,
 }
 
-/// Time of a class, as evidence in the guest has it and as it is seen from outside.
+/// The time of a class, by the evidence in the guest and as seen from outside.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ClassRow {

@@ -27,7 +27,7 @@ pub(super) struct PointRow<'a> {
     contradicted: Option<&'a str>,
 }
 
-/// What a paper or the simulator says of a point.
+/// What a paper or the simulator says about a point.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]

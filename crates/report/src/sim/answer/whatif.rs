@@ -29,8 +29,8 @@ pub struct WhatifAnswer {
     interrupted: bool,
 }
 
-/// The range of the misses of a run of that length, 95 times of 100: with one recording as long as the machine stays as
-/// it was recorded, with several as long as it changes no more than between them.
+/// The range of the misses of a run of that length, 95 times out of 100: with one recording, as long as the machine stays
+/// as it was recorded; with several, as long as it changes no more than it did between them.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct IntervalRow {
