@@ -6,6 +6,7 @@ mod support;
 
 use followed::{PAIR, Program, SLEEPER, assert_slept, ended, follow_to_the_end, open, record, slept, woken_by};
 use punctual_recording::{EndReason, Recording, Stage, WakerKind};
+use std::io::Read;
 use std::process::{Command, Output};
 use std::time::Duration;
 use support::{code, json, run, start, stderr, stdout};

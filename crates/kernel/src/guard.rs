@@ -247,6 +247,8 @@ impl Guard {
         }
         // A guard that does not answer takes its children along; one that was killed left its directory behind.
         if matches!(self.child.try_wait(), Ok(None)) {
+            // Those that detached themselves are below it only as long as it lives.
+            processes::kill_descendants(self.child.id());
             let _ = self.child.kill();
             let _ = self.child.wait();
         }

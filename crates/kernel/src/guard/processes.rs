@@ -2,6 +2,7 @@
 
 use rustix::process::{Pid, Signal, WaitOptions};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// A process that ended, and its exit code; `None` when a signal ended it.
 pub(super) struct Dead {
@@ -40,6 +41,19 @@ pub(super) fn kill_session(leader: u32) {
         if session == Some(leader) {
             signal(pid, Signal::KILL);
         }
+    }
+}
+
+/// Kills every process below this one, until none is left or two seconds have passed.
+pub(super) fn kill_descendants(ancestor: u32) {
+    let until = Instant::now() + Duration::from_secs(2);
+    loop {
+        let left = descendants(ancestor);
+        if left.is_empty() || Instant::now() > until {
+            return;
+        }
+        left.iter().for_each(|&pid| signal(pid, Signal::KILL));
+        std::thread::sleep(Duration::from_millis(10));
     }
 }
 
