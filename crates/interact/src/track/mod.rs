@@ -7,32 +7,24 @@
 //! because of the input. All other output is background: a blinking cursor, a clock.
 
 mod display;
+mod done;
 mod ends;
 mod open;
+mod waits;
 
 use crate::machine::Interval;
 use display::Shown;
 use ends::Ends;
 pub use open::Taken;
-use open::{ANSWERED_NS, Cause, DONE_NS, MAX_THREADS, Open, merge_silent};
+use open::{Cause, MAX_THREADS, Open};
 use punctual_probe::terminal::Seen;
 use punctual_recording::{Interaction, Moment};
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// A time limit that is earlier than the one before by no more than this is the same limit: limits are given in ms.
-const SAME_LIMIT_NS: u64 = 2_000_000;
-/// With a display, a timer that is due no sooner than this, in a process that draws, is the cursor's: toolkits set it
-/// anew with every key.
-const CURSOR_NS: u64 = 300_000_000;
-/// Input that was put in this long ago, and that nobody can get any more, was thrown away: the kernel's worker has long
-/// passed it on.
-const THROWN_AWAY_NS: u64 = 100_000_000;
 /// A program that waits for input for this long has started.
 const STARTED_NS: u64 = 200_000_000;
 /// How many inputs can be open at a time; what the program did meanwhile is kept for each.
 const MAX_LOOKED_AT: usize = 64;
-/// If threads are not seen, how many inputs are kept before the older half of them is released.
-const MAX_UNSEEN: usize = 128;
 
 /// An input, as it was put in.
 #[derive(Debug, Clone, Default)]
@@ -394,73 +386,6 @@ impl Tracker {
         }
     }
 
-    /// A thread sleeps until there is input for it.
-    fn waits_for_input(&mut self, seen: &Seen) {
-        let tid = seen.tid;
-        if self.limits.len() < MAX_THREADS || self.limits.contains_key(&tid) {
-            // A wait for an answer has no limit and sets no timer: one that was set before is still due.
-            let is_due = |limit: &u64| *limit > seen.at_ns;
-            let limit_ns = seen.limit_ns.or_else(|| self.limits.get(&tid).copied().flatten().filter(is_due));
-            self.limits.insert(tid, limit_ns);
-        }
-        if seen.queued > 0 {
-            return;
-        }
-        if !seen.takes_lines() && self.shown.is_none() {
-            self.throw_away(seen.at_ns);
-        }
-        let started = self.cause.is_everybody();
-        let old_ns = self.old_ns;
-        // If a process is at a terminal of the program's own, nobody sees that it waits for input in between: a limit
-        // that was over says nothing.
-        let is_within = self.shown.as_ref().is_some_and(|shown| !shown.is_client(seen.process));
-        let got_ns =
-            self.open.iter().find(|open| Some(open.row.number) == self.active).and_then(|open| open.row.got_ns);
-        let is_new = |before: Option<u64>| match (seen.limit_ns, before) {
-            (None, _) => false,
-            (Some(_), None) => true,
-            // The limit of an earlier input, which was over when this one came, says nothing.
-            (Some(_), Some(before)) if before < old_ns || is_within && got_ns.is_some_and(|got| before < got) => true,
-            (Some(limit), Some(before)) => limit + SAME_LIMIT_NS < before,
-        };
-        let is_soon =
-            self.shown.is_none() || is_within || seen.limit_ns.is_some_and(|limit| limit < seen.at_ns + CURSOR_NS);
-        let sets_timer = !started && is_soon && is_new(self.cause.limit_before(tid));
-        if !self.cause.is_at_work(tid) {
-            return;
-        }
-        if self.shown.is_some() && !started {
-            self.rests_with_display(seen, sets_timer);
-        } else if let Some(open) = self.open_mut(self.active) {
-            let is_reader = open.reader.as_ref().is_some_and(|(reader, _)| *reader == tid);
-            if open.is_start {
-                open.row.blocked_ns = Some(seen.at_ns);
-                open.row.got_ns = Some(open.row.begin_ns);
-            } else if is_reader && open.row.blocked_ns.is_none() {
-                open.row.blocked_ns = Some(seen.at_ns);
-            }
-        }
-        if started {
-            // It may wait for an answer of the terminal's: how long it waits shows whether it has started.
-            self.start_waits = Some(seen.at_ns);
-        } else if !sets_timer {
-            self.cause.rests(tid, seen.at_ns);
-        }
-    }
-
-    /// A thread that waits for input with nothing queued will not get what was put in long ago.
-    fn throw_away(&mut self, at_ns: u64) {
-        let mut consumed = self.consumed;
-        for open in &mut self.open {
-            let is_old = open.row.injected_ns + THROWN_AWAY_NS < at_ns;
-            if is_old && open.upto > consumed {
-                open.was_thrown_away = open.row.got_ns.is_none();
-                consumed = open.upto;
-            }
-        }
-        self.consumed = consumed;
-    }
-
     /// For those that have been open longest, and the last one: those between wait in the queue anyway.
     fn note_interval(&mut self, kind: Interval, from: u64, to: u64) {
         let last = self.open.len().saturating_sub(1);
@@ -469,91 +394,6 @@ impl Tracker {
                 open.note_interval(kind, from, to);
             }
         }
-    }
-
-    /// Inputs to which nothing more can be added, in order, with all that was seen up to `settled_ns`.
-    pub fn take_done(&mut self, settled_ns: u64) -> Vec<Taken> {
-        let mut done = Vec::new();
-        self.note_composed(settled_ns);
-        if !self.followed {
-            if self.open.len() > MAX_UNSEEN {
-                merge_silent(&mut self.open);
-                done.extend(self.open.drain(..MAX_UNSEEN / 2).map(|open| open.finish(false)));
-            }
-            return done;
-        }
-        while let Some(first) = self.open.front() {
-            if !self.is_done(first, settled_ns) {
-                break;
-            }
-            let number = first.row.number;
-            if self.active == Some(number) {
-                self.note_end_of_work();
-                self.active = None;
-                self.cause.nobody();
-            }
-            if let Some(open) = self.open.pop_front() {
-                done.push(open.finish(true));
-            }
-        }
-        done
-    }
-
-    fn is_done(&self, open: &Open, settled_ns: u64) -> bool {
-        if open.row.end_ns == 0 || open.row.end_ns > settled_ns {
-            return false;
-        }
-        if open.was_thrown_away || open.is_signal {
-            return true;
-        }
-        if self.shown.as_ref().is_some_and(|shown| shown.is_still_drawn(open.row.number, settled_ns)) {
-            return false;
-        }
-        if self.active.is_some_and(|active| active > open.row.number) {
-            // A later one was taken.
-            return true;
-        }
-        let Some(got_ns) = open.row.got_ns else { return false };
-        if open.is_start && self.cause.is_everybody() {
-            let is_shown = self.shown.is_none() || open.row.seen_ns.is_some();
-            return is_shown && self.start_waits.is_some_and(|since| since + STARTED_NS + DONE_NS < settled_ns);
-        }
-        let last = open.row.seen_ns.max(open.row.blocked_ns).unwrap_or(got_ns);
-        let waits = match (self.cause.is_anybody_at_work(), self.cause.may_be_answered()) {
-            (false, false) => DONE_NS,
-            _ => ANSWERED_NS,
-        };
-        // Whatever keeps a thread at work for longer: its evidence would be gone.
-        !self.cause.is_anybody_at_work() && last + waits < settled_ns
-    }
-
-    /// Whether a thread that takes input has not asked for more since it took the last one: it is at work, or waits for somebody.
-    pub fn is_under_way(&self) -> bool {
-        let active = self.active.and_then(|active| self.open.iter().find(|open| open.row.number == active));
-        self.followed && active.is_some_and(|open| !open.is_start) && self.cause.is_any_at_work(&self.readers)
-    }
-
-    /// Nothing more comes: returns all that is left, in order.
-    pub fn finish(&mut self, end_ns: u64) -> Vec<Taken> {
-        if self.is_under_way()
-            && let Some(open) = self.open_mut(self.active)
-        {
-            open.is_unfinished = true;
-        }
-        if let Some(last) = self.open.back_mut().filter(|last| last.row.end_ns == 0) {
-            last.row.end_ns = end_ns;
-        }
-        if self.followed {
-            self.note_composed(u64::MAX);
-            self.note_end_of_work();
-            for (_, since) in std::mem::take(&mut self.io) {
-                self.note_interval(Interval::Io, since, end_ns);
-            }
-        } else {
-            merge_silent(&mut self.open);
-        }
-        let followed = self.followed;
-        self.open.drain(..).map(|open| open.finish(followed)).collect()
     }
 }
 
