@@ -16,8 +16,8 @@ use punctual_kernel::scheduling;
 use punctual_load::Load;
 use punctual_recording::{Directory, EndReason, Recording, format_ns, read_activation_document};
 use punctual_report::NextStep;
-use punctual_report::device::study::{self as study_report, Row, StudyReport, VerifiedRow};
-use punctual_report::device::{self, DeviceAnswer, ProfilesAnswer, Run, StudyAnswer, VerifyAnswer};
+use punctual_report::device::study::{self as study_report, Row, StudyReport};
+use punctual_report::device::{self, DeviceAnswer, ProfilesAnswer, Run, StudyAnswer, VerifiedRow, VerifyAnswer};
 use punctual_study::device::{DevicePart, DeviceRun, DeviceRunPlan, DeviceWork, Study, StudyPlan, VerifyPlan};
 use std::path::Path;
 use std::time::Duration;
@@ -362,7 +362,7 @@ fn verify(arguments: &DeviceVerifyArguments, output: Output) -> anyhow::Result<u
     if output.json {
         output::answer(VerifyAnswer::new(&rows, &verification.recordings, verification.exposure_s), 0);
     } else {
-        output::print_text(&study_report::verified_text(&rows, verification.exposure_s));
+        output::print_text(&device::verified_text(&rows, verification.exposure_s));
     }
     Ok(0)
 }

@@ -8,6 +8,7 @@ mod run;
 pub mod study;
 mod text;
 mod verdict;
+mod verify;
 
 pub use answer::{DeviceAnswer, ProfilesAnswer, StudyAnswer, VerifyAnswer};
 pub(crate) use origins::under_origins;
@@ -15,3 +16,4 @@ pub use page::device_page;
 pub use run::Run;
 pub use text::*;
 pub use verdict::*;
+pub use verify::{VerifiedRow, verified_text};

@@ -14,9 +14,14 @@ pub const INTERVAL_BIN_NS: u64 = 50_000;
 
 /// Bins of 50 us that are not empty: where each begins, and its count.
 pub fn bins(distribution: &Distribution) -> Vec<(u64, u64)> {
+    binned(distribution, INTERVAL_BIN_NS)
+}
+
+/// The same for bins of another width.
+pub(super) fn binned(distribution: &Distribution, bin: u64) -> Vec<(u64, u64)> {
     let mut bins: Vec<(u64, u64)> = Vec::new();
     for (value, count) in distribution.buckets() {
-        let from = value / INTERVAL_BIN_NS * INTERVAL_BIN_NS;
+        let from = value / bin * bin;
         match bins.last_mut() {
             Some(last) if last.0 == from => last.1 += count,
             _ => bins.push((from, count)),

@@ -2,7 +2,7 @@
 
 use super::{DeviceRow, SCHEMA};
 use crate::answer::Answer;
-use crate::device::study::{VerifiedRow, verified_verdict};
+use crate::device::verify::{VerifiedRow, verified_verdict};
 use serde::Serialize;
 use std::path::PathBuf;
 

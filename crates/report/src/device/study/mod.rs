@@ -1,0 +1,114 @@
+//! The study of a soft device in its contexts, as text and a page.
+
+mod histogram;
+mod page;
+mod text;
+mod verdict;
+
+pub use page::html;
+pub use text::text;
+pub use verdict::{is_untried, verdict};
+
+use crate::device::Run;
+use punctual_device::Profile;
+use punctual_recording::DeviceSummary;
+
+/// One run of a study.
+pub struct Row<'a> {
+    /// Which part of the study: `control`, `contexts`, `priorities`, `competing`, `slots`.
+    pub group: &'static str,
+    /// The device's context; `none` for the control.
+    pub context: String,
+    /// What competed.
+    pub competitor: Option<String>,
+    /// What the paper says about it.
+    pub paper: Option<&'static str>,
+    /// Whether it worked in the paper.
+    pub paper_works: Option<bool>,
+    /// Whether the simulator sees it keep up.
+    pub predicted: Option<bool>,
+    /// Whether it kept up here.
+    pub holds: Option<bool>,
+    /// The share of the bystander's callbacks more than 100 us away from 1 ms.
+    pub off: Option<f64>,
+    /// The recording, or why there is none.
+    pub run: Result<Run<'a>, &'a str>,
+}
+
+impl Row<'_> {
+    fn device(&self) -> Option<&DeviceSummary> {
+        self.run.as_ref().ok().and_then(|run| run.activations.devices.first())
+    }
+
+    fn name(&self) -> String {
+        match &self.competitor {
+            Some(competitor) => format!("{} beside {competitor}", self.context),
+            None => self.context.clone(),
+        }
+    }
+}
+
+/// A study.
+pub struct StudyReport<'a> {
+    /// The device.
+    pub profile: &'a Profile,
+    /// What was asked for, if the device stands for something else.
+    pub asked: Option<&'a str>,
+    /// Its runs.
+    pub rows: Vec<Row<'a>>,
+    /// The lowest thread that keeps up beside a spinning competitor.
+    pub lowest_sufficient: Option<&'a str>,
+    /// The context that holds beside every competitor and disturbs the bystander least.
+    pub least_intrusive: Option<&'a str>,
+    /// Whether it was ended early.
+    pub interrupted: bool,
+}
+
+const GROUPS: [(&str, &str); 5] = [
+    ("control", "Without the device (Figure 10)"),
+    ("contexts", "The contexts, alone and beside competitors (Figures 2 to 8 and 10 to 16)"),
+    ("priorities", "Thread priorities from low to high beside a spinning thread (sections 6.2.5, 6.2.6)"),
+    ("competing", "Reservations that compete outside their time, beside a spinning thread (Table 1)"),
+    ("slots", "Reservations that never run outside their slots, only the newest block processed (Table 3)"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encode::plain_page::tests::assert_well_formed;
+
+    #[test]
+    fn a_page_of_a_study_that_could_not_be_is_well_formed_and_says_so() {
+        let profile = punctual_device::Catalogue::shipped().find("v90").unwrap();
+        let row = Row {
+            group: "contexts",
+            context: "softirq".to_owned(),
+            competitor: Some("spin:normal".to_owned()),
+            paper: Some("the paper's <words>"),
+            paper_works: Some(true),
+            predicted: Some(true),
+            holds: None,
+            off: None,
+            run: Err("PREEMPT_RT kernels refuse bpf_timer"),
+        };
+        let study = StudyReport {
+            profile,
+            asked: Some("modem"),
+            rows: vec![row],
+            lowest_sufficient: None,
+            least_intrusive: None,
+            interrupted: false,
+        };
+        let html = html(&study);
+        assert_well_formed(&html);
+        assert!(html.contains("unavailable here: PREEMPT_RT") && !html.contains("<words>"));
+        assert!(html.contains("context</th><th scope=\"col\">here</th><th scope=\"col\">competitor</th>"), "{html}");
+        assert!(text(&study).contains("unavailable: PREEMPT_RT"));
+        let answer = crate::answer::value(&crate::device::StudyAnswer::new(&study));
+        assert_eq!(answer["contexts"][0]["unavailable"], "PREEMPT_RT kernels refuse bpf_timer");
+        assert!(verdict(&study).contains("No context could be tried"));
+        assert!(verdict(&study).contains(" stands for modem here"));
+        let cut = verdict(&StudyReport { interrupted: true, least_intrusive: Some("irq"), ..study });
+        assert!(cut.contains("nothing is concluded") && cut.contains("no context") && !cut.contains("least"), "{cut}");
+    }
+}

@@ -1,0 +1,112 @@
+//! The study in a few sentences.
+
+use super::{Row, StudyReport};
+use crate::layout::counted;
+use punctual_device::pc99;
+use punctual_recording::format_ns;
+
+/// The study in a few sentences.
+pub fn verdict(study: &StudyReport<'_>) -> String {
+    let least = match study.least_intrusive {
+        Some(context) => {
+            format!("The least intrusive context that holds {} on this machine is {context}.", study.profile.id)
+        }
+        None if is_untried(study) => untried_verdict(study),
+        None if study.rows.iter().any(|row| row.group == "contexts" && row.run.is_err()) => format!(
+            "No context that could be tried holds {} beside every competitor on this machine.",
+            study.profile.id
+        ),
+        None => format!("No context holds {} beside every competitor on this machine.", study.profile.id),
+    };
+    let lowest = match study.lowest_sufficient {
+        Some(thread) => format!(" The lowest priority that suffices beside a spinning thread is {thread}."),
+        None => String::new(),
+    };
+    let mut broken: Vec<&str> = Vec::new();
+    for row in study.rows.iter().filter(|row| row.group == "contexts") {
+        if row.device().is_some_and(|device| pc99(device).keeps == Some(false))
+            && !broken.contains(&row.context.as_str())
+        {
+            broken.push(&row.context);
+        }
+    }
+    let pc99 = if broken.is_empty() { String::new() } else { format!(" PC 99 is broken in {}.", broken.join(" and ")) };
+    if study.interrupted {
+        // What was not tried cannot be said to hold or to be the least.
+        let ran = study.rows.iter().filter(|row| row.run.is_ok()).count();
+        let tried = contexts_tried(study);
+        return format!(
+            "The study was ended early, after {}, of which the last was cut: nothing is concluded for {} on \
+             this machine. It tried {tried}.{pc99}",
+            counted(ran, "run"),
+            study.profile.id
+        );
+    }
+    let refused = contexts_refused(study);
+    let untried = if refused.is_empty() || is_untried(study) {
+        String::new()
+    } else {
+        let names: Vec<&str> = refused.iter().map(|(context, _)| *context).collect();
+        format!(" Not tried, because this machine refused: {}.", names.join(", "))
+    };
+    let asked = match study.asked {
+        Some(asked) => format!(
+            " {} stands for {asked} here, as the modem of the paper: {} of {}, {} of computing each.",
+            study.profile.id,
+            counted(study.profile.buffers, "buffer"),
+            format_ns(study.profile.period_ns),
+            format_ns(study.profile.compute_ns)
+        ),
+        None => String::new(),
+    };
+    format!("{least}{lowest}{pc99}{untried}{}{asked}", unjudged(study))
+}
+
+/// Says in which contexts a run was no test: far fewer blocks than were due came to be processed, for no fault of the device's.
+fn unjudged(study: &StudyReport<'_>) -> String {
+    let rows = study.rows.iter().filter(|row| row.group == "contexts");
+    let names: Vec<String> = rows.filter(|row| row.device().is_some() && row.holds.is_none()).map(Row::name).collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!(" Not judged, because too few of the blocks due came to it: {}.", names.join(", ")),
+    }
+}
+
+/// Whether no context could be tried, so that nothing was found out.
+pub fn is_untried(study: &StudyReport<'_>) -> bool {
+    !study.interrupted && !study.rows.iter().any(|row| row.group == "contexts" && row.run.is_ok())
+}
+
+/// Says that nothing was found out, and why: what the first context lacked is what most lack.
+fn untried_verdict(study: &StudyReport<'_>) -> String {
+    let refused = contexts_refused(study);
+    let reason = refused.first().map_or_else(String::new, |(context, reason)| format!(" {context}: {reason}."));
+    let others = match refused.len() {
+        0 | 1 => String::new(),
+        count => format!(" The other {} were refused as well.", count - 1),
+    };
+    format!("No context could be tried, so none is known to hold {} on this machine.{reason}{others}", study.profile.id)
+}
+
+/// The contexts that this machine or this user may not have, each with the first reason given.
+fn contexts_refused<'a>(study: &'a StudyReport<'_>) -> Vec<(&'a str, &'a str)> {
+    let mut refused: Vec<(&str, &str)> = Vec::new();
+    for row in study.rows.iter().filter(|row| row.group == "contexts") {
+        if let Err(reason) = row.run
+            && !refused.iter().any(|(context, _)| *context == row.context)
+        {
+            refused.push((&row.context, reason));
+        }
+    }
+    refused
+}
+
+fn contexts_tried(study: &StudyReport<'_>) -> String {
+    let mut tried: Vec<&str> = Vec::new();
+    for row in study.rows.iter().filter(|row| row.run.is_ok() && row.context != "none") {
+        if !tried.contains(&row.context.as_str()) {
+            tried.push(&row.context);
+        }
+    }
+    if tried.is_empty() { "no context".to_owned() } else { format!("only {}", tried.join(", ")) }
+}
