@@ -1,56 +1,20 @@
 //! Two sides of runs, compared.
 
-use crate::blocks::{Run, RunStage, measured_ns};
+use crate::blocks::{Run, RunStage};
 use crate::devices::{DeviceComparison, compare_devices, joined};
 use crate::differences::{Difference, differences};
 use crate::error::Error;
 use crate::figure::{Estimate, FIGURES};
+use crate::notes::notes;
 use crate::overruns::overruns;
 use crate::ratio::{CONFIDENCE, Demand, Ratio, ratio_with, runs_needed};
+use crate::side::{Side, SideSummary, summary};
 use crate::standing::{Standing, are_paired, began};
+use crate::throughput::{Throughput, throughput};
 use crate::verdict::{Outcome, Verdict, together};
 use punctual_device::Profile;
-use punctual_forecast::Input;
-use punctual_recording::{Document, EndReason, Stage, agreeing, counted, format_ns};
+use punctual_recording::{Document, Stage, format_ns};
 use std::collections::BTreeSet;
-
-/// One side: runs of the same measurement.
-#[derive(Debug, Clone)]
-pub struct Side {
-    /// What it is called: a path, or the command that set it up.
-    pub name: String,
-    /// Its runs.
-    pub runs: Vec<Run>,
-    /// The runs as input to a forecast, run by run, for the devices; may be empty.
-    pub inputs: Vec<Input>,
-}
-
-/// A summary of a side.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SideSummary {
-    /// What it is called.
-    pub name: String,
-    /// How many runs it has.
-    pub runs: usize,
-    /// The load that ran beside them; several if they differ.
-    pub load: String,
-    /// How long all runs together measured, ns.
-    pub measured_ns: u64,
-    /// Wakeups that were measured.
-    pub wakeups: u64,
-    /// Activations that went by without a wakeup; `None` if there is no grid.
-    pub missed: Option<u64>,
-    /// Wakeups for which only the total is known.
-    pub unobserved: u64,
-    /// Wakeups that were measured and then lost.
-    pub lost: u64,
-    /// Host steal on the measured CPUs, ns.
-    pub steal_ns: Option<u64>,
-    /// The part of the measured CPUs' time that other programs took; `None` where the kernel did not say.
-    pub others_share: Option<f64>,
-    /// Whether a run was cut short.
-    pub cut: bool,
-}
 
 /// A stage's figures on one side, over all its runs; a quantile is the geometric mean of the runs' quantiles, which is what the
 /// ratios compare. `None` if there are too few wakeups.
@@ -87,23 +51,6 @@ impl StageComparison {
         let usual = self.ratios.iter().rfind(|ratio| ratio.figure.level <= 0.99);
         self.verdict.by.and_then(|by| self.ratios.get(by)).or(usual)
     }
-}
-
-/// How much of its work a load got done.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Throughput {
-    /// Which command of the load.
-    pub name: String,
-    /// What was counted.
-    pub unit: String,
-    /// How many a second on A, times 1,000; `None` if that is not known.
-    pub a_thousandths: Option<u64>,
-    /// On B.
-    pub b_thousandths: Option<u64>,
-    /// B to A.
-    pub ratio: Option<f64>,
-    /// Whether it was held to a pace, so that it could not get more done than that.
-    pub is_paced: bool,
 }
 
 /// Two sides, compared.
@@ -400,142 +347,4 @@ fn overall(stages: &[StageComparison]) -> (Outcome, Option<(usize, usize)>) {
         }
         _ => (Outcome::NoDifference, None),
     }
-}
-
-fn summary(side: &Side) -> SideSummary {
-    let load = |run: &Run| run.document.provenance.load.name_or_none().to_owned();
-    let mut loads: Vec<String> = side.runs.iter().map(load).collect();
-    loads.dedup();
-    let counters = side.runs.iter().map(|run| run.document.counters).reduce(|mut sum, next| {
-        sum.add(&next);
-        sum
-    });
-    let counters = counters.unwrap_or_default();
-    SideSummary {
-        name: side.name.clone(),
-        runs: side.runs.len(),
-        load: loads.join(", "),
-        measured_ns: side.runs.iter().map(|run| measured_ns(&run.document)).sum(),
-        wakeups: counters.wakeups,
-        missed: counters.missed,
-        unobserved: counters.unobserved,
-        lost: counters.lost,
-        steal_ns: counters.steal_ns,
-        others_share: counters.others_share(),
-        cut: side.runs.iter().any(|run| run.document.ended.is_none()),
-    }
-}
-
-fn throughput(a: &Side, b: &Side) -> Vec<Throughput> {
-    let scores = |side: &Side| {
-        let mut sums: Vec<(String, String, u64, u64, bool)> = Vec::new();
-        for score in side.runs.iter().flat_map(|run| &run.document.provenance.load.scores) {
-            match sums.iter_mut().find(|sum| (&sum.0, &sum.1) == (&score.name, &score.unit)) {
-                Some(sum) => {
-                    sum.2 = sum.2.saturating_add(score.count_thousandths);
-                    sum.3 = sum.3.saturating_add(score.elapsed_ns);
-                    sum.4 |= score.pace_ns.is_some();
-                }
-                None => sums.push((
-                    score.name.clone(),
-                    score.unit.clone(),
-                    score.count_thousandths,
-                    score.elapsed_ns,
-                    score.pace_ns.is_some(),
-                )),
-            }
-        }
-        sums
-    };
-    let (left, right) = (scores(a), scores(b));
-    let mut names: Vec<(&String, &String)> = Vec::new();
-    for (name, unit, ..) in left.iter().chain(&right) {
-        if !names.contains(&(name, unit)) {
-            names.push((name, unit));
-        }
-    }
-    let rate = |count: u64, elapsed: u64| count as f64 / (elapsed.max(1) as f64 / 1e9);
-    let rows = names.into_iter().map(|key| {
-        let find = |side: &[(String, String, u64, u64, bool)]| {
-            side.iter().find(|sum| (&sum.0, &sum.1) == key).map(|sum| (rate(sum.2, sum.3), sum.4))
-        };
-        let (a, b) = (find(&left), find(&right));
-        Throughput {
-            name: key.0.clone(),
-            unit: key.1.clone(),
-            a_thousandths: a.map(|(rate, _)| rate.round() as u64),
-            b_thousandths: b.map(|(rate, _)| rate.round() as u64),
-            ratio: a.zip(b).filter(|((a, _), _)| *a > 0.0).map(|((a, _), (b, _))| b / a),
-            is_paced: [a, b].into_iter().flatten().any(|(_, paced)| paced),
-        }
-    });
-    rows.collect()
-}
-
-fn notes_of_side(label: &str, side: &Side) -> Vec<String> {
-    let mut notes = Vec::new();
-    let summary = summary(side);
-    if summary.lost > 0 {
-        notes.push(format!(
-            "{label}: {} {} measured and lost",
-            counted(summary.lost, "wakeup"),
-            agreeing(summary.lost, "was", "were")
-        ));
-    }
-    if summary.cut {
-        notes.push(format!("{label}: a recording was cut short: its last second or so is missing"));
-    }
-    for run in &side.runs {
-        let provenance = &run.document.provenance;
-        let ended = run.document.ended.as_ref().map(|ended| ended.reason);
-        let early = match ended {
-            Some(EndReason::LimitExceeded) => Some("a recording stopped at its limit, which makes it look late"),
-            Some(EndReason::Watchdog | EndReason::Failed) => Some("a recording was ended early"),
-            _ => None,
-        };
-        let spoken = provenance.load.trouble.iter().chain(&provenance.fallbacks).map(String::as_str).chain(early);
-        for note in spoken.map(|note| format!("{label}: {note}")) {
-            if !notes.contains(&note) {
-                notes.push(note);
-            }
-        }
-    }
-    let mut varying: Vec<String> = Vec::new();
-    for run in side.runs.iter().skip(1) {
-        for difference in differences(&side.runs[0].document, &run.document) {
-            let what = format!("{} {}", difference.area, difference.what);
-            if !varying.contains(&what) {
-                varying.push(what);
-            }
-        }
-    }
-    if !varying.is_empty() {
-        notes.push(format!("{label}: its own runs differ in {}", varying.join(", ")));
-    }
-    notes
-}
-
-/// That requests were recorded, which is not what is compared.
-fn note_on_requests(a: &Side, b: &Side) -> Option<String> {
-    let mut recorders = a.runs.iter().chain(&b.runs).filter_map(|run| run.document.recorder.as_ref());
-    recorders.any(|recorder| recorder.stage == Stage::Request).then(|| {
-        "requests were not compared: the verdict is on how late each thread ran once it was woken; `punctual why` of each \
-         recording says which requests were late, and why"
-            .to_owned()
-    })
-}
-
-fn notes(a: &Side, b: &Side, standing: Standing, is_paired: bool) -> Vec<String> {
-    let mut notes = Vec::new();
-    notes.extend(note_on_requests(a, b));
-    notes.extend(notes_of_side("A", a));
-    notes.extend(notes_of_side("B", b));
-    let run_ids = |side: &Side| -> BTreeSet<String> {
-        side.runs.iter().map(|run| run.document.provenance.run_id.clone()).filter(|id| !id.is_empty()).collect()
-    };
-    if run_ids(a).intersection(&run_ids(b)).next().is_some() {
-        notes.push("the same run is on both sides".to_owned());
-    }
-    notes.extend(standing.note(a.runs.len().min(b.runs.len()), is_paired).map(str::to_owned));
-    notes
 }

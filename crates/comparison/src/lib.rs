@@ -36,27 +36,29 @@ mod differences;
 mod error;
 mod figure;
 pub mod interact;
+mod notes;
 mod overruns;
 mod rank;
 
 pub mod ratio;
 mod resample;
 mod several;
+mod side;
 mod standing;
 mod student;
+mod throughput;
 mod verdict;
 
 pub use blocks::{Gather, Run, RunStage, measured_ns};
-pub use compare::{
-    Comparison, INTERIM_CONFIDENCE, MIN_INTERIM_RUNS, Quantiles, Side, SideSummary, StageComparison, Throughput,
-    compare, is_clear,
-};
+pub use compare::{Comparison, INTERIM_CONFIDENCE, MIN_INTERIM_RUNS, Quantiles, StageComparison, compare, is_clear};
 pub use devices::{DeviceComparison, RateRatio};
 pub use differences::Difference;
 pub use error::Error;
 pub use figure::{Estimate, FIGURES, Figure};
 pub use ratio::{CONFIDENCE, Level, Ratio, WORTH_THE_NAME, level};
 pub use several::{Shared, are_clear, compare_several};
+pub use side::{Side, SideSummary};
 pub use standing::{MIN_RUNS, Standing, comes_first, order_of_round};
 pub use student::student_quantile;
+pub use throughput::Throughput;
 pub use verdict::{Outcome, Verdict};

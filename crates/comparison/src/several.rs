@@ -5,9 +5,10 @@
 //! up to the first that shows nothing; from there on none does. If runs spread so much that their order
 //! has a say, the order has to meet the same share, which takes more runs.
 
-use crate::compare::{Comparison, INTERIM_CONFIDENCE, MIN_INTERIM_RUNS, Side, compare_with, is_clear};
+use crate::compare::{Comparison, INTERIM_CONFIDENCE, MIN_INTERIM_RUNS, compare_with, is_clear};
 use crate::error::Error;
 use crate::ratio::CONFIDENCE;
+use crate::side::Side;
 use crate::standing::Standing;
 use crate::verdict::Outcome;
 use punctual_device::Profile;

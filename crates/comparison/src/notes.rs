@@ -1,0 +1,75 @@
+//! What a reader of a comparison must know first.
+
+use crate::differences::differences;
+use crate::side::{Side, summary};
+use crate::standing::Standing;
+use punctual_recording::{EndReason, Stage, agreeing, counted};
+use std::collections::BTreeSet;
+
+fn notes_of_side(label: &str, side: &Side) -> Vec<String> {
+    let mut notes = Vec::new();
+    let summary = summary(side);
+    if summary.lost > 0 {
+        notes.push(format!(
+            "{label}: {} {} measured and lost",
+            counted(summary.lost, "wakeup"),
+            agreeing(summary.lost, "was", "were")
+        ));
+    }
+    if summary.cut {
+        notes.push(format!("{label}: a recording was cut short: its last second or so is missing"));
+    }
+    for run in &side.runs {
+        let provenance = &run.document.provenance;
+        let ended = run.document.ended.as_ref().map(|ended| ended.reason);
+        let early = match ended {
+            Some(EndReason::LimitExceeded) => Some("a recording stopped at its limit, which makes it look late"),
+            Some(EndReason::Watchdog | EndReason::Failed) => Some("a recording was ended early"),
+            _ => None,
+        };
+        let spoken = provenance.load.trouble.iter().chain(&provenance.fallbacks).map(String::as_str).chain(early);
+        for note in spoken.map(|note| format!("{label}: {note}")) {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
+    let mut varying: Vec<String> = Vec::new();
+    for run in side.runs.iter().skip(1) {
+        for difference in differences(&side.runs[0].document, &run.document) {
+            let what = format!("{} {}", difference.area, difference.what);
+            if !varying.contains(&what) {
+                varying.push(what);
+            }
+        }
+    }
+    if !varying.is_empty() {
+        notes.push(format!("{label}: its own runs differ in {}", varying.join(", ")));
+    }
+    notes
+}
+
+/// That requests were recorded, which is not what is compared.
+fn note_on_requests(a: &Side, b: &Side) -> Option<String> {
+    let mut recorders = a.runs.iter().chain(&b.runs).filter_map(|run| run.document.recorder.as_ref());
+    recorders.any(|recorder| recorder.stage == Stage::Request).then(|| {
+        "requests were not compared: the verdict is on how late each thread ran once it was woken; `punctual why` of each \
+         recording says which requests were late, and why"
+            .to_owned()
+    })
+}
+
+pub(crate) fn notes(a: &Side, b: &Side, standing: Standing, is_paired: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    notes.extend(note_on_requests(a, b));
+    notes.extend(notes_of_side("A", a));
+    notes.extend(notes_of_side("B", b));
+    let run_ids = |side: &Side| -> BTreeSet<String> {
+        side.runs.iter().map(|run| run.document.provenance.run_id.clone()).filter(|id| !id.is_empty()).collect()
+    };
+    if run_ids(a).intersection(&run_ids(b)).next().is_some() {
+        notes.push("the same run is on both sides".to_owned());
+    }
+    notes.extend(standing.note(a.runs.len().min(b.runs.len()), is_paired).map(str::to_owned));
+    notes
+}
