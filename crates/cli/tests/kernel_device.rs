@@ -1,16 +1,15 @@
 //! `punctual device` against the running kernel: the work runs where it should, disturbs what it should, and ends.
 
+#[path = "support/device_runs.rs"]
+mod device_runs;
 mod support;
 
+use device_runs::{DECODING, decoded_rightly, decoding, refusing};
 use punctual_context::device::Wake;
-use punctual_device::Signal;
 use punctual_kernel::other_thread::{ThreadScheduling, threads_of};
-use punctual_probe::Step;
-use punctual_recording::{DeviceSummary, for_each_activation, read_activation_document};
-use punctual_study::StudyError;
-use punctual_study::device::{DevicePart, DeviceRun, DeviceRunPlan, DeviceWork};
+use punctual_recording::{for_each_activation, read_activation_document};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 use support::{code, json, run, start, stderr, stdout, wait_until};
 
@@ -303,38 +302,6 @@ fn devices_are_listed_and_shown() {
     assert_eq!(shown["devices"][0]["tolerance_ns"], 2 * 1_333_333);
 }
 
-/// Runs a device, the kernel refusing each so many-th of its callbacks, and says where the recording is.
-fn refusing(
-    directory: &Path,
-    profile: &str,
-    (context, wake): (&str, Wake),
-    refuse_every: u64,
-    duration_ns: u64,
-) -> (Result<DeviceRun, StudyError>, PathBuf) {
-    let output = directory.join(format!("{}-{refuse_every}", context.replace(':', "-")));
-    let plan = DeviceRunPlan {
-        devices: vec![DevicePart {
-            profile: punctual_device::Catalogue::shipped().parse_spec(profile).unwrap(),
-            context: punctual_context::Context::parse(context).unwrap(),
-            wake,
-            drop_stale: false,
-            reclaim: false,
-            compete: false,
-            phases: Vec::new(),
-            work: DeviceWork::Filter,
-        }],
-        competitors: Vec::new(),
-        load: punctual_load::Load::none(),
-        cpus: vec![*punctual_kernel::scheduling::allowed_cpus().last().unwrap()],
-        duration_ns,
-        output: output.clone(),
-        command_line: Vec::new(),
-        refuse_every,
-        without_taps: false,
-    };
-    (punctual_study::device::run(&plan, &mut |_| Step::Go), output)
-}
-
 /// Of a few refusals enough are met in this time, ns: a busy host left 57 of 250 interrupts of a second.
 const SOME_REFUSED_NS: u64 = 3_000_000_000;
 /// Where every callback is refused there is nothing to wait for, ns.
@@ -434,61 +401,6 @@ fn both_blocks_that_a_refused_callback_loses_are_held_against_nobody() {
     assert!(own < refused, "{own} underruns are the device's, {refused} callbacks were refused");
 }
 
-/// A device that decodes: with as many buffers as keep a block through stalls of 0.2 s, and how much it is known to bring.
-struct Decoding {
-    spec: &'static str,
-    signal: Signal,
-    /// In a block.
-    units: u64,
-    /// The least that comes in a run, all contexts together.
-    bits: u64,
-    /// Whether without its taps not a bit comes, and not only wrong ones.
-    silent: bool,
-}
-
-const DECODING: [Decoding; 3] = [
-    Decoding { spec: "adsl 4ms x50 compute=1ms", signal: Signal::GLite, units: 16, bits: 100_000, silent: false },
-    Decoding {
-        spec: "bluetooth 2ms x100 compute=400us",
-        signal: Signal::Bluetooth,
-        units: 32,
-        bits: 20_000,
-        silent: true,
-    },
-    Decoding { spec: "wifi 2ms x100 compute=400us", signal: Signal::Wifi, units: 21, bits: 20_000, silent: true },
-];
-
-/// Decodes in a context for some hundred blocks.
-fn decoding(
-    directory: &Path,
-    device: &Decoding,
-    (context, wake): (&str, Wake),
-    without_taps: bool,
-) -> Result<DeviceRun, StudyError> {
-    let name = format!("{}-{}-{wake:?}-{without_taps}", device.signal.name(), context.replace([':', '/'], "-"));
-    let plan = DeviceRunPlan {
-        devices: vec![DevicePart {
-            profile: punctual_device::Catalogue::shipped().parse_spec(device.spec).unwrap(),
-            context: punctual_context::Context::parse(context).unwrap(),
-            wake,
-            drop_stale: false,
-            reclaim: false,
-            compete: false,
-            phases: Vec::new(),
-            work: DeviceWork::Decode(device.signal),
-        }],
-        competitors: Vec::new(),
-        load: punctual_load::Load::none(),
-        cpus: vec![*punctual_kernel::scheduling::allowed_cpus().last().unwrap()],
-        duration_ns: 600_000_000,
-        output: directory.join(name),
-        command_line: Vec::new(),
-        refuse_every: 0,
-        without_taps,
-    };
-    punctual_study::device::run(&plan, &mut |_| Step::Go)
-}
-
 #[test]
 fn every_signal_is_decoded_to_known_bits_in_every_context_and_not_without_its_taps() {
     let directory = tempfile::tempdir().unwrap();
@@ -525,20 +437,4 @@ fn every_signal_is_decoded_to_known_bits_in_every_context_and_not_without_its_ta
         }
         assert!(bits > signal.bits || left_out == places.len(), "{}: {bits} bits, {left_out} left out", signal.spec);
     }
-}
-
-/// Returns the bits that came.
-fn decoded_rightly(signal: &Decoding, place: (&str, Wake), device: &DeviceSummary) -> u64 {
-    let decoded = device.decoded.as_ref().unwrap();
-    assert!(decoded.symbols > 0 && decoded.bits > 0, "{place:?}: {decoded:?}");
-    assert_eq!((&*decoded.signal, u64::from(decoded.symbols_a_block)), (signal.signal.name(), signal.units));
-    // Every block that was processed is whole, but for those that were given up, and one at the end of the run.
-    let whole = signal.units * device.processed.saturating_sub(device.cut + 1);
-    assert!(decoded.symbols + decoded.skipped >= whole, "{place:?}: {decoded:?}");
-    // Where nothing was dropped, lost or given up every bit is right, however late it came.
-    if decoded.skipped + device.cut == 0 {
-        assert_eq!((decoded.wrong, decoded.missing, decoded.connections_lost), (0, 0, 0), "{place:?}: {decoded:?}");
-        assert_eq!((decoded.connected, decoded.frames), (decoded.symbols, decoded.frames_right), "{place:?}");
-    }
-    decoded.bits
 }
