@@ -9,7 +9,8 @@ use crate::encode::html::setting::began;
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section};
 use crate::layout::load_beside_others;
-use crate::recording::page::{Recorded, marks, over_time, share_pictures, warnings};
+use crate::recording::over_time::{Recorded, over_time};
+use crate::recording::page::{marks, share_pictures, warnings};
 use crate::recording::together::together;
 use punctual_comparison::{
     Comparison, DeviceComparison, Difference, FIGURES, Outcome, Ratio, Side, SideSummary, StageComparison, Standing,

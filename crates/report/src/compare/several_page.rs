@@ -9,7 +9,8 @@ use crate::compare::{factor, measure};
 use crate::encode::html::intervals::{IntervalRow, Intervals, Unit};
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section};
-use crate::recording::page::{Recorded, marks, over_time, share_pictures};
+use crate::recording::over_time::{Recorded, over_time};
+use crate::recording::page::{marks, share_pictures};
 use punctual_comparison::{Shared, Side, StageComparison, Standing};
 use punctual_recording::{Document, Stage};
 

@@ -6,6 +6,7 @@ pub(crate) mod device_verdict;
 pub(crate) mod exports;
 pub(crate) mod followed;
 pub(crate) mod model;
+pub(crate) mod over_time;
 pub(crate) mod page;
 pub(crate) mod stages;
 pub(crate) mod text;
@@ -13,4 +14,5 @@ pub(crate) mod together;
 pub(crate) mod verdict;
 
 pub use cycles::LoopCycles;
-pub use page::{MAX_HISTORIES, Recorded, recording_page};
+pub use over_time::{MAX_HISTORIES, Recorded};
+pub use page::recording_page;
