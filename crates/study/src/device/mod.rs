@@ -6,6 +6,7 @@
 //! * [`verify`]: a forecast made without a device, and the device's underruns, measured in turn.
 
 mod outside;
+mod part;
 mod predict;
 mod run;
 mod study;
@@ -13,7 +14,8 @@ mod summary;
 mod turns;
 mod verify;
 
+pub use part::{DevicePart, DeviceWork};
 pub use predict::predict;
-pub use run::{BYSTANDER_PERIOD_NS, DevicePart, DeviceRun, DeviceRunPlan, DeviceWork, run};
+pub use run::{BYSTANDER_PERIOD_NS, DeviceRun, DeviceRunPlan, run};
 pub use study::{Group, Point, Study, StudyPlan, Subject, holds, least, off_share, points, study};
 pub use verify::{Verification, Verified, VerifyPlan, verify};

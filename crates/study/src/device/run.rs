@@ -1,14 +1,14 @@
 //! One recording of one or more devices at work, beside a bystander above them on each of their CPUs.
 
 use super::outside::Control;
+use super::part::{DevicePart, DeviceWork};
 use super::summary::{count, describe, row};
 use crate::StudyError;
 use crate::companion::Companion;
 use crate::loaded::record_with;
-use punctual_context::device::{Activation, Competing, Competitor, Decodes, DeviceSetup, DmtSize, Phase, Rig, Wake};
-use punctual_context::own::OwnWork;
+use punctual_context::device::{Activation, Competing, Competitor, Decodes, DeviceSetup, DmtSize, Phase, Rig};
 use punctual_context::{Context, Form, Reservation};
-use punctual_device::{Judge, Profile, Sampling, Signal};
+use punctual_device::{Judge, Sampling, Signal};
 use punctual_kernel::ending::GettingReady;
 use punctual_kernel::{Refused, clock, scheduling};
 use punctual_load::Load;
@@ -30,45 +30,6 @@ pub const BYSTANDER_PERIOD_NS: u64 = 1_000_000;
 const OVERTIME_NS: u64 = 200_000_000;
 /// How often a segment of activations is closed.
 const FLUSH: Duration = Duration::from_secs(1);
-
-/// A device of a run.
-#[derive(Debug, Clone)]
-pub struct DevicePart {
-    /// What it is.
-    pub profile: Profile,
-    /// Where its work runs.
-    pub context: Context,
-    /// What wakes its thread.
-    pub wake: Wake,
-    /// Whether only the newest block is worth processing.
-    pub drop_stale: bool,
-    /// Whether a reservation may use time that others leave unused.
-    pub reclaim: bool,
-    /// Whether, after its budget, it goes on at normal priority until the next period.
-    pub compete: bool,
-    /// How the line's rate changes during the run; empty: not at all.
-    pub phases: Vec<Phase>,
-    /// What it does.
-    pub work: DeviceWork,
-}
-
-/// What a device does.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DeviceWork {
-    /// Filters samples for as long as its profile computes.
-    Filter,
-    /// Decodes this signal.
-    Decode(Signal),
-    /// Calls this for each block.
-    Own(OwnWork),
-}
-
-impl DeviceWork {
-    /// What a device does unless something else is asked for: it decodes if it has a signal.
-    pub fn of(profile: &Profile) -> DeviceWork {
-        profile.signal.map_or(DeviceWork::Filter, DeviceWork::Decode)
-    }
-}
 
 /// What to run.
 #[derive(Debug, Clone)]

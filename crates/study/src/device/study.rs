@@ -1,6 +1,7 @@
 //! The study of a soft modem: Jones and Saroiu, MSR-TR-2000-88, section 6, with Linux's contexts, on this machine.
 
-use super::run::{BYSTANDER_PERIOD_NS, DevicePart, DeviceRun, DeviceRunPlan, DeviceWork, run};
+use super::part::{DevicePart, DeviceWork};
+use super::run::{BYSTANDER_PERIOD_NS, DeviceRun, DeviceRunPlan, run};
 use crate::StudyError;
 use punctual_context::device::{Competitor, Wake};
 use punctual_context::{Context, Form, Reservation};

@@ -1,6 +1,6 @@
 //! What is recorded about a device: how it was set up, each of its activations, and what was counted.
 
-use super::run::{DevicePart, DeviceWork};
+use super::part::{DevicePart, DeviceWork};
 use punctual_context::device::{
     Activation, CUT, DecodingCounts, DeviceCounts, DeviceSetup, Job, RESTED, Rig, UNOBSERVED, Wake,
 };

@@ -1,6 +1,7 @@
 //! A forecast made from recordings without a device, and the underruns counted with the device beside them, in turn.
 
-use super::run::{DevicePart, DeviceRun, DeviceRunPlan, run};
+use super::part::DevicePart;
+use super::run::{DeviceRun, DeviceRunPlan, run};
 use super::turns::{Turn, order_of, range_between, rounds_of};
 use crate::{StudyError, record_under};
 use punctual_context::Context;
