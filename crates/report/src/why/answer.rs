@@ -5,7 +5,7 @@ use super::call_rows::CallRow;
 use super::handlers::{INTERRUPT_LIMIT_NS, QUEUE_LIMIT_NS};
 use super::model::{EpisodeView, WhyReport};
 use super::processes::ProcessRow;
-use super::{apart, cost, explain, handlers, processes};
+use super::{SCHEMA, apart, cost, explain, handlers, processes};
 use crate::NextStep;
 use crate::answer::Answer;
 use punctual_blame::{Asker, Awaited, Cause, Detail, Inside, Kind, Who};
@@ -13,9 +13,6 @@ use punctual_recording::episode::Victim;
 use punctual_recording::{Call, HandlerSum, RecorderSummary, Stage};
 use serde::Serialize;
 use std::path::Path;
-
-/// The name and version of the JSON.
-pub(super) const SCHEMA: &str = "punctual.why/1";
 
 /// Who made wakeups late.
 #[derive(Debug, Serialize)]

@@ -1,6 +1,6 @@
 //! The page of a kind of blame.
 
-use super::answer::SCHEMA;
+use super::SCHEMA;
 use crate::answer::Answer;
 use punctual_blame::Kind;
 use serde::Serialize;

@@ -22,3 +22,6 @@ pub use answer::{HandlersAnswer, WhyAnswer};
 pub use explain::ExplainAnswer;
 pub use model::{EpisodeView, OnlyThread, WhyReport};
 pub use text::{episode_text, text};
+
+/// The name and version of the JSON.
+const SCHEMA: &str = "punctual.why/1";
