@@ -1,7 +1,7 @@
 //! What is impossible for a device, reported before anything is started.
 
 use super::phase::Phase;
-use super::rig::{DeviceSetup, KERNEL_SHARE, MAX_KERNEL_WORK_NS, MIN_PERIOD_NS};
+use super::setup::{DeviceSetup, KERNEL_SHARE, MAX_KERNEL_WORK_NS, MIN_PERIOD_NS};
 use crate::context::{Context, Form, Reservation};
 use punctual_kernel::Refused;
 use punctual_kernel::scheduling::Scheduling;

@@ -3,9 +3,9 @@
 use super::calibrate::Speed;
 use super::check::refuse;
 use super::kernel_side::KernelSide;
-use super::rig::{DeviceSetup, KERNEL_SHARE, MAX_KERNEL_WORK_NS};
+use super::setup::{DeviceSetup, KERNEL_SHARE, MAX_KERNEL_WORK_NS};
 use super::signal::Received;
-use crate::own::process::OwnProcess;
+use super::work::Work;
 use punctual_datapump::{Decoder, Pump};
 use punctual_kernel::{Refused, clock};
 use punctual_recording::counted;
@@ -166,18 +166,6 @@ fn in_kernel(kernel: &KernelSide, decoder: &Decoder, units: u32) -> Result<f64, 
     Ok(times.min().map_or(first as f64, |time| time as f64 / f64::from(units)))
 }
 
-/// The work itself, as the processor's own code or to be handed to the kernel.
-pub(super) enum Work {
-    Filter(Box<Pump>),
-    Decode(Decoder),
-    /// A user's own, in the kernel.
-    Own {
-        budget_ns: u64,
-    },
-    /// A user's own, in a process.
-    Process(Box<OwnProcess>),
-}
-
 impl Work {
     /// The work of a block of this device.
     pub(super) fn of(setup: &DeviceSetup, job: &Job, received: Option<&Received>) -> Work {
@@ -187,27 +175,6 @@ impl Work {
                 Work::Decode(received.device(taps / BANK, *units, setup.without_taps))
             }
             _ => Work::Filter(Box::new(Pump::new(job.passes()))),
-        }
-    }
-
-    /// Works off this many units.
-    #[inline]
-    pub(super) fn run(&mut self, units: u64) {
-        match self {
-            Work::Filter(pump) => pump.run(units),
-            Work::Decode(decoder) => decoder.run(units),
-            Work::Own { .. } => {}
-            Work::Process(process) => process.work_on(),
-        }
-    }
-
-    /// The block with this number comes next.
-    #[inline]
-    pub(super) fn begin_block(&mut self, block: u64) {
-        match self {
-            Work::Decode(decoder) => decoder.begin_block(block),
-            Work::Process(process) => process.begin_block(block),
-            Work::Filter(_) | Work::Own { .. } => {}
         }
     }
 }

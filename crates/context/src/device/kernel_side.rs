@@ -2,11 +2,11 @@
 
 use super::arrivals::ring_bytes;
 use super::decoder_memory::DecoderMemory;
-use super::job::Work;
 use super::memory::{Activation, Configuration, DeviceMemory, DeviceRecord, field};
 use super::own_memory::OwnMemory;
 use super::phase::Phase;
 use super::signal::{Decodes, Received};
+use super::work::Work;
 use crate::interrupt::{InterruptSource, SourceTable};
 use crate::own::{self, OwnCounts, OwnWork};
 use punctual_datapump::{Decoder, DecodingCounts, Line, Pump};

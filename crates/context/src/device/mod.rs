@@ -16,7 +16,9 @@ mod memory;
 mod own_memory;
 mod phase;
 mod rig;
+mod setup;
 mod signal;
+mod work;
 mod worker;
 
 pub use calibrate::Speed;
@@ -27,6 +29,7 @@ pub(crate) use kernel_side::{Mode, try_out};
 pub use memory::{Activation, CUT, RESTED, UNOBSERVED};
 pub use phase::Phase;
 pub use punctual_datapump::{DecodingCounts, DmtSize};
-pub use rig::{DeviceCounts, DeviceSetup, MAX_KERNEL_WORK_NS, MIN_PERIOD_NS, Rig, Wake};
+pub use rig::{DeviceCounts, Rig};
+pub use setup::{DeviceSetup, MAX_KERNEL_WORK_NS, MIN_PERIOD_NS, Wake};
 pub use signal::Decodes;
 pub use worker::enter;

@@ -2,8 +2,8 @@
 
 use super::arrivals::Arrivals;
 use super::control::{Control, Watchdog};
-use super::job::Work;
 use super::memory::{Activation, CUT, RESTED, UNOBSERVED};
+use super::work::Work;
 use crate::context::{Context, Form, Reservation};
 use crate::own::process::Turn;
 use punctual_datapump::Line;
