@@ -18,6 +18,7 @@ use punctual_recording::{Directory, EndReason, Recording, format_ns, read_activa
 use punctual_report::NextStep;
 use punctual_report::device::study::{self as study_report, Row, StudyReport};
 use punctual_report::device::{self, DeviceAnswer, ProfilesAnswer, Run, StudyAnswer, VerifiedRow, VerifyAnswer};
+use punctual_report::encode::html::Page;
 use punctual_study::device::{DevicePart, DeviceRun, DeviceRunPlan, DeviceWork, Study, StudyPlan, VerifyPlan};
 use std::path::Path;
 use std::time::Duration;
@@ -33,8 +34,14 @@ pub(crate) fn run(command: &DeviceCommand, output: Output) -> anyhow::Result<u8>
     }
 }
 
-/// Reports on a recording of devices as the run that made it did, also on a page if one is asked for; `None` if it has none.
-pub(super) fn report(path: &Path, output: Output, page: Option<&Path>) -> anyhow::Result<Option<u8>> {
+/// Reports on a recording of devices as the run that made it did, also on a page if one is asked for, to which `bystander` gives what there
+/// is of wakeups; `None` if it has none.
+pub(super) fn report(
+    path: &Path,
+    output: Output,
+    page: Option<&Path>,
+    bystander: impl FnOnce(&Path) -> anyhow::Result<Page>,
+) -> anyhow::Result<Option<u8>> {
     // Written at the end: a run that was cut short has none.
     let Some(activations) = read_activation_document(path)? else { return Ok(None) };
     let recording = Recording::open(path)?;
@@ -42,7 +49,7 @@ pub(super) fn report(path: &Path, output: Output, page: Option<&Path>) -> anyhow
     let next = punctual_report::after_device(&run, &punctual_load::names());
     let (mut artifacts, mut code) = (Artifacts::default(), 0);
     if let Some(file) = page {
-        let page = device::device_page(super::report::page_beside(path)?, &run, &next);
+        let page = device::device_page(bystander(path)?, &run, &next);
         code = artifacts.write(file, page.html()?);
     }
     print_run(&run, &next, output, artifacts.failure(), code);

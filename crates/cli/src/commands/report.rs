@@ -154,7 +154,7 @@ pub(super) fn count_cycles(
 ///
 /// # Errors
 /// Where it cannot be read.
-pub(super) fn page_beside(recording: &Path) -> anyhow::Result<Page> {
+fn page_beside(recording: &Path) -> anyhow::Result<Page> {
     let mut measured = measured(std::slice::from_ref(&recording.to_owned()), true)?;
     Ok(measured.page(&punctual_study::usual_devices()))
 }
@@ -316,7 +316,7 @@ fn report_other(
                 && !(is_exported || arguments.by_cpu || arguments.limit.is_some())
                 && arguments.interarrival.is_empty() =>
         {
-            super::device::report(path, output, arguments.html.as_deref())
+            super::device::report(path, output, arguments.html.as_deref(), page_beside)
         }
         RecordingKind::Activations | RecordingKind::Wakeups => Ok(None),
     }
