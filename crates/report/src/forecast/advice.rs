@@ -1,6 +1,6 @@
 //! What a device would have to be like, in words.
 
-use super::text::interval_text;
+use super::interval::interval_text;
 use super::units::{counted_units, in_frames, is_loop};
 use punctual_device::Profile;
 use punctual_forecast::{Advice, DeviceAnswer, Variant, format_seconds};

@@ -3,6 +3,7 @@
 mod advice;
 mod answer;
 pub mod interarrival;
+mod interval;
 mod page;
 mod text;
 pub(crate) mod units;

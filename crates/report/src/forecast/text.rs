@@ -1,12 +1,13 @@
 //! A forecast as text for people.
 
 use super::advice::{advised, asked};
+use super::interval::interval_text;
 use super::units::{in_units, slack_in_units};
 use crate::device::under_origins;
 use crate::layout::{counted, grouped, indented};
 use punctual_forecast::{
-    Answer, Curve, DeviceAnswer, Estimate, Group, Method, Outcome, Stage, Underruns, WorstCase, are_too_wide,
-    format_seconds, may_be_too_many,
+    Answer, Curve, DeviceAnswer, Estimate, Group, Method, Outcome, Stage, Underruns, WorstCase, format_seconds,
+    may_be_too_many,
 };
 use punctual_recording::format_ns;
 use std::fmt::Write as _;
@@ -179,29 +180,6 @@ fn worst_row(worst: &WorstCase) -> Vec<String> {
 
 /// Of so few devices more is said: whoever asks about all wants the table.
 const FEW: usize = 4;
-/// A longer time between underruns than this, ten years, is none that any recording could show, s.
-const MAX_TOLD_S: f64 = 10.0 * 365.25 * 86_400.0;
-
-/// A mean time and its limits. Of such as say nothing together the one that the answer goes by stays: of a device that fails the upper.
-pub(super) fn interval_text(mttf: &Estimate, fails: bool) -> String {
-    let told = |seconds: Option<f64>| seconds.filter(|seconds| *seconds <= MAX_TOLD_S);
-    match (mttf.low, told(mttf.value), told(mttf.high)) {
-        (Some(low), Some(value), Some(high)) if are_too_wide(low, high) => match fails {
-            true => format!("{} ({} or less)", format_seconds(value), format_seconds(high)),
-            false => format!("{} ({} or more)", format_seconds(value), format_seconds(low)),
-        },
-        (Some(low), Some(value), Some(high)) => {
-            format!("{} ({} to {})", format_seconds(value), format_seconds(low), format_seconds(high))
-        }
-        (Some(low), None, Some(high)) => format!("{} to {}", format_seconds(low), format_seconds(high)),
-        (Some(low), Some(value), None) if mttf.high.is_some() => {
-            format!("{} ({} or more)", format_seconds(value), format_seconds(low))
-        }
-        (Some(low), _, None) => format!("at least {}", format_seconds(low)),
-        (None, _, Some(high)) => format!("at most {}", format_seconds(high)),
-        (None, _, None) => "-".to_owned(),
-    }
-}
 
 /// How much longer to measure, where so much, s, is what it takes.
 pub(crate) fn so_much_more(found: &Underruns, further: f64) -> String {
@@ -357,21 +335,6 @@ mod tests {
         assert!(device["mttf_s"]["estimate"].is_null() && device["mttf_s"]["high"].is_null());
         assert!(device["mttf_s"]["low"].as_f64().unwrap() > 0.0);
         assert!(value["horizons"][0]["estimate_ns"].is_null() && value["horizons"][0]["veto"].is_string());
-    }
-
-    #[test]
-    fn what_no_recording_shows_is_left_open() {
-        let said = |low, value, high| interval_text(&Estimate { low: Some(low), value: Some(value), high }, false);
-        assert_eq!(said(0.5, 25.0, Some(90.0)), "25 s (500 ms to 90 s)");
-        assert_eq!(said(0.5, 25.0, Some(4e18)), "25 s (500 ms or more)");
-        assert_eq!(said(0.5, 1e12, Some(4e18)), "at least 500 ms");
-        assert_eq!(said(0.5, 25.0, None), "at least 500 ms");
-        // Seven in 20 s that came in bursts: limits a millionfold apart are none.
-        let bursts = Estimate { low: Some(2.16e-3), value: Some(2.8), high: Some(1_800.0) };
-        assert_eq!(
-            [true, false].map(|fails| interval_text(&bursts, fails)),
-            ["2.8 s (30 min or less)", "2.8 s (2.16 ms or more)"]
-        );
     }
 
     #[test]
