@@ -1,7 +1,8 @@
 //! The answers of `punctual reserve`.
 
 use super::model::{ProofReport, PutBackRow, ReserveEnd, ReserveReport, SetRow};
-use super::text::{class_in_words, run_text, undo_text};
+use super::text::{run_text, undo_text};
+use super::words::class_in_words;
 use crate::NextStep;
 use crate::answer::Answer;
 use punctual_reserve::{AttemptCounts, Jobs, PeriodicJob, Reservation, Setting, Trial};

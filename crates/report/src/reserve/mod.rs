@@ -10,6 +10,7 @@ mod plane;
 mod text;
 mod together;
 mod together_page;
+mod words;
 
 pub use answer::{ReserveAnswer, RunAnswer, UndoAnswer};
 pub use model::{OtherThread, ProofReport, PutBackRow, ReserveEnd, ReserveReport, SetRow};

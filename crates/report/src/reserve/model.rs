@@ -2,6 +2,7 @@
 
 use super::counts::failed_of;
 use super::plane::Plane;
+use super::words::in_words;
 use crate::NextStep;
 use crate::layout::thousandths;
 use punctual_recording::{agreeing, counted, format_ns};
@@ -251,9 +252,4 @@ impl ReserveReport<'_> {
             format_ns(recommended.budget_ns)
         )
     }
-}
-
-/// `2 ms of every 8 ms`.
-pub(super) fn in_words(budget_ns: u64, period_ns: u64) -> String {
-    format!("{} of every {}", format_ns(budget_ns), format_ns(period_ns))
 }

@@ -1,8 +1,8 @@
 //! Where no reservation was sufficient: what was nearest to it, and why it was not.
 
 use super::counts::failed_jobs;
-use super::model::{ReserveReport, in_words};
-use super::text::setting_in_words;
+use super::model::ReserveReport;
+use super::words::{in_words, setting_in_words};
 use punctual_recording::{counted, format_ns};
 use punctual_reserve::{Class, MIN_PERIOD_NS, Setting, Trial};
 use std::cmp::Ordering;

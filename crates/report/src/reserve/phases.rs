@@ -2,10 +2,11 @@
 
 use super::answer::{ProofRow, ReservationRow, proof, reservation};
 use super::counts::failed_of;
-use super::model::{ProofReport, ReserveEnd, in_words};
+use super::model::{ProofReport, ReserveEnd};
 use super::plane::{Plane, drawn, trials};
 use super::text::{BYSTANDER, measured_again};
 use super::together_page::table;
+use super::words::in_words;
 use crate::answer::Answer;
 use crate::encode::head::{Head, Part, standing};
 use crate::layout::{indented, thousandths};

@@ -1,8 +1,7 @@
 //! The plane of period and budget: what was tried on it, and what two models predicted.
 
 use super::counts::Columns;
-use super::model::in_words;
-use super::text::{class_in_words, setting_in_words};
+use super::words::{class_in_words, in_words, setting_in_words};
 use crate::encode::plain_page::{coordinate, escape};
 use crate::layout::thousandths;
 use punctual_recording::format_ns;

@@ -1,7 +1,8 @@
 //! A reservation, as text for people.
 
 use super::counts::Columns;
-use super::model::{ProofReport, PutBackRow, ReserveReport, SetRow, in_words};
+use super::model::{ProofReport, PutBackRow, ReserveReport, SetRow};
+use super::words::{class_in_words, in_words, setting_in_words};
 use crate::layout::{counted, indented, thousandths};
 use crate::next_text;
 use punctual_reserve::{Class, Reservation, Setting, Trial};
@@ -72,25 +73,6 @@ fn row(report: &ReserveReport<'_>, trial: &Trial, columns: &Columns) -> Vec<Stri
     row.extend(columns.cells(&trial.counts));
     row.extend([rule, supply]);
     row
-}
-
-/// The setting in words.
-pub(super) fn setting_in_words(setting: Setting) -> String {
-    match setting {
-        Setting::AsItWas => "as it was".to_owned(),
-        Setting::Priority(priority) => format!("fifo:{priority}"),
-        Setting::Reserved(Reservation { budget_ns, period_ns }) => in_words(budget_ns, period_ns),
-    }
-}
-
-/// The class's word.
-pub(super) fn class_in_words(class: Class) -> &'static str {
-    match class {
-        Class::Sufficient => "sufficient",
-        Class::Marginal => "marginal",
-        Class::Insufficient => "insufficient",
-        Class::NotJudged => "not judged",
-    }
 }
 
 fn proof(report: &ReserveReport<'_>, out: &mut String) {

@@ -2,7 +2,7 @@
 
 use super::ReserveEnd;
 use super::counts::{Columns, failed_jobs};
-use super::model::in_words;
+use super::words::in_words;
 use crate::answer::Answer;
 use crate::layout::{indented, thousandths};
 use crate::{NextStep, next_text};
