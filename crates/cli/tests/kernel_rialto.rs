@@ -28,7 +28,8 @@ fn what_no_plan_or_machine_gives_is_one_line() {
 
 /// What docs/rialto.md promises of PREEMPT_RT: a window may lack what the edges take.
 const MIN_NS: u64 = 1_900_000;
-const MAX_NS: u64 = 2_000_000;
+/// And has no more but where the edge that ends its slot came late.
+const BUDGET_NS: u64 = 2_000_000;
 
 /// A guest of a kernel in which a process spins, and what commands left there: the answers by their names.
 fn guest(directory: &std::path::Path, before: &str, last: &[&str], names: &[&str]) -> Vec<Value> {
@@ -76,7 +77,8 @@ fn two_of_eight_milliseconds_are_there_in_each_window_beside_a_spinning_process(
     let (answer, nobody) = (&answers[0], &answers[1]);
     assert!(nobody["seen_ns"] == 0 && nobody["exit_code"] == 0, "{nobody}");
     assert!(number(answer, "seen_ns") > 900_000_000, "{answer}");
-    assert!(number(answer, "least_ns") >= MIN_NS && number(answer, "most_ns") <= MAX_NS, "{answer}");
+    let max_ns = BUDGET_NS + number(answer, "edge_latest_ns");
+    assert!(number(answer, "least_ns") >= MIN_NS && number(answer, "most_ns") <= max_ns, "{answer}");
     assert!(answer["taken_away"].is_null() && answer["joined"] == false && answer["moved"] == 0, "{answer}");
     eprintln!("{} to {} ns in each window of 8 ms", number(answer, "least_ns"), number(answer, "most_ns"));
 }
