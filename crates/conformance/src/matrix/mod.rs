@@ -1,6 +1,6 @@
 //! Every command on every kernel, and what is to come of it.
 //!
-//! The table is `matrix.toml`. [`plan`] lists what is booted, [`Trial::run`] boots it and judges each [`Cell`].
+//! The table is `matrix.toml`. [`plan()`] lists what is booted, [`Trial::run`] boots it and judges each [`Cell`].
 
 mod cell;
 mod checks;
