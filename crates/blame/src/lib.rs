@@ -70,7 +70,7 @@ mod who;
 pub use calltree::{CallTree, Room, add_lateness, folded, late_stacks};
 pub use episode::asked::{Asked, Asker, Asking};
 pub use episode::chain::{Link, chain};
-pub use episode::detail::Detail;
+pub use episode::detail::{Detail, HeldBack};
 pub use episode::findings::Findings;
 pub use episode::groups::{IDLE_WEIGHT, Turn};
 pub use episode::nesting::is_nesting_known;

@@ -71,6 +71,16 @@ fn nobody_is_accused_of_a_call_that_was_not_seen_to_be_asked_for() {
     });
     assert_eq!(irq(&parts, "flush_tlb_func").1.as_deref(), Some("in call_function_single"));
     assert_eq!(irq(&parts, "call_function_single").1, None);
+    // It was called for that before, and is called anew.
+    let parts = parts_of(|story| {
+        elsewhere(story, 1_300, EventKind::FunctionAsked, 0, 77, 0);
+        story.event(1_400, EventKind::VectorBegin, INTERRUPT, SINGLE, 0, 1);
+        story.event(1_401, EventKind::FunctionBegin, INTERRUPT, 77, 0, FUNCTION);
+        story.event(1_402, EventKind::FunctionEnd, INTERRUPT, 77, 0, FUNCTION);
+        story.event(1_403, EventKind::VectorEnd, INTERRUPT, SINGLE, 0, 0);
+        called(story, 77);
+    });
+    assert_eq!(irq(&parts, "flush_tlb_func").1.as_deref(), Some("in call_function_single"));
     // The thread that an interrupt came over did not ask.
     let parts = parts_of(|story| {
         elsewhere(story, 1_980, EventKind::VectorBegin, INTERRUPT, 1, 0);

@@ -146,9 +146,12 @@ fn what_the_limit_of_a_group_holds_back_is_the_limits_until_it_goes_on() {
     assert_eq!((served.who.name(), served.ns), ("vda", 1_000_000));
     // Another work item hands on what nobody held back; and it may have been another request that was held back.
     let mut innocent = 0;
-    for (work, limit, anothers) in
-        [("loop_workfn", Some("/limited"), None), (LETS_GO_ON, None, None), (LETS_GO_ON, None, Some("/slow"))]
-    {
+    for (work, limit, anothers) in [
+        ("loop_workfn", Some("/limited"), None),
+        (LETS_GO_ON, None, None),
+        (LETS_GO_ON, None, Some("/slow")),
+        (LETS_GO_ON, Some("/limited"), Some("/slow")),
+    ] {
         let parts = handed_on(work, limit, anothers, work != LETS_GO_ON);
         assert!(parts.iter().all(|part| part.kind != Kind::Throttled), "{parts:?}");
         let io = parts.iter().find(|part| part.kind == Kind::Io).unwrap();
@@ -156,7 +159,7 @@ fn what_the_limit_of_a_group_holds_back_is_the_limits_until_it_goes_on() {
         assert_eq!((io.ns, names_somebody), (2_000_000, work != LETS_GO_ON), "{io:?}");
         innocent += 1;
     }
-    assert_eq!(innocent, 3);
+    assert_eq!(innocent, 4);
 }
 
 /// Whoever had asked for the same before, as for a page, is under a limit; the victim waits for that.
@@ -172,6 +175,66 @@ fn what_anothers_limit_holds_back_is_that_groups() {
     // Held back it was; by whose limit is not known.
     let parts = handed_on(LETS_GO_ON, None, None, true);
     assert_eq!(parts.iter().find(|part| part.kind == Kind::Throttled).unwrap().who.name(), "a control group");
+}
+
+const JOURNAL: (u32, i16) = (11, 120);
+const WRITER: (u32, i16) = (12, 120);
+
+/// The victim waits from 1,500 us for a thread of this name, which waits for what another group's limit holds back until 2,500: itself, or for
+/// a writer that does.
+fn behind(name: &str, by_writer: bool, is_certain: bool) -> Vec<Part> {
+    parts_of(|story| {
+        story.episode.names.extend([name, LETS_GO_ON, "/slow", "writer"].map(str::to_owned));
+        story.switch(1_500, JOURNAL, LEFT_UNINTERRUPTIBLE, 8);
+        if by_writer {
+            story.switch(1_600, WRITER, LEFT_UNINTERRUPTIBLE, 11).switch(1_600, OTHER, IO, 2);
+        } else {
+            story.switch(1_600, OTHER, IO, 2);
+        }
+        story.event(2_499, EventKind::WorkBegin, 0, 0, 0, 9);
+        story.event(2_500, EventKind::RequestBegin, 0, 3, 11 << 32 | 65_536, 2);
+        story.event(2_501, EventKind::WorkEnd, 0, 0, 0, 0);
+        story.event(3_490, EventKind::RequestEnd, INTERRUPT, 3, 0, 5);
+        if !is_certain {
+            story.event(3_491, EventKind::HandlerEnd, INTERRUPT, 3, 0, 0);
+        }
+        let (first, name) = if by_writer { (WRITER, 11) } else { (JOURNAL, 8) };
+        story.event(3_500, EventKind::Waking, INTERRUPT, u64::from(first.0), 120, 2);
+        story.switch(3_505, first, 0, name);
+        if by_writer {
+            story.event(3_550, EventKind::Waking, 0, u64::from(JOURNAL.0), 120, 11);
+            story.switch(3_560, JOURNAL, 0, 8);
+        }
+        story.event(3_700, EventKind::Waking, 0, u64::from(VICTIM), 19, 8);
+        story.switch(3_705, VICTIM_RUNS, 1, 1);
+    })
+}
+
+/// Nobody can do anything about a journal: it waits for what somebody else may write no faster.
+#[test]
+fn a_limit_behind_a_journal_is_that_limit() {
+    for by_writer in [false, true] {
+        let parts = behind("jbd2/vda-8", by_writer, true);
+        let held = parts.iter().find(|part| part.kind == Kind::Throttled).unwrap();
+        let words = in_words(&held.detail).unwrap();
+        assert_eq!((held.who.name(), held.ns), ("/slow", 900_000), "{parts:?}");
+        assert_eq!(
+            words,
+            "the limit for vda of a control group, which had asked for what the journal (jbd2/vda-8) waits for"
+        );
+        assert_eq!((held.unknown_ns, held.inside.is_empty()), (0, true), "{held:?}");
+        let wait = parts.iter().find(|part| part.kind == Kind::Wait).unwrap();
+        assert_eq!((wait.who.name(), wait.ns), ("jbd2/vda-8", 1_300_000), "{parts:?}");
+        // It may have been another request that was held back.
+        let uncertain = behind("jbd2/vda-8", by_writer, false);
+        assert!(uncertain.iter().all(|part| part.kind != Kind::Throttled), "{uncertain:?}");
+        // A server is one's own to change.
+        let server = behind("server", by_writer, true);
+        assert!(server.iter().all(|part| part.kind != Kind::Throttled), "{server:?}");
+        let wait = server.iter().find(|part| part.kind == Kind::Wait).unwrap();
+        assert_eq!((wait.who.name(), wait.ns), ("server", 2_200_000));
+        assert!(wait.inside.iter().any(|inside| by_writer || inside.kind == Kind::Throttled), "{wait:?}");
+    }
 }
 
 /// However long it takes from the end of a request to the waking that is a part of it.

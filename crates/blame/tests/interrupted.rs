@@ -4,11 +4,11 @@ mod support;
 
 use punctual_blame::{Kind, split};
 use punctual_recording::episode::{
-    Call, EventKind, LEFT_FOR_LOCK, LEFT_FOR_SPINLOCK, LEFT_FROZEN, LEFT_STOPPED, LEFT_TRACED, LockWaking, WaitEnd,
-    WakingAct,
+    Call, EventKind, IN_SOFTIRQ, LEFT_FOR_LOCK, LEFT_FOR_SPINLOCK, LEFT_FROZEN, LEFT_STOPPED, LEFT_TRACED, LockWaking,
+    Sender, WaitEnd, WakingAct,
 };
 use punctual_recording::{Episode, Stage};
-use support::{NOTHING_TOLD, Story, VICTIM, VICTIM_RUNS, lets_go};
+use support::{INTERRUPT, NOTHING_TOLD, Story, VICTIM, VICTIM_RUNS, lets_go};
 
 const IDLE: (u32, i16) = (0, 120);
 const SERVER: (u32, i16) = (7, 120);
@@ -140,6 +140,8 @@ fn what_came_while_it_was_stopped_was_waited_for_until_then() {
         });
         let who = match left_state {
             LEFT_FROZEN => "the freezer of its control group",
+            // It goes on by a signal.
+            LEFT_TRACED => "its tracer",
             _ => "first",
         };
         assert_eq!(told(&episode), [is(Kind::Wait, "other", 500 + 990), is(Kind::Stopped, who, 1_000)]);
@@ -172,6 +174,42 @@ fn where_it_is_not_seen_when_it_came_nobody_is_named() {
         goes_on(story);
     });
     assert_eq!(told(&for_others), unseen);
+    // A packet comes for it, or it looks after something else by itself.
+    let comes = |context: u32, end: WaitEnd| {
+        stopped(SIGNAL.bits(), LEFT_STOPPED, true, |story| {
+            story.switch(3_000, IDLE, WAITS, 0);
+            story.event(3_098, EventKind::VectorBegin, INTERRUPT, 1, 0, 0);
+            story.event(3_099, EventKind::TimerBegin, INTERRUPT, 0, 3_099_000, 4);
+            story.event(3_100, EventKind::Waking, context, u64::from(SERVER.0), end.bits() | 120, 0);
+            story.event(3_101, EventKind::TimerEnd, INTERRUPT, 0, 0, 4);
+            story.event(3_102, EventKind::VectorEnd, INTERRUPT, 1, 0, 0);
+            story.switch(3_110, SERVER, 0, 2).switch(3_500, IDLE, WAITS, 0);
+            goes_on(story);
+        })
+    };
+    let packet = WaitEnd { sender: Sender::NoThread, ..READ };
+    assert_eq!(told(&comes(IN_SOFTIRQ, packet)), unseen);
+    assert_eq!(told(&comes(INTERRUPT, WaitEnd { sleeper: Call::Poll, ..READ })), unseen);
+    // A sleep for some time belongs to its work.
+    let sleeps = comes(INTERRUPT, WaitEnd { sleeper: Call::Sleep, ..READ });
+    assert_eq!(told(&sleeps), [is(Kind::Wait, "other", 500 + 1_490), is(Kind::Stopped, "first", 500)]);
+}
+
+/// Whoever is told things, as one who writes a log, owes no answer: before, another one gave that.
+#[test]
+fn who_is_only_told_things_was_not_waited_for() {
+    let mut episode = stopped(SIGNAL.bits(), LEFT_STOPPED, true, |story| {
+        story.switch(3_000, IDLE, WAITS, 0);
+        goes_on(story);
+    });
+    assert_eq!(told(&episode), [is(Kind::Wait, "other", 500 + 990), is(Kind::Stopped, "first", 1_000)]);
+    let mut before = Story::new(VICTIM_RUNS, 7_000);
+    wakes(&mut before, 100, SERVER.0, READ.bits());
+    before.switch(110, (8, 120), WAITS, 4);
+    wakes(&mut before, 300, VICTIM, READ.bits());
+    before.switch(305, VICTIM_RUNS, 0, 1).switch(490, IDLE, WAITS, 0);
+    episode.events.splice(0..0, before.episode.events);
+    assert_eq!(told(&episode), [is(Kind::Wait, "ender not seen", 500 + 1_990)]);
 }
 
 #[test]
@@ -224,6 +262,7 @@ fn several_stops_of_one_wait_are_one_wait() {
         goes_on(story);
         story.switch(4_015, SERVER, WAITS, 2);
         story.switch(4_490, STOPPER, 0, 3);
+        story.event(4_499, EventKind::StopAsked, 0, u64::from(VICTIM), 19 << 32, 3);
         wakes(story, 4_500, VICTIM, SIGNAL.bits());
         story.switch(4_505, VICTIM_RUNS, 0, 1);
         story.switch(4_510, SERVER, LEFT_STOPPED, 2);

@@ -86,6 +86,28 @@ fn who_let_the_lock_go_in_between_held_it_until_then() {
     );
 }
 
+/// Locks that lie a whole number of MiB apart, as those of the C library's heaps, have the same place. Whoever has one of them does not let
+/// the other one go.
+#[test]
+fn another_lock_of_the_same_place_is_not_the_one_that_is_waited_for() {
+    for (left, of_other) in [(0, 0), (1, 0), (LEFT_FOR_LOCK | 1, 1_000_000)] {
+        let episode = response(|story| {
+            story.switch(1_500, (0, 120), LEFT_FOR_LOCK | 1, 0);
+            on_cpu_1(story, HOLDER, |story| {
+                story.event(2_500, EventKind::Waking, 0, u64::from(BARGER.0), lets_go(PLACE).bits() | 110, 2);
+                story.switch(2_505, BARGER, 0, 3);
+                // It has the lock that it was woken for, or finds it taken by the one that lets it go next.
+                story.switch(3_000, (9, 120), left, 4);
+                story.event(3_500, EventKind::Waking, 0, u64::from(VICTIM), lets_go(PLACE).bits() | 19, 4);
+            });
+            story.switch(3_505, VICTIM_RUNS, 0, 1);
+        });
+        let told = locks(&episode);
+        let ns = |name: &str| told.iter().filter(|(who, ..)| who.name() == name).map(|(_, ns, _)| ns).sum::<u64>();
+        assert_eq!((ns("other"), ns("spin_fn")), (of_other, 2_000_000 - of_other), "{left:#x}: {told:?}");
+    }
+}
+
 /// Until 3,000 us the barger tried to have the lock and gave up: whoever held it till then, it did not.
 #[test]
 fn who_tried_in_vain_did_not_hold_it() {

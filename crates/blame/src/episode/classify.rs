@@ -19,13 +19,13 @@ use self::classifier::{OWN_PATH_NS, Stretch};
 pub(crate) use self::holder::Holder;
 use self::inside::{path, unexplained};
 use crate::episode::asked::Asked;
-use crate::episode::detail::Detail;
+use crate::episode::detail::{Detail, HeldBack};
 use crate::episode::groups::turn;
 use crate::episode::replay::{Running, SWITCH_NS, Slice};
 use crate::episode::span::{Doing, StateSpan};
 use crate::kind::Kind;
 use punctual_recording::Vector;
-use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, INTERRUPTED_USER};
+use punctual_recording::episode::{Event, EventKind, INTERRUPTED_USER};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
@@ -63,12 +63,11 @@ impl Classifier<'_> {
         if let Some((inner, outer)) = slice.interrupt() {
             return vec![(self.interrupt(span, inner, outer, own), own)];
         }
-        let ends_with = &self.episode.events[slice.ends_with];
         match span.doing {
             Doing::Due if self.was_busy_when_due() => {
                 vec![(Blamed::unknown("its timer was due while it was not waiting for it"), own)]
             }
-            Doing::Due => self.due(slice, start, end, own, ends_with),
+            Doing::Due => self.due(span, slice, (start, end), own),
             Doing::Running => match slice.softirq() {
                 Some((inner, outer)) => vec![(self.softirq(slice, inner, outer, start, end), own)],
                 None => self.running(slice, start, end, own),
@@ -126,12 +125,9 @@ impl Classifier<'_> {
     fn held_back(&self, disk: u32, limit: Option<u32>, is_under_one: bool) -> Blamed {
         let own = self.episode.disk_limit.as_deref().filter(|_| is_under_one);
         let group = limit.map(|limit| self.episode.name(limit)).or(own).unwrap_or("a control group");
-        let disk = self.episode.name(disk);
-        let detail = match own == Some(group) {
-            true => format!("the limit of its control group for {disk}"),
-            false => format!("the limit for {disk} of another control group, which had asked for what it waits for"),
-        };
-        Blamed { detail: Some(Detail::Seen(detail)), ..Blamed::new(Kind::Throttled, group) }
+        let whose = if own == Some(group) { HeldBack::Own } else { HeldBack::Anothers };
+        let detail = Detail::HeldBack(self.episode.name(disk).to_owned(), whose);
+        Blamed { detail: Some(detail), ..Blamed::new(Kind::Throttled, group) }
     }
 
     fn interrupt(&self, span: &StateSpan, inner: &Running, outer: &Running, ns: u64) -> Blamed {
@@ -182,7 +178,8 @@ impl Classifier<'_> {
     }
 
     /// The victim's timer is due and its interrupt does not come.
-    fn due(&self, slice: &Slice, start: u64, end: u64, own: u64, ends_with: &Event) -> Vec<(Blamed, u64)> {
+    fn due(&self, span: &StateSpan, slice: &Slice, (start, end): (u64, u64), own: u64) -> Vec<(Blamed, u64)> {
+        let ends_with = &self.episode.events[slice.ends_with];
         if slice.tid == 0 && slice.softirq().is_none() {
             return vec![(Blamed::new(Kind::IdleExit, "idle"), own)];
         }
@@ -198,17 +195,19 @@ impl Classifier<'_> {
         }
         let interrupted =
             (ends_with.kind == EventKind::VectorBegin && ends_with.at_ns == slice.end_ns).then_some(ends_with);
+        let is_off = || self.are_interrupts_off(span, start, ends_with);
         let code = |event| self.interrupted_code(event).or_else(|| self.sampled(slice, start, end)).map(Detail::Seen);
         let blamed = match (slice.softirq(), interrupted) {
             (None, Some(event)) if event.extra & INTERRUPTED_USER != 0 => {
                 // User code cannot turn interrupts off.
                 self.by_exclusion(slice, start, end, Blamed::new(Kind::Blind, "outside this kernel"))
             }
-            (Some((inner, _)), Some(event)) => Blamed {
-                detail: code(event),
-                ..Blamed::new(Kind::IrqOff, format!("softirq {}", self.running_name(inner)))
-            },
-            (None, Some(event)) => {
+            (Some((inner, _)), Some(event)) if is_off() => {
+                let name = format!("softirq {}", self.running_name(inner));
+                let blamed = Blamed { detail: code(event), ..Blamed::new(Kind::IrqOff, name) };
+                self.by_late_interrupt(slice, start, end, blamed)
+            }
+            (None, Some(event)) if is_off() => {
                 let blamed = Blamed {
                     detail: code(event),
                     tid: Some(slice.tid),
@@ -217,10 +216,38 @@ impl Classifier<'_> {
                 self.by_late_interrupt(slice, start, end, blamed)
             }
             // Something else happened first, so interrupts were not off all the time.
-            (_, None) => Blamed::new(Kind::Blind, format!("while {} ran", self.thread(slice.tid))),
+            _ => Blamed::new(Kind::Blind, format!("while {} ran", self.thread(slice.tid))),
         };
         verdicts.push((blamed, rest));
         verdicts
+    }
+
+    /// Whether interrupts may have been off while a timer was due, from a time to this interrupt. Another one that comes meanwhile, or
+    /// that came before, shows that they were on, unless the timer's comes with it.
+    fn are_interrupts_off(&self, span: &StateSpan, start_ns: u64, until: &Event) -> bool {
+        let is_timer =
+            |event: &Event| event.kind == EventKind::VectorBegin && event.value == u64::from(Vector::LocalTimer.code());
+        let comes_with_it = || {
+            let later = self.index.vectors_within(until.cpu, until.at_ns.saturating_add(1), span.end_ns);
+            let ended = later.iter().find(|event| event.kind == EventKind::VectorEnd);
+            let timer = later.iter().find(|event| is_timer(event));
+            ended.zip(timer).is_some_and(|(ended, timer)| timer.at_ns.saturating_sub(ended.at_ns) <= OWN_PATH_NS)
+        };
+        self.first_interrupt(span) >= start_ns && (is_timer(until) || comes_with_it())
+    }
+
+    /// When an interrupt began in a span, or went on from before it, for the first time.
+    fn first_interrupt(&self, span: &StateSpan) -> u64 {
+        let stretch = (span.cpu, span.start_ns, span.end_ns);
+        let mut known = self.interrupted.borrow_mut();
+        if let Some((_, first_ns)) = known.as_ref().filter(|(of, _)| *of == stretch) {
+            return *first_ns;
+        }
+        let slices = self.timelines.get(&span.cpu).map_or(&[][..], |of_cpu| of_cpu.within(span.start_ns, span.end_ns));
+        let first = slices.iter().find(|slice| slice.interrupt().is_some());
+        let first_ns = first.map_or(u64::MAX, |slice| slice.start_ns);
+        *known = Some((stretch, first_ns));
+        first_ns
     }
 
     /// The victim is ready and another thread runs; what ends with the switch to the victim ends with the scheduler's work.
@@ -374,7 +401,8 @@ impl Classifier<'_> {
     /// A move by this thread: blamed on whoever asked for it, where that was seen.
     fn migration(&self, tid: u32, until_ns: u64) -> Blamed {
         let mover = self.thread(tid);
-        match self.index.last_woken(tid, until_ns).filter(|event| event.context & IN_INTERRUPT == 0) {
+        // What balances CPUs in an interrupt or a softirq comes over whatever thread.
+        match self.index.last_woken(tid, until_ns).filter(|event| event.is_the_threads_own() && event.tid != 0) {
             Some(event) => {
                 Blamed { detail: Some(Detail::Seen(mover)), ..Blamed::new(Kind::Migration, self.thread(event.tid)) }
             }

@@ -14,6 +14,8 @@ pub enum Detail {
     Asked(Option<String>, Asked),
     /// Why it was not seen who was waited for.
     NotSeen(String),
+    /// The limit of a control group for the disk of this name held back what was waited for.
+    HeldBack(String, HeldBack),
     /// Whoever was waited for worked, and no sample saw where.
     AtWork,
     /// The holder of a lock was itself kept by this.
@@ -25,11 +27,22 @@ pub enum Detail {
     Along(Vec<(Kind, Who)>, Option<String>),
 }
 
+/// Who was kept by the limit of a control group for a disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HeldBack {
+    /// A thread of that group.
+    Own,
+    /// A thread that waited for what another one had asked for.
+    Anothers,
+    /// A thread that waited for a file system's journal, which waited for that: the name of the journal's thread.
+    Journal(String),
+}
+
 impl Detail {
     /// What became of whoever was waited for, as the end of a sentence, where it tells that and not a place in code.
     pub fn fate(&self) -> Option<String> {
         match self {
-            Detail::Seen(_) | Detail::Asked(..) | Detail::NotSeen(_) | Detail::AtWork => None,
+            Detail::Seen(_) | Detail::Asked(..) | Detail::NotSeen(_) | Detail::HeldBack(..) | Detail::AtWork => None,
             Detail::KeptBy(kind, who) | Detail::Meanwhile(kind, who) => Some(kind.meanwhile(who).to_string()),
             Detail::Along(path, seen) => {
                 let mut told = String::new();
@@ -73,6 +86,16 @@ impl Display for Detail {
             Detail::Seen(words) | Detail::NotSeen(words) => out.write_str(words),
             Detail::Asked(Some(seen), asked) => write!(out, "{seen}, {asked}"),
             Detail::Asked(None, asked) => asked.fmt(out),
+            Detail::HeldBack(disk, HeldBack::Own) => write!(out, "the limit of its control group for {disk}"),
+            Detail::HeldBack(disk, HeldBack::Anothers) => {
+                write!(out, "the limit for {disk} of another control group, which had asked for what it waits for")
+            }
+            Detail::HeldBack(disk, HeldBack::Journal(name)) => {
+                write!(
+                    out,
+                    "the limit for {disk} of a control group, which had asked for what the journal ({name}) waits for"
+                )
+            }
             Detail::AtWork => out.write_str("at work"),
             Detail::KeptBy(..) => write!(out, "while it held the lock, {}", self.fate().unwrap_or_default()),
             Detail::Meanwhile(..) | Detail::Along(..) => write!(out, "meanwhile {}", self.fate().unwrap_or_default()),

@@ -100,6 +100,13 @@ impl<'a> Requests<'a> {
         Some(last.disk).filter(|disk| !disk.is_empty() && *disk != "?")
     }
 
+    /// Whether somebody was woken as part of the end of a request.
+    pub(crate) fn is_end_of_one(&self, episode: &Episode, waking: &Event) -> bool {
+        let end = self.0.partition_point(|request| request.done_ns <= waking.at_ns);
+        let last_there = self.0[..end].iter().rfind(|request| request.done.cpu == waking.cpu);
+        last_there.is_some_and(|last| is_within_end(episode, last.done, waking))
+    }
+
     /// The disk that a thread waited for from one time to its waking: that of the request as part of whose end it was woken, else of its
     /// own last one, or where it made none, as one who waits for the journal, of the last one that was done. `None` where none was done
     /// just before the waking.

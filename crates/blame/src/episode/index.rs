@@ -1,7 +1,7 @@
 //! Where the events of each kind of an episode stand, so that what concerns one moment is found without a look at all.
 
 use punctual_recording::Episode;
-use punctual_recording::episode::{Event, EventKind, Group, LOCK_OF_PROGRAM, WakingAct, WordState};
+use punctual_recording::episode::{Event, EventKind, Group, INTERRUPTED_USER, LOCK_OF_PROGRAM, WakingAct, WordState};
 use std::collections::BTreeMap;
 
 /// Events by time; those of the same time in the order in which they stand in the episode.
@@ -12,6 +12,8 @@ type ByTime<'a> = Vec<&'a Event>;
 pub(crate) struct Index<'a> {
     /// Beginnings and ends of interrupts, by CPU.
     vectors: BTreeMap<u32, ByTime<'a>>,
+    /// Interrupts that came over a thread's program, by the thread.
+    in_program: BTreeMap<u32, ByTime<'a>>,
     /// Beginnings and ends of timers' functions, by CPU.
     timers: BTreeMap<u32, ByTime<'a>>,
     /// Wakings, by who is woken.
@@ -41,6 +43,8 @@ pub(crate) struct Index<'a> {
     waits: BTreeMap<u32, ByTime<'a>>,
     /// Who asked for a function to be called on another CPU, by what tells one such call from another.
     asked: BTreeMap<u64, ByTime<'a>>,
+    /// When such functions began, by the same.
+    called: BTreeMap<u64, ByTime<'a>>,
     /// Who interrupted a CPU.
     sent: BTreeMap<u64, ByTime<'a>>,
 }
@@ -62,13 +66,21 @@ impl<'a> Index<'a> {
         }
         let by_number = [
             &mut index.vectors,
+            &mut index.in_program,
             &mut index.timers,
             &mut index.wakers,
             &mut index.leaves,
             &mut index.waits,
             &mut index.works,
         ];
-        let by_value = [&mut index.woken, &mut index.turns, &mut index.stops, &mut index.asked, &mut index.sent];
+        let by_value = [
+            &mut index.woken,
+            &mut index.turns,
+            &mut index.stops,
+            &mut index.asked,
+            &mut index.called,
+            &mut index.sent,
+        ];
         let by_value = by_value.into_iter().flat_map(BTreeMap::values_mut);
         for list in by_number.into_iter().flat_map(BTreeMap::values_mut).chain(by_value) {
             list.sort_by_key(|event| event.at_ns);
@@ -82,7 +94,12 @@ impl<'a> Index<'a> {
 
     fn add(&mut self, event: &'a Event, position: usize) {
         match event.kind {
-            EventKind::VectorBegin | EventKind::VectorEnd => self.vectors.entry(event.cpu).or_default().push(event),
+            EventKind::VectorBegin | EventKind::VectorEnd => {
+                self.vectors.entry(event.cpu).or_default().push(event);
+                if event.kind == EventKind::VectorBegin && event.extra & INTERRUPTED_USER != 0 {
+                    self.in_program.entry(event.tid).or_default().push(event);
+                }
+            }
             EventKind::TimerBegin | EventKind::TimerEnd => self.timers.entry(event.cpu).or_default().push(event),
             EventKind::Switch => {
                 self.leaves.entry(event.tid).or_default().push(event);
@@ -94,6 +111,7 @@ impl<'a> Index<'a> {
             }
             EventKind::Waking => self.add_waking(event, position),
             EventKind::StopAsked => self.stops.entry(event.value).or_default().push(event),
+            EventKind::FunctionBegin => self.called.entry(event.value).or_default().push(event),
             EventKind::FunctionAsked => self.asked.entry(event.value).or_default().push(event),
             EventKind::WorkBegin | EventKind::WorkEnd => self.works.entry(event.tid).or_default().push(event),
             EventKind::WorkQueued => self.queued.entry(event.value).or_default().push((event.at_ns, position)),
@@ -140,6 +158,12 @@ impl<'a> Index<'a> {
     pub(crate) fn are_of_one_process(&self, one: u32, other: u32) -> bool {
         let process = self.processes.get(&one);
         process.is_some() && process == self.processes.get(&other)
+    }
+
+    /// Whether two threads are known to be of different processes.
+    pub(crate) fn are_of_two_processes(&self, one: u32, other: u32) -> bool {
+        let processes = (self.processes.get(&one), self.processes.get(&other));
+        matches!(processes, (Some(one), Some(other)) if one != other)
     }
 
     /// Whether the word at a place was seen to be let go, and never stood as in a free lock.
@@ -198,9 +222,10 @@ impl<'a> Index<'a> {
         within(self.woken.get(&u64::from(tid)), from_ns, to_ns)
     }
 
-    /// Who asked last for a function to be called, up to a time.
-    pub(crate) fn last_asked(&self, call: u64, until_ns: u64) -> Option<&'a Event> {
-        last(self.asked.get(&call), until_ns)
+    /// Who asked last for a function to be called that begins at a time, unless it has been called for that before.
+    pub(crate) fn last_asked(&self, call: u64, begins_ns: u64) -> Option<&'a Event> {
+        let asked = last(self.asked.get(&call), begins_ns)?;
+        within(self.called.get(&call), asked.at_ns, begins_ns).is_empty().then_some(asked)
     }
 
     /// Who interrupted a CPU from one time to before another.
@@ -246,6 +271,16 @@ impl<'a> Index<'a> {
     /// When a thread leaves its CPU next from a time on.
     pub(crate) fn next_leave(&self, tid: u32, from_ns: u64) -> Option<&'a Event> {
         within(self.leaves.get(&tid), from_ns, u64::MAX).first().copied()
+    }
+
+    /// When a thread left its CPU from one time to before another.
+    pub(crate) fn leaves_within(&self, tid: u32, from_ns: u64, to_ns: u64) -> &[&'a Event] {
+        within(self.leaves.get(&tid), from_ns, to_ns)
+    }
+
+    /// When an interrupt last came over a thread's program, before a time.
+    pub(crate) fn last_in_program(&self, tid: u32, before_ns: u64) -> Option<u64> {
+        within(self.in_program.get(&tid), 0, before_ns).last().map(|event| event.at_ns)
     }
 
     /// What a thread began or ended to wait for in the kernel last, before a time.

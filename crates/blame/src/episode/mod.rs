@@ -10,6 +10,7 @@ pub(crate) mod findings;
 pub(crate) mod groups;
 pub(crate) mod index;
 pub(crate) mod nesting;
+mod programs;
 pub(crate) mod replay;
 pub(crate) mod sampling;
 mod shared;

@@ -20,8 +20,8 @@ pub(crate) enum Doing {
     /// It waited for a disk, and the limit of a control group held the request back: the position of the disk's name, that of the
     /// group's, where it is known, and whether the thread is under such a limit itself.
     HeldBack { disk: u32, limit: Option<u32>, is_under_one: bool },
-    /// It waited, for a lock or otherwise, and was stopped meanwhile: for whom, where that is known, and the position of the waking
-    /// by which it came to be stopped.
+    /// It waited, for a lock or otherwise, for somebody who did not wake it: for whom, where that is known, and the position of the waking
+    /// that came meanwhile: that by which it came to be stopped, or that of a thread which handed it the answer.
     Interrupted { by: Option<u32>, is_lock: bool, woken_by: usize },
     /// It slept again in the kernel; what it left in is [`Event::left_state`], and the position of its waking follows.
     Blocked { left_state: u32, woken_by: Option<usize> },

@@ -2,9 +2,10 @@
 
 use crate::episode::alike::Waiting;
 use crate::episode::classify::{Blamed, Classifier, Holder};
-use crate::episode::detail::Detail;
+use crate::episode::detail::{Detail, HeldBack};
 use crate::episode::groups::Turn;
 use crate::episode::nesting::with_nesting;
+use crate::episode::programs::name_by_programs;
 use crate::episode::replay::{CpuTimeline, replay};
 use crate::episode::shared::Shared;
 use crate::episode::span::StateSpan;
@@ -13,7 +14,7 @@ use crate::episode::subject::Subject;
 use crate::episode::words::without_false_locks;
 use crate::kind::Kind;
 use crate::who::Who;
-use punctual_recording::episode::{Call, EventKind, Group};
+use punctual_recording::episode::{Call, Group};
 use punctual_recording::{Episode, Stage};
 use std::collections::BTreeMap;
 
@@ -138,7 +139,23 @@ pub(crate) fn split_by(shared: &Shared<'_>, is_due: bool) -> Split {
 struct Judged {
     piece: Piece,
     place: Option<u32>,
+    /// Whether the limit of a control group for a disk kept whoever was waited for in the end: that group, and the disk.
+    limit: Option<(Who, String)>,
 }
+
+impl Judged {
+    fn new(piece: Piece) -> Judged {
+        let limit = match &piece.detail {
+            Some(Detail::HeldBack(disk, _)) => Some((piece.who.clone(), disk.clone())),
+            _ => None,
+        };
+        Judged { piece, place: None, limit }
+    }
+}
+
+/// What the kernel calls the threads of file systems' journals (ext4): all that is written is written through them, so whoever waits for
+/// one waits for what that waits for.
+const JOURNAL: &str = "jbd2/";
 
 /// Holders that wait for holders are followed no further, whatever the events say.
 const MAX_HOLDERS: usize = 4;
@@ -172,7 +189,7 @@ fn judge<'a>(shared: &'a Shared<'a>, subject: Subject<'a>, waiting: &mut Vec<u32
                 let mut pieces = Vec::new();
                 let waiting = Waiting { shared, subject, others: waiting };
                 judge_span(&classifier, waiting, span, timeline, &mut pieces);
-                judged.extend(pieces.into_iter().map(|piece| Judged { piece, place: None }));
+                judged.extend(pieces.into_iter().map(Judged::new));
             }
         }
     }
@@ -181,10 +198,17 @@ fn judge<'a>(shared: &'a Shared<'a>, subject: Subject<'a>, waiting: &mut Vec<u32
 
 /// What the holder of a lock did, or whoever is waited for otherwise, as those see it who wait.
 fn held(judged: Judged, holder: &Holder<'_>, who: &Who, cgroup: Option<&String>) -> Judged {
-    let Judged { piece, place } = judged;
+    let Judged { piece, place, limit } = judged;
     if place.is_some() && place == holder.place {
         // It waited for the same lock: whoever held it before kept both.
-        return Judged { piece, place };
+        return Judged { piece, place, limit };
+    }
+    if let Some((group, disk)) = limit.clone().filter(|_| holder.subject.name.starts_with(JOURNAL)) {
+        let detail = Some(Detail::HeldBack(disk, HeldBack::Journal(holder.subject.name.to_owned())));
+        let (call, path) = (None, Vec::new());
+        let piece =
+            Piece { kind: Kind::Throttled, who: group, detail, inside: None, path, call, cgroup: None, ..piece };
+        return Judged { piece, place: None, limit };
     }
     let who = who.clone();
     let mut path = Vec::new();
@@ -209,7 +233,7 @@ fn held(judged: Judged, holder: &Holder<'_>, who: &Who, cgroup: Option<&String>)
     let (detail, inside, cgroup) = (Some(detail), Some(inside), cgroup.cloned());
     let (kind, call, has_ended) = (holder.kind, holder.call, holder.has_ended);
     let piece = Piece { kind, who, detail, inside, path, call, has_ended, cgroup, turn: None, ..piece };
-    Judged { piece, place: holder.place }
+    Judged { piece, place: holder.place, limit }
 }
 
 fn ends_at_work(path: &[(Kind, Who)]) -> bool {
@@ -309,69 +333,6 @@ fn judge_span(
         push(reached, ns, blamed);
         reached += ns;
     }
-}
-
-/// Stretches of an interrupt shorter than this are not looked at for a program inside.
-const PROGRAM_NS: u64 = 50_000;
-/// Of a stretch that is a program's, the program ran this much, in percent; the rest is what stands around it.
-const PROGRAM_PERCENT: u64 = 80;
-
-/// BPF programs on tracepoints inside interrupts have no stamps of their own. Where one's measured run time covers a
-/// long stretch of an interrupt, or only one was there, the stretch is its.
-fn name_by_programs(episode: &Episode, timelines: &BTreeMap<u32, CpuTimeline>, pieces: &mut [Piece]) {
-    for piece in pieces.iter_mut() {
-        if piece.ns < PROGRAM_NS || !matches!(piece.kind, Kind::Irq | Kind::Softirq | Kind::KernelWake) {
-            continue;
-        }
-        let Some(slices) =
-            timelines.get(&piece.cpu).map(|timeline| timeline.within(piece.start_ns, piece.start_ns.saturating_add(1)))
-        else {
-            continue;
-        };
-        let Some(slice) = slices.first() else { continue };
-        let (Some((inner, _)), true) = (slice.interrupt().or(slice.softirq()), !slice.open.is_empty()) else {
-            continue;
-        };
-        // A callback in a softirq has its own name.
-        if slice.interrupt().is_none() && inner.kind != EventKind::SoftirqBegin {
-            continue;
-        }
-        // The tracepoint is one that begins or ends this stretch, or what ran inside calls the program itself.
-        let begins = hook_of(inner.kind);
-        let ends = hook_of(episode.events[slice.ends_with].kind);
-        let fits = |hook: &str| begins == Some(hook) || ends == Some(hook);
-        let mut candidates: Vec<_> = episode.programs.iter().filter(|program| fits(&program.hook)).collect();
-        // Others that came or went meanwhile, and so were not measured, are no reason to doubt one that was.
-        let alone = candidates.len() == 1 && candidates[0].ran_ns.is_none();
-        if !alone {
-            candidates.retain(|program| program.ran_ns.is_some_and(|ran| ran >= piece.ns / 100 * PROGRAM_PERCENT));
-            candidates.sort_by_key(|program| piece.ns.abs_diff(program.ran_ns.unwrap_or(0)));
-        }
-        if let Some(program) = candidates.first() {
-            piece.detail = Some(Detail::Seen(format!("BPF program at {}, in {}", program.hook, piece.who)));
-            piece.who = program.name.as_str().into();
-            if piece.kind == Kind::KernelWake {
-                piece.kind = if slice.interrupt().is_some() { Kind::Irq } else { Kind::Softirq };
-            }
-        }
-    }
-}
-
-fn hook_of(kind: EventKind) -> Option<&'static str> {
-    Some(match kind {
-        EventKind::TimerBegin => "hrtimer_expire_entry",
-        EventKind::TimerEnd => "hrtimer_expire_exit",
-        EventKind::HandlerBegin => "irq_handler_entry",
-        EventKind::HandlerEnd => "irq_handler_exit",
-        EventKind::SoftirqBegin => "softirq_entry",
-        EventKind::SoftirqEnd => "softirq_exit",
-        EventKind::CallbackBegin => "timer_expire_entry",
-        EventKind::CallbackEnd => "timer_expire_exit",
-        EventKind::Waking => "sched_waking",
-        EventKind::VectorBegin => "local_timer_entry",
-        EventKind::VectorEnd => "local_timer_exit",
-        _ => return None,
-    })
 }
 
 /// Neighbours of the same owner become one piece.

@@ -32,7 +32,7 @@ const LOCKS: [&str; 6] = ["spinlock", "lock to read", "lock to write", "real-tim
 impl Waits {
     /// Those of a thread. Without its end a wait is none: nobody knows how long it was.
     pub(crate) fn of(episode: &Episode, tid: u32) -> Waits {
-        let own = |event: &&Event| event.tid == tid && event.is_the_threads_own();
+        let own = |event: &&Event| event.tid == tid && (event.is_the_threads_own() || is_over_program(event));
         let mut events: Vec<&Event> = episode.events.iter().filter(own).collect();
         events.sort_by_key(|event| event.at_ns);
         let ends = spinning_may_end(episode, tid);
@@ -40,6 +40,8 @@ impl Waits {
         let (mut fault, mut lock) = (None, None);
         for event in events {
             match event.kind {
+                // It is in its program: an end was not seen, and when that was nobody knows.
+                EventKind::VectorBegin => (fault, lock) = (None, None),
                 EventKind::FaultUser | EventKind::FaultKernel => fault = Some(event),
                 EventKind::FaultEnd => {
                     waits.faults.extend(fault.take().map(|begin: &Event| (begin.at_ns, event.at_ns, begin.name)));
@@ -49,7 +51,8 @@ impl Waits {
                 }
                 EventKind::LockBegin => lock = Some(event),
                 EventKind::LockEnd => {
-                    waits.locks.extend(lock.take().map(|begin: &Event| KernelLock {
+                    let begin = lock.take().filter(|begin: &&Event| begin.value == event.value);
+                    waits.locks.extend(begin.map(|begin| KernelLock {
                         begin_ns: begin.at_ns,
                         end_ns: event.at_ns,
                         address: begin.value,
@@ -102,6 +105,10 @@ impl Waits {
     }
 }
 
+fn is_over_program(event: &Event) -> bool {
+    event.kind == EventKind::VectorBegin && event.extra & INTERRUPTED_USER != 0
+}
+
 fn words(flags: u64) -> &'static str {
     let highest = (0..LOCKS.len()).rev().find(|bit| flags & 1 << bit != 0);
     highest.map_or("lock", |bit| LOCKS[bit])
@@ -112,7 +119,7 @@ fn spinning_may_end(episode: &Episode, tid: u32) -> Vec<&Event> {
     let tells = episode.events.iter().filter(|event| match event.kind {
         EventKind::Waking => event.value == u64::from(tid),
         EventKind::Switch => event.tid == tid && event.left_state() != 0,
-        EventKind::VectorBegin => event.tid == tid && event.extra & INTERRUPTED_USER != 0,
+        EventKind::VectorBegin => event.tid == tid && is_over_program(event),
         EventKind::FaultUser => event.tid == tid,
         EventKind::LockBegin => event.tid == tid && event.extra & LOCK_OF_PROGRAM != 0,
         _ => false,

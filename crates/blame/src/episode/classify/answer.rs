@@ -137,6 +137,12 @@ impl Classifier<'_> {
         }
     }
 
+    /// Whether what wakes a thread is the delivery of a packet.
+    pub(super) fn is_by_packet(&self, woken_by: &Event) -> bool {
+        let is_in_softirq = woken_by.context & (IN_SOFTIRQ | IN_INTERRUPT) == IN_SOFTIRQ;
+        is_in_softirq && matches!(self.direct_end(woken_by), End::Network | End::By(_))
+    }
+
     /// Whether the current thread left its CPU next because it had ended.
     fn ends_next(&self, event: &Event) -> bool {
         let leaves = self.index.next_leave(event.tid, event.at_ns);

@@ -99,6 +99,8 @@ pub(crate) struct Classifier<'a> {
     pub(super) requests: &'a Requests<'a>,
     /// Of the last stretch of waiting that was looked at: CPU, beginning and end, and the threads that were let go on.
     pub(super) let_go_on: RefCell<Option<(Stretch, BTreeSet<u32>)>>,
+    /// The same of the last stretch in which a timer was due, and when an interrupt came there first.
+    pub(super) interrupted: RefCell<Option<(Stretch, u64)>>,
 }
 
 /// A CPU, and a time there.
@@ -120,6 +122,7 @@ impl<'a> Classifier<'a> {
             spins: Vec::new(),
             requests: &shared.requests,
             let_go_on: RefCell::default(),
+            interrupted: RefCell::default(),
         };
         classifier.spins = classifier.find_spins();
         classifier

@@ -19,6 +19,9 @@ const MAX_IN_QUEUE: usize = 64;
 /// The item that the kernel puts behind the work that somebody waits for.
 const BEHIND_WORK: &str = "wq_barrier_func";
 
+/// Up to this number threads are no program's with locks: the first process, and the one that starts the kernel's threads.
+const LAST_OF_NO_PROGRAM: u32 = 2;
+
 /// Who holds a lock of a program, or is waited for otherwise.
 pub(crate) struct Holder<'a> {
     /// [`Kind::Lock`] or [`Kind::Wait`].
@@ -70,14 +73,15 @@ impl<'a> Classifier<'a> {
         if left_state & LEFT_FOR_IO == 0 {
             return vec![span];
         }
-        let waking = &self.episode.events[woken_by];
-        let wait = self.requests.waited_for(self.episode, self.subject.tid, span.start_ns, waking);
+        let wait = self.disk_wait(&span, &self.episode.events[woken_by]);
         let Some((wait, until)) = wait.and_then(|wait| wait.held_back_until.map(|until| (wait, until))) else {
             return vec![span];
         };
         // Who is under no limit waits for another one's request, or for none that was held back.
-        let is_under_one = self.episode.disk_limit.is_some() && self.subject.tid == self.episode.victim.tid;
-        if !(wait.is_certain || is_under_one) || until <= span.start_ns || until >= span.end_ns {
+        let own = self.episode.disk_limit.as_deref().filter(|_| self.subject.tid == self.episode.victim.tid);
+        let is_under_one = own.is_some();
+        let is_its = wait.limit.is_none_or(|limit| own == Some(self.episode.name(limit)));
+        if !(wait.is_certain || is_under_one && is_its) || until <= span.start_ns || until >= span.end_ns {
             return vec![span];
         }
         let doing = Doing::HeldBack { disk: wait.number, limit: wait.limit, is_under_one };
@@ -92,7 +96,8 @@ impl<'a> Classifier<'a> {
         let told = events[woken_by].lock_waking();
         if left_state & LEFT_FOR_LOCK == 0 {
             let handed_on = self.handed_on(span, left_state, woken_by);
-            return handed_on.into_iter().flat_map(|span| self.cut_by_queue(span)).collect();
+            let by_queue = handed_on.into_iter().flat_map(|span| self.cut_by_queue(span));
+            return by_queue.flat_map(|span| self.cut_by_poller(span)).collect();
         }
         if told.act == WakingAct::NotTold {
             return vec![span];
@@ -101,7 +106,7 @@ impl<'a> Classifier<'a> {
             self.index.lock_wakings(told.place, span.start_ns.saturating_add(1), span.end_ns).collect();
         // When each thread was woken in vain last, up to where it was looked.
         let (mut looked, mut in_vain) = (0, BTreeMap::new());
-        let ends = meanwhile.iter().copied().filter(|&index| self.who_let_go(&events[index]).is_some());
+        let ends = self.ends_of_one_lock(&meanwhile, &events[woken_by]).into_iter();
         let mut spans = Vec::new();
         let mut reached = span.start_ns;
         for end in ends.chain([woken_by]) {
@@ -132,6 +137,35 @@ impl<'a> Classifier<'a> {
             }
         }
         spans
+    }
+
+    /// Those of these wakings by which one and the same lock was let go, up to the one that ended the wait. The place of a lock is no more
+    /// than some bits of where it lies: it is another lock of the same place where whoever it went to neither lets it go next nor finds it
+    /// taken.
+    fn ends_of_one_lock(&self, meanwhile: &[usize], last: &Event) -> Vec<usize> {
+        let events = &self.episode.events;
+        let mut next = self.who_let_go(last).map(|_| last);
+        let mut ends = Vec::new();
+        for &index in meanwhile.iter().rev() {
+            let end = &events[index];
+            if self.who_let_go(end).is_some() && next.is_none_or(|next| self.may_be_followed(end, next)) {
+                ends.push(index);
+                next = Some(end);
+            }
+        }
+        ends.reverse();
+        ends
+    }
+
+    /// Whether a lock that was let go by one waking may be let go by the other one next.
+    fn may_be_followed(&self, end: &Event, next: &Event) -> bool {
+        let to = end.value as u32;
+        if to == next.tid || end.tid == next.tid {
+            return true;
+        }
+        let has_run = self.index.next_switch_to(to, end.at_ns).is_some_and(|at_ns| at_ns < next.at_ns);
+        let leaves = self.index.leaves_within(to, end.at_ns.saturating_add(1), next.at_ns);
+        !has_run || leaves.iter().take(MAX_IN_QUEUE).any(|leave| leave.left_state() & LEFT_FOR_LOCK != 0)
     }
 
     /// Cuts a sleep for a lock of the kernel where another one that waited for it got it first: until then it was that of whoever
@@ -287,7 +321,9 @@ impl<'a> Classifier<'a> {
         let slept = self.index.last_leave(self.subject.tid, span.start_ns);
         let start_ns = slept.map_or(span.start_ns, |leave| leave.at_ns);
         let changed = self.index.wakings_by(told.owner, start_ns.saturating_add(1), span.end_ns).iter().any(let_go);
-        (told.owner != 0 && !changed && told.state != WordState::NoLock).then_some(told.owner)
+        (told.owner > LAST_OF_NO_PROGRAM && !changed && told.state != WordState::NoLock)
+            .then_some(told.owner)
+            .filter(|tid| self.threads.get(tid).is_none_or(|name| !is_of_the_kernel(name)))
     }
 
     /// The thread slept for a lock of its program, and who holds it was not seen.
@@ -330,14 +366,54 @@ impl<'a> Classifier<'a> {
         not_seen(format!("before {} had it", self.thread(taker)))
     }
 
+    /// Whether whoever woke the thread waited for the same lock of the kernel: as it comes to wait for it, it may let those in who may have it
+    /// before it.
+    pub(super) fn waits_for_it_too(&self, waker: &Event) -> bool {
+        let waits_for = |tid| {
+            let last = self.index.last_wait(tid, waker.at_ns).filter(|event| event.kind == EventKind::LockBegin);
+            last.map(|event| event.value)
+        };
+        let theirs = waits_for(waker.tid);
+        theirs.is_some() && theirs == waits_for(self.subject.tid)
+    }
+
     /// The thread slept for a lock of the kernel: a thread that ends the wait has let the lock go.
     pub(crate) fn lock_of_kernel(&self, woken_by: Option<&Event>, by: String) -> Blamed {
         match woken_by {
             None => not_seen("nobody let it go before the evidence ends".to_owned()),
             Some(waker) if !is_by_a_thread(waker) => not_seen(ended_by_interrupt(&by)),
+            // Some locks of the kernel are given up for a signal.
+            Some(waker) if waker.lock_waking().act == WakingAct::Signals => {
+                not_seen(format!("the wait ended with a signal of {by}"))
+            }
+            Some(waker) if self.waits_for_it_too(waker) => {
+                not_seen(format!("woken by {by}, which waits for it as well"))
+            }
             Some(_) => Blamed::new(Kind::Lock, by),
         }
     }
+}
+
+/// Whether a thread is called as the kernel's own are. None of them holds a lock of a program: what stood in the word was a number of
+/// something else, as of those who read.
+fn is_of_the_kernel(name: &str) -> bool {
+    const BEGINNINGS: [&str; 14] = [
+        "kthreadd",
+        "kworker/",
+        "ksoftirqd/",
+        "ktimers/",
+        "migration/",
+        "cpuhp/",
+        "rcu_",
+        "rcub/",
+        "rcuc/",
+        "rcuop/",
+        "rcuog/",
+        "irq/",
+        "kswapd",
+        "jbd2/",
+    ];
+    BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
 }
 
 /// What who is woken had called the kernel for.

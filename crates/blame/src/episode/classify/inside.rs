@@ -77,8 +77,7 @@ impl Classifier<'_> {
 
     /// The thread slept for a page of this memory: with the disk that it came from, where one had just served a request.
     fn page(&self, span: &StateSpan, woken_by: Option<&Event>, memory: Option<String>) -> Blamed {
-        let waited = |waking: &Event| self.requests.waited_for(self.episode, self.subject.tid, span.start_ns, waking);
-        let detail = match (memory, woken_by.and_then(waited)) {
+        let detail = match (memory, woken_by.and_then(|waking| self.disk_wait(span, waking))) {
             (memory, Some(wait)) => {
                 let served = wait.served.map(|served| format!(", {served}"));
                 Some(page_from(&wait.disk, memory) + &served.unwrap_or_default())
@@ -90,18 +89,25 @@ impl Classifier<'_> {
 
     /// The thread slept for input or output: for a disk, where one had just served a request; else whatever woke it is told.
     fn input_or_output(&self, span: &StateSpan, woken_by: Option<&Event>, by: String) -> Blamed {
-        let waited = |waking: &Event| self.requests.waited_for(self.episode, self.subject.tid, span.start_ns, waking);
-        // Whoever hands on what it has not asked a disk for, such as the daemon of a file system, does not wait for the disk of others.
-        let is_its = |wait: &DiskWait, waking: &Event| {
-            wait.is_own || wait.concerned.contains(&waking.tid) || !is_by_a_thread(waking) || self.is_at_work(waking)
-        };
-        match woken_by.and_then(|waking| waited(waking).filter(|wait| is_its(wait, waking))) {
+        match woken_by.and_then(|waking| self.disk_wait(span, waking)) {
             Some(wait) => {
                 let detail = wait.served.unwrap_or_else(|| format!("woken by {by}"));
                 Blamed { detail: Some(Detail::Seen(detail)), ..Blamed::new(Kind::Io, wait.disk) }
             }
             None => Blamed::new(Kind::Io, by),
         }
+    }
+
+    /// The disk that the thread slept for, where who woke it may have done so for one.
+    pub(super) fn disk_wait(&self, span: &StateSpan, waking: &Event) -> Option<DiskWait> {
+        let wait = self.requests.waited_for(self.episode, self.subject.tid, span.start_ns, waking)?;
+        // Whoever hands on what it has not asked a disk for, such as the daemon of a file system, does not wait for the disk of others. Nor
+        // does who is woken by a packet, unless that is the end of the request.
+        let is_its = match is_by_a_thread(waking) {
+            true => wait.is_own || wait.concerned.contains(&waking.tid) || self.is_at_work(waking),
+            false => wait.is_own || !self.is_by_packet(waking) || self.requests.is_end_of_one(self.episode, waking),
+        };
+        is_its.then_some(wait)
     }
 
     /// The disk, where a request of the thread's own had just been done.
@@ -124,7 +130,10 @@ impl Classifier<'_> {
         let victim = self.subject.tid;
         // What an interrupt touches there while it looks at stacks is nothing that the thread waits for.
         let before_ns = woken_by.map_or(u64::MAX, |waking| waking.at_ns);
-        self.index.last_wait(victim, before_ns).map(|event| event.kind)
+        let last = self.index.last_wait(victim, before_ns)?;
+        // The end of one was not seen where the thread has been in its program since.
+        let is_over = self.index.last_in_program(victim, before_ns).is_some_and(|at_ns| at_ns > last.at_ns);
+        (!is_over).then_some(last.kind)
     }
 
     /// The thread slept from the beginning of the span on.

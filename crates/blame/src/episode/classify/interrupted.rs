@@ -2,8 +2,10 @@
 //! stopped, and nobody wakes it for what it waits for meanwhile. Until that came it waited all the same, and only from then on it
 //! was kept by whoever stopped it.
 
+use super::answer::End;
 use super::classifier::{Blamed, Classifier, LOOK_NS};
 use super::holder::sleepers_call;
+use super::several::{MAX_WAKINGS, teller};
 use crate::episode::chain::is_by_a_thread;
 use crate::episode::detail::Detail;
 use crate::episode::span::{Doing, StateSpan};
@@ -37,6 +39,16 @@ enum Came {
     /// While it was stopped: from this thread, which was through with it then.
     Meanwhile(u32, u64),
     /// That is not seen.
+    NotSeen,
+}
+
+/// How far whoever was asked for something has come.
+pub(super) enum Progress {
+    /// It is at it.
+    AtIt,
+    /// It is through since then: it sleeps until it is asked anew.
+    Through(u64),
+    /// It was woken for something else meanwhile: when it was through is not seen.
     NotSeen,
 }
 
@@ -214,12 +226,13 @@ impl Classifier<'_> {
         let through_ns = self.through_with(asks, until_ns)?;
         let mut wakes = self.index.wakings_by(tid, asks.at_ns, through_ns).iter();
         let asks_on = wakes.any(|event| self.wakes_itself(event));
-        (!is_lock && !asks_on && through_ns > stopped_ns).then_some((tid, through_ns))
+        let is_it = !is_lock && !asks_on && !self.is_told_only(tid, asks.at_ns);
+        (is_it && through_ns > stopped_ns).then_some((tid, through_ns))
     }
 
     /// Whether whoever was asked is still at that at a time, or has asked another one for it.
     pub(super) fn is_at_it(&self, asks: &Event, until_ns: u64) -> bool {
-        let Some(through_ns) = self.through_with(asks, until_ns) else { return true };
+        let Progress::Through(through_ns) = self.progress(asks, until_ns) else { return true };
         let mut wakes = self.index.wakings_by(asks.value as u32, asks.at_ns, through_ns).iter();
         wakes.any(|event| self.wakes_itself(event))
     }
@@ -228,7 +241,7 @@ impl Classifier<'_> {
     fn asked_before(&self, slept_ns: u64) -> Option<&Event> {
         let sleeper = self.subject.tid;
         let mut asked: Option<&Event> = None;
-        for event in self.index.wakings_by(sleeper, 0, slept_ns).iter().rev().take(super::several::MAX_WAKINGS) {
+        for event in self.index.wakings_by(sleeper, 0, slept_ns).iter().rev().take(MAX_WAKINGS) {
             if self.wakes_itself(event) && self.owes(event.value as u32, sleeper, slept_ns) {
                 if asked.is_some_and(|asked| asked.value != event.value) {
                     return None;
@@ -239,26 +252,61 @@ impl Classifier<'_> {
         asked
     }
 
-    /// When whoever was asked went to sleep until it is asked anew, or past that time; what it sleeps meanwhile ends by a timer or
-    /// a device.
-    pub(super) fn through_with(&self, asks: &Event, until_ns: u64) -> Option<u64> {
+    /// How far whoever was asked has come with that by a time.
+    pub(super) fn progress(&self, asks: &Event, until_ns: u64) -> Progress {
+        const OF_WORK: u32 = LEFT_FOR_IO | LEFT_FOR_LOCK | LEFT_UNINTERRUPTIBLE | STOPPED;
         let tid = asks.value as u32;
         let mut from_ns = asks.at_ns;
         for _ in 0..MAX_SLEEPS {
-            let (leave, _) = self.leaves_next(asks.value, from_ns)?;
-            if leave.at_ns >= until_ns {
-                return None;
-            }
-            let Some(next) = self.index.next_woken(tid, leave.at_ns).filter(|next| next.at_ns < until_ns) else {
-                let other = LEFT_FOR_IO | LEFT_FOR_LOCK | LEFT_UNINTERRUPTIBLE | STOPPED;
-                return (leave.left_state() & other == 0).then_some(leave.at_ns);
+            let Some((leave, _)) = self.leaves_next(asks.value, from_ns).filter(|(leave, _)| leave.at_ns < until_ns)
+            else {
+                return Progress::AtIt;
             };
-            if is_by_a_thread(next) && leave.left_state() & (LEFT_FOR_LOCK | LEFT_UNINTERRUPTIBLE | STOPPED) == 0 {
-                return None;
+            let is_of_work = leave.left_state() & OF_WORK != 0;
+            let Some(next) = self.index.next_woken(tid, leave.at_ns).filter(|next| next.at_ns < until_ns) else {
+                return if is_of_work { Progress::AtIt } else { Progress::Through(leave.at_ns) };
+            };
+            // It may have been through, and be asked for something new, by a thread, a packet, a device, or the time that it looks after
+            // itself. What it asked for itself belongs to its work.
+            let is_answered = || teller(next).is_some_and(|by| self.owes(by, tid, leave.at_ns));
+            if !(is_of_work || self.sleeps_plainly(next) || is_answered()) {
+                return Progress::NotSeen;
             }
             from_ns = next.at_ns;
         }
-        None
+        Progress::NotSeen
+    }
+
+    /// Whether what a thread is woken from was no more than a sleep for some time.
+    fn sleeps_plainly(&self, woken_by: &Event) -> bool {
+        let is_sleep = sleepers_call(woken_by).is_none_or(|call| call == Call::Sleep);
+        is_sleep && !is_by_a_thread(woken_by) && matches!(self.direct_end(woken_by), End::Timer)
+    }
+
+    /// When whoever was asked went to sleep until it is asked anew, or past that time; what it sleeps meanwhile belongs to its work.
+    fn through_with(&self, asks: &Event, until_ns: u64) -> Option<u64> {
+        match self.progress(asks, until_ns) {
+            Progress::Through(at_ns) => Some(at_ns),
+            Progress::AtIt | Progress::NotSeen => None,
+        }
+    }
+
+    /// Whether somebody was told things before without answering: another one answered while it still owed that.
+    fn is_told_only(&self, tid: u32, before_ns: u64) -> bool {
+        let sleeper = self.subject.tid;
+        let answered = self.index.wakings_of(sleeper, 0, before_ns).iter().rev().take(MAX_WAKINGS);
+        let mut by_others = answered.filter(|event| {
+            let told = event.lock_waking().act;
+            is_by_a_thread(event)
+                && event.tid != tid
+                && !matches!(told, WakingAct::Signals | WakingAct::Thaws)
+                && self.stop_after(event).is_none()
+        });
+        by_others.any(|event| {
+            let slept = self.index.last_leave(sleeper, event.at_ns);
+            let is_wait = |leave: &Event| leave.left_state() & (LEFT_FOR_LOCK | STOPPED) == 0;
+            slept.is_some_and(|leave| is_wait(leave) && self.owes(tid, sleeper, leave.at_ns))
+        })
     }
 
     /// The thread waited, and was stopped meanwhile: where nothing tells for whom, or what that one did.

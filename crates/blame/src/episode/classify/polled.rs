@@ -3,8 +3,11 @@
 
 use super::answer::End;
 use super::classifier::{Classifier, LOOK_NS};
+use super::interrupted::Progress;
 use super::several::MAX_WAKINGS;
-use punctual_recording::episode::Event;
+use crate::episode::chain::is_by_a_thread;
+use crate::episode::span::{Doing, StateSpan};
+use punctual_recording::episode::{Event, EventKind, LEFT_FOR_SPINLOCK};
 
 /// How the kernel calls them, ...
 const POLLER: &str = "iou-sqp-";
@@ -12,8 +15,8 @@ const POLLER: &str = "iou-sqp-";
 const ITS_WORKER: &str = "iou-wrk-";
 
 impl Classifier<'_> {
-    /// Who ended a wait that this thread ended: of one that polls, the only thread that was asked, where that one was at it until then. One
-    /// that slept tells by whom it was woken.
+    /// Who ended a wait that this thread ended: of one that polls, the only thread that was asked, where that one was at it until then, or
+    /// until the poller had no CPU any more. One that slept tells by whom it was woken.
     pub(super) fn behind_poller(&self, woken_by: &Event, tid: u32) -> End {
         let sleeper = woken_by.value as u32;
         let slept_ns = self.index.last_leave(sleeper, woken_by.at_ns).map_or(0, |leave| leave.at_ns);
@@ -22,7 +25,7 @@ impl Classifier<'_> {
             return End::By(tid);
         }
         match self.asked_of_poller(tid, sleeper, slept_ns, woken_by.at_ns) {
-            Some(asked) => End::By(asked),
+            Some((asked, _)) => End::By(asked),
             None if name.starts_with(POLLER) && !self.is_awake(tid, slept_ns) => End::By(tid),
             None => End::NotBy(format!(
                 "{name} handed it on for whoever polls for requests, and whose that was is not seen"
@@ -36,7 +39,29 @@ impl Classifier<'_> {
             && self.index.last_woken(tid, at_ns).is_some_and(|woken| self.thread(woken.tid).starts_with(POLLER))
     }
 
-    fn asked_of_poller(&self, poller: u32, sleeper: u32, slept_ns: u64, ended_ns: u64) -> Option<u32> {
+    /// Cuts a wait that a poller ended where whoever was asked was through: from then on what it had handed over lay there, and the poller
+    /// was waited for.
+    pub(super) fn cut_by_poller(&self, span: StateSpan) -> Vec<StateSpan> {
+        let Doing::Blocked { left_state, woken_by: Some(woken_by) } = span.doing else { return vec![span] };
+        let waker = &self.episode.events[woken_by];
+        let is_polled = || self.thread(waker.tid).starts_with(POLLER);
+        if !self.waits_for_another(left_state, Some(waker)) || !is_by_a_thread(waker) || !is_polled() {
+            return vec![span];
+        }
+        let slept_ns = self.index.last_leave(self.subject.tid, waker.at_ns).map_or(0, |leave| leave.at_ns);
+        let asked = self.asked_of_poller(waker.tid, self.subject.tid, slept_ns, waker.at_ns);
+        // Of several things that may have been waited for, it is not known for which this was.
+        let is_it = |asked| matches!(self.end(waker), End::By(tid) if tid == asked);
+        let Some((asked, Some(through_ns))) = asked.filter(|(asked, _)| is_it(*asked)) else { return vec![span] };
+        let waits_for = |by| Doing::Interrupted { by: Some(by), is_lock: false, woken_by };
+        let at_ns = through_ns.clamp(span.start_ns, span.end_ns);
+        let first = StateSpan { end_ns: at_ns, doing: waits_for(asked), ..span };
+        let then = StateSpan { start_ns: at_ns, doing: waits_for(waker.tid), ..span };
+        [first, then].into_iter().filter(|span| span.end_ns > span.start_ns).collect()
+    }
+
+    /// The only thread that was asked for what a poller handed on and, where it was through before that, since when.
+    fn asked_of_poller(&self, poller: u32, sleeper: u32, slept_ns: u64, ended_ns: u64) -> Option<(u32, Option<u64>)> {
         let answered_ns = self.answered_ns(poller, sleeper, slept_ns);
         let mut asked: Option<&Event> = None;
         for event in self.index.wakings_by(sleeper, answered_ns, slept_ns).iter().rev().take(MAX_WAKINGS) {
@@ -48,9 +73,41 @@ impl Classifier<'_> {
             }
             asked = asked.or(Some(event));
         }
-        let asked = asked?;
-        // It may sleep by the time at which its request is found.
-        let through_ns = self.through_with(asked, ended_ns);
-        through_ns.is_none_or(|at_ns| ended_ns - at_ns < LOOK_NS).then_some(asked.value as u32)
+        // A poller serves one program.
+        let asked = asked.filter(|asked| !self.index.are_of_two_processes(poller, asked.value as u32))?;
+        let by = asked.value as u32;
+        match self.progress(asked, ended_ns) {
+            Progress::AtIt => Some((by, None)),
+            // It may sleep by the time at which its request is found.
+            Progress::Through(at_ns) if ended_ns - at_ns < LOOK_NS => Some((by, None)),
+            // Had the poller looked meanwhile, it would have found it.
+            Progress::Through(at_ns) => self.is_kept(poller, at_ns, ended_ns).then_some((by, Some(at_ns))),
+            Progress::NotSeen => None,
+        }
+    }
+
+    /// Whether a thread that was awake had hardly had a CPU in this time.
+    fn is_kept(&self, tid: u32, from_ns: u64, until_ns: u64) -> bool {
+        let is_in = |event: &&Event| event.value == u64::from(tid);
+        let later = self.index.turns_from(u64::from(tid), from_ns.saturating_add(1));
+        let mut switches = later.iter().copied().filter(|event| event.kind == EventKind::Switch).peekable();
+        let runs = match self.index.last_turn(tid, from_ns) {
+            Some(before) => before.kind == EventKind::Switch && is_in(&before),
+            None => switches.peek().is_some_and(|next| !is_in(next)),
+        };
+        let (mut runs_since, mut ran_ns) = (runs.then_some(from_ns), 0);
+        for event in switches.take_while(|event| event.at_ns < until_ns) {
+            if is_in(&event) {
+                runs_since = Some(event.at_ns);
+                continue;
+            }
+            ran_ns += runs_since.take().map_or(0, |since| event.at_ns - since);
+            // It slept, and whoever woke it handed it something.
+            if event.left_state() & !LEFT_FOR_SPINLOCK != 0 {
+                return false;
+            }
+        }
+        ran_ns += runs_since.map_or(0, |since| until_ns - since);
+        self.is_awake(tid, from_ns) && ran_ns < LOOK_NS
     }
 }

@@ -7,7 +7,7 @@ use crate::episode::span::{Doing, StateSpan};
 use crate::episode::waits::KernelLock;
 use crate::kind::Kind;
 use punctual_recording::Awaited;
-use punctual_recording::episode::{Event, EventKind, LOCK_OF_PROGRAM, StackSample};
+use punctual_recording::episode::{Event, EventKind, LOCK_OF_PROGRAM, StackSample, WakingAct};
 
 /// Functions in which nothing is done but to wait for a lock, as their names begin.
 const WAITING: [&str; 10] = [
@@ -99,7 +99,11 @@ impl Classifier<'_> {
         let meanwhile = |event: &&Event| event.at_ns > lock.begin_ns && event.at_ns < lock.end_ns;
         let woken = |event: &&Event| event.kind == EventKind::Waking && event.value == u64::from(tid);
         let mut wakers = events.iter().filter(meanwhile).filter(woken);
-        let waker = wakers.next().filter(|waker| is_by_a_thread(waker) && waker.tid != 0)?;
+        let lets_go = |waker: &&Event| {
+            let is_signal = waker.lock_waking().act == WakingAct::Signals;
+            is_by_a_thread(waker) && waker.tid != 0 && !is_signal && !self.waits_for_it_too(waker)
+        };
+        let waker = wakers.next().filter(lets_go)?;
         let others = events.iter().any(|event| {
             event.kind == EventKind::LockEnd
                 && event.tid != tid

@@ -5,7 +5,9 @@ use crate::episode::chain::waker;
 use crate::episode::detail::Detail;
 use crate::episode::span::StateSpan;
 use crate::kind::Kind;
-use punctual_recording::episode::{Event, LEFT_FROZEN, LEFT_STOPPED, LEFT_TRACED};
+use punctual_recording::episode::{
+    Event, LEFT_FOR_SPINLOCK, LEFT_FROZEN, LEFT_STOPPED, LEFT_TRACED, LEFT_UNINTERRUPTIBLE, WakingAct,
+};
 
 impl Classifier<'_> {
     /// The thread was stopped from the beginning of the span on, and goes on because of this waking.
@@ -20,8 +22,9 @@ impl Classifier<'_> {
             return Blamed { detail: by("thawed"), ..Blamed::new(Kind::Stopped, "the freezer of its control group") };
         }
         if left_state & LEFT_TRACED != 0 {
-            // Whoever traces it is who lets it go on.
-            return match continues {
+            // Whoever traces it is who lets it go on, but by a signal anybody may.
+            let is_by_signal = woken_by.is_some_and(|waking| waking.lock_waking().act == WakingAct::Signals);
+            return match continues.filter(|_| !is_by_signal) {
                 Some((name, tid)) => Blamed {
                     detail: Some(Detail::Seen("its tracer".to_owned())),
                     tid: Some(tid),
@@ -30,7 +33,7 @@ impl Classifier<'_> {
                 None => Blamed::new(Kind::Stopped, "its tracer"),
             };
         }
-        match self.index.last_stop(self.subject.tid, span.start_ns) {
+        match self.asked_to_stop(span) {
             Some(asked) => Blamed {
                 detail: Some(Detail::Seen(format!("signal {}", signal(asked.extra >> 32)))),
                 tid: Some(asked.tid),
@@ -38,6 +41,18 @@ impl Classifier<'_> {
             },
             None => Blamed { detail: by("continued"), ..Blamed::new(Kind::Stopped, "somebody not seen") },
         }
+    }
+
+    /// Who asked for this stop. A thread that has slept or was stopped since it was asked has another reason: it went on from that one, or
+    /// took no notice of it.
+    fn asked_to_stop(&self, span: &StateSpan) -> Option<&Event> {
+        let tid = self.subject.tid;
+        let asked = self.index.last_stop(tid, span.start_ns)?;
+        let stops_ns = self.index.last_leave(tid, span.start_ns).map_or(span.start_ns, |leave| leave.at_ns);
+        let since = self.index.leaves_within(tid, asked.at_ns.saturating_add(1), stops_ns);
+        let mut slept = since.iter().map(|leave| leave.left_state()).filter(|state| *state != 0);
+        let is_spent = slept.any(|state| state & (LEFT_FOR_SPINLOCK | LEFT_UNINTERRUPTIBLE) == 0);
+        (!is_spent).then_some(asked)
     }
 }
 
