@@ -56,6 +56,7 @@ const ENDING: u32 = 2;
 pub(crate) struct Board {
     state: AtomicU32,
     ready: AtomicU32,
+    finished: AtomicU32,
     injections: Log,
     waits: Log,
     refused: AtomicU32,
@@ -102,6 +103,15 @@ impl Board {
 
     pub(crate) fn is_ending(&self) -> bool {
         self.state.load(Ordering::Acquire) == ENDING
+    }
+
+    /// All injections are made: what a role goes on with is for the sake of those that wait for it.
+    pub(crate) fn finish(&self) {
+        self.finished.store(1, Ordering::Release);
+    }
+
+    pub(crate) fn is_finished(&self) -> bool {
+        self.finished.load(Ordering::Acquire) == 1
     }
 
     /// The machine does not allow this cause.

@@ -201,6 +201,7 @@ pub(super) fn serve(scene: &mut Scene, name: &'static str, next: impl Fn(), answ
             }
             answer();
         }
+        board.finish();
         // The victim must not hang while the others end.
         while !board.is_ending() {
             answer();

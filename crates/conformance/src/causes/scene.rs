@@ -122,7 +122,7 @@ impl Scene {
         self.board.begin();
         let limit = now() + 1_000 * MS + self.count as u64 * 400 * MS;
         while self.roles.iter().any(|role| role.makes && system::reap(role.pid, false) == Some(false)) {
-            if now() > limit || self.board.refusal().is_some() {
+            if now() > limit || self.board.is_finished() || self.board.refusal().is_some() {
                 break;
             }
             system::sleep(5 * MS);

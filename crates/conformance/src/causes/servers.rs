@@ -151,6 +151,7 @@ pub(super) fn slow_reader(scene: &mut Scene, (from, to): (i32, i32), written: us
             }
             system::read(from, &mut bytes);
         }
+        board.finish();
         while !board.is_ending() {
             system::read(from, &mut bytes);
         }

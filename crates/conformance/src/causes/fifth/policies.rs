@@ -90,6 +90,7 @@ pub(super) fn server(scene: &mut Scene) -> Made {
             }
             system::write(answer.1, &[1]);
         }
+        board.finish();
         // The victim must not hang while the others end.
         while !board.is_ending() {
             system::write(answer.1, &[1]);

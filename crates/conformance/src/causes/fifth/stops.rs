@@ -28,12 +28,13 @@ fn waiting(scene: &mut Scene, mut wait: impl FnMut()) -> Result<Pid, Refused> {
 /// Stops the victim in the midst of a wait, for as long as that lasts or longer: an injection from when what it waits for came, which
 /// `cells[1]` says.
 fn stopper(scene: &mut Scene, stop: impl Fn(bool) -> Made) -> Made {
-    let (board, here) = (scene.board, scene.here);
+    let (board, here, count) = (scene.board, scene.here, scene.count);
     scene.role("c-stopper", || {
         real_time(60, here)?;
         let mut random = Random(11);
         board.prepared();
-        while !board.is_ending() {
+        // A server that has made its injections answers without being asked.
+        while !board.is_ending() && board.count() < count {
             let wait = board.cells[0].load(Acquire);
             system::sleep(PATIENCE);
             if wait % 2 == 0 || board.cells[0].load(Acquire) != wait {
