@@ -100,6 +100,14 @@ impl Group {
         self.set("blkio.throttle.read_bps_device", &format!("{major}:{minor} {bytes}"))
     }
 
+    /// What may be written to a disk in a second, bytes.
+    pub(crate) fn limit_writes(&self, major: u32, minor: u32, bytes: u64) -> Result<(), Refused> {
+        if self.second {
+            return self.set("io.max", &format!("{major}:{minor} wbps={bytes}"));
+        }
+        self.set("blkio.throttle.write_bps_device", &format!("{major}:{minor} {bytes}"))
+    }
+
     /// The one CPU that it may use.
     pub(crate) fn place(&self, cpu: usize) -> Result<(), Refused> {
         if !self.second {

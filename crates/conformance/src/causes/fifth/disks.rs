@@ -1,18 +1,23 @@
-//! A disk that two use, of whom one is under a limit.
+//! A disk that two use, of whom one is under a limit: for the same pages, or through one journal.
 
 use super::super::fourth::loop_device;
 use super::super::group::Group;
 use super::super::memory::file;
 use super::super::scene::{MS, Made, Refused, Scene, real_time};
+use super::super::second::detach;
 use super::super::system::{self, Memory, PAGE, now};
+use std::ffi::CString;
 use std::fs::File;
+use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::linux::fs::MetadataExt;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 
 const MIB: usize = 1 << 20;
-/// What is read of the disk at once.
+/// What is read of the disk, or written to it, at once.
 const PIECE: usize = 64 << 10;
 
 /// A process of a group that may read little in a second has asked for pages that the victim, which is in no such group, wants too. The
@@ -68,6 +73,94 @@ pub(super) fn inherited_limit(scene: &mut Scene) -> Made {
             let start = now();
             let _ = page.read_into(disk.as_raw_fd(), (piece * PIECE + 2 * PAGE) as u64);
             // Else it was there first, and nobody held its own request back.
+            if now() - start > 50 * MS {
+                board.injected("c-slow", start, now());
+            }
+            board.waited(due);
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// A file system with a journal of its own, in a file of the disk. It stays for as long as something of it is open.
+///
+/// What a file grows by is to be on the disk before the journal says that it did: that is the usual order, but where space is first given out
+/// as not yet written, which is the default.
+fn with_journal(scene: &Scene) -> Result<(Vec<File>, File), Refused> {
+    let below = file(scene, "c-below", 64 * MIB)?;
+    let (_, name) = loop_device(below.as_raw_fd()).map_err(|error| Refused(format!("no loop device ({error})")))?;
+    let device = format!("/dev/{name}");
+    let mut make = Command::new("mke2fs");
+    let made = make.args(["-q", "-F", "-t", "ext4", "-b", "4096", "-J", "size=4"]).arg(&device).status();
+    if !made.is_ok_and(|status| status.success()) {
+        return Err(Refused("mke2fs makes no file system with a journal".into()));
+    }
+    let place = scene.directory.join("journal");
+    std::fs::create_dir_all(&place)?;
+    mount(&device, &place).map_err(|error| Refused(format!("no ext4 with ordered data ({error})")))?;
+    let files = ["c-slow", "c-own"].map(|name| File::create(place.join(name)));
+    detach(&place)?;
+    let files = files.into_iter().collect::<io::Result<_>>()?;
+    Ok((files, File::open(device)?))
+}
+
+fn mount(device: &str, place: &Path) -> io::Result<()> {
+    let (device, place) = (CString::new(device)?, CString::new(place.as_os_str().as_encoded_bytes())?);
+    let options = c"data=ordered,nodioread_nolock";
+    // SAFETY: all of them end with NUL and live through the call.
+    let mounted = unsafe {
+        libc::mount(device.as_ptr(), place.as_ptr(), c"ext4".as_ptr(), libc::MS_NOATIME, options.as_ptr().cast())
+    };
+    if mounted == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// A process of a group that may write little in a second makes its file longer; the victim, which is in no such group, has something of its
+/// own written, for which the journal first waits for that.
+pub(super) fn limit_behind_journal(scene: &mut Scene) -> Made {
+    const PER_SECOND: u64 = 512 << 10;
+    let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
+    let (files, disk) = with_journal(scene)?;
+    let [of_slow, own] = <[File; 2]>::try_from(files).map_err(|_| Refused("two files".into()))?;
+    let number = disk.metadata()?.st_rdev();
+    let group = Group::new(scene, "blkio", "slow")?;
+    group.limit_writes(libc::major(number), libc::minor(number), PER_SECOND)?;
+    // Numbers of what is wanted and what is under way, from 1; 0: none.
+    let (wanted, asked) = (&board.words[0], &board.words[1]);
+    scene.role("c-slow", || {
+        group.take(system::pid())?;
+        system::steady(there);
+        let bytes = vec![7; PIECE];
+        board.prepared();
+        while !board.is_ending() {
+            match wanted.swap(0, AcqRel) {
+                0 => system::sleep(MS / 5),
+                number => {
+                    let _ = of_slow.set_len(0).and_then(|()| of_slow.write_at(&bytes, 0));
+                    asked.store(number, Release);
+                    let _ = of_slow.sync_data();
+                }
+            }
+        }
+        Ok(())
+    })?;
+    scene.culprit("c-victim", || {
+        real_time(70, here)?;
+        let mut own = own;
+        board.prepared();
+        for number in 1..=count as u32 {
+            wanted.store(number, Release);
+            while asked.load(Acquire) != number {
+                if board.is_ending() {
+                    return Ok(());
+                }
+                system::sleep(MS / 2);
+            }
+            let due = now() + 4 * MS;
+            system::sleep_until(due);
+            let start = now();
+            let _ = own.write_all(&[1; 512]).and_then(|()| own.sync_all());
+            // Else the journal had nothing to wait for.
             if now() - start > 50 * MS {
                 board.injected("c-slow", start, now());
             }

@@ -130,6 +130,17 @@ pub(super) static CAUSES: &[Cause] = &[
         ..FIFTH
     },
     Cause {
+        name: "journal-limit",
+        what: "the victim writes through a journal, which waits for a process whose group may write 512 KiB in a second",
+        stage: Stage::Response,
+        right: &[("throttled", "causes-.*-slow")],
+        threshold: "20ms",
+        nameless: &[("throttled|io", "a control group|not seen"), ("wait", "^jbd2/")],
+        never: Some("request of"),
+        make: disks::limit_behind_journal,
+        ..FIFTH
+    },
+    Cause {
         name: "job-word",
         what: "a worker gets its jobs by a futex word that says 2 while there is none, and 0; a FIFO 90 thread has its CPU",
         stage: Stage::Response,

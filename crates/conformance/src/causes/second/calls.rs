@@ -54,7 +54,7 @@ pub(super) fn look_at(descriptor: i32) {
 }
 
 /// Takes a mount away from its place; it lasts for those who have something of it open.
-pub(super) fn detach(place: &Path) -> io::Result<()> {
+pub(in super::super) fn detach(place: &Path) -> io::Result<()> {
     let place = CString::new(place.as_os_str().as_bytes())?;
     // SAFETY: the path ends with NUL.
     checked(unsafe { libc::umount2(place.as_ptr(), libc::MNT_DETACH) }.into()).map(drop)

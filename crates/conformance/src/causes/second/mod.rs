@@ -12,6 +12,7 @@ mod policies;
 mod stops;
 mod turns;
 
+pub(super) use calls::detach;
 pub(super) use holders::beside;
 
 use super::cause::{CAUSE, Cause, Set, Stage};
