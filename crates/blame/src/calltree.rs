@@ -9,14 +9,14 @@ use punctual_recording::episode::StackSample;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// How often each function was seen below which.
+/// How often each function was seen, and below which other one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CallTree {
     count: u64,
     children: BTreeMap<String, CallTree>,
 }
 
-/// What call trees may still take up.
+/// How much call trees may still take up.
 #[derive(Debug, Clone)]
 pub struct Room {
     left: usize,
@@ -28,7 +28,7 @@ pub struct Room {
 const FUNCTION_BYTES: usize = 720;
 
 impl Room {
-    /// So many bytes.
+    /// This many bytes.
     pub fn of(bytes: usize) -> Room {
         Room { left: bytes, taken: 0, refused: 0 }
     }
@@ -38,8 +38,8 @@ impl Room {
         self.refused
     }
 
-    /// Takes over what was made in a room of its own. If not, it was not whole there or does not fit here whole, and is to be
-    /// made here instead; if so, it is as if it had been.
+    /// Takes over what was made in a room of its own. Returns false if that was not whole there or does not fit here
+    /// whole, and has to be made here instead; otherwise it is as if it had been made here.
     pub fn takes_over(&mut self, other: &Room) -> bool {
         let fits = other.refused == 0 && other.taken <= self.left;
         if fits {
@@ -79,7 +79,7 @@ impl CallTree {
         tree
     }
 
-    /// Adds a path, outermost first. What there is no room for counts for its caller.
+    /// Adds a path, outermost first. If there is no room for a function, it counts for its caller.
     pub fn add(&mut self, path: &[String], count: u64, room: &mut Room) {
         self.count = self.count.saturating_add(count);
         if let Some((first, rest)) = path.split_first() {
@@ -115,12 +115,12 @@ fn names<'a>(episode: &'a Episode, sample: &'a StackSample) -> impl Iterator<Ite
         .map(|frame| frame.function.clone())
 }
 
-/// Of a lock what kept its holder, where it was not the holder itself that ran.
+/// For a lock, what held up its holder, unless the holder itself ran.
 fn kept_by(piece: &Piece) -> Option<String> {
     piece.detail.as_ref().filter(|detail| matches!(detail, Detail::KeptBy(..))).map(Detail::to_string)
 }
 
-/// What stands between a cause and the code: what kept a lock's holder, and of a wait within a request each step of the way.
+/// What comes between a cause and the code: what held up a lock's holder, and for a wait within a request each step of the way.
 fn steps(piece: &Piece) -> Vec<String> {
     if piece.path.is_empty() {
         return kept_by(piece).into_iter().collect();
@@ -129,12 +129,12 @@ fn steps(piece: &Piece) -> Vec<String> {
     others.map(|(kind, who)| format!("kept by {}", kind.cause(who))).collect()
 }
 
-/// A late interrupt was kept by what lasted this long at least, ns.
+/// A late interrupt was held up by something that lasted at least this long, ns.
 const KEPT_NS: u64 = 50_000;
-/// The stack is taken within this after it, ns.
+/// The stack is taken within this time after it, ns.
 const TAKEN_NS: u64 = 200_000;
 
-/// The pieces in which a time lies, or which end shortly before it.
+/// The pieces that contain a time, or that end shortly before it.
 fn pieces_before(split: &Split, at_ns: u64) -> &[Piece] {
     let is_over = |piece: &Piece| piece.start_ns.saturating_add(piece.ns).saturating_add(TAKEN_NS) <= at_ns;
     let first = split.pieces.partition_point(is_over);
@@ -142,8 +142,9 @@ fn pieces_before(split: &Split, at_ns: u64) -> &[Piece] {
     split.pieces.get(first..end.max(first)).unwrap_or_default()
 }
 
-/// The stacks that late interrupts found below them during the lateness, innermost first. A timer may come late by itself,
-/// as one that was set for the past does: only those count before which something kept interrupts or the CPU.
+/// The stacks that late interrupts found below them during the lateness, innermost first. A timer may be late by
+/// itself, such as one that was set for the past: only those count before which something held off interrupts or the
+/// CPU.
 pub fn late_stacks(episode: &Episode, split: &Split) -> Vec<Vec<String>> {
     let mut stacks = Vec::new();
     for sample in episode.samples.iter().filter(|sample| sample.at_late_interrupt) {
@@ -172,7 +173,7 @@ pub fn late_stacks(episode: &Episode, split: &Split) -> Vec<Vec<String>> {
     stacks
 }
 
-/// Adds an episode to a tree that is weighed by lateness, ns: each piece below its cause, spread over the stacks that
+/// Adds an episode to a tree that is weighted by lateness, ns: each piece below its cause, spread over the stacks that
 /// were seen in it.
 pub fn add_lateness(tree: &mut CallTree, episode: &Episode, split: &Split, sightings: &Sightings, room: &mut Room) {
     let mut seen: BTreeMap<usize, Vec<&StackSample>> = BTreeMap::new();
@@ -208,7 +209,7 @@ pub fn folded(tree: &CallTree) -> String {
             let _ = writeln!(text, "{path} {}", tree.count - below);
         }
         for (name, child) in &tree.children {
-            // The format's own separators and ends cannot stand in a name.
+            // A name cannot contain the format's own separators and ends.
             let name = name.replace([';', '\n'], ":");
             let path = if path.is_empty() { name } else { format!("{path};{name}") };
             write(child, &path, text);

@@ -1,4 +1,4 @@
-//! Puts a gap down to what ran inside it. Pure: intervals in, parts out.
+//! Attributes a gap to what ran inside it. Pure: intervals in, parts out.
 
 use punctual_recording::{CauseKind, Ran, TraceEntry};
 
@@ -9,14 +9,14 @@ pub struct GapPart {
     pub kind: CauseKind,
     /// Its name.
     pub name: String,
-    /// For how long, what ran inside it taken out, ns.
+    /// For how long, less what ran inside it, ns.
     pub ns: u64,
 }
 
-/// The name of what lies around and between the traced intervals of a gap.
+/// The name of what is around and between the traced intervals of a gap.
 pub const AROUND: &str = "entry, exit, switching";
-/// Entering or leaving the kernel and switching take no longer than this at a stretch, ns; tens of us have been
-/// seen in virtual machines. Where nothing was traced for longer, the processor was elsewhere.
+/// Entering or leaving the kernel and switching take no longer than this at a stretch, ns; tens of us have been seen in
+/// virtual machines. If nothing was traced for longer, the processor was elsewhere.
 pub const MAX_AROUND_NS: u64 = 100_000;
 /// The name of gaps with nothing traced inside.
 pub const OUTSIDE: &str = "outside this kernel";
@@ -74,7 +74,7 @@ pub fn attribute(start_ns: u64, end_ns: u64, entries: &[TraceEntry]) -> Vec<GapP
     let mut open: Vec<usize> = Vec::new();
     let mut at = start_ns;
     for (time, begins, index) in edges {
-        // Of equals the one that began last.
+        // Of equals, the one that began last.
         let innermost = open.iter().min_by_key(|&&index| (inside[index].2, std::cmp::Reverse(inside[index].0)));
         match innermost {
             Some(&index) => give(inside[index].2, inside[index].3, time - at),
@@ -97,8 +97,8 @@ pub fn attribute(start_ns: u64, end_ns: u64, entries: &[TraceEntry]) -> Vec<GapP
 
 /// Takes the loop's own time out of the parts of a stretch in which it also computed: out of what nothing else had.
 ///
-/// Where something was traced, what is left of that is called [`AROUND`] up to [`MAX_AROUND_NS`]: nothing tells any
-/// more in what stretches it lay.
+/// If something was traced, the rest of that is called [`AROUND`] up to [`MAX_AROUND_NS`]: by now nothing tells in what
+/// stretches it came.
 pub fn without_own(mut parts: Vec<GapPart>, own_ns: u64) -> Vec<GapPart> {
     if own_ns == 0 {
         return parts;
@@ -135,9 +135,9 @@ pub fn without_own(mut parts: Vec<GapPart>, own_ns: u64) -> Vec<GapPart> {
 /// The period at which something recurs, if it does: (period in ns, thousandths of the intervals that fit it).
 ///
 /// The period is the commonest interval; an interval fits if it is that, or up to four times that (the gaps between
-/// were below the threshold, or fell together with others), to a tenth of the period. At least 20 intervals are asked
-/// for and three of four must fit, so that a random stream is not called periodic: of exponential intervals about a
-/// third would fit.
+/// were below the threshold, or fell together with others), to a tenth of the period. At least 20 intervals are
+/// required and three of four must fit, so that a random stream is not called periodic: of exponential intervals about
+/// a third would fit.
 pub fn period(times_ns: &[u64]) -> Option<(u64, u64)> {
     let mut intervals: Vec<u64> = times_ns.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
     intervals.retain(|&interval| interval > 0);
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(after(0), std::slice::from_ref(&timer));
         assert_eq!(after(MAX_AROUND_NS), [part(CauseKind::Unknown, AROUND, MAX_AROUND_NS), timer.clone()]);
         assert_eq!(after(MAX_AROUND_NS + 1), [part(CauseKind::Outside, OUTSIDE, MAX_AROUND_NS + 1), timer]);
-        // Each stretch by itself, wherever in the gap it lies.
+        // Each stretch by itself, wherever in the gap it is.
         let ran = |at_ns: u64| entry(at_ns, at_ns + 10, Ran::Interrupt("local_timer".to_owned()));
         let between = attribute(0, 180_020, &[ran(60_000), ran(120_010)]);
         assert_eq!(between, [part(CauseKind::Unknown, AROUND, 180_000), part(CauseKind::Irq, "local_timer", 20)]);
@@ -330,10 +330,10 @@ mod tests {
         assert_eq!(without_own(parts(), 200_049), [outside(100_001), first.clone(), second.clone()]);
         assert_eq!(without_own(parts(), 200_050), [around(100_000), first.clone(), second.clone()]);
         assert_eq!(without_own(parts(), 300_060), std::slice::from_ref(&second));
-        // What is too short to be outside is one with what lies around.
+        // Whatever is too short to be outside is joined with what is around.
         let short = vec![second.clone(), outside(60_000), around(50)];
         assert_eq!(without_own(short, 10), [around(60_040), second]);
-        // Where nothing was traced, nothing says that it was the kernel.
+        // If nothing was traced, nothing says that it was the kernel.
         assert_eq!(without_own(vec![outside(50_000)], 10_000), [outside(40_000)]);
     }
 
@@ -350,7 +350,7 @@ mod tests {
                 .collect();
             period(&times)
         };
-        // Twenty intervals; those of no length are none.
+        // Twenty intervals; those without length do not count.
         assert_eq!(found(&[(1_000, 20)]), Some((1_000, 1_000)));
         assert_eq!(found(&[(1_000, 19)]), None);
         assert_eq!(found(&[(1_000, 20), (0, 5)]), Some((1_000, 1_000)));
@@ -366,7 +366,7 @@ mod tests {
         for (interval, expected) in [(3_900, 1_000), (3_899, 800), (4_100, 1_000), (4_101, 800)] {
             assert_eq!(share(interval), (1_000, expected), "{interval}");
         }
-        // The densest stretch, in its middle; of two that are as dense the shorter.
+        // The densest stretch, in its middle; of two equally dense ones, the shorter.
         let wandering: Vec<(u64, usize)> = (1_000..1_020).map(|interval| (interval, 1)).collect();
         assert_eq!(found(&wandering), Some((1_010, 1_000)));
         let behind: Vec<(u64, usize)> = std::iter::once((100, 5)).chain(wandering).collect();

@@ -13,16 +13,16 @@ pub enum Kind {
     Softirq,
     /// A thread's or a softirq's code kept interrupts off.
     IrqOff,
-    /// The interrupt was due and did not come, and nothing in this kernel can have kept it: the host, the hardware, or
-    /// code where nothing could look.
+    /// The interrupt was due and did not come, and nothing in this kernel can have held it up: the host, the hardware,
+    /// or code where nothing could look.
     Blind,
     /// A thread's kernel code that would not be preempted.
     Kernel,
-    /// A thread of higher priority ran; of two normal threads, one of more weight.
+    /// A thread of higher priority ran; of two normal threads, one with more weight.
     HigherPriority,
-    /// A thread of the same priority ran; of two normal threads, one of the same weight.
+    /// A thread of the same priority ran; of two normal threads, one with the same weight.
     SamePriority,
-    /// A normal thread of less weight had its turn.
+    /// A normal thread with less weight had its turn.
     LowerPriority,
     /// The victim had used up its group's or its own budget.
     Throttled,
@@ -38,11 +38,11 @@ pub enum Kind {
     Io,
     /// The victim waited for a lock.
     Lock,
-    /// The victim waited for another thread, of its process or of another, to do something.
+    /// The victim waited for another thread, of its own process or another, to do something.
     Wait,
-    /// Whom the victim waited for slept until a timer.
+    /// The thread that the victim waited for slept until a timer.
     Sleep,
-    /// The kernel let the victim's timer come later, as that thread allows it to: within its timer slack.
+    /// The kernel let the victim's timer come later, within the timer slack that this thread allows.
     TimerSlack,
     /// It was stopped: by a signal, by a tracer, by the freezer of its control group.
     Stopped,
@@ -118,7 +118,7 @@ impl Kind {
         Kind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// The name in tables for people: the one in JSON, but for [`Kind::LowerPriority`], which is nobody's fault.
+    /// The name in tables for people: the one in JSON, except for [`Kind::LowerPriority`], which is nobody's fault.
     pub fn label(self) -> &'static str {
         match self {
             Kind::LowerPriority => "fair_turn",
@@ -126,7 +126,7 @@ impl Kind {
         }
     }
 
-    /// What all of it was, whoever had it: `threads of the same priority`.
+    /// What all of it was, whoever was behind it: `threads of the same priority`.
     pub fn plural(self) -> &'static str {
         match self {
             Kind::Irq => "interrupts",
@@ -164,7 +164,7 @@ impl Kind {
         }
     }
 
-    /// What it means, to stand before a name.
+    /// What it means, to be put before a name.
     fn words(self) -> &'static str {
         match self {
             Kind::Irq => "interrupt",
@@ -193,7 +193,7 @@ impl Kind {
         }
     }
 
-    /// Whether whomever it befalls has no CPU then, nor wants one: what ran on its last one has nothing to do with it.
+    /// Whether a thread that meets it has no CPU then, nor wants one: what ran on its last one has nothing to do with it.
     pub fn is_off_cpu(self) -> bool {
         match self {
             Kind::Throttled
@@ -259,7 +259,7 @@ impl Kind {
         }
     }
 
-    /// What would change it, in the imperative; `None` where there is nothing to change.
+    /// What would change it, in the imperative; `None` if there is nothing to change.
     pub fn remedy(self, who: &Who) -> Option<&'static str> {
         Some(match self {
             Kind::Irq if who.name() == "local_timer" => {
@@ -314,7 +314,7 @@ impl Kind {
         })
     }
 
-    /// What became meanwhile of a thread that others waited for.
+    /// What happened meanwhile to a thread that others waited for.
     pub(crate) fn meanwhile(self, who: &Who) -> Meanwhile {
         use Meanwhile::{Another, It};
         match self {
@@ -353,7 +353,7 @@ impl Kind {
 pub(crate) enum Meanwhile {
     /// What the thread itself did, without its subject: `it` or a name.
     It(String),
-    /// What kept it.
+    /// What held it up.
     Another(String),
 }
 

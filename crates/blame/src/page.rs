@@ -3,7 +3,7 @@
 use crate::kind::Kind;
 
 impl Kind {
-    /// Where its page lies in the source, after its name: `docs/causes/irq.md`.
+    /// Where its page is in the source, after its name: `docs/causes/irq.md`.
     pub fn page(self) -> String {
         format!("docs/causes/{}.md", self.name())
     }

@@ -7,9 +7,9 @@ use std::fmt::{Display, Formatter, Result};
 /// Who or what had a stretch of time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Who {
-    /// By its name: a thread, an interrupt, a softirq. Of [`Kind::Unknown`](crate::Kind::Unknown), what is known instead.
+    /// By name: a thread, an interrupt, a softirq. For [`Kind::Unknown`](crate::Kind::Unknown), what is known instead.
     Seen(String),
-    /// Somebody was waited for, and who that is was not seen: [`Detail::NotSeen`](crate::Detail::NotSeen) has the reason.
+    /// Somebody was waited for, but who that is was not seen: [`Detail::NotSeen`](crate::Detail::NotSeen) has the reason.
     NotSeen(Awaited),
 }
 
@@ -24,7 +24,7 @@ impl Who {
         }
     }
 
-    /// For whom was waited, where that one was not seen.
+    /// Who was waited for, if that one was not seen.
     pub fn not_seen(&self) -> Option<Awaited> {
         match self {
             Who::Seen(_) => None,
@@ -51,7 +51,7 @@ impl From<Awaited> for Who {
     }
 }
 
-/// By name, as tables are sorted.
+/// By name, in the order of tables.
 impl Ord for Who {
     fn cmp(&self, other: &Who) -> Ordering {
         self.name().cmp(other.name()).then(self.not_seen().is_some().cmp(&other.not_seen().is_some()))

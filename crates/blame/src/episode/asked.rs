@@ -1,13 +1,13 @@
-//! Who asked for what an interrupt or a worker of the kernel's does, and its words.
+//! Who asked for what an interrupt or a kernel worker does, and the words for it.
 
 use std::fmt::{Display, Formatter, Result};
 
-/// Who asked for what an interrupt, a softirq or a worker of the kernel's did.
+/// Who asked for what an interrupt, a softirq or a kernel worker did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
     /// How.
     pub how: Asking,
-    /// Whoever may have: where it is more than one, it cannot be told which of them it was.
+    /// Whoever may have: if there is more than one, it cannot be told which of them it was.
     pub by: Vec<Asker>,
 }
 
@@ -20,7 +20,7 @@ pub enum Asking {
     Called,
     /// The interrupt was sent.
     Sent,
-    /// A worker of the kernel's was handed the work.
+    /// A kernel worker was given the work.
     Queued,
 }
 
@@ -29,7 +29,7 @@ pub enum Asking {
 pub enum Asker {
     /// A thread, with its number.
     Thread(String, u32),
-    /// What came over a thread that had nothing to do with it: `interrupt` or `softirq`, its name, its CPU.
+    /// What interrupted a thread that had nothing to do with it: `interrupt` or `softirq`, its name, its CPU.
     Over(&'static str, String, u32),
 }
 

@@ -33,7 +33,7 @@ pub fn chain(episode: &Episode) -> Vec<Link> {
     chain_by(episode, &replay(episode))
 }
 
-/// The same, by what each CPU was doing. The events' nesting is known.
+/// The same, given what each CPU was doing. The events' nesting is known.
 pub(crate) fn chain_by(episode: &Episode, timelines: &BTreeMap<u32, CpuTimeline>) -> Vec<Link> {
     let mut links = Vec::new();
     let mut woken = (episode.victim.tid, episode.victim.name.clone());
@@ -52,7 +52,7 @@ pub(crate) fn chain_by(episode: &Episode, timelines: &BTreeMap<u32, CpuTimeline>
     links
 }
 
-/// What the CPU was doing as an event came.
+/// What the CPU was doing when an event came.
 pub(crate) fn slice_before<'a>(
     episode: &Episode,
     event: &Event,
@@ -65,7 +65,7 @@ pub(crate) fn slice_before<'a>(
     at_once.into_iter().find(|slice| episode.events[slice.ends_with] == *event)
 }
 
-/// What woke, by kind and name, and the thread to go on with if a thread did.
+/// What did the waking, by kind and name, and the thread to go on with if a thread did.
 pub(crate) fn waker(
     episode: &Episode,
     event: &Event,

@@ -29,10 +29,10 @@ use punctual_recording::episode::{Event, EventKind, INTERRUPTED_USER};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-/// Either of two threads had the CPU, and which one when is not known.
+/// Either of two threads had the CPU, and it is not known which one when.
 const SWITCH_NOT_SEEN: &str = "a switch was not seen";
 
-/// The code or where it ran, and who asked for it.
+/// The code, or where it ran, and who asked for it.
 fn detail(seen: Option<String>, asked: Option<Asked>) -> Option<Detail> {
     match asked {
         Some(asked) => Some(Detail::Asked(seen, asked)),
@@ -44,7 +44,7 @@ fn detail(seen: Option<String>, asked: Option<Asked>) -> Option<Detail> {
 const NORMAL: i16 = 100;
 
 impl Classifier<'_> {
-    /// The verdict on all of a span in which it does not matter what its CPU was doing.
+    /// The verdict on a whole span in which it does not matter what its CPU was doing.
     pub(crate) fn off_cpu(&self, span: &StateSpan) -> Option<Blamed> {
         match span.doing {
             Doing::Blocked { left_state, woken_by } => Some(self.blocked(span, left_state, woken_by)),
@@ -101,7 +101,7 @@ impl Classifier<'_> {
         }
     }
 
-    /// Its group has used up the time that it may have in a period. Who ran meanwhile kept it from nothing.
+    /// Its group has used up the time that it may have in a period. Whoever ran meanwhile kept it from nothing.
     fn out_of_quota(&self, name: u32) -> Blamed {
         Blamed {
             detail: Some(Detail::Seen("the quota of its control group".to_owned())),
@@ -109,8 +109,8 @@ impl Classifier<'_> {
         }
     }
 
-    /// What a real-time thread waits for that was not let in, where its group has a budget for such threads. Whoever has one has not
-    /// kept normal threads away for so long that they get the kernel's share.
+    /// What a real-time thread waits for that was not let in, if its group has a budget for such threads. A thread with
+    /// a budget has not kept normal threads away for so long that they get the kernel's share.
     fn group_budget(&self, victim: i16) -> Option<Blamed> {
         let group = self.index.group_of(self.subject.tid).filter(|_| (0..NORMAL).contains(&victim))?;
         group.real_time_us?;
@@ -120,8 +120,8 @@ impl Classifier<'_> {
         })
     }
 
-    /// A group may ask a disk for no more, the thread's own or that of whoever had asked for what it waits for: others' requests kept it
-    /// from nothing.
+    /// A group may ask no more of a disk, be it for the thread itself or for whoever had asked for what it waits for:
+    /// others' requests kept it from nothing.
     fn held_back(&self, disk: u32, limit: Option<u32>, is_under_one: bool) -> Blamed {
         let own = self.episode.disk_limit.as_deref().filter(|_| is_under_one);
         let group = limit.map(|limit| self.episode.name(limit)).or(own).unwrap_or("a control group");
@@ -132,7 +132,7 @@ impl Classifier<'_> {
 
     fn interrupt(&self, span: &StateSpan, inner: &Running, outer: &Running, ns: u64) -> Blamed {
         let name = self.running_name(inner);
-        // The victim's own timer function, from its entry to the waking, is how a wakeup goes.
+        // The victim's own timer function, from its entry to the waking, is the way of a wakeup.
         let own = span.doing == Doing::Due
             && inner.kind == EventKind::TimerBegin
             && ns < OWN_PATH_NS
@@ -167,8 +167,8 @@ impl Classifier<'_> {
         blamed
     }
 
-    /// Whether a thread woke it long after its timer was due: whatever it did until then, it was not the timer that it
-    /// waited for. Threads that serve softirqs wake for timers.
+    /// Whether a thread woke it long after its timer was due: whatever that thread did until then, it was not the timer
+    /// that the victim waited for. Threads that serve softirqs wake for timers.
     fn was_busy_when_due(&self) -> bool {
         self.waking.is_some_and(|waking| {
             let serves = ["ktimers/", "ksoftirqd/"].iter().any(|name| self.thread(waking.tid).starts_with(name));
@@ -186,7 +186,7 @@ impl Classifier<'_> {
         if slice.instead_of.is_some() {
             return vec![(Blamed::unknown(SWITCH_NOT_SEEN), own)];
         }
-        // As long as an interrupt usually takes to come, nobody held it.
+        // For as long as an interrupt usually takes to come, nobody held it up.
         let usual = own.min(self.episode.usual_delivery_ns);
         let mut verdicts = vec![(Blamed::new(Kind::KernelWake, "interrupt delivery"), usual)];
         let rest = own - usual;
@@ -284,7 +284,7 @@ impl Classifier<'_> {
         let chosen = slice.since_ns.is_some_and(|since| since >= since_ns)
             || slice.tid != 0 && self.was_let_go_on(span, slice.tid, since_ns);
         let real_time = victim < NORMAL;
-        // Of a worker of the kernel's what it was given to do, and by whom, says more than where it is at that.
+        // What a kernel worker was given to do, and by whom, says more than where it is in doing it.
         let work = || {
             let name = slice.work()?;
             detail(Some(format!("work {}", self.episode.name(name))), self.who_queued(slice.tid, start))
@@ -292,7 +292,7 @@ impl Classifier<'_> {
         let detail = || work().or_else(|| self.sampled(slice, start, end).map(Detail::Seen));
         let with = |kind| Blamed { detail: detail(), tid: Some(slice.tid), ..Blamed::new(kind, name.clone()) };
         if slice.tid == self.subject.tid {
-            // On its way out: it was woken before it had gone.
+            // On its way out: it was woken before it was gone.
             return Blamed::new(Kind::KernelWake, "not yet asleep");
         }
         if let Some(moved) = moved.map(|index| &self.episode.events[index]).filter(|moved| self.moves(moved.tid))
@@ -322,21 +322,22 @@ impl Classifier<'_> {
             return with(Kind::SamePriority);
         }
         if chosen {
-            // The scheduler took a thread that has no right to go first.
+            // The scheduler picked a thread that has no right to go first.
             let fair = slice.priority >= NORMAL && victim >= 0 && self.group_budget(victim).is_none();
             return if fair { with(Kind::FairServer) } else { throttled() };
         }
         let came_late = ends_with.kind == EventKind::VectorBegin && ends_with.extra & INTERRUPTED_USER != 0;
         if came_late && end - start > OWN_PATH_NS {
-            // User code is preempted by the interrupt that tells of the waking: it did not come.
+            // The interrupt that reports the waking preempts user code: it did not come.
             return self.by_exclusion(slice, start, end, Blamed::new(Kind::Blind, "outside this kernel"));
         }
         let kept_off = self.sampling_stopped(slice, start, end) || self.timer_was_kept(slice, start, end);
         self.by_exclusion(slice, start, end, with(if kept_off { Kind::IrqOff } else { Kind::Kernel }))
     }
 
-    /// The priority with which a thread waits while another one runs. Somebody may have lowered it meanwhile, which is seen only as it gets its
-    /// CPU: where one ran that had no right to with the priority from before, it is the later one.
+    /// The priority with which a thread waits while another one runs. Somebody may have lowered it meanwhile, which
+    /// shows only when it gets its CPU: if a thread ran that had no right to with the earlier priority, the later one
+    /// counts.
     fn priority_beside(&self, span: &StateSpan, slice: &Slice) -> i16 {
         if slice.priority <= span.priority {
             return span.priority;
@@ -349,8 +350,8 @@ impl Classifier<'_> {
         if slice.tid != 0 && explains { later } else { span.priority }
     }
 
-    /// Whether the scheduler let a thread go on though the victim was ready: an interrupt came over its own code, and went back
-    /// there. On that way the scheduler looks whether another is to run.
+    /// Whether the scheduler let a thread go on although the victim was ready: an interrupt came while its own code
+    /// ran, and returned there. On that way the scheduler checks whether another thread should run.
     fn was_let_go_on(&self, span: &StateSpan, tid: u32, since_ns: u64) -> bool {
         let stretch = (span.cpu, since_ns, span.end_ns);
         let mut known = self.let_go_on.borrow_mut();
@@ -360,11 +361,11 @@ impl Classifier<'_> {
         known.as_ref().is_some_and(|(_, threads)| threads.contains(&tid))
     }
 
-    /// The threads of which that holds.
+    /// The threads for which that holds.
     fn let_go_on_in(&self, (cpu, since_ns, end_ns): Stretch) -> BTreeSet<u32> {
         let mut threads = BTreeSet::new();
         let Some(timeline) = self.timelines.get(&cpu) else { return threads };
-        // Whether an interrupt came over the code of this thread, which has the CPU since.
+        // Whether an interrupt came while the code of this thread ran, which has had the CPU since.
         let (mut came, mut current) = (false, None);
         for slice in timeline.within(since_ns, end_ns) {
             came &= current == Some(slice.tid);
@@ -382,7 +383,7 @@ impl Classifier<'_> {
         threads
     }
 
-    /// Normal threads take turns by weight, of their groups where those differ.
+    /// Normal threads take turns by weight, by that of their groups if those differ.
     fn had_its_turn(&self, slice: &Slice, victim: i16, blamed: Blamed) -> Blamed {
         let turn = turn(self.index, (slice.tid, slice.priority), (self.subject.tid, victim));
         let kind = match turn.weight.cmp(&turn.waiting_weight) {
@@ -398,7 +399,7 @@ impl Classifier<'_> {
         self.threads.get(&tid).is_some_and(|name| name.starts_with("migration/"))
     }
 
-    /// A move by this thread: blamed on whoever asked for it, where that was seen.
+    /// A move by this thread: attributed to whoever asked for it, if that was seen.
     fn migration(&self, tid: u32, until_ns: u64) -> Blamed {
         let mover = self.thread(tid);
         // What balances CPUs in an interrupt or a softirq comes over whatever thread.

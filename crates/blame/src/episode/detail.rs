@@ -1,29 +1,29 @@
-//! What more is known of a piece than whose it is, and its words.
+//! What else is known about a piece besides whose it is, and the words for it.
 
 use super::asked::Asked;
 use crate::kind::{Kind, Meanwhile};
 use crate::who::Who;
 use std::fmt::{Display, Formatter, Result};
 
-/// What more is known of a piece than whose it is.
+/// What else is known about a piece besides whose it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Detail {
     /// The code that samples or interrupted instructions saw there, or where it ran.
     Seen(String),
-    /// Who asked for it, behind the code or where it ran.
+    /// Who asked for it, after the code or where it ran.
     Asked(Option<String>, Asked),
-    /// Why it was not seen who was waited for.
+    /// Why nobody saw who was waited for.
     NotSeen(String),
     /// The limit of a control group for the disk of this name held back what was waited for.
     HeldBack(String, HeldBack),
     /// Whoever was waited for worked, and no sample saw where.
     AtWork,
-    /// The holder of a lock was itself kept by this.
+    /// The holder of a lock was itself held up by this.
     KeptBy(Kind, Who),
-    /// Whoever was waited for otherwise was itself kept by this.
+    /// Whoever was waited for in another way was itself held up by this.
     Meanwhile(Kind, Who),
-    /// Whoever was waited for waited in turn, and so on: as [`Piece::path`](crate::Piece::path), and the code that samples saw
-    /// at its end.
+    /// Whoever was waited for waited in turn, and so on: as in [`Piece::path`](crate::Piece::path), and the code that
+    /// samples saw at its end.
     Along(Vec<(Kind, Who)>, Option<String>),
 }
 
@@ -39,7 +39,7 @@ pub enum HeldBack {
 }
 
 impl Detail {
-    /// What became of whoever was waited for, as the end of a sentence, where it tells that and not a place in code.
+    /// What happened to whoever was waited for, as the end of a sentence, if it says that and not a place in code.
     pub fn fate(&self) -> Option<String> {
         match self {
             Detail::Seen(_) | Detail::Asked(..) | Detail::NotSeen(_) | Detail::HeldBack(..) | Detail::AtWork => None,
@@ -63,7 +63,7 @@ impl Detail {
         }
     }
 
-    /// Who asked for it, where that is known.
+    /// Who asked for it, if that is known.
     pub fn asked(&self) -> Option<&Asked> {
         match self {
             Detail::Asked(_, asked) => Some(asked),
@@ -71,7 +71,7 @@ impl Detail {
         }
     }
 
-    /// The code, or where it ran, where it tells that.
+    /// The code, or where it ran, if it says that.
     pub(crate) fn code(&self) -> Option<&str> {
         match self {
             Detail::Seen(code) | Detail::Asked(Some(code), _) | Detail::Along(_, Some(code)) => Some(code),

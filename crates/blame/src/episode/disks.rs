@@ -11,22 +11,22 @@ const WOKEN_NS: u64 = 1_000_000;
 
 /// A request that was made this long after somebody began to wait for it, ns, was made late.
 const LATE_NS: u64 = 1_000_000;
-/// What stands behind a disk in place of those whom it served first.
+/// What follows a disk's name in place of those whom it served first.
 const NOT_SEEN: &str = "what kept its request before the disk was given it is not seen";
 
 /// A request that was done.
 #[derive(Debug)]
 struct Request<'a> {
-    /// Who made it, where that was seen.
+    /// Who made it, if that was seen.
     made: Option<&'a Event>,
     done: &'a Event,
     done_ns: u64,
-    /// Which thread did that, if it was no interrupt.
+    /// Which thread did that, unless it was an interrupt.
     done_by: Option<u32>,
     disk: &'a str,
     /// The position of that name.
     number: u32,
-    /// Whether it was held back before it was made, by the limit of a control group.
+    /// Whether a control group's limit held it back before it was made.
     is_held_back: bool,
 }
 
@@ -43,13 +43,13 @@ pub(crate) struct DiskWait {
     pub(crate) served: Option<String>,
     /// Whether the request that was done last is the thread's own.
     pub(crate) is_own: bool,
-    /// Threads that asked a disk for something meanwhile, or told that it was done.
+    /// Threads that asked a disk for something meanwhile, or reported that it was done.
     pub(crate) concerned: BTreeSet<u32>,
     /// The position of the disk's name.
     pub(crate) number: u32,
-    /// Until when the limit of a control group held that request back, if one did.
+    /// Until when a control group's limit held that request back, if one did.
     pub(crate) held_back_until: Option<u64>,
-    /// The position of the name of that group, where it is known whose limit it was.
+    /// The position of that group's name, if it is known whose limit it was.
     pub(crate) limit: Option<u32>,
     /// Whether it is certain that the thread waited for that request: it was woken as part of its end.
     pub(crate) is_certain: bool,
@@ -64,7 +64,7 @@ impl<'a> Requests<'a> {
         let mut events: Vec<&Event> = episode.events.iter().filter(is_one).collect();
         events.sort_by_key(|event| event.at_ns);
         let mut open: BTreeMap<u64, (&Event, bool)> = BTreeMap::new();
-        // The workers that let go on what was held back.
+        // The workers that release what was held back.
         let mut lets_go: BTreeSet<u32> = BTreeSet::new();
         let mut done = Vec::new();
         for event in events {
@@ -90,7 +90,7 @@ impl<'a> Requests<'a> {
         Requests(done)
     }
 
-    /// The disk of which a thread asked something within a time, which was done within it: the last one.
+    /// The disk of which a thread asked something within a time, and which did it within that time: the last one.
     pub(crate) fn asked_within(&self, tid: u32, start_ns: u64, end_ns: u64) -> Option<&'a str> {
         let first = self.0.partition_point(|request| request.done_ns < start_ns);
         let end = self.0.partition_point(|request| request.done_ns <= end_ns);
@@ -118,9 +118,10 @@ impl<'a> Requests<'a> {
         let is_its = |request: &&Request<'_>| request.made.is_some_and(|made| made.tid == tid);
         let is_just_done = |request: &&Request<'_>| end_ns - request.done_ns <= WOKEN_NS;
         let own = within.iter().rfind(is_its);
-        // What a limit had held back a worker makes in the thread's stead, after what it could make itself.
+        // What a limit had held back, a worker makes in the thread's place, after what the thread could make itself.
         let held_back = within.last().filter(|last| last.is_held_back && !own.is_some_and(|own| is_just_done(&own)));
-        // On a slow machine one who is woken as part of an end may be so later; to look for that takes a look at all events.
+        // On a slow machine a thread that is woken as part of an end may be woken later; to check that takes a look at
+        // all events.
         let last_there = within.iter().rfind(|request| request.done.cpu == waking.cpu);
         let last_there = last_there.filter(|last| last.is_held_back || !is_just_done(last));
         let certain = last_there.filter(|last| is_within_end(episode, last.done, waking));
@@ -130,7 +131,7 @@ impl<'a> Requests<'a> {
         }
         let is_certain = certain.is_some();
         let served = match last.made {
-            // Who was served meanwhile has nothing to do with a request that the disk had not been given yet.
+            // Whoever was served meanwhile has nothing to do with a request that the disk had not been given yet.
             Some(made)
                 if made.at_ns > start_ns
                     && (last.is_held_back || made.tid != tid && is_late(start_ns, made.at_ns, end_ns)) =>
@@ -158,11 +159,11 @@ impl<'a> Requests<'a> {
     }
 }
 
-/// Whose requests a disk served before the last one: those of others that were done first, else of whom the last one was.
+/// Whose requests a disk served before the last one: those of others that were done first, otherwise whoever made the last one.
 fn served_first(episode: &Episode, within: &[Request<'_>], last: &Request<'_>, tid: u32) -> Option<String> {
     let mut others: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     let before = within.iter().filter(|request| request.disk == last.disk && request.done_ns <= last.done_ns);
-    // Nobody waits behind what it waits for.
+    // Nobody waits behind what it waits for itself.
     let before = before.filter(|request| !std::ptr::eq(*request, last));
     for made in before.filter_map(|request| request.made).filter(|made| made.tid != tid) {
         let (count, bytes) = others.entry(episode.name(made.name)).or_default();
@@ -173,7 +174,7 @@ fn served_first(episode: &Episode, within: &[Request<'_>], last: &Request<'_>, t
     let served = most.map(|(name, (count, bytes))| {
         format!("after {} of {name}, {} KiB", counted(count, "request"), bytes.div_ceil(1024))
     });
-    // Another one's, as one of the journal; whoever lets go on what was held back has asked for nothing.
+    // Somebody else's, such as the journal's; whoever releases what was held back has asked for nothing.
     let of_another = || {
         let made = last.made.filter(|made| made.tid != tid && !last.is_held_back)?;
         Some(format!("by a request of {}, {} KiB", episode.name(made.name), bytes_of(made).div_ceil(1024)))
@@ -186,14 +187,14 @@ fn bytes_of(made: &Event) -> u64 {
     made.extra & u64::from(u32::MAX)
 }
 
-/// Whether a request was made so late in a wait that most of that passed before, and for as long as nothing else takes.
+/// Whether a request was made so late in a wait that most of the wait had passed before, for longer than anything else takes.
 fn is_late(start_ns: u64, made_ns: u64, end_ns: u64) -> bool {
     let before_ns = made_ns.saturating_sub(start_ns);
     before_ns > LATE_NS && before_ns > end_ns.saturating_sub(start_ns) / 2
 }
 
-/// Whether a thread was woken as part of the end of a request: by whoever ended it, which did nothing else in between. Interrupts may have come
-/// over that, and other threads.
+/// Whether a thread was woken as part of the end of a request: by whoever ended it, which did nothing else in between.
+/// Interrupts may have interrupted that, and other threads too.
 fn is_within_end(episode: &Episode, done: &Event, waking: &Event) -> bool {
     let context = |event: &Event| event.context & (IN_INTERRUPT | IN_SOFTIRQ);
     if done.cpu != waking.cpu || done.tid != waking.tid || (context(done) == 0) != (context(waking) == 0) {

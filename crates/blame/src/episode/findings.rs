@@ -1,4 +1,4 @@
-//! What follows from one episode, with the looks that its parts have in common taken once.
+//! What follows from one episode; what its parts have in common is looked up once.
 
 use crate::episode::chain::{Link, chain_by};
 use crate::episode::nesting::with_nesting;
@@ -9,7 +9,7 @@ use crate::episode::split::{Split, split_by};
 use crate::episode::words::without_false_locks;
 use punctual_recording::Episode;
 
-/// Who had an episode's lateness, who woke the victim, and which samples saw what of it.
+/// Who caused an episode's lateness, who woke the victim, and which samples saw what of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Findings {
     /// As [`split`](crate::split) gives it.

@@ -1,4 +1,4 @@
-//! Control groups: which of them ran out of quota, and whose threads have how much weight.
+//! Control groups: which of them ran out of quota, and how much weight threads have.
 
 use crate::episode::index::Index;
 use crate::episode::span::{Doing, StateSpan};
@@ -7,12 +7,12 @@ use punctual_recording::Episode;
 use punctual_recording::episode::{EventKind, Group, IDLE_PRIORITY};
 use std::collections::BTreeMap;
 
-/// Weights of two normal threads where they compete: of threads in one group, or of the groups that part them.
+/// Weights of two normal threads where they compete: of threads in one group, or of the groups that separate them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
-    /// Of the one that had the CPU, as the scheduler counts: 1,024 is usual.
+    /// That of the one that had the CPU, in the scheduler's units: 1,024 is usual.
     pub weight: u64,
-    /// Of the one that waited.
+    /// That of the one that waited.
     pub waiting_weight: u64,
 }
 
@@ -44,7 +44,7 @@ fn levels(group: Option<&Group>) -> Vec<(&str, u64)> {
     components.zip(group.weights.iter().copied()).take_while(|(_, weight)| *weight > 0).collect()
 }
 
-/// What two normal threads have, each given by its number and priority: the one that runs, and the one that waits.
+/// What weights two normal threads have, each given by its number and priority: the one that runs, and the one that waits.
 pub(crate) fn turn(index: &Index<'_>, runs: (u32, i16), waits: (u32, i16)) -> Turn {
     let (its, waiting) = (levels(index.group_of(runs.0)), levels(index.group_of(waits.0)));
     let common = its.iter().zip(&waiting).take_while(|(its, waiting)| its.0 == waiting.0).count();
@@ -52,13 +52,13 @@ pub(crate) fn turn(index: &Index<'_>, runs: (u32, i16), waits: (u32, i16)) -> Tu
     Turn { weight: weight(&its, runs.1), waiting_weight: weight(&waiting, waits.1) }
 }
 
-/// Whether a group is another one or lies in it.
+/// Whether a group is another one or is inside it.
 fn is_within(path: &str, outer: &str) -> bool {
     outer == "/" || path == outer || path.strip_prefix(outer).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// A thread's waiting, cut where its group runs out of quota and is given new one: in between it waits for that, whoever
-/// runs.
+/// A thread's waiting, cut where its group runs out of quota and where it gets new quota: in between it waits for that,
+/// whoever runs.
 pub(crate) fn cut_by_quota(
     episode: &Episode,
     index: &Index<'_>,
@@ -102,12 +102,12 @@ pub(crate) fn cut_by_quota(
 struct Throttled {
     /// By their beginnings.
     times: Vec<(u64, u64, u32)>,
-    /// The latest end of each and of those before it.
+    /// The latest end among each and those before it.
     latest: Vec<u64>,
 }
 
 impl Throttled {
-    /// Those that reach into a span, cut to it.
+    /// Those that overlap a span, cut to it.
     fn within(&self, span: &StateSpan) -> impl Iterator<Item = (u64, u64, u32)> {
         let first = self.latest.partition_point(|latest| *latest <= span.start_ns);
         let end = self.times.partition_point(|(from, ..)| *from < span.end_ns);
@@ -119,8 +119,8 @@ impl Throttled {
     }
 }
 
-/// When the thread's group was out of quota, by CPU. Events say so, by the thread itself or by another one in there; that the
-/// thread has its CPU next ends it, and so does new quota.
+/// When the thread's group was out of quota, by CPU. Events say so, for the thread itself or for another one in the
+/// group; it ends when the thread next has its CPU, and when there is new quota.
 fn throttled(episode: &Episode, index: &Index<'_>, subject: &Subject<'_>) -> BTreeMap<u32, Throttled> {
     let own = index.group_of(subject.tid);
     let mut refills = Refills { episode, known: BTreeMap::new() };
@@ -155,16 +155,16 @@ fn throttled(episode: &Episode, index: &Index<'_>, subject: &Subject<'_>) -> BTr
     by_cpu
 }
 
-/// When groups were given new quota, by the position of their names and by CPU, as far as was asked.
+/// When groups were given new quota, by the position of their names and by CPU, as far as somebody asked.
 struct Refills<'a> {
     episode: &'a Episode,
     known: BTreeMap<(u32, u32), Vec<u64>>,
 }
 
 impl Refills<'_> {
-    /// When a group has quota on a CPU next.
+    /// When a group next has quota on a CPU.
     fn next(&mut self, name: u32, cpu: u32, after_ns: u64) -> u64 {
-        // Of no other CPU is it said that it has none.
+        // No other CPU is said to have none.
         let cpu = cpu.min(64);
         let times = self.known.entry((name, cpu)).or_insert_with(|| {
             let refills = self.episode.events.iter().filter(|event| {

@@ -1,13 +1,13 @@
-//! Where the events of each kind of an episode stand, so that what concerns one moment is found without a look at all.
+//! Where each kind of event is in an episode, so that what concerns one moment is found without looking at all of them.
 
 use punctual_recording::Episode;
 use punctual_recording::episode::{Event, EventKind, Group, INTERRUPTED_USER, LOCK_OF_PROGRAM, WakingAct, WordState};
 use std::collections::BTreeMap;
 
-/// Events by time; those of the same time in the order in which they stand in the episode.
+/// Events by time; those at the same time in the episode's order.
 type ByTime<'a> = Vec<&'a Event>;
 
-/// The events of an episode by whom or what they concern.
+/// An episode's events by whom or what they concern.
 #[derive(Debug, Default)]
 pub(crate) struct Index<'a> {
     /// Beginnings and ends of interrupts, by CPU.
@@ -26,22 +26,22 @@ pub(crate) struct Index<'a> {
     turns: BTreeMap<u64, ByTime<'a>>,
     /// When a thread was switched to.
     comes: BTreeMap<u64, Vec<u64>>,
-    /// Who asked for a thread to be stopped.
+    /// Who asked for a thread to stop.
     stops: BTreeMap<u64, ByTime<'a>>,
-    /// Wakings that tell of a lock of a program, by where that lies: positions in the episode.
+    /// Wakings that tell of a lock of a program, by the lock's place: positions in the episode.
     locks: BTreeMap<u32, Vec<(u64, usize)>>,
     /// Beginnings and ends of work items, by the worker.
     works: BTreeMap<u32, ByTime<'a>>,
-    /// Work items that were handed to the kernel's workers, by which: when, and positions in the episode.
+    /// Work items that were given to kernel workers, by item: when, and positions in the episode.
     queued: BTreeMap<u64, Vec<(u64, usize)>>,
-    /// Whether the word at a place was seen to be let go, and every time stood as in a held lock.
+    /// Whether the word at a place was seen to be released, and each time looked like a held lock.
     never_free: BTreeMap<u32, bool>,
     groups: BTreeMap<u32, &'a Group>,
-    /// Of which process each thread is.
+    /// Which process each thread belongs to.
     processes: BTreeMap<u32, u32>,
-    /// What a thread itself began and ended to wait for in the kernel: pages, and the kernel's locks.
+    /// What a thread itself began and ended waiting for in the kernel: pages, and kernel locks.
     waits: BTreeMap<u32, ByTime<'a>>,
-    /// Who asked for a function to be called on another CPU, by what tells one such call from another.
+    /// Who asked for a function to be called on another CPU, by what tells such calls apart.
     asked: BTreeMap<u64, ByTime<'a>>,
     /// When such functions began, by the same.
     called: BTreeMap<u64, ByTime<'a>>,
@@ -149,12 +149,12 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// The control group of a thread, where it is known.
+    /// The control group of a thread, if it is known.
     pub(crate) fn group_of(&self, tid: u32) -> Option<&'a Group> {
         self.groups.get(&tid).copied()
     }
 
-    /// Whether two threads are known to be of one process.
+    /// Whether two threads are known to belong to one process.
     pub(crate) fn are_of_one_process(&self, one: u32, other: u32) -> bool {
         let process = self.processes.get(&one);
         process.is_some() && process == self.processes.get(&other)
@@ -195,17 +195,17 @@ impl<'a> Index<'a> {
         times.get(times.partition_point(|at_ns| *at_ns <= after_ns)).copied()
     }
 
-    /// Who asked last for a thread to be stopped, up to a time.
+    /// Who last asked for a thread to stop, up to a time.
     pub(crate) fn last_stop(&self, tid: u32, until_ns: u64) -> Option<&'a Event> {
         last(self.stops.get(&u64::from(tid)), until_ns)
     }
 
-    /// The beginning of the work item that a worker is at, at a time; it may have changed its CPU since.
+    /// The beginning of the work item that a worker is working on at a time; it may have changed its CPU since.
     pub(crate) fn work_at(&self, tid: u32, at_ns: u64) -> Option<&'a Event> {
         last(self.works.get(&tid), at_ns).filter(|event| event.kind == EventKind::WorkBegin)
     }
 
-    /// Position of the event by which a work item was handed to the kernel's workers last, up to a time.
+    /// Position of the event by which a work item was last given to kernel workers, up to a time.
     pub(crate) fn last_queued(&self, item: u64, until_ns: u64) -> Option<usize> {
         let list = self.queued.get(&item)?;
         let before = list.partition_point(|(at_ns, _)| *at_ns <= until_ns);
@@ -263,12 +263,12 @@ impl<'a> Index<'a> {
         within(self.wakers.get(&tid), from_ns, to_ns)
     }
 
-    /// When a thread left its CPU last up to a time.
+    /// When a thread last left its CPU, up to a time.
     pub(crate) fn last_leave(&self, tid: u32, until_ns: u64) -> Option<&'a Event> {
         last(self.leaves.get(&tid), until_ns)
     }
 
-    /// When a thread leaves its CPU next from a time on.
+    /// When a thread next leaves its CPU, from a time on.
     pub(crate) fn next_leave(&self, tid: u32, from_ns: u64) -> Option<&'a Event> {
         within(self.leaves.get(&tid), from_ns, u64::MAX).first().copied()
     }

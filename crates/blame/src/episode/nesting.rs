@@ -1,26 +1,26 @@
-//! What each CPU was in at each event, where the kernel's own count was not read.
+//! What each CPU was in at each event, if the kernel's own count was not read.
 
 use punctual_recording::Episode;
 use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, IN_SOFTIRQ};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// One interrupt; a count of more than that does not come.
+/// One interrupt; a higher count does not occur.
 const ONE_INTERRUPT: u32 = IN_INTERRUPT & IN_INTERRUPT.wrapping_neg();
 
 /// Whether the events' counts can be believed: read, and not contradicted. Between the beginning and the end of an
-/// interrupt the count shows it; where it never does, it was read from the wrong place or by the wrong layout.
+/// interrupt the count shows it; if it never does, it was read from the wrong place or with the wrong layout.
 pub fn is_nesting_known(episode: &Episode) -> bool {
     let mut edges = episode.events.iter().filter(|event| is_edge(event.kind)).peekable();
     episode.nesting_known && (edges.peek().is_none() || edges.any(|event| event.context & IN_INTERRUPT != 0))
 }
 
-/// Whether it is the beginning or the end of an interrupt. Not every processor tells of those that are no device's.
+/// Whether it is the beginning or the end of an interrupt. Not every processor reports those that belong to no device.
 fn is_edge(kind: EventKind) -> bool {
     matches!(kind, EventKind::VectorBegin | EventKind::VectorEnd | EventKind::HandlerBegin | EventKind::HandlerEnd)
 }
 
-/// The episode with counts that say something: its own, or those that follow from beginnings and ends alone.
+/// The episode with meaningful counts: its own, or those that follow from beginnings and ends alone.
 pub(crate) fn with_nesting(episode: &Episode) -> Cow<'_, Episode> {
     if is_nesting_known(episode) {
         return Cow::Borrowed(episode);
@@ -38,7 +38,7 @@ pub(crate) fn with_nesting(episode: &Episode) -> Cow<'_, Episode> {
     Cow::Owned(derived)
 }
 
-/// What of interrupts and softirqs is open on a CPU.
+/// Which interrupts and softirqs are open on a CPU.
 #[derive(Default)]
 struct Open {
     vector: bool,
@@ -61,7 +61,7 @@ fn derive(events: &mut [Event], indexes: &[usize]) {
             EventKind::VectorBegin => open = Open { vector: true, handlers: 0, ..open },
             EventKind::HandlerBegin => open.handlers += 1,
             EventKind::SoftirqBegin => open = Open { softirq: true, ..Open::default() },
-            // Nothing of it lasts over a switch.
+            // None of it lasts across a switch.
             EventKind::Switch => open = Open::default(),
             _ => (),
         }

@@ -5,10 +5,10 @@ use punctual_recording::Episode;
 use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, IN_NMI, IN_SOFTIRQ};
 use std::collections::BTreeMap;
 
-/// The scheduler takes this long at most to switch once nothing stands in the way.
+/// How long the scheduler takes at most to switch once nothing is in the way.
 pub(crate) const SWITCH_NS: u64 = 10_000;
 
-/// Interrupts, softirqs and what runs in them are within one another no deeper than this, whatever the events say.
+/// How deep interrupts, softirqs and what runs in them may be nested, whatever the events say.
 const MAX_OPEN: usize = 64;
 
 /// Something that has begun on a CPU and not ended.
@@ -22,11 +22,11 @@ pub struct Running {
     pub name: u32,
     /// Whether it runs in an interrupt; otherwise in a softirq or, for work items, in a thread.
     pub in_interrupt: bool,
-    /// When it began; `None` where that was before the evidence.
+    /// When it began; `None` if that was before the evidence.
     pub began_ns: Option<u64>,
 }
 
-/// What was not seen to begin or to end.
+/// Something that was not seen to begin or to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missed {
     /// An interrupt.
@@ -46,19 +46,19 @@ pub struct Slice {
     pub steal_ns: u64,
     /// The current thread; 0: idle.
     pub tid: u32,
-    /// Its priority, see [`Event::priority`]: of those that it had at the beginning and at the end the one that goes first.
-    /// Once it sinks below whoever waits, that one is let in.
+    /// Its priority, see [`Event::priority`]: of those that it had at the beginning and at the end, the one that goes
+    /// first. Once it sinks below whoever waits, that one is let in.
     pub priority: i16,
-    /// Since when it is the current thread, where the evidence reaches back that far.
+    /// Since when it has been the current thread, if the evidence reaches back that far.
     pub since_ns: Option<u64>,
     /// What is open, outermost first.
     pub open: Vec<Running>,
-    /// Of what a beginning or an end in it was not seen, where one was not: it was not only what is open.
+    /// What was not seen to begin or to end in it, if anything: then there was more than what is open.
     pub missed: Option<Missed>,
     /// Position in the episode's events of the event that ends it.
     pub ends_with: usize,
-    /// The thread that the CPU had been switched to, where another one stands at the end: a switch within was not seen, and
-    /// nobody knows when it was.
+    /// The thread that the CPU had been switched to, if another one is there at the end: a switch in between was not
+    /// seen, and nobody knows when it was.
     pub instead_of: Option<u32>,
 }
 
@@ -70,7 +70,7 @@ impl Slice {
         Some((inside.next_back().unwrap_or(outermost), outermost))
     }
 
-    /// The function of the work item that the thread, a worker of the kernel's, is at: the position of its name.
+    /// The function of the work item that the thread, a kernel worker, is working on: the position of its name.
     pub fn work(&self) -> Option<u32> {
         self.open.iter().rfind(|open| open.kind == EventKind::WorkBegin).map(|open| open.name)
     }
@@ -92,7 +92,7 @@ pub struct CpuTimeline {
 }
 
 impl CpuTimeline {
-    /// The slices that reach into a range of time.
+    /// The slices that overlap a range of time.
     pub fn within(&self, start_ns: u64, end_ns: u64) -> &[Slice] {
         let first = self.slices.partition_point(|slice| slice.end_ns <= start_ns);
         let last = self.slices.partition_point(|slice| slice.start_ns < end_ns);
@@ -131,8 +131,8 @@ fn begin_of(kind: EventKind) -> Option<EventKind> {
 
 struct Cpu {
     open: Vec<Running>,
-    /// What threads left the CPU in the middle of: work items of workers, and softirqs where a thread that serves them can be
-    /// preempted.
+    /// What threads left the CPU in the middle of: workers' work items, and softirqs if a thread that serves them can
+    /// be preempted.
     left: BTreeMap<u32, Vec<Running>>,
     since_ns: Option<u64>,
     last: Event,
@@ -147,7 +147,7 @@ pub fn replay(episode: &Episode) -> BTreeMap<u32, CpuTimeline> {
     replay_events(&with_nesting(episode).events)
 }
 
-/// The same of events in whose contexts the nesting is known.
+/// The same for events whose contexts have a known nesting.
 pub fn replay_events(events: &[Event]) -> BTreeMap<u32, CpuTimeline> {
     let mut by_cpu: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for (index, event) in events.iter().enumerate() {
@@ -253,14 +253,14 @@ fn is_in_interrupt(begin: EventKind, event: &Event) -> bool {
     }
 }
 
-/// Whether it is a function that another CPU asked for and that the idle loop or a thread calls, without an interrupt: there it
-/// keeps nobody whose time would not be accounted for anyway.
+/// Whether it is a function that another CPU asked for and that the idle loop or a thread calls, without an interrupt:
+/// there it holds up nobody whose time would not be accounted for anyway.
 fn is_between(begin: EventKind, event: &Event) -> bool {
     begin == EventKind::FunctionBegin && event.context & IN_INTERRUPT == 0
 }
 
 impl Cpu {
-    /// What, by the next event and its nesting count, has begun or ended since the last one and was not seen to.
+    /// What has begun or ended since the last event without being seen, judging by the next event and its nesting count.
     fn missed(&self, event: &Event) -> Option<Missed> {
         let ended = begin_of(event.kind);
         let is_open = |kind| self.open.iter().any(|open| open.kind == kind);
@@ -277,15 +277,15 @@ impl Cpu {
             EventKind::VectorEnd | EventKind::HandlerEnd if !ended.is_some_and(is_open) => Some(Missed::Interrupt),
             EventKind::VectorBegin if has_interrupt => Some(Missed::Interrupt),
             EventKind::SoftirqEnd if !is_open(EventKind::SoftirqBegin) => Some(Missed::Softirq),
-            // That one began need not have been seen: not every class of interrupts has a tracepoint.
+            // Its beginning need not have been seen: not every class of interrupts has a tracepoint.
             _ if !of_interrupt && has_interrupt && !in_interrupt => Some(Missed::Interrupt),
             _ if !of_softirq && in_softirq != has_softirq => Some(Missed::Softirq),
             _ => None,
         }
     }
 
-    /// Beginnings and ends can be missing where a program was running already: the nesting count tells. So can switches: gives
-    /// the thread that was thought to be on the CPU where it is another one.
+    /// Beginnings and ends can be missing if a program was already running: the nesting count shows that. So can
+    /// switches: returns the thread that was thought to be on the CPU if it is another one.
     fn reconcile(&mut self, event: &Event) -> Option<u32> {
         let begins_interrupt = event.kind == EventKind::VectorBegin;
         if begins_interrupt || event.context & IN_INTERRUPT == 0 {
@@ -305,7 +305,7 @@ impl Cpu {
         instead_of
     }
 
-    /// A switch is noted before it is done: what comes in between is still of the thread that leaves.
+    /// A switch is noted before it is done: what comes in between still belongs to the thread that leaves.
     fn is_switching(&self, event: &Event) -> bool {
         self.switched.is_some_and(|(from, to)| {
             let is_leaving = event.tid == from && event.at_ns - self.last.at_ns <= SWITCH_NS;
@@ -336,8 +336,8 @@ impl Cpu {
                 began_ns: Some(event.at_ns),
             });
         } else if let Some(begin) = begin_of(event.kind) {
-            // The beginning of one in an interrupt is not seen where it interrupts the noting of another's: its end
-            // must not end what it interrupted.
+            // The beginning of one in an interrupt is not seen if it interrupts the noting of another's: its end must
+            // not end what it interrupted.
             let in_interrupt = is_in_interrupt(begin, event);
             let is_it = |open: &Running| open.kind == begin && open.in_interrupt == in_interrupt;
             if let Some(position) = self.open.iter().rposition(is_it) {

@@ -1,4 +1,4 @@
-//! What everybody's time in an episode is judged by, found once.
+//! What everybody's time in an episode is judged by, looked up once.
 
 use crate::episode::disks::Requests;
 use crate::episode::index::Index;
@@ -12,16 +12,15 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// So many events are looked at for those who were waited for, within one episode; after that it is not looked into any more
-/// what they did.
+/// How many events are examined for those who were waited for, within one episode; beyond that nobody looks into what they did.
 const MAX_LOOKS: u64 = 200_000_000;
-/// To judge one of them takes a look at each event so often, about.
+/// About how often each event is examined to judge one of them.
 const LOOKS: u64 = 4;
 
-/// An episode, and what follows from it whoever is looked at.
+/// An episode, and what follows from it whoever is examined.
 pub(crate) struct Shared<'a> {
     pub(crate) episode: &'a Episode,
-    /// Where its events stand.
+    /// Where its events are.
     pub(crate) index: Index<'a>,
     /// What each CPU was doing.
     pub(crate) timelines: &'a BTreeMap<u32, CpuTimeline>,
@@ -35,7 +34,7 @@ pub(crate) struct Shared<'a> {
     pub(crate) threads: BTreeMap<u32, &'a str>,
     /// The same by when they were seen: a thread may run another program, or rename itself.
     named: BTreeMap<u32, Vec<(u64, &'a str)>>,
-    /// What disks were asked for.
+    /// What was asked of disks.
     pub(crate) requests: Requests<'a>,
     waits: RefCell<BTreeMap<u32, Rc<Waits>>>,
     looks: Cell<u64>,
@@ -69,14 +68,14 @@ impl<'a> Shared<'a> {
         samples.get(first..end.max(first)).unwrap_or_default()
     }
 
-    /// What a thread was called at a time, where it was seen by then or later.
+    /// What a thread was called at a time, if it was seen by then or later.
     pub(crate) fn name_at(&self, tid: u32, at_ns: u64) -> Option<&'a str> {
         let names = self.named.get(&tid)?;
         let next = names.partition_point(|(seen_ns, _)| *seen_ns <= at_ns);
         names.get(next.saturating_sub(1)).map(|(_, name)| *name)
     }
 
-    /// What a thread waited for with its CPU in its hands.
+    /// What a thread waited for while it had its CPU.
     pub(crate) fn waits(&self, tid: u32) -> Rc<Waits> {
         let mut waits = self.waits.borrow_mut();
         Rc::clone(waits.entry(tid).or_insert_with(|| Rc::new(Waits::of(self.episode, tid))))

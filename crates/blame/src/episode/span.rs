@@ -3,22 +3,22 @@
 /// What the thread was doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Doing {
-    /// It had asked to be woken by then, and allowed its timer to come later: by the end of this.
+    /// It had asked to be woken by then, but allows its timer to come later: by the end of this.
     Slack,
     /// Its timer was due and it was not yet woken.
     Due,
     /// It could have run, on this CPU, since then; if it was moved there meanwhile, the position of that event.
     Waiting { since_ns: u64, moved: Option<usize> },
-    /// The same, but its control group, or one that this is in, was out of quota: the position of that one's name.
+    /// The same, but its control group, or one that contains it, was out of quota: the position of that group's name.
     OutOfQuota { name: u32 },
     /// It ran.
     Running,
     /// It had its CPU and waited there for a lock of its program, which this thread held.
     Spinning { holder: u32 },
-    /// It slept for a lock of its program, before this thread had that; who held it then was not seen.
+    /// It slept for a lock of its program, before this thread had it; who held it then was not seen.
     HeldBefore { taker: u32 },
-    /// It waited for a disk, and the limit of a control group held the request back: the position of the disk's name, that of the
-    /// group's, where it is known, and whether the thread is under such a limit itself.
+    /// It waited for a disk, and a control group's limit held the request back: the position of the disk's name, that
+    /// of the group's, if it is known, and whether the thread is under such a limit itself.
     HeldBack { disk: u32, limit: Option<u32>, is_under_one: bool },
     /// It waited, for a lock or otherwise, for somebody who did not wake it: for whom, where that is known, and the position of the waking
     /// that came meanwhile: that by which it came to be stopped, or that of a thread which handed it the answer.
@@ -28,7 +28,7 @@ pub(crate) enum Doing {
 }
 
 impl Doing {
-    /// Whether it would have run, had it had a CPU.
+    /// Whether it would have run if it had had a CPU.
     pub(crate) fn wants_cpu(self) -> bool {
         !matches!(
             self,

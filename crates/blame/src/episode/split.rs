@@ -33,24 +33,24 @@ pub struct Piece {
     pub who: Who,
     /// What more is known of it.
     pub detail: Option<Detail>,
-    /// Of a wait for a lock or for another thread: what whoever held it or ended it was doing meanwhile; [`Kind::Unknown`]
-    /// where that was not seen.
+    /// For a wait for a lock or for another thread: what whoever held it or ended it was doing meanwhile;
+    /// [`Kind::Unknown`] if that was not seen.
     pub inside: Option<(Kind, Who)>,
-    /// Of a wait within a request: what that one was doing, and where it waited in turn what whoever it waited for did, to
-    /// the end. Else empty.
+    /// For a wait within a request: what that one was doing and, if it waited in turn, what whoever it waited for did,
+    /// to the end. Otherwise empty.
     pub path: Vec<(Kind, Who)>,
-    /// Of a wait for another thread: what the late one had called the kernel for, where that is known.
+    /// For a wait for another thread: what the late one had called the kernel for, if that is known.
     pub call: Option<Call>,
-    /// Of a wait for another thread: whether it ended as that one did, by a crash or otherwise.
+    /// For a wait for another thread: whether the wait ended when that one ended, by a crash or otherwise.
     pub has_ended: bool,
-    /// The control group of the thread that had it, where that is known.
+    /// The control group of the thread that had it, if that is known.
     pub cgroup: Option<String>,
-    /// What weights the two have, where a normal thread had its turn and another one waited.
+    /// What weights the two have, if a normal thread had its turn and another one waited.
     pub turn: Option<Turn>,
 }
 
 impl Piece {
-    /// Whether nothing explains it, or nothing explains what kept the holder of the lock.
+    /// Whether nothing explains it, or nothing explains what held up the holder of the lock.
     fn is_unknown(&self) -> bool {
         self.kind == Kind::Unknown || matches!(self.inside, Some((Kind::Unknown, _)))
     }
@@ -65,13 +65,13 @@ pub struct Part {
     pub who: Who,
     /// How much, ns.
     pub ns: u64,
-    /// The code seen most, where samples saw any; of a wait what became most of whoever was waited for.
+    /// The code that was seen most, if samples saw any; for a wait, what mostly happened to whoever was waited for.
     pub detail: Option<Detail>,
-    /// How much of it nothing explains, ns: all of [`Kind::Unknown`], and of a lock the time in which what kept the holder
-    /// was not seen, or the holder itself.
+    /// How much of it nothing explains, ns: all of [`Kind::Unknown`], and for a lock the time in which nobody saw what
+    /// held up the holder, or the holder itself.
     pub unknown_ns: u64,
-    /// Of waits for a lock or for another thread, what whoever held it or ended it was doing meanwhile, largest first; they
-    /// add up to `ns`. Else empty.
+    /// For waits for a lock or for another thread, what whoever held it or ended it was doing meanwhile, largest first;
+    /// they add up to `ns`. Otherwise empty.
     pub inside: Vec<Inside>,
     /// See [`Piece::call`]; that of most of it.
     pub call: Option<Call>,
@@ -92,8 +92,8 @@ pub struct Inside {
     pub who: Who,
     /// How much, ns.
     pub ns: u64,
-    /// Of a wait within a request, what whoever was waited for did meanwhile, largest first; they add up to `ns`. Else
-    /// empty.
+    /// For a wait within a request, what whoever was waited for did meanwhile, largest first; they add up to `ns`.
+    /// Otherwise empty.
     pub inside: Vec<Inside>,
 }
 
@@ -111,9 +111,10 @@ pub fn split(episode: &Episode) -> Split {
     split_of(episode, true)
 }
 
-/// Splits the time in which somebody waited for a thread to do something, as from a key to what a program puts out because of
-/// it. The thread may do anything when that begins. Until it is woken, those are looked into who hand on to one another what it
-/// is woken for; and where it sleeps until a timer that is [`Kind::Sleep`], for nobody else was waited for.
+/// Splits the time in which somebody waited for a thread to do something, such as from a key to what a program puts out
+/// because of it. The thread may be doing anything when that begins. Until it is woken, the split looks into those who
+/// pass on to one another what it is woken for; if it sleeps until a timer that is [`Kind::Sleep`], since it waited for
+/// nobody else.
 pub fn split_awaited(episode: &Episode) -> Split {
     split_of(episode, false)
 }
@@ -123,7 +124,7 @@ fn split_of(episode: &Episode, is_due: bool) -> Split {
     split_by(&Shared::new(episode, &replay(episode)), is_due)
 }
 
-/// Splits an episode by what was found of it already.
+/// Splits an episode by what is already known about it.
 pub(crate) fn split_by(shared: &Shared<'_>, is_due: bool) -> Split {
     let (episode, timelines) = (shared.episode, shared.timelines);
     let subject = Subject { is_due, ..Subject::victim(episode) };
@@ -135,7 +136,7 @@ pub(crate) fn split_by(shared: &Shared<'_>, is_due: bool) -> Split {
     Split { parts: parts(&pieces), pieces }
 }
 
-/// A piece, and of one that is a wait for a lock of a program where that stands.
+/// A piece and, if it is a wait for a lock of a program, where that lock is.
 struct Judged {
     piece: Piece,
     place: Option<u32>,
@@ -162,7 +163,7 @@ const MAX_HOLDERS: usize = 4;
 /// Nor are, within a request, those who wait for one another.
 const MAX_DEPTH: usize = 8;
 
-/// The time of the victim, or of whom it waits for: without gap or overlap. `waiting` are those who wait for the subject.
+/// The time of the victim, or of whoever it waits for: without gap or overlap. `waiting` are those who wait for the subject.
 fn judge<'a>(shared: &'a Shared<'a>, subject: Subject<'a>, waiting: &mut Vec<u32>) -> Vec<Judged> {
     let (episode, timelines) = (shared.episode, shared.timelines);
     let classifier = Classifier::new(shared, subject);
@@ -171,7 +172,7 @@ fn judge<'a>(shared: &'a Shared<'a>, subject: Subject<'a>, waiting: &mut Vec<u32
     let mut judged = Vec::new();
     for span in &classifier.spans(story(episode, &subject, timelines, &shared.index)) {
         let holder = classifier.holder(span);
-        // Who waits in a circle waits for nobody that would tell more.
+        // In a circle, nobody that is waited for would tell more.
         let holder = holder.filter(|held| held.subject.tid != subject.tid && !waiting.contains(&held.subject.tid));
         let looks = |holder: &Holder<'_>| holder.kind != Kind::Wait || shared.may_look();
         match holder.filter(|_| waiting.len() < deepest).filter(looks) {
@@ -225,7 +226,7 @@ fn held(judged: Judged, holder: &Holder<'_>, who: &Who, cgroup: Option<&String>)
         (kind, _) if holder.kind == Kind::Wait => (Detail::Meanwhile(kind, piece.who.clone()), (kind, piece.who)),
         (kind, _) => (Detail::KeptBy(kind, piece.who.clone()), (kind, piece.who)),
     };
-    // What is not known of a lock within is not known of this one.
+    // What is not known about a lock within is not known about this one.
     let inside = match piece.inside {
         Some((Kind::Unknown, why)) => (Kind::Unknown, why),
         _ => inside,
@@ -240,11 +241,10 @@ fn ends_at_work(path: &[(Kind, Who)]) -> bool {
     path.last().is_some_and(|(kind, _)| *kind == Kind::Own)
 }
 
-/// What the kernel calls the groups that it makes by itself, of sessions.
+/// The kernel's name for the groups that it makes by itself, for sessions.
 const AUTOMATIC: &str = "/autogroup-";
 
-/// The path of a thread's control group. The automatic ones weigh, but they are none that anybody made: their threads are
-/// in the root.
+/// The path of a thread's control group. The automatic ones have weight, but nobody made them: their threads are in the root.
 pub fn cgroup(episode: &Episode, tid: u32) -> Option<String> {
     path_of(episode.group_of(tid))
 }
@@ -323,7 +323,7 @@ fn judge_span(
         reached = end;
     }
     let left = span.end_ns.saturating_sub(reached);
-    // After the CPU's last event nothing more is known than what it was doing then.
+    // After the CPU's last event nothing is known except what it was doing then.
     let blamed = match (timeline.slices.last().filter(|last| last.end_ns <= reached), off_cpu) {
         (Some(_), Some(blamed)) => vec![(blamed, left)],
         (Some(last), None) => classifier.after_last(span, &waiting.shared.episode.events[last.ends_with], left),
@@ -337,7 +337,7 @@ fn judge_span(
 
 /// Neighbours of the same owner become one piece.
 fn join(pieces: Vec<Piece>) -> Vec<Piece> {
-    // Few are left of many, and they are kept: no room for all of them.
+    // Few are left of many, and they are kept: do not reserve room for all of them.
     let mut joined: Vec<Piece> = Vec::new();
     for piece in pieces {
         match joined.last_mut() {
@@ -381,7 +381,7 @@ impl<'a> Tree<'a> {
             let mut inside = inside.sorted();
             let told: u64 = inside.iter().map(|inside| inside.ns).sum();
             if !inside.is_empty() && told < ns {
-                // Nothing more is known of the rest.
+                // Nothing more is known about the rest.
                 inside.push(Inside { kind, who: who.clone(), ns: ns - told, inside: Vec::new() });
             }
             Inside { kind, who: who.clone(), ns, inside }
@@ -392,7 +392,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// What pieces of one owner come to.
+/// What the pieces of one owner add up to.
 #[derive(Default)]
 struct Sum<'a> {
     ns: u64,

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// Any of these: the thread was stopped.
 pub(crate) const STOPPED: u32 = LEFT_STOPPED | LEFT_TRACED | LEFT_FROZEN;
 
-/// A timer that comes so long before it must, ns, is on another clock.
+/// A timer that comes this long before it must, ns, uses another clock.
 const MAX_SLACK_NS: u64 = 1_000_000_000;
 
 /// Position of the event by which the thread was woken, the first after it was due.
@@ -65,7 +65,7 @@ pub(crate) fn story(
         let Some(next) = after(episode, &own, position, subject, now) else { continue };
         let State { doing, cpu, priority } = now;
         if event.at_ns > reached {
-            // A sleep that a timer ended: from when that was due it is the timer that was late.
+            // A sleep that a timer ended: from when the timer was due, it is the timer that was late.
             let due = match doing {
                 Doing::Blocked { .. } => timer_due(index, event).unwrap_or(event.at_ns).clamp(reached, event.at_ns),
                 Doing::Due => timer_allowed(index, event).map_or(reached, |due| due.clamp(reached, event.at_ns)),
@@ -94,7 +94,7 @@ pub(crate) fn story(
 struct Own {
     /// Their positions in the episode.
     events: Vec<usize>,
-    /// Of each, and of the end, what follows from there on.
+    /// For each, and for the end, what follows from there on.
     ahead: Vec<Ahead>,
 }
 
@@ -103,7 +103,8 @@ struct Own {
 struct Ahead {
     /// Position of its next waking.
     waking: Option<usize>,
-    /// The CPU in whose queue it stands if it is woken now: where it is switched in next, or moved away from first.
+    /// The CPU in whose queue it is if it is woken now: the one on which it is next switched in, or from which it is
+    /// moved away first.
     queue: Option<u32>,
 }
 
@@ -123,7 +124,7 @@ fn ahead(episode: &Episode, own: &[usize], tid: u32) -> Vec<Ahead> {
     all
 }
 
-/// How things stand with the thread.
+/// The thread's current state.
 #[derive(Clone, Copy)]
 struct State {
     doing: Doing,
@@ -131,8 +132,8 @@ struct State {
     priority: i16,
 }
 
-/// How they stood before the first event that concerns it, which says so: who is switched in has waited for its CPU, and so
-/// has who is moved; who is switched out has run. Only who is woken has slept.
+/// Its state before the first event that concerns it, which shows it: one that is switched in has waited for its CPU,
+/// and so has one that is moved; one that is switched out has run. Only one that is woken has slept.
 fn before_first(event: &Event, subject: &Subject<'_>, otherwise: State) -> State {
     let waiting = Doing::Waiting { since_ns: 0, moved: None };
     let is_in = event.value == u64::from(subject.tid);
@@ -144,7 +145,7 @@ fn before_first(event: &Event, subject: &Subject<'_>, otherwise: State) -> State
     }
 }
 
-/// How they stand after one of the events that concern it; `None` where that changes nothing.
+/// Its state after one of the events that concern it; `None` if that changes nothing.
 fn after(episode: &Episode, own: &Own, position: usize, subject: &Subject<'_>, now: State) -> Option<State> {
     let (index, ahead) = (own.events[position], own.ahead[position + 1]);
     let event = &episode.events[index];
@@ -164,7 +165,7 @@ fn after(episode: &Episode, own: &Own, position: usize, subject: &Subject<'_>, n
         }
         _ => return None,
     };
-    // It may have been given another one since it began.
+    // It may have been given another priority since it began.
     let priority = match event.kind {
         EventKind::Switch if !is_in => event.priority,
         EventKind::Migrate => now.priority,
@@ -189,25 +190,25 @@ fn at_start(
         (Some((&cpu, _)), _) => (Doing::Running, cpu),
         // It was preempted, or woken before.
         (None, Doing::Waiting { .. }) => (doing, cpu),
-        // Its timer is armed anew once it goes on, however long ago that was due.
+        // Its timer is armed anew once it goes on, however long ago it was due.
         (None, Doing::Blocked { left_state, .. }) if left_state & STOPPED != 0 => (doing, cpu),
         (None, Doing::Blocked { .. } | Doing::Running) if !subject.is_due => (doing, cpu),
         _ => (asleep, cpu),
     }
 }
 
-/// By when the timer was to have come that woke somebody, where it was on the clock of the events; within the slack that its
-/// thread allows it may come before.
+/// By when the timer that woke somebody had to come, if it used the events' clock; within the slack that its thread
+/// allows it may come earlier.
 fn timer_allowed(index: &Index<'_>, waking: &Event) -> Option<u64> {
     timer_due(index, waking).filter(|due| *due < waking.at_ns.saturating_add(MAX_SLACK_NS))
 }
 
-/// When the timer was due whose function woke somebody, or gave a worker of the kernel's something to do.
+/// When the timer was due whose function woke somebody, or gave a kernel worker something to do.
 pub(crate) fn timer_due(index: &Index<'_>, waking: &Event) -> Option<u64> {
     if !matches!(waking.kind, EventKind::Waking | EventKind::WorkQueued) || waking.context & IN_INTERRUPT == 0 {
         return None;
     }
-    // One whose function is over woke nobody any more: a device did.
+    // A timer whose function is over woke nobody any more: a device did.
     let last = index.last_timer(waking.cpu, waking.at_ns);
     last.filter(|event| event.kind == EventKind::TimerBegin).map(|event| event.extra).filter(|due| *due > 0)
 }

@@ -7,15 +7,15 @@ use punctual_recording::{Episode, Stage};
 pub(crate) struct Subject<'a> {
     pub(crate) tid: u32,
     pub(crate) name: &'a str,
-    /// Its priority where no event tells a newer one, see [`punctual_recording::episode::Event::priority`].
+    /// Its priority if no event tells a newer one, see [`punctual_recording::episode::Event::priority`].
     pub(crate) priority: i16,
-    /// Where it is where no event tells.
+    /// Where it is if no event tells.
     pub(crate) cpu: u32,
     pub(crate) start_ns: u64,
     pub(crate) end_ns: u64,
     pub(crate) stage: Stage,
-    /// Whether its timer is due, or somebody wakes it, when its time begins: then it does not sleep on. So with the late
-    /// thread, and with nobody who is waited for.
+    /// Whether its timer is due, or somebody wakes it, when its time begins: then it does not sleep on. That holds for
+    /// the late thread, and for nobody who is waited for.
     pub(crate) is_due: bool,
 }
 

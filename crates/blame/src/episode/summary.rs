@@ -16,7 +16,8 @@ pub struct Cause {
     pub who: Who,
     /// See [`Part::detail`](crate::Part::detail); that of most of it.
     pub detail: Option<Detail>,
-    /// For how much of a wait its detail tells what kept whoever was waited for, ns; `None` where the detail is no such thing.
+    /// For how much of a wait its detail says what held up whoever was waited for, ns; `None` if the detail says
+    /// something else.
     pub detail_ns: Option<u64>,
     /// See [`crate::Piece::cgroup`].
     pub cgroup: Option<String>,
@@ -24,7 +25,8 @@ pub struct Cause {
     pub turn: Option<Turn>,
     /// In how many episodes.
     pub episodes: u64,
-    /// In how many of them the wait ended as whoever was waited for did, see [`Piece::has_ended`](crate::Piece::has_ended).
+    /// In how many of them the wait ended when whoever was waited for ended, see
+    /// [`Piece::has_ended`](crate::Piece::has_ended).
     pub ended: u64,
     /// The most in one episode, ns.
     pub max_ns: u64,
@@ -39,7 +41,7 @@ pub struct Cause {
 }
 
 impl Cause {
-    /// For how much of a wait its detail stands, ns, where that is not most of it.
+    /// For how much of a wait its detail holds, ns, unless that is most of it.
     pub fn detail_part_ns(&self) -> Option<u64> {
         self.detail_ns.filter(|ns| !is_most(*ns, self.total_ns))
     }
@@ -56,7 +58,7 @@ impl Cause {
         }
     }
 
-    /// What would change it, in the imperative; `None` where there is nothing to change.
+    /// What would change it, in the imperative; `None` if there is nothing to change.
     pub fn remedy(&self) -> Option<&'static str> {
         let among_normal = self.turn.is_some() && matches!(self.kind, Kind::SamePriority | Kind::HigherPriority);
         if among_normal && self.turn.is_some_and(|turn| turn.waiting_weight == IDLE_WEIGHT) {
@@ -90,7 +92,7 @@ type Share<'a> = (&'a Part, u64);
 /// Whose cause it is: kind, who, control group.
 type Owner<'a> = (Kind, &'a Who, Option<&'a str>);
 
-/// Sums up splits, each with its episode's number. Leave void episodes out.
+/// Adds up splits, each with its episode's number. Leave void episodes out.
 pub fn summarize<'a>(splits: impl IntoIterator<Item = (u64, &'a Split)>) -> Summary {
     let mut found: BTreeMap<Owner<'_>, Vec<Share<'_>>> = BTreeMap::new();
     for (episode, split) in splits {
@@ -145,15 +147,15 @@ fn most_seen(shares: &[Share<'_>]) -> Option<Detail> {
     details.into_values().max_by_key(|(_, ns)| *ns).map(|(detail, _)| detail.clone())
 }
 
-/// What kept whoever was waited for most, over all episodes, and for how long, ns: step by step as long as the largest has half of the step
-/// before, or more. What an episode says of itself need not be that.
+/// What held up whoever was waited for most, over all episodes, and for how long, ns: step by step as long as the
+/// largest has at least half of the previous step. What a single episode says may differ.
 fn most_inside(shares: &[Share<'_>]) -> Option<(Detail, u64)> {
     let total_ns: u64 = shares.iter().map(|(part, _)| part.ns).sum();
     let mut level: Vec<&Inside> = shares.iter().flat_map(|(part, _)| &part.inside).collect();
     let mut path: Vec<(Kind, Who)> = Vec::new();
     let mut last_ns = 0;
     while let Some((kind, who, ns)) = largest(&level) {
-        // What is not told any further stands there as the step itself once more.
+        // If it goes no further, the step itself comes once more.
         let is_rest = path.last().is_some_and(|(last, of)| *last == kind && of == who);
         if is_rest || (!path.is_empty() && ns < last_ns / 2) {
             break;
@@ -168,7 +170,7 @@ fn most_inside(shares: &[Share<'_>]) -> Option<(Detail, u64)> {
     }
     let (kind, who) = path.first().cloned()?;
     let detail = match (path.len(), kind) {
-        // Where it is about all of the time, the code that was seen most is what most of it is.
+        // If it covers about all of the time, the code that was seen most is what most of it is.
         (1, Kind::Own) if is_most(last_ns, total_ns) => {
             most_seen(shares).filter(|detail| detail.fate().is_none()).unwrap_or(Detail::AtWork)
         }
@@ -227,12 +229,12 @@ mod tests {
 
     #[test]
     fn what_kept_whoever_was_waited_for_is_told_by_time_and_not_by_what_led() {
-        // In two of three episodes another one led by a hair; in all together its own work did.
+        // In two of three episodes another one was slightly ahead; in all together its own work was.
         let led = wait(&[(Kind::SamePriority, "other", 11), (Kind::Own, "kid", 10)]);
         let own = wait(&[(Kind::Own, "kid", 30), (Kind::SamePriority, "third", 8)]);
         let found = most_inside(&[(&led, 1), (&led, 2), (&own, 3)]);
         assert_eq!(found, Some((Detail::AtWork, 50)));
-        // It led in none.
+        // It was ahead in none.
         let last = wait(&[(Kind::SamePriority, "third", 11), (Kind::Own, "kid", 10)]);
         assert_eq!(most_inside(&[(&led, 1), (&last, 2)]), Some((Detail::AtWork, 20)));
         assert_eq!(most_inside(&[]), None);
@@ -241,13 +243,13 @@ mod tests {
     #[test]
     fn words_and_number_are_of_the_same_step() {
         let step = |kind, who: &str, ns, inside| Inside { kind, who: who.into(), ns, inside };
-        // A lock of which the holder slept for most of the time; each episode says of itself that another thread ran.
+        // A lock whose holder slept for most of the time; each episode by itself says that another thread ran.
         let below = vec![step(Kind::Sleep, "tick", 62, Vec::new()), step(Kind::Own, "third", 28, Vec::new())];
         let inside = vec![step(Kind::Lock, "third", 90, below), step(Kind::Own, "kid", 10, Vec::new())];
         let part = Part { inside, ns: 100, ..wait(&[(Kind::SamePriority, "other", 100)]) };
         let path = vec![(Kind::Lock, "third".into()), (Kind::Sleep, "tick".into())];
         assert_eq!(most_inside(&[(&part, 1)]), Some((Detail::Along(path, None), 62)));
-        // Where nothing has half of a step, the step is the last that is told.
+        // If nothing has half of a step, the step is the last that is named.
         let many =
             (0..4).map(|number| step(Kind::SamePriority, ["a", "b", "c", "d"][number], 20, Vec::new())).collect();
         let part = Part { inside: vec![step(Kind::Lock, "third", 80, many)], ns: 80, ..part };

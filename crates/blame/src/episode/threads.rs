@@ -4,7 +4,7 @@ use punctual_recording::Episode;
 use punctual_recording::episode::EventKind;
 use std::collections::BTreeMap;
 
-/// The names of threads, each by when it was seen first as that.
+/// The names of threads, each by when the thread was first seen with it.
 pub(crate) fn names_by_time(episode: &Episode) -> BTreeMap<u32, Vec<(u64, &str)>> {
     let mut named: BTreeMap<u32, Vec<(u64, &str)>> = BTreeMap::new();
     for event in &episode.events {
@@ -22,7 +22,7 @@ pub(crate) fn names_by_time(episode: &Episode) -> BTreeMap<u32, Vec<(u64, &str)>
     named
 }
 
-/// Names of threads by their numbers, wherever an episode tells one; 0 is `idle`.
+/// Names of threads by their numbers, wherever an episode gives one; 0 is `idle`.
 pub fn threads(episode: &Episode) -> BTreeMap<u32, &str> {
     let mut threads = BTreeMap::new();
     for event in &episode.events {

@@ -1,4 +1,4 @@
-//! What a thread waits for while it has the CPU: pages being brought, locks of the kernel being spun for.
+//! What a thread waits for while it has the CPU: pages being fetched, kernel locks being spun for.
 
 use punctual_recording::Episode;
 use punctual_recording::episode::{Event, EventKind, INTERRUPTED_USER, LOCK_OF_PROGRAM};
@@ -6,7 +6,7 @@ use punctual_recording::episode::{Event, EventKind, INTERRUPTED_USER, LOCK_OF_PR
 /// A thread's, by time; they do not overlap within their kind.
 #[derive(Debug, Default)]
 pub(crate) struct Waits {
-    /// From the touch of a page to its being there, and the position of the name of what lies there.
+    /// From touching a page until it is there, and the position of the name of what is mapped there.
     faults: Vec<(u64, u64, u32)>,
     locks: Vec<KernelLock>,
     /// Locks of the program that were waited for without sleep, and who held them.
@@ -16,7 +16,7 @@ pub(crate) struct Waits {
 /// A wait for a lock of the kernel.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KernelLock {
-    /// From the attempt, after what the kernel tries before it says so ...
+    /// From the attempt, after whatever the kernel tries before it reports it ...
     pub(crate) begin_ns: u64,
     /// ... to the success.
     pub(crate) end_ns: u64,
@@ -26,11 +26,11 @@ pub(crate) struct KernelLock {
     pub(crate) words: &'static str,
 }
 
-/// What the kernel's flags call a lock, by bit.
+/// The kernel's flags for locks, by bit.
 const LOCKS: [&str; 6] = ["spinlock", "lock to read", "lock to write", "real-time lock", "per-CPU lock", "mutex"];
 
 impl Waits {
-    /// Those of a thread. Without its end a wait is none: nobody knows how long it was.
+    /// Those of a thread. A wait without an end does not count: nobody knows how long it was.
     pub(crate) fn of(episode: &Episode, tid: u32) -> Waits {
         let own = |event: &&Event| event.tid == tid && (event.is_the_threads_own() || is_over_program(event));
         let mut events: Vec<&Event> = episode.events.iter().filter(own).collect();
@@ -65,15 +65,15 @@ impl Waits {
         waits
     }
 
-    /// The waits without sleep for locks of the program that reach into this time, and who held them.
+    /// The waits without sleep for locks of the program that overlap this time, and who held them.
     pub(crate) fn spun(&self, start_ns: u64, end_ns: u64) -> &[(u64, u64, u32)] {
         let first = self.spun.partition_point(|(_, end, _)| *end <= start_ns);
         let last = self.spun.partition_point(|(begin, ..)| *begin < end_ns);
         self.spun.get(first..last.max(first)).unwrap_or_default()
     }
 
-    /// Whether all of this time passed within a page fault: then its beginning and end, and the position of the name of what
-    /// lies there.
+    /// Whether all of this time passed within a page fault: if so its beginning and end, and the position of the name
+    /// of what is mapped there.
     pub(crate) fn in_fault(&self, start_ns: u64, end_ns: u64) -> Option<(u64, u64, u32)> {
         let before = self.faults.partition_point(|(begin, ..)| *begin <= start_ns);
         let fault = *self.faults.get(before.checked_sub(1)?)?;
@@ -86,14 +86,14 @@ impl Waits {
         before > 0 && self.faults[before - 1].1 == at_ns
     }
 
-    /// The lock that was waited for, where that took all of this time.
+    /// The lock that was waited for, if that took all of this time.
     pub(crate) fn in_lock(&self, start_ns: u64, end_ns: u64) -> Option<KernelLock> {
         let before = self.locks.partition_point(|lock| lock.begin_ns <= start_ns);
         let lock = self.locks.get(before.checked_sub(1)?)?;
         (lock.end_ns >= end_ns).then_some(*lock)
     }
 
-    /// The last wait for this lock that ended with it between two times.
+    /// The last wait for this lock, between two times, that ended with getting it.
     pub(crate) fn got(&self, address: u64, from_ns: u64, to_ns: u64) -> Option<KernelLock> {
         let is_it = |lock: &&KernelLock| lock.address == address && lock.end_ns > from_ns && lock.end_ns < to_ns;
         self.locks.iter().rfind(is_it).copied()
@@ -129,8 +129,8 @@ fn spinning_may_end(episode: &Episode, tid: u32) -> Vec<&Event> {
     tells
 }
 
-/// When a wait without sleep was over: the holder let the lock go, which wakes even whoever does not sleep, or the thread went
-/// to sleep for it. `None` where it is seen in its program before that: then the end was missed.
+/// When a wait without sleep was over: the holder released the lock, which wakes even those who do not sleep, or the
+/// thread went to sleep for it. `None` if it is seen in its program before that: then the end was missed.
 fn spinning_ends(tells: &[&Event], begin: &Event) -> Option<u64> {
     let first = tells.get(tells.partition_point(|event| event.at_ns <= begin.at_ns))?;
     matches!(first.kind, EventKind::Waking | EventKind::Switch).then_some(first.at_ns)

@@ -1,15 +1,15 @@
-//! Words in memory that look like locks and are none. Who sleeps for one waits for somebody, as at any other word: that matters where
-//! waits for others are asked about.
+//! Words in memory that look like locks but are none. A thread that sleeps for one waits for somebody, as at any other
+//! word: that matters if the question is about waits for others.
 
 use punctual_recording::episode::{EventKind, LEFT_FOR_LOCK, WakingAct, WordState};
 use punctual_recording::{Episode, Stage};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// So often a word is let go and never stands as in a free lock: then it is none.
+/// If a word is released this often and never looks like a free lock, it is none.
 const MAX_DOUBTS: u32 = 4;
 
-/// The episode without the marks of sleeps for locks where what was slept for is none.
+/// The episode without the marks of sleeps for locks if what was slept for is none.
 pub(crate) fn without_false_locks(episode: Cow<'_, Episode>) -> Cow<'_, Episode> {
     let words = if episode.stage == Stage::Request { no_locks(&episode) } else { BTreeSet::new() };
     if words.is_empty() {
@@ -37,7 +37,7 @@ pub(crate) fn without_false_locks(episode: Cow<'_, Episode>) -> Cow<'_, Episode>
     Cow::Owned(episode)
 }
 
-/// The places of words that are seen to be no locks: by what stood there, or because they stood as in a free one at no time.
+/// The places of words that are seen to be no locks: by what was there, or because they never looked like free ones.
 fn no_locks(episode: &Episode) -> BTreeSet<u32> {
     let mut words: BTreeMap<u32, (u32, bool)> = BTreeMap::new();
     for event in episode.events.iter().filter(|event| event.kind == EventKind::Waking) {

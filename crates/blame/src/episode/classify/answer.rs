@@ -1,4 +1,4 @@
-//! Who ends a wait for another thread. Whoever wakes the thread is it only if that is what it waited for.
+//! Who ends a wait for another thread. Whoever wakes the thread counts only if that is what it waited for.
 
 use super::classifier::{Blamed, Classifier, LOOK_NS};
 use super::holder::{sleepers_call, waker_ends};
@@ -15,9 +15,9 @@ use punctual_recording::episode::{
 };
 use punctual_recording::{Softirq, Stage};
 
-/// The name of who ended a wait by a packet that no thread of this machine is known to have sent.
+/// The name of who ended a wait if a packet did that no thread of this machine is known to have sent.
 const NETWORK: &str = "the network";
-/// A softirq that begins within this of an interrupt's end belongs to that, ns.
+/// A softirq that begins this soon after an interrupt's end belongs to that interrupt, ns.
 const AFTER_INTERRUPT_NS: u64 = 5_000;
 
 /// So many times in a row may a wait be ended in vain.
@@ -27,7 +27,7 @@ const SOFTIRQS_OFF: u32 = 0xff << 8;
 
 /// How a wait ended.
 pub(super) enum End {
-    /// A thread did what it was waited for, or sent it.
+    /// A thread did what the other waited for, or sent it.
     By(u32),
     /// A timer.
     Timer,
@@ -40,8 +40,8 @@ pub(super) enum End {
 }
 
 impl Classifier<'_> {
-    /// Whether the thread slept for what another one was to do, and that is asked about: not for the disk, for a lock, nor
-    /// because it was stopped.
+    /// Whether the thread slept for what another one should do, and the question is about that: not for the disk, for a
+    /// lock, nor because it was stopped.
     pub(crate) fn waits_for_another(&self, left_state: u32, woken_by: Option<&Event>) -> bool {
         self.subject.stage == Stage::Request
             && left_state & (STOPPED | LEFT_FOR_LOCK | LEFT_FOR_SPINLOCK) == 0
@@ -57,12 +57,12 @@ impl Classifier<'_> {
         }
     }
 
-    /// Whether the thread, which is one that is waited for, slept until a timer.
+    /// Whether the thread, which others wait for, slept until a timer.
     pub(crate) fn sleeps_on_timer(&self, woken_by: Option<&Event>) -> bool {
         !self.subject.is_due && woken_by.is_some_and(|waking| matches!(self.end(waking), End::Timer))
     }
 
-    /// How the wait ended; of one that a worker of the kernel's ended, `woken_by` may be the event by which it was given the work.
+    /// How the wait ended; if a kernel worker ended it, `woken_by` may be the event by which it was given the work.
     pub(super) fn end(&self, woken_by: &Event) -> End {
         match self.of_several(woken_by, self.direct_end(woken_by)) {
             End::By(tid) => self.behind_poller(woken_by, tid),
@@ -70,7 +70,7 @@ impl Classifier<'_> {
         }
     }
 
-    /// The same, where nothing but this wait counts.
+    /// The same, if only this wait counts.
     pub(super) fn direct_end(&self, woken_by: &Event) -> End {
         let slice = slice_before(self.episode, woken_by, self.timelines);
         if woken_by.context & IN_INTERRUPT != 0 {
@@ -99,7 +99,7 @@ impl Classifier<'_> {
         }
         let told = woken_by.lock_waking();
         let for_signal = waits_for_signal(woken_by);
-        // With a thread ends what it had: its side of a pipe, its locks; and those who wait for its end have come to it.
+        // When a thread ends, so does what it had: its side of a pipe, its locks; and those who wait for its end have reached it.
         if told.act == WakingAct::Ends {
             return End::By(woken_by.tid);
         }
@@ -114,7 +114,8 @@ impl Classifier<'_> {
         }
         if let Some((last, is_repeated)) = self.ended_at_last(woken_by).filter(|(last, _)| !is_by_same(woken_by, last))
         {
-            // What it waited for came with the last of them. Who wakes it again and again may hand it one thing after the other.
+            // What it waited for came with the last of them. Whoever wakes it again and again may hand it one thing
+            // after another.
             let slept_ns = self.index.last_leave(woken_by.value as u32, woken_by.at_ns).map_or(0, |leave| leave.at_ns);
             return match self.end(last) {
                 End::By(tid) if !is_repeated || self.owes(tid, woken_by.value as u32, slept_ns) => End::By(tid),
@@ -149,8 +150,8 @@ impl Classifier<'_> {
         leaves.is_some_and(|switch| switch.left_state() & LEFT_DEAD != 0)
     }
 
-    /// Of one that waited for a word in memory up to a time limit and then waited on there, who ended that: as whoever waits for Python's
-    /// lock looks every 5 ms whether that is free.
+    /// For one that waited for a word in memory up to a time limit and then waited on there, who ended that: like those
+    /// who wait for Python's lock and check every 5 ms whether it is free.
     fn after_time_limits(&self, woken_by: &Event) -> Option<u32> {
         let (last, _) = self.ended_at_last(woken_by)?;
         if last.context & (IN_INTERRUPT | IN_SOFTIRQ) != 0 {
@@ -162,8 +163,8 @@ impl Classifier<'_> {
         }
     }
 
-    /// Of one that was woken in vain, the waking after which it did not wait on at once, and whether on the way there one thread woke it
-    /// twice in a row.
+    /// For one that was woken in vain, the waking after which it did not wait on at once, and whether on the way there
+    /// one thread woke it twice in a row.
     fn ended_at_last(&self, woken_by: &Event) -> Option<(&Event, bool)> {
         let (mut last, mut is_repeated) = (None, false);
         for _ in 0..MAX_IN_VAIN {
@@ -175,11 +176,11 @@ impl Classifier<'_> {
         last.map(|last| (last, is_repeated))
     }
 
-    /// Whether one that waited for a word or a signal was woken, looked, and waited on there, until somebody else woke it: what it
-    /// waited for had not come. Then that waking.
+    /// Whether one that waited for a word or a signal was woken, looked, and waited on there, until somebody else woke
+    /// it: what it waited for had not come. If so, that waking.
     fn next_if_in_vain(&self, woken_by: &Event) -> Option<&Event> {
         let told = woken_by.lock_waking().act;
-        // What an interrupt comes over has nothing to do with whom it wakes.
+        // What an interrupt interrupts has nothing to do with whom it wakes.
         let by_timer = woken_by.context & IN_INTERRUPT != 0 && timer_due(self.index, woken_by).is_some();
         let wakes_word = matches!(told, WakingAct::WakesWord | WakingAct::UnlocksWord | WakingAct::Requeues)
             || by_timer && told != WakingAct::NotTold;
@@ -188,7 +189,7 @@ impl Classifier<'_> {
         }
         let tid = woken_by.value;
         let later = self.index.turns_from(tid, woken_by.at_ns.saturating_add(1));
-        // Others may come before it meanwhile, and it may wait for the lock around what it looks at.
+        // Others may go first meanwhile, and it may wait for the lock around what it looks at.
         let mut ran_ns = 0;
         let mut runs_since = None;
         let mut goes_on = None;
@@ -205,7 +206,7 @@ impl Classifier<'_> {
             }
         }
         let next: &Event = goes_on.copied().filter(|_| ran_ns < LOOK_NS)?;
-        // A condition of the C library has two words, which stand side by side.
+        // A condition variable of the C library has two adjacent words.
         let place = |event: &Event| event.lock_waking().place;
         let on_there = match waits_for_signal(woken_by) {
             true => waits_for_signal(next),
@@ -218,8 +219,8 @@ impl Classifier<'_> {
         on_there.then_some(next)
     }
 
-    /// The thread that sent what a softirq delivers. Where the recording does not say: the one in which it runs, if that is
-    /// sending and the softirq is its, not one that an interrupt left behind.
+    /// The thread that sent what a softirq delivers. If the recording does not say: the one in which it runs, if that
+    /// is sending and the softirq is its own, not one that an interrupt left behind.
     fn sender(&self, woken_by: &Event) -> Option<u32> {
         match woken_by.wait_end().map_or(Sender::NotTold, |end| end.sender) {
             Sender::Thread(tid) => return Some(tid),
@@ -244,7 +245,7 @@ impl Classifier<'_> {
                 break;
             }
         }
-        // One that came while softirqs were kept off left none to be served at its end.
+        // An interrupt that came while softirqs were held off left none to be served at its end.
         let of_interrupt = outside.is_some_and(|earlier| {
             matches!(earlier.kind, EventKind::VectorEnd | EventKind::HandlerEnd)
                 && earlier.context & SOFTIRQS_OFF == 0
@@ -253,7 +254,7 @@ impl Classifier<'_> {
         (sends && !of_interrupt && woken_by.tid != 0).then_some(woken_by.tid)
     }
 
-    /// The thread waited for another one, and what that did is not looked into, or it was none.
+    /// The thread waited for another one; what that did is not looked into, or there was none.
     pub(crate) fn not_answered(&self, span: &StateSpan, woken_by: Option<&Event>, by: String) -> Blamed {
         let Some(woken_by) = woken_by else {
             return not_seen(Awaited::Ender, "nobody ended it before the evidence ends".to_owned());
@@ -278,8 +279,8 @@ impl Classifier<'_> {
     }
 }
 
-/// Whether a thread waits in a ring of requests (`io_uring`): by the kernel's account for input and output, whatever it asked for.
-/// All else that waits for those is not to be interrupted.
+/// Whether a thread waits in a ring of requests (`io_uring`): by the kernel's account for input and output, whatever it
+/// asked for. Anything else that waits for those cannot be interrupted.
 pub(super) fn waits_in_ring(left_state: u32) -> bool {
     left_state & LEFT_FOR_IO != 0 && left_state & LEFT_UNINTERRUPTIBLE == 0
 }
@@ -289,7 +290,7 @@ fn is_by_same(one: &Event, other: &Event) -> bool {
     is_by_a_thread(one) && is_by_a_thread(other) && one.tid == other.tid
 }
 
-/// Whether who is woken had called the kernel to wait for a signal.
+/// Whether the woken thread had called the kernel to wait for a signal.
 fn waits_for_signal(woken_by: &Event) -> bool {
     woken_by.wait_end().is_some_and(|end| end.sleeper == Call::Signal)
 }

@@ -1,5 +1,5 @@
-//! Who asked for what an interrupt does: whoever sent it from another CPU, had a function called there, or armed the timer. And who
-//! handed a worker of the kernel's its work.
+//! Who asked for what an interrupt does: whoever sent it from another CPU, had a function called there, or armed the
+//! timer. And who gave a kernel worker its work.
 
 use super::classifier::Classifier;
 use super::queued::WORKER;
@@ -9,9 +9,9 @@ use crate::episode::replay::Running;
 use punctual_recording::Vector;
 use punctual_recording::episode::{Event, EventKind, armed_by};
 
-/// An interrupt that was sent longer before is another one, ns.
+/// An interrupt that was sent longer ago than this is another one, ns.
 const ON_ITS_WAY_NS: u64 = 10_000_000;
-/// Timers of the scheduler and of counters: whichever thread runs as they are armed has nothing to do with them.
+/// Timers of the scheduler and of counters: whichever thread runs when they are armed has nothing to do with them.
 const NOBODYS: [&str; 13] = [
     "hrtick",
     "sched_cfs_period_timer",
@@ -29,7 +29,7 @@ const NOBODYS: [&str; 13] = [
 ];
 
 impl Classifier<'_> {
-    /// Who asked for what runs in an interrupt or a softirq of this CPU, where that was seen.
+    /// Who asked for what runs in an interrupt or a softirq of this CPU, if that was seen.
     pub(super) fn who_asked(&self, cpu: u32, running: &Running) -> Option<Asked> {
         match running.kind {
             EventKind::FunctionBegin => {
@@ -47,8 +47,8 @@ impl Classifier<'_> {
         }
     }
 
-    /// The thread that handed a worker of the kernel's what it is at, where that was seen. What another worker or the end of a delay hands
-    /// on says nothing about who wanted it.
+    /// The thread that gave a kernel worker what it is working on, if that was seen. What another worker or the end of
+    /// a delay hands on says nothing about who wanted it.
     pub(super) fn who_queued(&self, worker: u32, at_ns: u64) -> Option<Asked> {
         let item = self.index.work_at(worker, at_ns)?;
         let queued = &self.episode.events[self.index.last_queued(item.value, item.at_ns)?];
@@ -59,11 +59,11 @@ impl Classifier<'_> {
         }
     }
 
-    /// Whoever sent an interrupt of this class since the one before it.
+    /// Whoever sent an interrupt of this class since the previous one.
     fn senders(&self, cpu: u32, running: &Running) -> Option<Asked> {
         let class = Vector::from_code(running.value)?;
         let is_sent = matches!(class, Vector::Reschedule | Vector::CallFunction | Vector::CallFunctionSingle);
-        // What goes to several CPUs at once has a class of its own. In the upper half is the CPU from which on they are counted.
+        // What goes to several CPUs at once has a class of its own. The upper half is the CPU from which they are counted.
         let is_it = |event: &Event| is_sent && event.extra & u64::from(u32::MAX) == u64::from(class.code());
         let began_ns = running.began_ns?;
         let earliest_ns = began_ns.saturating_sub(ON_ITS_WAY_NS);
@@ -80,7 +80,7 @@ impl Classifier<'_> {
         (!by.is_empty()).then_some(Asked { how: Asking::Sent, by })
     }
 
-    /// The thread, or what came over it.
+    /// The thread, or what interrupted it.
     fn asker(&self, event: &Event) -> Asker {
         match waker(self.episode, event, self.timelines) {
             (_, name, Some(tid)) => Asker::Thread(name, tid),

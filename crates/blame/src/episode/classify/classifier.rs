@@ -18,7 +18,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-/// The victim's own way through the kernel takes microseconds; what is longer and unexplained is not called ordinary.
+/// The victim's own way through the kernel takes microseconds; anything longer that is unexplained is not called ordinary.
 pub(super) const OWN_PATH_NS: u64 = 50_000;
 /// Whoever looks whether what it waits for has come, and waits on, takes less time for that, ns.
 pub(super) const LOOK_NS: u64 = 100_000;
@@ -31,9 +31,9 @@ pub(crate) struct Blamed {
     pub(crate) detail: Option<Detail>,
     /// See [`Piece::inside`](crate::Piece::inside).
     pub(crate) inside: Option<(Kind, Who)>,
-    /// Whose it is, where that is a thread.
+    /// Whose it is, if that is a thread.
     pub(crate) tid: Option<u32>,
-    /// Of two normal threads, one of which had its turn.
+    /// Set for two normal threads, one of which had its turn.
     pub(crate) turn: Option<Turn>,
     /// See [`Piece::call`](crate::Piece::call).
     pub(crate) call: Option<Call>,
@@ -80,9 +80,9 @@ pub(crate) struct Spin {
 pub(crate) struct Classifier<'a> {
     pub(super) episode: &'a Episode,
     pub(super) shared: &'a Shared<'a>,
-    /// Where the episode's events stand.
+    /// Where the episode's events are.
     pub(super) index: &'a Index<'a>,
-    /// Whose time it is: the victim's, or that of whom it waits for.
+    /// Whose time it is: the victim's, or that of whoever it waits for.
     pub(super) subject: Subject<'a>,
     /// What each CPU was doing.
     pub(super) timelines: &'a BTreeMap<u32, CpuTimeline>,
@@ -92,12 +92,12 @@ pub(crate) struct Classifier<'a> {
     pub(super) samples: &'a [(u64, &'a StackSample)],
     /// Names of threads, wherever one was seen.
     pub(super) threads: &'a BTreeMap<u32, &'a str>,
-    /// What the victim waited for with the CPU in its hands.
+    /// What the victim waited for while it had its CPU.
     pub(super) waits: Rc<Waits>,
     /// Where it spun for locks of the kernel, by time.
     pub(super) spins: Vec<Spin>,
     pub(super) requests: &'a Requests<'a>,
-    /// Of the last stretch of waiting that was looked at: CPU, beginning and end, and the threads that were let go on.
+    /// For the last stretch of waiting that was examined: CPU, beginning and end, and the threads that were allowed to go on.
     pub(super) let_go_on: RefCell<Option<(Stretch, BTreeSet<u32>)>>,
     /// The same of the last stretch in which a timer was due, and when an interrupt came there first.
     pub(super) interrupted: RefCell<Option<(Stretch, u64)>>,
@@ -128,7 +128,7 @@ impl<'a> Classifier<'a> {
         classifier
     }
 
-    /// Whether waits for others are a part of what is asked about.
+    /// Whether the question includes waits for others.
     pub(crate) fn is_of_a_request(&self) -> bool {
         self.subject.stage == Stage::Request
     }

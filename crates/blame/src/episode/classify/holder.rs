@@ -1,4 +1,4 @@
-//! Who holds the lock that a thread waits for. Whoever wakes the thread is it only if it let the lock go.
+//! Who holds the lock that a thread waits for. Whoever wakes the thread counts only if it released the lock.
 
 use super::classifier::{Blamed, Classifier, LOOK_NS};
 use crate::episode::chain::{is_by_a_thread, slice_before};
@@ -14,9 +14,9 @@ use punctual_recording::episode::{
 };
 use std::collections::BTreeMap;
 
-/// So many who wait for one lock of the kernel are looked through.
+/// How many that wait for one kernel lock are looked through.
 const MAX_IN_QUEUE: usize = 64;
-/// The item that the kernel puts behind the work that somebody waits for.
+/// The item that the kernel queues after the work that somebody waits for.
 const BEHIND_WORK: &str = "wq_barrier_func";
 
 /// Up to this number threads are no program's with locks: the first process, and the one that starts the kernel's threads.
@@ -26,9 +26,9 @@ const LAST_OF_NO_PROGRAM: u32 = 2;
 pub(crate) struct Holder<'a> {
     /// [`Kind::Lock`] or [`Kind::Wait`].
     pub(crate) kind: Kind,
-    /// What the thread that waits has called the kernel for, where that is known.
+    /// What the waiting thread has called the kernel for, if that is known.
     pub(crate) call: Option<Call>,
-    /// Whether the wait ended as whoever was waited for did.
+    /// Whether the wait ended when whoever was waited for ended.
     pub(crate) has_ended: bool,
     /// The time for which it is waited for.
     pub(crate) subject: Subject<'a>,
@@ -37,8 +37,8 @@ pub(crate) struct Holder<'a> {
 }
 
 impl<'a> Classifier<'a> {
-    /// Cuts the spans in which the thread has its CPU where it waits there for a lock, and those in which it sleeps for one of
-    /// its program where that went from one holder to the next.
+    /// Cuts the spans in which the thread has its CPU where it waits there for a lock, and those in which it sleeps for
+    /// one of its program where that passed from one holder to the next.
     pub(crate) fn spans(&self, story: Vec<StateSpan>) -> Vec<StateSpan> {
         let mut spans = Vec::with_capacity(story.len());
         for span in self.cut(story) {
@@ -61,13 +61,13 @@ impl<'a> Classifier<'a> {
         spans
     }
 
-    /// Cuts sleeps where who is waited for changes, and the time with a CPU where the thread spins.
+    /// Cuts sleeps where it changes who is waited for, and the time with a CPU where the thread spins.
     fn cut(&self, story: Vec<StateSpan>) -> impl Iterator<Item = StateSpan> {
         let cut = |span| self.cut_by_spins(self.handed_over(span));
         self.through_stops(story).into_iter().flat_map(|span| self.cut_by_limit(span)).flat_map(cut)
     }
 
-    /// Cuts a wait for a disk where the limit of a control group let the request go on.
+    /// Cuts a wait for a disk where a control group's limit released the request.
     fn cut_by_limit(&self, span: StateSpan) -> Vec<StateSpan> {
         let Doing::Blocked { left_state, woken_by: Some(woken_by) } = span.doing else { return vec![span] };
         if left_state & LEFT_FOR_IO == 0 {
@@ -88,8 +88,8 @@ impl<'a> Classifier<'a> {
         vec![StateSpan { end_ns: until, doing, ..span }, StateSpan { start_ns: until, ..span }]
     }
 
-    /// Cuts a sleep for a lock of the program at each moment at which somebody let that lock go to somebody else: until then it
-    /// was that one's. Whoever tried meanwhile and did not get it did not hold it before.
+    /// Cuts a sleep for a lock of the program at each moment at which somebody released that lock to somebody else:
+    /// until then it was that one's. Whoever tried meanwhile and did not get it did not hold it before.
     fn handed_over(&self, span: StateSpan) -> Vec<StateSpan> {
         let Doing::Blocked { left_state, woken_by: Some(woken_by) } = span.doing else { return vec![span] };
         let events = &self.episode.events;
@@ -104,7 +104,7 @@ impl<'a> Classifier<'a> {
         }
         let meanwhile: Vec<usize> =
             self.index.lock_wakings(told.place, span.start_ns.saturating_add(1), span.end_ns).collect();
-        // When each thread was woken in vain last, up to where it was looked.
+        // When each thread was last woken in vain, up to where this has looked.
         let (mut looked, mut in_vain) = (0, BTreeMap::new());
         let ends = self.ends_of_one_lock(&meanwhile, &events[woken_by]).into_iter();
         let mut spans = Vec::new();
@@ -196,7 +196,7 @@ impl<'a> Classifier<'a> {
             spans.push(StateSpan { start_ns: theirs.end_ns, end_ns, doing, ..span });
             end_ns = theirs.end_ns;
             let Some(let_in) = let_in else {
-                // It got the lock without being woken for it: nothing tells of whom.
+                // It got the lock without being woken for it: nothing tells from whom.
                 spans.push(StateSpan { end_ns, doing: Doing::HeldBefore { taker: taker.tid }, ..span });
                 spans.reverse();
                 return spans;
@@ -208,8 +208,8 @@ impl<'a> Classifier<'a> {
         spans
     }
 
-    /// Whether a thread slept until a worker of the kernel's was through with what it had been given before: what woke it is the item
-    /// that the kernel puts behind that.
+    /// Whether a thread slept until a kernel worker was done with what it had been given before: what woke it is the
+    /// item that the kernel queues after that.
     fn waits_for_worker(&self, left_state: u32, waker: &Event) -> bool {
         left_state & (STOPPED | LEFT_FOR_LOCK | LEFT_FOR_IO) == 0
             && left_state & LEFT_UNINTERRUPTIBLE != 0
@@ -219,10 +219,10 @@ impl<'a> Classifier<'a> {
                 .is_some_and(|name| self.episode.name(name) == BEHIND_WORK)
     }
 
-    /// Whether a thread slept in the midst of its work so that no signal would have woken it, and not for a lock, a disk or a page: until
-    /// another one had done its part, such as a child that shares its memory, or the one that ends a grace period. What a worker of the
-    /// kernel's wakes while it works on something is not known to have waited for that; one that sleeps on at once may have been woken in
-    /// vain.
+    /// Whether a thread slept in the middle of its work so that no signal would have woken it, and not for a lock, a
+    /// disk or a page: until another one had done its part, such as a child that shares its memory, or whoever ends a
+    /// grace period. A thread that a kernel worker wakes while it works on something is not known to have waited for
+    /// that; one that sleeps on at once may have been woken in vain.
     fn waits_in_kernel(&self, span: &StateSpan, left_state: u32, waker: &Event) -> bool {
         self.subject.stage.holds_work()
             && left_state & (STOPPED | LEFT_FOR_LOCK | LEFT_FOR_IO) == 0
@@ -236,7 +236,7 @@ impl<'a> Classifier<'a> {
             && self.waits.in_fault(span.start_ns, span.end_ns).is_none()
     }
 
-    /// Whether a waking came from a worker of the kernel's in the midst of its work.
+    /// Whether a waking came from a kernel worker in the middle of its work.
     pub(crate) fn is_at_work(&self, waker: &Event) -> bool {
         slice_before(self.episode, waker, self.timelines).is_some_and(|slice| slice.work().is_some())
     }
@@ -254,7 +254,7 @@ impl<'a> Classifier<'a> {
         })
     }
 
-    /// Who holds the lock of the program that the thread waits for: whoever lets it go, or owns it by the kernel's account.
+    /// Who holds the lock of the program that the thread waits for: whoever releases it, or owns it by the kernel's account.
     pub(crate) fn holder(&self, span: &StateSpan) -> Option<Holder<'a>> {
         let (waker, tid, kind) = match span.doing {
             Doing::Spinning { holder } => (None, holder, Kind::Lock),
@@ -276,7 +276,7 @@ impl<'a> Classifier<'a> {
             _ => return None,
         };
         let by_waker = waker.filter(|waker| waker.tid == tid);
-        // It may have another name by now: that of the program that it runs since.
+        // It may have another name by now: that of the program that it has run since.
         let name_then = |waker: &Event| Some(self.episode.name(waker.name)).filter(|name| !matches!(*name, "" | "?"));
         let known = self.threads.get(&tid).copied();
         Some(Holder {
@@ -297,27 +297,27 @@ impl<'a> Classifier<'a> {
         })
     }
 
-    /// The thread that woke the sleeper, if it did so by letting go of the lock.
+    /// The thread that woke the sleeper, if it did so by releasing the lock.
     pub(super) fn who_let_go(&self, waker: &Event) -> Option<u32> {
         let is_a_thread = is_by_a_thread(waker) && waker.tid != 0;
         (is_a_thread && waker.lock_waking().let_go() && !self.may_be_no_lock(waker)).then_some(waker.tid)
     }
 
-    /// Whether the word that is waited for was seen to stand as in a held lock while it was let go, and never as in a free one:
-    /// a lock that another one was faster to take, or a number by which somebody is told of a job.
+    /// Whether the word that is waited for was seen to look like a held lock when it was released, and never like a
+    /// free one: a lock that another one was faster to take, or a number that tells somebody about a job.
     fn may_be_no_lock(&self, waker: &Event) -> bool {
         let told = waker.lock_waking();
         told.act != WakingAct::NotTold && told.owner == 0 && self.index.is_never_free(told.place)
     }
 
-    /// Whose the lock is by the kernel's account, or by the word that was waited for, if it did not let it go meanwhile.
+    /// Whose lock it is by the kernel's account, or by the word that was waited for, unless it was released meanwhile.
     fn owner(&self, span: &StateSpan, waker: &Event) -> Option<u32> {
         let told = waker.lock_waking();
         let let_go = |event: &&Event| {
             let other = event.lock_waking();
             other.place == told.place && other.let_go()
         };
-        // The span may be a part of the sleep.
+        // The span may be only a part of the sleep.
         let slept = self.index.last_leave(self.subject.tid, span.start_ns);
         let start_ns = slept.map_or(span.start_ns, |leave| leave.at_ns);
         let changed = self.index.wakings_by(told.owner, start_ns.saturating_add(1), span.end_ns).iter().any(let_go);
@@ -424,7 +424,7 @@ pub(crate) fn sleepers_call(waker: &Event) -> Option<Call> {
     }
 }
 
-/// Whether whoever woke it was ending: what it had, the kernel gave back for it.
+/// Whether whoever woke it was ending: the kernel gave back what it had.
 pub(crate) fn waker_ends(waker: &Event) -> bool {
     waker.wait_end().map_or_else(|| waker.lock_waking().act == WakingAct::Ends, |end| end.ends)
 }

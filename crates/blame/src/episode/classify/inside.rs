@@ -1,4 +1,4 @@
-//! What becomes of a thread once it has its CPU: its work, page faults, locks, sleeps within the work.
+//! What happens to a thread once it has its CPU: its work, page faults, locks, sleeps within the work.
 
 use super::answer::waits_in_ring;
 use super::classifier::{Blamed, Classifier, OWN_PATH_NS};
@@ -14,7 +14,7 @@ use punctual_recording::episode::{
     Event, EventKind, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_FOR_SPINLOCK, LEFT_UNINTERRUPTIBLE,
 };
 
-/// The name of a wait by which the kernel slows down who writes faster than the disk.
+/// The name of a wait by which the kernel slows down a thread that writes faster than the disk.
 const WRITEBACK: &str = "writeback";
 /// The timer that ends it.
 const PAUSE_TIMER: &str = "process_timeout";
@@ -22,8 +22,8 @@ const PAUSE_TIMER: &str = "process_timeout";
 const MAX_PAUSE_NS: u64 = 210_000_000;
 
 impl Classifier<'_> {
-    /// The way back to the program. Its code has interrupts on but for moments: where a timer came late there, nothing in
-    /// this kernel kept it.
+    /// The way back to the program. Its code has interrupts on except for moments: if a timer came late there, nothing
+    /// in this kernel held it up.
     fn own_path(&self, slice: &Slice, start: u64, end: u64, own: u64) -> Vec<(Blamed, u64)> {
         let tid = self.subject.tid;
         if self.index.has_fault(tid, slice.since_ns.unwrap_or(0), start) {
@@ -62,7 +62,7 @@ impl Classifier<'_> {
             return vec![(Blamed { detail, ..fault() }, own)];
         }
         if self.subject.stage.holds_work() {
-            // Of the way into the kernel and out of it nothing tells but how long it usually is.
+            // Nothing reports the way into the kernel and out of it except how long it usually is.
             let ended = start == slice.start_ns && self.waits.fault_ended_at(start);
             let path = if ended { own.min(self.episode.fault_path_ns) } else { 0 };
             return vec![(fault(), path), (self.own_or_unseen(slice, start, end, detail()), own - path)];
@@ -70,12 +70,12 @@ impl Classifier<'_> {
         self.own_path(slice, start, end, own)
     }
 
-    /// The file or other memory in which a page fault was, where that was looked up.
+    /// The file or other memory in which a page fault was, if that was looked up.
     fn memory(&self, name: u32) -> Option<String> {
         Some(self.episode.name(name)).filter(|name| !name.is_empty() && *name != "?").map(str::to_owned)
     }
 
-    /// The thread slept for a page of this memory: with the disk that it came from, where one had just served a request.
+    /// The thread slept for a page of this memory: with the disk that it came from, if one had just served a request.
     fn page(&self, span: &StateSpan, woken_by: Option<&Event>, memory: Option<String>) -> Blamed {
         let detail = match (memory, woken_by.and_then(|waking| self.disk_wait(span, waking))) {
             (memory, Some(wait)) => {
@@ -87,7 +87,7 @@ impl Classifier<'_> {
         Blamed { detail: detail.map(Detail::Seen), ..Blamed::new(Kind::Fault, self.victim()) }
     }
 
-    /// The thread slept for input or output: for a disk, where one had just served a request; else whatever woke it is told.
+    /// The thread slept for input or output: for a disk, if one had just served a request; otherwise whatever woke it is named.
     fn input_or_output(&self, span: &StateSpan, woken_by: Option<&Event>, by: String) -> Blamed {
         match woken_by.and_then(|waking| self.disk_wait(span, waking)) {
             Some(wait) => {
@@ -125,7 +125,7 @@ impl Classifier<'_> {
         self.subject.name
     }
 
-    /// What the thread had begun or ended to wait for last, before it was woken: a lock of the kernel, a page.
+    /// What the thread had last begun or ended waiting for, before it was woken: a kernel lock, a page.
     pub(crate) fn last_waited_for(&self, woken_by: Option<&Event>) -> Option<EventKind> {
         let victim = self.subject.tid;
         // What an interrupt touches there while it looks at stacks is nothing that the thread waits for.
@@ -158,7 +158,7 @@ impl Classifier<'_> {
         if last == Some(EventKind::LockBegin) || left_state & LEFT_FOR_SPINLOCK != 0 {
             return self.lock_of_kernel(woken_by, by);
         }
-        // Where the ends of faults are seen, one that has none is none.
+        // If the ends of faults are seen, one without an end does not count.
         let ends_are_seen = self.subject.stage.holds_work();
         let memory = self.waits.in_fault(span.start_ns, span.end_ns).filter(|_| ends_are_seen);
         let fault = memory.map(|(.., memory)| self.page(span, woken_by, self.memory(memory)));
@@ -178,7 +178,7 @@ impl Classifier<'_> {
             {
                 self.page(span, woken_by, None)
             }
-            // What a thread has put into a ring is no request to a disk.
+            // What a thread has put into a ring is not a request to a disk.
             _ if waits_in_ring(left_state) && woken_by.is_some_and(is_by_a_thread) => Blamed::new(Kind::Io, by),
             _ if is_held_back(span, left_state, woken_by, &by) => Blamed {
                 detail: Some(Detail::Seen("too much that was written is not on the disk yet".to_owned())),
@@ -203,7 +203,7 @@ fn page_from(disk: &str, memory: Option<String>) -> String {
     format!("{} from {disk}", memory.as_deref().unwrap_or("a page"))
 }
 
-/// What took longer on the way back than that takes, for no reason that was seen.
+/// What took longer on the way back than it usually takes, for no reason that was seen.
 pub(crate) fn unexplained() -> Blamed {
     Blamed::unknown("on the way back to the program")
 }

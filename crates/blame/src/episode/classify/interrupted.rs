@@ -1,6 +1,6 @@
-//! Waits in whose midst a thread is stopped: by a signal, by its tracer, by the freezer of its control group. It is woken to be
-//! stopped, and nobody wakes it for what it waits for meanwhile. Until that came it waited all the same, and only from then on it
-//! was kept by whoever stopped it.
+//! Waits in the middle of which a thread is stopped: by a signal, by its tracer, by the freezer of its control group.
+//! It is woken to be stopped, and meanwhile nobody wakes it for what it waits for. Until that came it waited all the
+//! same, and only from then on did whoever stopped it hold it up.
 
 use super::answer::End;
 use super::classifier::{Blamed, Classifier, LOOK_NS};
@@ -16,27 +16,27 @@ use punctual_recording::episode::{
     Call, Event, EventKind, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_FOR_SPINLOCK, LEFT_FROZEN, LEFT_UNINTERRUPTIBLE, WakingAct,
 };
 
-/// So many stops of one wait are looked through ...
+/// How many stops of one wait are looked through ...
 const MAX_STOPS: usize = 64;
-/// ... and so many sleeps of whoever was asked.
+/// ... and how many sleeps of whoever was asked.
 const MAX_SLEEPS: usize = 64;
 
-/// How a wait went on in whose midst the thread was stopped.
+/// How a wait went on in the middle of which the thread was stopped.
 struct Course {
-    /// In which state it had gone to sleep.
+    /// The state in which it had gone to sleep.
     left_state: u32,
-    /// Position of the waking by which it came to be stopped first.
+    /// Position of the waking by which it first came to be stopped.
     stopped_by: usize,
     /// When the last stop ended.
     until_ns: u64,
     came: Came,
 }
 
-/// When that came which was waited for.
+/// When what it waited for came.
 enum Came {
     /// After the last stop: position of the waking.
     Later(usize),
-    /// While it was stopped: from this thread, which was through with it then.
+    /// While it was stopped: from this thread, which was done with it then.
     Meanwhile(u32, u64),
     /// That is not seen.
     NotSeen,
@@ -53,7 +53,7 @@ pub(super) enum Progress {
 }
 
 impl Classifier<'_> {
-    /// Tells waits in whose midst the thread was stopped from stops.
+    /// Tells stops from waits in the middle of which the thread was stopped.
     pub(super) fn through_stops(&self, story: Vec<StateSpan>) -> Vec<StateSpan> {
         let mut course: Option<Course> = None;
         let mut spans = Vec::with_capacity(story.len());
@@ -73,13 +73,13 @@ impl Classifier<'_> {
         spans
     }
 
-    /// The course of the wait to which a sleep or a stop belongs, where there is one.
+    /// The course of the wait to which a sleep or a stop belongs, if there is one.
     fn course_of(&self, span: &StateSpan, left_state: u32, woken_by: Option<usize>) -> Option<Course> {
         let tid = self.subject.tid;
         if left_state & STOPPED == 0 {
             return self.course(left_state, span.start_ns, &self.episode.events[woken_by?]);
         }
-        // The time that is looked at began while it was stopped.
+        // The time in question began while it was stopped.
         let mut leave = self.index.last_leave(tid, span.start_ns)?;
         for _ in 0..MAX_STOPS {
             let woken_by = self.index.last_woken(tid, leave.at_ns)?;
@@ -92,7 +92,7 @@ impl Classifier<'_> {
         None
     }
 
-    /// How a wait went on that ended like this, where it was interrupted by a stop.
+    /// How a wait went on that ended like this, if a stop interrupted it.
     fn course(&self, left_state: u32, slept_ns: u64, woken_by: &Event) -> Option<Course> {
         let is_lock = left_state & LEFT_FOR_LOCK != 0;
         let is_wait =
@@ -103,7 +103,7 @@ impl Classifier<'_> {
         }
         let found = |until_ns, came| Course { left_state, stopped_by: self.position(woken_by), until_ns, came };
         if woken_by.lock_waking().act == WakingAct::Thaws {
-            // From when on it was frozen is not seen: it slept.
+            // Since when it was frozen is not seen: it slept.
             let came = if is_lock { None } else { self.answered_meanwhile(slept_ns, slept_ns, woken_by.at_ns) };
             return came.map(|(by, at_ns)| found(woken_by.at_ns, Came::Meanwhile(by, at_ns)));
         }
@@ -139,7 +139,7 @@ impl Classifier<'_> {
         let is_lock = course.left_state & LEFT_FOR_LOCK != 0;
         let waits_for =
             |by| StateSpan { doing: Doing::Interrupted { by, is_lock, woken_by: course.stopped_by }, ..span };
-        // Whom the freezer stopped in its sleep left its CPU to sleep.
+        // A thread that the freezer stopped in its sleep left its CPU to sleep.
         let stopped = match span.doing {
             Doing::Blocked { left_state, woken_by } if left_state & STOPPED == 0 => {
                 StateSpan { doing: Doing::Blocked { left_state: left_state | LEFT_FROZEN, woken_by }, ..span }
@@ -147,10 +147,10 @@ impl Classifier<'_> {
             _ => span,
         };
         match course.came {
-            // Of that sleep for a lock it is told who held it then.
+            // That sleep for a lock shows who held it then.
             _ if is_lock && left_state & STOPPED == 0 => vec![span],
             Came::Later(woken_by) if is_lock => {
-                // A lock that is let go while nobody is woken for it may have gone to another one.
+                // A lock that is released while nobody is woken for it may have gone to somebody else.
                 let held = self.episode.events[course.stopped_by].lock_waking().owner;
                 let last = self.who_let_go(&self.episode.events[woken_by]);
                 vec![waits_for(last.filter(|tid| *tid == held))]
@@ -192,14 +192,14 @@ impl Classifier<'_> {
         let other = LEFT_FOR_IO | LEFT_UNINTERRUPTIBLE | STOPPED;
         let next = self.index.next_woken(self.subject.tid, leave.at_ns)?;
         let place = |event: &Event| event.wait_end().is_none().then(|| event.lock_waking().place);
-        // Waits with a time limit go on by a call of their own.
+        // Waits with a time limit are resumed by a call of their own.
         let (call, call_before) = (sleepers_call(next), sleepers_call(before)?);
         let goes_on = matches!(call_before, Call::Poll | Call::Futex | Call::Restart) && call == Some(Call::Restart);
         let is_same = goes_on || call == Some(call_before) && place(next) == place(before);
         (ran_ns < LOOK_NS && leave.left_state() & other == 0 && is_same).then_some(next)
     }
 
-    /// The next switch by which a thread leaves its CPU to sleep after a time, and for how long it ran before.
+    /// The next switch by which a thread leaves its CPU to sleep after a time, and how long it ran before that.
     fn leaves_next(&self, tid: u64, after_ns: u64) -> Option<(&Event, u64)> {
         let (mut ran_ns, mut runs_since) = (0, None);
         let turns = self.index.turns_from(tid, after_ns.saturating_add(1));
@@ -216,8 +216,8 @@ impl Classifier<'_> {
         None
     }
 
-    /// Of one that goes on after a stop as if it had not waited, the thread that it had waited for, and when that was through: the
-    /// only one that it had asked, if that worked on nothing else.
+    /// For one that goes on after a stop as if it had not waited, the thread that it had waited for, and when that was
+    /// done: the only one that it had asked, if that worked on nothing else.
     fn answered_meanwhile(&self, slept_ns: u64, stopped_ns: u64, until_ns: u64) -> Option<(u32, u64)> {
         let asks = self.asked_before(slept_ns)?;
         let tid = asks.value as u32;
@@ -230,14 +230,14 @@ impl Classifier<'_> {
         (is_it && through_ns > stopped_ns).then_some((tid, through_ns))
     }
 
-    /// Whether whoever was asked is still at that at a time, or has asked another one for it.
+    /// Whether whoever was asked is still working on it at a time, or has asked another one for it.
     pub(super) fn is_at_it(&self, asks: &Event, until_ns: u64) -> bool {
         let Progress::Through(through_ns) = self.progress(asks, until_ns) else { return true };
         let mut wakes = self.index.wakings_by(asks.value as u32, asks.at_ns, through_ns).iter();
         wakes.any(|event| self.wakes_itself(event))
     }
 
-    /// The waking by which the only thread was asked that still owes an answer.
+    /// The waking that asked the only thread that still owes an answer.
     fn asked_before(&self, slept_ns: u64) -> Option<&Event> {
         let sleeper = self.subject.tid;
         let mut asked: Option<&Event> = None;
@@ -309,7 +309,7 @@ impl Classifier<'_> {
         })
     }
 
-    /// The thread waited, and was stopped meanwhile: where nothing tells for whom, or what that one did.
+    /// The thread waited, and was stopped meanwhile: if nothing tells for whom, or what that one did.
     pub(super) fn stopped_meanwhile(&self, by: Option<u32>, is_lock: bool, woken_by: usize) -> Blamed {
         let (kind, awaited) = if is_lock { (Kind::Lock, Awaited::Holder) } else { (Kind::Wait, Awaited::Ender) };
         if let Some(tid) = by {
@@ -323,7 +323,7 @@ impl Classifier<'_> {
         Blamed { detail: Some(Detail::NotSeen(why)), inside, ..Blamed::new(kind, awaited) }
     }
 
-    /// Where an event of the index stands in the episode.
+    /// Where an event of the index is in the episode.
     fn position(&self, event: &Event) -> usize {
         let first = self.episode.events.as_ptr().addr();
         (std::ptr::from_ref(event).addr() - first) / size_of::<Event>()

@@ -1,5 +1,5 @@
-//! Answers that a thread of the kernel's hands on which looks for requests all the time (`IORING_SETUP_SQPOLL`): it has nothing to do
-//! before there is one, and nobody has to wake it for that.
+//! Answers handed on by a kernel thread that looks for requests all the time (`IORING_SETUP_SQPOLL`): it has nothing to
+//! do before there is one, and nobody has to wake it for that.
 
 use super::answer::End;
 use super::classifier::{Classifier, LOOK_NS};
@@ -9,9 +9,9 @@ use crate::episode::chain::is_by_a_thread;
 use crate::episode::span::{Doing, StateSpan};
 use punctual_recording::episode::{Event, EventKind, LEFT_FOR_SPINLOCK};
 
-/// How the kernel calls them, ...
+/// The kernel's name for them, ...
 const POLLER: &str = "iou-sqp-";
-/// ... and those whom they hand on what might have to wait.
+/// ... and for those to whom they hand on what might have to wait.
 const ITS_WORKER: &str = "iou-wrk-";
 
 impl Classifier<'_> {

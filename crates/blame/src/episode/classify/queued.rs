@@ -1,5 +1,5 @@
-//! Who handed a worker of the kernel's the work by which it ended somebody's wait. Until then that one was waited for, and only from
-//! then on the worker: what a worker did before has nothing to do with whoever waits for this work.
+//! Who gave a kernel worker the work by which it ended somebody's wait. Until then that one was waited for, and only
+//! from then on the worker: what a worker did before has nothing to do with whoever waits for this work.
 
 use super::answer::End;
 use super::classifier::Classifier;
@@ -7,14 +7,14 @@ use crate::episode::chain::is_by_a_thread;
 use crate::episode::span::{Doing, StateSpan};
 use punctual_recording::episode::{Event, EventKind};
 
-/// So many workers are followed that hand on work to one another.
+/// How many workers are followed that hand on work to one another.
 const MAX_HANDED_ON: usize = 8;
-/// How the kernel calls its workers.
+/// The kernel's name for its workers.
 pub(super) const WORKER: &str = "kworker/";
 
 impl Classifier<'_> {
-    /// Cuts a wait that a worker of the kernel's ended at the moment at which it was handed the work that it ended it by, and so on where
-    /// a worker did that in turn.
+    /// Cuts a wait that a kernel worker ended at the moment at which it was given the work by which it ended the wait,
+    /// and so on if a worker gave it that in turn.
     pub(super) fn cut_by_queue(&self, span: StateSpan) -> Vec<StateSpan> {
         let Doing::Blocked { left_state, woken_by: Some(woken_by) } = span.doing else { return vec![span] };
         let waker = &self.episode.events[woken_by];
@@ -32,7 +32,7 @@ impl Classifier<'_> {
             let queued = queued.filter(|&queued| span.start_ns <= self.episode.events[queued].at_ns);
             let Some(queued) = queued else { break };
             let at_ns = self.episode.events[queued].at_ns;
-            // A stop came in between: until it ended nobody had been handed anything.
+            // A stop came in between: until it ended, nobody had been given anything.
             if at_ns >= end_ns {
                 ender = queued;
                 continue;
@@ -48,13 +48,13 @@ impl Classifier<'_> {
         spans
     }
 
-    /// Position of the event by which the work item was queued in which a worker of the kernel's did something.
+    /// Position of the event that queued the work item in which a kernel worker did something.
     fn queued(&self, event: &Event) -> Option<usize> {
         let item = self.index.work_at(event.tid, event.at_ns).filter(|_| is_by_a_thread(event))?;
         self.index.last_queued(item.value, item.at_ns)
     }
 
-    /// The waking that ended the wait, where all that is given is how it came to it.
+    /// The waking that ended the wait, given only how it came about.
     pub(super) fn waking_after<'event>(&'event self, event: &'event Event) -> &'event Event {
         match event.kind {
             EventKind::WorkQueued => self.index.next_woken(self.subject.tid, event.at_ns).unwrap_or(event),

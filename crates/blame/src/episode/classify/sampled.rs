@@ -1,4 +1,4 @@
-//! What stacks say, and what their absence says.
+//! What stacks say, and what it says if there are none.
 
 use super::classifier::{Classifier, OWN_PATH_NS};
 use crate::episode::replay::Slice;
@@ -7,19 +7,19 @@ use std::collections::BTreeMap;
 
 /// A stack at a late interrupt belongs to an interrupt that began at most this long before it.
 const LATE_STACK_NS: u64 = 200_000;
-/// What libraries call it to read a clock.
+/// Libraries' names for reading a clock.
 const CLOCKS: [&str; 3] = ["clock_gettime", "gettimeofday", "clock_gettime64"];
 
 impl Classifier<'_> {
-    /// The code that was running when a late interrupt came at last: what kept interrupts off.
+    /// The code that was running when a late interrupt finally came: what kept interrupts off.
     pub(crate) fn interrupted_code(&self, event: &Event) -> Option<String> {
         let late = self.shared.late.get(&event.cpu).map_or(&[][..], Vec::as_slice);
         let next = late.get(late.partition_point(|sample| sample.at_ns < event.at_ns));
         next.filter(|sample| sample.at_ns - event.at_ns < LATE_STACK_NS).and_then(|sample| self.telling_frame(sample))
     }
 
-    /// Whether a timer that was due in a stretch came at its end only: interrupts were off. The first that was due says
-    /// so, and nothing says that they were on before it; only where it was held for a small part of a long stretch
+    /// Whether a timer that was due in a stretch came only at its end: interrupts were off. The first one that was due
+    /// says so, and nothing says that they were on before it; only if it was held up for a small part of a long stretch
     /// may the rest have been something else.
     pub(crate) fn timer_was_kept(&self, slice: &Slice, start: u64, end: u64) -> bool {
         let cpu = self.episode.events[slice.ends_with].cpu;
@@ -58,7 +58,7 @@ impl Classifier<'_> {
         let frames: Vec<_> =
             sample.frames.iter().filter_map(|&number| self.episode.frames.get(number as usize)).collect();
         let begin = if sample.at_late_interrupt {
-            // What stands above the interrupt's entry is the interrupt's own.
+            // What is above the interrupt's entry belongs to the interrupt.
             let entry = |name: &str| name.starts_with("asm_sysvec") || name.starts_with("asm_common_interrupt");
             frames.iter().rposition(|frame| entry(&frame.function))? + 1
         } else {
@@ -66,8 +66,8 @@ impl Classifier<'_> {
         };
         let passes =
             |name: &str| name.contains("spin_unlock") || name.contains("irq_restore") || name.contains("irq_enable");
-        // Reading a clock says nothing of who wants to know the time, least of all where the kernel lends the code for it; nor
-        // does an address of which nothing is known.
+        // Reading a clock says nothing about who wants to know the time, least of all if the kernel lends the code for
+        // it; nor does an address about which nothing is known.
         let reads_clock = |name: &str| CLOCKS.contains(&name.trim_start_matches('_'));
         let is_known = |frame: &&&Frame| frame.module != "[vdso]" && frame.module != "unmapped";
         let inside = frames.get(begin..)?;

@@ -1,6 +1,7 @@
-//! Who ends a wait for one of several things. Whoever brings one of them has ended that wait only if it was the one that counts:
-//! an event loop that is told of something else takes that, and waits on. Such a loop waits by `poll` and the like, reads from one
-//! descriptor what several have to say, or takes it from a queue of the program or of the kernel.
+//! Who ends a wait for one of several things. Whoever brings one of them has ended that wait only if it was the one
+//! that counts: an event loop that is told about something else takes that, and waits on. Such a loop waits by `poll`
+//! and the like, reads from one descriptor what several have to say, or takes it from a queue of the program or of the
+//! kernel.
 
 use super::answer::End;
 use super::classifier::Classifier;
@@ -12,21 +13,22 @@ use std::collections::BTreeSet;
 /// Sleeps within the work of a loop: for a lock, for a page.
 const OF_WORK: u32 = LEFT_FOR_LOCK | LEFT_UNINTERRUPTIBLE | LEFT_FOR_SPINLOCK;
 
-/// Whoever works on what it was told for longer than this, ns, has waited for it.
+/// A thread that works on what it was told for longer than this, ns, has waited for it.
 const TAKE_NS: u64 = 1_000_000;
-/// How the kernel calls its threads that serve softirqs; those for timers with PREEMPT_RT.
+/// The kernel's names for its threads that serve softirqs; and for those that serve timers with PREEMPT_RT.
 const SERVE_SOFTIRQS: [&str; 2] = ["ksoftirqd/", "ktimers/"];
-/// So many waits in a row of one loop are looked through ...
+/// How many waits in a row of one loop are looked through ...
 const MAX_WAITS: usize = 64;
-/// ... and so many wakings for who was asked: whoever was asked before those counts as asked by nobody.
+/// ... and how many wakings for who was asked: whoever was asked before those counts as asked by nobody.
 pub(super) const MAX_WAKINGS: usize = 64;
-/// Around a wait so many wakings on each side are looked through for who tells that loop of things.
+/// How many wakings on each side of a wait are looked through for who tells that loop about things.
 const MAX_TELLERS: usize = 32;
 
 impl Classifier<'_> {
-    /// Of a wait that ended like this, who ended what was waited for. A thread that had been asked before, and answers in a later
-    /// wait of that loop, was waited for all the time. Of a call that waits for several things only who is seen to have been asked is
-    /// named: the answer of whoever was at work as it was asked may have come while the loop was at work, and wakes nobody then.
+    /// For a wait that ended like this, who ended what was waited for. A thread that had been asked before, and answers
+    /// in a later wait of that loop, was waited for all the time. For a call that waits for several things only a
+    /// thread that is seen to have been asked is named: the answer of one that was already working when it was asked
+    /// may have come while the loop was working, and wakes nobody then.
     pub(super) fn of_several(&self, woken_by: &Event, end: End) -> End {
         let by = match end {
             End::By(tid) => Some(tid),
@@ -53,7 +55,7 @@ impl Classifier<'_> {
         }
     }
 
-    /// What the later waits of the loop tell of one that ended like this.
+    /// What the later waits of the loop say about one that ended like this.
     fn later_for_several(&self, woken_by: &Event, by: Option<u32>, slept_ns: u64) -> Later {
         let sleeper = woken_by.value as u32;
         let (mut last, mut later) = (woken_by, Later::Nothing);
@@ -82,7 +84,7 @@ impl Classifier<'_> {
         later
     }
 
-    /// Why whoever told the loop of something, and is not seen to have been asked, is not named for that wait, where it is not.
+    /// Why whoever told the loop about something, and is not seen to have been asked, is not named for that wait, if it is not.
     fn why_not_by(&self, woken_by: &Event, tid: u32, slept_ns: u64, later: &Later) -> Option<String> {
         let sleeper = woken_by.value as u32;
         let is_of_one = descriptor(woken_by).is_some();
@@ -103,9 +105,9 @@ impl Classifier<'_> {
         self.subject.is_due.then(|| ", and nobody is seen to have been asked".to_owned())
     }
 
-    /// Another one that may have been waited for: one that tells that loop of things as well, and owes it an answer; or one of another
-    /// program that was at work as the wait began, and as it ended. Where whoever told it came by itself, one that is not seen to tell it of
-    /// anything but was asked, however long ago, may do so too.
+    /// Another one that may have been waited for: one that tells that loop about things as well, and owes it an answer;
+    /// or one of another program that was working when the wait began, and when it ended. If whoever told it came by
+    /// itself, one that is not seen to tell it about anything but was asked, however long ago, may be it too.
     fn other_teller(&self, woken_by: &Event, tid: u32, slept_ns: u64) -> Option<u32> {
         let sleeper = woken_by.value as u32;
         let is_at_work = |other| {
@@ -115,7 +117,7 @@ impl Classifier<'_> {
                 && !self.is_asked_next(other, woken_by)
         };
         let may_answer = |other: u32| self.owes(other, sleeper, slept_ns) || is_at_work(other);
-        // Whom that one woke since answers in its stead.
+        // Whoever that one has woken since answers in its place.
         let may_be = |other: &u32| *other != tid && !self.is_asked(tid, *other, slept_ns, woken_by.at_ns);
         let tells = self.tellers(woken_by).into_iter().filter(may_be).find(|other| may_answer(*other));
         let came_by_itself = !self.is_awake(tid, slept_ns);
@@ -127,15 +129,16 @@ impl Classifier<'_> {
         tells.or_else(|| came_by_itself.then(is_asked).flatten())
     }
 
-    /// Whether a thread tells the loop of something later, and was asked for that after this wait.
+    /// Whether a thread tells the loop about something later, and was asked for that after this wait.
     fn is_asked_next(&self, tid: u32, woken_by: &Event) -> bool {
         let (sleeper, since_ns) = (woken_by.value as u32, woken_by.at_ns.saturating_add(1));
         let mut later = self.index.wakings_of(sleeper, since_ns, u64::MAX).iter().take(MAX_TELLERS);
         later.find(|event| is_from(event, tid)).is_some_and(|event| self.is_asked(tid, sleeper, since_ns, event.at_ns))
     }
 
-    /// Of a wait for what comes by a queue, or for a signal: whoever puts something in is not named where another one, which was asked by
-    /// something else, is still at work for that. To be let in to a lock, or to go on at the same place, is not to be asked.
+    /// For a wait for what comes through a queue, or for a signal: whoever puts something in is not named if another
+    /// one, which was asked by something else, is still working for that. To be let in to a lock, or to go on at the
+    /// same place, is not to be asked.
     fn of_queue(&self, woken_by: &Event, slept_ns: u64, end: End) -> End {
         let End::By(tid) = end else { return end };
         let sleeper = woken_by.value as u32;
@@ -163,7 +166,7 @@ impl Classifier<'_> {
         }
     }
 
-    /// Who is seen to tell a loop of things, around a time.
+    /// Who is seen to tell a loop about things, around a time.
     fn tellers(&self, woken_by: &Event) -> BTreeSet<u32> {
         let sleeper = woken_by.value as u32;
         let before = self.index.wakings_of(sleeper, 0, woken_by.at_ns).iter().rev().take(MAX_TELLERS);
@@ -172,7 +175,7 @@ impl Classifier<'_> {
         before.chain(after).filter(is_of_loop).filter_map(|event| teller(event)).collect()
     }
 
-    /// The waking that ends the next wait of the loop, and for how long the thread ran before that.
+    /// The waking that ends the next wait of the loop, and how long the thread ran before that.
     fn next_for_several(&self, woken_by: &Event) -> Option<(&Event, u64)> {
         let tid = woken_by.value;
         let later = self.index.turns_from(tid, woken_by.at_ns.saturating_add(1));
@@ -186,7 +189,7 @@ impl Classifier<'_> {
                 continue;
             }
             ran_ns += event.at_ns - runs_since.take()?;
-            // Others may come before it meanwhile, and it may wait for a lock, or for a page.
+            // Others may go first meanwhile, and it may wait for a lock, or for a page.
             if event.left_state() != 0 && event.left_state() & OF_WORK == 0 {
                 let next = later[position..].iter().find(|event| event.kind == EventKind::Waking)?;
                 return continues(woken_by, next).then_some((*next, ran_ns));
@@ -208,24 +211,25 @@ impl Classifier<'_> {
         }
     }
 
-    /// Whether anybody was asked by the sleeper, and has not woken it since, as that went to sleep.
+    /// Whether the sleeper had asked anybody, when it went to sleep, who has not woken it since.
     fn has_asked(&self, sleeper: u32, slept_ns: u64) -> bool {
         let mut asked = self.index.wakings_by(sleeper, 0, slept_ns).iter().rev().take(MAX_WAKINGS);
         asked.any(|event| self.wakes_itself(event) && self.owes(event.value as u32, sleeper, slept_ns))
     }
 
-    /// Whether a thread was asked by the sleeper, and has not woken it since, as that went to sleep.
+    /// Whether the sleeper had asked a thread, when it went to sleep, that has not woken it since.
     pub(super) fn owes(&self, tid: u32, sleeper: u32, slept_ns: u64) -> bool {
         self.is_asked(tid, sleeper, self.answered_ns(tid, sleeper, slept_ns), slept_ns)
     }
 
-    /// When a thread woke the sleeper last, up to a time; 0: not as far as was seen.
+    /// When a thread last woke the sleeper, up to a time; 0: not as far as was seen.
     pub(super) fn answered_ns(&self, tid: u32, sleeper: u32, slept_ns: u64) -> u64 {
         let mut answers = self.index.wakings_of(sleeper, 0, slept_ns).iter().rev().take(MAX_WAKINGS);
         answers.find(|event| is_from(event, tid)).map_or(0, |event| event.at_ns)
     }
 
-    /// Whether the current thread itself woke somebody. Whom an interrupt leaves its softirqs to is woken as that ends, over whatever thread.
+    /// Whether the current thread itself woke somebody. A thread to which an interrupt leaves its softirqs is woken as
+    /// that ends, whatever thread it interrupted.
     pub(super) fn wakes_itself(&self, event: &Event) -> bool {
         let is_for_softirqs = |name: &&str| SERVE_SOFTIRQS.iter().any(|server| name.starts_with(server));
         let woken = self.threads.get(&(event.value as u32)).copied();
@@ -239,11 +243,11 @@ impl Classifier<'_> {
     }
 }
 
-/// What the later waits of a loop tell of one of them.
+/// What the later waits of a loop say about one of them.
 enum Later {
     /// In one of them this thread answered, which had been asked before.
     Answer(u32),
-    /// In one of them this thread told it something, which was at work as that wait began: it may have been asked before.
+    /// In one of them this thread told it something, and was already working when that wait began: it may have been asked before.
     AtWork(u32),
     /// The loop did no more than take what it was told, and waited on.
     WaitsOn,
@@ -263,12 +267,12 @@ fn is_from(event: &Event, tid: u32) -> bool {
     teller(event) == Some(tid)
 }
 
-/// Whether a wait is for what comes by a queue.
+/// Whether a wait is for what comes through a queue.
 fn is_queue(woken_by: &Event) -> bool {
     is_same_queue(woken_by, woken_by)
 }
 
-/// Whether two waits are for what comes by the same queue: a word of the program, what the kernel hands on, signals.
+/// Whether two waits are for what comes through the same queue: a word of the program, what the kernel hands on, signals.
 fn is_same_queue(before: &Event, next: &Event) -> bool {
     match (before.wait_end(), next.wait_end()) {
         (Some(before), Some(next)) => {
@@ -277,22 +281,22 @@ fn is_same_queue(before: &Event, next: &Event) -> bool {
         (None, None) => {
             let (before, next) = (before.lock_waking(), next.lock_waking());
             let is_told = before.act != WakingAct::NotTold && next.act != WakingAct::NotTold;
-            // A condition of the C library has two words, which stand side by side.
+            // A condition variable of the C library has two adjacent words.
             is_told && before.place.abs_diff(next.place) <= 2
         }
         _ => false,
     }
 }
 
-/// What who is woken read from, where that is told.
+/// What the woken thread read from, if that is known.
 fn descriptor(woken_by: &Event) -> Option<u32> {
     woken_by.wait_end().and_then(|end| end.descriptor)
 }
 
-/// Whether two waits are for one of several things, and the same loop's: by calls that tell which of them came, or by reading from one
-/// descriptor.
+/// Whether two waits are for one of several things, and of the same loop: by calls that tell which of them came, or by
+/// reading from one descriptor.
 fn continues(before: &Event, next: &Event) -> bool {
-    // One that was interrupted by a stop goes on by another call.
+    // One that a stop interrupted is resumed by another call.
     let call = |event: &Event| match event.wait_end()?.sleeper {
         Call::Restart => Some(Call::Poll),
         call => Some(call),

@@ -1,4 +1,4 @@
-//! Where a thread spins for a lock of the kernel before that says so: only its stacks tell.
+//! Where a thread spins for a kernel lock before the kernel says so: only its stacks tell.
 
 use super::classifier::{Blamed, Classifier, Spin};
 use crate::episode::chain::is_by_a_thread;
@@ -9,7 +9,7 @@ use crate::kind::Kind;
 use punctual_recording::Awaited;
 use punctual_recording::episode::{Event, EventKind, LOCK_OF_PROGRAM, StackSample, WakingAct};
 
-/// Functions in which nothing is done but to wait for a lock, as their names begin.
+/// Functions that do nothing but wait for a lock, by how their names begin.
 const WAITING: [&str; 10] = [
     "rwsem_spin_on_owner",
     "rwsem_optimistic_spin",
@@ -22,7 +22,7 @@ const WAITING: [&str; 10] = [
     "__pv_queued_spin_lock_slowpath",
     "queued_write_lock_slowpath",
 ];
-/// What such functions are called that go on only while the holder is seen to run.
+/// The name of such functions that go on only while the holder is seen to run.
 const ON_OWNER: &str = "_spin_on_owner";
 
 impl Classifier<'_> {
@@ -33,8 +33,8 @@ impl Classifier<'_> {
         of_kernel.find(|function| WAITING.iter().any(|begin| function.starts_with(begin)))
     }
 
-    /// Where the subject was seen to spin: from one period before the first stack that shows it, or what it did before if that
-    /// was later, to the last one, or to the beginning of the wait that the kernel tells of.
+    /// Where the subject was seen to spin: from one period before the first stack that shows it, or from what it did
+    /// before if that was later, to the last one, or to the beginning of the wait that the kernel reports.
     pub(crate) fn find_spins(&self) -> Vec<Spin> {
         let tid = self.subject.tid;
         let mut samples: Vec<_> = self.samples.iter().filter(|(_, sample)| sample.tid == tid).collect();
@@ -91,7 +91,7 @@ impl Classifier<'_> {
         spins
     }
 
-    /// Who had a lock of the kernel, from this time on, for which the thread slept in the end: whoever woke it, if nobody else
+    /// Who had a kernel lock, from this time on, for which the thread slept in the end: whoever woke it, if nobody else
     /// got the lock meanwhile.
     pub(crate) fn who_ends(&self, lock: &KernelLock, from_ns: u64) -> Option<String> {
         let tid = self.subject.tid;
@@ -114,7 +114,7 @@ impl Classifier<'_> {
         (wakers.next().is_none() && !others).then(|| self.thread(waker.tid))
     }
 
-    /// The only thread that ran on another CPU all that time. Who spins on an owner goes on only while that one runs.
+    /// The only thread that ran on another CPU all that time. A thread that spins on an owner goes on only while that one runs.
     fn alone_on_other_cpus(&self, spin: &Spin) -> Option<String> {
         let tells_all = |(cpu, timeline): (&u32, _)| self.tells_all(*cpu, timeline, spin.start_ns, spin.end_ns);
         if self.episode.missed_runs > 0 || !self.timelines.iter().all(tells_all) {
@@ -137,7 +137,7 @@ impl Classifier<'_> {
         ran.next().is_none().then(|| self.thread(tid))
     }
 
-    /// The spin that all of this time belongs to.
+    /// The spin to which all of this time belongs.
     pub(crate) fn spins_at(&self, start_ns: u64, end_ns: u64) -> Option<&Spin> {
         self.spins.iter().find(|spin| spin.start_ns <= start_ns && spin.end_ns >= end_ns)
     }
@@ -153,7 +153,7 @@ impl Classifier<'_> {
         }
     }
 
-    /// Cuts spans in which the thread has its CPU where it begins and ends to spin.
+    /// Cuts spans in which the thread has its CPU where it begins and ends spinning.
     pub(crate) fn cut_by_spins(&self, spans: Vec<StateSpan>) -> Vec<StateSpan> {
         let mut cut = Vec::with_capacity(spans.len());
         for span in spans {

@@ -12,7 +12,7 @@ use punctual_recording::episode::{
 impl Classifier<'_> {
     /// The thread was stopped from the beginning of the span on, and goes on because of this waking.
     pub(crate) fn stopped(&self, span: &StateSpan, left_state: u32, woken_by: Option<&Event>) -> Blamed {
-        // Only a thread lets one go on; an interrupt there was something else.
+        // Only a thread continues another; an interrupt there was something else.
         let continues = woken_by.and_then(|waking| match waker(self.episode, waking, self.timelines) {
             (_, name, Some(tid)) if name == "?" => Some((self.thread(tid), tid)),
             (_, name, tid) => Some((name, tid?)),

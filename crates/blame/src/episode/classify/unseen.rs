@@ -1,16 +1,17 @@
-//! Whether the recorder could have seen what there was. Where it could not, that nothing else was seen accuses nobody.
+//! Whether the recorder could have seen what there was. If it could not, that nothing else
+//! was seen accuses nobody.
 
 use super::classifier::{Blamed, Classifier, OWN_PATH_NS};
 use crate::episode::replay::{CpuTimeline, Missed, Slice};
 use punctual_recording::episode::{EventKind, INTERRUPTED_USER};
 
-/// What is shorter than this is no interrupt or softirq that would be missed, but the way into one or out of it, ns.
+/// Anything shorter than this is not a missed interrupt or softirq, but the way into one or out of it, ns.
 const EDGE_NS: u64 = 10_000;
-/// The sampling clock that is silent for so many of its periods did not come.
+/// If the sampling clock is silent for this many of its periods, it did not come.
 const PERIODS: u64 = 3;
 
 impl Classifier<'_> {
-    /// `blamed`, which follows from what was not seen meanwhile: unless that might not have been seen.
+    /// `blamed`, which follows from what was not seen meanwhile, unless that might have gone unseen.
     pub(super) fn by_exclusion(&self, slice: &Slice, start: u64, end: u64, blamed: Blamed) -> Blamed {
         match self.unseen(slice, start, end) {
             Some(why) => Blamed::unknown(why),
@@ -18,13 +19,13 @@ impl Classifier<'_> {
         }
     }
 
-    /// The same of what kept an interrupt off. Programs at interrupts run with interrupts off, so that none of them interrupts
-    /// itself: those that did not run tell of something else, which keeps no interrupt off.
+    /// The same for what held up an interrupt. Programs at interrupts run with interrupts off, so that none of them
+    /// interrupts itself: those that did not run point to something else, which holds up no interrupt.
     pub(super) fn by_late_interrupt(&self, slice: &Slice, start: u64, end: u64, blamed: Blamed) -> Blamed {
         self.missed_in(slice, start, end).map_or(blamed, Blamed::unknown)
     }
 
-    /// Why something may have been there in this part of a slice that was not seen.
+    /// Why something may have been in this part of a slice without being seen.
     fn unseen(&self, slice: &Slice, start: u64, end: u64) -> Option<&'static str> {
         if self.episode.missed_runs > 0 {
             return Some("a program of the recorder did not run");
@@ -39,12 +40,12 @@ impl Classifier<'_> {
         }
     }
 
-    /// What the thread did with its CPU, which is its own work if it was nothing else. Its program cannot keep the sampling clock
-    /// from coming; where that did not, the CPU was not the program's, or told nothing.
+    /// What the thread did with its CPU, which is its own work unless it was something else. Its program cannot keep
+    /// the sampling clock from coming; if that did not come, the CPU was not the program's, or reported nothing.
     pub(super) fn own_or_unseen(&self, slice: &Slice, start: u64, end: u64, detail: Option<String>) -> Blamed {
         let ends_with = &self.episode.events[slice.ends_with];
         let came_over_kernel = ends_with.kind == EventKind::VectorBegin && ends_with.extra & INTERRUPTED_USER == 0;
-        // Before its first event a CPU told nothing because nobody asked.
+        // Before its first event a CPU reported nothing because nobody asked.
         let is_silent = slice.start_ns > 0
             && end - start > OWN_PATH_NS
             && !came_over_kernel
