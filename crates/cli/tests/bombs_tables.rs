@@ -79,6 +79,13 @@ fn inputs() -> Columns {
         "written_bytes",
         "disk_read_bytes",
         "disk_written_bytes",
+        "cycles_user",
+        "cycles_kernel",
+        "instructions_user",
+        "instructions_kernel",
+        "cache_misses_user",
+        "cache_misses_kernel",
+        "counted_thousandths",
     ];
     let numbers = numbers.into_iter().chain(counters).map(|name| (name, Same(5)));
     let texts = [("kind", "key"), ("label", "name"), ("task", ""), ("outcome", "outcome")];

@@ -6,6 +6,7 @@ mod support;
 use punctual_recording::{
     Interaction, InteractionPart, Outcome, for_each_interaction_part, read_interaction_document, read_interactions,
 };
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 use support::interact::{done, example, script};
@@ -79,6 +80,26 @@ fn each_input_was_waited_for_because_of_what_the_program_did() {
     assert!(tally.not_run_ns * 5 <= tally.all_ns, "not run {} of {} ns", tally.not_run_ns, tally.all_ns);
 }
 
+/// Each of the processor's counters counts for the keys, or has a reason and counts for none.
+fn holds_for_the_processors_counters(answer: &Value) {
+    let hardware = &answer["hardware_counters"];
+    let counted = hardware["counted"].as_array().unwrap();
+    let absent = hardware["absent"].as_array().unwrap();
+    assert_eq!(counted.len() + absent.len(), 6, "{hardware}");
+    let keys = || answer["inputs"].as_array().unwrap().iter().filter(|input| input["kind"] == "key");
+    for one in absent {
+        let name = one["counter"].as_str().unwrap();
+        assert!(!one["because"].as_str().unwrap().is_empty(), "{one}");
+        assert!(keys().all(|key| key["counters"]["hardware"][name].is_null()), "{name} is absent, and no key has it");
+    }
+    for name in counted {
+        let name = name.as_str().unwrap();
+        assert!(keys().any(|key| key["counters"]["hardware"][name].as_u64() > Some(0)), "{name} counts");
+    }
+    assert!(keys().count() > 0);
+    eprintln!("{} counted, {} absent: {}", counted.len(), absent.len(), absent.first().unwrap_or(&Value::Null));
+}
+
 #[test]
 fn without_privilege_there_are_latencies_and_what_is_missing_is_said() {
     let directory = tempfile::tempdir().unwrap();
@@ -106,6 +127,7 @@ fn without_privilege_there_are_latencies_and_what_is_missing_is_said() {
         }
     }
     assert!(inputs[0]["kind"] == "start" && inputs[0]["counters"].is_null(), "{}", inputs[0]);
+    holds_for_the_processors_counters(&answer);
     // And again, from the recording.
     let again = run(directory.path(), &["report", "a.punctual"]);
     assert!(

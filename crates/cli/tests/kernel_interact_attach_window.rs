@@ -7,17 +7,17 @@ use punctual_recording::{
     Interaction, InteractionPart, Outcome, for_each_interaction_part, read_interaction_document, read_interactions,
 };
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::time::Duration;
+use support::display::Display;
 use support::interact::{Done, disturbed_ns, done, example, named};
 use support::interact_window::needs;
 use support::{code, json, start, stderr, wait_until};
 use x11rb::connection::Connection;
 use x11rb::protocol::xproto::{ConnectionExt as _, InputFocus, KEY_PRESS_EVENT, KEY_RELEASE_EVENT, MapState};
 use x11rb::protocol::xtest::ConnectionExt as _;
-use x11rb::rust_connection::{DefaultStream, RustConnection};
+use x11rb::rust_connection::RustConnection;
 
 /// Keys, and the kind and name of the part that is theirs; `None`: nothing is drawn after it.
 const KEYS: [(char, Option<(&str, &str)>); 5] = [
@@ -34,42 +34,6 @@ const MIN_MET: usize = 12;
 const PAUSE: Duration = Duration::from_millis(85);
 /// An input of which others had more than this is set apart: whoever had a CPU meanwhile.
 const DISTURBED_NS: u64 = 100_000;
-
-/// A display for this test alone.
-struct Display {
-    server: Child,
-    number: u32,
-}
-
-impl Display {
-    fn start() -> Display {
-        let words = ["-displayfd", "1", "-screen", "0", "640x480x24", "-nolisten", "tcp", "-noreset"];
-        let mut server = Command::new("Xvfb").args(words).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        Display { server, number: line.trim().parse().expect("a display") }
-    }
-
-    fn connect(&self) -> RustConnection {
-        let path = format!("/tmp/.X11-unix/X{}", self.number);
-        let stream = std::os::unix::net::UnixStream::connect(path).unwrap();
-        let (stream, _) = DefaultStream::from_unix_stream(stream).unwrap();
-        RustConnection::connect_to_stream(stream, 0).unwrap()
-    }
-
-    /// A program with a window here.
-    fn show(&self, program: &str, log: &Path) -> Child {
-        let mut command = Command::new(example(program));
-        let command = command.arg(log).env("DISPLAY", format!(":{}", self.number)).env_remove("WAYLAND_DISPLAY");
-        command.env("GDK_BACKEND", "x11").env("XAUTHORITY", "/dev/null").spawn().unwrap()
-    }
-}
-
-impl Drop for Display {
-    fn drop(&mut self) {
-        let _ = self.server.kill().and_then(|()| self.server.wait());
-    }
-}
 
 /// The typist: by XTEST, as a person's keys reach all programs.
 struct Typist {

@@ -37,6 +37,8 @@ const WRONG: &[&[&str]] = &[
     &["record", "-t4"],
     &["record", "-h", "400"],
     &["record", "-D", "1", "-h400", "--json"],
+    &["interact", "--display", "--", "true"],
+    &["interact", "install", "wrd"],
     &["record", "stray"],
     &["record", "--wrong"],
     &["record", "--why", "1ms", "--why-stage", "response"],

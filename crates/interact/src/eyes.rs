@@ -17,6 +17,11 @@ const OF_WINDOW: [&str; 2] = [
      that has drawn into memory",
     "what a program on the session's bus would answer: it has no such bus",
 ];
+const OF_USERS_WINDOW: [&str; 2] = [
+    "keyboard, mouse, window manager, compositor, graphics processor and display: an input begins at the display's server, and \
+     ends when that has drawn",
+    "what a program on the session's bus would answer: it has no such bus",
+];
 const OF_COMPOSITOR: [&str; 2] = [
     "keyboard, graphics processor and display: an input begins at the compositor, and ends when that has drawn into memory",
     "what a program on the session's bus would answer: it has no such bus",
@@ -54,6 +59,7 @@ impl Eyes {
         let ends = match via {
             Via::Terminal => OF_TERMINAL,
             Via::Window => OF_WINDOW,
+            Via::UsersWindow => OF_USERS_WINDOW,
             Via::Wayland => OF_COMPOSITOR,
         };
         let mut blind = ends.map(str::to_owned).to_vec();
@@ -64,7 +70,12 @@ impl Eyes {
             provenance.blind = blind;
             return None;
         }
-        let watch = match TerminalWatch::start(place.own_end(), place.server()) {
+        let started = match place.drawings().zip(place.server()) {
+            // What it starts is watched too, and the program with it; `leave_out` ends its own part.
+            Some((drawings, server)) => TerminalWatch::start_for(drawings, server, &[std::process::id()]),
+            None => TerminalWatch::start(place.own_end(), place.server()),
+        };
+        let watch = match started {
             Ok(watch) => watch,
             Err(refused) => {
                 provenance.fallbacks.push(format!("the program is not followed through the kernel ({refused})"));
@@ -73,11 +84,10 @@ impl Eyes {
                 return None;
             }
         };
-        blind.push(
-            "processes that left the terminal's session, except as somebody for whom the program \
-             waits"
-                .to_owned(),
-        );
+        if place.drawings().is_none() {
+            let left = "processes that left the terminal's session, except as somebody for whom the program waits";
+            blind.push(left.to_owned());
+        }
         blind.push("input that a program takes by io_uring".to_owned());
         Some(Eyes::of(watch, blind, provenance))
     }

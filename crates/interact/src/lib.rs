@@ -2,7 +2,8 @@
 //!
 //! * [`script`]: what is typed, and at which pace.
 //! * `place`: where a program is used: `terminal`, a pseudo-terminal and a program at it; `display`, an X server of its
-//!   own; `compositor`, a Wayland compositor of its own; the last two share `screen`.
+//!   own or the user's; `compositor`, a Wayland compositor of its own; the last two share `screen`.
+//! * `delivered`: inputs to a display that others use too.
 //! * [`track`]: pure: it makes inputs and their ends out of what was put in, what threads did and what came out.
 //! * [`machine`]: pure: the machine of 1996 that tells thinking from waiting.
 //! * `eyes`: what looks into the kernel meanwhile.
@@ -16,6 +17,7 @@
 
 mod attach;
 mod compositor;
+mod delivered;
 mod display;
 mod eyes;
 mod learn;

@@ -3,6 +3,7 @@
 
 use crate::compositor::Compositor;
 use crate::display::Display;
+use crate::display::shared::SharedDisplay;
 use crate::screen::Screen;
 use crate::script::{Act, Press, Script};
 use crate::terminal::{Arrival, Terminal};
@@ -19,6 +20,8 @@ pub enum Via {
     Terminal,
     /// In a window on a display of its own, an X server.
     Window,
+    /// In a window on the display of whoever asks, an X server.
+    UsersWindow,
     /// In a window of a Wayland compositor of its own.
     Wayland,
 }
@@ -29,6 +32,7 @@ impl Via {
         match self {
             Via::Terminal => "pty",
             Via::Window => "x11",
+            Via::UsersWindow => "x11-display",
             Via::Wayland => "wayland",
         }
     }
@@ -37,7 +41,7 @@ impl Via {
     pub(crate) fn tracker(self, followed: bool) -> Tracker {
         match self {
             Via::Terminal => Tracker::new(followed),
-            Via::Window => Tracker::of_display(followed),
+            Via::Window | Via::UsersWindow => Tracker::of_display(followed),
             Via::Wayland => Tracker::of_compositor(followed),
         }
     }
@@ -61,6 +65,7 @@ impl Place {
         let display: Option<Box<dyn Screen>> = match via {
             Via::Terminal => None,
             Via::Window => Some(Box::new(Display::start(script)?)),
+            Via::UsersWindow => Some(Box::new(SharedDisplay::open(script)?)),
             Via::Wayland => Some(Box::new(Compositor::start(script)?)),
         };
         Ok(Place { terminal, display, bytes: Vec::new(), last_words: Vec::new() })
@@ -83,6 +88,18 @@ impl Place {
     /// Its name.
     pub(crate) fn server_name(&self) -> Option<&'static str> {
         self.display.as_ref().map(|display| display.server_name())
+    }
+
+    /// If others use the display too, the connection by which its server reports what the program has drawn.
+    pub(crate) fn drawings(&self) -> Option<BorrowedFd<'_>> {
+        self.display.as_ref()?.drawings()
+    }
+
+    /// The program has been started; all of its processes are below this one.
+    pub(crate) fn program_is_below(&mut self, process: u32) {
+        if let Some(display) = &mut self.display {
+            display.program_is_below(process);
+        }
     }
 
     /// What is different in the program's environment.

@@ -1,6 +1,7 @@
 //! What the kernel says, without any privilege, of a process and those that it started.
 
-use punctual_recording::InputCounters;
+use punctual_kernel::hardware_counters::{Counted, HardwareCounters, Reading};
+use punctual_recording::{HardwareCounts, InputCounters};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -44,11 +45,18 @@ struct OfProcess {
 pub(crate) struct Account {
     threads: HashMap<u32, OfThread>,
     processes: HashMap<u32, OfProcess>,
+    /// What the processor counts.
+    hardware: Reading,
     /// Whether there were more, or some ended meanwhile.
     is_partial: bool,
 }
 
 impl Account {
+    /// With what the processor has counted.
+    pub(crate) fn with(self, counters: &HardwareCounters) -> Account {
+        Account { hardware: counters.read(), ..self }
+    }
+
     /// What was spent since an earlier reading. Counts cover everybody, or are absent.
     pub(crate) fn since(&self, before: &Account) -> Spent {
         let is_partial = self.is_partial || before.is_partial || self.lost_since(before);
@@ -66,6 +74,7 @@ impl Account {
             });
             since.sum::<Option<u64>>().filter(|_| !is_partial && !has_ended)
         };
+        let cpu_ns = self.time_since(before, 0);
         let [reads, writes, read_bytes, written_bytes, disk_read_bytes, disk_written_bytes] =
             std::array::from_fn(|at| of_all(&|process| process.io[at]));
         let counters = InputCounters {
@@ -80,8 +89,35 @@ impl Account {
             written_bytes,
             disk_read_bytes,
             disk_written_bytes,
+            hardware: self.hardware_since(before, cpu_ns),
         };
-        Spent { cpu_ns: self.time_since(before, 0), delayed_ns: self.time_since(before, 1), counters }
+        Spent { cpu_ns, delayed_ns: self.time_since(before, 1), counters }
+    }
+
+    /// What the processor counted since; of a program that ran and was not counted meanwhile nothing is known.
+    fn hardware_since(&self, before: &Account, cpu_ns: Option<u64>) -> HardwareCounts {
+        let mut least: Option<u64> = None;
+        let [
+            cycles_user,
+            cycles_kernel,
+            instructions_user,
+            instructions_kernel,
+            cache_misses_user,
+            cache_misses_kernel,
+        ] = std::array::from_fn(|at| {
+            let (value, thousandths) = counted_since(self.hardware[at]?, before.hardware[at]?, cpu_ns)?;
+            least = Some(least.unwrap_or(thousandths).min(thousandths));
+            Some(value)
+        });
+        HardwareCounts {
+            cycles_user,
+            cycles_kernel,
+            instructions_user,
+            instructions_kernel,
+            cache_misses_user,
+            cache_misses_kernel,
+            counted_thousandths: least,
+        }
     }
 
     fn time_since(&self, before: &Account, at: usize) -> Option<u64> {
@@ -201,6 +237,21 @@ impl OfProcess {
     }
 }
 
+/// What a counter of the processor had counted since, and for how many thousandths of the time that it should have; events
+/// that take turns are scaled up to all of it.
+fn counted_since(now: Counted, before: Counted, cpu_ns: Option<u64>) -> Option<(u64, u64)> {
+    let value = now.value.checked_sub(before.value)?;
+    let wanted_ns = now.wanted_ns.checked_sub(before.wanted_ns)?;
+    let counted_ns = now.counted_ns.checked_sub(before.counted_ns)?;
+    if wanted_ns == 0 {
+        // Whoever becomes a program of another user's is counted no longer.
+        return (cpu_ns == Some(0) && value == 0).then_some((0, 1_000));
+    }
+    let scale = |part: u64| u128::from(part) * u128::from(wanted_ns) / u128::from(counted_ns.max(1));
+    let thousandths = u128::from(counted_ns) * 1_000 / u128::from(wanted_ns);
+    (counted_ns > 0).then_some((u64::try_from(scale(value)).ok()?, thousandths.min(1_000) as u64))
+}
+
 /// From `139000 1700 4`.
 fn times(words: &str) -> Option<[u64; 2]> {
     let mut words = words.split_whitespace();
@@ -234,7 +285,7 @@ mod tests {
 
     fn account(threads: &[(u32, OfThread)], processes: &[(u32, OfProcess)]) -> Account {
         let (threads, processes) = (threads.iter().copied().collect(), processes.iter().copied().collect());
-        Account { threads, processes, is_partial: false }
+        Account { threads, processes, ..Account::default() }
     }
 
     #[test]
@@ -267,6 +318,30 @@ mod tests {
         assert_eq!((counters.reads, counters.minor_faults), (None, Some(31)));
         let partial = Account { is_partial: true, ..now };
         assert_eq!(partial.since(&before).counters, InputCounters::default());
+    }
+
+    #[test]
+    fn what_the_processor_counted_for_a_part_of_the_time_is_scaled_and_what_it_did_not_count_is_not_known() {
+        let read = |value, wanted_ns, counted_ns| Counted { value, wanted_ns, counted_ns };
+        let before = read(100, 1_000, 1_000);
+        let since = |now, cpu_ns| counted_since(now, before, Some(cpu_ns));
+        assert_eq!(since(read(700, 3_000, 3_000), 2_000), Some((600, 1_000)));
+        assert_eq!(since(read(700, 3_000, 1_500), 2_000), Some((2_400, 250)), "it had a quarter of the time");
+        assert_eq!(since(read(100, 3_000, 1_000), 2_000), None, "it had no turn");
+        assert_eq!(since(before, 0), Some((0, 1_000)), "the program did not run");
+        assert_eq!(since(before, 2_000), None, "it ran and was not counted");
+        assert_eq!(counted_since(before, before, None), None);
+        assert_eq!(since(read(99, 3_000, 3_000), 2_000), None, "it went backwards");
+
+        let with = |hardware: Reading| Account { hardware, ..account(&[(7, thread(5))], &[(7, process(100, 40))]) };
+        let [one, other] = [before, read(700, 3_000, 1_500)].map(Some);
+        let mut now = with([other, None, other, None, one, None]);
+        now.threads.insert(7, thread(8));
+        let hardware = now.since(&with([one, None, one, None, None, one])).counters.hardware;
+        let user = (hardware.cycles_user, hardware.instructions_user, hardware.cache_misses_user);
+        assert_eq!(user, (Some(2_400), Some(2_400), None));
+        assert_eq!((hardware.cycles_kernel, hardware.cache_misses_kernel), (None, None));
+        assert_eq!(hardware.counted_thousandths, Some(250));
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Types at a program, follows it, and writes down the outcome of each input.
 
+use crate::delivered::Delivered;
 use crate::eyes::{Eyes, Until};
 use crate::ledger::Ledger;
 use crate::place::{Place, Via};
 use crate::plan::{InteractError, InteractPlan, InteractProgress, PaceMode};
-use crate::processes::{Account, spent_by};
+use crate::processes::Account;
 use crate::script::{Press, Quiet, Step as ScriptStep};
 use crate::terminal::Program;
 use crate::track::Input;
@@ -53,7 +54,7 @@ pub fn interact(
     if find_program(name).is_none() {
         return Err(Refused::because(format!("starting `{name}`"), "there is no such executable program").into());
     }
-    let place = Place::make(plan.via, &plan.script)?;
+    let mut place = Place::make(plan.via, &plan.script)?;
     let mut provenance = host::provenance(&plan.command_line);
     provenance.configuration = Configuration { via: plan.via.name().to_owned(), ..Configuration::default() };
     let mut eyes = Eyes::open(plan.bpf, plan.via, &place, &mut provenance);
@@ -66,7 +67,8 @@ pub fn interact(
     let fallbacks = provenance.fallbacks.clone();
     let writer = Writer::create_of(RecordingKind::Interaction, &plan.output, provenance, Vec::new())?;
     let rows = InteractionWriter::create(writer.directory())?;
-    let program = match Program::start(&plan.program, place.path(), place.environment()) {
+    let is_counted = plan.pace != PaceMode::Full;
+    let program = match Program::start(&plan.program, place.path(), place.environment(), is_counted) {
         Ok(program) => program,
         // Nothing was measured, and nothing is left of it.
         Err(refused) => {
@@ -74,14 +76,17 @@ pub fn interact(
             return Err(refused.into());
         }
     };
+    place.program_is_below(program.guard());
     let followed = eyes.is_some();
     let server = place.server().zip(place.server_name());
+    let delivered = delivered(eyes.as_ref(), &place, program.guard())?;
     let ledger = Ledger::new(eyes, plan.via.tracker(followed), server, writer, rows);
     let mut driver = Driver {
         plan,
         program,
         place,
         ledger,
+        delivered,
         random: Random(plan.seed),
         before: None,
         task: String::new(),
@@ -98,12 +103,22 @@ pub fn interact(
     driver.finish(over)
 }
 
+/// With a display that others use too: watches the program alone from now on, neither this process nor the guard.
+fn delivered(eyes: Option<&Eyes>, place: &Place, guard: u32) -> Result<Option<Delivered>, Refused> {
+    let (Some(eyes), Some(server), Some(_)) = (eyes, place.server(), place.drawings()) else { return Ok(None) };
+    let aside = [std::process::id(), guard];
+    aside.into_iter().try_for_each(|process| eyes.watch.leave_out(process))?;
+    Ok(Some(Delivered::new(server, aside)))
+}
+
 struct Driver<'a> {
     plan: &'a InteractPlan,
     // It must end before its display does.
     program: Program,
     place: Place,
     ledger: Ledger,
+    /// With a display that others use too, what is on its way to the program.
+    delivered: Option<Delivered>,
     random: Random,
     /// The last input, and what had been spent when it was put in.
     before: Option<(u32, Account)>,
@@ -199,8 +214,7 @@ impl Driver<'_> {
     }
 
     fn put_in(&mut self, press: &Press) -> Result<Option<Over>, InteractError> {
-        let is_counted = self.plan.pace != PaceMode::Full;
-        let spent = if is_counted { spent_by(self.program.pid) } else { None };
+        let spent = self.program.spent();
         if let (Some((number, before)), Some(now)) = (self.before.take(), &spent) {
             self.ledger.spent.insert(number, now.since(&before));
         }
@@ -219,6 +233,9 @@ impl Driver<'_> {
         input.injected_ns = clock::monotonic_ns();
         self.quiet_since_ns = input.injected_ns;
         self.last_input = Some(input.begin_ns);
+        if let Some(delivered) = &mut self.delivered {
+            delivered.put_in(input.begin_ns);
+        }
         let number = self.ledger.tracker.put_in(input);
         self.before = spent.map(|spent| (number, spent));
         self.inputs += 1;
@@ -305,12 +322,20 @@ impl Driver<'_> {
             self.quiet_since_ns = arrival.at_ns;
             self.ledger.tracker.arrived(arrival.at_ns, arrival.bytes);
         }
-        self.ledger.service(|_, _| true);
+        self.go_through_seen();
         if self.ledger.is_due() {
             let document = self.document(None, false);
             self.ledger.flush(&document)?;
         }
         Ok(())
+    }
+
+    /// Goes through what was seen.
+    fn go_through_seen(&mut self) {
+        match &mut self.delivered {
+            Some(delivered) => self.ledger.service(|tracker, seen| delivered.look(tracker, seen)),
+            None => self.ledger.service(|_, _| true),
+        }
     }
 
     fn document(&self, exit_code: Option<i32>, ended_early: bool) -> InteractionDocument {
@@ -327,6 +352,7 @@ impl Driver<'_> {
             not_put_in: script.inputs().saturating_sub(self.inputs),
             exit_code,
             ended_early,
+            hardware: self.program.hardware(),
             ..InteractionDocument::default()
         })
     }
@@ -338,12 +364,15 @@ impl Driver<'_> {
         };
         let at_ns = clock::monotonic_ns();
         if let Some((number, before)) = self.before.take()
-            && let Some(now) = spent_by(self.program.pid)
+            && let Some(now) = self.program.spent()
         {
             self.ledger.spent.insert(number, now.since(&before));
         }
         self.ledger.look(Until::End);
-        self.ledger.service(|_, _| true);
+        self.go_through_seen();
+        if let Some(delivered) = &mut self.delivered {
+            delivered.deliver(&mut self.ledger.tracker, at_ns);
+        }
         self.ledger.take_all(at_ns);
         let document = self.document(None, over.0 == EndReason::CommandEnded);
         let ended = self.program.end();

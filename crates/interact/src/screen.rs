@@ -6,7 +6,7 @@ use punctual_kernel::Refused;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-/// A display of this run's own.
+/// A display of this run's own, or the user's.
 pub(crate) trait Screen {
     /// The process that shows what programs draw.
     fn server(&self) -> u32;
@@ -21,6 +21,14 @@ pub(crate) trait Screen {
     /// Whether there is a window to type into.
     fn has_window(&self) -> bool;
 
+    /// If others use it too, the connection by which its server reports what the program has drawn, and nothing else.
+    fn drawings(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    /// The program has been started; all of its processes are below this one.
+    fn program_is_below(&mut self, _process: u32) {}
+
     /// Whether its server has ended.
     fn is_gone(&mut self) -> bool;
 
@@ -28,7 +36,7 @@ pub(crate) trait Screen {
     /// drawn.
     fn listen(&mut self, other: BorrowedFd<'_>, patience: Duration) -> Result<Option<Arrival>, Refused>;
 
-    /// Prepares an input.
+    /// Prepares an input, just before it is put in.
     fn begin(&mut self, act: &Act);
 
     /// Puts in what is ready, all of it in one message, and returns how many bytes that were.

@@ -1,8 +1,11 @@
 //! A pseudo-terminal, and a program that leads a session at it.
 
+use crate::processes::{Account, spent_by};
 use punctual_kernel::guard::{Guard, GuardEvent, GuardedCommand, GuardedRun};
+use punctual_kernel::hardware_counters::{HardwareCounters, NAMES};
 use punctual_kernel::pseudo_terminal::PseudoTerminal;
 use punctual_kernel::{Refused, clock};
+use punctual_recording::{HardwareCounter, HardwareDocument};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{LocalModes, SpecialCodeIndex, Winsize, tcgetattr, tcsetwinsize};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -118,6 +121,8 @@ impl Terminal {
 /// The program, with the guard that ends it and all that it starts.
 pub(crate) struct Program {
     guard: Guard,
+    /// What the processor counts for it; `None`: nobody asks.
+    counters: Option<HardwareCounters>,
     /// Its process.
     pub(crate) pid: u32,
     /// When its start began, ns of `CLOCK_MONOTONIC`.
@@ -129,11 +134,12 @@ pub(crate) struct Program {
 const STARTING: Duration = Duration::from_secs(10);
 
 impl Program {
-    /// Starts a program at a terminal, with changes in its environment.
+    /// Starts a program at a terminal, with changes in its environment; `counted` by the processor's counters, or not.
     pub(crate) fn start(
         words: &[String],
         terminal: &Path,
         environment: Vec<(String, String)>,
+        counted: bool,
     ) -> Result<Program, Refused> {
         let command = GuardedCommand {
             words: words.to_vec(),
@@ -141,7 +147,11 @@ impl Program {
             environment,
             ..GuardedCommand::default()
         };
-        let mut guard = Guard::start(&GuardedRun { commands: vec![command], ..GuardedRun::default() })?;
+        let mut counters = None;
+        let run = GuardedRun { commands: vec![command], ..GuardedRun::default() };
+        let mut guard = Guard::start_after(&run, |guard| {
+            counters = counted.then(|| HardwareCounters::of_children(guard));
+        })?;
         let shown = words.first().map_or("", String::as_str).to_owned();
         let refused = |reason: String| Refused::because(format!("starting {shown}"), reason);
         let until = std::time::Instant::now() + STARTING;
@@ -161,12 +171,33 @@ impl Program {
                 }
             }
             if let Some((pid, started_ns)) = started {
-                return Ok(Program { guard, pid, started_ns, ended });
+                return Ok(Program { guard, counters, pid, started_ns, ended });
             }
             if guard.is_gone() || std::time::Instant::now() > until {
                 return Err(refused("the guard did not start it".to_owned()));
             }
         }
+    }
+
+    /// What it has spent so far; `None` if it has ended, or nobody counts.
+    pub(crate) fn spent(&self) -> Option<Account> {
+        let counters = self.counters.as_ref()?;
+        spent_by(self.pid).map(|account| account.with(counters))
+    }
+
+    /// The processor's counters, if anybody asks for them.
+    pub(crate) fn hardware(&self) -> Option<HardwareDocument> {
+        let refusals = self.counters.as_ref()?.refusals();
+        let counters = NAMES
+            .iter()
+            .zip(refusals)
+            .map(|(name, absent)| HardwareCounter { name: (*name).to_owned(), absent: absent.map(str::to_owned) });
+        Some(HardwareDocument { counters: counters.collect() })
+    }
+
+    /// The guard's process.
+    pub(crate) fn guard(&self) -> u32 {
+        self.guard.id()
     }
 
     /// Whether it has ended, and with which code.

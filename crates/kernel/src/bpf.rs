@@ -316,11 +316,8 @@ impl LoadedObject {
     /// What the kernel refused.
     pub fn put_inner_map(&self, outer: &str, index: u32, inner: BorrowedFd<'_>) -> Result<(), Refused> {
         use std::os::fd::AsRawFd;
-        let doing = || format!("filling the BPF map `{outer}`");
-        let map = self.object.maps().find(|map| map.name() == outer);
-        let map = map.ok_or_else(|| Refused::because(doing(), "there is no such map"))?;
-        map.update(&index.to_ne_bytes(), &inner.as_raw_fd().to_ne_bytes(), libbpf_rs::MapFlags::ANY)
-            .map_err(|error| Refused::because(doing(), error.to_string()))
+        let inner = inner.as_raw_fd();
+        self.with_map(outer, |map| map.update(&index.to_ne_bytes(), &inner.to_ne_bytes(), libbpf_rs::MapFlags::ANY))
     }
 
     /// Puts an entry into a map.
@@ -328,10 +325,26 @@ impl LoadedObject {
     /// # Errors
     /// What the kernel refused.
     pub fn put(&self, name: &str, key: &[u8], value: &[u8]) -> Result<(), Refused> {
-        let doing = || format!("filling the BPF map `{name}`");
+        self.with_map(name, |map| map.update(key, value, libbpf_rs::MapFlags::ANY))
+    }
+
+    /// Removes an entry from a map.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn remove(&self, name: &str, key: &[u8]) -> Result<(), Refused> {
+        self.with_map(name, |map| map.delete(key))
+    }
+
+    fn with_map(
+        &self,
+        name: &str,
+        change: impl Fn(&libbpf_rs::Map<'_>) -> libbpf_rs::Result<()>,
+    ) -> Result<(), Refused> {
+        let refused = |reason: String| Refused::because(format!("changing the BPF map `{name}`"), reason);
         let map = self.object.maps().find(|map| map.name() == name);
-        let map = map.ok_or_else(|| Refused::because(doing(), "there is no such map"))?;
-        map.update(key, value, libbpf_rs::MapFlags::ANY).map_err(|error| Refused::because(doing(), plain(&error)))
+        let map = map.ok_or_else(|| refused("there is no such map".to_owned()))?;
+        change(&map).map_err(|error| refused(plain(&error)))
     }
 
     /// The object's zero-initialized globals, shared with the programs.

@@ -2,7 +2,7 @@
 
 use crate::scheduling::{self, Scheduling};
 use crate::steal::Teller;
-use crate::{Missing, Refused, bpf, clock, hold, host, limits, per_cpu, steal};
+use crate::{Missing, Refused, bpf, clock, hardware_counters, hold, host, limits, per_cpu, steal};
 use serde::Serialize;
 use std::path::Path;
 
@@ -51,6 +51,7 @@ pub fn all() -> Vec<Capability> {
         pid_namespace(),
         throttling(),
         load_generator(),
+        hardware_counters::capability(),
     ]
 }
 
@@ -76,7 +77,13 @@ fn judged(
     }
 }
 
-fn row(name: &str, available: Availability, detail: String, needed_for: &str, remedy: Option<String>) -> Capability {
+pub(crate) fn row(
+    name: &str,
+    available: Availability,
+    detail: String,
+    needed_for: &str,
+    remedy: Option<String>,
+) -> Capability {
     let (name, needed_for) = (name.to_owned(), needed_for.to_owned());
     Capability { name, available, detail, needed_for, remedy, since: None, missing: Vec::new() }
 }

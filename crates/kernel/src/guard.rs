@@ -177,6 +177,14 @@ impl Guard {
     /// # Errors
     /// What the operating system refused.
     pub fn start(run: &GuardedRun) -> Result<Guard, Refused> {
+        Guard::start_after(run, |_| ())
+    }
+
+    /// The same; `before` is done with the guard's process before that is told what to run.
+    ///
+    /// # Errors
+    /// What the operating system refused.
+    pub fn start_after(run: &GuardedRun, before: impl FnOnce(u32)) -> Result<Guard, Refused> {
         let failed = |error: std::io::Error| Refused::because("starting the guard process", crate::plain(&error));
         let program = std::env::current_exe().map_err(failed)?;
         let mut child = Command::new(program)
@@ -185,6 +193,7 @@ impl Guard {
             .stdout(Stdio::piped())
             .spawn()
             .map_err(failed)?;
+        before(child.id());
         let mut input = child.stdin.take();
         let output = child.stdout.take();
         if let Some(input) = &mut input {
@@ -222,6 +231,11 @@ impl Guard {
             events.extend(event);
         }
         events
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Whether the guard is gone, and the load with it.

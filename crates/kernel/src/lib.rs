@@ -6,7 +6,8 @@
 //! * [`scheduling`]: policies, priorities, CPU affinity, deadline reservations.
 //! * [`other_thread`]: how threads of other programs are scheduled; [`keeper`]: the process that restores them.
 //! * [`own_child`]: a command that runs in place of this program.
-//! * [`cpus`]: which CPUs this machine has; [`performance_event`]: events of one of them.
+//! * [`cpus`]: which CPUs this machine has; [`performance_event`]: events of one of them, or of a thread.
+//! * [`hardware_counters`]: what the processor counts for a program.
 //! * [`pseudo_terminal`]: terminals whose other end programs open.
 //! * [`ending`]: whether somebody asked the program to end.
 //! * [`Missing`], [`Trial`]: what a kernel cannot give, and trying out what it can.
@@ -38,6 +39,7 @@ pub mod ending;
 pub mod features;
 mod function_addresses;
 pub mod guard;
+pub mod hardware_counters;
 pub mod hold;
 pub mod host;
 pub mod keeper;

@@ -295,16 +295,16 @@ fn stress_ng(program: &std::path::Path, name: String, mut arguments: Vec<String>
     LoadCommand { name, words, quiet: true, scored: true, lines, ..LoadCommand::default() }
 }
 
+/// Which of these programs are missing; `a|b` is one of several names.
+pub fn missing(programs: &[String], find: fn(&str) -> Option<PathBuf>) -> Vec<String> {
+    let there = |program: &&String| program.split('|').any(|name| find(name.trim()).is_some());
+    programs.iter().filter(|program| !there(program)).map(|program| program.replace('|', " or ")).collect()
+}
+
 impl LoadFile {
     /// The programs that it needs and that are missing.
     pub fn missing(&self, find: fn(&str) -> Option<PathBuf>) -> Vec<String> {
-        let there = |program: &&String| program.split('|').any(|name| find(name.trim()).is_some());
-        self.needs
-            .programs
-            .iter()
-            .filter(|program| !there(program))
-            .map(|program| program.replace('|', " or "))
-            .collect()
+        missing(&self.needs.programs, find)
     }
 
     fn runnable_on(&self, machine: &Machine) -> Result<(), NotRunnable> {

@@ -106,7 +106,7 @@ pub use gaps::validation::{
     Keystroke, KeystrokeParts, SeenKeystroke, VALIDATION_SCHEMA, ValidationDocument, read_validation, write_validation,
 };
 pub use hint::{CHOOSE_ANOTHER_PLACE, Hint};
-pub use interactions::counters::InputCounters;
+pub use interactions::counters::{HardwareCounter, HardwareCounts, HardwareDocument, InputCounters};
 pub use interactions::events::{InputEvent, MAX_INPUT_EVENTS, ToolkitDocument, ToolkitLibrary, for_each_input_event};
 pub use interactions::files::{
     InteractionWriter, MAX_INTERACTIONS, MAX_PARTS, for_each_interaction_part, read_interaction_document,

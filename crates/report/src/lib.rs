@@ -60,6 +60,7 @@ macro_rules! every_answer {
             "forecast": "punctual.forecast/1" = crate::forecast::ForecastAnswer<'_>,
             "idle": "punctual.idle/1" = crate::idle::IdleAnswer<'_>,
             "interact": "punctual.interact/1" = crate::interact::InteractAnswer<'_>,
+            "interact-install": "punctual.interact-install/1" = crate::answer::Done<'_>,
             "lab": "punctual.lab/1" = crate::lab::LabAnswer<'_>,
             "lab-kernels": "punctual.lab-kernels/1" = crate::lab::KernelsAnswer<'_>,
             "lab-why": "punctual.lab-why/1" = crate::lab::OutsideAnswer<'_>,

@@ -14,8 +14,11 @@ pub(crate) struct InteractArguments {
     /// How the program is used
     #[arg(long, value_enum, default_value = "pty")]
     pub(crate) via: PlaceName,
-    /// What is typed: a TOML file, or the name of one that comes with the program: bash, editor, less, python3, typing,
-    /// vim [default: the one with the program's name, else typing]
+    /// With --via x11, in a window on your own display (DISPLAY): nothing else there gets keys or clicks
+    #[arg(long)]
+    pub(crate) display: bool,
+    /// What is typed: a TOML file, or the name of one that comes with the program: bash, editor, less, micro,
+    /// python3, typing, vim, word [default: the one with the program's name, else typing]
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<String>,
     /// How fast: as a person types, as fast as the terminal takes it, or with the pauses in the script
@@ -31,7 +34,7 @@ pub(crate) struct InteractArguments {
     #[arg(long, value_name = "TIMES", value_parser = patience)]
     pub(crate) patience: Option<Patiences>,
     /// Watch somebody's own use of a program at a terminal or in a window of an X display, by its process or name; nothing is put in
-    #[arg(long, value_name = "PID|COMM", conflicts_with_all = ["program", "script", "pace", "seed", "via", "no_bpf"])]
+    #[arg(long, value_name = "PID|COMM", conflicts_with_all = ["program", "script", "pace", "seed", "via", "display", "no_bpf"])]
     pub(crate) attach: Option<String>,
     /// How long to watch with --attach [default: until the program ends, or Ctrl-C]
     #[arg(short = 'D', long, value_name = "TIME", value_parser = duration)]
@@ -69,6 +72,16 @@ pub(crate) enum InteractCommand {
         after_help = "Examples:\n  punctual interact learn -o edit.toml -- vim notes.txt\n  punctual interact learn -- bash --norc\n  sudo punctual interact --script edit.toml --pace recorded -- vim notes.txt\n\nIt ends with the program, which gets Ctrl-C too. What is typed while the terminal's echo is off, as for a password,\nis not kept: the answer says how many keys that were. A program that takes single keys, as an editor does, and\nshows stars for a password switches the echo off as editors do: do not type such a password."
     )]
     Learn(LearnArguments),
+    /// Install what a script is for, after asking
+    #[command(after_help = "Example:\n  punctual interact install word")]
+    Install {
+        /// A TOML file, or the name of one that comes with the program
+        #[arg(value_name = "SCRIPT")]
+        script: String,
+        /// Do not ask
+        #[arg(short, long)]
+        yes: bool,
+    },
 }
 
 #[derive(Debug, Args)]

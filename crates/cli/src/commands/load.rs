@@ -1,24 +1,22 @@
 //! `punctual load`.
 
+use super::install::{self, Wanted};
 use crate::args::{LoadArguments, LoadCommand, LoadRunArguments};
-use crate::output::{self, Output, Usage, print_file, print_text, say};
+use crate::output::{self, Output, Usage, print_file, print_text};
 use crate::progress::{ReadyProgress, StepProgress};
 use crate::signals::Interrupted;
-use anyhow::{Context, bail};
-use punctual_kernel::capabilities::{find_program, is_root};
-use punctual_load::packages::Manager;
-use punctual_load::{Class, Load, LoadFile, Source, names};
+use anyhow::bail;
+use punctual_kernel::capabilities::find_program;
+use punctual_load::{Class, Load, Source, names};
 use punctual_report::{LoadInstalledAnswer, LoadListAnswer, LoadResult, LoadRow, LoadRunAnswer};
 use punctual_study::local_machine;
-use std::io::{IsTerminal, Write};
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 pub(crate) fn run(arguments: &LoadArguments, output: Output) -> anyhow::Result<u8> {
     match &arguments.command {
         LoadCommand::List => list(output),
         LoadCommand::Show { load } => show(load, output),
-        LoadCommand::Install { load, yes } => install(load, *yes, output),
+        LoadCommand::Install { load, yes } => install_load(load, *yes, output),
         LoadCommand::Run(arguments) => try_out(arguments, output),
     }
 }
@@ -56,45 +54,15 @@ fn show(source: &Source, output: Output) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-fn install(source: &Source, yes: bool, output: Output) -> anyhow::Result<u8> {
+fn install_load(source: &Source, yes: bool, output: Output) -> anyhow::Result<u8> {
     let name = source.name();
     let Some(file) = source.written(&local_machine())? else {
         bail!("an idle machine needs no programs");
     };
-    let missing = file.missing(find_program);
-    if missing.is_empty() {
-        return Ok(installed(&name, &format!("The load {name} is installed: there is nothing to do."), output));
-    }
-    let words = install_command(&file, &missing)?;
-    let command = words.join(" ");
-    say(&format!("The load {name} lacks {}. This would install it:\n  {command}", missing.join(", ")));
-    if !yes {
-        if !std::io::stdin().is_terminal() {
-            let usage = format!(
-                "there is no terminal on which to ask whether to run `{command}`: add --yes, or run it yourself"
-            );
-            return Err(Usage(usage).into());
-        }
-        if !asked("Run it? [y/N] ") {
-            bail!("nothing was installed");
-        }
-    }
-    let (program, arguments) = words.split_first().context("an empty command")?;
-    // What it prints is not this program's answer.
-    let status = Command::new(program)
-        .args(arguments)
-        .stdout(Stdio::from(std::io::stderr()))
-        .status()
-        .with_context(|| format!("`{command}` could not be started"))?;
-    if !status.success() {
-        let advice = if words.iter().any(|word| word == "apt-get") { "; `apt-get update` may help" } else { "" };
-        bail!("`{command}` failed{advice}");
-    }
-    let missing = file.missing(find_program);
-    if !missing.is_empty() {
-        bail!("`{command}` ran, but {} is still missing", missing.join(", "));
-    }
-    Ok(installed(&name, &format!("The load {name} is installed: punctual record --load {name}"), output))
+    let wanted = Wanted { name: &format!("the load {name}"), programs: &file.needs.programs, packages: &file.packages };
+    let was_missing = install::install(&wanted, yes)?;
+    let verdict = install::verdict(wanted.name, was_missing, &format!("punctual record --load {name}"));
+    Ok(installed(&name, &verdict, output))
 }
 
 fn installed(name: &str, verdict: &str, output: Output) -> u8 {
@@ -104,25 +72,6 @@ fn installed(name: &str, verdict: &str, output: Output) -> u8 {
         print_text(verdict);
     }
     0
-}
-
-fn install_command(file: &LoadFile, missing: &[String]) -> anyhow::Result<Vec<String>> {
-    let missing = missing.join(", ");
-    let Some(manager) = Manager::ALL.into_iter().find(|manager| find_program(manager.program()).is_some()) else {
-        bail!("{missing} is missing, and there is no apt-get, dnf or pacman here: install it by hand");
-    };
-    if manager.of(&file.packages).is_empty() {
-        bail!("{missing} is missing, and the load names no packages for {}: install it by hand", manager.program());
-    }
-    Ok(manager.install_command(&file.packages, is_root()))
-}
-
-/// Whether the user says yes.
-fn asked(question: &str) -> bool {
-    let mut error = std::io::stderr();
-    let _ = write!(error, "{question}").and_then(|()| error.flush());
-    let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y" | "yes" | "Yes")
 }
 
 fn try_out(arguments: &LoadRunArguments, output: Output) -> anyhow::Result<u8> {

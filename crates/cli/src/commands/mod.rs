@@ -11,6 +11,7 @@ pub(crate) mod forecast;
 pub(crate) mod generate;
 pub(crate) mod hidden;
 pub(crate) mod idle;
+mod install;
 pub(crate) mod interact;
 pub(crate) mod lab;
 pub(crate) mod load;

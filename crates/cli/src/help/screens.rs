@@ -135,9 +135,7 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
             ("pace", "human, full or recorded [default: human]"),
             ("limit", "Exit with 2 beyond these: key:p99=16ms"),
             ("attach", "Watch somebody's own use of a running program"),
-            ("no_bpf", "Without causes"),
             OUTPUT,
-            HTML,
         ],
     ),
     (

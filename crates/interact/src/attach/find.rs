@@ -1,6 +1,7 @@
 //! The running program that the user means, and its terminal.
 
-use super::window::{UsersDisplay, Window};
+use super::window::Window;
+use crate::display::users::UsersDisplay;
 use crate::plan::InteractError;
 use crate::processes::program_of;
 use punctual_kernel::Refused;

@@ -1,17 +1,24 @@
 //! A display of this run's own: a server that draws into memory. XTEST puts in keys and clicks, and DAMAGE reports what
 //! was drawn.
 //!
+//! `shared` does the same on the user's own display, `users` finds that one.
+//!
 //! There is no window manager. Keys go to the window that was shown last and takes them; the first window has the
 //! pointer in its middle.
 
+pub(crate) mod clients;
+mod hands;
 pub(crate) mod keyboard;
 mod server;
+pub(crate) mod shared;
 mod socket;
+pub(crate) mod users;
 mod windows;
 
 use crate::screen::Screen;
 use crate::script::{Act, MIDDLE, Script};
 use crate::terminal::Arrival;
+use hands::{Pretence, REQUEST_BYTES, keyboard, pretences, pretend, typed};
 use keyboard::Keyboard;
 use punctual_kernel::{Refused, clock};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -24,15 +31,12 @@ use x11rb::errors::{ConnectionError, ReplyOrIdError};
 use x11rb::protocol::Event;
 use x11rb::protocol::damage::{ConnectionExt as _, ReportLevel};
 use x11rb::protocol::xproto::{
-    BUTTON_PRESS_EVENT, BUTTON_RELEASE_EVENT, ChangeWindowAttributesAux, ConnectionExt as _, EventMask, InputFocus,
-    KEY_PRESS_EVENT, KEY_RELEASE_EVENT, MOTION_NOTIFY_EVENT,
+    ChangeWindowAttributesAux, ConnectionExt as _, EventMask, InputFocus, MOTION_NOTIFY_EVENT,
 };
 use x11rb::protocol::xtest::ConnectionExt as _;
 use x11rb::reexports::x11rb_protocol::parse_display::ConnectAddress;
 use x11rb::rust_connection::{DefaultStream, RustConnection};
 
-/// Bytes of a request of XTEST.
-const REQUEST_BYTES: u64 = 36;
 /// Bytes of a pixel.
 const PIXEL_BYTES: u64 = 4;
 
@@ -49,9 +53,6 @@ pub(crate) struct Display {
     ready: Vec<Pretence>,
     server: Server,
 }
-
-/// An event for the server to fake: its kind, the key or button, and where on the screen.
-type Pretence = (u8, u8, (i16, i16));
 
 fn refused(error: impl std::fmt::Display) -> Refused {
     Refused::because("using the display", error.to_string())
@@ -110,36 +111,17 @@ impl Display {
         self.connection.set_input_focus(InputFocus::POINTER_ROOT, window.id, x11rb::CURRENT_TIME)?;
         if is_first {
             self.pointer = window.on_screen(MIDDLE);
-            self.pretend(&[(MOTION_NOTIFY_EVENT, 0, self.pointer)])?;
+            pretend(&self.connection, self.root, &[(MOTION_NOTIFY_EVENT, 0, self.pointer)])?;
         }
         self.connection.flush()
     }
 
-    /// The events to fake for an input; none if the keyboard has no such key.
-    fn pretences(&mut self, act: &Act) -> Vec<Pretence> {
-        let twice = |(down, up): (u8, u8), keys: &[u8], at: (i16, i16)| {
-            let pressed = keys.iter().map(|&key| (down, key, at));
-            pressed.chain(keys.iter().rev().map(|&key| (up, key, at))).collect()
-        };
-        let buttons = (BUTTON_PRESS_EVENT, BUTTON_RELEASE_EVENT);
-        match act {
-            Act::Key(key) => twice((KEY_PRESS_EVENT, KEY_RELEASE_EVENT), &self.keyboard.keys(key.stroke), (0, 0)),
-            Act::Click(button) => twice(buttons, &[button.number()], self.pointer),
-            Act::Scroll(direction) => twice(buttons, &[direction.number()], self.pointer),
-            Act::Point(spot) => {
-                if let Some(window) = self.windows.current() {
-                    self.pointer = window.on_screen(*spot);
-                }
-                vec![(MOTION_NOTIFY_EVENT, 0, self.pointer)]
-            }
+    /// Where the pointer is for an input.
+    fn pointer_for(&mut self, act: &Act) -> (i16, i16) {
+        if let (Act::Point(spot), Some(window)) = (act, self.windows.current()) {
+            self.pointer = window.on_screen(*spot);
         }
-    }
-
-    fn pretend(&self, pretences: &[Pretence]) -> Result<(), ConnectionError> {
-        for &(kind, detail, (x, y)) in pretences {
-            self.connection.xtest_fake_input(kind, detail, 0, self.root, x, y, 0)?.ignore_error();
-        }
-        Ok(())
+        self.pointer
     }
 }
 
@@ -154,16 +136,8 @@ impl Screen for Display {
 
     fn environment(&self) -> Vec<(String, String)> {
         let authority = self.server.authority.to_string_lossy().into_owned();
-        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        vec![
-            pair("DISPLAY", &format!(":{}", self.server.number)),
-            ("XAUTHORITY".to_owned(), authority),
-            pair("WAYLAND_DISPLAY", ""),
-            pair("XDG_SESSION_TYPE", "x11"),
-            pair("GDK_BACKEND", "x11"),
-            pair("QT_QPA_PLATFORM", "xcb"),
-            pair("DBUS_SESSION_BUS_ADDRESS", "disabled:"),
-        ]
+        let own = [("DISPLAY".to_owned(), format!(":{}", self.server.number)), ("XAUTHORITY".to_owned(), authority)];
+        own.into_iter().chain(only_this_display()).collect()
     }
 
     fn has_window(&self) -> bool {
@@ -188,14 +162,27 @@ impl Screen for Display {
     }
 
     fn begin(&mut self, act: &Act) {
-        self.ready = self.pretences(act);
+        let pointer = self.pointer_for(act);
+        self.ready = pretences(act, &self.keyboard, pointer);
     }
 
     fn put_in(&mut self) -> Result<u64, Refused> {
         let ready = std::mem::take(&mut self.ready);
-        self.pretend(&ready).and_then(|()| self.connection.flush()).map_err(refused)?;
+        pretend(&self.connection, self.root, &ready).and_then(|()| self.connection.flush()).map_err(refused)?;
         Ok(ready.len() as u64 * REQUEST_BYTES)
     }
+}
+
+/// What keeps a program from another display, and from an instance of itself that runs already.
+fn only_this_display() -> impl Iterator<Item = (String, String)> {
+    let pairs = [
+        ("WAYLAND_DISPLAY", ""),
+        ("XDG_SESSION_TYPE", "x11"),
+        ("GDK_BACKEND", "x11"),
+        ("QT_QPA_PLATFORM", "xcb"),
+        ("DBUS_SESSION_BUS_ADDRESS", "disabled:"),
+    ];
+    pairs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()))
 }
 
 /// Asks for what it takes to follow a program on the screen: its windows, what is drawn, a keyboard with all that is
@@ -203,16 +190,8 @@ impl Screen for Display {
 fn prepare(connection: &RustConnection, root: u32, script: &Script) -> Result<Option<Keyboard>, ReplyOrIdError> {
     connection.damage_query_version(1, 1)?.reply()?;
     connection.xtest_get_version(2, 2)?.reply()?;
-    let setup = connection.setup();
-    let (first, count) = (setup.min_keycode, setup.max_keycode - setup.min_keycode + 1);
-    let mapping = connection.get_keyboard_mapping(first, count)?.reply()?;
-    let each = usize::from(mapping.keysyms_per_keycode);
-    let mut keyboard = Keyboard::new(first, each, &mapping.keysyms);
-    let typed = script.presses().filter_map(|press| match &press.act {
-        Act::Key(key) => Some(key.stroke.symbol),
-        _ => None,
-    });
-    let Some(given) = keyboard.give_keys(typed) else { return Ok(None) };
+    let mut keyboard = keyboard(connection)?;
+    let Some(given) = keyboard.give_keys(typed(script)) else { return Ok(None) };
     for (key, symbol) in given {
         // The same with Shift and without.
         connection.change_keyboard_mapping(1, key, 2, &[symbol, symbol])?.check()?;

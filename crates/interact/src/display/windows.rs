@@ -21,6 +21,11 @@ pub(super) struct Window {
 }
 
 impl Window {
+    /// The same at another place.
+    pub(super) fn at(self, x: i16, y: i16) -> Window {
+        Window { x, y, ..self }
+    }
+
     /// A place in it, on the screen.
     pub(super) fn on_screen(&self, spot: Spot) -> (i16, i16) {
         let along = |from: i16, length: u32| i16::try_from(i64::from(from) + i64::from(length)).unwrap_or(i16::MAX);

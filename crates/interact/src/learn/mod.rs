@@ -67,7 +67,7 @@ pub fn learn(program: &[String], is_asked: &dyn Fn() -> bool) -> Result<Learned,
     let own = OwnTerminal::take()?;
     let size = OwnTerminal::size();
     let terminal = Terminal::make(size)?;
-    let running = Program::start(program, terminal.path(), Vec::new())?;
+    let running = Program::start(program, terminal.path(), Vec::new(), false)?;
     let mut session =
         Session { own, terminal, size, running, listener: Listener::new(clock::monotonic_ns()), waiting: Vec::new() };
     let end = session.pass_on(is_asked);

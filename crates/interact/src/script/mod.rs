@@ -32,6 +32,7 @@ pub use pointer::{Act, Button, Direction, Length, MIDDLE, Spot};
 pub use read::ScriptError;
 pub use shipped::{default_for, names, shipped};
 
+use punctual_load::packages::Packages;
 use std::time::Duration;
 
 /// Inputs that one script may have.
@@ -56,6 +57,10 @@ pub struct Script {
     pub digest: String,
     /// Where it first needs a mouse, and so a window: file, line and column.
     pub wants_window: Option<String>,
+    /// The programs that it is for; `a|b` is one of several names.
+    pub programs: Vec<String>,
+    /// What installs those.
+    pub packages: Packages,
 }
 
 /// A wait for silence.

@@ -1,6 +1,7 @@
 //! Reads a script, and says where something is wrong in it and what would be right.
 
 use super::{Act, Button, Direction, MAX_INPUTS, MIDDLE, Pace, Press, Quiet, Script, Spot, Step, key, typed};
+use punctual_load::packages::Packages;
 use punctual_recording::{BareUnit, parse_duration};
 use serde::Deserialize;
 use std::ops::Range;
@@ -32,6 +33,10 @@ struct Written {
     pace: Option<WrittenPace>,
     ready: Option<WrittenQuiet>,
     #[serde(default)]
+    needs: WrittenNeeds,
+    #[serde(default)]
+    packages: Packages,
+    #[serde(default)]
     step: Vec<Spanned<WrittenStep>>,
 }
 
@@ -49,6 +54,13 @@ struct WrittenQuiet {
     at_most: Option<Spanned<String>>,
 }
 
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenNeeds {
+    #[serde(default)]
+    programs: Vec<String>,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenStep {
@@ -61,6 +73,8 @@ struct WrittenStep {
     at: Option<Spanned<String>>,
     think: Option<Spanned<String>>,
     wait: Option<Spanned<String>>,
+    again: Option<Spanned<u32>>,
+    steps: Option<Spanned<u32>>,
     times: Option<Spanned<u32>>,
     #[serde(rename = "as")]
     kind: Option<Spanned<String>>,
@@ -162,18 +176,17 @@ impl Script {
             .quiet(ready.and_then(|ready| ready.silence.as_ref()), ready.and_then(|ready| ready.at_most.as_ref()))?;
         let mut steps = Vec::new();
         let (mut inputs, mut pointer, mut wants_window) = (0, MIDDLE, None);
-        for one in &written.step {
+        for (at, one) in written.step.iter().enumerate() {
             if wants_window.is_none() && one.get_ref().has_mouse() {
                 wants_window = Some(source.place(&one.span()));
             }
-            let step = step(&source, one, &mut pointer)?;
-            if let Step::Inputs(presses) = &step {
-                inputs += presses.len();
+            let made = steps_of(&source, &written.step, at, &mut pointer)?;
+            inputs += made.iter().map(|step| if let Step::Inputs(all) = step { all.len() } else { 0 }).sum::<usize>();
+            steps.extend(made);
+            if inputs.max(steps.len()) > MAX_INPUTS as usize {
+                let what = format!("the script has more than {MAX_INPUTS} inputs or steps");
+                return Err(source.wrong(&one.span(), what));
             }
-            if inputs > MAX_INPUTS as usize {
-                return Err(source.wrong(&one.span(), format!("the script has more than {MAX_INPUTS} inputs")));
-            }
-            steps.push(step);
         }
         if inputs == 0 {
             let what = "the script has no input: add [[step]] with type = \"...\", key = \"...\" or click = \"...\"";
@@ -188,6 +201,8 @@ impl Script {
             steps,
             digest: format!("{:016x}", punctual_recording::digest(text)),
             wants_window,
+            programs: written.needs.programs,
+            packages: written.packages,
         })
     }
 }
@@ -209,23 +224,56 @@ impl WrittenStep {
             (self.has_mouse(), "at", self.at.as_ref().map(Spanned::span), "click or scroll"),
             (self.wait.is_some(), "silence", self.silence.as_ref().map(Spanned::span), waits),
             (self.wait.is_some(), "at_most", self.at_most.as_ref().map(Spanned::span), waits),
+            (self.again.is_some(), "steps", self.steps.as_ref().map(Spanned::span), "again"),
         ];
         let mut strays = all.into_iter().filter(|(fits, ..)| !fits);
         strays.find_map(|(_, name, span, with)| Some((span?, name, with)))
     }
 }
 
-fn step(source: &Source<'_>, spanned: &Spanned<WrittenStep>, pointer: &mut Spot) -> Result<Step, ScriptError> {
+/// What a step of a script stands for: itself, or those just before it once more.
+fn steps_of(
+    source: &Source<'_>,
+    all: &[Spanned<WrittenStep>],
+    at: usize,
+    pointer: &mut Spot,
+) -> Result<Vec<Step>, ScriptError> {
+    let Some(spanned) = all.get(at) else { return Ok(Vec::new()) };
+    check(source, spanned)?;
+    let Some(again) = &spanned.get_ref().again else { return Ok(vec![step(source, spanned, pointer)?]) };
+    let steps = spanned.get_ref().steps.as_ref().map_or(1, |steps| *steps.get_ref() as usize);
+    let before = at.checked_sub(steps).and_then(|from| all.get(from..at)).unwrap_or_default();
+    if before.is_empty() || before.iter().any(|one| one.get_ref().again.is_some()) {
+        let what = "again repeats the steps just before it, none of which says again: steps = 2 are the last two";
+        return Err(source.wrong(&again.span(), what));
+    }
+    let times = *again.get_ref() as usize;
+    if times == 0 || times.saturating_mul(steps) > MAX_INPUTS as usize {
+        return Err(source.wrong(&again.span(), format!("again is between 1 and {MAX_INPUTS} steps in all")));
+    }
+    // Where the pointer is differs from time to time.
+    let repeated = std::iter::repeat_n(before, times).flatten();
+    repeated.map(|one| step(source, one, pointer)).collect()
+}
+
+/// Whether a step has what a step must have, and nothing else.
+fn check(source: &Source<'_>, spanned: &Spanned<WrittenStep>) -> Result<(), ScriptError> {
     let step = spanned.get_ref();
     let given = [&step.task, &step.text, &step.key, &step.click, &step.scroll, &step.think, &step.wait];
-    let given = given.into_iter().flatten().count();
+    let given = given.into_iter().flatten().count() + usize::from(step.again.is_some());
     if given != 1 {
-        let what = "a step has one of task, type, key, click, scroll, think and wait";
+        let what = "a step has one of task, type, key, click, scroll, think, wait and again";
         return Err(source.wrong(&spanned.span(), format!("{what}: this one has {given}")));
     }
-    if let Some((span, name, with)) = step.strays() {
-        return Err(source.wrong(&span, format!("{name} goes with {with}")));
+    match step.strays() {
+        Some((span, name, with)) => Err(source.wrong(&span, format!("{name} goes with {with}"))),
+        None => Ok(()),
     }
+}
+
+/// A step that stands for itself.
+fn step(source: &Source<'_>, spanned: &Spanned<WrittenStep>, pointer: &mut Spot) -> Result<Step, ScriptError> {
+    let step = spanned.get_ref();
     if let Some(task) = &step.task {
         return source.name(task, "a task").map(Step::Task);
     }
@@ -340,6 +388,17 @@ times = 2
     }
 
     #[test]
+    fn a_script_names_the_programs_that_it_is_for_and_what_installs_them() {
+        let needs = "[needs]\nprograms = [\"a|b\"]\n[packages]\napt = [\"ab\"]\n[pace]";
+        let script = Script::parse("edit.toml", &GOOD.replacen("[pace]", needs, 1)).unwrap();
+        assert_eq!((script.programs, script.packages.apt), (vec!["a|b".to_owned()], vec!["ab".to_owned()]));
+        let said = Script::parse("edit.toml", &GOOD.replacen("[pace]", "[needs]\ncpus = 2\n[pace]", 1)).unwrap_err();
+        assert!(said.to_string().contains("unknown field `cpus`"), "{said}");
+        let script = Script::parse("edit.toml", GOOD).unwrap();
+        assert!(script.programs.is_empty() && script.packages.apt.is_empty());
+    }
+
+    #[test]
     fn somebody_points_before_they_click_where_the_pointer_is_not_yet() {
         let clicks =
             "click = \"left\"\n[[step]]\nclick = \"right\"\nat = \"5 9\"\n[[step]]\nscroll = \"down\"\nat = \"5 9\"";
@@ -351,6 +410,18 @@ times = 2
         assert_eq!(all, expected.map(|(kind, label)| (kind.to_owned(), label.to_owned())));
         assert_eq!(script.wants_window.as_deref(), Some("edit.toml:17:1"));
         assert_eq!(Script::parse("edit.toml", GOOD).unwrap().wants_window, None);
+    }
+
+    #[test]
+    fn steps_come_again_with_the_pointer_moved_back() {
+        let clicks =
+            "click = \"left\"\nat = \"5 9\"\n[[step]]\nclick = \"left\"\nat = \"7 9\"\n[[step]]\nagain = 2\nsteps = 2";
+        let script =
+            Script::parse("edit.toml", &GOOD.replacen("key = \"ctrl-s\"\nas = \"save\"\ntimes = 2", clicks, 1));
+        let all: Vec<String> = script.unwrap().presses().skip(3).map(|press| press.act.label()).collect();
+        assert_eq!(all, ["to 5 9", "left", "to 7 9", "left"].repeat(3));
+        let script = Script::parse("edit.toml", &format!("{GOOD}[[step]]\nagain = 4\n")).unwrap();
+        assert_eq!(script.inputs(), 3 + 2 * 5);
     }
 
     #[test]
@@ -374,6 +445,9 @@ times = 2
             ("key = \"ctrl-s\"", "click = \"first\"", "edit.toml:18:9:", "left, middle or right"),
             ("key = \"ctrl-s\"", "scroll = \"up\"\nat = \"5\"", "edit.toml:19:6:", "50% 40"),
             ("times = 2", "at = \"5 5\"", "edit.toml:20:6:", "at goes with click or scroll"),
+            ("key = \"ctrl-s\"\nas = \"save\"\ntimes = 2", "again = 0", "edit.toml:18:9:", "between 1 and"),
+            ("key = \"ctrl-s\"\nas = \"save\"\ntimes = 2", "again = 2\nsteps = 9", "edit.toml:18:9:", "just before it"),
+            ("times = 2", "steps = 2", "edit.toml:20:9:", "steps goes with again"),
             ("key = \"ctrl-s\"", "press = \"ctrl-s\"", "edit.toml:18:1:", "unknown field `press`"),
             ("name = \"edit\"", "name = 5", "edit.toml:2:8:", "expected a string"),
             ("think = \"2s\"", "think = ", "edit.toml:16:", "value"),

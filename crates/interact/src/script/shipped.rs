@@ -2,13 +2,15 @@
 
 use super::Script;
 
-const SHIPPED: [(&str, &str); 6] = [
+const SHIPPED: [(&str, &str); 8] = [
     ("bash", include_str!("../../scenarios/bash.toml")),
     ("editor", include_str!("../../scenarios/editor.toml")),
     ("less", include_str!("../../scenarios/less.toml")),
+    ("micro", include_str!("../../scenarios/micro.toml")),
     ("python3", include_str!("../../scenarios/python3.toml")),
     ("typing", include_str!("../../scenarios/typing.toml")),
     ("vim", include_str!("../../scenarios/vim.toml")),
+    ("word", include_str!("../../scenarios/word.toml")),
 ];
 
 /// Their names.
@@ -30,6 +32,7 @@ pub fn default_for(program: &str) -> (&'static str, &'static str) {
         | "foot" | "alacritty" | "kitty" => "bash",
         "mousepad" | "featherpad" | "gedit" | "kate" | "leafpad" | "l3afpad" | "xed" | "pluma" => "editor",
         "vi" | "nvim" | "view" => "vim",
+        "lowriter" | "oowriter" => "word",
         "more" | "man" => "less",
         "python" => "python3",
         other => other,

@@ -325,6 +325,14 @@ impl TerminalWatch {
         TerminalWatch::start_with(connection, Some(server), processes)
     }
 
+    /// No longer watches a process of those that it was started for, but what that has started.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn leave_out(&self, process: u32) -> Result<(), Refused> {
+        self.object.remove("watched_processes", &process.to_ne_bytes())
+    }
+
     fn start_with(terminal: BorrowedFd<'_>, server: Option<u32>, processes: &[u32]) -> Result<TerminalWatch, Refused> {
         let doing = "following a program";
         if clock::in_shifted_time_namespace() || clock::in_pid_namespace() {

@@ -1,7 +1,11 @@
-//! What the kernel counted of a program between an input and the next one.
+//! What the kernel and the processor counted of a program between an input and the next one.
 
-/// How many counters there are.
-pub(crate) const COUNTERS: usize = 11;
+use serde::{Deserialize, Serialize};
+
+/// How many counters there are, all together.
+pub(crate) const COUNTERS: usize = OF_KERNEL + OF_PROCESSOR;
+const OF_KERNEL: usize = 11;
+const OF_PROCESSOR: usize = 7;
 
 /// Counts for all threads of a program and of the processes that it started, from just before an input was put in to just
 /// before the next one, including what they did in the background. What is not known is `None`, never 0.
@@ -29,6 +33,43 @@ pub struct InputCounters {
     pub disk_read_bytes: Option<u64>,
     /// Bytes that were left for disks to write.
     pub disk_written_bytes: Option<u64>,
+    /// What the processor counted.
+    pub hardware: HardwareCounts,
+}
+
+/// What the processor counted in code of the program's own and in the kernel's code for it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HardwareCounts {
+    /// Cycles in the program's own code.
+    pub cycles_user: Option<u64>,
+    /// Cycles in the kernel.
+    pub cycles_kernel: Option<u64>,
+    /// Instructions of the program's own code.
+    pub instructions_user: Option<u64>,
+    /// Instructions of the kernel.
+    pub instructions_kernel: Option<u64>,
+    /// Cache misses in the program's own code.
+    pub cache_misses_user: Option<u64>,
+    /// Cache misses in the kernel.
+    pub cache_misses_kernel: Option<u64>,
+    /// For how much of the time the one counted that counted least, in thousandths; what the others had is scaled up by it.
+    pub counted_thousandths: Option<u64>,
+}
+
+/// The processor's counters that were asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HardwareDocument {
+    /// Each of them.
+    pub counters: Vec<HardwareCounter>,
+}
+
+/// A counter of the processor.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HardwareCounter {
+    /// `cycles_user`, ...
+    pub name: String,
+    /// Why it does not count; `None`: it does.
+    pub absent: Option<String>,
 }
 
 impl InputCounters {
@@ -46,13 +87,22 @@ impl InputCounters {
             self.written_bytes,
             self.disk_read_bytes,
             self.disk_written_bytes,
+            self.hardware.cycles_user,
+            self.hardware.cycles_kernel,
+            self.hardware.instructions_user,
+            self.hardware.instructions_kernel,
+            self.hardware.cache_misses_user,
+            self.hardware.cache_misses_kernel,
+            self.hardware.counted_thousandths,
         ]
     }
 
     /// Of values in the order of their fields.
     pub(crate) fn of(values: [Option<u64>; COUNTERS]) -> InputCounters {
-        let [minor_faults, major_faults, waits, preemptions, migrations, reads, writes, ..] = values;
-        let [.., read_bytes, written_bytes, disk_read_bytes, disk_written_bytes] = values;
+        let [minor_faults, major_faults, waits, preemptions, migrations, reads, writes, rest @ ..] = values;
+        let [read_bytes, written_bytes, disk_read_bytes, disk_written_bytes, rest @ ..] = rest;
+        let [cycles_user, cycles_kernel, instructions_user, instructions_kernel, rest @ ..] = rest;
+        let [cache_misses_user, cache_misses_kernel, counted_thousandths] = rest;
         InputCounters {
             minor_faults,
             major_faults,
@@ -65,6 +115,15 @@ impl InputCounters {
             written_bytes,
             disk_read_bytes,
             disk_written_bytes,
+            hardware: HardwareCounts {
+                cycles_user,
+                cycles_kernel,
+                instructions_user,
+                instructions_kernel,
+                cache_misses_user,
+                cache_misses_kernel,
+                counted_thousandths,
+            },
         }
     }
 }
@@ -78,6 +137,8 @@ mod tests {
         let counters = InputCounters::of(std::array::from_fn(|at| (at != 2).then_some(at as u64)));
         assert_eq!((counters.minor_faults, counters.waits, counters.reads), (Some(0), None, Some(5)));
         assert_eq!((counters.writes, counters.read_bytes, counters.disk_written_bytes), (Some(6), Some(7), Some(10)));
+        let hardware = counters.hardware;
+        assert_eq!((hardware.cycles_user, hardware.counted_thousandths), (Some(11), Some(17)));
         assert_eq!(InputCounters::of(counters.values()), counters);
     }
 }

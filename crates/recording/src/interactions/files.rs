@@ -58,6 +58,13 @@ static INTERACTIONS: Schema = Schema {
         optional("written_bytes").about("Bytes that those wrote"),
         optional("disk_read_bytes").about("Bytes that the program requested from disks, up to the next input"),
         optional("disk_written_bytes").about("Bytes that it left for disks to write, up to the next input"),
+        optional("cycles_user").about("Cycles of the processor in the program's own code, up to the next input"),
+        optional("cycles_kernel").about("Cycles in the kernel for the program, up to the next input"),
+        optional("instructions_user").about("Instructions of the program's own code, up to the next input"),
+        optional("instructions_kernel").about("Instructions of the kernel for the program, up to the next input"),
+        optional("cache_misses_user").about("Cache misses in the program's own code, up to the next input"),
+        optional("cache_misses_kernel").about("Cache misses in the kernel for the program, up to the next input"),
+        optional("counted_thousandths").about("For how much of the time the processor counted; the rest is scaled"),
     ],
 };
 
@@ -99,10 +106,7 @@ impl InteractionWriter {
         let outcome = Some(rows.text(row.outcome.map_or("", Outcome::name)));
         let maybe = |value: Option<u64>| value.and_then(signed);
         let [kind, label, task] = texts;
-        let counters = row.counters.unwrap_or_default().values().map(maybe);
-        let [minor_faults, major_faults, waits, preemptions, migrations, reads, writes, ..] = counters;
-        let [.., read_bytes, written_bytes, disk_read_bytes, disk_written_bytes] = counters;
-        rows.push([
+        let own = [
             Some(i64::from(row.number)),
             signed(row.begin_ns),
             signed(row.injected_ns),
@@ -124,18 +128,10 @@ impl InteractionWriter {
             task,
             outcome,
             maybe(row.caused_cpu_ns),
-            minor_faults,
-            major_faults,
-            waits,
-            preemptions,
-            migrations,
-            reads,
-            writes,
-            read_bytes,
-            written_bytes,
-            disk_read_bytes,
-            disk_written_bytes,
-        ]);
+        ];
+        let counters = row.counters.unwrap_or_default().values().map(maybe);
+        let values: Vec<Option<i64>> = own.into_iter().chain(counters).collect();
+        rows.push_row(&values);
     }
 
     /// Takes a part of an input's time.

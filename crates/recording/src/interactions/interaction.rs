@@ -1,6 +1,6 @@
 //! An input to a program, what its time was spent on, and what is known of all of them together.
 
-use crate::interactions::counters::InputCounters;
+use crate::interactions::counters::{HardwareDocument, InputCounters};
 use crate::interactions::events::ToolkitDocument;
 use crate::interactions::outcome::Outcome;
 use punctual_codes::Awaited;
@@ -139,6 +139,9 @@ pub struct InteractionDocument {
     /// Inputs that were reported faster than they could be taken up.
     #[serde(default)]
     pub presses_lost: u64,
+    /// About the processor's counters; `None` if they were not asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hardware: Option<HardwareDocument>,
     /// About events of toolkits; `None` if they were not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub toolkit: Option<ToolkitDocument>,

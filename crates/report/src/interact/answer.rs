@@ -1,6 +1,7 @@
 //! The answer of `punctual interact`.
 
 use super::counters::CountersRow;
+use super::hardware::HardwareRow;
 use super::key_rows::{self, KeyRow};
 use super::model::InteractReport;
 use super::spent::{Cause, Part};
@@ -35,8 +36,8 @@ pub struct InteractAnswer<'a> {
     script_digest: &'a str,
     seed: u64,
     followed: bool,
-    /// None are read.
-    hardware_counters: (),
+    /// The processor's counters; `null` if nobody asked for them.
+    hardware_counters: Option<HardwareRow<'a>>,
     counts: CountRow,
     cost: CostRow,
     waiting: WaitingRow,
@@ -82,7 +83,7 @@ impl<'a> InteractAnswer<'a> {
             script_digest: &summary.script_digest,
             seed: summary.seed,
             followed: summary.followed,
-            hardware_counters: (),
+            hardware_counters: summary.hardware.as_ref().map(HardwareRow::new),
             counts: CountRow::new(report),
             cost: CostRow::new(summary),
             waiting: WaitingRow::new(report),

@@ -1,5 +1,6 @@
 //! What the kernel counted for the program for each input, and on average for each kind.
 
+use super::hardware::{HardwareCountsRow, hardware_blocks};
 use super::model::InteractReport;
 use crate::encode::html::Block;
 use crate::encode::html::table::{Column, Table, Value};
@@ -34,6 +35,8 @@ pub(super) struct CountersRow {
     disk_read_bytes: Option<u64>,
     /// Bytes that were left for disks to write.
     disk_written_bytes: Option<u64>,
+    /// What the processor counted.
+    hardware: HardwareCountsRow,
 }
 
 impl CountersRow {
@@ -50,6 +53,7 @@ impl CountersRow {
             written_bytes,
             disk_read_bytes,
             disk_written_bytes,
+            hardware,
         } = *counters;
         CountersRow {
             minor_faults,
@@ -63,6 +67,7 @@ impl CountersRow {
             written_bytes,
             disk_read_bytes,
             disk_written_bytes,
+            hardware: HardwareCountsRow::new(hardware),
         }
     }
 }
@@ -137,7 +142,8 @@ pub(super) fn counters_block(report: &InteractReport<'_>) -> Option<Vec<Block>> 
             columns: [Column::words("input")].into_iter().chain(COLUMNS.map(Column::numbers)).collect(),
             rows: rows.into_iter().map(cells).collect(),
         };
-        vec![Block::Table(table), Block::Text(format!("Counts are {}.", whose(report)))]
+        let whose = Block::Text(format!("Counts are {}.", whose(report)));
+        [Block::Table(table), whose].into_iter().chain(hardware_blocks(report)).collect()
     })
 }
 

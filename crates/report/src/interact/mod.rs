@@ -4,6 +4,7 @@ mod answer;
 pub mod compare;
 mod counters;
 mod events;
+mod hardware;
 mod key_rows;
 mod keys;
 mod learned;

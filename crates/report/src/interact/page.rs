@@ -37,7 +37,7 @@ pub fn interact_page(report: &InteractReport<'_>) -> Page {
     sections.extend(counters_block(report).map(|blocks| Section {
         id: "counters".into(),
         title: "What was counted".into(),
-        lead: "From the kernel's account in /proc. A dash means that it does not tell.".into(),
+        lead: "From the kernel's account in /proc, and by the processor. A dash means that it does not tell.".into(),
         blocks,
     }));
     sections.extend(events_blocks(report).map(|blocks| {

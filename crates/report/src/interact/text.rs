@@ -1,6 +1,7 @@
 //! Inputs and what became of them: text for people.
 
 use super::counters::counters;
+use super::hardware::hardware;
 use super::key_rows::keys;
 use super::model::InteractReport;
 use super::spent::Part;
@@ -45,6 +46,7 @@ pub fn text(report: &InteractReport<'_>) -> String {
     longest(&mut text, report);
     events(&mut text, report);
     counters(&mut text, report);
+    hardware(&mut text, report);
     responsiveness(&mut text, report);
     limits(&mut text, report);
     cost(&mut text, report);
@@ -265,5 +267,5 @@ fn cost(text: &mut String, report: &InteractReport<'_>) {
             counted(runs, "run")
         );
     }
-    let _ = writeln!(text, "; no hardware counters are read");
+    text.push('\n');
 }

@@ -4,13 +4,18 @@ mod attach;
 mod learn;
 
 use super::artifacts::{self, Artifacts};
+use super::install::{self, Wanted};
 use crate::args::{InteractArguments, InteractCommand, PaceName, PlaceName, ReportArguments};
 use crate::output::{self, Output, Usage};
 use crate::progress::StepProgress;
 use crate::signals::Interrupted;
+use anyhow::ensure;
 use punctual_interact::script::{Script, default_for, names, shipped};
 use punctual_interact::{InteractPlan, PaceMode, Via, interact};
+use punctual_kernel::capabilities::find_program;
+use punctual_load::missing;
 use punctual_recording::{Document, InteractionDocument, Recording, required_interaction_document};
+use punctual_report::answer::Done;
 use punctual_report::forecast::interarrival::InterarrivalRow;
 use punctual_report::interact::{
     InteractAnswer, InteractReport, KindLimit, Patience, interact_page, interact_trace, text,
@@ -22,8 +27,10 @@ use std::time::Duration;
 const MAX_SCRIPT_BYTES: u64 = 1 << 20;
 
 pub(crate) fn run(arguments: &InteractArguments, output: Output) -> anyhow::Result<u8> {
-    if let Some(InteractCommand::Learn(learn)) = &arguments.command {
-        return learn::run(learn, output);
+    match &arguments.command {
+        Some(InteractCommand::Learn(learn)) => return learn::run(learn, output),
+        Some(InteractCommand::Install { script, yes }) => return install_for(script, *yes, output),
+        None => {}
     }
     if arguments.html.is_some() {
         punctual_report::encode::html::can_draw()?;
@@ -55,6 +62,7 @@ pub(crate) fn run(arguments: &InteractArguments, output: Output) -> anyhow::Resu
 /// What is to be done with a script.
 fn plan(arguments: &InteractArguments) -> anyhow::Result<InteractPlan> {
     let script = script(arguments)?;
+    can_be_used(&script, arguments)?;
     if arguments.pace == PaceName::Recorded && !script.has_recorded_pauses() {
         let what = "--pace recorded takes a script in which every key has its pause: pauses = [\"150ms\", ...]";
         return Err(Usage(what.to_owned()).into());
@@ -64,11 +72,7 @@ fn plan(arguments: &InteractArguments) -> anyhow::Result<InteractPlan> {
         return Err(Usage(what).into());
     }
     Ok(InteractPlan {
-        via: match arguments.via {
-            PlaceName::Pty => Via::Terminal,
-            PlaceName::X11 => Via::Window,
-            PlaceName::Wayland => Via::Wayland,
-        },
+        via: via(arguments)?,
         script,
         pace: match arguments.pace {
             PaceName::Human => PaceMode::Human,
@@ -82,6 +86,16 @@ fn plan(arguments: &InteractArguments) -> anyhow::Result<InteractPlan> {
         output: arguments.output.clone().unwrap_or_else(|| super::fresh_name("interact-", ".punctual")),
         command_line: super::command_line(),
     })
+}
+
+fn via(arguments: &InteractArguments) -> anyhow::Result<Via> {
+    match (arguments.via, arguments.display) {
+        (PlaceName::Pty, false) => Ok(Via::Terminal),
+        (PlaceName::X11, false) => Ok(Via::Window),
+        (PlaceName::X11, true) => Ok(Via::UsersWindow),
+        (PlaceName::Wayland, false) => Ok(Via::Wayland),
+        (_, true) => Err(Usage("--display goes with --via x11: it is your own X display".to_owned()).into()),
+    }
 }
 
 /// Shows what was just measured, in the requested form.
@@ -109,15 +123,23 @@ fn show_measured(
 
 /// The script that was asked for, or the one for this program.
 fn script(arguments: &InteractArguments) -> anyhow::Result<Script> {
-    let parse = |name: &str, text: &str| Script::parse(name, text).map_err(|error| Usage(error.to_string()).into());
     let Some(asked) = &arguments.script else {
         let program = arguments.program.first().map_or("", String::as_str);
         let (name, text) = default_for(program);
-        return parse(name, text);
+        return parsed(name, text);
     };
+    named(asked)
+}
+
+fn parsed(name: &str, text: &str) -> anyhow::Result<Script> {
+    Script::parse(name, text).map_err(|error| Usage(error.to_string()).into())
+}
+
+/// The script of this name, or in this file.
+fn named(asked: &str) -> anyhow::Result<Script> {
     let path = Path::new(asked);
     if let Some(text) = shipped(asked).filter(|_| !path.exists()) {
-        return parse(asked, text);
+        return parsed(asked, text);
     }
     let bytes = punctual_recording::input::read_file(path, MAX_SCRIPT_BYTES).map_err(|error| {
         let known = names().join(", ");
@@ -127,7 +149,35 @@ fn script(arguments: &InteractArguments) -> anyhow::Result<Script> {
         return Err(Usage(format!("the script {asked} is empty")).into());
     }
     let text = String::from_utf8(bytes).map_err(|_| Usage(format!("the script {asked} is not text")))?;
-    parse(asked, &text)
+    parsed(asked, &text)
+}
+
+/// Whether the programs are there that a script is for.
+fn can_be_used(script: &Script, arguments: &InteractArguments) -> anyhow::Result<()> {
+    let lacking = missing(&script.programs, find_program);
+    let name = arguments.script.as_deref().unwrap_or(&script.name);
+    ensure!(
+        lacking.is_empty(),
+        "the script `{name}` is for programs that are not installed ({} missing): punctual interact install {name}",
+        lacking.join(", ")
+    );
+    Ok(())
+}
+
+/// Installs the programs that a script is for.
+fn install_for(asked: &str, yes: bool, output: Output) -> anyhow::Result<u8> {
+    let script = named(asked)?;
+    let name = format!("what the script {asked} is for");
+    let was_missing =
+        install::install(&Wanted { name: &name, programs: &script.programs, packages: &script.packages }, yes)?;
+    let next = format!("punctual interact --script {asked} -- PROGRAM");
+    let verdict = install::verdict(&name, was_missing, &next);
+    if output.json {
+        output::answer(Done::new("punctual.interact-install/1", &verdict), 0);
+    } else {
+        output::print_text(&verdict);
+    }
+    Ok(0)
 }
 
 /// Shows a recording of inputs.

@@ -1,8 +1,9 @@
 //! What a display's server tells one program (RECORD), and what that program's windows show (DAMAGE). Nothing is put
 //! in.
 
-use super::display::UsersDisplay;
 use super::presses::{Press, Pressed};
+use crate::display::clients::{Client, MAX_WINDOWS, clients_of, windows_of};
+use crate::display::users::UsersDisplay;
 use punctual_kernel::clock;
 use std::collections::HashSet;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -12,34 +13,17 @@ use x11rb::errors::ReplyOrIdError;
 use x11rb::protocol::Event;
 use x11rb::protocol::damage::{ConnectionExt as _, ReportLevel};
 use x11rb::protocol::record::{self, ConnectionExt as _, EnableContextReply};
-use x11rb::protocol::res::{ClientIdMask, ClientIdSpec, ConnectionExt as _};
 use x11rb::protocol::xproto::{
     BUTTON_PRESS_EVENT, ChangeWindowAttributesAux, ConnectionExt as _, EventMask, GE_GENERIC_EVENT, KEY_PRESS_EVENT,
     MapState, WindowClass,
 };
 use x11rb::rust_connection::RustConnection;
 
-/// How many windows are watched, and how deep they may be below the screen: window managers put others around them.
-const MAX_WINDOWS: usize = 4_096;
-const MAX_DEPTH: usize = 8;
 /// The length of an event of the core protocol, and how much of a longer one is recorded, bytes.
 const EVENT_BYTES: usize = 32;
 /// Of the events of XInput 2.
 const XI_KEY_PRESS: u16 = 2;
 const XI_BUTTON_PRESS: u16 = 4;
-
-/// A program's connection to the server: what belongs to it has these bits.
-#[derive(Debug, Clone, Copy)]
-struct Client {
-    base: u32,
-    mask: u32,
-}
-
-impl Client {
-    fn owns(&self, id: u32) -> bool {
-        id & !self.mask == self.base
-    }
-}
 
 /// What is heard.
 pub(super) struct Eavesdrop {
@@ -85,7 +69,7 @@ impl Eavesdrop {
         let context = control.generate_id()?;
         let all = record::Range8 { first: KEY_PRESS_EVENT, last: GE_GENERIC_EVENT };
         let range = record::Range { delivered_events: all, ..record::Range::default() };
-        let specs: Vec<u32> = clients.iter().map(|client| client.base).collect();
+        let specs: Vec<u32> = clients.iter().map(Client::number).collect();
         control.record_create_context(context, 0, &specs, &[range])?.check()?;
         let input_extension = control.extension_information("XInputExtension")?.map(|known| known.major_opcode);
         let (sender, presses) = channel();
@@ -160,40 +144,6 @@ pub(super) fn shows_window(display: &UsersDisplay, processes: &[u32]) -> Result<
         Ok(false) => Err(format!("none of its windows is shown on {}", display.name())),
         Err(error) => Err(format!("asking {}: {error}", display.name())),
     }
-}
-
-/// The connections of these processes.
-fn clients_of(control: &RustConnection, processes: &[u32]) -> Result<Vec<Client>, ReplyOrIdError> {
-    control.res_query_version(1, 2)?.reply()?;
-    let clients = control.res_query_clients()?.reply()?.clients;
-    let all = ClientIdSpec { client: 0, mask: ClientIdMask::LOCAL_CLIENT_PID };
-    let ids = control.res_query_client_ids(&[all])?.reply()?.ids;
-    let is_theirs = |base: u32, mask: u32| {
-        ids.iter().any(|id| id.spec.client & !mask == base && id.value.iter().any(|pid| processes.contains(pid)))
-    };
-    let clients = clients.iter().filter(|client| is_theirs(client.resource_base, client.resource_mask));
-    Ok(clients.map(|client| Client { base: client.resource_base, mask: client.resource_mask }).collect())
-}
-
-/// The uppermost windows of these clients below the screen.
-fn windows_of(control: &RustConnection, root: u32, clients: &[Client]) -> Result<Vec<u32>, ReplyOrIdError> {
-    let (mut found, mut level, mut looked_at) = (Vec::new(), vec![root], 0);
-    for _ in 0..MAX_DEPTH {
-        let mut below = Vec::new();
-        for window in level {
-            // It may be gone by now.
-            let Ok(tree) = control.query_tree(window)?.reply() else { continue };
-            looked_at += tree.children.len();
-            for child in tree.children {
-                if clients.iter().any(|client| client.owns(child)) { found.push(child) } else { below.push(child) }
-            }
-            if looked_at > MAX_WINDOWS {
-                return Ok(found);
-            }
-        }
-        level = below;
-    }
-    Ok(found)
 }
 
 /// Hears what the server tells the program, until there is nothing more to hear.

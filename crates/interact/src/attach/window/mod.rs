@@ -1,14 +1,14 @@
 //! Somebody's own use of a program in a window of an X display: punctual listens to what the display's server tells the
 //! program.
 
-mod display;
 mod eavesdrop;
 mod presses;
 
+use crate::delivered::is_read_by_server;
+use crate::display::users::{UsersDisplay, server_name};
 use crate::track::Tracker;
-pub(super) use display::UsersDisplay;
 use eavesdrop::Eavesdrop;
-use presses::{Presses, is_read_by_server};
+use presses::Presses;
 use punctual_kernel::Refused;
 use punctual_probe::terminal::Seen;
 use punctual_recording::Moment;
@@ -17,8 +17,6 @@ use std::time::Duration;
 
 /// How much later to look at what was seen: the server's report comes by a connection, to a thread that needs a CPU.
 const HELD: Duration = Duration::from_millis(150);
-/// Display servers that are named; others are called a display server.
-const SERVERS: [&str; 5] = ["Xorg", "Xwayland", "Xvfb", "Xephyr", "Xvnc"];
 
 /// What is not seen of somebody's own use of a window.
 pub(super) const NOT_SEEN: [&str; 4] = [
@@ -51,9 +49,7 @@ impl Window {
 
     /// The server's process, and its name.
     pub(super) fn server(&self) -> (u32, &'static str) {
-        let name = std::fs::read_to_string(format!("/proc/{}/comm", self.heard.server)).unwrap_or_default();
-        let known = SERVERS.into_iter().find(|known| name.trim() == *known);
-        (self.heard.server, known.unwrap_or("the display server"))
+        (self.heard.server, server_name(self.heard.server))
     }
 
     /// The connection by which the server reports what it has drawn.

@@ -1,6 +1,7 @@
 //! Inputs to a window, from what its display's server says of them, to a millisecond, and from what the server was seen
 //! to do. Pure.
 
+use crate::delivered::is_read_by_server;
 use crate::track::Input;
 use punctual_probe::terminal::Seen;
 use punctual_recording::Moment;
@@ -113,11 +114,6 @@ impl Presses {
         }
         self.begun.pop_front()
     }
-}
-
-/// Whether the server reads something that somebody else has put into the display.
-pub(super) fn is_read_by_server(seen: &Seen) -> bool {
-    seen.kind == Moment::Got && seen.by_server()
 }
 
 /// When the server had read what was pressed: the last that it read before it told the program, in the millisecond that it names.

@@ -1,8 +1,9 @@
-//! The display on which a running program shows its windows: which one it is, and a connection to it.
+//! A user's own display: the one on which a running program shows its windows, or that of whoever asks; and a connection
+//! to it.
 
 use rustix::fs::{Mode, OFlags, fstat, open};
 use rustix::net::sockopt::socket_peercred;
-use rustix::process::geteuid;
+use rustix::process::{geteuid, getuid};
 use std::collections::HashMap;
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
@@ -15,6 +16,9 @@ const MAX_BYTES: u64 = 1 << 20;
 /// How a client shows that it may connect.
 const PROTOCOL: &[u8] = b"MIT-MAGIC-COOKIE-1";
 
+/// Display servers that are named; others are called a display server.
+const SERVERS: [&str; 5] = ["Xorg", "Xwayland", "Xvfb", "Xephyr", "Xvnc"];
+
 /// A display, as a process sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UsersDisplay {
@@ -22,6 +26,8 @@ pub(crate) struct UsersDisplay {
     /// Whose process it is.
     user: u32,
     number: u32,
+    /// The file with the key.
+    authority: Option<String>,
     key: Option<Vec<u8>>,
 }
 
@@ -34,14 +40,52 @@ impl UsersDisplay {
         let words = environment.split(|byte| *byte == 0).filter_map(|word| std::str::from_utf8(word).ok());
         let words: HashMap<&str, &str> = words.filter_map(|word| word.split_once('=')).collect();
         let name = words.get("DISPLAY").filter(|name| !name.is_empty()).ok_or("it has no X display (DISPLAY)")?;
+        let told = |name: &str| words.get(name).map(|word| (*word).to_owned());
+        UsersDisplay::named(process, user, name).map(|display| display.with_key(told("XAUTHORITY"), told("HOME")))
+    }
+
+    /// The display of whoever asks, under `sudo` whoever asked that, or why there is none, in words.
+    pub(crate) fn of_asker() -> Result<UsersDisplay, String> {
+        let told = |name: &str| std::env::var(name).ok().filter(|word| !word.is_empty());
+        let own = getuid().as_raw();
+        let asker = told("SUDO_UID").filter(|_| own == 0).and_then(|user| user.parse().ok());
+        let name = told("DISPLAY").ok_or("there is no X display (DISPLAY is not set)")?;
+        let display = UsersDisplay::named(std::process::id(), asker.unwrap_or(own), &name)?;
+        Ok(display.with_key(told("XAUTHORITY"), told("HOME")))
+    }
+
+    /// Without the key.
+    fn named(process: u32, user: u32, name: &str) -> Result<UsersDisplay, String> {
         let number = number(name).ok_or_else(|| format!("its display {name} is on another machine"))?;
-        let keys = match (words.get("XAUTHORITY"), words.get("HOME")) {
-            (Some(path), _) => Some((*path).to_owned()),
-            (None, home) => home.map(|home| format!("{home}/.Xauthority")),
-        };
+        Ok(UsersDisplay { process, user, number, authority: None, key: None })
+    }
+
+    /// With the key from this file, or else from the usual one below this directory.
+    fn with_key(mut self, file: Option<String>, home: Option<String>) -> UsersDisplay {
+        let Some(path) = file.or_else(|| home.map(|home| format!("{home}/.Xauthority"))) else { return self };
         // As the process sees it, and only what belongs to its user, because root reads it for them.
-        let keys = keys.and_then(|path| bytes_of(&format!("/proc/{process}/root{path}"), Some(user)));
-        Ok(UsersDisplay { process, user, number, key: keys.and_then(|keys| key(&keys, number)) })
+        let keys = bytes_of(&format!("/proc/{}/root{path}", self.process), Some(self.user));
+        self.key = keys.and_then(|keys| key(&keys, self.number));
+        self.authority = Some(path);
+        self
+    }
+
+    /// The same as [`UsersDisplay::connect`], where that display belongs to whoever asks: they run its server, or have the
+    /// key to one that root runs.
+    pub(crate) fn connect_as_owner(&self) -> Result<(RustConnection, u32), String> {
+        self.connect_where(|owner| {
+            if owner == self.user || self.key.is_some() {
+                return Ok(());
+            }
+            let file = self.authority.as_deref().unwrap_or("XAUTHORITY");
+            Err(format!("{} is not known to be yours: {file} of user {} has no key to it", self.name(), self.user))
+        })
+    }
+
+    /// What a program must have in its environment to show its windows there.
+    pub(crate) fn environment(&self) -> Vec<(String, String)> {
+        let authority = self.authority.iter().map(|path| ("XAUTHORITY".to_owned(), path.clone()));
+        [("DISPLAY".to_owned(), self.name())].into_iter().chain(authority).collect()
     }
 
     /// Its name.
@@ -51,6 +95,11 @@ impl UsersDisplay {
 
     /// A connection, and the process of the server.
     pub(crate) fn connect(&self) -> Result<(RustConnection, u32), String> {
+        self.connect_where(|_| Ok(()))
+    }
+
+    /// The same, if whoever runs the server is right.
+    fn connect_where(&self, is_right: impl Fn(u32) -> Result<(), String>) -> Result<(RustConnection, u32), String> {
         let path = format!("/proc/{}/root/tmp/.X11-unix/X{}", self.process, self.number);
         let name = self.name();
         let stream = UnixStream::connect(path).map_err(|error| format!("connecting to {name}: {error}"))?;
@@ -65,6 +114,7 @@ impl UsersDisplay {
         if owner != self.user && is_asked_for_another && !is_display_server(server) {
             return Err(format!("{name} is not served by an X server (process {server})"));
         }
+        is_right(owner)?;
         let (stream, _) = DefaultStream::from_unix_stream(stream).map_err(|error| error.to_string())?;
         let (protocol, key) = match &self.key {
             Some(key) => (PROTOCOL.to_vec(), key.clone()),
@@ -74,6 +124,13 @@ impl UsersDisplay {
         let connection = connection.map_err(|error| format!("connecting to {name}: {error}"))?;
         Ok((connection, server))
     }
+}
+
+/// The name of a display's server.
+pub(crate) fn server_name(process: u32) -> &'static str {
+    let name = std::fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
+    let known = SERVERS.into_iter().find(|known| name.trim() == *known);
+    known.unwrap_or("the display server")
 }
 
 /// Whether the program of a process is an X server, by its name: `Xorg`, `Xwayland`, `Xvfb`, ...
