@@ -1,8 +1,9 @@
 //! Call trees of an episode's samples, and the same folded for flame graphs.
 
 use crate::episode::detail::Detail;
+use crate::episode::piece::Piece;
 use crate::episode::sightings::Sightings;
-use crate::episode::split::{Piece, Split};
+use crate::episode::split::Split;
 use crate::kind::Kind;
 use punctual_recording::Episode;
 use punctual_recording::episode::StackSample;

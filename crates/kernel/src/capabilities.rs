@@ -1,8 +1,9 @@
 //! What this kernel and this user allow, what each thing is needed for, and what would allow what is missing.
 
+use crate::hardware_counters::{COUNTERS, HardwareCounters, NAMES};
 use crate::scheduling::{self, Scheduling};
 use crate::steal::Teller;
-use crate::{Missing, Refused, bpf, clock, hardware_counters, hold, host, limits, per_cpu, steal};
+use crate::{Missing, Refused, bpf, clock, hold, host, limits, per_cpu, steal};
 use serde::Serialize;
 use std::path::Path;
 
@@ -51,7 +52,7 @@ pub fn all() -> Vec<Capability> {
         pid_namespace(),
         throttling(),
         load_generator(),
-        hardware_counters::capability(),
+        hardware_counters(),
     ]
 }
 
@@ -253,9 +254,52 @@ fn words(found: Result<String, Refused>) -> Result<String, String> {
     found.map_err(|refused| refused.to_string())
 }
 
+/// Whether this machine and this user have them: tried, and closed again.
+fn hardware_counters() -> Capability {
+    of_counters(&HardwareCounters::tried().refusals())
+}
+
+fn of_counters(refusals: &[Option<&str>; COUNTERS]) -> Capability {
+    const BLIND: &str = "cycles, instructions and cache misses of each input";
+    let needed_for = "interact: cycles, instructions and cache misses of each input";
+    let absent: Vec<&str> =
+        NAMES.iter().zip(refusals).filter(|(_, why)| why.is_some()).map(|(name, _)| *name).collect();
+    let Some(why) = refusals.iter().flatten().next() else {
+        let detail = "untested: the counters can be asked for, but punctual has never run on a machine with them";
+        return row("hardware counters", Availability::Limited, detail.to_owned(), needed_for, None);
+    };
+    let is_forbidden = why.starts_with("not allowed");
+    let remedy = is_forbidden.then(|| "run as root, or: sysctl kernel.perf_event_paranoid=1".to_owned());
+    let (available, blind) = match absent.len() {
+        COUNTERS => (Availability::No, BLIND.to_owned()),
+        _ => (Availability::Limited, format!("{} of each input", absent.join(", "))),
+    };
+    let mut line = row("hardware counters", available, format!("{why}; not counted: {blind}"), needed_for, remedy);
+    if available == Availability::No {
+        line.missing = vec![Missing::new("performance counters", None).so_blind_for(&blind)];
+    }
+    line
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn capabilities_tell_what_is_not_counted_and_what_nobody_has_tried() {
+        let there = of_counters(&[None; COUNTERS]);
+        assert!(there.available == Availability::Limited && there.detail.starts_with("untested"), "{there:?}");
+        let none = of_counters(&[Some("no counters (PMU)"); COUNTERS]);
+        assert!(
+            none.available == Availability::No && none.detail.contains("PMU") && none.missing.len() == 1,
+            "{none:?}"
+        );
+        let mut user_only = [None; COUNTERS];
+        (1..COUNTERS).step_by(2).for_each(|at| user_only[at] = Some("not allowed to this user"));
+        let limited = of_counters(&user_only);
+        assert!(limited.available == Availability::Limited && limited.detail.contains("cycles_kernel"), "{limited:?}");
+        assert!(limited.remedy.is_some() && !limited.detail.contains("cycles_user"), "{limited:?}");
+    }
 
     #[test]
     fn every_line_says_what_it_is_for_and_what_lacks_has_a_detail() {

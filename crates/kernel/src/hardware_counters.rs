@@ -4,8 +4,7 @@
 //! The counters are opened on a process before it starts the program, and start with the program: they count every thread
 //! and process that the program starts, also those that end, and nothing of the process that started it.
 
-use crate::capabilities::{Availability, Capability, row};
-use crate::{Missing, performance_event};
+use crate::performance_event;
 use perf_event_open_sys::bindings;
 use std::fs::File;
 use std::io::Read;
@@ -55,6 +54,11 @@ impl HardwareCounters {
     /// Counts for what this process starts from now on, once that has become another program.
     pub fn of_children(process: u32) -> HardwareCounters {
         HardwareCounters::open(process, &EVENTS, true)
+    }
+
+    /// Counts for this process from now on: whether this machine and this user have them.
+    pub(crate) fn tried() -> HardwareCounters {
+        HardwareCounters::open(std::process::id(), &EVENTS, false)
     }
 
     fn open(process: u32, events: &[(u32, u64); COUNTERS / 2], from_exec: bool) -> HardwareCounters {
@@ -110,34 +114,6 @@ fn in_words(error: &std::io::Error) -> String {
     }
 }
 
-/// Whether this machine and this user have them: tried, and closed again.
-pub(crate) fn capability() -> Capability {
-    let counters = HardwareCounters::open(std::process::id(), &EVENTS, false);
-    judged(&counters.refusals())
-}
-
-fn judged(refusals: &[Option<&str>; COUNTERS]) -> Capability {
-    const BLIND: &str = "cycles, instructions and cache misses of each input";
-    let needed_for = "interact: cycles, instructions and cache misses of each input";
-    let absent: Vec<&str> =
-        NAMES.iter().zip(refusals).filter(|(_, why)| why.is_some()).map(|(name, _)| *name).collect();
-    let Some(why) = refusals.iter().flatten().next() else {
-        let detail = "untested: the counters can be asked for, but punctual has never run on a machine with them";
-        return row("hardware counters", Availability::Limited, detail.to_owned(), needed_for, None);
-    };
-    let is_forbidden = why.starts_with("not allowed");
-    let remedy = is_forbidden.then(|| "run as root, or: sysctl kernel.perf_event_paranoid=1".to_owned());
-    let (available, blind) = match absent.len() {
-        COUNTERS => (Availability::No, BLIND.to_owned()),
-        _ => (Availability::Limited, format!("{} of each input", absent.join(", "))),
-    };
-    let mut line = row("hardware counters", available, format!("{why}; not counted: {blind}"), needed_for, remedy);
-    if available == Availability::No {
-        line.missing = vec![Missing::new("performance counters", None).so_blind_for(&blind)];
-    }
-    line
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,8 +127,6 @@ mod tests {
         for (counted, refusal) in read.iter().zip(refusals) {
             assert_eq!(counted.is_none(), refusal.is_some_and(|why| !why.is_empty()), "{counters:?}");
         }
-        let capability = capability();
-        assert_eq!(capability.available == Availability::No, refusals.iter().all(Option::is_some), "{capability:?}");
     }
 
     /// The kernel's own events take the same way as the processor's, which few virtual machines have.
@@ -180,21 +154,5 @@ mod tests {
         assert!(user(&after).value >= 20, "{after:?}");
         assert!(user(&after).wanted_ns > 0 && user(&after).counted_ns == user(&after).wanted_ns, "{after:?}");
         assert_eq!(after[4..], [None, None]);
-    }
-
-    #[test]
-    fn capabilities_tell_what_is_not_counted_and_what_nobody_has_tried() {
-        let there = judged(&[None; COUNTERS]);
-        assert!(there.available == Availability::Limited && there.detail.starts_with("untested"), "{there:?}");
-        let none = judged(&[Some(NO_PMU); COUNTERS]);
-        assert!(
-            none.available == Availability::No && none.detail.contains("PMU") && none.missing.len() == 1,
-            "{none:?}"
-        );
-        let mut user_only = [None; COUNTERS];
-        (1..COUNTERS).step_by(2).for_each(|at| user_only[at] = Some("not allowed to this user"));
-        let limited = judged(&user_only);
-        assert!(limited.available == Availability::Limited && limited.detail.contains("cycles_kernel"), "{limited:?}");
-        assert!(limited.remedy.is_some() && !limited.detail.contains("cycles_user"), "{limited:?}");
     }
 }

@@ -10,6 +10,7 @@ pub(crate) mod findings;
 pub(crate) mod groups;
 pub(crate) mod index;
 pub(crate) mod nesting;
+pub(crate) mod piece;
 mod programs;
 pub(crate) mod replay;
 pub(crate) mod sampling;

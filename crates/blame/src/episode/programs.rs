@@ -1,8 +1,8 @@
 //! Other people's BPF programs inside interrupts: they have no stamps of their own.
 
 use super::detail::Detail;
+use super::piece::Piece;
 use super::replay::CpuTimeline;
-use super::split::Piece;
 use crate::kind::Kind;
 use punctual_recording::Episode;
 use punctual_recording::episode::EventKind;

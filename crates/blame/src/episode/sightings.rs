@@ -1,6 +1,7 @@
 //! Which samples fell into which pieces of a split.
 
-use crate::episode::split::{Piece, Split};
+use crate::episode::piece::Piece;
+use crate::episode::split::Split;
 use crate::kind::Kind;
 use punctual_recording::Episode;
 use punctual_recording::episode::StackSample;

@@ -5,6 +5,7 @@ use crate::episode::classify::{Blamed, Classifier, Holder};
 use crate::episode::detail::{Detail, HeldBack};
 use crate::episode::groups::Turn;
 use crate::episode::nesting::with_nesting;
+use crate::episode::piece::Piece;
 use crate::episode::programs::name_by_programs;
 use crate::episode::replay::{CpuTimeline, replay};
 use crate::episode::shared::Shared;
@@ -17,44 +18,6 @@ use crate::who::Who;
 use punctual_recording::episode::{Call, Group};
 use punctual_recording::{Episode, Stage};
 use std::collections::BTreeMap;
-
-/// A stretch of the lateness with one owner.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
-    /// When it began, ns of `CLOCK_MONOTONIC`.
-    pub start_ns: u64,
-    /// How long it was, ns.
-    pub ns: u64,
-    /// On which CPU.
-    pub cpu: u32,
-    /// Why it passed.
-    pub kind: Kind,
-    /// Who had it.
-    pub who: Who,
-    /// What more is known of it.
-    pub detail: Option<Detail>,
-    /// For a wait for a lock or for another thread: what whoever held it or ended it was doing meanwhile;
-    /// [`Kind::Unknown`] if that was not seen.
-    pub inside: Option<(Kind, Who)>,
-    /// For a wait within a request: what that one was doing and, if it waited in turn, what whoever it waited for did,
-    /// to the end. Otherwise empty.
-    pub path: Vec<(Kind, Who)>,
-    /// For a wait for another thread: what the late one had called the kernel for, if that is known.
-    pub call: Option<Call>,
-    /// For a wait for another thread: whether the wait ended when that one ended, by a crash or otherwise.
-    pub has_ended: bool,
-    /// The control group of the thread that had it, if that is known.
-    pub cgroup: Option<String>,
-    /// What weights the two have, if a normal thread had its turn and another one waited.
-    pub turn: Option<Turn>,
-}
-
-impl Piece {
-    /// Whether nothing explains it, or nothing explains what held up the holder of the lock.
-    fn is_unknown(&self) -> bool {
-        self.kind == Kind::Unknown || matches!(self.inside, Some((Kind::Unknown, _)))
-    }
-}
 
 /// What an owner had of the lateness in all.
 #[derive(Debug, Clone, PartialEq, Eq)]
