@@ -28,6 +28,7 @@
 mod asked_function;
 pub mod bpf;
 pub mod bpf_layout;
+mod bpf_memory;
 pub mod bpf_programs;
 mod bpf_words;
 pub mod callbacks;

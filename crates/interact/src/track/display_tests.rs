@@ -113,6 +113,11 @@ use Then::{
     Wakes,
 };
 
+/// A key that the program gets 2 ms after it was typed.
+fn key(at: u64) -> [Then; 4] {
+    [Typed(at), Delivered(at + 1), ServerWakes(at + 1, PROGRAM), Got(at + 2, PROGRAM)]
+}
+
 #[test]
 fn a_key_is_seen_when_the_server_has_drawn_it() {
     let (taken, background) = play(&[
@@ -273,15 +278,13 @@ fn a_question_to_the_server_shows_nothing_and_the_cursor_after_it_is_nobodys() {
 
 #[test]
 fn the_cursor_is_nobodys_after_a_key_that_came_while_the_program_waited_for_an_answer() {
-    let key = |at: u64| [Typed(at), Delivered(at + 1), ServerWakes(at + 1, PROGRAM), Got(at + 2, PROGRAM)];
     let mut events = vec![Waits(50, PROGRAM, Some(350))];
     events.extend(key(100));
     events.extend([Handed(103, PROGRAM), Waits(104, PROGRAM, None), Drawn(106)]);
     // The second key draws nothing; the program asks the server, and waits for its cursor again.
     events.extend(key(110));
-    events.extend([Handed(113, PROGRAM), Waits(114, PROGRAM, None), Served(113, 115)]);
-    events.extend([ServerWakes(116, PROGRAM), Got(117, PROGRAM), Waits(118, PROGRAM, Some(350))]);
-    events.extend([Handed(350, PROGRAM), Drawn(351)]);
+    events.extend([Handed(113, PROGRAM), Waits(114, PROGRAM, None), Served(113, 115), ServerWakes(116, PROGRAM)]);
+    events.extend([Got(117, PROGRAM), Waits(118, PROGRAM, Some(350)), Handed(350, PROGRAM), Drawn(351)]);
     let (taken, background) = play(&events);
     assert_eq!((told(&taken[0]).1, told(&taken[1]).0, background), (Some(106), Some(Outcome::Unanswered), 1));
 }
@@ -308,7 +311,6 @@ fn an_answer_that_was_on_its_way_already_is_not_the_key() {
 #[test]
 fn a_helper_that_has_done_its_work_and_sleeps_keeps_no_key_open() {
     const HELPER: u32 = 9;
-    let key = |at: u64| [Typed(at), Delivered(at + 1), ServerWakes(at + 1, PROGRAM), Got(at + 2, PROGRAM)];
     let mut events = vec![Waits(50, PROGRAM, Some(150))];
     events.extend(key(100));
     // Asked through a pipe, it answers and sleeps; the cursor blinks; the next key has nothing to do with either.
@@ -341,7 +343,6 @@ fn the_start_ends_with_the_first_window_that_is_drawn() {
 #[test]
 fn a_picture_that_moves_on_belongs_to_the_last_key() {
     let frame = |at: u64| [Handed(at, PROGRAM), Drawn(at + 1), Waits(at + 2, PROGRAM, Some(at + 16))];
-    let key = |at: u64| [Typed(at), Delivered(at + 1), ServerWakes(at + 1, PROGRAM), Got(at + 2, PROGRAM)];
     let mut events = vec![Waits(50, PROGRAM, Some(90)), Waits(91, PROGRAM, Some(1_000))];
     events.extend(key(100));
     events.push(Waits(103, PROGRAM, Some(119)));
@@ -356,16 +357,7 @@ fn a_picture_that_moves_on_belongs_to_the_last_key() {
 
 #[test]
 fn a_shell_that_comes_late_shows_several_keys_at_once() {
-    let key = |at: u64| {
-        [
-            Typed(at),
-            Delivered(at + 1),
-            ServerWakes(at + 1, PROGRAM),
-            Got(at + 2, PROGRAM),
-            Tells(at + 3, PROGRAM),
-            Waits(at + 4, PROGRAM, None),
-        ]
-    };
+    let key = |at: u64| [&key(at)[..], &[Tells(at + 3, PROGRAM), Waits(at + 4, PROGRAM, None)]].concat();
     let mut events = vec![Waits(50, PROGRAM, None)];
     events.extend([key(100), key(200)].concat());
     events.extend([
