@@ -97,27 +97,12 @@ impl Account {
     /// What the processor counted since; of a program that ran and was not counted meanwhile nothing is known.
     fn hardware_since(&self, before: &Account, cpu_ns: Option<u64>) -> HardwareCounts {
         let mut least: Option<u64> = None;
-        let [
-            cycles_user,
-            cycles_kernel,
-            instructions_user,
-            instructions_kernel,
-            cache_misses_user,
-            cache_misses_kernel,
-        ] = std::array::from_fn(|at| {
+        let counts = std::array::from_fn(|at| {
             let (value, thousandths) = counted_since(self.hardware[at]?, before.hardware[at]?, cpu_ns)?;
             least = Some(least.unwrap_or(thousandths).min(thousandths));
             Some(value)
         });
-        HardwareCounts {
-            cycles_user,
-            cycles_kernel,
-            instructions_user,
-            instructions_kernel,
-            cache_misses_user,
-            cache_misses_kernel,
-            counted_thousandths: least,
-        }
+        HardwareCounts::of(counts, least)
     }
 
     fn time_since(&self, before: &Account, at: usize) -> Option<u64> {

@@ -72,6 +72,29 @@ pub struct HardwareCounter {
     pub absent: Option<String>,
 }
 
+impl HardwareCounts {
+    /// Of what each counter said, in the order of the fields.
+    pub fn of(counts: [Option<u64>; OF_PROCESSOR - 1], counted_thousandths: Option<u64>) -> HardwareCounts {
+        let [
+            cycles_user,
+            cycles_kernel,
+            instructions_user,
+            instructions_kernel,
+            cache_misses_user,
+            cache_misses_kernel,
+        ] = counts;
+        HardwareCounts {
+            cycles_user,
+            cycles_kernel,
+            instructions_user,
+            instructions_kernel,
+            cache_misses_user,
+            cache_misses_kernel,
+            counted_thousandths,
+        }
+    }
+}
+
 impl InputCounters {
     /// In the order of their fields.
     pub fn values(&self) -> [Option<u64>; COUNTERS] {
@@ -100,9 +123,7 @@ impl InputCounters {
     /// Of values in the order of their fields.
     pub(crate) fn of(values: [Option<u64>; COUNTERS]) -> InputCounters {
         let [minor_faults, major_faults, waits, preemptions, migrations, reads, writes, rest @ ..] = values;
-        let [read_bytes, written_bytes, disk_read_bytes, disk_written_bytes, rest @ ..] = rest;
-        let [cycles_user, cycles_kernel, instructions_user, instructions_kernel, rest @ ..] = rest;
-        let [cache_misses_user, cache_misses_kernel, counted_thousandths] = rest;
+        let [read_bytes, written_bytes, disk_read_bytes, disk_written_bytes, counts @ .., counted_thousandths] = rest;
         InputCounters {
             minor_faults,
             major_faults,
@@ -115,15 +136,7 @@ impl InputCounters {
             written_bytes,
             disk_read_bytes,
             disk_written_bytes,
-            hardware: HardwareCounts {
-                cycles_user,
-                cycles_kernel,
-                instructions_user,
-                instructions_kernel,
-                cache_misses_user,
-                cache_misses_kernel,
-                counted_thousandths,
-            },
+            hardware: HardwareCounts::of(counts, counted_thousandths),
         }
     }
 }

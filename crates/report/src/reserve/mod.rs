@@ -7,6 +7,7 @@ mod none;
 mod page;
 mod phases;
 mod plane;
+mod standing;
 mod text;
 mod together;
 mod together_page;

@@ -3,7 +3,8 @@
 use super::counts::Columns;
 use super::model::ReserveReport;
 use super::plane::{cells, drawn, headings, trials};
-use crate::encode::head::{Head, Part, standing};
+use super::standing::standing_answer;
+use crate::encode::head::Part;
 use crate::encode::plain_page::prose;
 use std::fmt::Write as _;
 
@@ -22,16 +23,12 @@ pub fn html(report: &ReserveReport<'_>) -> String {
         Part::new("plane", "The plane", drawn(&plane)),
         Part::new("tried", "What was tried", tried),
     ];
-    let notes = report.all_notes();
-    let head = Head {
-        title: &format!("A reservation for {}", report.thread),
-        context: "punctual reserve",
-        verdict: &report.verdict(),
-        next: &report.next,
-        warnings: &notes,
-        blind: &[],
-    };
-    standing(&head, &parts, "")
+    standing_answer(
+        &format!("A reservation for {}", report.thread),
+        (&report.verdict(), &report.all_notes()),
+        &report.next,
+        &parts,
+    )
 }
 
 fn proof(report: &ReserveReport<'_>, body: &mut String) {

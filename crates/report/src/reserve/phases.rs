@@ -4,11 +4,12 @@ use super::answer::{ProofRow, ReservationRow, proof, reservation};
 use super::counts::failed_of;
 use super::model::{ProofReport, ReserveEnd};
 use super::plane::{Plane, drawn, trials};
+use super::standing::standing_answer;
 use super::text::{BYSTANDER, measured_again};
 use super::together_page::table;
 use super::words::in_words;
 use crate::answer::Answer;
-use crate::encode::head::{Head, Part, standing};
+use crate::encode::head::Part;
 use crate::layout::{indented, thousandths};
 use crate::{NextStep, next_text};
 use punctual_recording::{counted, format_ns};
@@ -175,16 +176,12 @@ pub fn phases_html(report: &PhasesReport<'_>) -> String {
         let plane = Plane { trials: tried, recommended, job, lateness_ns };
         parts.push(Part::new(format!("phase-{}", place + 1), row.name(), drawn(&plane) + &trials(&plane)));
     }
-    let notes = report.all_notes();
-    let head = Head {
-        title: &format!("Reservations for the phases of {}", report.device),
-        context: "punctual reserve",
-        verdict: &report.verdict(),
-        next: &report.next,
-        warnings: &notes,
-        blind: &[],
-    };
-    standing(&head, &parts, "")
+    standing_answer(
+        &format!("Reservations for the phases of {}", report.device),
+        (&report.verdict(), &report.all_notes()),
+        &report.next,
+        &parts,
+    )
 }
 
 /// The same for programs.

@@ -1,8 +1,9 @@
 //! Reservations of several soft devices as a page: what each has, what became of all at once, and the plane of each.
 
 use super::plane::{Plane, drawn, trials};
+use super::standing::standing_answer;
 use super::together::{TogetherDevice, TogetherReport};
-use crate::encode::head::{Head, Part, standing};
+use crate::encode::head::Part;
 use crate::encode::plain_page::{escape, prose};
 use punctual_recording::{counted, format_ns};
 use std::fmt::Write as _;
@@ -24,15 +25,12 @@ pub fn together_html(report: &TogetherReport<'_>) -> String {
     }
     let devices = report.rows.iter().enumerate();
     parts.extend(devices.map(|(place, row)| Part::new(format!("device-{}", place + 1), row.spec, device(row))));
-    let head = Head {
-        title: &format!("Reservations for {} at once", counted(report.of, "device")),
-        context: "punctual reserve",
-        verdict: &report.verdict(),
-        next: &report.next,
-        warnings: &[],
-        blind: &[],
-    };
-    standing(&head, &parts, "")
+    standing_answer(
+        &format!("Reservations for {} at once", counted(report.of, "device")),
+        (&report.verdict(), &[]),
+        &report.next,
+        &parts,
+    )
 }
 
 fn device(row: &TogetherDevice<'_>) -> String {

@@ -20,12 +20,34 @@ const MIB: usize = 1 << 20;
 /// What is read of the disk, or written to it, at once.
 const PIECE: usize = 64 << 10;
 
+/// The board's words for the number of what is wanted, from 1, and of what is under way; 0: none.
+const WANTED: usize = 0;
+const ASKED: usize = 1;
+
+/// A process of the group whose disk is slow, which does what is wanted as soon as it is.
+fn slow(scene: &mut Scene, group: &Group, mut does: impl FnMut(u32)) -> Made {
+    let (board, there) = (scene.board, scene.there);
+    scene.role("c-slow", || {
+        group.take(system::pid())?;
+        system::steady(there);
+        board.prepared();
+        while !board.is_ending() {
+            match board.words[WANTED].swap(0, AcqRel) {
+                0 => system::sleep(MS / 5),
+                number => does(number),
+            }
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
 /// A process of a group that may read little in a second has asked for pages that the victim, which is in no such group, wants too. The
 /// disk is a file, and idle.
 pub(super) fn inherited_limit(scene: &mut Scene) -> Made {
     // Less than a piece in each tenth of a second, for which the kernel counts at once.
     const PER_SECOND: u64 = 256 << 10;
-    let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
+    let (board, here, count) = (scene.board, scene.here, scene.count);
     let below = file(scene, "c-below", 4 * MIB)?;
     // It goes with the last role that has it open.
     let (_, name) = loop_device(below.as_raw_fd()).map_err(|error| Refused(format!("no loop device ({error})")))?;
@@ -36,23 +58,12 @@ pub(super) fn inherited_limit(scene: &mut Scene) -> Made {
     let number = disk.metadata()?.st_rdev();
     let group = Group::new(scene, "blkio", "slow")?;
     group.limit_reads(libc::major(number), libc::minor(number), PER_SECOND)?;
-    // One more than the number of the piece that is wanted, and of the one that is asked for; 0: none.
-    let (wanted, asked) = (&board.words[0], &board.words[1]);
-    scene.role("c-slow", || {
-        group.take(system::pid())?;
-        system::steady(there);
-        let mut bytes = vec![0; PIECE];
-        board.prepared();
-        while !board.is_ending() {
-            match wanted.swap(0, AcqRel) {
-                0 => system::sleep(MS / 5),
-                piece => {
-                    asked.store(piece, Release);
-                    let _ = of_slow.read_at(&mut bytes, (u64::from(piece) - 1) * PIECE as u64);
-                }
-            }
-        }
-        Ok(())
+    // One more than the number of the piece that is wanted, and of the one that is asked for.
+    let (wanted, asked) = (&board.words[WANTED], &board.words[ASKED]);
+    let mut bytes = vec![0; PIECE];
+    slow(scene, &group, |piece| {
+        asked.store(piece, Release);
+        let _ = of_slow.read_at(&mut bytes, (u64::from(piece) - 1) * PIECE as u64);
     })?;
     scene.culprit("c-victim", || {
         real_time(70, here)?;
@@ -119,30 +130,18 @@ fn mount(device: &str, place: &Path) -> io::Result<()> {
 /// own written, for which the journal first waits for that.
 pub(super) fn limit_behind_journal(scene: &mut Scene) -> Made {
     const PER_SECOND: u64 = 512 << 10;
-    let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
+    let (board, here, count) = (scene.board, scene.here, scene.count);
     let (files, disk) = with_journal(scene)?;
     let [of_slow, own] = <[File; 2]>::try_from(files).map_err(|_| Refused("two files".into()))?;
     let number = disk.metadata()?.st_rdev();
     let group = Group::new(scene, "blkio", "slow")?;
     group.limit_writes(libc::major(number), libc::minor(number), PER_SECOND)?;
-    // Numbers of what is wanted and what is under way, from 1; 0: none.
-    let (wanted, asked) = (&board.words[0], &board.words[1]);
-    scene.role("c-slow", || {
-        group.take(system::pid())?;
-        system::steady(there);
-        let bytes = vec![7; PIECE];
-        board.prepared();
-        while !board.is_ending() {
-            match wanted.swap(0, AcqRel) {
-                0 => system::sleep(MS / 5),
-                number => {
-                    let _ = of_slow.set_len(0).and_then(|()| of_slow.write_at(&bytes, 0));
-                    asked.store(number, Release);
-                    let _ = of_slow.sync_data();
-                }
-            }
-        }
-        Ok(())
+    let (wanted, asked) = (&board.words[WANTED], &board.words[ASKED]);
+    let bytes = vec![7; PIECE];
+    slow(scene, &group, |number| {
+        let _ = of_slow.set_len(0).and_then(|()| of_slow.write_at(&bytes, 0));
+        asked.store(number, Release);
+        let _ = of_slow.sync_data();
     })?;
     scene.culprit("c-victim", || {
         real_time(70, here)?;
