@@ -325,12 +325,12 @@ while True: pass
 ";
     let mut program = Program::start(hangs, &[]);
     program.ready();
-    let words = ["-D", "1s", "--pid", &program.id(), "--period", "20ms", "--limit", "response:max=100ms", "--json"];
+    let words = ["-D", "3s", "--pid", &program.id(), "--period", "20ms", "--limit", "response:max=100ms", "--json"];
     let child = start(directory.path(), &[&["record", "-q", "-o", "a.punctual"], &words[..]].concat());
     assert!(support::wait_until(|| directory.path().join("a.punctual/recording.json").exists()));
     program.go();
     let output = child.wait_with_output().unwrap();
-    assert_eq!(code(&output), 2, "{}", stderr(&output));
+    assert_eq!(code(&output), 2, "{}{}", stdout(&output), stderr(&output));
     let answer = json(&output);
     assert_eq!(answer["cycles"][0]["overruns"], 1, "{}", answer["cycles"]);
     let (_, wakeups) = open(directory.path());

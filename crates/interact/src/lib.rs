@@ -32,6 +32,7 @@ pub mod script;
 mod split;
 mod terminal;
 pub mod track;
+mod typist;
 
 pub use attach::{AttachPlan, Target, attach};
 pub use learn::{LearnEnd, Learned, learn};

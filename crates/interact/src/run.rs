@@ -9,6 +9,7 @@ use crate::processes::Account;
 use crate::script::{Press, Quiet, Step as ScriptStep};
 use crate::terminal::Program;
 use crate::track::Input;
+use crate::typist::ComesFirst;
 use punctual_kernel::capabilities::find_program;
 use punctual_kernel::{Refused, clock, host};
 use punctual_probe::Step;
@@ -99,7 +100,11 @@ pub fn interact(
         fallbacks,
         observe,
     };
-    let over = driver.type_all();
+    let over = {
+        // The program and its display run by now.
+        let _first = ComesFirst::begin();
+        driver.type_all()
+    };
     driver.finish(over)
 }
 
