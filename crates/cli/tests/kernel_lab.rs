@@ -96,14 +96,18 @@ fn no_guest_is_left_by_a_kill_a_limit_or_a_full_disk() {
 #[test]
 fn what_cannot_be_booted_is_said_before_anything_is() {
     let directory = tempfile::tempdir().unwrap();
-    std::fs::write(directory.path().join("text"), "no kernel").unwrap();
+    for (name, bytes) in
+        [("text", &b"no kernel"[..]), ("damaged.deb", b"!<arch>\nno more"), ("x.rpm", b"\xed\xab\xee\xdb")]
+    {
+        std::fs::write(directory.path().join(name), bytes).unwrap();
+    }
     let mut said = Vec::new();
-    for kernel in ["./text", "./absent", "9.9"] {
+    for kernel in ["./text", "./absent", "./damaged.deb", "./x.rpm", "9.9"] {
         let child = start(directory.path(), &words(kernel, "x", &[], &["record"]));
         let output = child.wait_with_output().unwrap();
         said.push((code(&output), stderr(&output).lines().count()));
     }
-    assert_eq!(said, [(1, 1), (1, 1), (129, 1)]);
+    assert_eq!(said, [(1, 1), (1, 1), (1, 1), (1, 1), (129, 1)]);
     if let Ok(kernel) = kernel("6.12") {
         let added = ["--add", "./absent:/absent"];
         let output = run(directory.path(), &words(&kernel, "x", &added, &["record"]));

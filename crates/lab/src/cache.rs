@@ -3,12 +3,12 @@
 use crate::apt::{Apt, AptError};
 use crate::image::{self, ImageError, MAX_IMAGE_BYTES};
 use crate::own_place::{self, NotOwn, Whose};
+use crate::package::{self, PackageError};
 use crate::table::{Kernel, Package};
 use punctual_recording::input;
 use sha2::{Digest, Sha256};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 /// Why a kernel is not to be had.
 #[derive(Debug, thiserror::Error)]
@@ -52,9 +52,9 @@ pub enum CacheError {
     /// Something is missing that a module is built with.
     #[error("{0}: its headers are incomplete: fetch them again")]
     NoHeaders(String),
-    /// A package contains no kernel.
-    #[error("{0}: no kernel image in the package (is dpkg-deb installed?)")]
-    NoImage(String),
+    /// A package contains no kernel, or does not unpack.
+    #[error(transparent)]
+    Package(#[from] PackageError),
 }
 
 /// The environment variable that names another directory for kernels.
@@ -63,6 +63,15 @@ pub const DIRECTORY_VARIABLE: &str = "PUNCTUAL_KERNELS";
 /// The directory with the kernels that were fetched.
 pub struct Cache {
     pub(crate) directory: PathBuf,
+}
+
+/// A kernel that the user gives.
+#[derive(Clone, Debug)]
+pub struct Own {
+    /// The kernel as an ELF file.
+    pub elf: PathBuf,
+    /// The package that it came from, with its version, if it came from one.
+    pub package: Option<String>,
 }
 
 /// A kernel on this machine.
@@ -170,11 +179,7 @@ impl Cache {
             let (package, recorded) = (package.package.clone(), recorded.sha256.clone());
             return Err(CacheError::Changed { package, found, recorded });
         }
-        let vmlinuz = deb.with_file_name("vmlinuz");
-        if !image_of(deb, &vmlinuz) {
-            return Err(CacheError::NoImage(package.package.clone()));
-        }
-        image::extract(&vmlinuz, &directory.join(ELF))?;
+        image::extract_from(&package::image_of(deb)?, deb, &directory.join(ELF))?;
         let package = Package { sha256: found, ..package.clone() };
         let source = directory.join(SOURCE);
         let text = serde_json::to_string_pretty(&package).expect("three texts");
@@ -196,21 +201,27 @@ impl Cache {
         })
     }
 
-    /// The ELF file of an image that the user gives.
+    /// The ELF file of a kernel that the user gives: of an image, or of a package with one.
     ///
     /// # Errors
     ///
-    /// If the image cannot be read or unpacked.
-    pub fn own(&self, image: &Path) -> Result<PathBuf, CacheError> {
-        let digest = sha256(image).map_err(file(image))?;
+    /// If it cannot be read or unpacked.
+    pub fn own(&self, given: &Path) -> Result<Own, CacheError> {
+        let bytes = input::read_file(given, MAX_IMAGE_BYTES).map_err(file(given))?;
+        let is_package = package::is_package(&bytes, given)?;
+        let package = if is_package { Some(package::version_of(given)?) } else { None };
         self.claim()?;
         let directory = self.directory.join("own");
         own_place::make_directory(&directory).map_err(file(&directory))?;
-        let elf = directory.join(&digest[..16]);
+        let elf = directory.join(&digest(&bytes)[..16]);
         if !elf.is_file() {
-            image::extract(image, &elf)?;
+            if is_package {
+                image::extract_from(&package::image_of(given)?, &given.join("vmlinuz"), &elf)?;
+            } else {
+                image::extract_from(&bytes, given, &elf)?;
+            }
         }
-        Ok(elf)
+        Ok(Own { elf, package })
     }
 }
 
@@ -226,32 +237,12 @@ fn replaced(kernel: &Kernel, package: &Package) -> Option<String> {
     (recorded.version != package.version).then(|| recorded.version.clone())
 }
 
-/// Writes the kernel image from a package's file.
-fn image_of(deb: &Path, vmlinuz: &Path) -> bool {
-    let mut command = Command::new("dpkg-deb");
-    command.arg("--fsys-tarfile").arg(deb).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let Ok(mut child) = command.spawn() else { return false };
-    let mut archive = tar::Archive::new(child.stdout.take().expect("a pipe"));
-    let found = archive.entries().ok().and_then(|entries| {
-        let is_image = |entry: &tar::Entry<'_, _>| {
-            let path = entry.path().ok();
-            let name = path.as_ref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
-            entry.header().entry_type().is_file() && name.is_some_and(|name| name.starts_with("vmlinuz"))
-        };
-        let mut entry = entries.flatten().find(is_image)?;
-        let mut target = std::fs::File::create(vmlinuz).ok()?;
-        io::copy(&mut entry, &mut target).ok()
-    });
-    drop(archive);
-    let _ = child.kill();
-    let _ = child.wait();
-    found.is_some_and(|length| length > 0)
+pub(crate) fn sha256(path: &Path) -> io::Result<String> {
+    Ok(digest(&input::read_file(path, MAX_IMAGE_BYTES)?))
 }
 
-pub(crate) fn sha256(path: &Path) -> io::Result<String> {
-    let mut digest = Sha256::new();
-    digest.update(input::read_file(path, MAX_IMAGE_BYTES)?);
-    Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Package and version, for people.
@@ -259,4 +250,38 @@ pub(crate) fn sha256(path: &Path) -> io::Result<String> {
 pub fn version_of(held: &Held) -> String {
     let package = &held.package;
     format!("{} {}", package.package, package.version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    fn files_below(directory: &Path) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(directory).unwrap().flatten().map(|entry| entry.path());
+        let below = |path: PathBuf| if path.is_dir() { files_below(&path) } else { vec![path] };
+        entries.flat_map(below).collect()
+    }
+
+    #[test]
+    fn a_kernel_is_taken_from_a_package_and_nothing_else_of_that_is_kept() {
+        if Command::new("dpkg-deb").arg("--version").output().is_err() {
+            return punctual_testing::skip("a kernel from a package", "dpkg-deb is not installed");
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache { directory: directory.path().join("kernels") };
+        let path = directory.path().join("linux.deb");
+        let files = [("./etc/passwd", &b"not this"[..]), ("./boot/vmlinuz-6.12", &b"\x7fELF kernel"[..])];
+        std::fs::write(&path, package::tests::deb("amd64", &files)).unwrap();
+        let own = cache.own(&path).unwrap();
+        assert_eq!(own.package.as_deref(), Some("linux-image-test 6.12-1"));
+        assert_eq!(std::fs::read(&own.elf).unwrap(), b"\x7fELF kernel");
+        assert_eq!(files_below(&cache.directory), [own.elf]);
+
+        // What is no kernel leaves nothing.
+        std::fs::write(&path, package::tests::deb("amd64", &[("./vmlinuz", &b"of another machine"[..])])).unwrap();
+        let said = cache.own(&path).unwrap_err().to_string();
+        assert!(said.contains("linux.deb") && said.lines().count() == 1, "{said}");
+        assert_eq!(files_below(&cache.directory).len(), 1);
+    }
 }

@@ -66,15 +66,20 @@ fn payload(image: &[u8]) -> Option<&[u8]> {
 ///
 /// If the image cannot be read, is foreign or cannot be unpacked.
 pub fn extract(image: &Path, elf: &Path) -> Result<(), ImageError> {
-    let file = |path: &Path| {
-        let path = path.to_owned();
-        |source| ImageError::File { path, source }
-    };
-    let bytes = input::read_file(image, MAX_IMAGE_BYTES).map_err(file(image))?;
+    extract_from(&input::read_file(image, MAX_IMAGE_BYTES).map_err(file(image))?, image, elf)
+}
+
+fn file(path: &Path) -> impl FnOnce(std::io::Error) -> ImageError {
+    let path = path.to_owned();
+    |source| ImageError::File { path, source }
+}
+
+/// The same from an image's bytes; `image` is the file that they are from.
+pub(crate) fn extract_from(bytes: &[u8], image: &Path, elf: &Path) -> Result<(), ImageError> {
     if bytes.starts_with(ELF) {
-        return own_place::write(elf, &bytes).map_err(file(elf));
+        return own_place::write(elf, bytes).map_err(file(elf));
     }
-    let packed = payload(&bytes).ok_or_else(|| ImageError::Foreign(image.to_owned()))?;
+    let packed = payload(bytes).ok_or_else(|| ImageError::Foreign(image.to_owned()))?;
     if packed.starts_with(ELF) {
         return own_place::write(elf, packed).map_err(file(elf));
     }

@@ -1,6 +1,7 @@
 //! The lab: other kernels, booted in QEMU, with punctual in them.
 //!
-//! * [`table`]: which kernels, and which version of each was last fetched; [`apt`], [`cache`], [`image`]: how to get them.
+//! * [`table`]: which kernels, and which version of each was last fetched; [`apt`], [`package`], [`cache`], [`image`]: how to get
+//!   them.
 //! * [`headers`], [`module`]: a driver built for one of them, with the distribution's headers and the machine's compiler.
 //! * [`guest`]: boots one, runs a command in it, hands files out. With one CPU a guest's clock counts instructions, so
 //!   that a run gives the same bytes however busy the host is. [`left`]: what comes out of it; [`kept`]: what guests left need
@@ -18,6 +19,7 @@ pub mod left;
 pub mod module;
 pub mod outside;
 mod own_place;
+pub mod package;
 pub mod table;
 pub mod userland;
 

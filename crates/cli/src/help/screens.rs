@@ -210,7 +210,7 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
     (
         "lab run",
         &[
-            ("kernel", "A name or a vmlinuz; may be repeated"),
+            ("kernel", "A name or a path; may be repeated"),
             ("with", "More kernel parameters; may be repeated"),
             ("load", "A load for a grid; may be repeated"),
             ("seeds", "1..5 or 1,4,9 [default: 1..3]"),
@@ -226,7 +226,7 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
     (
         "lab why",
         &[
-            ("kernel", "A name or a vmlinuz"),
+            ("kernel", "A name or the path of one"),
             ("seed", "Another seed, another run [default: 1]"),
             ("episode", "Which late wakeup [default: the longest]"),
             HTML,

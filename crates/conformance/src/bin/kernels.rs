@@ -40,7 +40,7 @@ enum Command {
 
 #[derive(clap::Args)]
 struct Run {
-    /// Its name (scripts/kernels fetch), or the path of a vmlinuz or vmlinux
+    /// Its name (scripts/kernels fetch), or the path of a vmlinuz, a vmlinux or a .deb package
     kernel: String,
     /// CPUs; with more than one the guest's clock is the host's
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16))]
@@ -185,7 +185,7 @@ fn fetch(names: &[String], record: bool) -> Result<ExitCode> {
 fn elf_of(word: &str) -> Result<PathBuf> {
     let cache = Cache::new();
     if word.contains('/') {
-        return Ok(cache.own(Path::new(word))?);
+        return Ok(cache.own(Path::new(word))?.elf);
     }
     let table = table::kernels();
     let kernel = chosen(&table, &[word.to_owned()])?[0];

@@ -1,7 +1,7 @@
 //! The kernel of a system, taken from where it is.
 
 use crate::output;
-use punctual_lab::cache::{Cache, Held, version_of};
+use punctual_lab::cache::{Cache, Held, Own, version_of};
 use punctual_lab::table;
 use punctual_study::lab::{LabError, System};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,8 @@ pub(super) fn kernel(system: &System) -> anyhow::Result<Kernel> {
     let cache = Cache::new();
     let refused = |error| LabError::Kernel { name: system.kernel.clone(), error };
     if system.kernel.contains('/') {
-        return Ok(Kernel { elf: cache.own(Path::new(&system.kernel)).map_err(refused)?, package: None, held: None });
+        let Own { elf, package } = cache.own(Path::new(&system.kernel)).map_err(refused)?;
+        return Ok(Kernel { elf, package, held: None });
     }
     let table = table::kernels();
     let named = super::kernels::named(&table, &system.kernel)?;
