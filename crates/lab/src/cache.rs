@@ -52,6 +52,9 @@ pub enum CacheError {
     /// Something is missing that a module is built with.
     #[error("{0}: its headers are incomplete: fetch them again")]
     NoHeaders(String),
+    /// A directory is not that of a kernel that was built.
+    #[error("{}: a directory without a built kernel: neither {} nor {} is in it", .0.display(), BUILT[0], BUILT[1])]
+    NotBuilt(PathBuf),
     /// A package contains no kernel, or does not unpack.
     #[error(transparent)]
     Package(#[from] PackageError),
@@ -70,7 +73,7 @@ pub struct Cache {
 pub struct Own {
     /// The kernel as an ELF file.
     pub elf: PathBuf,
-    /// The package that it came from, with its version, if it came from one.
+    /// The package that it came from, with its version, or the release of a build.
     pub package: Option<String>,
 }
 
@@ -88,6 +91,11 @@ pub struct Held {
 }
 
 const ELF: &str = "vmlinux";
+/// What a kernel's build leaves in its tree, the smaller one first: both hold the same kernel with its type information.
+const BUILT: [&str; 2] = ["arch/x86/boot/bzImage", "vmlinux"];
+/// Where it says which release that is, and how long that may be, bytes.
+const RELEASE: &str = "include/config/kernel.release";
+const MAX_RELEASE_BYTES: u64 = 100;
 const SOURCE: &str = "package.json";
 
 pub(crate) fn file(path: &Path) -> impl FnOnce(io::Error) -> CacheError {
@@ -201,12 +209,17 @@ impl Cache {
         })
     }
 
-    /// The ELF file of a kernel that the user gives: of an image, or of a package with one.
+    /// The ELF file of a kernel that the user gives: of an image, of a package with one, or of a tree where one was built.
     ///
     /// # Errors
     ///
     /// If it cannot be read or unpacked.
     pub fn own(&self, given: &Path) -> Result<Own, CacheError> {
+        if given.is_dir() {
+            let built = BUILT.iter().map(|below| given.join(below)).find(|path| path.is_file());
+            let Own { elf, .. } = self.own(&built.ok_or_else(|| CacheError::NotBuilt(given.to_owned()))?)?;
+            return Ok(Own { elf, package: release(given).map(|release| format!("build tree {release}")) });
+        }
         let bytes = input::read_file(given, MAX_IMAGE_BYTES).map_err(file(given))?;
         let is_package = package::is_package(&bytes, given)?;
         let package = if is_package { Some(package::version_of(given)?) } else { None };
@@ -235,6 +248,14 @@ impl Default for Cache {
 fn replaced(kernel: &Kernel, package: &Package) -> Option<String> {
     let recorded = kernel.recorded.as_ref()?;
     (recorded.version != package.version).then(|| recorded.version.clone())
+}
+
+/// The release of a kernel that was built in a tree.
+fn release(tree: &Path) -> Option<String> {
+    let text = String::from_utf8(input::read_file(&tree.join(RELEASE), MAX_RELEASE_BYTES).ok()?).ok()?;
+    let release = text.trim();
+    let is_shown = !release.is_empty() && release.chars().all(|character| character.is_ascii_graphic());
+    is_shown.then(|| release.to_owned())
 }
 
 pub(crate) fn sha256(path: &Path) -> io::Result<String> {
@@ -283,5 +304,29 @@ mod tests {
         let said = cache.own(&path).unwrap_err().to_string();
         assert!(said.contains("linux.deb") && said.lines().count() == 1, "{said}");
         assert_eq!(files_below(&cache.directory).len(), 1);
+    }
+
+    #[test]
+    fn a_kernel_is_taken_from_the_tree_where_it_was_built() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache { directory: directory.path().join("kernels") };
+        let tree = directory.path().join("linux");
+        std::fs::create_dir_all(tree.join("arch/x86/boot")).unwrap();
+        std::fs::create_dir_all(tree.join("include/config")).unwrap();
+        let said = cache.own(&tree).unwrap_err().to_string();
+        assert!(said.contains("linux: ") && said.contains(BUILT[0]) && said.lines().count() == 1, "{said}");
+        assert!(!cache.directory.exists(), "nothing was taken");
+        for (place, contents) in [("vmlinux", "\x7fELF whole"), (RELEASE, "6.13.0-rc2\n"), (BUILT[0], "\x7fELF packed")]
+        {
+            std::fs::write(tree.join(place), contents).unwrap();
+            let Ok(own) = cache.own(&tree) else { panic!("{place}") };
+            let is_packed = place == BUILT[0];
+            let expected = if is_packed { "\x7fELF packed" } else { "\x7fELF whole" };
+            assert_eq!(std::fs::read_to_string(&own.elf).unwrap(), expected, "{place}");
+            assert_eq!(own.package.is_some(), place != "vmlinux", "{place}");
+        }
+        assert_eq!(cache.own(&tree).unwrap().package.as_deref(), Some("build tree 6.13.0-rc2"));
+        std::fs::write(tree.join(RELEASE), "6.13\u{1b}[2J").unwrap();
+        assert_eq!(cache.own(&tree).unwrap().package, None);
     }
 }

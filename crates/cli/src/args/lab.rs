@@ -47,7 +47,7 @@ pub(crate) struct KernelsArguments {
 #[derive(Debug, Args)]
 pub(crate) struct LabRunArguments {
     /// A kernel, with any parameters after commas: a name from `punctual lab kernels`, or the path (with a `/`) of a
-    /// vmlinuz, a vmlinux or a .deb package; may be repeated, and the others are compared with the first
+    /// vmlinuz, a vmlinux, a .deb package or a kernel's build tree; may be repeated, and the others are compared with the first
     #[arg(long, required = true, value_name = "KERNEL[,PARAMETER]", value_parser = System::parse)]
     pub(crate) kernel: Vec<System>,
     /// Kernel parameters for each kernel, with commas; may be repeated for a grid, `""` stands for none

@@ -40,7 +40,7 @@ enum Command {
 
 #[derive(clap::Args)]
 struct Run {
-    /// Its name (scripts/kernels fetch), or the path of a vmlinuz, a vmlinux or a .deb package
+    /// Its name (scripts/kernels fetch), or the path of a vmlinuz, a vmlinux, a .deb package or a build tree
     kernel: String,
     /// CPUs; with more than one the guest's clock is the host's
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16))]

@@ -47,7 +47,7 @@ pub struct SystemReport {
     pub load: Option<String>,
     /// Who made its late wakeups late, if there is evidence.
     pub causes: Option<SystemCauses>,
-    /// The package that it came from, with its version.
+    /// The package that it came from, with its version, or the release of the user's own build.
     pub package: Option<String>,
     /// The name of its directory.
     pub directory: String,
