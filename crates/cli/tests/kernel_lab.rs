@@ -116,3 +116,25 @@ fn what_cannot_be_booted_is_said_before_anything_is() {
     }
     assert!(!directory.path().join("x").exists());
 }
+
+#[test]
+fn kernels_of_the_users_own_are_listed_with_what_they_are_or_what_is_wrong_with_them() {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, bytes) in [("vmlinux", "\x7fELF"), ("text", "no kernel")] {
+        std::fs::write(directory.path().join(name), bytes).unwrap();
+    }
+    std::fs::create_dir(directory.path().join("empty")).unwrap();
+    let ask = |words: &[&str]| {
+        let mut command = support::punctual();
+        command.current_dir(directory.path()).env("PUNCTUAL_KERNELS", directory.path().join("kernels"));
+        command.args(["lab", "kernels"]).args(words).output().unwrap()
+    };
+    let output = ask(&["./vmlinux"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(stdout(&output).starts_with("1 of 1 kernel is on this machine.\n"), "{}", stdout(&output));
+    let output = ask(&["./vmlinux", "./text", "./empty"]);
+    assert_eq!(code(&output), 1);
+    let said = stdout(&output);
+    assert!(said.starts_with("1 of 3 kernels are on this machine; 2 could not be taken.\n"), "{said}");
+    assert!(said.contains("bzImage") && !said.contains("--fetch"), "no mirror has what a path names: {said}");
+}

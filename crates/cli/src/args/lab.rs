@@ -15,7 +15,9 @@ pub(crate) struct LabArguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum LabCommand {
     /// List the named kernels, or fetch them from the distribution's packages
-    #[command(after_help = "Examples:\n  punctual lab kernels\n  punctual lab kernels 6.12 6.12-rt --fetch")]
+    #[command(
+        after_help = "Examples:\n  punctual lab kernels\n  punctual lab kernels 6.12 6.12-rt --fetch\n  punctual lab kernels ./linux-image.deb ./linux"
+    )]
     Kernels(KernelsArguments),
     /// Run one of punctual's commands on each kernel, and compare
     ///
@@ -36,7 +38,7 @@ pub(crate) enum LabCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct KernelsArguments {
-    /// Only these, by name
+    /// Only these, by name or by the path of your own (with a `/`)
     #[arg(value_name = "KERNEL")]
     pub(crate) kernels: Vec<String>,
     /// Fetch those that are not here

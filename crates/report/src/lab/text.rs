@@ -1,7 +1,7 @@
 //! A lab as text for people.
 
 use super::model::{GuestEnd, GuestReport, KernelRow, LabReport, MODELLED, SystemCause};
-use crate::layout::{counted, grouped, microseconds, table, thousandths};
+use crate::layout::{agreeing, counted, grouped, microseconds, table, thousandths};
 use std::fmt::Write as _;
 
 /// The run as text: the verdict first, the next step last.
@@ -155,7 +155,8 @@ pub(super) fn kernels_verdict(kernels: &[KernelRow]) -> String {
     let here = kernels.iter().filter(|kernel| kernel.is_here).count();
     let failed = kernels.iter().filter(|kernel| kernel.error.is_some()).count();
     let trouble = if failed > 0 { format!("; {failed} could not be taken") } else { String::new() };
-    format!("{here} of {} kernels are on this machine{trouble}.", kernels.len())
+    let are = agreeing(kernels.len(), "is", "are");
+    format!("{here} of {} {are} on this machine{trouble}.", counted(kernels.len(), "kernel"))
 }
 
 /// The kernels as text.
@@ -167,7 +168,8 @@ pub fn kernels_text(kernels: &[KernelRow]) -> String {
         vec![kernel.name.clone(), here.to_owned(), kernel.error.clone().unwrap_or(package)]
     });
     let _ = writeln!(out, "{}", table(&["kernel", "here", "package"], 0..0, rows));
-    if let Some(missing) = kernels.iter().find(|kernel| !kernel.is_here) {
+    // No mirror has what the user named by a path.
+    if let Some(missing) = kernels.iter().find(|kernel| !kernel.is_here && !kernel.name.contains('/')) {
         let _ = writeln!(out, "\nnext: punctual lab kernels {} --fetch", missing.name);
     }
     out

@@ -5,13 +5,15 @@ use crate::output::{self, Output, Usage};
 use punctual_lab::cache::{Cache, version_of};
 use punctual_lab::table::{self, Kernel};
 use punctual_report::lab::{KernelRow, KernelsAnswer, kernels_text};
+use std::path::Path;
 
 pub(super) fn run(arguments: &KernelsArguments, output: Output) -> anyhow::Result<u8> {
     let table = table::kernels();
+    let (own, names): (Vec<&String>, Vec<&String>) = arguments.kernels.iter().partition(|word| word.contains('/'));
     let kernels: Vec<&Kernel> = if arguments.kernels.is_empty() {
         table.iter().collect()
     } else {
-        arguments.kernels.iter().map(|name| named(&table, name)).collect::<Result<_, _>>()?
+        names.into_iter().map(|name| named(&table, name)).collect::<Result<_, _>>()?
     };
     let cache = Cache::new();
     let row = |kernel: &&Kernel| {
@@ -33,6 +35,7 @@ pub(super) fn run(arguments: &KernelsArguments, output: Output) -> anyhow::Resul
             }
         }
     }
+    rows.extend(own.into_iter().map(|path| own_row(&cache, path)));
     let code = u8::from(rows.iter().any(|row| row.error.is_some()));
     if output.json {
         output::answer(KernelsAnswer::new(&rows, code), code);
@@ -40,6 +43,15 @@ pub(super) fn run(arguments: &KernelsArguments, output: Output) -> anyhow::Resul
         output::print_text(&kernels_text(&rows));
     }
     Ok(code)
+}
+
+/// A kernel that the user gives, taken into the cache as `lab run` would.
+fn own_row(cache: &Cache, path: &str) -> KernelRow {
+    let (package, error) = match cache.own(Path::new(path)) {
+        Ok(own) => (own.package.or_else(|| Some("an image of your own".to_owned())), None),
+        Err(error) => (None, Some(error.to_string())),
+    };
+    KernelRow { name: path.to_owned(), is_here: error.is_none(), package, error }
 }
 
 /// The kernel that a word names.
