@@ -79,6 +79,9 @@ const WRONG: &[&[&str]] = &[
     &["lab", "run", "--kernel", "6.12", "--", "lab", "kernels"],
     &["lab", "run", "--kernel", "6.12", "--seeds", "3..1", "--", "record"],
     &["lab", "run", "--kernel", "6.12", "--kernel", "6.12", "--", "record"],
+    &["lab", "run", "--kernel", "6.12", "--cpus", "2", "--", "record"],
+    &["lab", "why", "--kernel", "6.12,nr_cpus=2", "--", "record"],
+    &["lab", "run", "--kernel", "6.12", "--", "record", "-a", "0-3"],
 ];
 
 /// Every wrong usage: one line that says what was wrong, one hint, exit code 129, nothing written.

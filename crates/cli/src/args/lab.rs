@@ -96,6 +96,9 @@ pub(crate) struct GuestArguments {
     /// Memory of each guest, MiB
     #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(256..=65_536))]
     pub(crate) memory: u32,
+    /// CPUs of each guest: there is only 1, since the guest's clock counts instructions
+    #[arg(long, value_name = "NUMBER", hide = true, default_value_t = 1)]
+    pub(crate) cpus: u32,
     /// Show no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,

@@ -30,6 +30,7 @@ impl System {
                 "`{shown}` is not a kernel: write a name, or a name and parameters with commas, such as 6.12,preempt=full"
             ));
         }
+        one_cpu(&parameters)?;
         Ok(System { kernel, parameters, load: None })
     }
 
@@ -55,7 +56,7 @@ impl System {
     pub fn parse_setting(text: &str) -> Result<Vec<String>, String> {
         let words: Vec<String> = text.split(',').filter(|word| !word.is_empty()).map(str::to_owned).collect();
         if words.iter().all(|word| is_parameter(word)) {
-            return Ok(words);
+            return one_cpu(&words).map(|()| words);
         }
         let shown: String = text.chars().filter(|character| !character.is_control()).collect();
         Err(format!(
@@ -101,9 +102,36 @@ fn is_parameter(word: &str) -> bool {
     !word.is_empty() && word.chars().all(|character| character.is_ascii_graphic() && !"\"'\\".contains(character))
 }
 
+/// Parameters that say how many CPUs a kernel uses.
+const CPUS: [&str; 3] = ["maxcpus", "nr_cpus", "possible_cpus"];
+
+/// Refuses parameters that ask for more CPUs than a guest has: the kernel would go on with one, and nobody would know.
+fn one_cpu(parameters: &[String]) -> Result<(), String> {
+    let asks_for_more = |word: &&String| {
+        let (name, number) = word.split_once('=').unwrap_or((word.as_str(), "1"));
+        CPUS.contains(&name.replace('-', "_").as_str()) && !["0", "1"].contains(&number)
+    };
+    match parameters.iter().find(asks_for_more) {
+        Some(word) => Err(format!("`{word}`: a guest has one CPU, since its clock counts instructions")),
+        None => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::System;
+
+    #[test]
+    fn more_cpus_than_a_guest_has_are_refused() {
+        for wrong in ["nr_cpus=2", "threadirqs,maxcpus=4", "nr-cpus=8", "possible_cpus=0x2"] {
+            let said = System::parse(&format!("6.12,{wrong}")).unwrap_err();
+            assert!(said.contains("one CPU") && said.lines().count() == 1, "{said}");
+            assert_eq!(System::parse_setting(wrong).unwrap_err(), said);
+        }
+        for right in ["nr_cpus=1", "maxcpus=0", "isolcpus=0", "maxcpus"] {
+            assert!(System::parse(&format!("6.12,{right}")).is_ok(), "{right}");
+        }
+    }
 
     #[test]
     fn a_grid_has_each_kernel_with_each_setting_and_load() {

@@ -27,6 +27,10 @@ pub(super) fn prepare(
     jobs: Option<u32>,
     arguments: &GuestArguments,
 ) -> anyhow::Result<Prepared> {
+    if arguments.cpus != 1 {
+        let cpus = arguments.cpus;
+        return Err(Usage(format!("--cpus {cpus}: a guest has one CPU, since its clock counts instructions")).into());
+    }
     let before = arguments.before.as_deref();
     let load = |system: &System| system.load.clone();
     let scenarios = |module: Option<&module::Loaded>| -> Result<Vec<Scenario>, Usage> {

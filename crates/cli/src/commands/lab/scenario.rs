@@ -59,6 +59,9 @@ pub(super) fn read(
     if matches!(command, Command::Lab(_)) {
         return Err(Usage("there is no lab in a lab: give one of punctual's other commands".to_owned()));
     }
+    if let Some(cpu) = other_cpu(&command) {
+        return Err(Usage(format!("what is to run in the guests asks for CPU {cpu}, but a guest has only CPU 0")));
+    }
     let measures_own_threads = match &command {
         Command::Record(record) => record.measures_threads_of_its_own(),
         Command::Check(_) => true,
@@ -70,6 +73,17 @@ pub(super) fn read(
     });
     let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
     Ok(Scenario { script: format!("{loading}{before}punctual {}", words.join(" ")), limit, measures_own_threads })
+}
+
+/// A CPU that a command asks for and no guest has.
+fn other_cpu(command: &Command) -> Option<u32> {
+    let cpus = match command {
+        Command::Check(check) => &check.threads.cpus,
+        Command::Record(record) => &record.threads.cpus,
+        Command::Idle(idle) => &idle.cpus,
+        _ => return None,
+    };
+    cpus.as_ref()?.0.iter().copied().find(|cpu| *cpu > 0)
 }
 
 fn parsed(words: &[String]) -> Result<Command, Usage> {
@@ -114,6 +128,17 @@ mod tests {
         for wrong in ["record -o a", "recrod", "lab kernels", "record -D", "record --help", "record -D soon"] {
             let said = of(wrong).err().map(|error| error.0).unwrap_or_default();
             assert!(!said.is_empty() && said.lines().count() == 1, "{wrong}: {said}");
+        }
+    }
+
+    #[test]
+    fn cpus_that_no_guest_has_are_refused_before_one_is_booted() {
+        for wrong in ["record -a 1 -D 1s", "check -a 0-3", "idle -a 2"] {
+            let said = of(wrong).err().map(|error| error.0).unwrap_or_default();
+            assert!(said.contains("only CPU 0") && said.lines().count() == 1, "{wrong}: {said}");
+        }
+        for right in ["record -a 0 -D 1s", "check", "idle -a 0"] {
+            assert!(of(right).is_ok(), "{right}");
         }
     }
 
