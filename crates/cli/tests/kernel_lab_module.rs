@@ -90,6 +90,37 @@ fn the_shipped_driver_is_measured_with_the_stages_of_all_others_and_gives_the_sa
     }
 }
 
+/// A late activation of the driver's, looked at from outside: its own functions ran, and have names.
+#[test]
+fn functions_of_a_module_have_names_from_outside() {
+    let missing = missing().or_else(|| (!tests_all()).then(|| "it takes long: ./test --all has it".to_owned()));
+    if let Some(reason) = missing {
+        return skip("functions_of_a_module_have_names_from_outside", &reason);
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let ask = |place: &str| {
+        let mut words = vec!["lab", "why", "-q", "--json", "--kernel", "6.12", "-o", place, "--module", "shipped"];
+        words.extend(["--", "record", "-D", "200ms", "--why", "15us"]);
+        run(directory.path(), &words)
+    };
+    let mut output = ask("a");
+    if has_no_headers(&(stdout(&output) + &stderr(&output))) {
+        return skip("functions_of_a_module_have_names_from_outside", &stderr(&output));
+    }
+    // A guest that did not run the same way again is refused: once is no fault.
+    if json(&output)["error"].to_string().contains("other bytes than before") {
+        output = ask("b");
+    }
+    assert_eq!(code(&output), 0, "{}{}", stdout(&output), stderr(&output));
+    let answer = json(&output);
+    let names: Vec<&str> = (answer["functions"].as_array().unwrap().iter())
+        .filter_map(|function| function["name"].as_str())
+        .filter(|name| name.ends_with(" [punctual_driver]"))
+        .collect();
+    assert!(!names.is_empty(), "no function of the driver's: {answer:#}");
+    eprintln!("functions of the driver's: {}", names.join(", "));
+}
+
 #[test]
 fn a_module_that_breaks_is_one_line_and_leaves_no_guest() {
     if let Some(reason) = missing() {

@@ -2,32 +2,54 @@
 
 /// Beyond this many bytes after a function's beginning it is no longer that function.
 const MAX_FUNCTION_BYTES: u64 = 64 << 10;
+/// What follows a module's code begins a page of its own.
+const PAGE_BYTES: u64 = 4 << 10;
+/// BPF programs in place of a module: the kernel puts each at a random place, another one in each run.
+const BPF: &str = "[bpf]";
 
 /// Functions by their addresses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Symbols {
-    // Sorted by address; the names have the same index.
+    // Sorted by address; ends and names have the same index.
     starts: Vec<u64>,
+    ends: Vec<u64>,
     names: Vec<String>,
 }
 
 impl Symbols {
-    /// From `/proc/kallsyms`, as root reads it; anything that is not an entry is left out.
+    /// From `/proc/kallsyms`, as root reads it; anything that is not an entry is left out, and so are BPF programs. A
+    /// function of a module has the module's name behind its own.
     #[must_use]
     pub fn parse(text: &str) -> Symbols {
-        let mut functions: Vec<(u64, &str)> = text.lines().filter_map(function).collect();
-        functions.sort_by_key(|(start, _)| *start);
+        let mut functions: Vec<Function<'_>> = text.lines().filter_map(function).collect();
+        functions.sort_by_key(|function| function.start);
         // Of several names for one place, the first.
-        functions.dedup_by_key(|(start, _)| *start);
-        let starts = functions.iter().map(|(start, _)| *start).collect();
-        Symbols { starts, names: functions.into_iter().map(|(_, name)| name.to_owned()).collect() }
+        functions.dedup_by_key(|function| function.start);
+        let end = |(number, function): (usize, &Function<'_>)| {
+            let next = functions.get(number + 1);
+            let is_last_of_module = function.module.is_some() && next.is_none_or(|next| next.module != function.module);
+            if is_last_of_module {
+                (function.start | (PAGE_BYTES - 1)).saturating_add(1)
+            } else {
+                function.start.saturating_add(MAX_FUNCTION_BYTES)
+            }
+        };
+        let name = |function: &Function<'_>| match function.module {
+            Some(module) => format!("{} {module}", function.name),
+            None => function.name.to_owned(),
+        };
+        Symbols {
+            starts: functions.iter().map(|function| function.start).collect(),
+            ends: functions.iter().enumerate().map(end).collect(),
+            names: functions.iter().map(name).collect(),
+        }
     }
 
     /// The number of the function that an address belongs to.
     #[must_use]
     pub fn at(&self, address: u64) -> Option<usize> {
         let number = self.starts.partition_point(|start| *start <= address).checked_sub(1)?;
-        (address - self.starts[number] < MAX_FUNCTION_BYTES).then_some(number)
+        (address < self.ends[number]).then_some(number)
     }
 
     /// Whether an address is the first of a function.
@@ -61,11 +83,19 @@ impl Symbols {
     }
 }
 
-fn function(line: &str) -> Option<(u64, &str)> {
+struct Function<'a> {
+    start: u64,
+    name: &'a str,
+    // In brackets.
+    module: Option<&'a str>,
+}
+
+fn function(line: &str) -> Option<Function<'_>> {
     let mut words = line.split_whitespace();
-    let (address, kind, name) = (words.next()?, words.next()?, words.next()?);
-    let address = u64::from_str_radix(address, 16).ok().filter(|address| *address >> 63 == 1)?;
-    matches!(kind, "t" | "T" | "w" | "W").then_some((address, name))
+    let (address, kind, name, module) = (words.next()?, words.next()?, words.next()?, words.next());
+    let start = u64::from_str_radix(address, 16).ok().filter(|address| *address >> 63 == 1)?;
+    let is_function = matches!(kind, "t" | "T" | "w" | "W") && module != Some(BPF);
+    is_function.then_some(Function { start, name, module })
 }
 
 #[cfg(test)]
@@ -85,5 +115,20 @@ mod tests {
         assert_eq!(name(0xffff_ffff_8200_0000), None, "too far behind the last one");
         let number = symbols.find("schedule").unwrap();
         assert!(symbols.begins(number, 0xffff_ffff_8100_0040) && !symbols.begins(number, 0xffff_ffff_8100_0041));
+    }
+
+    #[test]
+    fn functions_of_a_module_have_its_name_and_end_with_its_last_page() {
+        let text = "ffffffff81000000 T schedule\nffffffffc0200010 t on_timer\t[driver]\nffffffffc0200f80 t last\t[driver]\n\
+                    ffffffffc0201100 t bpf_prog_6deef7357e7b4530_f\t[bpf]\nffffffffc0203000 t other\t[another]\n";
+        let symbols = Symbols::parse(text);
+        let name = |address| symbols.at(address).map(|number| symbols.name(number).to_owned());
+        assert_eq!(name(0xffff_ffff_8100_0000).as_deref(), Some("schedule"));
+        assert_eq!(name(0xffff_ffff_c020_0020).as_deref(), Some("on_timer [driver]"));
+        assert_eq!(name(0xffff_ffff_c020_0fff).as_deref(), Some("last [driver]"));
+        assert_eq!(name(0xffff_ffff_c020_1000), None, "code that somebody put behind the module");
+        assert_eq!(name(0xffff_ffff_c020_1100), None, "a BPF program");
+        assert_eq!(name(0xffff_ffff_c020_3004).as_deref(), Some("other [another]"));
+        assert_eq!(name(0xffff_ffff_c020_4000), None);
     }
 }

@@ -29,6 +29,8 @@ pub struct Bootable {
     pub files: Vec<(PathBuf, String)>,
     /// The shell command.
     pub script: String,
+    /// What of it comes before punctual's own command, such as loading a module; it may be empty.
+    pub preparation: String,
 }
 
 /// What is run where.

@@ -7,7 +7,7 @@
 use super::error::LabError;
 use super::run::{CellEnd, LabPlan, LabProgress, RECORDING, run};
 use punctual_blame::{Split, split, threads};
-use punctual_lab::guest::{self, Guest, GuestError, Outcome};
+use punctual_lab::guest::{self, GuestError, Outcome};
 use punctual_lab::outside::{Clock, RecordKind, Story, Switches, Symbols, Trace, story};
 use punctual_recording::episode::EventKind;
 use punctual_recording::{Episode, Hint, for_each_episode};
@@ -136,12 +136,11 @@ pub fn why(
     let (recording, mut used) = recorded(plan, &mut |_: &LabProgress<'_>| go_on(WhyStep::Recording, began.elapsed()))?;
     let episode = chosen(&recording, episode)?;
     let guest = plan.guest(plan.cells[0]);
-    let symbols_guest = Guest { program: None, files: Vec::new(), ..guest.clone() };
-    let (first, listed) = beside(
-        || guest.boot_watched(plan.script(plan.cells[0]), None),
-        || symbols_guest.boot("cat /proc/kallsyms"),
-        &mut || go_on(WhyStep::Clock, began.elapsed()),
-    );
+    let listing = listing(&plan.systems[plan.cells[0].system].preparation);
+    let (first, listed) =
+        beside(|| guest.boot_watched(plan.script(plan.cells[0]), None), || guest.boot(&listing), &mut || {
+            go_on(WhyStep::Clock, began.elapsed())
+        });
     let (outcome, trace) = first.map_err(ended)?;
     let listed = listed.map_err(ended)?;
     used += outcome.used + listed.used;
@@ -164,6 +163,12 @@ pub fn why(
     let story = story(&trace, &clock, &symbols, &switches(&episode), due_to_running).map_err(WhyError::Trace)?;
     let times = (clock.found, clock.of);
     Ok(Outside { recording, same_files, split: split(&episode), episode, story, times, instruction_ns, used })
+}
+
+/// A command that lists the kernel's functions, once those of modules are where the recording had them: a kernel that
+/// runs the same way puts its first modules in the same places.
+fn listing(preparation: &str) -> String {
+    format!("(\n:\n{preparation}) >/dev/null 2>&1 </dev/null\ncat /proc/kallsyms")
 }
 
 /// The cell's recording, made if it does not exist, and how much of a processor that took.
@@ -289,4 +294,23 @@ fn switches(episode: &Episode) -> Switches {
     let switched = episode.events.iter().filter(|event| event.kind == EventKind::Switch);
     switches.extend(switched.map(|event| (event.at_ns, name(event.value as u32))));
     Switches::new(switches)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::listing;
+
+    /// Whatever the preparation prints is no function, and where it gives up the list comes all the same.
+    #[test]
+    fn the_list_comes_after_the_preparation_whatever_becomes_of_that() {
+        let cases = [("", false), ("touch made; echo no function\n", true), ("touch made; exit 1\n", true)];
+        for (preparation, is_made) in cases {
+            let directory = tempfile::tempdir().unwrap();
+            let script = listing(preparation).replace("/proc/kallsyms", "/dev/null; echo listed");
+            let mut shell = std::process::Command::new("sh");
+            let output = shell.current_dir(directory.path()).args(["-c", &script]).output().unwrap();
+            assert_eq!(String::from_utf8_lossy(&output.stdout), "listed\n", "{script}");
+            assert_eq!(directory.path().join("made").exists(), is_made, "{script}");
+        }
+    }
 }

@@ -52,6 +52,7 @@ pub(super) fn prepare(
         kernel: kernel.elf.clone(),
         files: modules.get(number).map(|built| (built.file.clone(), module::PLACE.to_owned())).into_iter().collect(),
         script: each[number].script.clone(),
+        preparation: each[number].preparation.clone(),
     };
     let limit = each.iter().map(|scenario| scenario.limit).max().unwrap_or_default();
     let measures_own_threads = each.iter().all(|scenario| scenario.measures_own_threads);

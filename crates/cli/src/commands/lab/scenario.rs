@@ -12,6 +12,8 @@ use std::time::Duration;
 pub(super) struct Scenario {
     /// For a shell.
     pub(super) script: String,
+    /// What of it comes before the command.
+    pub(super) preparation: String,
     /// How much of a processor a guest with it may take, if nobody says.
     pub(super) limit: Duration,
     /// Whether it measures threads of punctual's own.
@@ -72,7 +74,9 @@ pub(super) fn read(
         format!("( {command}\n) || {{ code=$?; echo \"error: --before ended with $code\"; exit $code; }}\n")
     });
     let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
-    Ok(Scenario { script: format!("{loading}{before}punctual {}", words.join(" ")), limit, measures_own_threads })
+    let preparation = format!("{loading}{before}");
+    let script = format!("{preparation}punctual {}", words.join(" "));
+    Ok(Scenario { script, preparation, limit, measures_own_threads })
 }
 
 /// A CPU that a command asks for and no guest has.
