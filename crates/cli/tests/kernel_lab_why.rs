@@ -30,7 +30,7 @@ fn looked(directory: &Path, kernel: &str, more: &[&str], record: &[&str]) -> Val
     assert_eq!(code(&output), 0, "{}{}", stdout(&output), stderr(&output));
     let answer = json(&output);
     let page = std::fs::read_to_string(directory.join("page.html")).unwrap_or_default();
-    let missing: Vec<&str> = ["id=\"stretches\"", "id=\"functions\"", "Inside beside outside"]
+    let missing: Vec<&str> = ["id=\"stretches\"", "id=\"functions\"", "Inside beside outside", "id=\"provenance\""]
         .into_iter()
         .filter(|words| !page.contains(words))
         .collect();

@@ -7,6 +7,7 @@ use crate::output::{self, Output};
 use crate::progress::StepProgress;
 use punctual_blame::Kind;
 use punctual_lab::outside::{Delivery, FunctionTime, Place, Segment};
+use punctual_recording::Recording;
 use punctual_report::lab::{
     Arrival, ClassRow, FunctionRow, OutsideAnswer, OutsideReport, Stretch, StretchKind, outside_page, outside_text,
 };
@@ -39,7 +40,8 @@ pub(super) fn run(arguments: &LabWhyArguments, output: Output) -> anyhow::Result
     let report = report(arguments, &outside);
     let (mut artifacts, mut code) = (Artifacts::default(), 0);
     if let Some(path) = &arguments.html {
-        code = artifacts.write(path, outside_page(&report).html()?);
+        let recording = Recording::open(&outside.recording)?;
+        code = artifacts.write(path, outside_page(&report, recording.document()).html()?);
     }
     if output.json {
         output::answer_beside(artifacts.failure(), OutsideAnswer::new(&report), code);

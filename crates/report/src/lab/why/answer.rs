@@ -43,6 +43,7 @@ pub struct OutsideAnswer<'a> {
 impl<'a> OutsideAnswer<'a> {
     /// The answer for programs.
     pub fn new(report: &'a OutsideReport<'a>) -> OutsideAnswer<'a> {
+        let [next, _] = report.next();
         OutsideAnswer {
             schema: "punctual.lab-why/1",
             verdict: report.verdict(),
@@ -66,7 +67,7 @@ impl<'a> OutsideAnswer<'a> {
             classes: &report.classes,
             processor_ms: report.used_ms,
             notes: report.notes(),
-            next: report.next(),
+            next: next.command,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What was seen from outside.
 
-use crate::shell_word;
+use crate::{NextStep, shell_word};
 use punctual_recording::{counted, format_ns};
 use serde::Serialize;
 use std::path::Path;
@@ -229,7 +229,12 @@ impl OutsideReport<'_> {
     }
 
     /// What to run next.
-    pub(super) fn next(&self) -> String {
-        format!("punctual why {}", shell_word(&self.recording.display().to_string()))
+    pub(super) fn next(&self) -> [NextStep; 2] {
+        let all = format!("punctual why {}", shell_word(&self.recording.display().to_string()));
+        let same = format!("{all} --episode {}", self.episode);
+        [
+            NextStep::new("shows the same wakeup from inside", same),
+            NextStep::new("sums up all late wakeups from inside", all),
+        ]
     }
 }

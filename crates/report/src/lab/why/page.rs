@@ -3,25 +3,26 @@
 use super::super::model::MODELLED;
 use super::answer::OutsideAnswer;
 use super::model::{OutsideReport, Stretch};
-use crate::NextStep;
 use crate::answer::value;
+use crate::encode::html::setting::provenance;
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Page, Section};
 use crate::layout::counted;
+use punctual_recording::Document;
 
 /// So many stretches have rows; of more the page says so.
 const MAX_STRETCHES: usize = 400;
 
-/// The page of an episode that was looked at from outside.
-pub fn outside_page(report: &OutsideReport<'_>) -> Page {
+/// The page of an episode that was looked at from outside; `document` is the guest's recording's own.
+pub fn outside_page(report: &OutsideReport<'_>, document: &Document) -> Page {
     Page {
         title: format!("{} of episode {}, from outside", report.victim, report.episode),
         context: format!("punctual lab why · {} · seed {}", report.kernel, report.seed),
         verdict: report.verdict(),
-        next: vec![NextStep::new("sums up all late wakeups as seen from inside", report.next())],
+        next: report.next().into(),
         warnings: report.notes(),
         blind: vec![MODELLED.to_owned()],
-        sections: vec![arrival(report), stretches(report), functions(report), classes(report)],
+        sections: vec![arrival(report), stretches(report), functions(report), classes(report), origin(document)],
         report: value(&OutsideAnswer::new(report)),
     }
 }
@@ -40,15 +41,16 @@ fn stretches(report: &OutsideReport<'_>) -> Section {
         let named: Vec<&str> = stretch.functions.iter().map(|function| function.name.as_str()).collect();
         vec![
             Value::text(stretch.what()),
-            Value::Ns(Some(stretch.at_ns)),
             Value::Ns(Some(stretch.ns)),
+            Value::Ns(Some(stretch.at_ns)),
             Value::text(named.join(", ")),
         ]
     };
+    // A telephone has room for the first ones.
     let columns = vec![
         Column::words("what"),
-        Column::numbers("at us"),
         Column::numbers("for us"),
+        Column::numbers("at us"),
         Column::words("functions, longest first"),
     ];
     let rows: Vec<Vec<Value>> = report.stretches.iter().take(MAX_STRETCHES).map(row).collect();
@@ -92,5 +94,80 @@ fn classes(report: &OutsideReport<'_>) -> Section {
         title: "Inside beside outside".into(),
         lead: "The split that `punctual why` makes of the evidence in the guest, and what ran.".into(),
         blocks: vec![Block::Table(table)],
+    }
+}
+
+fn origin(document: &Document) -> Section {
+    let (table, _) = provenance(&[("recording".to_owned(), document)]);
+    Section {
+        id: "provenance".into(),
+        title: "Provenance".into(),
+        lead: "The guest, its settings and the command that measured. The seed sets the day on which its clock begins."
+            .into(),
+        blocks: vec![Block::Table(table)],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::model::{Arrival, ClassRow, FunctionRow, StretchKind};
+    use super::super::text::outside_text;
+    use super::*;
+    use crate::why::page::tests::document;
+    use std::path::Path;
+
+    fn report() -> OutsideReport<'static> {
+        let function = |name: &str, ns| FunctionRow { name: name.to_owned(), ns };
+        let stretch = |at_ns, ns, kind, name: &str| Stretch {
+            at_ns,
+            ns,
+            kind,
+            name: name.to_owned(),
+            thread: "khugepaged".to_owned(),
+            functions: vec![function("copy_pages", ns)],
+        };
+        OutsideReport {
+            kernel: "6.12".to_owned(),
+            seed: 3,
+            recording: Path::new("a b.punctual"),
+            episode: 7,
+            victim: "measure-0".to_owned(),
+            total_ns: 120_000,
+            same_files: 6,
+            times_found: 12,
+            times: 12,
+            instruction_ns: 4,
+            instructions: 30_000,
+            is_cut: false,
+            arrival: Arrival::AtOnce { after_ns: 800 },
+            stretches: vec![
+                stretch(0, 800, StretchKind::Interrupt, "apic_timer_interrupt"),
+                stretch(800, 119_200, StretchKind::Kernel, ""),
+            ],
+            functions: vec![function("copy_pages", 120_000)],
+            classes: vec![ClassRow { class: "threads", inside_ns: 120_000, outside_ns: 119_200 }],
+            used_ms: 90_000,
+        }
+    }
+
+    #[test]
+    fn a_page_says_what_the_text_says_and_where_it_comes_from() {
+        let (report, document) = (report(), document());
+        let page = outside_page(&report, &document);
+        let text = outside_text(&report);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], page.verdict, "the verdict comes first");
+        let next: Vec<String> = page.next.iter().map(ToString::to_string).collect();
+        assert_eq!(lines[lines.len() - next.len()..], next, "what to do comes last");
+        assert!(next[0].contains("`punctual why 'a b.punctual' --episode 7`"), "{next:?}");
+        let ids: Vec<&str> = page.sections.iter().map(|section| section.id.as_str()).collect();
+        assert_eq!(ids, ["arrival", "stretches", "functions", "classes", "provenance"]);
+        let [Block::Table(stretches)] = &page.sections[1].blocks[..] else { panic!("one table") };
+        assert_eq!(stretches.columns[1].name, "for us");
+        let ns: Vec<&Value> = stretches.rows.iter().map(|row| &row[1]).collect();
+        assert_eq!(ns, [&Value::Ns(Some(800)), &Value::Ns(Some(119_200))]);
+        let [Block::Table(provenance)] = &page.sections[4].blocks[..] else { panic!("one table") };
+        let has = |name: &str| provenance.rows.iter().any(|row| row[0] == Value::text(name));
+        assert!(["began", "kernel", "command", "punctual"].into_iter().all(has));
     }
 }

@@ -3,6 +3,7 @@
 use super::super::model::MODELLED;
 use super::model::{OutsideReport, Stretch};
 use crate::layout::{counted, microseconds, table};
+use crate::next_text;
 use std::fmt::Write as _;
 
 /// So many of the longest stretches have rows of their own.
@@ -32,8 +33,7 @@ pub fn outside_text(report: &OutsideReport<'_>) -> String {
     let _ = writeln!(out, "\n{}", table(&["what had it, us", "as why says", "from outside"], 1..3, classes));
     let _ = writeln!(out, "\nThe guests took {} s of processor time.", report.used_ms.div_ceil(1_000));
     let _ = writeln!(out, "recording: {}", report.recording.display());
-    let _ = writeln!(out, "next: {}", report.next());
-    out
+    out + &next_text(&report.next())
 }
 
 /// The longest stretches by time, how it began and ended, and what is between them.
