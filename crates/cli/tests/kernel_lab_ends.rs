@@ -1,0 +1,78 @@
+//! However a guest ends, it is one line, nothing of it is left, and the exit code is 1.
+//!
+//! In place of the emulator runs a script that ends as one does: what is tested is what becomes of that.
+
+mod support;
+
+use serde_json::Value;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use support::guests::has_guest;
+use support::{code, json, skip, stderr, stdout, tests_all};
+
+const EMULATOR: &str = "qemu-system-x86_64";
+const STANDS_STILL: &str = "kill -STOP $$";
+
+/// Whatever the kernel: any ELF file is one, until it is booted.
+fn lab(directory: &Path, emulator: &str, more: &[&str]) -> (i32, Value, String) {
+    let (programs, scratch) = (directory.join("programs"), directory.join("scratch-of-this-test"));
+    for place in [&programs, &scratch] {
+        std::fs::create_dir(place).unwrap();
+    }
+    std::fs::write(directory.join("vmlinux"), "\x7fELF").unwrap();
+    let path = programs.join(EMULATOR);
+    std::fs::write(&path, format!("#!/bin/sh\n{emulator}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = support::punctual();
+    command.current_dir(directory).env("TMPDIR", &scratch).env("PUNCTUAL_KERNELS", directory.join("kernels"));
+    command.env("PATH", format!("{}:{}", programs.display(), std::env::var("PATH").unwrap()));
+    command.args(["lab", "run", "-q", "--json", "--kernel", "./vmlinux", "--seeds", "1", "-o", "out"]);
+    let output = command.args(more).args(["--", "record", "-D", "1s"]).output().unwrap();
+    assert!(!has_guest(scratch.to_str().unwrap()), "a guest is left: {emulator}");
+    assert_eq!(std::fs::read_dir(&scratch).unwrap().count(), 0, "files are left: {emulator}");
+    (code(&output), json(&output), stdout(&output) + &stderr(&output))
+}
+
+#[test]
+fn every_end_of_a_guest_is_one_line() {
+    for program in ["busybox", "bash", "setpriv"] {
+        if punctual_lab::userland::find(program).is_none() {
+            return skip("every_end_of_a_guest_is_one_line", &format!("{program} is not installed"));
+        }
+    }
+    // What the emulator does, options, and the line.
+    let ends: [(&str, &[&str], &str); 6] = [
+        (
+            "echo 'qemu-system-x86_64: Error loading uncompressed kernel without PVH ELF Note' >&2; exit 1",
+            &[],
+            "the guest ended without a result: qemu-system-x86_64: Error loading uncompressed kernel without PVH ELF Note",
+        ),
+        (
+            "echo '[    0.9] Kernel panic - not syncing: VFS' >&2; echo '[    0.9] ---[ end Kernel panic ]---' >&2",
+            &[],
+            "the guest ended without a result: [    0.9] Kernel panic - not syncing: VFS",
+        ),
+        ("echo nonsense", &[], "the guest ended without a result"),
+        ("while :; do :; done", &["--timeout", "1s"], "the guest had not ended after 1 s of processor time"),
+        (
+            "truncate -s 400M /proc/self/fd/1; kill -STOP $$",
+            &["--memory", "256"],
+            "the guest had written more than 64 MiB beside its memory",
+        ),
+        (STANDS_STILL, &[], "the guest made no progress for 120 s"),
+    ];
+    let mut met = 0;
+    for (emulator, more, expected) in ends {
+        if emulator == STANDS_STILL && !tests_all() {
+            skip("a guest that stands still", "it takes two minutes: ./test --all has it");
+            continue;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let (ended, answer, said) = lab(directory.path(), emulator, more);
+        let guest = &answer["systems"][0]["guests"][0];
+        assert_eq!((ended, guest["said"].as_str()), (1, Some(expected)), "{emulator}: {said}");
+        assert_eq!((&guest["end"], &answer["exit_code"]), (&"failed".into(), &1.into()), "{emulator}: {said}");
+        met += 1;
+    }
+    assert!(met >= 5, "only {met} ends were met");
+}
