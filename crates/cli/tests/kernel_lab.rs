@@ -93,6 +93,34 @@ fn no_guest_is_left_by_a_kill_a_limit_or_a_full_disk() {
     }
 }
 
+/// A kernel that finds no root stands in for all that do not boot; type information is hidden from one that has it.
+#[test]
+fn a_kernel_that_does_not_boot_is_one_line_and_one_without_type_information_is_measured() {
+    let kernel = match kernel("6.12") {
+        Ok(kernel) => kernel,
+        Err(reason) => return skip("a_kernel_that_does_not_boot_is_one_line", &reason),
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let rootless = format!("{kernel},rdinit=/absent");
+    let output = run(directory.path(), &words(&rootless, "rootless", &["--json"], &["record", "-D", "1s"]));
+    let answer = json(&output);
+    let said = answer["systems"][0]["guests"][0]["said"].as_str().unwrap_or_default();
+    assert_eq!(code(&output), 1, "{answer:#}");
+    assert!(said.starts_with("the guest ended without a result: ") && said.contains("Kernel panic"), "{answer:#}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+
+    let hidden = ["--json", "--before", "mount -t tmpfs none /sys/kernel/btf"];
+    let output = run(directory.path(), &words(&kernel, "hidden", &hidden, &["record", "-D", "300ms"]));
+    let answer = json(&output);
+    assert_eq!(code(&output), 0, "{answer:#}");
+    let stages = answer["stages"].as_array().unwrap();
+    let names: Vec<&str> = stages.iter().filter_map(|row| row["stage"].as_str()).collect();
+    assert!(!names.is_empty() && names.iter().all(|name| *name == "total"), "{answer:#}");
+    assert!(stages[0]["count"].as_u64() > Some(200), "{answer:#}");
+    let text = std::fs::read_to_string(directory.path().join("hidden").join(&kernel).join("seed-1.txt")).unwrap();
+    assert!(text.contains("BTF"), "it does not say what it lacks: {text}");
+}
+
 #[test]
 fn what_cannot_be_booted_is_said_before_anything_is() {
     let directory = tempfile::tempdir().unwrap();
