@@ -8,7 +8,7 @@ use crate::compare;
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Page, Section};
 use crate::layout::{counted, grouped, thousandths};
-use crate::recording::page::{Panel, load_pictures, share_pictures, warnings};
+use crate::recording::page::{Panel, load_pictures, provenance_section, share_pictures, warnings};
 use punctual_recording::{Document, Stage};
 
 /// The page of a lab's run.
@@ -25,6 +25,9 @@ pub fn page(report: &LabReport<'_>) -> Page {
     sections.extend(comparisons(report));
     sections.extend(loads(report));
     sections.push(guests(report));
+    if !parts.is_empty() {
+        sections.push(provenance_section(&parts));
+    }
     let names: Vec<&str> = report.systems.iter().map(|system| system.name.as_str()).collect();
     Page {
         title: format!("The same work on {}", names.join(", ")),
@@ -80,7 +83,8 @@ fn by_load(report: &LabReport<'_>, systems: &[(String, Document)]) -> Option<Sec
     (!kernels.is_empty()).then(|| Section {
         id: "by-load".into(),
         title: "By load".into(),
-        lead: "The figure in which Cota-Robles and Held (OSDI 1999, Figure 4) put Windows NT and Windows 98 side by side, drawn for                these kernels: a picture for each stage of each kernel, a line for each load. All pictures have the same axes."
+        lead: "The figure in which Cota-Robles and Held (OSDI 1999, Figure 4) put Windows NT and Windows 98 side by side, drawn for \
+               these kernels: a picture for each stage of each kernel, a line for each load. All pictures have the same axes."
             .into(),
         blocks: load_pictures(&measure, &panels),
     })
@@ -100,7 +104,8 @@ fn ranks(report: &LabReport<'_>) -> Option<Section> {
     Some(Section {
         id: "ranks".into(),
         title: "Ranked".into(),
-        lead: "By the furthest quantile of the total that all of them have wakeups enough for, with 95 % intervals over the seeds. Where                intervals overlap, the order may be chance."
+        lead: "By the furthest quantile of the total that all of them have wakeups enough for, with 95 % intervals over the seeds. Where \
+               intervals overlap, the order may be chance."
             .into(),
         blocks: vec![Block::Table(Table { caption: "The least first".into(), columns, rows: rows.collect() })],
     })
@@ -240,5 +245,53 @@ fn guests(report: &LabReport<'_>) -> Section {
         title: "Guests".into(),
         lead: guests_in_words(report),
         blocks: vec![Block::Table(Table { caption: "A guest each".into(), columns, rows })],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::model::SystemReport;
+    use super::*;
+    use crate::why::page::tests::document;
+    use std::path::Path;
+
+    #[test]
+    fn a_page_says_where_the_recordings_of_each_kernel_come_from() {
+        let system = |name: &str, documents: Vec<Document>| SystemReport {
+            name: name.to_owned(),
+            kernel: name.to_owned(),
+            load: None,
+            causes: None,
+            package: None,
+            directory: name.to_owned(),
+            guests: Vec::new(),
+            documents,
+        };
+        let mut other = document();
+        other.provenance.host.kernel_release = Some("6.12.0-rt".to_owned());
+        let words = ["record".to_owned()];
+        let report = LabReport {
+            words: &words,
+            module: None,
+            directory: Path::new("lab"),
+            systems: vec![
+                system("6.12", vec![document()]),
+                system("6.12-rt", vec![other]),
+                system("absent", Vec::new()),
+            ],
+            comparisons: Vec::new(),
+            ranks: Vec::new(),
+            is_interrupted: false,
+            notes: Vec::new(),
+            exit_code: 0,
+        };
+        let page = page(&report);
+        let section = page.sections.iter().find(|section| section.id == "provenance").unwrap();
+        assert_eq!(section.lead, "1 line differs between the recordings, set in bold.");
+        let [Block::Table(table)] = &section.blocks[..] else { panic!("one table") };
+        let columns: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(columns, ["what", "6.12", "6.12-rt"], "a kernel without a recording has none to show");
+        let kernel = table.rows.iter().find(|row| row[0] == Value::text("kernel")).unwrap();
+        assert_eq!(kernel[2], Value::Marked("6.12.0-rt".to_owned()));
     }
 }

@@ -30,21 +30,7 @@ pub fn recording_page(measurement: &Measurement, devices: &[Vec<JudgedDevice>], 
     }));
     sections.push(stages(&parts));
     sections.extend(over_time(recorded));
-    let (table, differing) = provenance(&parts);
-    let lead = match (parts.len(), differing) {
-        (0 | 1, _) => "The machine, its settings and the command that measured.".to_owned(),
-        (_, 0) => "Nothing that was recorded differs between the recordings.".to_owned(),
-        (_, lines) => format!(
-            "{} between the recordings, set in bold.",
-            if lines == 1 { "1 line differs".to_owned() } else { format!("{lines} lines differ") }
-        ),
-    };
-    sections.push(Section {
-        id: "provenance".into(),
-        title: "Provenance".into(),
-        lead,
-        blocks: vec![Block::Table(table)],
-    });
+    sections.push(provenance_section(&parts));
     let mut blind: Vec<String> = Vec::new();
     for note in parts.iter().flat_map(|(_, document)| &document.provenance.blind) {
         if !blind.contains(note) {
@@ -61,6 +47,20 @@ pub fn recording_page(measurement: &Measurement, devices: &[Vec<JudgedDevice>], 
         sections,
         report: crate::answer::value(&crate::ReportAnswer::new(measurement, &[])),
     }
+}
+
+/// Where recordings beside one another come from.
+pub(crate) fn provenance_section(parts: &[(String, &Document)]) -> Section {
+    let (table, differing) = provenance(parts);
+    let lead = match (parts.len(), differing) {
+        (0 | 1, _) => "The machine, its settings and the command that measured.".to_owned(),
+        (_, 0) => "Nothing that was recorded differs between the recordings.".to_owned(),
+        (_, lines) => {
+            let differ = agreeing(lines, "differs", "differ");
+            format!("{} {differ} between the recordings, set in bold.", counted(lines, "line"))
+        }
+    };
+    Section { id: "provenance".into(), title: "Provenance".into(), lead, blocks: vec![Block::Table(table)] }
 }
 
 /// What each part is called: by its load if that tells them apart, otherwise by its file.
