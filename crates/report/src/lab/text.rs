@@ -23,6 +23,7 @@ pub fn text(report: &LabReport<'_>) -> String {
     ranks(report, &mut out);
     causes(report, &mut out);
     let _ = writeln!(out, "\n{}", guests_in_words(report));
+    packages(report, &mut out);
     let _ = writeln!(out, "files: {}", report.directory.display());
     if let Some(next) = report.next() {
         let _ = writeln!(out, "next: {next}");
@@ -135,6 +136,18 @@ fn causes(report: &LabReport<'_>, out: &mut String) {
     }
 }
 
+/// What each kernel came from, where that is known; parameters and loads change nothing of that.
+fn packages(report: &LabReport<'_>, out: &mut String) {
+    let mut told: Vec<&str> = Vec::new();
+    for system in &report.systems {
+        let kernel = system.kernel.split(',').next().unwrap_or_default();
+        if let Some(package) = system.package.as_ref().filter(|_| !told.contains(&kernel)) {
+            told.push(kernel);
+            let _ = writeln!(out, "kernel {kernel}: {package}");
+        }
+    }
+}
+
 /// How many guests ran, and what they took.
 pub(super) fn guests_in_words(report: &LabReport<'_>) -> String {
     let count = |wanted: GuestEnd| report.guests().filter(|(_, guest)| guest.end == wanted).count();
@@ -173,4 +186,44 @@ pub fn kernels_text(kernels: &[KernelRow]) -> String {
         let _ = writeln!(out, "\nnext: punctual lab kernels {} --fetch", missing.name);
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::model::SystemReport;
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn each_kernel_is_said_once_with_what_it_came_from() {
+        let system = |kernel: &str, package: Option<&str>| SystemReport {
+            name: kernel.to_owned(),
+            kernel: kernel.to_owned(),
+            load: None,
+            causes: None,
+            package: package.map(str::to_owned),
+            directory: kernel.to_owned(),
+            guests: Vec::new(),
+            documents: Vec::new(),
+        };
+        let report = LabReport {
+            words: &[],
+            module: None,
+            directory: Path::new("lab"),
+            systems: vec![
+                system("6.12,preempt=full", Some("linux-image 6.12-1")),
+                system("6.12,preempt=none", Some("linux-image 6.12-1")),
+                system("./vmlinuz", None),
+                system("./linux", Some("build tree 6.13.0-rc2")),
+            ],
+            comparisons: Vec::new(),
+            ranks: Vec::new(),
+            is_interrupted: false,
+            notes: Vec::new(),
+            exit_code: 0,
+        };
+        let text = text(&report);
+        let told: Vec<&str> = text.lines().filter(|line| line.starts_with("kernel ")).collect();
+        assert_eq!(told, ["kernel 6.12: linux-image 6.12-1", "kernel ./linux: build tree 6.13.0-rc2"]);
+    }
 }
