@@ -4,17 +4,17 @@
 
 mod support;
 
-use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Output;
 use support::guests::has_guest;
-use support::{code, json, skip, stderr, stdout, tests_all};
+use support::{SmallDisk, code, json, skip, stderr, stdout, tests_all};
 
 const EMULATOR: &str = "qemu-system-x86_64";
 const STANDS_STILL: &str = "kill -STOP $$";
 
-/// Whatever the kernel: any ELF file is one, until it is booted.
-fn lab(directory: &Path, emulator: &str, more: &[&str]) -> (i32, Value, String) {
+/// A lab where this script is the emulator, until it has ended. Whatever the kernel: any ELF file is one, until it is booted.
+fn lab(directory: &Path, emulator: &str, words: &[&str]) -> Output {
     let (programs, scratch) = (directory.join("programs"), directory.join("scratch-of-this-test"));
     for place in [&programs, &scratch] {
         std::fs::create_dir(place).unwrap();
@@ -26,19 +26,23 @@ fn lab(directory: &Path, emulator: &str, more: &[&str]) -> (i32, Value, String) 
     let mut command = support::punctual();
     command.current_dir(directory).env("TMPDIR", &scratch).env("PUNCTUAL_KERNELS", directory.join("kernels"));
     command.env("PATH", format!("{}:{}", programs.display(), std::env::var("PATH").unwrap()));
-    command.args(["lab", "run", "-q", "--json", "--kernel", "./vmlinux", "--seeds", "1", "-o", "out"]);
-    let output = command.args(more).args(["--", "record", "-D", "1s"]).output().unwrap();
+    let output = command.arg("lab").args(words).output().unwrap();
     assert!(!has_guest(scratch.to_str().unwrap()), "a guest is left: {emulator}");
     assert_eq!(std::fs::read_dir(&scratch).unwrap().count(), 0, "files are left: {emulator}");
-    (code(&output), json(&output), stdout(&output) + &stderr(&output))
+    output
+}
+
+/// A program that no guest can do without.
+fn missing() -> Option<String> {
+    let is_missing = |program: &&str| punctual_lab::userland::find(program).is_none();
+    let missing = ["busybox", "bash", "setpriv"].into_iter().find(is_missing);
+    missing.map(|program| format!("{program} is not installed"))
 }
 
 #[test]
 fn every_end_of_a_guest_is_one_line() {
-    for program in ["busybox", "bash", "setpriv"] {
-        if punctual_lab::userland::find(program).is_none() {
-            return skip("every_end_of_a_guest_is_one_line", &format!("{program} is not installed"));
-        }
+    if let Some(reason) = missing() {
+        return skip("every_end_of_a_guest_is_one_line", &reason);
     }
     // What the emulator does, options, and the line.
     let ends: [(&str, &[&str], &str); 6] = [
@@ -68,11 +72,47 @@ fn every_end_of_a_guest_is_one_line() {
             continue;
         }
         let directory = tempfile::tempdir().unwrap();
-        let (ended, answer, said) = lab(directory.path(), emulator, more);
+        let mut words = vec!["run", "-q", "--json", "--kernel", "./vmlinux", "--seeds", "1", "-o", "out"];
+        words.extend(more);
+        words.extend(["--", "record", "-D", "1s"]);
+        let output = lab(directory.path(), emulator, &words);
+        let (ended, answer, said) = (code(&output), json(&output), stdout(&output) + &stderr(&output));
         let guest = &answer["systems"][0]["guests"][0];
         assert_eq!((ended, guest["said"].as_str()), (1, Some(expected)), "{emulator}: {said}");
         assert_eq!((&guest["end"], &answer["exit_code"]), (&"failed".into(), &1.into()), "{emulator}: {said}");
         met += 1;
     }
     assert!(met >= 5, "only {met} ends were met");
+}
+
+#[test]
+fn what_keeps_a_guest_from_being_looked_at_is_one_line() {
+    if let Some(reason) = missing() {
+        return skip("what_keeps_a_guest_from_being_looked_at_is_one_line", &reason);
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let emulator = "echo '[    0.9] Kernel panic - not syncing: VFS' >&2";
+    let words = ["why", "-q", "--kernel", "./vmlinux", "-o", "out", "--", "record", "-D", "1s", "--why", "100us"];
+    let output = lab(directory.path(), emulator, &words);
+    let said = stderr(&output);
+    assert_eq!((code(&output), said.lines().count(), stdout(&output)), (1, 1, String::new()), "{said}");
+    let line = "error: the guest ended without a result: [    0.9] Kernel panic - not syncing: VFS";
+    assert_eq!(said.trim_end(), line);
+}
+
+#[test]
+fn a_kernel_that_finds_no_room_is_one_line_and_leaves_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(disk) = SmallDisk::mount(directory.path(), "40k") else {
+        return skip("a_kernel_that_finds_no_room_is_one_line", "this user may not mount");
+    };
+    let kernels = disk.path().join("kernels");
+    std::fs::write(directory.path().join("vmlinux"), [&b"\x7fELF"[..], &[7; 100_000]].concat()).unwrap();
+    let mut command = support::punctual();
+    command.current_dir(directory.path()).env("PUNCTUAL_KERNELS", &kernels);
+    let output = command.args(["lab", "run", "-q", "--kernel", "./vmlinux", "--", "record"]).output().unwrap();
+    let said = stderr(&output);
+    assert_eq!((code(&output), said.lines().count()), (1, 1), "{said}");
+    assert!(said.contains("No space left"), "{said}");
+    assert_eq!(std::fs::read_dir(kernels.join("own")).unwrap().count(), 0, "a part of the kernel is left");
 }

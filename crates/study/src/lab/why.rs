@@ -44,7 +44,7 @@ pub enum WhyError {
     #[error(transparent)]
     Lab(#[from] LabError),
     /// The guest did not finish, or its command failed.
-    #[error("the guest: {0}")]
+    #[error("{0}")]
     Guest(String),
     /// A signal ended it.
     #[error("ended by a signal")]
@@ -178,9 +178,10 @@ fn recorded(plan: &LabPlan, go_on: &mut dyn FnMut(&LabProgress<'_>) -> bool) -> 
             let used = if ran.is_kept { 0 } else { ran.used_ms };
             Ok((recording, Duration::from_millis(used)))
         }
-        Some(CellEnd::Ran(ran, _)) => Err(WhyError::Guest(
-            ran.said.unwrap_or_else(|| "its command left no recording: give `record --why TIME`".to_owned()),
-        )),
+        Some(CellEnd::Ran(ran, _)) => {
+            let said = ran.said.unwrap_or_else(|| "it left no recording: give `record --why TIME`".to_owned());
+            Err(WhyError::Guest(format!("the guest's command: {said}")))
+        }
         Some(CellEnd::Failed(said)) => Err(WhyError::Guest(said)),
         Some(CellEnd::NotRun) | None => Err(WhyError::Interrupted),
     }
