@@ -116,3 +116,30 @@ fn a_kernel_that_finds_no_room_is_one_line_and_leaves_nothing() {
     assert!(said.contains("No space left"), "{said}");
     assert_eq!(std::fs::read_dir(kernels.join("own")).unwrap().count(), 0, "a part of the kernel is left");
 }
+
+/// Before anything is booted: no emulator is needed to find that out.
+#[test]
+fn what_a_lab_lacks_is_said_before_a_guest() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("vmlinux"), "\x7fELF").unwrap();
+    let nothing = directory.path().join("nothing");
+    std::fs::create_dir(&nothing).unwrap();
+    let ask = |module: &[&str]| {
+        let mut command = support::punctual();
+        command.current_dir(directory.path()).env("PUNCTUAL_KERNELS", directory.path().join("kernels"));
+        command.env("PATH", &nothing).args(["lab", "run", "-q", "--kernel", "./vmlinux", "-o", "out"]).args(module);
+        let output = command.args(["--", "record"]).output().unwrap();
+        let said: Vec<String> = stderr(&output).lines().map(str::to_owned).collect();
+        (code(&output), said)
+    };
+    let (ended, said) = ask(&[]);
+    let expected = [
+        "error: qemu-system-x86_64 is not installed",
+        "hint: on Debian: apt install qemu-system-x86 busybox-static bash",
+    ];
+    assert_eq!((ended, said.as_slice()), (1, expected.map(str::to_owned).as_slice()));
+    let (ended, said) = ask(&["--module", "shipped"]);
+    assert_eq!((ended, said.len()), (129, 1), "{said:?}");
+    assert!(said[0].contains("give kernels by their names"), "{said:?}");
+    assert!(!directory.path().join("out").exists());
+}
