@@ -49,7 +49,8 @@ fn every_end_of_a_guest_is_one_line() {
         (
             "echo 'qemu-system-x86_64: Error loading uncompressed kernel without PVH ELF Note' >&2; exit 1",
             &[],
-            "the guest ended without a result: qemu-system-x86_64: Error loading uncompressed kernel without PVH ELF Note",
+            "the guest ended without a result: qemu-system-x86_64: Error loading uncompressed kernel without PVH ELF Note \
+             (a kernel for the lab is built with CONFIG_PVH)",
         ),
         (
             "echo '[    0.9] Kernel panic - not syncing: VFS' >&2; echo '[    0.9] ---[ end Kernel panic ]---' >&2",

@@ -78,12 +78,17 @@ impl GuestError {
         let place = lines().filter_map(|line| line.split_once("RIP: ")?.1.split_once(':')).map(|(_, place)| place);
         let in_module = place.filter(|place| place.ends_with(']')).map(|place| format!(", in {place}")).next();
         let in_module = in_module.unwrap_or_default();
-        telling.map_or_else(|| first.to_owned(), |line| format!("{first}: {line}{in_module}"))
+        let remedy = if telling.is_some_and(|line| line.contains(NO_ENTRY)) { NEEDS_ENTRY } else { "" };
+        telling.map_or_else(|| first.to_owned(), |line| format!("{first}: {line}{in_module}{remedy}"))
     }
 }
 
 /// What a console says about an end.
 const TELLING: [&str; 4] = ["Kernel panic", "Oops", "BUG:", "qemu-system"];
+
+/// What the emulator says of an ELF file that it finds no way into, and what a kernel has that it finds one into.
+const NO_ENTRY: &str = "without PVH ELF Note";
+const NEEDS_ENTRY: &str = " (a kernel for the lab is built with CONFIG_PVH)";
 
 /// How much a guest may write to its console and its result, on top of the size of its memory.
 const MAX_WRITTEN_MIB: u64 = 64;
@@ -403,6 +408,9 @@ mod tests {
         assert_eq!(silent.in_one_line(), "the guest had not ended after 15 s of processor time");
         let other = GuestError::NoResult { console: "    a\n    b\n\n".to_owned() };
         assert_eq!(other.in_one_line(), "the guest ended without a result: b");
+        let console = "    qemu-system-x86_64: Error loading uncompressed kernel without PVH ELF Note\n".to_owned();
+        let said = GuestError::NoResult { console }.in_one_line();
+        assert!(said.ends_with("PVH ELF Note (a kernel for the lab is built with CONFIG_PVH)"), "{said}");
     }
 
     #[test]
