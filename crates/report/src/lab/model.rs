@@ -325,7 +325,7 @@ pub struct KernelRow {
     pub name: String,
     /// Whether it is on this machine.
     pub is_here: bool,
-    /// The package that is here, or the one that would be fetched; `None` if that is whatever is newest.
+    /// The package that is here or would be fetched, or the release of a build; `None` for whatever is newest and for an image.
     pub package: Option<String>,
     /// Why it could not be fetched.
     pub error: Option<String>,

@@ -177,7 +177,8 @@ pub fn kernels_text(kernels: &[KernelRow]) -> String {
     let mut out = format!("{}\n\n", kernels_verdict(kernels));
     let rows = kernels.iter().map(|kernel| {
         let here = if kernel.is_here { "yes" } else { "no" };
-        let package = kernel.package.clone().unwrap_or_else(|| "whatever is newest".to_owned());
+        let unnamed = if kernel.name.contains('/') { "an image of your own" } else { "whatever is newest" };
+        let package = kernel.package.clone().unwrap_or_else(|| unnamed.to_owned());
         vec![kernel.name.clone(), here.to_owned(), kernel.error.clone().unwrap_or(package)]
     });
     let _ = writeln!(out, "{}", table(&["kernel", "here", "package"], 0..0, rows));
@@ -225,5 +226,19 @@ mod tests {
         let text = text(&report);
         let told: Vec<&str> = text.lines().filter(|line| line.starts_with("kernel ")).collect();
         assert_eq!(told, ["kernel 6.12: linux-image 6.12-1", "kernel ./linux: build tree 6.13.0-rc2"]);
+    }
+
+    #[test]
+    fn what_is_no_package_is_said_and_nothing_of_the_users_own_is_to_be_fetched() {
+        let row = |name: &str, error: Option<&str>| KernelRow {
+            name: name.to_owned(),
+            is_here: error.is_none(),
+            package: None,
+            error: error.map(str::to_owned),
+        };
+        let text = kernels_text(&[row("./vmlinuz", None), row("./text", Some("no kernel"))]);
+        assert!(text.starts_with("1 of 2 kernels are on this machine; 1 could not be taken.\n"), "{text}");
+        assert!(text.contains("an image of your own") && text.contains("no kernel"), "{text}");
+        assert!(!text.contains("newest") && !text.contains("--fetch"), "{text}");
     }
 }

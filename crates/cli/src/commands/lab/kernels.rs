@@ -48,7 +48,7 @@ pub(super) fn run(arguments: &KernelsArguments, output: Output) -> anyhow::Resul
 /// A kernel that the user gives, taken into the cache as `lab run` would.
 fn own_row(cache: &Cache, path: &str) -> KernelRow {
     let (package, error) = match cache.own(Path::new(path)) {
-        Ok(own) => (own.package.or_else(|| Some("an image of your own".to_owned())), None),
+        Ok(own) => (own.package, None),
         Err(error) => (None, Some(error.to_string())),
     };
     KernelRow { name: path.to_owned(), is_here: error.is_none(), package, error }
