@@ -224,6 +224,43 @@ fn a_loop_is_advised_on_its_period_and_never_on_buffers() {
     );
 }
 
+/// A minute of another program's loop of 1 kHz, of which one cycle a second takes 1.5 ms.
+fn write_loop(path: &Path) {
+    let provenance = Provenance {
+        run_id: "1".into(),
+        started_ns: 1_000 * MS,
+        load: LoadInfo { name: "none".into(), ..LoadInfo::default() },
+        ..Provenance::default()
+    };
+    let measure = "my-loop fifo:80".into();
+    let task = Task { measure, tid: 7, cpu: None, period_ns: 0, counters: Counters::default() };
+    let mut writer = Writer::create(path, provenance, vec![task]).unwrap();
+    writer.followed_mut().period_ns = Some(MS);
+    writer.followed_mut().wakers = vec![Waker { kind: WakerKind::Timer, name: "sleep".into(), id: None }];
+    for cycle in 0..60_000 {
+        let work_ns = Some(if cycle % 1_000 == 7 { 1_450_000 } else { 100_000 + cycle % 997 });
+        let (expected_ns, woken_by) = ((1_000 + cycle) * MS, Some(0));
+        writer.push(0, &Wakeup { tid: 7, expected_ns, total_ns: 50_000, work_ns, woken_by, ..Wakeup::default() });
+    }
+    writer.flush().unwrap();
+    let end = Ended { reason: EndReason::Completed, detail: None, at_ns: 61_000 * MS };
+    writer.finish(end, Vec::new()).unwrap();
+}
+
+/// Its user has never heard of the profile that it is judged by.
+#[test]
+fn a_loop_that_was_followed_is_called_by_its_threads() {
+    let directory = tempfile::tempdir().unwrap();
+    write_loop(&directory.path().join("a"));
+    let (text, _) = told(directory.path(), &["forecast", "a", "--want", "1/day"]);
+    assert!(text.contains("A cycle of my-loop fifo:80 takes longer than 1.00 ms about every "), "{text}");
+    assert!(text.contains("  my-loop fifo:80, to be late at most once in 24.0 h:\n"), "{text}");
+    let takes = "my-loop fifo:80: from when it was due a cycle may take 1.00 ms; the longest took ";
+    assert!(text.contains(takes), "{text}");
+    assert!(text.contains("between overruns (95 %)"), "{text}");
+    assert!(!text.contains("own-loop") && !text.contains("runs dry"), "{text}");
+}
+
 #[test]
 fn what_cannot_be_told_is_measured_as_long_as_it_takes() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,15 +1,15 @@
 //! What a device would have to be like, in words.
 
 use super::interval::interval_text;
-use super::units::{counted_units, in_frames, is_loop};
+use super::units::{called, counted_units, in_frames, is_loop};
 use punctual_device::Profile;
-use punctual_forecast::{Advice, DeviceAnswer, Variant, format_seconds};
+use punctual_forecast::{Advice, DeviceAnswer, Group, Variant, format_seconds};
 use punctual_recording::format_ns;
 
 /// What was asked.
-pub(super) fn asked(answer: &DeviceAnswer) -> String {
+pub(super) fn asked(group: &Group, answer: &DeviceAnswer) -> String {
     let fails = if is_loop(&answer.device) { "be late" } else { "run dry" };
-    format!("{}, to {fails} at most once in {}", answer.device.id, format_seconds(answer.device.want_s as f64))
+    format!("{}, to {fails} at most once in {}", called(group, answer), format_seconds(answer.device.want_s as f64))
 }
 
 /// What would do, or what nothing exceeded: one sentence each.

@@ -107,7 +107,7 @@ fn devices(answer: &Answer) -> Option<Section> {
         blocks.push(Block::Table(devices_table(group, of_loops)));
         blocks.extend(group.devices.iter().filter_map(|device| {
             let lines = advised(device, device.advice.as_ref()?);
-            Some(Block::Text(format!("{}: {}.", asked(device), lines.join("; "))))
+            Some(Block::Text(format!("{}: {}.", asked(group, device), lines.join("; "))))
         }));
     }
     if blocks.is_empty() {
@@ -254,6 +254,6 @@ mod tests {
         assert_eq!(page.title, "How often cycles will take too long");
         let loops = page.sections.iter().find(|section| section.id == "devices").unwrap();
         assert_eq!(loops.title, "Loops");
-        assert!(said(&page)[0].starts_with("own-loop, to be late at most once in 60 min: "), "{:?}", said(&page));
+        assert!(said(&page)[0].starts_with("fifo:80, to be late at most once in 60 min: "), "{:?}", said(&page));
     }
 }

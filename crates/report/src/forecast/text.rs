@@ -2,7 +2,7 @@
 
 use super::advice::{advised, asked};
 use super::interval::interval_text;
-use super::units::{in_units, slack_in_units};
+use super::units::{called, in_units, slack_in_units};
 use crate::device::under_origins;
 use crate::layout::{counted, grouped, indented};
 use punctual_forecast::{
@@ -85,26 +85,29 @@ fn worst_text(out: &mut String, group: &Group) {
 
 fn devices_text(out: &mut String, group: &Group) {
     out.push('\n');
-    let time =
-        if group.compression == 1.0 { "time between underruns (95 %)" } else { "time of use between underruns (95 %)" };
+    let of_loops = group.devices.iter().any(|answer| answer.stage.holds_work());
+    let (name, often, events) =
+        if of_loops { ("loop", "overruns", "overruns") } else { ("device", "runs dry", "underruns") };
+    let of_use = if group.compression == 1.0 { "" } else { "of use " };
+    let time = format!("time {of_use}between {events} (95 %)");
     let several = group.devices.iter().any(|answer| answer.underruns.alike.is_some());
-    let mut heads = vec!["device", "period", "n", "slack", "stalls", "runs dry", time, "want", "verdict"];
+    let mut heads = vec![name, "period", "n", "slack", "stalls", often, time.as_str(), "want", "verdict"];
     if several {
         heads.insert(4, "worst CPU");
     }
-    let rows = group.devices.iter().map(|answer| device_row(answer, several));
+    let rows = group.devices.iter().map(|answer| device_row(group, answer, several));
     indented(out, &heads, 0..0, under_origins(group.devices.iter().map(|answer| &answer.device), rows));
     if group.devices.len() <= FEW {
         for words in group.devices.iter().filter_map(|answer| slack_in_units(group, answer)) {
             let _ = writeln!(out, "  {words}");
         }
     }
-    for words in group.devices.iter().filter_map(in_units) {
+    for words in group.devices.iter().filter_map(|answer| in_units(group, answer)) {
         let _ = writeln!(out, "  {words}");
     }
     for answer in &group.devices {
         if let Some(advice) = &answer.advice {
-            let _ = writeln!(out, "  {}:", asked(answer));
+            let _ = writeln!(out, "  {}:", asked(group, answer));
             for line in advised(answer, advice) {
                 let _ = writeln!(out, "    {line}");
             }
@@ -210,12 +213,12 @@ pub fn device_verdict(answer: &DeviceAnswer) -> String {
     }
 }
 
-fn device_row(answer: &DeviceAnswer, several: bool) -> Vec<String> {
+fn device_row(group: &Group, answer: &DeviceAnswer, several: bool) -> Vec<String> {
     let (device, found) = (&answer.device, &answer.underruns);
     let slack = u64::try_from(device.slack_ns()).map_or("negative".to_owned(), format_ns);
     let most = if found.is_upper_count { "<=" } else { "" };
     let mut row = vec![
-        device.id.clone(),
+        called(group, answer).to_owned(),
         format_ns(device.period_ns),
         device.buffers.to_string(),
         slack,

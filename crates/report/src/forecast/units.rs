@@ -15,6 +15,11 @@ pub(crate) fn per_day(answer: &DeviceAnswer) -> Estimate {
     Estimate { low: often(mttf.high), value: often(mttf.value), high: often(mttf.low) }
 }
 
+/// What an answer calls a device in text: a loop by the threads that were measured, everything else by its short name.
+pub(crate) fn called<'a>(group: &'a Group, answer: &'a DeviceAnswer) -> &'a str {
+    if answer.stage.holds_work() { &group.measure } else { &answer.device.id }
+}
+
 /// How late the device's work may begin and the worst work began, in what its users count in; `None` where that is time.
 pub(super) fn slack_in_units(group: &Group, answer: &DeviceAnswer) -> Option<String> {
     let device = &answer.device;
@@ -35,7 +40,7 @@ pub(super) fn slack_in_units(group: &Group, answer: &DeviceAnswer) -> Option<Str
         let frames = in_frames(device, device.period_ns).map(|frames| format!(" ({frames}{at})"));
         return Some(format!(
             "{}: from when it was due a cycle may take {}{}{worst}",
-            device.id,
+            called(group, answer),
             format_ns(device.period_ns),
             frames.unwrap_or_default()
         ));
@@ -75,7 +80,7 @@ fn rate_words(millihertz: u64) -> String {
 }
 
 /// For a device that fails: how often a day, and what each time costs its user.
-pub(super) fn in_units(answer: &DeviceAnswer) -> Option<String> {
+pub(super) fn in_units(group: &Group, answer: &DeviceAnswer) -> Option<String> {
     if answer.underruns.outcome != Outcome::Fails {
         return None;
     }
@@ -89,7 +94,7 @@ pub(super) fn in_units(answer: &DeviceAnswer) -> Option<String> {
         _ => return None,
     };
     let share = answer.underruns.mttf_s.value.and_then(|seconds| one_of(&answer.device, seconds)).unwrap_or_default();
-    Some(format!("{}: {about} {}{share}", answer.device.id, each_time(&answer.device)))
+    Some(format!("{}: {about} {}{share}", called(group, answer), each_time(&answer.device)))
 }
 
 /// Of how many slots or cycles one is lost.

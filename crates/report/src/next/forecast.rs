@@ -3,6 +3,7 @@
 use super::measurement::rounded_us;
 use super::options::load_option;
 use super::{NextStep, few};
+use crate::forecast::units::called;
 use crate::layout::shell_word;
 use punctual_device::OnMiss;
 use punctual_forecast::{Answer as Forecast, DeviceAnswer, Outcome, Stage};
@@ -37,14 +38,14 @@ pub fn after_forecast(forecast: &Forecast, asked: &ForecastAsked<'_>, known_load
         slack(one).cmp(&slack(other)).then_with(|| every_s(one).total_cmp(&every_s(other)))
     });
     let mut steps = Vec::new();
-    if let (Some((_, device)), Some(path)) = (tightest, asked.explained) {
-        let purpose = format!("says what delayed {}", device.device.id);
+    if let (Some((group, device)), Some(path)) = (tightest, asked.explained) {
+        let purpose = format!("says what delayed {}", called(group, device));
         steps.push(NextStep::new(&purpose, format!("punctual why {}", shell_word(&printable_path(path)))));
     } else if let (Some((group, device)), Some(again)) = (tightest, asked.again)
         && let Ok(slack) = device.device.usable_slack_ns()
     {
         let load = load_option(&group.load, known_loads);
-        let purpose = format!("records what delays {} beyond its slack", device.device.id);
+        let purpose = format!("records what delays {} beyond its slack", called(group, device));
         let stage = if device.stage == Stage::Response { " --why-stage response" } else { "" };
         let command = format!("sudo punctual record --why {}us{stage}{again}{load}", rounded_us(slack));
         steps.push(NextStep::new(&purpose, command));
@@ -67,7 +68,7 @@ pub fn after_forecast(forecast: &Forecast, asked: &ForecastAsked<'_>, known_load
         let load = load_option(&group.load, known_loads);
         let purpose = format!(
             "measures until it is known whether what nothing exceeded is enough for {}; then give both recordings to `punctual forecast`",
-            device.device.id
+            called(group, device)
         );
         steps.push(NextStep::new(&purpose, format!("sudo punctual record -D {}{again}{load}", at_least(further_s))));
     }
@@ -80,7 +81,7 @@ pub fn after_forecast(forecast: &Forecast, asked: &ForecastAsked<'_>, known_load
         let load = load_option(&group.load, known_loads);
         let purpose = format!(
             "measures for as long as {} still needs; then give both recordings to `punctual forecast`",
-            device.device.id
+            called(group, device)
         );
         steps.push(NextStep::new(&purpose, format!("sudo punctual record -D {}{again}{load}", at_least(further_s))));
     }
