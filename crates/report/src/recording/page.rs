@@ -323,7 +323,7 @@ fn device_section(names: &[&str], devices: &[Vec<JudgedDevice>]) -> Option<Secti
         columns.insert(1, Column::words("threads"));
     }
     for name in names {
-        columns.push(Column::numbers(format!("too late, {name}")));
+        columns.push(Column::numbers(format!("late wakeups, {name}")));
         columns.push(Column::words(format!("forecast, {name}")));
     }
     let rows = keys.iter().filter_map(|(measure, id)| {
@@ -345,7 +345,9 @@ fn device_section(names: &[&str], devices: &[Vec<JudgedDevice>]) -> Option<Secti
         Some(cells)
     });
     let table = Table {
-        caption: "Wakeups later than each device's slack, on all CPUs together, and how often it would run dry (in parentheses: 95 %)".into(),
+        caption: "Wakeups later than each device's slack, on all CPUs together, and how often it would run dry on its worst CPU: once for each \
+                  wait, however many wakeups that made late (in parentheses: 95 %)"
+            .into(),
         columns,
         rows: rows.collect(),
     };

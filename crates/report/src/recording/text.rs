@@ -137,15 +137,18 @@ fn device_table(measurement: &Measurement) -> String {
             loads.push(&row.load);
         }
     }
-    let headings: Vec<String> = loads.iter().map(|load| format!("late, {}", load_words(load))).collect();
+    let headings: Vec<String> = loads.iter().map(|load| format!("late wakeups, {}", load_words(load))).collect();
     let last = loads.last().copied().unwrap_or_default();
     let verdict = format!("forecast, {}", load_words(last));
     let mut header = vec!["device", "tolerance", "slack"];
     header.extend(headings.iter().map(String::as_str));
     header.push(&verdict);
     let rows = judged_devices(&measurement.devices).into_iter().filter_map(|device| {
-        let of_load =
-            |load: &str| measurement.devices.iter().find(move |row| row.answer.device == *device && row.load == load);
+        // Of threads of several priorities, those of which the verdict speaks.
+        let of_load = |load: &str| {
+            let own = measurement.devices.iter().filter(|row| row.answer.device == *device && row.load == load);
+            own.max_by_key(|row| row.ran_dry())
+        };
         let row = of_load(last)?;
         let mut tolerance = format_ns(device.tolerance_ns());
         if let Some(printed) = &device.printed {
@@ -159,9 +162,44 @@ fn device_table(measurement: &Measurement) -> String {
         Some(cells)
     });
     let rows: Vec<Vec<String>> = rows.collect();
-    let mut text = "Wakeups later than each device's slack, on all CPUs together, and how often it would run dry \
-                    (in parentheses after a tolerance: the range its source prints)\n\n"
+    let mut text = "Wakeups later than each device's slack, on all CPUs together, and how often it would run dry on its worst CPU: \
+                    once for each wait, however many wakeups that made late (in parentheses after a tolerance: the range its \
+                    source prints)\n\n"
         .to_owned();
     text += &table(&header, 3..3 + loads.len(), rows);
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forecast::tests_support::input;
+    use punctual_device::Catalogue;
+    use punctual_forecast::{JudgedDevice, Question, answer};
+
+    /// The verdict speaks of the threads of which most would have run dry; so does the table below it.
+    #[test]
+    fn a_table_of_devices_is_of_the_threads_that_the_verdict_is_of() {
+        let device = Catalogue::shipped().parse_spec("ros2-control").unwrap();
+        let question = Question { devices: vec![device], ..Question::default() };
+        let judged = |stalls: u64, late_wakeups: u64| JudgedDevice {
+            load: "mixed".to_owned(),
+            measure: format!("fifo:{stalls}"),
+            answer: answer(&[input(stalls, 0)], &question).unwrap().groups[0].devices[0].clone(),
+            late_wakeups,
+            late_wakeups_on_worst_cpu: late_wakeups,
+        };
+        let measurement = Measurement {
+            parts: Vec::new(),
+            devices: vec![judged(30, 77_777), judged(3_000, 5_000), judged(20, 88_888)],
+            cycles: Vec::new(),
+            verdict: String::new(),
+            next: Vec::new(),
+            exit_code: 0,
+            by_cpu: false,
+        };
+        let text = device_table(&measurement);
+        assert!(text.contains("late wakeups, mixed") && text.contains(" 5,000 "), "{text}");
+        assert!(!text.contains("77,777") && text.contains("once for each wait, however many wakeups"), "{text}");
+    }
 }
