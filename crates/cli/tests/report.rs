@@ -264,6 +264,23 @@ fn a_directory_of_recordings_stands_for_them_and_names_cannot_steer_the_terminal
     assert_eq!(code(&run(directory.path(), &["report", "checked/a.punctual/recording.json"])), 0);
 }
 
+/// A loop whose cycles cannot be counted has wakeups that can be judged: what is proposed works, and is not proposed again.
+#[test]
+fn where_no_cycle_can_be_counted_single_wakeups_are_judged() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let words = ["report", "follow.punctual", "--period", "1ms", "--json"];
+    let proposed = |words: &[&str]| {
+        let answer = json(&run(&golden, words));
+        let steps = answer["next"].as_array().unwrap().clone();
+        steps.into_iter().find(|step| step["purpose"].as_str().unwrap().ends_with("where cycles cannot be counted"))
+    };
+    let step = proposed(&words).expect("the shell's cycles cannot be counted");
+    assert_eq!(step["command"], "punctual report follow.punctual --limit response:max=1ms");
+    let limit = ["--limit", "response:max=1ms"];
+    assert_eq!(code(&run(&golden, &[&words[..2], &limit[..]].concat())), 2);
+    assert_eq!(proposed(&[&words[..], &limit[..]].concat()), None);
+}
+
 /// Whoever may call the program as root, and nothing else, gets no file within root's directories.
 #[test]
 fn what_is_made_through_sudo_is_the_callers_only_where_the_directory_is() {

@@ -147,6 +147,8 @@ pub(super) fn count_cycles(
         }
         measurement.cycles.push(cycles);
     }
+    // What the cycles show decides what can be forecast, and what has to be asked instead.
+    measurement.next = punctual_report::after_measurement(measurement, &punctual_load::names());
     Ok(())
 }
 

@@ -1,11 +1,11 @@
 //! After a measurement of wakeups.
 
-use super::options::{as_written, every_written, load_option, own_options, same_threads};
+use super::options::{as_written, every_written, exact_time, load_option, own_options, same_threads};
 use super::{NextStep, few};
 use crate::layout::shell_word;
 use crate::{Measurement, load_name};
 use punctual_forecast::{JudgedDevice, has_loops};
-use punctual_recording::{CycleCount, Document, Limit, RecorderSummary, Stage, printable_path};
+use punctual_recording::{CycleCount, Document, Limit, RecorderSummary, Stage, format_ns, printable_path};
 
 /// Of a longer command, characters, what the reader typed of it is left to the reader.
 const MAX_COMMAND: usize = 240;
@@ -53,7 +53,20 @@ pub fn after_measurement(measurement: &Measurement, known_loads: &[&str]) -> Vec
             format!("punctual forecast {}{devices}", all.join(" ")),
         ));
     }
+    steps.extend(by_single_wakeups(measurement, document, &recording));
     few(steps)
+}
+
+/// Where the cycles of a thread cannot be counted, what can be judged instead; nothing if it was.
+fn by_single_wakeups(measurement: &Measurement, document: &Document, recording: &str) -> Option<NextStep> {
+    let is_untold = |count: &CycleCount| count.untold > 0;
+    let cycles = measurement.cycles.iter().find(|cycles| cycles.by_name.values().any(is_untold))?;
+    if document.limits.iter().any(|limit| limit.stage.as_deref() == Some("response")) {
+        return None;
+    }
+    let purpose = format!("judges each wakeup by {}, where cycles cannot be counted", format_ns(cycles.period_ns));
+    let limit = exact_time(cycles.period_ns);
+    Some(NextStep::new(&purpose, format!("punctual report {recording} --limit response:max={limit}")))
 }
 
 /// Whether a recorder's threshold kept nothing, or so much that the budget was spent on what came first.

@@ -34,12 +34,7 @@ pub fn own_options(document: &Document) -> Option<String> {
         // As it was written: 256@48kHz is no whole number of anything else.
         let _ = write!(options, " -i {}", shell_word(&printable(written)));
     } else if interval != 0 && interval != DEFAULT_INTERVAL_NS {
-        let (number, unit) = match interval {
-            interval if interval % 1_000_000 == 0 => (interval / 1_000_000, "ms"),
-            interval if interval % 1_000 == 0 => (interval / 1_000, "us"),
-            interval => (interval, "ns"),
-        };
-        let _ = write!(options, " -i {number}{unit}");
+        let _ = write!(options, " -i {}", exact_time(interval));
     }
     if !matches!(configuration.policy.as_str(), "" | "fifo") {
         let _ = write!(options, " --policy {}", shell_word(&configuration.policy));
@@ -52,6 +47,15 @@ pub fn own_options(document: &Document) -> Option<String> {
         options.push_str(" --via softirq");
     }
     Some(options)
+}
+
+/// A time as options take it, to the nanosecond.
+pub(super) fn exact_time(nanoseconds: u64) -> String {
+    match nanoseconds {
+        whole if whole % 1_000_000 == 0 => format!("{}ms", whole / 1_000_000),
+        whole if whole % 1_000 == 0 => format!("{}us", whole / 1_000),
+        other => format!("{other}ns"),
+    }
 }
 
 /// An option as it was written on a command line, under its shortest name; nothing if it was not given.
