@@ -47,6 +47,18 @@ impl Bar {
     pub(crate) fn set(&mut self, done: u64, all: u64, message: String) {
         self.bar.set_length(all.max(1));
         self.bar.set_position(done);
+        self.tell(message);
+    }
+
+    /// Nobody knows how much is done: it goes on until it is stopped. A bar would stand there full, or empty.
+    pub(crate) fn set_endless(&mut self, message: String) {
+        if let Ok(style) = ProgressStyle::with_template("{prefix} {msg}") {
+            self.bar.set_style(style);
+        }
+        self.tell(message);
+    }
+
+    fn tell(&mut self, message: String) {
         if let Some(written) = &mut self.lines
             && written.is_none_or(|written| written.elapsed() >= EVERY_LINE)
         {
@@ -83,12 +95,14 @@ impl Progress {
         }
         self.shown = Some(Instant::now());
         let elapsed = observation.elapsed.as_millis() as u64;
-        let all = observation.duration.map_or(elapsed, |duration| duration.as_millis() as u64);
-        let left =
-            observation.duration.map(|duration| duration.saturating_sub(observation.elapsed).as_secs_f64().ceil());
-        let left = left
-            .map_or_else(|| format!("{:.0} s", observation.elapsed.as_secs_f64()), |left| format!("{left:.0} s left"));
-        self.bar.set(elapsed, all, format!("{} {left}", line(&observation.totals())));
+        let figures = line(&observation.totals());
+        match observation.duration {
+            Some(duration) => {
+                let left = duration.saturating_sub(observation.elapsed).as_secs_f64().ceil();
+                self.bar.set(elapsed, duration.as_millis() as u64, format!("{figures} {left:.0} s left"));
+            }
+            None => self.bar.set_endless(format!("{figures} {:.0} s", observation.elapsed.as_secs_f64())),
+        }
     }
 
     pub(crate) fn done(&self) {
@@ -162,5 +176,27 @@ impl ReadyProgress {
 
     pub(crate) fn done(&self) {
         self.0.done();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_bar_is_full_before_the_end() {
+        let is_full = |bar: &Bar| bar.bar.length().is_some_and(|length| bar.bar.position() >= length);
+        let mut bar = Bar::new(true, "record");
+        assert!(!is_full(&bar));
+        bar.set_endless("7 s".to_owned());
+        assert!(!is_full(&bar));
+        assert_eq!(bar.bar.message(), "7 s");
+        bar.set(20, 80, "60 s left".to_owned());
+        assert!(!is_full(&bar));
+        // Nothing is known of its length.
+        bar.set(0, 0, String::new());
+        assert!(!is_full(&bar));
+        bar.set(80, 80, String::new());
+        assert!(is_full(&bar));
     }
 }

@@ -1,6 +1,6 @@
 //! What took the CPU away from loops that wanted it all: text for people.
 
-use crate::layout::{counted, grouped, microseconds, table};
+use crate::layout::{counted, grouped, microseconds, table, width};
 use punctual_recording::{
     CalibratedCount, CauseKind, Document, EndReason, GapDocument, ValidationDocument, agreeing, format_ns,
     printable_path,
@@ -291,15 +291,21 @@ fn lengths(text: &mut String, gaps: &GapDocument) {
     let _ = writeln!(text, "\n{}", table(&["length of a gap", "gaps", ""], 1..2, rows));
 }
 
+/// How many columns a CPU's profile may have in lines so wide.
+fn profile_columns(width: Option<usize>) -> usize {
+    const MOST: usize = 80;
+    const BESIDE: usize = "  CPU 999 ||".len();
+    width.map_or(MOST, |width| width.saturating_sub(BESIDE).clamp(1, MOST))
+}
+
 /// How much of each bin was taken, as the utilization profiles of the paper of 2014 (Figure 3) show it.
 fn profile(text: &mut String, gaps: &GapDocument) {
     const LEVELS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    const WIDTH: usize = 80;
     let bins = gaps.cpus.iter().map(|cpu| cpu.profile.len()).max().unwrap_or(0);
     if bins < 2 {
         return;
     }
-    let together = bins.div_ceil(WIDTH);
+    let together = bins.div_ceil(profile_columns(width()));
     let step = format_ns(gaps.bin_ns * together as u64);
     let _ = writeln!(text, "\nutilization by others over time, {step} a column, full height is the whole CPU:");
     for cpu in &gaps.cpus {
@@ -370,5 +376,22 @@ fn costs_and_periods(text: &mut String, report: &IdleReport<'_>) {
         });
         let _ =
             writeln!(text, "\n{}", table(&["recurs", "CPU", "every us", "per s", "intervals that fit"], 1..5, rows));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_fits_its_reader_however_long_it_is() {
+        for bins in [2_usize, 68, 69, 600, 36_000] {
+            for width in [40, 80, 200] {
+                let columns = bins.div_ceil(bins.div_ceil(profile_columns(Some(width))));
+                let line = format!("  CPU {:<3} |{}|", 0, "x".repeat(columns));
+                assert!(line.len() <= width, "{bins} bins at {width}: {}", line.len());
+            }
+        }
+        assert_eq!(profile_columns(None), 80);
     }
 }

@@ -11,6 +11,7 @@ pub use document::{load_name, load_words};
 pub(crate) use punctual_recording::{agreeing, counted, grouped};
 pub(crate) use table::indented;
 pub use table::table;
+pub(crate) use width::width;
 pub use width::{fit_to, fitted};
 pub(crate) use words::{fitting, shortened, thousandths};
 pub use words::{microseconds, shell_word};
