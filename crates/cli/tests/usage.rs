@@ -184,6 +184,17 @@ fn help_has_examples_and_files_are_generated() {
     assert!(page.contains("softirq") && page.contains("Examples"), "{page}");
 }
 
+/// A script for any editor is for no program in particular: nothing was installed, and nothing has to be.
+#[test]
+fn what_needs_no_programs_is_not_called_installed() {
+    let directory = tempfile::tempdir().unwrap();
+    let expected = "The script micro needs no programs: there is nothing to install.";
+    let output = run(directory.path(), &["interact", "install", "micro"]);
+    assert_eq!((code(&output), stdout(&output).trim_end()), (0, expected));
+    let answer = json(&run(directory.path(), &["interact", "install", "micro", "--json"]));
+    assert_eq!(answer["verdict"], expected);
+}
+
 #[test]
 fn capabilities_are_json_and_text() {
     let directory = tempfile::tempdir().unwrap();

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 /// What programs are for.
 pub(super) struct Wanted<'a> {
-    /// `the load office`.
+    /// Whose they are: `the load office`.
     pub(super) name: &'a str,
     /// The programs.
     pub(super) programs: &'a [String],
@@ -57,9 +57,13 @@ pub(super) fn install(wanted: &Wanted<'_>, yes: bool) -> anyhow::Result<bool> {
 }
 
 /// What is said of it afterwards; `next` is what to do with it.
-pub(super) fn verdict(name: &str, was_missing: bool, next: &str) -> String {
-    let then = if was_missing { next } else { "there is nothing to do." };
-    format!("{} is installed: {then}", capitalized(name))
+pub(super) fn verdict(wanted: &Wanted<'_>, was_missing: bool, next: &str) -> String {
+    let name = capitalized(wanted.name);
+    match (wanted.programs.is_empty(), was_missing) {
+        (true, _) => format!("{name} needs no programs: there is nothing to install."),
+        (false, true) => format!("{name} now has all that it needs: `{next}`"),
+        (false, false) => format!("{name} has all that it needs: there is nothing to do."),
+    }
 }
 
 fn capitalized(name: &str) -> String {

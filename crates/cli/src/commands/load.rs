@@ -61,7 +61,7 @@ fn install_load(source: &Source, yes: bool, output: Output) -> anyhow::Result<u8
     };
     let wanted = Wanted { name: &format!("the load {name}"), programs: &file.needs.programs, packages: &file.packages };
     let was_missing = install::install(&wanted, yes)?;
-    let verdict = install::verdict(wanted.name, was_missing, &format!("punctual record --load {name}"));
+    let verdict = install::verdict(&wanted, was_missing, &format!("punctual record --load {name}"));
     Ok(installed(&name, &verdict, output))
 }
 

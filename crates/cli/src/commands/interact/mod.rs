@@ -167,11 +167,11 @@ fn can_be_used(script: &Script, arguments: &InteractArguments) -> anyhow::Result
 /// Installs the programs that a script is for.
 fn install_for(asked: &str, yes: bool, output: Output) -> anyhow::Result<u8> {
     let script = named(asked)?;
-    let name = format!("what the script {asked} is for");
-    let was_missing =
-        install::install(&Wanted { name: &name, programs: &script.programs, packages: &script.packages }, yes)?;
-    let next = format!("punctual interact --script {asked} -- PROGRAM");
-    let verdict = install::verdict(&name, was_missing, &next);
+    let name = format!("the script {asked}");
+    let wanted = Wanted { name: &name, programs: &script.programs, packages: &script.packages };
+    let was_missing = install::install(&wanted, yes)?;
+    let next = format!("punctual interact --script {} -- PROGRAM", punctual_report::shell_word(asked));
+    let verdict = install::verdict(&wanted, was_missing, &next);
     if output.json {
         output::answer(Done::new("punctual.interact-install/1", &verdict), 0);
     } else {
