@@ -142,8 +142,10 @@ fn named(asked: &str) -> anyhow::Result<Script> {
         return parsed(asked, text);
     }
     let bytes = punctual_recording::input::read_file(path, MAX_SCRIPT_BYTES).map_err(|error| {
+        let nearest = punctual_device::nearest(asked, &names()).filter(|_| !path.exists());
+        let meant = nearest.map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"));
         let known = names().join(", ");
-        Usage(format!("cannot read the script {asked}: {error}; those that come with the program are {known}"))
+        Usage(format!("cannot read the script {asked}{meant}: {error}; those that come with the program are {known}"))
     })?;
     if bytes.is_empty() {
         return Err(Usage(format!("the script {asked} is empty")).into());

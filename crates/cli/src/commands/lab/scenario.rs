@@ -94,7 +94,8 @@ fn parsed(words: &[String]) -> Result<Command, Usage> {
     let all = std::iter::once("punctual").chain(words.iter().map(String::as_str));
     let parsed = Arguments::try_parse_from(all).map_err(|error| {
         let said = if error.use_stderr() { one_line(&error.to_string()) } else { "it only prints help".to_owned() };
-        Usage(format!("what is to run in the guests: {said}"))
+        let meant = crate::suggestion(&error).map_or_else(String::new, |word| format!(" (did you mean `{word}`?)"));
+        Usage(format!("what is to run in the guests: {said}{meant}"))
     })?;
     Ok(parsed.command)
 }
