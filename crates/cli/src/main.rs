@@ -128,20 +128,19 @@ fn refuse_usage(error: &clap::Error, words: &[std::ffi::OsString]) -> ExitCode {
         }
         _ => one_line(&error.to_string()),
     };
+    let instead = of_cyclictest(error, words);
     let (message, suggested) = match suggestion(error) {
         None => name_suggestion(error, message),
         suggested => (message, suggested),
     };
-    let (message, hint) = match suggested {
+    let (message, hint) = match (instead, suggested) {
+        (Some(instead), _) => (message, format!("{instead}. See {}", help_for(words))),
         // Who is told the right word needs no list of all.
-        Some(suggested) => (
+        (None, Some(suggested)) => (
             message.split(" [possible values:").next().unwrap_or(&message).to_owned(),
             format!("did you mean `{suggested}`? See {}", help_for(words)),
         ),
-        None => match of_cyclictest(error, words) {
-            Some(instead) => (message, format!("{instead}. See {}", help_for(words))),
-            None => (message, format!("see {}", help_for(words))),
-        },
+        (None, None) => (message, format!("see {}", help_for(words))),
     };
     let json = words.iter().take_while(|word| *word != "--").any(|word| word == "--json");
     Output { json }.failure(&Failure::new(&message, Some(&hint), USAGE));
@@ -174,14 +173,16 @@ fn name_suggestion(error: &clap::Error, message: String) -> (String, Option<Stri
     (format!("{before}`{word}` is not a {what}"), Some(nearest))
 }
 
-/// What cyclictest's letters that `record` does not have mean here.
-const CYCLICTEST: [(&str, &str); 6] = [
-    ("-t", "cyclictest's -t is -a here: one thread on each of these CPUs, and `-p 95,50` for two"),
-    ("-S", "cyclictest's -S is what `record` does by itself: one thread on each CPU, -a chooses"),
-    ("-m", "cyclictest's -m is not needed here: memory is always locked where that is allowed"),
-    ("-n", "cyclictest's -n is not needed here: threads always sleep in clock_nanosleep"),
-    ("-l", "cyclictest's -l, a number of loops, is a time here: 10,000 loops of 1 ms are -D 10s"),
-    ("-H", "cyclictest's -H is `punctual report FILE --html PAGE` here; a recording holds every value"),
+/// What cyclictest's options that `record` does not have mean here, by letter and by name.
+const CYCLICTEST: [(&str, &str, &str); 8] = [
+    ("-t", "--threads", "cyclictest's -t is -a here: one thread on each of these CPUs, and `-p 95,50` for two"),
+    ("-S", "--smp", "cyclictest's -S is what `record` does by itself: one thread on each CPU, -a chooses"),
+    ("-m", "--mlockall", "cyclictest's -m is not needed here: memory is always locked where that is allowed"),
+    ("-n", "--nanosleep", "cyclictest's -n is not needed here: threads always sleep in clock_nanosleep"),
+    ("-l", "--loops", "cyclictest's -l, a number of loops, is a time here: 10,000 loops of 1 ms are -D 10s"),
+    ("-d", "--distance", "cyclictest's -d is not needed here: all threads have the interval of -i"),
+    ("-c", "--clock", "cyclictest's -c is not needed here: threads always sleep by CLOCK_MONOTONIC"),
+    ("-H", "--histofall", "cyclictest's -H is `punctual report FILE --html PAGE` here; a recording holds every value"),
 ];
 
 /// What somebody who asks for help with a number means: cyclictest's `-h 400` is a histogram.
@@ -196,13 +197,14 @@ fn histogram_of_cyclictest(words: &[std::ffi::OsString]) -> Option<&'static str>
         .then_some("cyclictest's -h 400 is `--hist` here: it has every microsecond, however late, and needs no bound")
 }
 
-/// What somebody who knows cyclictest means by a letter that `record` does not have.
+/// What somebody who knows cyclictest means by an option that `record` does not have.
 fn of_cyclictest(error: &clap::Error, words: &[std::ffi::OsString]) -> Option<&'static str> {
     let is_record = words.iter().any(|word| word == "record");
     let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg).filter(|_| is_record) else {
         return None;
     };
-    CYCLICTEST.iter().find(|(letter, _)| unknown.starts_with(letter)).map(|(_, instead)| *instead)
+    let found = CYCLICTEST.iter().find(|(letter, long, _)| unknown.starts_with(letter) || unknown == long);
+    found.map(|(.., instead)| *instead)
 }
 
 /// Where to find the right usage: that of the subcommand, if the words name one.
