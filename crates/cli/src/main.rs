@@ -62,6 +62,9 @@ fn run(words: &[std::ffi::OsString]) -> ExitCode {
     };
     punctual_kernel::listen(arguments.verbose);
     look::at_the_reader();
+    if arguments.markdown {
+        punctual_report::as_markdown();
+    }
     let output = Output { json: arguments.json };
     punctual_kernel::ending::say_farewell_with(move |said| output.failure(&Failure::new(said, None, 1)));
     commands::bound_reader(&arguments.command, output);

@@ -98,6 +98,29 @@ fn every_text_fits_eighty_columns_and_after_a_1_stands_no_plural() {
     assert!(ones > 20, "only {ones} ones were met");
 }
 
+/// Whatever has tables has them in Markdown too: each row with as many cells as its ruler, and nothing right above or below.
+#[test]
+fn every_table_can_be_markdown() {
+    let cells = |row: &str| row.replace("\\|", "").matches('|').count();
+    let mut tables = 0;
+    for command in COMMANDS {
+        let (text, code) = said(&format!("{command} --markdown"), &[]);
+        assert!([0, 1, 2].contains(&code) && !text.is_empty(), "{command}: exit code {code}");
+        let blocks = text.split("\n\n").map(str::trim).filter(|block| block.starts_with("| "));
+        for block in blocks {
+            let rows: Vec<&str> = block.lines().collect();
+            let is_ruler =
+                rows.get(1).is_some_and(|row| row.starts_with("| --") && !row.contains(char::is_alphanumeric));
+            assert!(is_ruler && rows.iter().all(|row| cells(row) == cells(rows[1])), "{command}: {block}");
+            tables += 1;
+        }
+    }
+    eprintln!("{tables} tables");
+    assert!(tables > 30, "only {tables} tables");
+    // It is text: programs are given JSON.
+    assert_eq!(said("device list --markdown --json", &[]).1, 129);
+}
+
 /// Of many devices a verdict names a few: the table has them all.
 #[test]
 fn a_verdict_is_no_list() {

@@ -46,6 +46,9 @@ pub(crate) struct Arguments {
     /// Answer in JSON, even on failure
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// Print text as Markdown, with its tables, for issues and wikis
+    #[arg(long, global = true, conflicts_with = "json")]
+    pub(crate) markdown: bool,
     /// Also show messages from the BPF library and the kernel's verifier
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,

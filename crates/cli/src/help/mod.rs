@@ -64,9 +64,9 @@ pub(crate) fn brief_command() -> Command {
     let root = format!(
         "{{about}}\n{{usage-heading}} {{usage}}\n{rows}`punctual COMMAND -h` fits a screen; `--help` shows all"
     );
-    // `--help` says what these two are; every command has them.
-    let command = command.mut_arg("json", |json| json.hide_short_help(true));
-    brief(command.mut_arg("verbose", |verbose| verbose.hide_short_help(true)), &[]).help_template(root)
+    // `--help` says what these are; every command has them.
+    let hidden = |command: Command, id: &str| command.mut_arg(id, |argument| argument.hide_short_help(true));
+    brief(["json", "markdown", "verbose"].into_iter().fold(command, hidden), &[]).help_template(root)
 }
 
 /// Whether the words ask for help by `-h`, which is not all there is.

@@ -53,7 +53,6 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
         &[
             HTML,
             ("csv", "Print a table for spreadsheets"),
-            ("markdown", "Print it as Markdown"),
             ("hist", "Print a histogram, one row per us"),
             ("perfetto", "Write a Perfetto trace of inputs"),
             ("by_cpu", "Show CPUs separately"),

@@ -1,6 +1,7 @@
 //! How figures, names and tables look in text, whatever they are about.
 
 mod document;
+mod markdown;
 mod table;
 mod width;
 mod words;
@@ -8,6 +9,7 @@ mod words;
 pub(crate) use document::spoken_duration;
 pub(crate) use document::{busy_with_others, load_beside_others};
 pub use document::{load_name, load_words};
+pub use markdown::{as_markdown, is_markdown};
 pub(crate) use punctual_recording::{agreeing, counted, grouped};
 pub(crate) use table::indented;
 pub use table::table;

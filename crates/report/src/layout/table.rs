@@ -1,5 +1,6 @@
 //! Tables.
 
+use super::markdown::{is_markdown, table_of};
 use super::width::width;
 use std::fmt::Write;
 use std::ops::Range;
@@ -77,6 +78,10 @@ impl Table {
     /// As it is if it fits. Otherwise with words that wrap, with the last column below its row, or in several parts that
     /// begin with the same column, whichever reads best.
     fn fitted(&self, width: usize) -> String {
+        if is_markdown() && !self.columns.is_empty() {
+            let numbers: Vec<bool> = self.columns.iter().map(|column| column.is_number).collect();
+            return table_of(&self.rows, self.has_header, &numbers);
+        }
         let all: Vec<usize> = (0..self.columns.len()).collect();
         let Some((last, others)) = all.split_last() else { return String::new() };
         if let Some(widths) = self.widths(&all, width)

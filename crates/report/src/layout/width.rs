@@ -1,5 +1,6 @@
 //! How wide text may be, and sentences that fit.
 
+use super::markdown::{is_markdown, paragraphs};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use unicode_width::UnicodeWidthStr;
 
@@ -22,8 +23,11 @@ pub(crate) fn width() -> Option<usize> {
 
 /// Text whose lines fit the reader's columns: longer ones are broken at spaces and continue indented. A word that is too
 /// long by itself, such as a path, stays whole, and so does a command between backticks, because it is to be copied; one that
-/// no line could hold continues after a backslash, as a shell reads it.
+/// no line could hold continues after a backslash, as a shell reads it. Markdown has no width.
 pub fn fitted(text: &str) -> String {
+    if is_markdown() {
+        return paragraphs(text);
+    }
     width().map_or_else(|| text.to_owned(), |width| wrapped(text, width))
 }
 

@@ -75,6 +75,9 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
 fn explain(kind: Kind, output: Output) -> u8 {
     if output.json {
         output::answer(ExplainAnswer::new(kind), 0);
+    } else if punctual_report::is_markdown() {
+        // It was written so.
+        output::print_lines(kind.page_text());
     } else {
         output::print_text(kind.page_text());
     }

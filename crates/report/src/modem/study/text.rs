@@ -1,7 +1,7 @@
 //! The same as text for people: the verdict first, then tables as the paper has them.
 
 use super::{ASSUMED, Studied, by_table, class_name, endings, heading};
-use crate::layout::{counted, fitted, grouped, table};
+use crate::layout::{counted, grouped, table};
 use crate::modem::text::calling_end;
 use crate::next::next_text;
 use punctual_modem::tables::{Published, Row};
@@ -41,7 +41,7 @@ pub fn text(studied: &Studied<'_>) -> String {
     }
     text += "\nWhat is assumed:\n";
     for sentence in ASSUMED {
-        text += &fitted(&format!("  {sentence}\n"));
+        let _ = writeln!(text, "  {sentence}");
     }
     let next = next_text(&studied.next());
     if !next.is_empty() {

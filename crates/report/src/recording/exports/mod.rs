@@ -2,7 +2,6 @@
 
 mod csv;
 mod hist;
-mod markdown;
 
 use crate::Measurement;
 
@@ -18,16 +17,11 @@ pub struct Export {
 }
 
 /// All of them.
-pub static EXPORTS: [Export; 3] = [
+pub static EXPORTS: [Export; 2] = [
     Export { name: "csv", help: "Print the stage table as CSV, in nanoseconds", text: csv::csv },
     Export {
         name: "hist",
         help: "Print a histogram of the totals as cyclictest's -h does: a row per microsecond, a column per thread",
         text: hist::hist,
-    },
-    Export {
-        name: "markdown",
-        help: "Print the verdict and the stage table as Markdown, in microseconds",
-        text: markdown::markdown,
     },
 ];
