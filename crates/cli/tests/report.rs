@@ -264,6 +264,30 @@ fn a_directory_of_recordings_stands_for_them_and_names_cannot_steer_the_terminal
     assert_eq!(code(&run(directory.path(), &["report", "checked/a.punctual/recording.json"])), 0);
 }
 
+/// Whatever was measured, an answer says that it was cut short or interrupted.
+#[test]
+fn every_kind_of_recording_says_that_it_ended_early() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let directory = tempfile::tempdir().unwrap();
+    let kinds = ["record", "no-bpf", "comm", "follow", "idle", "log", "device", "interact", "timers"];
+    for kind in kinds {
+        let name = format!("{kind}.punctual");
+        support::copy(&golden.join(&name), &directory.path().join(&name));
+        let path = directory.path().join(&name).join("recording.json");
+        let whole = std::fs::read_to_string(&path).unwrap();
+        let (before, rest) = whole.split_once("\"ended\":").unwrap();
+        let (end, after) = rest.split_once('}').unwrap();
+        let reason = end.split('"').nth(3).unwrap();
+        let interrupted = end.replace(reason, "interrupted");
+        for (ended, words) in [("null".to_owned(), "cut short"), (format!("{interrupted}}}"), "interrupted")] {
+            std::fs::write(&path, format!("{before}\"ended\":{ended}{after}")).unwrap();
+            let output = run(directory.path(), &["report", &name]);
+            assert_eq!(code(&output), 0, "{name}, {words}: {}", stderr(&output));
+            assert!(stdout(&output).to_lowercase().contains(words), "{name}, {words}: {}", stdout(&output));
+        }
+    }
+}
+
 /// A loop whose cycles cannot be counted has wakeups that can be judged: what is proposed works, and is not proposed again.
 #[test]
 fn where_no_cycle_can_be_counted_single_wakeups_are_judged() {

@@ -44,6 +44,8 @@ pub fn verdict(run: &Run<'_>) -> String {
     if run.document.ended.as_ref().is_some_and(|ended| ended.reason == EndReason::Interrupted) {
         let length = crate::layout::spoken_duration(run.document);
         sentences.push(format!("It was interrupted after {length}: all of this rests on that time."));
+    } else if run.document.ended.is_none() {
+        sentences.extend(crate::recording::verdict::end_in_words(run.document));
     }
     sentences.join(" ")
 }

@@ -1,6 +1,7 @@
 //! What took the CPU away from loops that wanted it all: text for people.
 
 use crate::layout::{counted, grouped, microseconds, table, width};
+use crate::recording::verdict::end_in_words;
 use punctual_recording::{
     CalibratedCount, CauseKind, Document, EndReason, GapDocument, ValidationDocument, agreeing, format_ns,
     printable_path,
@@ -76,7 +77,12 @@ impl IdleReport<'_> {
             let detail = ended.detail.as_deref().unwrap_or("it failed");
             return format!("Ended early: {detail}. {}", self.what_was_found());
         }
-        self.what_was_found()
+        let found = self.what_was_found();
+        let interrupted = ended.filter(|ended| ended.reason == EndReason::Interrupted);
+        match interrupted.and_then(|_| end_in_words(self.document)) {
+            Some(end) => format!("{found} {end}"),
+            None => found,
+        }
     }
 
     fn what_was_found(&self) -> String {

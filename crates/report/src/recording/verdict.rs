@@ -2,6 +2,7 @@
 
 use crate::layout::{counted, grouped, spoken_duration};
 use crate::{Measurement, load_name};
+use punctual_forecast::JudgedDevice;
 use punctual_recording::{Distribution, Document, EndReason, Followed, NO_LOAD, Stage, THREADS_RESTED, format_ns};
 
 pub(super) fn total(document: &Document) -> Distribution {
@@ -169,8 +170,9 @@ pub fn check_verdict(measurement: &Measurement) -> String {
     let crackles = |id: &str| -> Vec<String> {
         let parts = documents.iter().filter_map(|document| {
             let load = load_name(document);
-            let row = measurement.devices.iter().find(|row| row.answer.device.id == id && row.load == load)?;
-            let count = row.ran_dry();
+            let rows = measurement.devices.iter().filter(|row| row.answer.device.id == id && row.load == load);
+            // Of threads of several priorities, those of which most would have.
+            let count = rows.map(JudgedDevice::ran_dry).max()?;
             (count > 0).then(|| format!("{} in {} {}", times(count), spoken_duration(document), when(document)))
         });
         parts.collect()
