@@ -82,4 +82,8 @@ fn what_was_meant_is_said() {
         assert_eq!(code(&output), 129, "{words}");
         assert!(stderr(&output).contains(&format!("did you mean `{meant}`?")), "{words}: {}", stderr(&output));
     }
+    // It might have been a file, which is no wrong usage.
+    let output = punctual().args(["sim", "run", "nt-timer-table3"]).output().expect("the program starts");
+    assert_eq!(code(&output), 1);
+    assert!(stderr(&output).contains("did you mean `nt-timers-table3`?"), "{}", stderr(&output));
 }

@@ -75,8 +75,11 @@ fn experiment_of(name: &str) -> anyhow::Result<Experiment> {
     }
     let path = Path::new(name);
     if !path.exists() {
+        let known: Vec<&str> = BUILTIN.iter().map(|(file, _)| file.trim_end_matches(".toml")).collect();
+        let meant = punctual_device::nearest(name, &known)
+            .map_or_else(String::new, |known| format!(" (did you mean `{known}`?)"));
         anyhow::bail!(
-            "cannot read {name}: there is no such file, and no such experiment comes with the program (punctual sim list)"
+            "cannot read {name}{meant}: there is no such file, and no such experiment comes with the program (punctual sim list)"
         );
     }
     let text = super::read_text(path)?;
