@@ -32,7 +32,10 @@ pub(crate) fn written_rate(text: &str) -> Result<Option<u64>, Error> {
 }
 
 fn not_a_period(text: &str) -> Error {
-    let advice = "write frames@rate, such as 64@48kHz or 1024@2.4MS/s; a number of buffers comes after it: 64@48kHz x3";
+    let advice = match text.contains('@') {
+        true => "write frames@rate, such as 64@48kHz or 1024@2.4MS/s; a number of buffers comes after it: 64@48kHz x3",
+        false => "write a frequency of 0.001 Hz or more, such as 250Hz or 1kHz",
+    };
     Error::Notation(format!("`{text}` is not a period: {advice}"))
 }
 

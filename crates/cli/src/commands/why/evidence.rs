@@ -5,7 +5,7 @@ use crate::output::Usage;
 use punctual_blame::{CallTree, Findings, Room, Sightings, add_lateness};
 use punctual_recording::bounds::{MAX_DETAIL_BYTES, MAX_TREE_BYTES};
 use punctual_recording::episode::Victim;
-use punctual_recording::{Episode, look_into_episodes, printable};
+use punctual_recording::{Episode, agreeing, look_into_episodes, printable};
 use punctual_report::why::{EpisodeView, OnlyThread};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -57,7 +57,8 @@ impl Others {
     pub(super) fn only(self, asked: &str, found: usize) -> Result<OnlyThread, Usage> {
         if found == 0 && self.count > 0 {
             let names: Vec<String> = self.names.into_iter().collect();
-            return Err(Usage(format!("no thread `{asked}` was late: late were {}", names.join(", "))));
+            let was = agreeing(names.len(), "was", "were");
+            return Err(Usage(format!("no thread `{asked}` was late, but {} {was}", names.join(", "))));
         }
         Ok(OnlyThread { asked: asked.to_owned(), others: self.count, others_void: self.void })
     }
