@@ -149,7 +149,8 @@ impl Loops {
         let names = names.join(", ");
         if counted.is_empty() {
             return Err(Error::Recording(format!(
-                "the cycles of {names} cannot be counted: nothing says which wakeups begin one"
+                "the cycles of {names} cannot be counted: nothing says which wakeups begin one; `punctual report --limit \
+                 response:max=TIME` judges each wakeup by a time instead"
             )));
         }
         self.inputs = counted;
