@@ -9,6 +9,11 @@ use punctual_recording::{BareUnit, parse_duration};
 /// # Errors
 /// [`Error::Notation`], in a sentence.
 pub fn parse_period(text: &str) -> Result<u64, Error> {
+    // PipeWire has its quantum and rate so.
+    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    if let Some((frames, rate)) = text.split_once('/').filter(|(frames, rate)| is_number(frames) && is_number(rate)) {
+        return Err(Error::Notation(format!("`{text}` is written {frames}@{rate} here")));
+    }
     let is_frequency = text.trim_end().to_ascii_lowercase().ends_with("hz");
     let period = match text.split_once('@') {
         Some((frames, rate)) => frames_at(text, frames, rate)?,
@@ -130,6 +135,13 @@ pub fn parse_want(text: &str) -> Result<u64, Error> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn the_notation_of_pipewire_is_answered_by_this_one() {
+        let said = parse_period("256/48000").unwrap_err().to_string();
+        assert_eq!(said, "`256/48000` is written 256@48000 here");
+        assert_eq!(parse_period("256@48000"), Ok(5_333_333));
+    }
 
     #[test]
     fn what_is_too_often_is_not_called_badly_written() {

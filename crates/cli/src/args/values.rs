@@ -62,7 +62,7 @@ pub(super) fn period(text: &str) -> Result<u64, String> {
             Err(format!("`{text}` would be {text} us: write {text}us, or {text}ms if you mean that"))
         }
         // A musician has frames at a rate, a control loop a frequency.
-        _ if text.contains('@') || text.to_ascii_lowercase().ends_with("hz") => {
+        _ if text.contains(['@', '/']) || text.to_ascii_lowercase().ends_with("hz") => {
             in_range(text, parse_period(text).map_err(|error| error.to_string())?)
         }
         _ => interval(text),
