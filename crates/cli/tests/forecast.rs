@@ -319,6 +319,25 @@ fn a_lossy_recording_says_so_first() {
     assert!(first.contains("lost"), "{first}");
 }
 
+/// Without privilege it is another priority's forecast, and after Ctrl-Z that of a program that stood still.
+#[test]
+fn what_the_machine_is_not_to_blame_for_stands_before_the_tables() {
+    let directory = tempfile::tempdir().unwrap();
+    let priority = "measured at normal priority, not fifo:80 (Operation not permitted)";
+    for note in [priority, WAS_STOPPED] {
+        let path = directory.path().join("a");
+        write(&path, "1", 10, 0);
+        let document = path.join("recording.json");
+        let text = std::fs::read_to_string(&document).unwrap();
+        assert_eq!(text.matches("\"fallbacks\":[]").count(), 1);
+        std::fs::write(&document, text.replace("\"fallbacks\":[]", &format!("\"fallbacks\":[\"{note}\"]"))).unwrap();
+        let (text, _) = told(directory.path(), &["forecast", "a"]);
+        let cautions: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).collect();
+        assert!(cautions.iter().any(|line| line.starts_with(&format!("! {note}"))), "{text}");
+        std::fs::remove_dir_all(&path).unwrap();
+    }
+}
+
 #[test]
 fn wrong_questions_are_one_line() {
     let directory = tempfile::tempdir().unwrap();

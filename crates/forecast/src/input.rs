@@ -3,7 +3,8 @@
 use crate::Error;
 use punctual_recording::bounds::MAX_TIME_NS;
 use punctual_recording::{
-    BLOCK_NS, Distribution, Document, EndReason, Stage, TailValue, Task, counted, format_ns, tail_length,
+    BLOCK_NS, Distribution, Document, EndReason, Stage, THREADS_RESTED, TailValue, Task, WAS_STOPPED, counted,
+    format_ns, tail_length,
 };
 use std::collections::{BTreeMap, HashMap};
 
@@ -285,7 +286,15 @@ fn nothing_periodic(document: &Document) -> Error {
 
 pub(crate) fn cautions(document: &Document, damaged: &[String]) -> Vec<String> {
     let mut lines = Vec::new();
-    let counters = &document.counters;
+    let (counters, provenance) = (&document.counters, &document.provenance);
+    if let Some(why) = provenance.at_normal_priority() {
+        lines.push(format!(
+            "measured at normal priority, {why}: a thread that has that priority will be late less often"
+        ));
+    }
+    // What made threads late that did not come from the machine.
+    let is_own = |note: &&String| [WAS_STOPPED, THREADS_RESTED].contains(&note.as_str());
+    lines.extend(provenance.fallbacks.iter().filter(is_own).cloned());
     if counters.lost > 0 {
         lines.push(format!(
             "{} of {} were lost: what was late among them is not counted, so this is optimistic",
