@@ -310,6 +310,24 @@ fn what_the_recorder_counted_is_read_before_anything_is_said() {
     assert!(code(&output) == 1 && json(&output)["error"].is_string(), "{}", stdout(&output));
 }
 
+/// Whose lateness it is depends on what was measured: the answer and its page say where that is not what was asked for.
+#[test]
+fn what_was_not_measured_as_it_was_asked_for_is_said() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.punctual");
+    write(&path, 1, &summary(1, 1), completed());
+    let document = path.join("recording.json");
+    let text = std::fs::read_to_string(&document).unwrap();
+    assert_eq!(text.matches("\"fallbacks\":[]").count(), 1);
+    std::fs::write(&document, text.replace("\"fallbacks\":[]", &format!("\"fallbacks\":[\"{WAS_STOPPED}\"]"))).unwrap();
+    let output = run(directory.path(), &["why", "a.punctual", "--html", "a.html"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(stdout(&output).contains(&format!("\nnote: {WAS_STOPPED}\n")), "{}", stdout(&output));
+    let page = std::fs::read_to_string(directory.path().join("a.html")).unwrap();
+    assert!(page.contains("punctual itself was stopped meanwhile"), "{page}");
+    assert_eq!(json(&run(directory.path(), &["why", "a.punctual", "--json"]))["conditions"][0], WAS_STOPPED);
+}
+
 #[test]
 fn the_page_of_every_kind_is_printed_without_a_recording() {
     let directory = tempfile::tempdir().unwrap();

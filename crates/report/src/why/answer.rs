@@ -30,6 +30,9 @@ pub struct WhyAnswer<'a> {
     thread: Option<&'a str>,
     other_episodes: u64,
     blind: &'a [String],
+    /// What was not measured as it was asked for; absent if everything was.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    conditions: Vec<&'a str>,
     #[cfg_attr(test, schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
     recorder: Option<&'a RecorderSummary>,
     cpu_share: Option<f64>,
@@ -65,6 +68,7 @@ impl<'a> WhyAnswer<'a> {
             thread: report.only.as_ref().map(|only| only.asked.as_str()),
             other_episodes: report.only.as_ref().map_or(0, |only| only.others),
             blind: report.blind,
+            conditions: report.conditions.iter().map(String::as_str).collect(),
             recorder: report.recorder.as_ref(),
             cpu_share: report.recorder.as_ref().and_then(cost::cpu_share),
             late_ns,

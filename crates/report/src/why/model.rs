@@ -155,6 +155,8 @@ pub struct WhyReport<'a> {
     pub followed: Option<(u64, u64)>,
     /// What could not be seen.
     pub blind: &'a [String],
+    /// What was not measured as it was asked for, in sentences that have no end of their own.
+    pub conditions: Vec<String>,
     /// Causes over all episodes that are whole.
     pub(super) summary: Summary,
 }
@@ -189,6 +191,7 @@ impl<'a> WhyReport<'a> {
             measured_nothing: false,
             followed: None,
             blind,
+            conditions: Vec::new(),
             summary,
         }
     }

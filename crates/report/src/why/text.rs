@@ -48,6 +48,9 @@ pub fn text(report: &WhyReport<'_>) -> String {
 
 /// What is missing, a line each.
 pub(super) fn notes(text: &mut String, report: &WhyReport<'_>) {
+    for note in &report.conditions {
+        let _ = writeln!(text, "note: {note}");
+    }
     for note in report.blind {
         let _ = writeln!(text, "note: not seen: {note}");
     }

@@ -8,7 +8,7 @@ use crate::output::{self, Output, Usage};
 use anyhow::Context;
 use evidence::{Evidence, gather};
 use punctual_blame::{Kind, folded};
-use punctual_recording::{RecorderSummary, Recording, read_handler_sums, read_recorder_summary};
+use punctual_recording::{Document, RecorderSummary, Recording, read_handler_sums, read_recorder_summary};
 use punctual_report::why::{ExplainAnswer, HandlersAnswer, WhyAnswer, WhyReport, episode_text, text};
 use punctual_report::why::{cost, handlers};
 use std::path::{Path, PathBuf};
@@ -51,6 +51,7 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     if let Some(only) = only {
         report = report.of_thread(only);
     }
+    report.conditions = conditions(document);
     report.functions_left_out = functions_left_out;
     report.measured_nothing = document.counters.wakeups == 0;
     report.followed = document.followed.as_ref().map(|_| (document.counters.wakeups, document.measured_ns()));
@@ -69,6 +70,13 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
         output::print_text(&text(&report));
     }
     Ok(code)
+}
+
+/// What was not measured as it was asked for: a load that failed, a priority that was not allowed, a stop.
+fn conditions(document: &Document) -> Vec<String> {
+    let (provenance, load) = (&document.provenance, &document.provenance.load);
+    let failed = load.failure.iter().map(|why| format!("the load failed, so this was not measured under it: {why}"));
+    failed.chain(provenance.fallbacks.iter().chain(&load.trouble).cloned()).collect()
 }
 
 /// Prints the page of a kind.
