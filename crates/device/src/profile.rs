@@ -160,8 +160,8 @@ impl Profile {
     /// the profile: it is judged by how long its cycles took.
     pub fn of_loop(period_ns: u64) -> Profile {
         Profile {
-            id: "own-loop".to_owned(),
-            name: "Own loop".to_owned(),
+            id: "loop".to_owned(),
+            name: "Loop".to_owned(),
             what: "the loop of the program that was followed".to_owned(),
             period_ns,
             buffers: 2,
