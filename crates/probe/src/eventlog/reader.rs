@@ -8,7 +8,7 @@ use punctual_kernel::{clock, scheduling};
 use punctual_recording::episode::{Event, EventKind};
 use punctual_recording::printable;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError};
 use std::time::Duration;
 
@@ -21,8 +21,8 @@ const QUIET_RECORDS: usize = 4096;
 /// What was read is handed on this often, or when it is much.
 const HAND_ON_NS: u64 = 50_000_000;
 const FULL_BATCH: usize = 16_384;
-/// More than this is not kept while nobody takes it: the rings then overwrite, and that is counted.
-const MAX_KEPT: usize = 1 << 19;
+/// More events than this are not kept while nobody takes them, handed on or not: the rings then overwrite, and that is counted.
+const MAX_KEPT: usize = 1 << 18;
 /// Batches that may wait.
 pub(super) const QUEUE: usize = 16;
 /// Runs ahead of ordinary threads, not of real-time ones.
@@ -56,6 +56,8 @@ pub(super) struct Reader {
     pub(super) stopping: Arc<AtomicBool>,
     /// Nothing later is logged, ns.
     pub(super) until_ns: Arc<AtomicU64>,
+    /// Events that were handed on and that nobody has taken yet.
+    pub(super) waiting: Arc<AtomicUsize>,
     pub(super) trace_missed: u64,
 }
 
@@ -68,11 +70,12 @@ impl Reader {
         loop {
             let stopping = self.stopping.load(Ordering::Acquire);
             let before = batch.noted.len();
-            if stopping || batch.noted.len() < MAX_KEPT {
+            if stopping || batch.noted.len() + self.waiting.load(Ordering::Acquire) < MAX_KEPT {
                 self.round(&mut batch);
             }
             if stopping {
                 self.last(&mut batch);
+                self.waiting.fetch_add(batch.noted.len(), Ordering::AcqRel);
                 let _ = self.sender.send(batch);
                 return;
             }
@@ -80,9 +83,15 @@ impl Reader {
             let now = clock::monotonic_ns();
             if batch.noted.len() > FULL_BATCH || now - handed_ns > HAND_ON_NS {
                 handed_ns = now;
+                let handed_on = batch.noted.len();
+                // Before whoever takes it can subtract it.
+                self.waiting.fetch_add(handed_on, Ordering::AcqRel);
                 match self.sender.try_send(batch) {
                     Ok(()) => batch = Batch { noted: self.spare.try_recv().unwrap_or_default(), ..Batch::default() },
-                    Err(TrySendError::Full(kept)) => batch = kept,
+                    Err(TrySendError::Full(kept)) => {
+                        self.waiting.fetch_sub(handed_on, Ordering::AcqRel);
+                        batch = kept;
+                    }
                     Err(TrySendError::Disconnected(_)) => return,
                 }
             }

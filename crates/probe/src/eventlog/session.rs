@@ -13,7 +13,7 @@ use punctual_kernel::{Refused, clock, cpus, scheduling};
 use punctual_recording::episode::{Event, EventKind};
 use punctual_recording::{CpuDrops, EventClass, LogCost, LogDocument, LogRow, MarkCounts};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -31,6 +31,8 @@ pub struct EventLog {
     classes: Vec<EventClass>,
     cpus: Vec<u32>,
     stopping: Arc<AtomicBool>,
+    /// Events that the reader has handed on.
+    waiting: Arc<AtomicUsize>,
     reader: Option<JoinHandle<()>>,
     batches: Receiver<Batch>,
     /// Takes back the room of batches.
@@ -152,8 +154,16 @@ impl EventLog {
         let cpu_before_ns = clock::process_cpu_ns();
         let stopping = Arc::new(AtomicBool::new(false));
         let until_ns = Arc::new(AtomicU64::new(u64::MAX));
-        let (told, until) = (Arc::clone(&stopping), Arc::clone(&until_ns));
-        let reader = Reader { sources, sender, spare: spares, stopping: told, until_ns: until, trace_missed: 0 };
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let reader = Reader {
+            sources,
+            sender,
+            spare: spares,
+            stopping: Arc::clone(&stopping),
+            until_ns: Arc::clone(&until_ns),
+            waiting: Arc::clone(&waiting),
+            trace_missed: 0,
+        };
         let document = LogDocument {
             classes: classes.to_vec(),
             cpus: cpus.clone(),
@@ -178,6 +188,7 @@ impl EventLog {
             classes,
             cpus,
             stopping,
+            waiting,
             reader,
             batches,
             spare,
@@ -249,6 +260,7 @@ impl EventLog {
     }
 
     fn take_batch(&mut self, mut batch: Batch, each: &mut dyn FnMut(&LogRow<'_>) -> bool) {
+        self.waiting.fetch_sub(batch.noted.len(), Ordering::AcqRel);
         let document = &mut self.document;
         if !batch.dropped.is_empty() {
             document.drops = batch.dropped.iter().map(|&(cpu, dropped)| CpuDrops { cpu, dropped }).collect();
