@@ -1,6 +1,7 @@
 //! The sums of every handler, softirq and callback over a run.
 
 use super::kernel_code::KernelCode;
+use punctual_kernel::bpf_programs::FunctionCode;
 use punctual_kernel::clock;
 use punctual_recording::HandlerSum;
 use punctual_recording::{EventKind, Softirq, Vector};
@@ -19,13 +20,29 @@ pub(super) fn handler_sums(entries: &[Entry]) -> Vec<HandlerSum> {
     sums
 }
 
+/// How long timers took in interrupts whose function is one of these, ns.
+pub(super) fn timers_of(entries: &[Entry], functions: &[FunctionCode]) -> u64 {
+    let is_one = |address: u64| functions.iter().any(|function| (function.start..function.end).contains(&address));
+    let ns = |(key, values): &Entry| {
+        let (kind, number, function) = taken_apart(key)?;
+        let is_timer = EventKind::from_code(kind) == Some(EventKind::TimerEnd) && number != 0;
+        (is_timer && is_one(function)).then(|| values.iter().filter_map(|value| word(value, 1)).sum::<u64>())
+    };
+    entries.iter().filter_map(ns).sum()
+}
+
+/// A key: what kind it is, its number, and where its function is.
+fn taken_apart(key: &[u8]) -> Option<(u32, u32, u64)> {
+    let half = |at: usize| Some(u32::from_ne_bytes(key.get(at..at + 4)?.try_into().ok()?));
+    Some((half(0)?, half(4)?, word(key, 1)?))
+}
+
 fn word(bytes: &[u8], number: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(bytes.get(number * 8..number * 8 + 8)?.try_into().ok()?))
 }
 
 fn handler_sum((key, values): &Entry, code: &mut KernelCode) -> Option<HandlerSum> {
-    let half = |at: usize| Some(u32::from_ne_bytes(key.get(at..at + 4)?.try_into().ok()?));
-    let (kind, number, function) = (half(0)?, half(4)?, word(key, 1)?);
+    let (kind, number, function) = taken_apart(key)?;
     let mut named = || {
         let found = code.find(function, clock::monotonic_ns());
         found.map_or_else(|| format!("{function:#x}"), |frame| frame.function)
@@ -75,5 +92,23 @@ mod tests {
             [("softirq_queue", "all softirqs of a CPU", 70), ("irq", "local_timer", 40), ("softirq", "net_rx", 7)]
         );
         assert_eq!((sums[1].count, sums[1].total_ns, sums[1].longest_at_ns), (3, 70, 9));
+    }
+
+    #[test]
+    fn only_interrupts_of_a_timer_with_this_function_are_added() {
+        let key = |kind: u32, number: u32, function: u64| {
+            [&kind.to_ne_bytes()[..], &number.to_ne_bytes(), &function.to_ne_bytes()].concat()
+        };
+        let value = |words: [u64; 4]| words.map(u64::to_ne_bytes).concat();
+        let entries = [
+            (key(10, 1, 0x1000), vec![value([2, 30, 20, 5]), value([1, 40, 40, 9])]),
+            (key(10, 1, 0x103f), vec![value([1, 5, 5, 5])]),
+            (key(10, 1, 0x1040), vec![value([1, 1_000, 1_000, 5])]),
+            (key(10, 0, 0x1000), vec![value([1, 1_000, 1_000, 5])]),
+            (key(8, 1, 0x1000), vec![value([1, 1_000, 1_000, 5])]),
+        ];
+        let functions = [FunctionCode { start: 0x1000, end: 0x1040, name: None }];
+        assert_eq!(timers_of(&entries, &functions), 75);
+        assert_eq!(timers_of(&entries, &[]), 0);
     }
 }

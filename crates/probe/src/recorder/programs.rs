@@ -3,15 +3,16 @@
 use super::ended::EndedThreads;
 use super::fault_path;
 use super::groups::Hierarchy;
-use super::handlers::handler_sums;
+use super::handlers::{handler_sums, timers_of};
 use super::rings::{Copied, Rings};
 use crate::shared::left_out;
 use perf_event_open_sys::bindings;
 use punctual_kernel::bpf::{
     LoadedObject, enable_run_time_statistics, kernel_record_has, run_statistics, tracepoint_arguments,
 };
+use punctual_kernel::bpf_programs::{self, FunctionCode};
 use punctual_kernel::per_cpu::{self, NESTING_BLIND, Places};
-use punctual_kernel::{Refused, bpf_programs, clock, cpus, function_addresses, host, performance_event};
+use punctual_kernel::{Refused, clock, cpus, function_addresses, host, performance_event};
 use punctual_recording::{HandlerSum, Stage};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -61,8 +62,11 @@ pub struct ProgramCost {
 /// Programs that are needed only for evidence of whole requests.
 const FOR_REQUESTS: &[&str] = &["packet_queued", "packet_delivered", "work_queued"];
 
+/// The map that holds what handlers, softirqs and callbacks have taken.
+const SUMS: &str = "handler_sums";
+
 /// The program that takes samples, as the kernel names it.
-pub(super) const SAMPLER: &str = "take_sample";
+const SAMPLER: &str = "take_sample";
 
 /// Loads the programs, without attaching them yet. Returns also one more than the highest CPU number, and where the
 /// kernel keeps what they look up.
@@ -251,7 +255,20 @@ impl FlightRecorder {
 
     /// What every handler, softirq and callback has taken since the start.
     pub fn handler_sums(&self) -> Vec<HandlerSum> {
-        handler_sums(&self.object.entries_per_cpu("handler_sums"))
+        handler_sums(&self.object.entries_per_cpu(SUMS))
+    }
+
+    /// How long the sampling clock's interrupts have taken since the start, ns. Only its own program is looked up: this is
+    /// asked before the first wakeup too, where reading all the kernel's symbols would take longer than everything else.
+    pub(super) fn sampled_ns(&self) -> u64 {
+        if self.clock.is_none() {
+            return 0;
+        }
+        let mut sampler = self.object.programs();
+        sampler.retain(|(name, _)| name == SAMPLER);
+        let code = bpf_programs::ids_of(&sampler).into_iter().filter_map(bpf_programs::code_of);
+        let functions: Vec<FunctionCode> = code.flat_map(|code| code.functions).collect();
+        timers_of(&self.object.entries_per_cpu(SUMS), &functions)
     }
 
     /// What happened on each CPU between two times in the past.

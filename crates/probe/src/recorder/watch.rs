@@ -7,7 +7,7 @@ use super::hooks::HookWatch;
 use super::late::LateWakeup;
 use super::missed::MissedRuns;
 use super::naming::name_places;
-use super::programs::{FlightRecorder, SAMPLER};
+use super::programs::FlightRecorder;
 use super::requests::{EndedBy, Pause, Requests, Stretch};
 use super::writing::{MAX_BYTES, WritingThread};
 use punctual_kernel::scheduling::Eager;
@@ -160,13 +160,7 @@ impl Watch {
     pub fn begin_measuring(&mut self) {
         self.begun_ns = clock::monotonic_ns();
         self.recorder.begin_measuring();
-        self.sampled_before_ns = self.sampled_ns();
-    }
-
-    /// How long the sampling clock's interrupts have taken so far, ns.
-    fn sampled_ns(&self) -> u64 {
-        let sums = self.recorder.handler_sums();
-        sums.iter().filter(|sum| sum.kind == "timer_irq" && sum.name == SAMPLER).map(|sum| sum.total_ns).sum()
+        self.sampled_before_ns = self.recorder.sampled_ns();
     }
 
     /// Looks at a wakeup of a thread with this name, and this priority as the kernel counts.
@@ -354,7 +348,7 @@ impl Watch {
         self.writing.no_more();
         self.read_cost();
         let sums = self.recorder.handler_sums();
-        let sampled_ns = self.sampled_ns().saturating_sub(self.sampled_before_ns);
+        let sampled_ns = self.recorder.sampled_ns().saturating_sub(self.sampled_before_ns);
         self.summary.sampling_ns = self.recorder.clock().map(|_| sampled_ns);
         let is_written = self.writing.finish(over);
         let mut summary = self.summary();
