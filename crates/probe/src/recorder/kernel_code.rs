@@ -36,27 +36,31 @@ impl KernelCode {
         code
     }
 
-    /// Looks for what has come or gone. Costs a tenth of a second if a program has come without the names of its
-    /// functions: reading all symbols takes that long, and the kernel is not preempted for much of it.
+    /// Looks for what has come or gone. Costs a tenth of a second if a program has come, since the symbols were read,
+    /// without the names of its functions: reading all symbols takes that long, and the kernel is not preempted for much
+    /// of it.
     pub(super) fn refresh(&mut self) {
         let come = self.note(&present(), clock::monotonic_ns(), code_of);
-        if come.is_empty() {
-            return;
+        self.name_functions(&come, KernelSymbols::read);
+    }
+
+    /// Gives the functions of these programs the names that they have among the symbols, which are read anew if one of
+    /// the programs has come since.
+    fn name_functions(&mut self, ids: &[u32], read: impl Fn() -> KernelSymbols) {
+        let read_ns = self.symbols.read_ns;
+        let is_newer = |id: &u32| self.programs.get(id).is_some_and(|program| program.loaded_ns >= read_ns);
+        if ids.iter().any(is_newer) {
+            self.symbols = read();
+            self.stale = false;
         }
-        self.read_symbols();
-        for id in come {
-            let Some(program) = self.programs.get_mut(&id) else { continue };
+        for id in ids {
+            let Some(program) = self.programs.get_mut(id) else { continue };
             for (start, _, name) in &mut program.functions {
                 if let Some(whole) = self.symbols.program_at(*start) {
                     whole.clone_into(name);
                 }
             }
         }
-    }
-
-    fn read_symbols(&mut self) {
-        self.symbols = KernelSymbols::read();
-        self.stale = false;
     }
 
     /// Notes where the new ones are, before anything that takes time: they may be gone soon. Returns which of them do
@@ -73,7 +77,7 @@ impl KernelCode {
                 continue;
             }
             let Some(code) = code_of(id) else { continue };
-            self.stale = true;
+            self.stale |= code.loaded_ns >= self.symbols.read_ns;
             if code.functions.iter().any(|function| function.name.is_none()) {
                 come.push(id);
             }
@@ -93,7 +97,8 @@ impl KernelCode {
         if !self.stale {
             return None;
         }
-        self.read_symbols();
+        self.symbols = KernelSymbols::read();
+        self.stale = false;
         self.symbols.find(address)
     }
 
@@ -116,7 +121,7 @@ impl KernelCode {
 
 #[cfg(test)]
 mod tests {
-    use super::{FunctionCode, KernelCode, ProgramCode};
+    use super::{FunctionCode, KernelCode, KernelSymbols, ProgramCode};
 
     fn at(name: &str, loaded_ns: u64, start: u64) -> ProgramCode {
         let functions = vec![FunctionCode { start, end: start + 0x40, name: None }];
@@ -161,5 +166,25 @@ mod tests {
         assert_eq!(code.note(&[1], 30, |_| Some(at("neighbour", 10, 0x1000))), [1]);
         assert!(code.note(&[1], 50, |_| None).is_empty());
         assert!(code.find(0x1050, 40).is_none());
+    }
+
+    #[test]
+    fn the_list_is_read_anew_only_for_programs_that_have_come_since() {
+        let list = |name: &str| {
+            let text = format!("0000000000001000 t bpf_prog_612d71abf41ccb7a_{name}\t[bpf]\n");
+            let mut symbols = KernelSymbols::parse(text);
+            symbols.read_ns = 50;
+            symbols
+        };
+        let mut code = KernelCode { symbols: list("was_there_before"), ..KernelCode::default() };
+        let come = code.note(&[1], 60, |_| Some(at("was_there_befor", 40, 0x1000)));
+        assert_eq!(come, [1]);
+        code.name_functions(&come, || panic!("it has that program"));
+        assert_eq!(code.find(0x1010, 60).unwrap().function, "was_there_before");
+        assert!(!code.stale, "nothing has come since");
+        let come = code.note(&[1, 2], 80, |_| Some(at("has_come_since_", 70, 0x1000)));
+        assert!(code.stale);
+        code.name_functions(&come, || list("has_come_since_then"));
+        assert_eq!(code.find(0x1010, 90).unwrap().function, "has_come_since_then");
     }
 }

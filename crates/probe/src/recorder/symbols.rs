@@ -2,6 +2,7 @@
 
 use blazesym::symbolize::source::{Elf, Source};
 use blazesym::symbolize::{Input, Symbolized, Symbolizer};
+use punctual_kernel::clock;
 use punctual_kernel::scheduling::Boosted;
 use punctual_recording::episode::Frame;
 use rustix::fs::{Mode, OFlags};
@@ -19,6 +20,8 @@ pub(crate) struct KernelSymbols {
     symbols: Vec<(u64, u32, u32)>,
     /// Where each module begins and ends.
     modules: HashMap<String, (u64, u64)>,
+    /// When the reading of them began, ns of `CLOCK_MONOTONIC`: what has come since may be missing.
+    pub(super) read_ns: u64,
 }
 
 /// No function is longer; an address further from a symbol than this belongs to something without one.
@@ -31,12 +34,14 @@ const MAX_BUILD_ID: usize = 20;
 
 impl KernelSymbols {
     pub(crate) fn read() -> KernelSymbols {
+        let read_ns = clock::monotonic_ns();
         let mut symbols = KernelSymbols::parse(std::fs::read_to_string("/proc/kallsyms").unwrap_or_default());
         symbols.modules = parse_modules(&std::fs::read_to_string("/proc/modules").unwrap_or_default());
+        symbols.read_ns = read_ns;
         symbols
     }
 
-    fn parse(text: String) -> KernelSymbols {
+    pub(super) fn parse(text: String) -> KernelSymbols {
         let mut symbols = Vec::new();
         let mut offset = 0;
         for line in text.split_inclusive('\n') {
@@ -55,7 +60,7 @@ impl KernelSymbols {
         if symbols.last().is_none_or(|last| last.0 == 0) {
             symbols.clear();
         }
-        KernelSymbols { text, symbols, modules: HashMap::new() }
+        KernelSymbols { text, symbols, modules: HashMap::new(), read_ns: 0 }
     }
 
     /// The function of the kernel or a module that contains an address. BPF programs are left out: their symbols do not
