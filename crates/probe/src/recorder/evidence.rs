@@ -10,7 +10,7 @@ use super::late::LateWakeup;
 use super::maps::Maps;
 use super::processes::Processes;
 use super::rings::Copied;
-use super::symbols::place;
+use super::symbols::{KernelSymbols, place};
 use crate::followed::shown;
 use crate::shared::event_ring::{Record, Stack};
 use punctual_kernel::clock;
@@ -98,12 +98,13 @@ impl Tables {
 }
 
 impl Investigator {
-    /// `ended`: the recorder's, if it knows about ends. `looks_up_faults`: whether the place of a page fault is
-    /// whatever is mapped there now; not for evidence that waits for long, since something else may be there by then.
-    pub(crate) fn new(ended: Option<Arc<EndedThreads>>, looks_up_faults: bool) -> Investigator {
+    /// `symbols`: the kernel's. `ended`: the recorder's, if it knows about ends. `looks_up_faults`: whether the place of
+    /// a page fault is whatever is mapped there now; not for evidence that waits for long, since something else may be
+    /// there by then.
+    pub(crate) fn new(symbols: KernelSymbols, ended: Option<Arc<EndedThreads>>, looks_up_faults: bool) -> Investigator {
         Investigator {
             looks_up_faults,
-            kernel: KernelCode::read(),
+            kernel: KernelCode::with(symbols),
             maps: Maps::default(),
             groups: Groups::new(),
             disk_groups: DiskGroups::new(),
@@ -111,6 +112,11 @@ impl Investigator {
             processes: Processes::new(),
             own: BTreeSet::new(),
         }
+    }
+
+    /// What it knows of the kernel's functions.
+    pub(super) fn into_kernel_code(self) -> KernelCode {
+        self.kernel
     }
 
     /// The episode with this number.

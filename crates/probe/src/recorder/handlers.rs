@@ -10,12 +10,11 @@ use punctual_recording::{EventKind, Softirq, Vector};
 const QUEUED: u32 = 100;
 
 /// One entry of the map: the key as `struct handler_key`, for each CPU a value as `struct handler_sum`.
-type Entry = (Vec<u8>, Vec<Vec<u8>>);
+pub(super) type Entry = (Vec<u8>, Vec<Vec<u8>>);
 
 /// Names what was added up, the longest first.
-pub(super) fn handler_sums(entries: &[Entry]) -> Vec<HandlerSum> {
-    let mut code = if entries.is_empty() { KernelCode::default() } else { KernelCode::read() };
-    let mut sums: Vec<HandlerSum> = entries.iter().filter_map(|entry| handler_sum(entry, &mut code)).collect();
+pub(super) fn handler_sums(entries: &[Entry], code: &mut KernelCode) -> Vec<HandlerSum> {
+    let mut sums: Vec<HandlerSum> = entries.iter().filter_map(|entry| handler_sum(entry, code)).collect();
     sums.sort_by(|left, right| right.longest_ns.cmp(&left.longest_ns).then_with(|| left.name.cmp(&right.name)));
     sums
 }
@@ -85,7 +84,7 @@ mod tests {
             (key(77, 0), vec![value([1, 70, 70, 1])]),
             (key(8, 4), vec![value([0, 0, 0, 0])]),
         ];
-        let sums = handler_sums(&entries);
+        let sums = handler_sums(&entries, &mut KernelCode::default());
         let told: Vec<_> = sums.iter().map(|sum| (sum.kind.as_str(), sum.name.as_str(), sum.longest_ns)).collect();
         assert_eq!(
             told,

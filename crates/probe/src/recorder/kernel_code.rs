@@ -31,7 +31,12 @@ pub(super) struct KernelCode {
 impl KernelCode {
     /// What exists now.
     pub(super) fn read() -> KernelCode {
-        let mut code = KernelCode { symbols: KernelSymbols::read(), ..KernelCode::default() };
+        KernelCode::with(KernelSymbols::read())
+    }
+
+    /// What exists now, with symbols that were read before.
+    pub(super) fn with(symbols: KernelSymbols) -> KernelCode {
+        let mut code = KernelCode { symbols, ..KernelCode::default() };
         code.refresh();
         code
     }
@@ -44,14 +49,26 @@ impl KernelCode {
         self.name_functions(&come, KernelSymbols::read);
     }
 
+    /// The same, and looks for modules that have come or gone since the symbols were read.
+    pub(super) fn bring_up_to_date(&mut self) {
+        if self.symbols.are_of_other_modules() {
+            self.renew(KernelSymbols::read());
+        }
+        self.refresh();
+    }
+
+    fn renew(&mut self, symbols: KernelSymbols) {
+        self.symbols = symbols;
+        self.stale = false;
+    }
+
     /// Gives the functions of these programs the names that they have among the symbols, which are read anew if one of
     /// the programs has come since.
     fn name_functions(&mut self, ids: &[u32], read: impl Fn() -> KernelSymbols) {
         let read_ns = self.symbols.read_ns;
         let is_newer = |id: &u32| self.programs.get(id).is_some_and(|program| program.loaded_ns >= read_ns);
         if ids.iter().any(is_newer) {
-            self.symbols = read();
-            self.stale = false;
+            self.renew(read());
         }
         for id in ids {
             let Some(program) = self.programs.get_mut(id) else { continue };
@@ -97,8 +114,7 @@ impl KernelCode {
         if !self.stale {
             return None;
         }
-        self.symbols = KernelSymbols::read();
-        self.stale = false;
+        self.renew(KernelSymbols::read());
         self.symbols.find(address)
     }
 

@@ -28,6 +28,7 @@ pub(crate) mod requests;
 mod rings;
 mod start;
 pub(crate) mod symbols;
+mod symbols_ahead;
 #[cfg(test)]
 mod test_event;
 mod watch;

@@ -3,8 +3,9 @@
 use super::ended::EndedThreads;
 use super::fault_path;
 use super::groups::Hierarchy;
-use super::handlers::{handler_sums, timers_of};
+use super::handlers::{Entry, timers_of};
 use super::rings::{Copied, Rings};
+use super::symbols_ahead::SymbolsAhead;
 use crate::shared::left_out;
 use perf_event_open_sys::bindings;
 use punctual_kernel::bpf::{
@@ -13,7 +14,7 @@ use punctual_kernel::bpf::{
 use punctual_kernel::bpf_programs::{self, FunctionCode};
 use punctual_kernel::per_cpu::{self, NESTING_BLIND, Places};
 use punctual_kernel::{Refused, clock, cpus, function_addresses, host, performance_event};
-use punctual_recording::{HandlerSum, Stage};
+use punctual_recording::Stage;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
@@ -48,6 +49,8 @@ pub struct FlightRecorder {
     before: (ProgramCost, u64),
     /// The cost when measuring it was given up, and how many records had been written by then.
     measured: Option<(ProgramCost, u64)>,
+    /// The kernel's symbols, if they are being read for whoever names what is recorded.
+    symbols: Option<SymbolsAhead>,
 }
 
 /// What the recorder's programs cost.
@@ -124,7 +127,21 @@ impl FlightRecorder {
             statistics,
             before: Default::default(),
             measured: None,
+            symbols: None,
         })
+    }
+
+    /// The same; meanwhile another thread reads the kernel's symbols, for whoever names what is recorded.
+    pub(crate) fn start_with_symbols(sample_rate: u32, stage: Stage) -> Result<FlightRecorder, Refused> {
+        let symbols = SymbolsAhead::begin();
+        let mut recorder = FlightRecorder::start_for(sample_rate, stage)?;
+        recorder.symbols = Some(symbols);
+        Ok(recorder)
+    }
+
+    /// The kernel's symbols, for whoever names what is recorded.
+    pub(crate) fn take_symbols(&mut self) -> SymbolsAhead {
+        self.symbols.take().unwrap_or_else(SymbolsAhead::begin)
     }
 
     /// What the sampling clock is: `cpu-cycles` can look into code with interrupts off, `cpu-clock` cannot.
@@ -254,8 +271,8 @@ impl FlightRecorder {
     }
 
     /// What every handler, softirq and callback has taken since the start.
-    pub fn handler_sums(&self) -> Vec<HandlerSum> {
-        handler_sums(&self.object.entries_per_cpu(SUMS))
+    pub(super) fn handler_entries(&self) -> Vec<Entry> {
+        self.object.entries_per_cpu(SUMS)
     }
 
     /// How long the sampling clock's interrupts have taken since the start, ns. Only its own program is looked up: this is
@@ -268,7 +285,7 @@ impl FlightRecorder {
         sampler.retain(|(name, _)| name == SAMPLER);
         let code = bpf_programs::ids_of(&sampler).into_iter().filter_map(bpf_programs::code_of);
         let functions: Vec<FunctionCode> = code.flat_map(|code| code.functions).collect();
-        timers_of(&self.object.entries_per_cpu(SUMS), &functions)
+        timers_of(&self.handler_entries(), &functions)
     }
 
     /// What happened on each CPU between two times in the past.

@@ -12,7 +12,7 @@ pub(crate) fn start(plan: &Plan, provenance: &mut Provenance) -> Option<FlightRe
     if limits::addresses_are_hidden() {
         note(provenance, format!("functions of the kernel have no names ({})", limits::ADDRESSES_HIDDEN));
     }
-    match FlightRecorder::start_for(settings.sample_rate, settings.stage) {
+    match FlightRecorder::start_with_symbols(settings.sample_rate, settings.stage) {
         Ok(recorder) => Some(recorder),
         Err(refused) => {
             note(provenance, format!("what makes wakeups late is not recorded ({refused})"));

@@ -11,6 +11,7 @@ use std::io::Read;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Functions of the kernel, its modules and BPF programs, from `/proc/kallsyms`.
 #[derive(Default)]
@@ -34,11 +35,21 @@ const MAX_BUILD_ID: usize = 20;
 
 impl KernelSymbols {
     pub(crate) fn read() -> KernelSymbols {
+        KernelSymbols::read_unless(&AtomicBool::new(false))
+    }
+
+    /// The same; none once they are not wanted any more.
+    pub(super) fn read_unless(unwanted: &AtomicBool) -> KernelSymbols {
         let read_ns = clock::monotonic_ns();
-        let mut symbols = KernelSymbols::parse(std::fs::read_to_string("/proc/kallsyms").unwrap_or_default());
-        symbols.modules = parse_modules(&std::fs::read_to_string("/proc/modules").unwrap_or_default());
+        let mut symbols = KernelSymbols::parse(list(unwanted).unwrap_or_default());
+        symbols.modules = modules();
         symbols.read_ns = read_ns;
         symbols
+    }
+
+    /// Whether modules have come or gone since.
+    pub(super) fn are_of_other_modules(&self) -> bool {
+        self.modules != modules()
     }
 
     pub(super) fn parse(text: String) -> KernelSymbols {
@@ -101,6 +112,26 @@ impl KernelSymbols {
         let (name, module) = line.split_once('\t').unwrap_or((line, ""));
         Some((name, module.trim_matches(['[', ']'])))
     }
+}
+
+/// So much of the list is read before it matters again whether it is still wanted, bytes.
+const PART_BYTES: u64 = 64 << 10;
+
+/// The kernel's list; `None` if it cannot be read, or is not wanted any more.
+fn list(unwanted: &AtomicBool) -> Option<String> {
+    let mut file = std::fs::File::open("/proc/kallsyms").ok()?;
+    let mut text = Vec::new();
+    while !unwanted.load(Ordering::Relaxed) {
+        if file.by_ref().take(PART_BYTES).read_to_end(&mut text).ok()? == 0 {
+            return String::from_utf8(text).ok();
+        }
+    }
+    None
+}
+
+/// Where the modules are that are loaded now.
+fn modules() -> HashMap<String, (u64, u64)> {
+    parse_modules(&std::fs::read_to_string("/proc/modules").unwrap_or_default())
 }
 
 /// How the symbols of BPF programs begin.

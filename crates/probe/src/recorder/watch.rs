@@ -3,7 +3,9 @@
 use super::budget::{Budget, Spent};
 use super::disk_limits::DiskLimits;
 use super::evidence::Evidence;
+use super::handlers::{Entry, handler_sums};
 use super::hooks::HookWatch;
+use super::kernel_code::KernelCode;
 use super::late::LateWakeup;
 use super::missed::MissedRuns;
 use super::naming::name_places;
@@ -13,7 +15,7 @@ use super::writing::{MAX_BYTES, WritingThread};
 use punctual_kernel::scheduling::Eager;
 use punctual_kernel::{clock, ending, hold};
 use punctual_recording::{
-    Directory, Distribution, EpisodeWriter, RecorderSummary, Stage, Wakeup, format_ns, write_handler_sums,
+    Directory, Distribution, EpisodeWriter, HandlerSum, RecorderSummary, Stage, Wakeup, format_ns, write_handler_sums,
     write_recorder_summary,
 };
 use std::collections::{HashMap, VecDeque};
@@ -103,7 +105,7 @@ impl Watch {
     /// # Errors
     /// If the directory cannot be written or no thread can be started.
     pub fn begin(
-        recorder: FlightRecorder,
+        mut recorder: FlightRecorder,
         settings: WhySettings,
         recording: &Directory,
         own_programs: &[u32],
@@ -120,7 +122,9 @@ impl Watch {
         };
         // Before there is a place for episodes: once that exists, this says what it belongs to.
         write_recorder_summary(recording, &summary)?;
-        let writing = WritingThread::start(EpisodeWriter::create(recording)?, settings.max_episodes, recorder.ended());
+        let episodes = EpisodeWriter::create(recording)?;
+        let symbols = recorder.take_symbols();
+        let writing = WritingThread::start(episodes, settings.max_episodes, symbols, recorder.ended());
         let mut own = recorder.program_ids();
         own.extend_from_slice(own_programs);
         let mut hooks = HookWatch::new(own);
@@ -331,6 +335,16 @@ impl Watch {
         summary
     }
 
+    /// The sums of handlers with their names. The writing thread, which has ended, had read the kernel's symbols.
+    fn named(&mut self, entries: &[Entry]) -> Vec<HandlerSum> {
+        if entries.is_empty() {
+            return Vec::new();
+        }
+        let mut code = self.writing.take_kernel_code().unwrap_or_else(KernelCode::read);
+        code.bring_up_to_date();
+        handler_sums(entries, &mut code)
+    }
+
     /// Takes what is left, writes it, and finds names for places in programs. The measurement is over.
     ///
     /// # Errors
@@ -347,7 +361,7 @@ impl Watch {
         self.eager = None;
         self.writing.no_more();
         self.read_cost();
-        let sums = self.recorder.handler_sums();
+        let entries = self.recorder.handler_entries();
         let sampled_ns = self.recorder.sampled_ns().saturating_sub(self.sampled_before_ns);
         self.summary.sampling_ns = self.recorder.clock().map(|_| sampled_ns);
         let is_written = self.writing.finish(over);
@@ -358,7 +372,7 @@ impl Watch {
         counted?;
         let failed = self.writing.failure();
         let recording = self.recording.clone();
-        let written = write_handler_sums(&recording, &sums);
+        let written = write_handler_sums(&recording, &self.named(&entries));
         // The programs leave the kernel before whatever takes long. With locked memory, every file that is looked into
         // would be read whole.
         drop(self);

@@ -3,11 +3,13 @@
 use super::bounded_channel::{BoundedReceiver, BoundedSender, max_bytes, queue};
 use super::ended::EndedThreads;
 use super::evidence::{Evidence, Investigator};
+use super::kernel_code::KernelCode;
+use super::symbols_ahead::SymbolsAhead;
 use punctual_kernel::scheduling::{Scheduling, set_scheduling_of};
 use punctual_kernel::{clock, ending};
 use punctual_recording::EpisodeWriter;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -39,7 +41,8 @@ pub(super) struct Written {
     pub(super) over_budget: u64,
     /// The first episode that could not be written, and those that came after it.
     pub(super) unwritten: u64,
-    /// CPU time of the writing thread: before the first episode, reading the kernel's symbols; and since then.
+    /// CPU time of the writing thread: before the first episode, with what reading the kernel's symbols took; and since
+    /// then.
     pub(super) starting_ns: u64,
     pub(super) cpu_ns: u64,
     /// Why the first of these could not be written, and the same for whoever has to act on it.
@@ -59,7 +62,9 @@ pub(super) struct WritingThread {
     given_up: Arc<AtomicBool>,
     tid: u32,
     share: Share,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<KernelCode>>,
+    /// What the thread knew of the kernel's functions, once it has ended.
+    kernel: Option<KernelCode>,
 }
 
 /// How the writing thread gets its time.
@@ -74,8 +79,14 @@ enum Share {
 }
 
 impl WritingThread {
-    /// Starts it. It keeps no more than this many episodes, and looks for names among the threads that have ended.
-    pub(super) fn start(writer: EpisodeWriter, max_episodes: u64, ended: Option<Arc<EndedThreads>>) -> WritingThread {
+    /// Starts it. It keeps no more than this many episodes, and looks for names among these symbols and the threads that
+    /// have ended.
+    pub(super) fn start(
+        writer: EpisodeWriter,
+        max_episodes: u64,
+        symbols: SymbolsAhead,
+        ended: Option<Arc<EndedThreads>>,
+    ) -> WritingThread {
         let episodes = Arc::new(Mutex::new(Some(writer)));
         let (sender, receiver) = queue(max_bytes());
         let (tell_tid, tid) = sync_channel(1);
@@ -83,7 +94,16 @@ impl WritingThread {
         let given_up = Arc::new(AtomicBool::new(false));
         let body = {
             let (episodes, shared, no_time) = (Arc::clone(&episodes), Arc::clone(&written), Arc::clone(&given_up));
-            move || write_episodes(&episodes, &tell_tid, receiver, (&shared, &no_time), max_episodes, ended)
+            move || {
+                let (symbols, symbols_ns) = symbols.wait();
+                let investigator = Investigator::new(symbols, ended, true);
+                let starting_ns = symbols_ns + clock::thread_cpu_ns();
+                if let Ok(mut written) = shared.lock() {
+                    written.starting_ns = starting_ns;
+                }
+                let _ = tell_tid.send(clock::thread_id());
+                write_episodes(investigator, &episodes, receiver, (&shared, &no_time), max_episodes)
+            }
         };
         let thread = std::thread::Builder::new().name("why".to_owned()).spawn(body).ok();
         // Reading the kernel's symbols takes a tenth of a second: not during the measurement. Until then the thread is
@@ -91,7 +111,8 @@ impl WritingThread {
         // report that it is ready.
         let tid = tid.recv().unwrap_or(0);
         let sender = Some(sender);
-        let mut writing = WritingThread { sender, episodes, written, given_up, tid, share: Share::AsOthers, thread };
+        let share = Share::AsOthers;
+        let mut writing = WritingThread { sender, episodes, written, given_up, tid, share, thread, kernel: None };
         writing.give(Share::Spare);
         writing
     }
@@ -110,6 +131,11 @@ impl WritingThread {
     /// No more evidence comes.
     pub(super) fn no_more(&mut self) {
         self.sender = None;
+    }
+
+    /// What the thread knew of the kernel's functions; `None` if it has not ended in order.
+    pub(super) fn take_kernel_code(&mut self) -> Option<KernelCode> {
+        self.kernel.take()
     }
 
     /// What was written so far.
@@ -175,27 +201,25 @@ impl WritingThread {
             }
             std::thread::sleep(Duration::from_millis(2));
         }
-        thread.join().is_ok()
+        self.kernel = thread.join().ok();
+        self.kernel.is_some()
     }
 }
 
+/// Writes what comes; returns what it knows of the kernel's functions then.
 fn write_episodes(
+    mut investigator: Investigator,
     episodes: &Episodes,
-    tell_tid: &SyncSender<u32>,
     receiver: BoundedReceiver<Box<Evidence>>,
     (shared, given_up): (&Mutex<Written>, &AtomicBool),
     most: u64,
-    ended: Option<Arc<EndedThreads>>,
-) {
-    let mut investigator = Investigator::new(ended, true);
-    let starting_ns = clock::thread_cpu_ns();
+) -> KernelCode {
+    let begun_ns = clock::thread_cpu_ns();
     let count = |count: &mut dyn FnMut(&mut Written)| {
         if let Ok(mut written) = shared.lock() {
             count(&mut written);
         }
     };
-    count(&mut |written| written.starting_ns = starting_ns);
-    let _ = tell_tid.send(clock::thread_id());
     let (mut kept, mut bytes, mut has_failed) = (0, 0, false);
     receiver.for_each(|evidence| {
         // A smaller one might fit, and take the room for what is to be said about the end.
@@ -212,7 +236,7 @@ fn write_episodes(
         match writer.push(&episode) {
             Ok(()) => {
                 (kept, bytes) = (kept + 1, writer.bytes());
-                let cpu_ns = clock::thread_cpu_ns().saturating_sub(starting_ns);
+                let cpu_ns = clock::thread_cpu_ns().saturating_sub(begun_ns);
                 count(&mut |written| {
                     (written.kept, written.cpu_ns, written.bytes) = (kept, cpu_ns, bytes);
                     written.void += u64::from(episode.void.is_some());
@@ -228,4 +252,5 @@ fn write_episodes(
             }
         }
     });
+    investigator.into_kernel_code()
 }

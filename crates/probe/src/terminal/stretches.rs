@@ -64,7 +64,8 @@ impl Stretches {
     /// # Errors
     /// What the kernel refused.
     pub fn start(own_programs: &[u32]) -> Result<Stretches, Refused> {
-        let recorder = FlightRecorder::start_for(0, Stage::Request)?;
+        let mut recorder = FlightRecorder::start_with_symbols(0, Stage::Request)?;
+        let symbols = recorder.take_symbols();
         let ended = recorder.ended();
         let mut own = recorder.program_ids();
         own.extend_from_slice(own_programs);
@@ -80,7 +81,7 @@ impl Stretches {
         let body = move || {
             // Reading the kernel's symbols takes a tenth of a second: not during the measurement. A whole input is
             // over, and the next one has begun, before anybody looks at its evidence.
-            let mut investigator = Investigator::new(ended, false);
+            let mut investigator = Investigator::new(symbols.wait().0, ended, false);
             scheduling::set_nice(NICE);
             let _ = tell.send(());
             for (id, evidence) in receiver {
