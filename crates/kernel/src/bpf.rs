@@ -20,11 +20,8 @@ fn leave_out_missing(open: &mut libbpf_rs::OpenObject) {
             continue;
         };
         let kernel = kernel.get_or_insert_with(kernel_types);
-        let name = format!("btf_trace_{tracepoint}");
-        let found = kernel
-            .as_ref()
-            .and_then(|kernel| kernel.type_by_name::<libbpf_rs::btf::types::Typedef<'_>>(&name).map(|_| ()));
-        program.set_autoload(found.is_some());
+        let is_there = kernel.as_ref().is_some_and(|kernel| kernel.tracepoint(tracepoint).is_some());
+        program.set_autoload(is_there);
     }
 }
 
@@ -33,9 +30,9 @@ fn leave_out_missing(open: &mut libbpf_rs::OpenObject) {
 /// Tracepoints have gained arguments over time; a program that reads one that is not there does not load.
 pub fn tracepoint_arguments(tracepoint: &str) -> Option<usize> {
     use libbpf_rs::ReferencesType as _;
-    use libbpf_rs::btf::types::{FuncProto, Ptr, Typedef};
-    let btf = kernel_types()?;
-    let name: Typedef<'_> = btf.type_by_name(&format!("btf_trace_{tracepoint}"))?;
+    use libbpf_rs::btf::types::{FuncProto, Ptr};
+    let types = kernel_types()?;
+    let name = types.tracepoint(tracepoint)?;
     let pointer = Ptr::try_from(name.referenced_type()).ok()?;
     let function = FuncProto::try_from(pointer.referenced_type()).ok()?;
     // The first one is the kernel's own.

@@ -3,7 +3,7 @@
 use crate::kernel_types::kernel_types;
 use crate::{Missing, Refused};
 use libbpf_rs::btf::Btf;
-use libbpf_rs::btf::types::{Enum, Enum64, Func, Typedef};
+use libbpf_rs::btf::types::{Enum, Enum64, Func};
 
 /// Something that kernels have from some version on. A distribution may have put it into an older one, or left it out
 /// of a newer: what counts is what is found, not the version.
@@ -134,9 +134,7 @@ impl Feature {
                 Some(has_value(&*kernel()?, "bpf_func_id", &value))
             }
             FoundBy::Function(name) => Some(kernel()?.type_by_name::<Func<'_>>(name).is_some()),
-            FoundBy::Tracepoint(name) => {
-                Some(kernel()?.type_by_name::<Typedef<'_>>(&format!("btf_trace_{name}")).is_some())
-            }
+            FoundBy::Tracepoint(name) => Some(kernel()?.tracepoint(name).is_some()),
             FoundBy::Trial => load_fetch_and_add(),
             FoundBy::Words => None,
         }

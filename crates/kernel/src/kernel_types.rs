@@ -3,16 +3,76 @@
 //! Reading them takes some milliseconds and as many megabytes, and whoever loads programs asks for them again and
 //! again. While they are [kept](keep), a thread reads them once.
 
-use libbpf_rs::btf::Btf;
-use std::cell::RefCell;
+use libbpf_rs::AsRawLibbpf;
+use libbpf_rs::btf::types::Typedef;
+use libbpf_rs::btf::{Btf, TypeId};
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
+use std::ffi::CStr;
 use std::marker::PhantomData;
+use std::ops::Deref;
 use std::rc::Rc;
+
+/// The kernel's types.
+pub(crate) struct KernelTypes {
+    btf: Btf<'static>,
+    /// The number of each tracepoint's type, by its name, once one was asked for: the library would go through all types
+    /// again for each.
+    tracepoints: OnceCell<HashMap<String, u32>>,
+}
+
+impl Deref for KernelTypes {
+    type Target = Btf<'static>;
+
+    fn deref(&self) -> &Btf<'static> {
+        &self.btf
+    }
+}
+
+/// What the names of tracepoints' types begin with.
+const TRACEPOINT: &str = "btf_trace_";
+
+impl KernelTypes {
+    fn read() -> Option<KernelTypes> {
+        Some(KernelTypes { btf: Btf::from_vmlinux().ok()?, tracepoints: OnceCell::new() })
+    }
+
+    /// The type of programs on a tracepoint; `None` where the kernel has none of that name.
+    pub(crate) fn tracepoint(&self, name: &str) -> Option<Typedef<'_>> {
+        let known = self.tracepoints.get_or_init(|| tracepoints(&self.btf));
+        self.btf.type_by_id(TypeId::from(*known.get(name)?))
+    }
+}
+
+/// Goes through all types once, and reads only the names of those that may be a tracepoint's.
+fn tracepoints(btf: &Btf<'_>) -> HashMap<String, u32> {
+    let types = btf.as_libbpf_object().as_ptr();
+    let mut found = HashMap::new();
+    for number in 1..btf.len() as u32 {
+        // SAFETY: the types live as long as `btf`, and the library gives a null pointer where there is none.
+        let Some(one) = (unsafe { libbpf_sys::btf__type_by_id(types, number).as_ref() }) else { continue };
+        if (one.info >> 24) & 0x1f != libbpf_sys::BTF_KIND_TYPEDEF {
+            continue;
+        }
+        // SAFETY: as above.
+        let name = unsafe { libbpf_sys::btf__name_by_offset(types, one.name_off) };
+        if name.is_null() {
+            continue;
+        }
+        // SAFETY: a name of the types, which the library has checked to end with a zero.
+        let name = unsafe { CStr::from_ptr(name) };
+        if let Some(name) = name.to_str().ok().and_then(|name| name.strip_prefix(TRACEPOINT)) {
+            found.entry(name.to_owned()).or_insert(number);
+        }
+    }
+    found
+}
 
 /// What a thread keeps: for how many holders, and the types once somebody has asked for them.
 #[derive(Default)]
 struct Shared {
     keepers: usize,
-    types: Option<Rc<Btf<'static>>>,
+    types: Option<Rc<KernelTypes>>,
 }
 
 thread_local! {
@@ -44,9 +104,9 @@ impl Drop for Kept {
 }
 
 /// The kernel's types; `None` where it does not describe them.
-pub(crate) fn kernel_types() -> Option<Rc<Btf<'static>>> {
+pub(crate) fn kernel_types() -> Option<Rc<KernelTypes>> {
     SHARED.with_borrow_mut(|shared| {
-        let known = shared.types.clone().or_else(|| Btf::from_vmlinux().ok().map(Rc::new));
+        let known = shared.types.clone().or_else(|| KernelTypes::read().map(Rc::new));
         if shared.keepers > 0 {
             shared.types.clone_from(&known);
         }
@@ -73,5 +133,22 @@ mod tests {
         assert_eq!(Rc::strong_count(&first), 2);
         drop(outer);
         assert_eq!(Rc::strong_count(&first), 1);
+    }
+
+    #[test]
+    fn machine_tracepoints_are_those_that_the_library_finds() {
+        let Some(types) = kernel_types() else {
+            return punctual_testing::skip("the kernel's tracepoints", "this kernel tells no types");
+        };
+        let all = tracepoints(&types);
+        assert!(all.len() > 100, "{} tracepoints", all.len());
+        let mut met = 0;
+        for name in ["sched_switch", "sched_waking", "softirq_entry", "hrtimer_start", "no_such_tracepoint", ""] {
+            let found = types.tracepoint(name).map(|found| u32::from(found.type_id()));
+            let expected = types.type_by_name::<Typedef<'_>>(&format!("{TRACEPOINT}{name}"));
+            assert_eq!(found, expected.map(|expected| u32::from(expected.type_id())), "{name}");
+            met += usize::from(found.is_some());
+        }
+        assert_eq!(met, 4);
     }
 }
