@@ -2,6 +2,7 @@
 
 use crate::place::{Place, Via};
 use crate::processes::program_of;
+use punctual_kernel::kernel_types;
 use punctual_probe::terminal::stretches::Stretches;
 use punctual_probe::terminal::{Seen, TerminalWatch};
 use punctual_probe::toolkit::{HandedOn, ToolkitWatch};
@@ -70,6 +71,7 @@ impl Eyes {
             provenance.blind = blind;
             return None;
         }
+        let _types = kernel_types::keep();
         let started = match place.drawings().zip(place.server()) {
             // What it starts is watched too, and the program with it; `leave_out` ends its own part.
             Some((drawings, server)) => TerminalWatch::start_for(drawings, server, &[std::process::id()]),

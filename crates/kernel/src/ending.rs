@@ -1,6 +1,7 @@
 //! Whether somebody asked this program to end, or stopped it for a while; for whatever takes long outside the measurement.
 
 use crate::Refused;
+use crate::kernel_types::{self, Kept};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
@@ -55,9 +56,12 @@ pub fn say_farewell_with(say: impl Fn(&str) + Send + Sync + 'static) {
 
 /// While this lives nothing is measured: programs are loaded, the kernel's symbols are read. If that does not finish
 /// soon after the program was asked to end, the program ends; all that it has in the kernel goes with it.
+///
+/// The calling thread reads the kernel's types once meanwhile.
 pub struct GettingReady {
     over: Arc<AtomicBool>,
     watcher: Option<JoinHandle<()>>,
+    _types: Kept,
 }
 
 impl GettingReady {
@@ -66,7 +70,7 @@ impl GettingReady {
         let over = Arc::new(AtomicBool::new(false));
         let shared = Arc::clone(&over);
         let watcher = std::thread::Builder::new().name("getting-ready".to_owned()).spawn(move || watch(&shared)).ok();
-        GettingReady { over, watcher }
+        GettingReady { over, watcher, _types: kernel_types::keep() }
     }
 }
 
@@ -98,6 +102,17 @@ fn watch(over: &AtomicBool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel_types::kernel_types;
+    use std::rc::Rc;
+
+    #[test]
+    fn machine_types_are_read_once_while_getting_ready() {
+        let _getting_ready = GettingReady::begin();
+        let Some(first) = kernel_types() else {
+            return punctual_testing::skip("the kernel's types while getting ready", "this kernel tells none");
+        };
+        assert!(Rc::ptr_eq(&first, &kernel_types().unwrap()));
+    }
 
     #[test]
     fn getting_ready_costs_no_time_when_it_is_over() {

@@ -11,7 +11,7 @@ use crate::processes::program_of;
 use crate::track::Tracker;
 use arrivals::Arrivals;
 pub use find::Target;
-use punctual_kernel::{clock, host};
+use punctual_kernel::{clock, host, kernel_types};
 use punctual_probe::Step;
 use punctual_probe::terminal::{Seen, TerminalWatch};
 use punctual_recording::{
@@ -62,6 +62,7 @@ pub fn attach(
     observe: &mut dyn FnMut(&InteractProgress<'_>) -> Step,
 ) -> Result<(Document, InteractionDocument), InteractError> {
     let mut provenance = host::provenance(&plan.command_line);
+    let types = kernel_types::keep();
     let (watch, source, mut blind) = match plan.target.display() {
         None => at_terminal(&plan.target)?,
         Some(display) => {
@@ -80,6 +81,7 @@ pub fn attach(
         eyes = eyes.with_toolkits(&mut provenance);
         eyes.look_for_toolkits(plan.target.pid, source.server().is_none());
     }
+    drop(types);
     provenance.started_ns = clock::monotonic_ns();
     provenance.monotonic_to_unix_ns = clock::monotonic_to_unix_ns();
     let fallbacks = provenance.fallbacks.clone();

@@ -19,7 +19,7 @@ use punctual_kernel::bpf::kernel_enumeration_has;
 use punctual_kernel::cpu_times::CpuTimes;
 use punctual_kernel::ending::GettingReady;
 use punctual_kernel::scheduling::{Eager, kernel_priority};
-use punctual_kernel::{Refused, clock, cpus, host, kernel_types, steal};
+use punctual_kernel::{Refused, clock, cpus, host, steal};
 use punctual_recording::episode::Call;
 use punctual_recording::{Configuration, EndReason, Ended, Provenance, Softirq, Stage, Wakeup, Writer, counted};
 use std::time::{Duration, Instant};
@@ -41,7 +41,7 @@ pub(crate) fn run(
     selection: &Selection,
     observe: &mut dyn FnMut(&mut Observation<'_>) -> Step,
 ) -> Result<Outcome, RunError> {
-    let getting_ready = (GettingReady::begin(), kernel_types::keep());
+    let getting_ready = GettingReady::begin();
     let cpus = cpus::online();
     let mut provenance = provenance(plan, &cpus);
     // Loading takes a while; this way everything that is measured has its evidence.

@@ -15,7 +15,7 @@ use punctual_kernel::ending::{self, GettingReady};
 use punctual_kernel::hold::{self, PowerRequest};
 use punctual_kernel::rests::{Resting, RoomBelow, Times};
 use punctual_kernel::scheduling::Scheduling;
-use punctual_kernel::{Refused, capabilities, clock, host, kernel_types, limits, steal};
+use punctual_kernel::{Refused, capabilities, clock, host, limits, steal};
 use punctual_recording::{
     Configuration, Counters, EndReason, Ended, Provenance, THREADS_RESTED, Task, WAS_STOPPED, Wakeup, Writer,
 };
@@ -47,7 +47,7 @@ struct Measured {
 pub(crate) fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> Step) -> Result<Outcome, RunError> {
     let cpus = plan.measured_cpus()?;
     let schedulings = plan.schedulings()?;
-    let getting_ready = (GettingReady::begin(), kernel_types::keep());
+    let getting_ready = GettingReady::begin();
     let mut provenance = provenance(plan, &cpus);
     let follower = if plan.bpf { load_follower(plan.via, &mut provenance)? } else { None };
     let recorder = recorder::start(plan, &mut provenance);

@@ -8,7 +8,7 @@ use crate::shared::plan::Plan;
 use punctual_kernel::cpu_times::CpuTimes;
 use punctual_kernel::ending::GettingReady;
 use punctual_kernel::scheduling::kernel_priority;
-use punctual_kernel::{clock, cpus, host, kernel_types, steal};
+use punctual_kernel::{clock, cpus, host, steal};
 use punctual_recording::{Configuration, Counters, EndReason, Ended, Provenance, Task, Wakeup, Writer};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -30,7 +30,7 @@ pub(crate) fn run(
     path: &Path,
     observe: &mut dyn FnMut(&mut Observation<'_>) -> Step,
 ) -> Result<Outcome, RunError> {
-    let getting_ready = (GettingReady::begin(), kernel_types::keep());
+    let getting_ready = GettingReady::begin();
     let mut source = Source::open(path)?;
     let first = source.first()?;
     let online = cpus::online();
