@@ -1,10 +1,12 @@
 //! The BPF programs that are loaded, whoever loaded them.
 
 use crate::clock;
+use crate::kernel_types::{KernelTypes, kernel_types};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::{Func, Typedef};
 use std::collections::BTreeMap;
 use std::ffi::CStr;
+use std::rc::Rc;
 
 /// A loaded program that is attached to a tracepoint or a perf event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +24,7 @@ pub struct LoadedProgram {
 /// Finds loaded programs; remembers what it needs between calls.
 #[derive(Default)]
 pub struct ProgramList {
-    kernel: Option<Btf<'static>>,
+    kernel: Option<Rc<KernelTypes>>,
     /// What does not change about each program: name and hook; `None` for those of no interest.
     known: BTreeMap<u32, Option<(String, String)>>,
 }
@@ -60,7 +62,7 @@ impl ProgramList {
             libbpf_sys::BPF_PROG_TYPE_PERF_EVENT => "perf_event".to_owned(),
             libbpf_sys::BPF_PROG_TYPE_TRACING => {
                 if self.kernel.is_none() {
-                    self.kernel = Btf::from_vmlinux().ok();
+                    self.kernel = kernel_types();
                 }
                 let target = self.kernel.as_ref()?.type_by_id::<Typedef<'_>>(info.attach_btf_id.into())?;
                 target.name()?.to_str()?.strip_prefix("btf_trace_")?.to_owned()
