@@ -140,41 +140,55 @@ const MAX_FUNCTIONS: u32 = 1024;
 
 /// Where a program's code is; `None` when it is gone or the kernel does not say.
 pub fn code_of(id: u32) -> Option<ProgramCode> {
-    let count = info(id)?.nr_jited_func_lens.min(MAX_FUNCTIONS);
-    let mut starts = vec![0_u64; count as usize];
-    let mut lengths = vec![0_u32; count as usize];
-    let mut types = vec![libbpf_sys::bpf_func_info::default(); count as usize];
-    let wanted = libbpf_sys::bpf_prog_info {
-        nr_jited_ksyms: count,
-        jited_ksyms: starts.as_mut_ptr() as u64,
-        nr_jited_func_lens: count,
-        jited_func_lens: lengths.as_mut_ptr() as u64,
-        nr_func_info: count,
-        func_info_rec_size: size_of::<libbpf_sys::bpf_func_info>() as u32,
-        func_info: types.as_mut_ptr() as u64,
-        ..Default::default()
-    };
-    let info = info_with(id, wanted)?;
-    // One for each function, in the same order, or none.
-    let btf =
-        (info.nr_func_info == info.nr_jited_ksyms && info.btf_id != 0).then(|| Btf::from_prog_id(id).ok()).flatten();
-    let name_of = |type_id: u32| {
-        let function = btf.as_ref()?.type_by_id::<Func<'_>>(type_id.into())?;
-        Some(function.name()?.to_string_lossy().into_owned())
-    };
-    let functions = starts.iter().zip(&lengths).zip(&types).map(|((&start, &length), about)| FunctionCode {
-        start,
-        end: start + u64::from(length),
-        name: name_of(about.type_id),
-    });
-    let slept_ns = clock::boot_ns().saturating_sub(clock::monotonic_ns());
-    // SAFETY: the name is an array that the kernel ends with a zero.
-    let name = unsafe { CStr::from_ptr(info.name.as_ptr()) };
-    Some(ProgramCode {
-        name: name.to_string_lossy().into_owned(),
-        loaded_ns: info.load_time.saturating_sub(slept_ns),
-        functions: functions.filter(|function| function.start != 0).collect(),
-    })
+    CodeFinder::default().code_of(id)
+}
+
+/// Finds the code of several programs. Those of one object share their type information, which is read once for them.
+#[derive(Default)]
+pub struct CodeFinder {
+    types: BTreeMap<u32, Option<Btf<'static>>>,
+}
+
+impl CodeFinder {
+    /// As [`code_of`].
+    pub fn code_of(&mut self, id: u32) -> Option<ProgramCode> {
+        let count = info(id)?.nr_jited_func_lens.min(MAX_FUNCTIONS);
+        let mut starts = vec![0_u64; count as usize];
+        let mut lengths = vec![0_u32; count as usize];
+        let mut types = vec![libbpf_sys::bpf_func_info::default(); count as usize];
+        let wanted = libbpf_sys::bpf_prog_info {
+            nr_jited_ksyms: count,
+            jited_ksyms: starts.as_mut_ptr() as u64,
+            nr_jited_func_lens: count,
+            jited_func_lens: lengths.as_mut_ptr() as u64,
+            nr_func_info: count,
+            func_info_rec_size: size_of::<libbpf_sys::bpf_func_info>() as u32,
+            func_info: types.as_mut_ptr() as u64,
+            ..Default::default()
+        };
+        let info = info_with(id, wanted)?;
+        // One for each function, in the same order, or none.
+        let are_told = info.nr_func_info == info.nr_jited_ksyms && info.btf_id != 0;
+        let read = || Btf::from_prog_id(id).ok();
+        let btf = if are_told { self.types.entry(info.btf_id).or_insert_with(read).as_ref() } else { None };
+        let name_of = |type_id: u32| {
+            let function = btf?.type_by_id::<Func<'_>>(type_id.into())?;
+            Some(function.name()?.to_string_lossy().into_owned())
+        };
+        let functions = starts.iter().zip(&lengths).zip(&types).map(|((&start, &length), about)| FunctionCode {
+            start,
+            end: start + u64::from(length),
+            name: name_of(about.type_id),
+        });
+        let slept_ns = clock::boot_ns().saturating_sub(clock::monotonic_ns());
+        // SAFETY: the name is an array that the kernel ends with a zero.
+        let name = unsafe { CStr::from_ptr(info.name.as_ptr()) };
+        Some(ProgramCode {
+            name: name.to_string_lossy().into_owned(),
+            loaded_ns: info.load_time.saturating_sub(slept_ns),
+            functions: functions.filter(|function| function.start != 0).collect(),
+        })
+    }
 }
 
 /// The kernel's numbers for programs of this process, given by name and descriptor.
@@ -189,4 +203,23 @@ fn id_of(program: i32) -> Option<u32> {
     // SAFETY: the kernel writes at most `length` bytes into the structure.
     let result = unsafe { libbpf_sys::bpf_obj_get_info_by_fd(program, (&raw mut info).cast(), &mut length) };
     (result == 0).then_some(info.id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn machine_programs_have_the_same_code_whether_or_not_others_share_their_types() {
+        let (mut finder, mut met) = (CodeFinder::default(), 0);
+        for id in present() {
+            // It may be gone by now.
+            let Some((shared, alone)) = finder.code_of(id).zip(code_of(id)) else { continue };
+            assert_eq!((shared.name, shared.functions), (alone.name, alone.functions));
+            met += 1;
+        }
+        if met == 0 {
+            punctual_testing::skip("where programs' code is", "no program is loaded, or the kernel lists none");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //! place of another: each has its time, and if none is known for sure, there is no name.
 
 use super::symbols::KernelSymbols;
-use punctual_kernel::bpf_programs::{FunctionCode, ProgramCode, code_of, present};
+use punctual_kernel::bpf_programs::{CodeFinder, FunctionCode, ProgramCode, present};
 use punctual_kernel::clock;
 use punctual_recording::episode::Frame;
 use std::collections::BTreeMap;
@@ -45,7 +45,8 @@ impl KernelCode {
     /// without the names of its functions: reading all symbols takes that long, and the kernel is not preempted for much
     /// of it.
     pub(super) fn refresh(&mut self) {
-        let come = self.note(&present(), clock::monotonic_ns(), code_of);
+        let mut finder = CodeFinder::default();
+        let come = self.note(&present(), clock::monotonic_ns(), |id| finder.code_of(id));
         self.name_functions(&come, KernelSymbols::read);
     }
 
@@ -82,7 +83,7 @@ impl KernelCode {
 
     /// Notes where the new ones are, before anything that takes time: they may be gone soon. Returns which of them do
     /// not tell the names of their functions.
-    fn note(&mut self, ids: &[u32], now_ns: u64, code_of: impl Fn(u32) -> Option<ProgramCode>) -> Vec<u32> {
+    fn note(&mut self, ids: &[u32], now_ns: u64, mut code_of: impl FnMut(u32) -> Option<ProgramCode>) -> Vec<u32> {
         for (id, program) in &mut self.programs {
             if program.gone_ns.is_none() && ids.binary_search(id).is_err() {
                 program.gone_ns = Some(now_ns);
