@@ -56,23 +56,30 @@ pub fn kernel_enumeration_has(enumeration: &str, name: &str) -> Option<bool> {
 /// The programs that an object can do without: their sections begin with a question mark, by which the library
 /// remembers not to load them by itself.
 pub fn optional_programs(elf: &[u8]) -> Vec<String> {
-    let Ok(mut open) = ObjectBuilder::default().open_memory(elf) else { return Vec::new() };
+    let opened = ObjectBuilder::default().open_memory(elf);
+    opened.map_or_else(|_| Vec::new(), |mut open| optional_among(&mut open))
+}
+
+/// The same, of an object that was just opened.
+fn optional_among(open: &mut libbpf_rs::OpenObject) -> Vec<String> {
     let optional = open.progs_mut().filter(|program| !program.autoload());
     optional.map(|program| program.name().to_string_lossy().into_owned()).collect()
 }
 
-/// Loads an object without the programs that are left out by name.
+/// Loads an object without the programs that are left out by name. Those that it can do without go into `optional`.
 fn load(
     name: &str,
     elf: &[u8],
     read_only: Option<&[u8]>,
     sizes: &[(&str, u32)],
     is_left_out: &dyn Fn(&str) -> bool,
+    optional: &mut Vec<String>,
 ) -> libbpf_rs::Result<Object> {
     bpf_words::begin();
     let mut builder = ObjectBuilder::default();
     builder.name(name)?;
     let mut open = builder.open_memory(elf)?;
+    *optional = optional_among(&mut open);
     if let Some(data) = read_only {
         let mut map = open
             .maps_mut()
@@ -171,11 +178,11 @@ impl LoadedObject {
         chosen: &dyn Fn(&str) -> bool,
     ) -> Result<LoadedObject, Refused> {
         ending::refuse_if_asked()?;
-        let optional = optional_programs(elf);
+        let mut optional = Vec::new();
         let mut refused = Vec::new();
         let loaded = loop {
             let is_left_out = |program: &str| !chosen(program) || refused.iter().any(|other| other == program);
-            let loaded = load(name, elf, read_only, sizes, &is_left_out);
+            let loaded = load(name, elf, read_only, sizes, &is_left_out, &mut optional);
             let said = bpf_words::said();
             match bpf_words::refused_program(&said).filter(|name| optional.iter().any(|other| other == name)) {
                 Some(name) if loaded.is_err() && !refused.iter().any(|other| other == name) => {
