@@ -240,6 +240,7 @@ pub fn rewrite_episodes(recording: &Directory, mut change: impl FnMut(&mut Episo
 mod tests {
     use super::*;
     use crate::episodes::episode::{Event, EventKind, Frame, HookedProgram, StackSample, Victim};
+    use crate::episodes::line::read_plain;
     use crate::episodes::read::for_each_episode;
 
     fn episode() -> Episode {
@@ -332,6 +333,28 @@ mod tests {
         std::fs::write(&path, [&whole[..], b"garbage\n"].concat()).unwrap();
         let error = for_each_episode(recording, |_| ()).unwrap_err();
         assert!(error.to_string().contains("line 2 is damaged"), "{error}");
+    }
+
+    #[test]
+    fn a_line_is_read_alike_whoever_reads_its_events() {
+        let parsed = |line: &[u8]| serde_json::from_slice::<Episode>(line).ok();
+        let line = serde_json::to_vec(&episode()).unwrap();
+        assert_eq!((read_plain(&line), parsed(&line)), (Some(episode()), Some(episode())));
+        let spaced = serde_json::to_vec_pretty(&episode()).unwrap();
+        assert_eq!((read_plain(&spaced), parsed(&spaced)), (None, Some(episode())));
+        // Wherever another byte stands, what is read without the parser is what it would read.
+        let mut met = 0;
+        for at in 0..line.len() {
+            for &byte in b"0-19.,[]{}\" e" {
+                let mut changed = line.clone();
+                changed[at] = byte;
+                if let Some(read) = read_plain(&changed) {
+                    assert_eq!(Some(read), parsed(&changed), "{}", String::from_utf8_lossy(&changed));
+                    met += 1;
+                }
+            }
+        }
+        assert!(met > 500, "{met}");
     }
 
     #[test]

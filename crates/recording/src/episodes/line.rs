@@ -2,6 +2,9 @@
 
 use crate::episodes::check::{check, clean};
 use crate::episodes::episode::{Episode, Event, EventKind, Frame, Group, HookedProgram, Process, StackSample, Victim};
+use crate::episodes::plain;
+use crate::format::bounds::MAX_JSON_VALUES;
+use crate::format::json_file::{begin_of_member, check_json};
 use punctual_codes::Stage;
 use serde::{Deserialize, Serialize};
 
@@ -152,45 +155,63 @@ impl Serialize for Episode {
 
 impl<'de> Deserialize<'de> for Episode {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Episode, D::Error> {
-        let mut line = Line::deserialize(deserializer)?;
+        Line::deserialize(deserializer)?.into_episode().map_err(serde::de::Error::custom)
+    }
+}
+
+/// Reads a line whose events are as this program writes them; `None` for any other line, and for one that is damaged.
+pub(super) fn read_plain(text: &[u8]) -> Option<Episode> {
+    if text.len() >= MAX_JSON_VALUES {
+        return None;
+    }
+    let begin = begin_of_member(text, "events")?;
+    let (events, length) = plain::events(&text[begin..])?;
+    let rest = [&text[..begin], b"[]", &text[begin + length..]].concat();
+    check_json(&rest).ok()?;
+    let line: Line = serde_json::from_slice(&rest).ok()?;
+    Line { events, ..line }.into_episode().ok()
+}
+
+impl Line {
+    /// The episode; what is wrong with it if it cannot be one.
+    fn into_episode(mut self) -> Result<Episode, String> {
         let at = |after: i64| {
-            let out_of_range =
-                || serde::de::Error::custom(format!("{after} ns from the expected time is not a valid time"));
-            line.expected_ns.checked_add_signed(after).ok_or_else(out_of_range)
+            let out_of_range = || format!("{after} ns from the expected time is not a valid time");
+            self.expected_ns.checked_add_signed(after).ok_or_else(out_of_range)
         };
-        let mut events = std::mem::take(&mut line.events);
+        let mut events = std::mem::take(&mut self.events);
         for event in &mut events {
             event.at_ns = at(event.at_ns as i64)?;
         }
-        let mut samples = Vec::with_capacity(line.samples.len());
-        for (after, cpu, tid, context, at_late_interrupt, name, frames) in line.samples {
+        let mut samples = Vec::with_capacity(self.samples.len());
+        for (after, cpu, tid, context, at_late_interrupt, name, frames) in self.samples {
             samples.push(StackSample { at_ns: at(after)?, cpu, tid, context, at_late_interrupt, name, frames });
         }
         let mut episode = Episode {
-            id: line.id,
-            expected_ns: line.expected_ns,
-            end_ns: line.expected_ns.saturating_add(line.total_ns),
-            victim: line.victim,
-            stage: line.stage,
-            threshold_ns: line.threshold_ns,
-            void: line.void_reason,
-            usual_delivery_ns: line.usual_delivery_ns,
-            fault_path_ns: line.fault_path_ns,
-            sample_period_ns: line.sample_period_ns,
-            nesting_known: line.nesting_known,
-            missed_runs: line.missed_runs,
-            names: line.names,
-            frames: line.frames,
+            id: self.id,
+            expected_ns: self.expected_ns,
+            end_ns: self.expected_ns.saturating_add(self.total_ns),
+            victim: self.victim,
+            stage: self.stage,
+            threshold_ns: self.threshold_ns,
+            void: self.void_reason,
+            usual_delivery_ns: self.usual_delivery_ns,
+            fault_path_ns: self.fault_path_ns,
+            sample_period_ns: self.sample_period_ns,
+            nesting_known: self.nesting_known,
+            missed_runs: self.missed_runs,
+            names: self.names,
+            frames: self.frames,
             events,
             samples,
-            programs: line.programs,
-            builds: line.builds,
-            groups: line.groups,
-            members: line.members,
-            disk_limit: line.disk_limit,
-            processes: line.processes,
+            programs: self.programs,
+            builds: self.builds,
+            groups: self.groups,
+            members: self.members,
+            disk_limit: self.disk_limit,
+            processes: self.processes,
         };
-        check(&episode).map_err(serde::de::Error::custom)?;
+        check(&episode)?;
         clean(&mut episode);
         Ok(episode)
     }

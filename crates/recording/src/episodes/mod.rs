@@ -7,4 +7,5 @@ pub(crate) mod in_parallel;
 mod line;
 pub(crate) mod lock_waking;
 mod place;
+mod plain;
 pub(crate) mod read;

@@ -1,6 +1,7 @@
 //! Reads the episodes of a recording line by line.
 
 use crate::episodes::episode::Episode;
+use crate::episodes::line::read_plain;
 use crate::episodes::place::{EPISODES, directory};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bounds::MAX_EPISODE_BYTES;
@@ -91,8 +92,13 @@ impl Lines {
     }
 }
 
-/// Parses a line.
+/// Parses a line. What is wrong with one that is damaged is for the parser of JSON to say.
 pub(super) fn parse(path: &Path, number: u64, line: &[u8]) -> Result<Episode> {
+    read_plain(line).map_or_else(|| parse_any(path, number, line), Ok)
+}
+
+/// Parses a line, however it is written.
+fn parse_any(path: &Path, number: u64, line: &[u8]) -> Result<Episode> {
     check_json(line).map_err(|what| damaged(path, number, &what))?;
     serde_json::from_slice(line).map_err(|error| damaged(path, number, &error.to_string()))
 }

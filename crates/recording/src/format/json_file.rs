@@ -63,6 +63,31 @@ fn check_depth(text: &[u8]) -> std::result::Result<(), String> {
     }
 }
 
+/// Where the value of a member of the outermost object begins, if no space comes before it. What is not JSON may seem to have
+/// any member.
+pub(crate) fn begin_of_member(text: &[u8], name: &str) -> Option<usize> {
+    let (mut at, mut depth) = (0, 0_usize);
+    loop {
+        at += plain_bytes(&text[at..]);
+        let byte = *text.get(at)?;
+        at += 1;
+        match byte {
+            b'"' => {
+                let begin = at;
+                at += text_bytes(&text[at..]);
+                // Only a name has a colon after it.
+                let is_it = depth == 1 && text[begin..at].strip_suffix(b"\"") == Some(name.as_bytes());
+                if is_it && text.get(at) == Some(&b':') {
+                    return Some(at + 1);
+                }
+            }
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.checked_sub(1)?,
+            _ => {}
+        }
+    }
+}
+
 /// How many bytes precede the first that begins or ends a text, a list or an object; eight are looked at at a time.
 fn plain_bytes(text: &[u8]) -> usize {
     // The high bit of each byte of a word that is this one. After such a byte, others may be taken for it too.
@@ -156,6 +181,17 @@ mod tests {
         let many = format!("[{}0]", "0,".repeat(MAX_JSON_VALUES));
         assert!(check_json(many.as_bytes()).unwrap_err().contains("values"));
     }
+    #[test]
+    fn a_member_is_found_in_the_outermost_object_alone() {
+        let found = |text: &str| begin_of_member(text.as_bytes(), "events").map(|begin| text[begin..].to_owned());
+        assert_eq!(found(r#"{"id":1,"events":[1]}"#).as_deref(), Some("[1]}"));
+        assert_eq!(found(r#"{"of":{"events":[2]},"is":"events","events":[3]}"#).as_deref(), Some("[3]}"));
+        assert_eq!(found(r#"{"\"events":[1],"events\"":[2],"an event":"\",\"events\":[3]"}"#), None);
+        for text in ["", "{", r#"{"events"}"#, r#"{"events" :[1]}"#, r#"[{"events":[1]}]"#, r#"}{"events":[1]}"#] {
+            assert_eq!(found(text), None, "{text}");
+        }
+    }
+
     proptest! {
         /// Whatever stands in a text, and wherever.
         #[test]
