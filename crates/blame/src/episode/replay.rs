@@ -115,18 +115,19 @@ fn end_of(kind: EventKind) -> Option<EventKind> {
     })
 }
 
+/// What ends and what began it, the other way round: asked several times for each event.
 fn begin_of(kind: EventKind) -> Option<EventKind> {
-    const BEGINS: [EventKind; 8] = [
-        EventKind::VectorBegin,
-        EventKind::HandlerBegin,
-        EventKind::SoftirqBegin,
-        EventKind::TimerBegin,
-        EventKind::CallbackBegin,
-        EventKind::TaskletBegin,
-        EventKind::WorkBegin,
-        EventKind::FunctionBegin,
-    ];
-    BEGINS.into_iter().find(|begin| end_of(*begin) == Some(kind))
+    Some(match kind {
+        EventKind::VectorEnd => EventKind::VectorBegin,
+        EventKind::HandlerEnd => EventKind::HandlerBegin,
+        EventKind::SoftirqEnd => EventKind::SoftirqBegin,
+        EventKind::TimerEnd => EventKind::TimerBegin,
+        EventKind::CallbackEnd => EventKind::CallbackBegin,
+        EventKind::TaskletEnd => EventKind::TaskletBegin,
+        EventKind::WorkEnd => EventKind::WorkBegin,
+        EventKind::FunctionEnd => EventKind::FunctionBegin,
+        _ => return None,
+    })
 }
 
 struct Cpu {
@@ -344,5 +345,21 @@ impl Cpu {
                 self.open.truncate(position);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_began_is_what_has_that_end() {
+        let mut met = 0;
+        for kind in EventKind::ALL {
+            let begins = EventKind::ALL.into_iter().find(|begin| end_of(*begin) == Some(kind));
+            assert_eq!(begin_of(kind), begins, "{kind:?}");
+            met += usize::from(begins.is_some());
+        }
+        assert_eq!(met, 8);
     }
 }
