@@ -147,26 +147,26 @@ fn pieces_before(split: &Split, at_ns: u64) -> &[Piece] {
 /// itself, such as one that was set for the past: only those count before which something held off interrupts or the
 /// CPU.
 pub fn late_stacks(episode: &Episode, split: &Split) -> Vec<Vec<String>> {
-    let mut stacks = Vec::new();
-    for sample in episode.samples.iter().filter(|sample| sample.at_late_interrupt) {
-        let is_own = sample.at_ns >= episode.expected_ns
+    let mut stacks: Vec<Vec<String>> = Vec::new();
+    let is_own = |sample: &&StackSample| {
+        sample.at_ns >= episode.expected_ns
             && sample.at_ns <= episode.end_ns
             && pieces_before(split, sample.at_ns).iter().any(|piece| {
                 piece.cpu == sample.cpu
                     && piece.ns >= KEPT_NS
                     && matches!(piece.kind, Kind::IrqOff | Kind::Blind | Kind::Kernel | Kind::Irq | Kind::Softirq)
-            });
-        let functions: Vec<String> = {
-            let mut outermost_first: Vec<String> = names(episode, sample).collect();
-            outermost_first.reverse();
-            outermost_first
-        };
+            })
+    };
+    // Most stacks are of other times, and have many functions.
+    for sample in episode.samples.iter().filter(|sample| sample.at_late_interrupt).filter(is_own) {
+        let frames = sample.frames.iter().filter_map(|&frame| episode.frames.get(frame as usize));
+        let functions: Vec<&str> = frames.map(|frame| frame.function.as_str()).collect();
         let entry = functions
             .iter()
             .rposition(|name| name.starts_with("asm_sysvec") || name.starts_with("asm_common_interrupt"));
         let below = entry.map_or(&[][..], |entry| &functions[entry + 1..]);
-        if is_own && !below.is_empty() {
-            stacks.push(below.to_vec());
+        if !below.is_empty() {
+            stacks.push(below.iter().map(|function| (*function).to_owned()).collect());
         }
     }
     // A thread that is stopped again and again at one place says so once.
