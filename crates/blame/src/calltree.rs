@@ -39,6 +39,11 @@ impl Room {
         self.refused
     }
 
+    /// Whether nothing was ever put into it, or refused.
+    pub fn is_untouched(&self) -> bool {
+        self.taken == 0 && self.refused == 0
+    }
+
     /// Takes over what was made in a room of its own. Returns false if that was not whole there or does not fit here
     /// whole, and has to be made here instead; otherwise it is as if it had been made here.
     pub fn takes_over(&mut self, other: &Room) -> bool {
@@ -219,4 +224,20 @@ pub fn folded(tree: &CallTree) -> String {
     let mut text = String::new();
     write(tree, "", &mut text);
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_room_is_touched_by_what_it_takes_and_by_what_it_refuses() {
+        let path = ["a".to_owned()];
+        let (mut tree, mut room, mut none) = (CallTree::default(), Room::of(1 << 20), Room::of(0));
+        assert!(room.is_untouched() && none.is_untouched());
+        tree.add(&path, 1, &mut room);
+        tree.add(&["b".to_owned()], 1, &mut none);
+        assert!(!room.is_untouched() && !none.is_untouched());
+        assert!(Room::of(0).takes_over(&Room::of(1)), "what was never touched fits everywhere");
+    }
 }

@@ -71,15 +71,23 @@ struct Looked {
     detail_bytes: usize,
     /// What its call tree takes up.
     room: Room,
-    episode: Episode,
+    /// The episode itself, if more may be looked up in it.
+    episode: Option<Episode>,
 }
 
 impl Looked {
-    fn into(episode: Episode) -> Looked {
+    /// Episodes are many and large: whoever read one lets go of it, unless it is wanted or its call tree may have to be made anew.
+    fn into(episode: Episode, is_wanted: bool) -> Looked {
         let mut room = Room::of(MAX_TREE_BYTES);
         let (view, sightings) = EpisodeView::of(&episode, Findings::of(&episode), &mut room);
+        let episode = Some(episode).filter(|_| is_wanted || !room.is_untouched());
         Looked { detail_bytes: view.detail_bytes(), view, sightings, room, episode }
     }
+}
+
+/// Whether who was late with whom is shown.
+fn shows_lateness(arguments: &WhyArguments) -> bool {
+    arguments.folded || arguments.html.is_some()
 }
 
 /// Takes up what is found, episode after episode, within bounds.
@@ -94,20 +102,22 @@ struct Gathering<'a> {
 impl Gathering<'_> {
     fn take(&mut self, looked: Looked) {
         let Looked { mut view, sightings, detail_bytes, room, episode } = looked;
-        if !self.room.takes_over(&room) {
-            view.tree = CallTree::of_samples(&episode, &view.split, &sightings, &mut self.room);
+        if !self.room.takes_over(&room)
+            && let Some(episode) = &episode
+        {
+            view.tree = CallTree::of_samples(episode, &view.split, &sightings, &mut self.room);
         }
         let is_chosen = self.arguments.episode.is_none_or(|only| only == view.id);
-        // Only these two show it.
-        let shows_lateness = self.arguments.folded || self.arguments.html.is_some();
-        if is_chosen && shows_lateness && view.void.is_none() {
-            add_lateness(&mut self.evidence.lateness, &episode, &view.split, &sightings, &mut self.room);
-        }
-        if is_chosen && self.arguments.perfetto.is_some() {
-            self.evidence.chosen += 1;
-            self.traced_bytes += bytes_of(&episode);
-            if self.evidence.traced.len() < MAX_TRACED && self.traced_bytes < MAX_DETAIL_BYTES {
-                self.evidence.traced.push(episode);
+        if let Some(episode) = episode.filter(|_| is_chosen) {
+            if shows_lateness(self.arguments) && view.void.is_none() {
+                add_lateness(&mut self.evidence.lateness, &episode, &view.split, &sightings, &mut self.room);
+            }
+            if self.arguments.perfetto.is_some() {
+                self.evidence.chosen += 1;
+                self.traced_bytes += bytes_of(&episode);
+                if self.evidence.traced.len() < MAX_TRACED && self.traced_bytes < MAX_DETAIL_BYTES {
+                    self.evidence.traced.push(episode);
+                }
             }
         }
         if self.detail_bytes + detail_bytes > MAX_DETAIL_BYTES && self.arguments.episode != Some(view.id) {
@@ -124,8 +134,9 @@ pub(super) fn gather(path: &Path, arguments: &WhyArguments) -> anyhow::Result<Ev
     let is_asked = |victim: &Victim| {
         arguments.thread.as_ref().is_none_or(|asked| *asked == victim.name || number == Some(victim.tid))
     };
+    let is_wanted = shows_lateness(arguments) || arguments.perfetto.is_some();
     let look = |episode: Episode| match is_asked(&episode.victim) {
-        true => Ok(Box::new(Looked::into(episode))),
+        true => Ok(Box::new(Looked::into(episode, is_wanted))),
         false => Err((episode.victim, episode.void.is_some())),
     };
     let mut gathering = Gathering {
