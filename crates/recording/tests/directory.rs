@@ -323,6 +323,24 @@ proptest! {
     }
 }
 
+#[test]
+fn of_several_tables_that_cannot_be_read_the_first_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.punctual");
+    let lates: Vec<u64> = (0..120).map(|index| 1_000 + index * 777).collect();
+    // Tables are joined when there are many, and at the end.
+    drop(write(&path, "1", &lates, 20));
+    let recording = Recording::open(&path).unwrap();
+    let rows = recording.count_rows().unwrap();
+    assert_eq!((rows.read, rows.not_adding_up), (120, 0));
+    for number in [5, 3] {
+        let name = format!("wakeups/{number:06}.parquet");
+        std::fs::write(path.join(&name), "no table").unwrap();
+        let error = recording.count_rows().unwrap_err().to_string();
+        assert!(error.contains(&name), "{error}");
+    }
+}
+
 fn followed(index: u64, tid: u32) -> Wakeup {
     let began = 5_000 * MS + index * MS;
     let stamps =
