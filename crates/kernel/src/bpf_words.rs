@@ -2,11 +2,13 @@
 
 use crate::{Missing, features};
 use libbpf_rs::PrintLevel;
-use std::sync::Mutex;
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What the library and the verifier said last; read when a load fails.
-static SAID: Mutex<String> = Mutex::new(String::new());
+thread_local! {
+    /// What the library and the verifier said last to this thread; read when a load fails. Several threads may load at once.
+    static SAID: RefCell<String> = const { RefCell::new(String::new()) };
+}
 static VERBOSE: AtomicBool = AtomicBool::new(false);
 
 /// Keeps what the library and the verifier print off the standard error stream, or passes it on where it is wanted.
@@ -20,24 +22,21 @@ fn hear(_level: PrintLevel, message: String) {
     if VERBOSE.load(Ordering::Relaxed) {
         eprint!("{message}");
     }
-    if let Ok(mut said) = SAID.lock() {
-        said.push_str(&message);
-    }
+    // At the end of a thread nobody asks for it any more.
+    let _ = SAID.try_with(|said| said.borrow_mut().push_str(&message));
 }
 
-/// Forgets what was said until now.
+/// Forgets what was said to this thread until now.
 pub(crate) fn begin() {
     // The library says how large accepted programs are only at its most verbose level.
     let level = if crate::verifier::is_measuring() { PrintLevel::Debug } else { PrintLevel::Info };
     libbpf_rs::set_print(Some((level, hear)));
-    if let Ok(mut said) = SAID.lock() {
-        said.clear();
-    }
+    SAID.with_borrow_mut(String::clear);
 }
 
-/// What the library and the verifier said about the object that was last loaded or linked.
+/// What the library and the verifier said about the object that this thread loaded or linked last.
 pub fn said() -> String {
-    SAID.lock().map(|said| said.clone()).unwrap_or_default()
+    SAID.with_borrow(String::clone)
 }
 
 /// What the kernel lacks, judging by what the library and the verifier said; `None` where that says nothing.
@@ -116,6 +115,22 @@ pub(crate) fn refused_program(said: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_said_to_one_thread_is_not_heard_by_another() {
+        begin();
+        hear(PrintLevel::Warn, "mine".to_owned());
+        let other = std::thread::spawn(|| {
+            let before = said();
+            begin();
+            hear(PrintLevel::Warn, "another's".to_owned());
+            (before, said())
+        });
+        assert_eq!(other.join().unwrap(), (String::new(), "another's".to_owned()));
+        assert_eq!(said(), "mine");
+        begin();
+        assert_eq!(said(), "");
+    }
 
     /// What the kernels of 2020 to 2026 said about this program's own objects.
     #[test]

@@ -14,14 +14,16 @@ use punctual_kernel::cpu_times::CpuTimes;
 use punctual_kernel::ending::{self, GettingReady};
 use punctual_kernel::hold::{self, PowerRequest};
 use punctual_kernel::rests::{Resting, RoomBelow, Times};
-use punctual_kernel::scheduling::Scheduling;
-use punctual_kernel::{Refused, capabilities, clock, host, limits, steal};
+use punctual_kernel::scheduling::{Eager, Scheduling};
+use punctual_kernel::{Refused, capabilities, clock, host, kernel_types, limits, steal};
 use punctual_recording::{
     Configuration, Counters, EndReason, Ended, Provenance, THREADS_RESTED, Task, WAS_STOPPED, Wakeup, Writer,
 };
 use rtrb::{Consumer, RingBuffer};
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 /// How often the rest of the program looks after the threads.
@@ -49,8 +51,7 @@ pub(crate) fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> 
     let schedulings = plan.schedulings()?;
     let getting_ready = GettingReady::begin();
     let mut provenance = provenance(plan, &cpus);
-    let follower = if plan.bpf { load_follower(plan.via, &mut provenance)? } else { None };
-    let recorder = recorder::start(plan, &mut provenance);
+    let (follower, recorder) = load_programs(plan, &mut provenance)?;
     let _power_request = hold_machine(plan, &mut provenance);
 
     let control = Arc::new(Control::default());
@@ -145,8 +146,42 @@ fn provenance(plan: &Plan, cpus: &[u32]) -> Provenance {
     }
 }
 
-fn load_follower(via: Via, provenance: &mut Provenance) -> Result<Option<StageTracer>, RunError> {
-    match StageTracer::load(via) {
+/// Loads the programs that follow the threads, and those that record what makes them late: if both are wanted, beside one another.
+fn load_programs(
+    plan: &Plan,
+    provenance: &mut Provenance,
+) -> Result<(Option<StageTracer>, Option<FlightRecorder>), RunError> {
+    let via = plan.via;
+    if !plan.bpf || plan.why.is_none() {
+        let follower = if plan.bpf { keep_follower(StageTracer::load(via), via, provenance)? } else { None };
+        return Ok((follower, recorder::start(plan, provenance)));
+    }
+    let load = move || {
+        // As whoever gets the measurement ready is.
+        let _eager = Eager::begin();
+        let _types = kernel_types::keep();
+        StageTracer::load(via)
+    };
+    // What is said of the follower comes first.
+    let mut of_recorder = Provenance::default();
+    let (loaded, recorder) = std::thread::scope(|scope| {
+        let other = std::thread::Builder::new().name("load".to_owned()).spawn_scoped(scope, load);
+        let recorder = recorder::start(plan, &mut of_recorder);
+        let join = |thread: ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+        (other.map_or_else(|_| load(), join), recorder)
+    });
+    let follower = keep_follower(loaded, via, provenance)?;
+    of_recorder.fallbacks.into_iter().for_each(|fallback| note(provenance, fallback));
+    Ok((follower, recorder))
+}
+
+/// The programs, or why it does without.
+fn keep_follower(
+    loaded: Result<StageTracer, Refused>,
+    via: Via,
+    provenance: &mut Provenance,
+) -> Result<Option<StageTracer>, RunError> {
+    match loaded {
         Ok(follower) => Ok(Some(follower)),
         // The chain through a softirq callback is made of BPF: without it there is nothing to measure.
         Err(refused) if via == Via::Softirq => Err(refused.into()),
