@@ -54,7 +54,8 @@ struct Batch {
 
 impl Batch {
     fn read(lines: &mut Lines) -> Batch {
-        let mut batch = Batch { first: lines.number + 1, text: Vec::new(), ends: Vec::new(), then: Ok(Met::Line) };
+        let text = Vec::with_capacity(2 * BATCH_BYTES);
+        let mut batch = Batch { first: lines.number + 1, text, ends: Vec::new(), then: Ok(Met::Line) };
         while matches!(batch.then, Ok(Met::Line)) && batch.text.len() < BATCH_BYTES {
             batch.then = lines.read(&mut batch.text);
             if matches!(batch.then, Ok(Met::Line)) {

@@ -11,6 +11,9 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+/// So much is read from the file at once, bytes: several episodes.
+const BUFFER: usize = 128 << 10;
+
 /// Passes on every episode of a recording. Returns whether the last line was cut off, as a kill leaves it.
 ///
 /// # Errors
@@ -67,7 +70,7 @@ impl Lines {
 
     /// Those of a file that is open.
     pub(super) fn of(file: File, path: PathBuf) -> Lines {
-        Lines { reader: BufReader::new(file), path, number: 0 }
+        Lines { reader: BufReader::with_capacity(BUFFER, file), path, number: 0 }
     }
 
     /// How long the file is, bytes; 0 where that is not known.
