@@ -1,13 +1,17 @@
 //! How long it takes until something is there: `cargo bench --workspace --profile dev --bench start` as root.
 //!
 //! `PUNCTUAL_PROGRAM=target/release/punctual` has another build of the program measured. `-- report=DIRECTORY why=DIRECTORY` also
-//! times what these commands take for recordings that are there, and how much memory.
+//! times what these commands take for recordings that are there, and how much memory; `-- wakeups=10000000 episodes=10000` does the
+//! same for recordings of that size, which it makes up: that takes time, and room for temporary files.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
+
+mod made_up;
 
 use punctual_kernel::{bpf, clock};
 use serde_json::Value;
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 const ROUNDS: usize = 15;
@@ -33,10 +37,27 @@ fn main() {
             show("log --events sched: until it logs", || until_measured(&["log", "--events", "sched"]));
         }
     }
-    for (command, recording) in words.iter().filter_map(|word| word.split_once('=')) {
-        show(&format!("{command} {recording}"), || whole(&[command, recording]));
-        println!("{:<44} {:>7} MB at most, of all that were run", "its memory", children().1);
+    for (word, given) in words.iter().filter_map(|word| word.split_once('=')) {
+        let directory = tempfile::tempdir().expect("a directory");
+        let made = directory.path().join("made-up.punctual");
+        let many = || given.parse::<u64>().expect("a number");
+        match word {
+            "wakeups" => made_up::wakeups(&made, many()),
+            "episodes" => made_up::episodes(&made, many()),
+            _ => {
+                show_reading(word, Path::new(given), given);
+                continue;
+            }
+        }
+        show_reading(if word == "wakeups" { "report" } else { "why" }, &made, &format!("of {given} {word}"));
     }
+}
+
+/// What a command takes for a recording, which is called by these words.
+fn show_reading(command: &str, recording: &Path, words: &str) {
+    let recording = recording.to_str().expect("a path in UTF-8");
+    show(&format!("{command} {words}"), || whole(&[command, recording]));
+    println!("{:<44} {:>7} MB at most, of all that were run", "its memory", children().1);
 }
 
 fn show(what: &str, measure: impl Fn() -> f64) {
