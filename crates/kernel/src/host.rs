@@ -11,6 +11,8 @@ fn read(path: &str) -> Option<String> {
 /// The machine on which this runs.
 pub fn host() -> Host {
     let uname = rustix::system::uname();
+    // On a machine of many processors it is long.
+    let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let text = |part: &std::ffi::CStr| Some(part.to_string_lossy().into_owned()).filter(|part| !part.is_empty());
     Host {
         name: text(uname.nodename()),
@@ -19,10 +21,10 @@ pub fn host() -> Host {
         kernel_version: text(uname.version()),
         preemption: preemption(&uname.version().to_string_lossy()),
         architecture: text(uname.machine()),
-        cpu_model: cpu_model(),
+        cpu_model: cpu_model(&processors),
         cpus_online: u32::try_from(std::thread::available_parallelism().map_or(0, usize::from)).ok(),
         clock_source: read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        virtualization: virtualization(),
+        virtualization: virtualization(&processors),
         memory_bytes: memory_bytes(),
     }
 }
@@ -56,24 +58,21 @@ pub fn is_preempt_rt() -> bool {
         || rustix::system::uname().version().to_string_lossy().contains("PREEMPT_RT")
 }
 
-fn cpu_model() -> Option<String> {
-    let info = fs::read_to_string("/proc/cpuinfo").ok()?;
-    let line = info.lines().find(|line| line.starts_with("model name") || line.starts_with("Model"))?;
+fn cpu_model(processors: &str) -> Option<String> {
+    let line = processors.lines().find(|line| line.starts_with("model name") || line.starts_with("Model"))?;
     line.split_once(':').map(|(_, model)| model.trim().to_owned())
 }
 
 /// `none` where this kernel runs on bare hardware; `None` where that is not known: only x86 processors tell.
-fn virtualization() -> Option<String> {
+fn virtualization(processors: &str) -> Option<String> {
     if let Some(kind) = read("/sys/hypervisor/type") {
         return Some(kind);
     }
     if cfg!(not(target_arch = "x86_64")) {
         return None;
     }
-    let guest = fs::read_to_string("/proc/cpuinfo").is_ok_and(|info| {
-        info.lines().any(|line| line.starts_with("flags") && line.split_whitespace().any(|flag| flag == "hypervisor"))
-    });
-    if !guest {
+    let mut flags = processors.lines().filter(|line| line.starts_with("flags"));
+    if !flags.any(|line| line.split_whitespace().any(|flag| flag == "hypervisor")) {
         return Some("none".to_owned());
     }
     let kvm = fs::read_to_string("/proc/interrupts").is_ok_and(|text| text.contains("Hypervisor callback"))
@@ -136,4 +135,17 @@ pub fn run_id() -> String {
         || format!("{:016x}{:016x}", crate::clock::unix_ns(), std::process::id()),
         |uuid| uuid.replace('-', ""),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_processor_is_called_as_the_kernel_lists_the_first() {
+        let of_x86 = "processor\t: 0\nmodel\t\t: 1\nmodel name\t: One (R) 2.45GHz\nmodel name\t: Other\n";
+        assert_eq!(cpu_model(of_x86).as_deref(), Some("One (R) 2.45GHz"));
+        assert_eq!(cpu_model("Model\t\t: A Board\n").as_deref(), Some("A Board"));
+        assert_eq!(cpu_model(""), None);
+    }
 }
