@@ -4,9 +4,10 @@
 //! it, however it ends.
 
 pub use crate::bpf_memory::SharedMemory;
-use crate::kernel_types::kernel_types;
+use crate::kernel_types::{kernel_types, named};
 pub use crate::loading::may_load;
 use crate::{Missing, Refused, bpf_words, ending, verifier};
+use libbpf_rs::btf::BtfKind;
 use libbpf_rs::{Link, MapCore, Object, ObjectBuilder};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -41,15 +42,15 @@ pub fn tracepoint_arguments(tracepoint: &str) -> Option<usize> {
 
 /// Whether a record of the kernel has a member; `None` where the kernel has no such record, or does not describe its records.
 pub fn kernel_record_has(record: &str, member: &str) -> Option<bool> {
-    let btf = kernel_types()?;
-    let record: libbpf_rs::btf::types::Struct<'_> = btf.type_by_name(record)?;
+    let types = kernel_types()?;
+    let record: libbpf_rs::btf::types::Struct<'_> = named(&types, record, BtfKind::Struct)?;
     Some(record.iter().any(|one| one.name.is_some_and(|name| name == member)))
 }
 
 /// Whether an enumeration of the kernel's has this name in it, as the kernel describes itself; `None` where it does not.
 pub fn kernel_enumeration_has(enumeration: &str, name: &str) -> Option<bool> {
-    let btf = kernel_types()?;
-    let enumeration: libbpf_rs::btf::types::Enum<'_> = btf.type_by_name(enumeration)?;
+    let types = kernel_types()?;
+    let enumeration: libbpf_rs::btf::types::Enum<'_> = named(&types, enumeration, BtfKind::Enum)?;
     Some(enumeration.iter().any(|one| one.name.is_some_and(|known| known == name)))
 }
 

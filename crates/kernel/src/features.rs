@@ -1,9 +1,9 @@
 //! What a kernel must have for some of punctual's programs, since when kernels have it, and how to find out.
 
-use crate::kernel_types::kernel_types;
+use crate::kernel_types::{kernel_types, named};
 use crate::{Missing, Refused};
-use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::{Enum, Enum64, Func};
+use libbpf_rs::btf::{Btf, BtfKind};
 
 /// Something that kernels have from some version on. A distribution may have put it into an older one, or left it out
 /// of a newer: what counts is what is found, not the version.
@@ -133,7 +133,7 @@ impl Feature {
                 let value = format!("BPF_FUNC_{}", name.trim_start_matches("bpf_"));
                 Some(has_value(&*kernel()?, "bpf_func_id", &value))
             }
-            FoundBy::Function(name) => Some(kernel()?.type_by_name::<Func<'_>>(name).is_some()),
+            FoundBy::Function(name) => Some(named::<Func<'_>>(&*kernel()?, name, BtfKind::Func).is_some()),
             FoundBy::Tracepoint(name) => Some(kernel()?.tracepoint(name).is_some()),
             FoundBy::Trial => load_fetch_and_add(),
             FoundBy::Words => None,
@@ -169,10 +169,11 @@ fn version(text: &str) -> (u32, u32) {
 
 fn has_value(btf: &Btf<'_>, enumeration: &str, value: &str) -> bool {
     let is_it = |name: Option<&std::ffi::OsStr>| name.is_some_and(|name| name == value);
-    if let Some(found) = btf.type_by_name::<Enum<'_>>(enumeration) {
+    if let Some(found) = named::<Enum<'_>>(btf, enumeration, BtfKind::Enum) {
         return found.iter().any(|member| is_it(member.name));
     }
-    btf.type_by_name::<Enum64<'_>>(enumeration).is_some_and(|found| found.iter().any(|member| is_it(member.name)))
+    let found = named::<Enum64<'_>>(btf, enumeration, BtfKind::Enum64);
+    found.is_some_and(|found| found.iter().any(|member| is_it(member.name)))
 }
 
 /// Whether a program loads that adds one to a word of its stack and takes the previous value.

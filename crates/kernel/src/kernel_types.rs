@@ -5,10 +5,10 @@
 
 use libbpf_rs::AsRawLibbpf;
 use libbpf_rs::btf::types::Typedef;
-use libbpf_rs::btf::{Btf, TypeId};
+use libbpf_rs::btf::{Btf, BtfKind, BtfType, TypeId};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::rc::Rc;
@@ -42,6 +42,15 @@ impl KernelTypes {
         let known = self.tracepoints.get_or_init(|| tracepoints(&self.btf));
         self.btf.type_by_id(TypeId::from(*known.get(name)?))
     }
+}
+
+/// The type of a kind that has this name. For a name alone, the library would compare those of all kinds with it.
+pub(crate) fn named<'btf, K: TryFrom<BtfType<'btf>>>(btf: &'btf Btf<'_>, name: &str, kind: BtfKind) -> Option<K> {
+    let name = CString::new(name).ok()?;
+    let types = btf.as_libbpf_object().as_ptr();
+    // SAFETY: the types and the name live through the call.
+    let number = unsafe { libbpf_sys::btf__find_by_name_kind(types, name.as_ptr(), kind as u32) };
+    btf.type_by_id(TypeId::from(u32::try_from(number).ok()?))
 }
 
 /// Goes through all types once, and reads only the names of those that may be a tracepoint's.
@@ -117,6 +126,7 @@ pub(crate) fn kernel_types() -> Option<Rc<KernelTypes>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use libbpf_rs::btf::types::Struct;
 
     #[test]
     fn machine_types_are_read_once_while_anybody_keeps_them() {
@@ -133,6 +143,23 @@ mod tests {
         assert_eq!(Rc::strong_count(&first), 2);
         drop(outer);
         assert_eq!(Rc::strong_count(&first), 1);
+    }
+
+    #[test]
+    fn machine_types_of_a_kind_are_those_that_the_library_finds() {
+        let Some(types) = kernel_types() else {
+            return punctual_testing::skip("types of a kind", "this kernel tells no types");
+        };
+        let mut met = 0;
+        for name in ["task_struct", "list_head", "no_such_structure"] {
+            let found = named::<Struct<'_>>(&types, name, BtfKind::Struct);
+            let expected = types.type_by_name::<Struct<'_>>(name);
+            let number = |found: Option<Struct<'_>>| found.map(|found| u32::from(found.type_id()));
+            met += usize::from(found.is_some());
+            assert_eq!(number(found), number(expected), "{name}");
+        }
+        assert_eq!(met, 2);
+        assert!(named::<Struct<'_>>(&types, "list\0head", BtfKind::Struct).is_none());
     }
 
     #[test]

@@ -5,10 +5,10 @@
 //! all.
 
 use crate::features::CURRENT_THREAD;
-use crate::kernel_types::kernel_types;
+use crate::kernel_types::{kernel_types, named};
 use crate::steal::{self, Teller};
 use libbpf_rs::btf::types::{Composite, DataSec, MemberAttr, Struct, Var};
-use libbpf_rs::btf::{Btf, BtfType};
+use libbpf_rs::btf::{Btf, BtfKind, BtfType};
 
 /// Distances from a CPU's run queue to other per-CPU memory, bytes. `None`: not known on this kernel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -78,7 +78,7 @@ pub fn places() -> Places {
 }
 
 fn variables(btf: &Btf<'_>) -> Vec<Variable> {
-    let Some(section) = btf.type_by_name::<DataSec<'_>>(".data..percpu") else { return Vec::new() };
+    let Some(section) = named::<DataSec<'_>>(btf, ".data..percpu", BtfKind::DataSec) else { return Vec::new() };
     let mut variables = Vec::new();
     for about in section.iter() {
         let variable = btf.type_by_id::<BtfType<'_>>(about.ty).and_then(|variable| Var::try_from(variable).ok());
@@ -91,7 +91,7 @@ fn variables(btf: &Btf<'_>) -> Vec<Variable> {
 
 /// How far a member is from the beginning of its structure, bytes; members of unnamed members count as its own.
 fn member_offset(btf: &Btf<'_>, structure: &str, member: &str) -> Option<u32> {
-    let structure: Struct<'_> = btf.type_by_name(structure)?;
+    let structure: Struct<'_> = named(btf, structure, BtfKind::Struct)?;
     offset_within(btf, &Composite::from(structure), member)
 }
 
