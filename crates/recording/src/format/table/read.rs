@@ -132,16 +132,20 @@ impl Source {
     fn read(&mut self, path: &Path, wanted: usize, cells: &mut Vec<Option<i64>>, texts: &mut Texts) -> Result<()> {
         match self {
             Source::Absent => cells.resize(wanted, None),
-            Source::Numbers(reader, is_optional) => read_column(path, reader, *is_optional, wanted, |value| {
-                cells.push(value.copied());
-                Ok(())
-            })?,
+            Source::Numbers(reader, is_optional) => {
+                read_column(path, reader, *is_optional, wanted, |values, levels| {
+                    cells.extend(with_absent(values, levels).map(|value| value.copied()));
+                    Ok(())
+                })?
+            }
             Source::Texts(reader, is_optional, step) => {
                 let mut missing = wanted;
                 while missing > 0 {
                     let part = missing.min(*step);
-                    read_column(path, reader, *is_optional, part, |value| {
-                        cells.push(Some(text_number(path, value, texts)?));
+                    read_column(path, reader, *is_optional, part, |values, levels| {
+                        for value in with_absent(values, levels) {
+                            cells.push(Some(text_number(path, value, texts)?));
+                        }
                         Ok(())
                     })?;
                     missing -= part;
@@ -176,13 +180,20 @@ fn decoding<T>(path: &Path, decode: impl FnOnce() -> parquet::errors::Result<T>)
     }
 }
 
-/// Reads exactly this many values of a column.
+/// The cells of a column: a value for each level above 0, and none for the others; all values if there are no levels.
+fn with_absent<'a, T>(values: &'a [T], levels: Option<&'a [i16]>) -> impl Iterator<Item = Option<&'a T>> {
+    let mut present = values.iter();
+    let is_present = move |cell: usize| levels.is_none_or(|levels| levels[cell] > 0);
+    (0..levels.map_or(values.len(), <[i16]>::len)).map(move |cell| if is_present(cell) { present.next() } else { None })
+}
+
+/// Reads exactly this many values of a column, and passes them on as they come, with the levels of an optional one.
 fn read_column<T: DataType>(
     path: &Path,
     reader: &mut ColumnReaderImpl<T>,
     is_optional: bool,
     wanted: usize,
-    mut take: impl FnMut(Option<&T::T>) -> Result<()>,
+    mut take: impl FnMut(&[T::T], Option<&[i16]>) -> Result<()>,
 ) -> Result<()> {
     let (mut values, mut levels): (Vec<T::T>, Vec<i16>) = (Vec::new(), Vec::new());
     let mut missing = wanted;
@@ -195,16 +206,7 @@ fn read_column<T: DataType>(
         if read == 0 || count != read || read > missing {
             return Err(Error::new(ErrorKind::Invalid, path, "is not a whole table: rows are missing"));
         }
-        let mut present = values.iter();
-        if is_optional {
-            for level in &levels {
-                take(if *level > 0 { present.next() } else { None })?;
-            }
-        } else {
-            for value in present {
-                take(Some(value))?;
-            }
-        }
+        take(&values, is_optional.then_some(levels.as_slice()))?;
         missing -= read;
     }
     Ok(())
