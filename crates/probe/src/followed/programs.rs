@@ -4,6 +4,7 @@ use super::memory::{Rings, ThreadTable};
 use super::records::{Configuration, FOLLOW_NAME, FOLLOW_THREADS, MAX_CPUS, NAME_SIZE, Slot, text};
 use super::selection::{Selection, has_ended, mark, name_of, processes, threads_of};
 use crate::recorder::programs::switch_tells_state;
+use crate::shared::beside::load_beside;
 use crate::shared::left_out;
 use crate::shared::namespaces::refuse_namespaces;
 use punctual_kernel::bpf::LoadedObject;
@@ -24,8 +25,11 @@ const DOING: &str = "following other programs' threads";
 /// What timers of threads call, in the order of `enum timer_function`.
 const TIMER_FUNCTIONS: [&str; 4] = ["hrtimer_wakeup", "timerfd_tmrproc", "posix_timer_fn", "it_real_fn"];
 
-/// Loads the programs, without attaching them yet; returns how many CPUs they are for, and what they do not see on this kernel.
-fn load(selection: &Selection, with_places: bool) -> Result<(LoadedObject, usize, Vec<String>), Refused> {
+/// The programs, how many CPUs they are for, and what they do not see on this kernel.
+type Loaded = (LoadedObject, usize, Vec<String>);
+
+/// Loads the programs, without attaching them yet.
+fn load(selection: &Selection, with_places: bool) -> Result<Loaded, Refused> {
     refuse_namespaces(DOING)?;
     let cpus = libbpf_rs::num_possible_cpus().map_err(|error| Refused::because(DOING, error.to_string()))?;
     if cpus > MAX_CPUS {
@@ -93,7 +97,23 @@ impl Programs {
     /// The same; with `places`, records tell where in its program a thread waits.
     pub(super) fn start_with(selection: &Selection, places: bool) -> Result<Programs, Refused> {
         selection.check()?;
-        let (mut object, cpus, mut blind) = load(selection, places)?;
+        Programs::attached(load(selection, places)?, selection)
+    }
+
+    /// The same beside something else: the programs are loaded meanwhile, and attached after it.
+    pub(super) fn start_after<T>(
+        selection: &Selection,
+        places: bool,
+        meanwhile: impl FnOnce() -> T,
+    ) -> (Result<Programs, Refused>, T) {
+        if let Err(refused) = selection.check() {
+            return (Err(refused), meanwhile());
+        }
+        let (loaded, done) = load_beside(|| load(selection, places), meanwhile);
+        (loaded.and_then(|loaded| Programs::attached(loaded, selection)), done)
+    }
+
+    fn attached((mut object, cpus, mut blind): Loaded, selection: &Selection) -> Result<Programs, Refused> {
         let table = ThreadTable::new(object.shared_globals()?);
         let rings = Rings::new(object.shared_array("rings")?, cpus);
         object.attach()?;

@@ -44,10 +44,8 @@ pub(crate) fn run(
     let getting_ready = GettingReady::begin();
     let cpus = cpus::online();
     let mut provenance = provenance(plan, &cpus);
-    // Loading takes a while; this way everything that is measured has its evidence.
-    let recorder = recorder::start(plan, &mut provenance);
     let for_requests = plan.why.is_some_and(|settings| settings.stage == Stage::Request);
-    let programs = Programs::start_with(selection, for_requests)?;
+    let (programs, recorder) = start_programs(plan, selection, for_requests, &mut provenance)?;
     if let Some(recorder) = &recorder {
         note_what_is_known(plan, recorder, &mut provenance);
     }
@@ -102,6 +100,22 @@ pub(crate) fn run(
         take_last(ended, step);
     }
     conclude(plan, writer, ended)
+}
+
+/// Starts the programs that follow threads, and the flight recorder if it is wanted. The former are attached last: this way
+/// everything that is measured has its evidence.
+fn start_programs(
+    plan: &Plan,
+    selection: &Selection,
+    for_requests: bool,
+    provenance: &mut Provenance,
+) -> Result<(Programs, Option<FlightRecorder>), Refused> {
+    if plan.why.is_none() {
+        return Ok((Programs::start_with(selection, for_requests)?, None));
+    }
+    let start_recorder = || recorder::start(plan, provenance);
+    let (programs, recorder) = Programs::start_after(selection, for_requests, start_recorder);
+    Ok((programs?, recorder))
 }
 
 /// Nobody was there; names what may have been meant.

@@ -6,6 +6,7 @@ use crate::periodic::slots::SlotReader;
 use crate::periodic::stage_tracer::StageTracer;
 use crate::periodic::thread::{Equipment, MeasuringThread, Setup, ThreadCounts};
 use crate::recorder::{self, FlightRecorder, Watch};
+use crate::shared::beside::load_beside;
 use crate::shared::control::Control;
 use crate::shared::error::RunError;
 use crate::shared::observation::{FLUSH, Observation, Outcome, Step, conclude, note, take_last};
@@ -14,16 +15,14 @@ use punctual_kernel::cpu_times::CpuTimes;
 use punctual_kernel::ending::{self, GettingReady};
 use punctual_kernel::hold::{self, PowerRequest};
 use punctual_kernel::rests::{Resting, RoomBelow, Times};
-use punctual_kernel::scheduling::{Eager, Scheduling};
-use punctual_kernel::{Refused, capabilities, clock, host, kernel_types, limits, steal};
+use punctual_kernel::scheduling::Scheduling;
+use punctual_kernel::{Refused, capabilities, clock, host, limits, steal};
 use punctual_recording::{
     Configuration, Counters, EndReason, Ended, Provenance, THREADS_RESTED, Task, WAS_STOPPED, Wakeup, Writer,
 };
 use rtrb::{Consumer, RingBuffer};
-use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 /// How often the rest of the program looks after the threads.
@@ -156,20 +155,9 @@ fn load_programs(
         let follower = if plan.bpf { keep_follower(StageTracer::load(via), via, provenance)? } else { None };
         return Ok((follower, recorder::start(plan, provenance)));
     }
-    let load = move || {
-        // As whoever gets the measurement ready is.
-        let _eager = Eager::begin();
-        let _types = kernel_types::keep();
-        StageTracer::load(via)
-    };
     // What is said of the follower comes first.
     let mut of_recorder = Provenance::default();
-    let (loaded, recorder) = std::thread::scope(|scope| {
-        let other = std::thread::Builder::new().name("load".to_owned()).spawn_scoped(scope, load);
-        let recorder = recorder::start(plan, &mut of_recorder);
-        let join = |thread: ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
-        (other.map_or_else(|_| load(), join), recorder)
-    });
+    let (loaded, recorder) = load_beside(|| StageTracer::load(via), || recorder::start(plan, &mut of_recorder));
     let follower = keep_follower(loaded, via, provenance)?;
     of_recorder.fallbacks.into_iter().for_each(|fallback| note(provenance, fallback));
     Ok((follower, recorder))

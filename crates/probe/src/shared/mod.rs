@@ -2,6 +2,7 @@
 //!
 //! * `plan`, `error`: what to measure, and why it is not done.
 //! * `observation`: how a run goes, and how it is closed.
+//! * `beside`: loading programs while something else takes its time.
 //! * `control`: how a process and its measuring threads talk to each other, and the watchdog of both.
 //! * `event_ring`: the rings of `bpf/event_ring.h`, the flight recorder's and a log's.
 //! * `lossy_ring`: rings that programs in the kernel write without waiting for their reader.
@@ -12,6 +13,7 @@
 //! * `source_numbers`: numbers that the programs' sources state too, for tests.
 //! * `trials`: whatever needs BPF programs, tried out.
 
+pub(crate) mod beside;
 pub(crate) mod control;
 pub(crate) mod error;
 pub(crate) mod event_ring;
