@@ -60,6 +60,17 @@ struct timespec64 {
 		 ((type *)bpf_rdonly_cast(pointer, bpf_core_type_id_kernel(type)))->member :                   \
 		 BPF_CORE_READ((type *)(pointer), member))
 
+/*
+ * A structure of the kernel's, to follow pointers from it. Whenever a program reads a pointer from a structure that the
+ * verifier trusts, the verifier goes through the names of all types, several times, to find out whether it may trust
+ * that pointer too, which nothing here needs. It does not ask for a structure that it does not trust. Kernels before
+ * 6.2 have no such cast, and do not ask.
+ */
+#define UNTRUSTED(pointer, type)                                                                              \
+	((type *)(bpf_ksym_exists(bpf_rdonly_cast) ?                                                           \
+			  bpf_rdonly_cast(pointer, bpf_core_type_id_kernel(type)) :                            \
+			  (void *)(pointer)))
+
 /* Whether the running kernel has this helper; the verifier cuts calls out that are not reached. */
 #define HAS_HELPER(name) bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_##name)
 

@@ -9,11 +9,13 @@
 static __always_inline __u64 read_word_at(__s64 offset)
 {
 	struct task_struct *task;
+	struct rq *queue;
 
 	if (!bpf_core_field_exists(((struct task_struct *)0)->se.cfs_rq))
 		return 0;
 	task = bpf_get_current_task_btf();
-	return READ_AS((void *)task->se.cfs_rq->rq + offset, struct timespec64, tv_sec);
+	queue = UNTRUSTED(task, struct task_struct)->se.cfs_rq->rq;
+	return READ_AS((void *)queue + offset, struct timespec64, tv_sec);
 }
 
 #endif

@@ -61,7 +61,8 @@ struct task_struct___stopping {
 static __always_inline bool may_be_held(struct task_struct *task)
 {
 	struct task_struct___stopping *stopping = (void *)task;
-	unsigned long signals = stopping->pending.signal.sig[0] | stopping->signal->shared_pending.signal.sig[0];
+	struct signal_struct___pending *of_all = UNTRUSTED(task, struct task_struct___stopping)->signal;
+	unsigned long signals = stopping->pending.signal.sig[0] | of_all->shared_pending.signal.sig[0];
 
 	return stopping->jobctl & JOBS_PENDING || signals & (stopping->ptrace ? ~0UL : STOP_SIGNALS) ||
 	       is_out_of_quota(task);

@@ -109,7 +109,7 @@ static __always_inline __u32 number_at(struct task_group *group)
  * known. */
 static __always_inline __u32 group_of(struct task_struct *task, bool of_controller)
 {
-	struct task_struct___grouped *grouped = (void *)task;
+	struct task_struct___grouped *grouped = UNTRUSTED(task, struct task_struct___grouped);
 
 	if (!of_controller && bpf_core_field_exists(grouped->cgroups))
 		return (__u32)grouped->cgroups->dfl_cgrp->kn->id & ~AUTOMATIC_GROUP;
@@ -129,7 +129,7 @@ static __always_inline bool is_out_of_quota(struct task_struct *task)
 		return true;
 	if (!bpf_core_field_exists(struct cfs_rq___quota, throttle_count))
 		return false;
-	return grouped->se.cfs_rq->throttle_count > 0;
+	return UNTRUSTED(task, struct task_struct___grouped)->se.cfs_rq->throttle_count > 0;
 }
 
 /* Whether such a thread will not reach its program any more: it is parked. */

@@ -51,11 +51,13 @@
 /* Notes that a thread waits for new quota on a CPU, and which group's. */
 static __always_inline void note_if_out_of_quota(struct task_struct *task)
 {
+	struct rq *queue;
 	__u32 cpu;
 
 	if (!is_out_of_quota(task))
 		return;
-	cpu = BPF_CORE_READ((struct rq___numbered *)task->se.cfs_rq->rq, cpu);
+	queue = UNTRUSTED(task, struct task_struct)->se.cfs_rq->rq;
+	cpu = BPF_CORE_READ((struct rq___numbered *)queue, cpu);
 	note(OUT_OF_QUOTA, (__u32)task->pid, (__u64)cpu << 32 | used_up_for(task));
 }
 
@@ -134,10 +136,11 @@ int BPF_PROG(priority_is_lent, struct task_struct *holder, struct task_struct *w
 SEC("?tp_btf/sched_migrate_task")
 int BPF_PROG(note_migration, struct task_struct *task, int destination)
 {
-	__u32 source = BPF_CORE_READ((struct rq___numbered *)task->se.cfs_rq->rq, cpu);
+	struct rq *queue_before = UNTRUSTED(task, struct task_struct)->se.cfs_rq->rq;
+	__u32 source = BPF_CORE_READ((struct rq___numbered *)queue_before, cpu);
 
 #ifndef WITHOUT_GROUPS
-	struct task_struct___grouped *grouped = (void *)task;
+	struct task_struct___grouped *grouped = UNTRUSTED(task, struct task_struct___grouped);
 
 	if (bpf_core_field_exists(struct cfs_rq___quota, throttle_count) && grouped->prio >= NORMAL_PRIORITY) {
 		struct cfs_rq___quota *queue = queue_of(grouped->sched_task_group, destination);

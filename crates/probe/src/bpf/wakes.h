@@ -179,7 +179,8 @@ static __always_inline bool is_thawed(struct task_struct *woken)
 static __always_inline bool takes_signal(struct task_struct *woken)
 {
 	struct task_struct___signals *task = (void *)woken;
-	unsigned long pending = task->pending.signal.sig[0] | task->signal->shared_pending.signal.sig[0];
+	struct signal_struct___pending *of_all = UNTRUSTED(woken, struct task_struct___signals)->signal;
+	unsigned long pending = task->pending.signal.sig[0] | of_all->shared_pending.signal.sig[0];
 
 	return pending & ~task->blocked.sig[0] || state_of(woken) & (STATE_STOPPED | STATE_TRACED);
 }
