@@ -7,7 +7,7 @@
 //! its own and ignores the signals that ask its parent to end, and nothing of lower priority keeps it from a CPU.
 
 use crate::Refused;
-use crate::other_thread::{Before, PutBack, ThreadScheduling};
+use crate::other_thread::{Before, PutBack, ThreadScheduling, put_back_all};
 use crate::scheduling::{Scheduling, set_scheduling};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::{Deserialize, Serialize};
@@ -92,18 +92,17 @@ impl Keeper {
         &self.held
     }
 
-    /// Puts every thread back, and says what happened to each.
+    /// Puts every thread back, the last one first, and says what happened to each.
     pub fn put_back(&mut self) -> Vec<(Before, PutBack)> {
         let held = std::mem::take(&mut self.held);
-        let put_back = held.into_iter().map(|before| {
-            let what = before.put_back();
+        let happened = put_back_all(&held);
+        for (before, what) in held.iter().zip(&happened) {
             // The keeper tries again where the kernel refused.
             if !matches!(what, PutBack::Refused(_)) {
                 let _ = tell(&self.input, &Message::Forget(before.tid));
             }
-            (before, what)
-        });
-        put_back.collect()
+        }
+        held.into_iter().zip(happened).collect()
     }
 
     /// Leaves the threads as they are now, even after this process has ended. Returns how they were.
@@ -161,7 +160,7 @@ fn put_back_after(mut input: impl Read + AsFd, patience: Duration) {
         let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
         let came = poll(&mut [PollFd::new(&input, PollFlags::IN)], Some(&timeout));
         if matches!(came, Ok(0)) {
-            held.drain(..).for_each(|before| drop(before.put_back()));
+            drop(put_back_all(&std::mem::take(&mut held)));
             continue;
         }
         let Ok(length @ 1..) = input.read(&mut chunk) else { break };
@@ -177,7 +176,7 @@ fn put_back_after(mut input: impl Read + AsFd, patience: Duration) {
             }
         }
     }
-    held.iter().for_each(|before| drop(before.put_back()));
+    drop(put_back_all(&held));
 }
 
 #[cfg(test)]

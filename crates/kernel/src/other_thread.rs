@@ -202,6 +202,30 @@ impl Before {
     }
 }
 
+/// Schedules threads as they were before they were changed in this order. The last one is first: whatever the kernel had room for
+/// on the way there it has room for on the way back. Returns what happened to each, in the order of the list.
+pub fn put_back_all(changed: &[Before]) -> Vec<PutBack> {
+    last_first(changed.len(), &mut |place| changed[place].put_back())
+}
+
+/// Puts back so many, the last one first. One that is refused is tried again once another was put back, which made room.
+fn last_first(count: usize, put_back: &mut dyn FnMut(usize) -> PutBack) -> Vec<PutBack> {
+    let mut happened: Vec<Option<PutBack>> = (0..count).map(|_| None).collect();
+    loop {
+        let mut any = false;
+        for place in (0..count).rev() {
+            if matches!(happened[place], None | Some(PutBack::Refused(_))) {
+                let what = put_back(place);
+                any |= !matches!(what, PutBack::Refused(_));
+                happened[place] = Some(what);
+            }
+        }
+        if !any {
+            return happened.into_iter().flatten().collect();
+        }
+    }
+}
+
 /// Whether a process is a thread of the kernel, which has no program.
 pub fn is_of_kernel(process: u32) -> bool {
     /// `PF_KTHREAD` of include/linux/sched.h.
@@ -311,6 +335,33 @@ mod tests {
         // The second process of every machine; a PID namespace has a different one, or none.
         let kthreadd = std::fs::read_to_string("/proc/2/comm").is_ok_and(|name| name.trim() == "kthreadd");
         assert!(is_of_kernel(2) == kthreadd && !is_of_kernel(std::process::id()));
+    }
+
+    /// Puts back shares of a CPU, percent, of which a kernel admits 95 in all. Returns who was asked in which order, and what is left.
+    fn put_back_shares(was: &[u32], mut now: Vec<u32>) -> (Vec<usize>, Vec<u32>, usize) {
+        let mut asked = Vec::new();
+        let happened = last_first(was.len(), &mut |place| {
+            asked.push(place);
+            if now.iter().sum::<u32>() - now[place] + was[place] > 95 {
+                return PutBack::Refused(Refused::because("putting it back", "there is no room"));
+            }
+            now[place] = was[place];
+            PutBack::Done
+        });
+        assert_eq!(happened.len(), was.len());
+        let refused = happened.iter().filter(|what| matches!(what, PutBack::Refused(_))).count();
+        (asked, now, refused)
+    }
+
+    #[test]
+    fn what_was_changed_last_is_put_back_first() {
+        // The first gave up what the second then took: the other way around there would be no room for the first.
+        assert_eq!(put_back_shares(&[60, 20, 10], vec![20, 60, 5]), (vec![2, 1, 0], vec![60, 20, 10], 0));
+        // The first was changed again after the second, so that the second has to wait for it.
+        assert_eq!(put_back_shares(&[30, 60], vec![70, 20]), (vec![1, 0, 1], vec![30, 60], 0));
+        // Somebody else took the room meanwhile: the others are put back all the same, and nobody is asked for ever.
+        assert_eq!(put_back_shares(&[90, 10], vec![5, 20]), (vec![1, 0, 0], vec![5, 10], 1));
+        assert_eq!(put_back_shares(&[], Vec::new()), (Vec::new(), Vec::new(), 0));
     }
 
     #[test]

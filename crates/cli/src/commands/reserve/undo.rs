@@ -2,11 +2,12 @@
 
 use super::applied;
 use crate::output::{self, Output};
-use punctual_kernel::other_thread::{Before, PutBack};
+use punctual_kernel::other_thread::{Before, PutBack, put_back_all};
 use punctual_report::reserve::{PutBackRow, UndoAnswer, undo_text};
 
 pub(super) fn run(output: Output) -> anyhow::Result<u8> {
-    let rows: Vec<PutBackRow> = applied::take()?.iter().map(put_back).collect();
+    let changed = applied::take()?;
+    let rows: Vec<PutBackRow> = changed.iter().zip(put_back_all(&changed)).map(row).collect();
     let refused: Vec<u32> = rows.iter().filter(|row| row.refused.is_some()).map(|row| row.tid).collect();
     applied::keep_only(&refused)?;
     let code = u8::from(!refused.is_empty());
@@ -18,8 +19,8 @@ pub(super) fn run(output: Output) -> anyhow::Result<u8> {
     Ok(code)
 }
 
-fn put_back(before: &Before) -> PutBackRow {
-    let (scheduling, refused) = match before.put_back() {
+fn row((before, happened): (&Before, PutBack)) -> PutBackRow {
+    let (scheduling, refused) = match happened {
         PutBack::Done => (Some(before.scheduling.to_string()), None),
         PutBack::Gone => (None, None),
         PutBack::Refused(refused) => (None, Some(refused.to_string())),
