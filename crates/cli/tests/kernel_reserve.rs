@@ -95,6 +95,8 @@ fn devices_that_work_at_once_have_their_reservations_together() {
         "{answer}"
     );
     assert_eq!(answer["exit_code"], code(&output), "{answer}");
+    // The recordings of both sides are compared, or the answer says why not.
+    assert!(answer["comparison"].is_string() != answer["not_compared"].is_string(), "{answer}");
     let page = std::fs::read_to_string(directory.path().join("page.html")).unwrap();
     assert!(
         ["encoder", "bluetooth x4", "All at once"].iter().all(|part| page.contains(&format!(">{part}</h2>"))),

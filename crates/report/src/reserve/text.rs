@@ -98,13 +98,14 @@ pub(super) fn measured_again(proof: &ProofReport<'_>, with: &str, whose: &str, o
         row
     });
     indented(out, &header, 1..header.len(), rows);
-    match &proof.comparison {
-        Ok(verdict) => {
-            let _ = writeln!(out, "How late {whose} (A as it was, B {with}): {verdict}");
-        }
-        Err(why) => {
-            let _ = writeln!(out, "note: the two cannot be compared: {why}");
-        }
+    let _ = writeln!(out, "{}", compared(&proof.comparison, ("as it was", with), whose));
+}
+
+/// What comparing two sides with these names says; `whose`: whose lateness is compared.
+pub(super) fn compared(comparison: &Result<String, &str>, (a, b): (&str, &str), whose: &str) -> String {
+    match comparison {
+        Ok(verdict) => format!("How late {whose} (A {a}, B {b}): {verdict}"),
+        Err(why) => format!("note: the two cannot be compared: {why}"),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::ReserveEnd;
 use super::counts::{Columns, failed_jobs};
+use super::text::{BYSTANDER, compared};
 use super::words::in_words;
 use crate::answer::Answer;
 use crate::layout::{indented, thousandths};
@@ -25,6 +26,8 @@ pub struct TogetherReport<'a> {
     pub raised: u32,
     /// Why it ended.
     pub end: ReserveEnd,
+    /// How late a bystander was without and with all reservations, or why that cannot be compared; `None` without a proof.
+    pub comparison: Option<Result<String, &'a str>>,
     /// CPUs that they may run on.
     pub cpus: usize,
     /// What the kernel admits of a CPU, thousandths; `None`: it is not known, or not limited.
@@ -178,6 +181,12 @@ impl TogetherReport<'_> {
         (header, rows.collect())
     }
 
+    /// What comparing both sides says, where there is a proof.
+    pub(super) fn compared_in_words(&self) -> Option<String> {
+        let sides = ("as they were", "with their reservations");
+        self.comparison.as_ref().map(|comparison| compared(comparison, sides, BYSTANDER))
+    }
+
     /// How many were made larger, where any was.
     pub(super) fn raised_in_words(&self) -> Option<String> {
         let reservations = counted(self.raised, "reservation");
@@ -198,6 +207,9 @@ pub fn together_text(report: &TogetherReport<'_>) -> String {
         let _ = writeln!(out, "\nAll at once, {times} each in turn:");
         let (header, rows) = report.measured_table();
         indented(&mut out, &header, 2..header.len(), rows);
+        if let Some(compared) = report.compared_in_words() {
+            let _ = writeln!(out, "{compared}");
+        }
         if let Some(note) = report.raised_in_words() {
             let _ = writeln!(out, "note: {note}");
         }
@@ -218,6 +230,10 @@ pub struct TogetherAnswer<'a> {
     rounds: u32,
     /// How often one was made larger because of its late jobs among the others.
     raised: u32,
+    /// What the comparison of the recordings says.
+    comparison: Option<&'a str>,
+    /// Why there is none.
+    not_compared: Option<&'a str>,
     cpus: usize,
     /// Of one CPU: all of them together, and what the kernel admits on all CPUs; `null`: not known, or not limited.
     reserved_thousandths: u64,
@@ -294,6 +310,8 @@ impl<'a> TogetherAnswer<'a> {
             proven: report.is_proven(),
             rounds: report.rounds,
             raised: report.raised,
+            comparison: report.comparison.as_ref().and_then(|comparison| comparison.as_deref().ok()),
+            not_compared: report.comparison.as_ref().and_then(|comparison| comparison.as_ref().err().copied()),
             cpus: report.cpus,
             reserved_thousandths: report.reserved_thousandths(),
             admitted_thousandths: report.limit_thousandths.map(|limit| limit * report.cpus as u64),
@@ -343,6 +361,7 @@ mod tests {
             rounds: 2,
             raised: 1,
             end: ReserveEnd::Finished,
+            comparison: Some(Ok("In these runs B is earlier.".to_owned())),
             cpus: 2,
             limit_thousandths: Some(950),
             beside: "spin:normal",
@@ -367,13 +386,19 @@ mod tests {
             assert!(verdict.contains(part), "{part}: {verdict}");
         }
         let text = together_text(&refused);
-        for part in ["beside spin:normal", "made larger", "2.00 ms of every 10.0 ms", "77"] {
+        let compared = "How late a bystander at fifo:95 was (A as they were, B with their reservations): In these runs B is earlier.";
+        for part in ["beside spin:normal", "made larger", "2.00 ms of every 10.0 ms", "77", compared] {
             assert!(text.contains(part), "{part}: {text}");
         }
         let page = together_html(&refused);
         assert_well_formed(&page);
-        for part in ["Reservations for 3 devices at once", "id=\"device-3\"", "2.00 ms of every 10.0 ms", "made larger"]
-        {
+        for part in [
+            "Reservations for 3 devices at once",
+            "id=\"device-3\"",
+            "2.00 ms of every 10.0 ms",
+            "made larger",
+            "In these runs B is earlier.",
+        ] {
             assert!(page.contains(part), "{part}: {page}");
         }
         let answer = crate::answer::value(&TogetherAnswer::new(&refused));
@@ -381,6 +406,13 @@ mod tests {
             (&answer["devices"][1]["refused"], &answer["admitted_thousandths"]),
             (&"no room".into(), &1_900.into())
         );
+        assert_eq!(
+            (&answer["comparison"], &answer["not_compared"]),
+            (&"In these runs B is earlier.".into(), &serde_json::Value::Null)
+        );
+        let alone =
+            TogetherReport { comparison: Some(Err("one run")), ..report(vec![device("v90", Some(2_000_000), 0)]) };
+        assert!(together_text(&alone).contains("note: the two cannot be compared: one run"));
         let cut = TogetherReport { of: 3, end: ReserveEnd::Interrupted, ..report(vec![device("v90", Some(1), 0)]) };
         assert!(cut.verdict().starts_with("Interrupted after 1 of 3 devices"), "{}", cut.verdict());
         let unmeasured = TogetherReport { rounds: 0, ..report(vec![device("v90", Some(2_000_000), 0)]) };

@@ -18,7 +18,7 @@ pub fn together_html(report: &TogetherReport<'_>) -> String {
         let (header, rows) = report.measured_table();
         let times = counted(report.rounds, "time");
         let mut body = table(&format!("Measured {times} each in turn"), (header.as_slice(), 2), &rows);
-        if let Some(note) = report.raised_in_words() {
+        for note in report.compared_in_words().into_iter().chain(report.raised_in_words()) {
             let _ = writeln!(body, "<p>{}</p>", prose(&note));
         }
         parts.push(Part::new("at-once", "All at once", body));

@@ -106,11 +106,13 @@ pub(super) fn prove(
     Ok(())
 }
 
-fn recording(directory: &Path, side: usize, number: u32) -> PathBuf {
+/// Where a round of a side is recorded: 0 before, 1 with the reservation.
+pub(super) fn recording(directory: &Path, side: usize, number: u32) -> PathBuf {
     directory.join(["before", "with"][side]).join(format!("{:02}.punctual", number + 1))
 }
 
-fn compared(recordings: &[Vec<PathBuf>; 2]) -> Result<Comparison, String> {
+/// How late the two sides were, side by side; or why that cannot be compared.
+pub(super) fn compared(recordings: &[Vec<PathBuf>; 2]) -> Result<Comparison, String> {
     let side = |index: usize, name: &str| open_side(name, &recordings[index]).map_err(|error| error.to_string());
     let (before, with) = (side(0, "before")?, side(1, "with the reservation")?);
     compare(&before, &with, &[]).map_err(|error| error.to_string())

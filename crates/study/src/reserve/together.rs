@@ -4,9 +4,11 @@
 //! room for it. Then all of them are measured at once, without and with their reservations.
 
 use super::device::{DeviceRuns, DeviceSubject, counts, has_run, part};
+use super::proof::{compared, recording};
 use super::{Doing, MAX_PROOFS, ReservePlan, ReserveProgress, Reserved, StudyEnd, search};
 use crate::StudyError;
 use crate::running::GettingReady;
+use punctual_comparison::Comparison;
 use punctual_kernel::Refused;
 use punctual_probe::RunError;
 use punctual_recording::DeviceSummary;
@@ -58,6 +60,8 @@ pub struct Together {
     pub raised: u32,
     /// Why it ended.
     pub end: StudyEnd,
+    /// How late a bystander was, without and with all reservations, or why that cannot be compared; `None` before the proof.
+    pub comparison: Option<Result<Comparison, String>>,
     /// How much of each CPU the kernel admits for reservations, thousandths; `None`: it is not known, or not limited.
     pub limit_thousandths: Option<u64>,
 }
@@ -82,8 +86,14 @@ pub fn together(
 ) -> Result<Together, StudyError> {
     let first = subjects.first().ok_or_else(|| StudyError::Setting("there is no device".to_owned()))?;
     let mut runs = DeviceRuns::start(plan, first, getting_ready)?;
-    let mut found =
-        Together { members: Vec::new(), rounds: 0, raised: 0, end: StudyEnd::Finished, limit_thousandths: limit() };
+    let mut found = Together {
+        members: Vec::new(),
+        rounds: 0,
+        raised: 0,
+        end: StudyEnd::Finished,
+        comparison: None,
+        limit_thousandths: limit(),
+    };
     for (place, subject) in subjects.iter().enumerate() {
         let beside = found.members.iter().zip(subjects).filter_map(|(member, its)| {
             member.reservation.map(|reservation| part(its, Setting::Reserved(reservation)))
@@ -184,7 +194,8 @@ fn prove(
     directory: &Path,
     observe: &mut dyn FnMut(usize, &ReserveProgress) -> bool,
 ) -> Result<Option<Refused>, StudyError> {
-    found.rounds = 0;
+    (found.rounds, found.comparison) = (0, None);
+    let mut recordings = [Vec::new(), Vec::new()];
     for member in &mut found.members {
         (member.before, member.with) = (Measured::default(), Measured::default());
     }
@@ -199,11 +210,18 @@ fn prove(
             let doing = Doing::Proving(2 * number + turn as u32 + 1, 2 * plan.rounds);
             let duration = Duration::from_nanos(plan.round_ns);
             let mut tell = |elapsed| observe(subjects.len(), &ReserveProgress { doing, elapsed, duration });
-            let output =
-                directory.join(if is_reserved { "with" } else { "before" }).join(format!("{:02}.punctual", number + 1));
-            match runs.run_all(parts, plan.round_ns, output, &mut tell) {
-                Ok((StudyEnd::Finished, run)) => take(found, is_reserved, &run.activations.devices, plan.round_ns),
+            let output = recording(directory, usize::from(is_reserved), number);
+            match runs.run_all(parts, plan.round_ns, output.clone(), &mut tell) {
+                Ok((StudyEnd::Finished, run)) => {
+                    let devices = &run.activations.devices;
+                    if has_run(devices) {
+                        take(found, is_reserved, devices, plan.round_ns);
+                        recordings[usize::from(is_reserved)].push(output);
+                    }
+                }
                 Ok((end, _)) => found.end = end,
+                // What was found before stays.
+                Err(_) if punctual_kernel::ending::is_asked() => found.end = StudyEnd::Interrupted,
                 Err(StudyError::Run(RunError::Refused(refused))) if is_reserved => return Ok(Some(refused)),
                 Err(error) => return Err(error),
             }
@@ -213,6 +231,7 @@ fn prove(
         }
         found.rounds += 1;
     }
+    found.comparison = Some(compared(&recordings));
     Ok(None)
 }
 
@@ -227,9 +246,6 @@ fn give_up_one(found: &mut Together, refused: Refused) -> Result<(), StudyError>
 }
 
 fn take(found: &mut Together, is_reserved: bool, devices: &[DeviceSummary], round_ns: u64) {
-    if !has_run(devices) {
-        return;
-    }
     for (member, summary) in found.members.iter_mut().zip(devices) {
         let measured = if is_reserved { &mut member.with } else { &mut member.before };
         measured.counts.add(&counts(summary, round_ns));

@@ -8,10 +8,10 @@ use crate::progress::{ReadyProgress, StepProgress};
 use crate::signals::Interrupted;
 use punctual_kernel::scheduling::allowed_cpus;
 use punctual_recording::Directory;
-use punctual_report::after_reserve_together;
 use punctual_report::reserve::{
     ReserveEnd, TogetherAnswer, TogetherDevice, TogetherReport, together_html, together_text,
 };
+use punctual_report::{after_reserve_together, compare};
 use punctual_reserve::Setting;
 use punctual_study::reserve::{
     DeviceSubject, Measured, Member, ReserveProgress, StudyEnd, Subject, Together, together,
@@ -109,6 +109,10 @@ fn report<'a>(
             StudyEnd::Interrupted => ReserveEnd::Interrupted,
             StudyEnd::ProgramEnded => ReserveEnd::ProgramEnded,
         },
+        comparison: found
+            .comparison
+            .as_ref()
+            .map(|comparison| comparison.as_ref().map(compare::verdict).map_err(String::as_str)),
         cpus: allowed_cpus().len(),
         limit_thousandths: found.limit_thousandths,
         beside,
