@@ -6,61 +6,8 @@ mod support;
 use punctual_kernel::other_thread::ThreadScheduling;
 use serde_json::Value;
 use std::path::Path;
-use std::process::Child;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use support::reserving::{Periodic, SHORT, assert_adds_up, start_until_tried};
 use support::{MAX_ATTEMPTS, code, json, run, start, stderr, stdout, wait_until};
-
-/// A thread of this process that works 4 ms of every 20 ms.
-struct Periodic {
-    tid: u32,
-    ends: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Periodic {
-    fn start(name: &str) -> Periodic {
-        let ends = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&ends);
-        let (send, receive) = std::sync::mpsc::channel();
-        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
-            // Before all others, so that it is periodic beside builds too; who may not is told so seldom.
-            // SAFETY: takes numbers alone, of which 0 is the calling thread.
-            unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) };
-            send.send(punctual_kernel::clock::thread_id()).unwrap();
-            let mut due = Instant::now();
-            while !told.load(Ordering::Relaxed) {
-                // Where others leave it too little it sleeps all the same: a thread that never waits is not periodic.
-                due = (due + Duration::from_millis(20)).max(Instant::now() + Duration::from_millis(1));
-                std::thread::sleep(due.saturating_duration_since(Instant::now()));
-                let until = cpu_time() + 4_000_000;
-                while cpu_time() < until {}
-            }
-        });
-        Periodic { tid: receive.recv().unwrap(), ends, thread: Some(thread.unwrap()) }
-    }
-
-    fn scheduling(&self) -> ThreadScheduling {
-        ThreadScheduling::of(self.tid).unwrap()
-    }
-}
-
-impl Drop for Periodic {
-    fn drop(&mut self) {
-        self.ends.store(true, Ordering::Relaxed);
-        let _ = self.thread.take().unwrap().join();
-    }
-}
-
-/// What this thread has run, ns.
-fn cpu_time() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the structure is valid for writing.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
 
 /// A device is run with a reservation like any other setting, and a fast computer needs none: no verdict is asserted.
 #[test]
@@ -165,9 +112,6 @@ fn each_phase_of_a_device_has_a_reservation_of_its_own() {
     }
 }
 
-const SHORT: [&str; 10] =
-    ["--measure", "600ms", "--attempts", "1", "--attempt", "400ms", "--rounds", "1", "--round", "600ms"];
-
 /// Looks for a reservation of a thread of this process.
 fn reserve(directory: &Path, name: &str, output: &str, more: &[&str]) -> Value {
     let process = std::process::id().to_string();
@@ -178,13 +122,6 @@ fn reserve(directory: &Path, name: &str, output: &str, more: &[&str]) -> Value {
 
 fn share(row: &Value) -> f64 {
     row["budget_ns"].as_f64().unwrap() / row["period_ns"].as_f64().unwrap()
-}
-
-/// Every job was on time, late or missing, and was counted once.
-fn assert_adds_up(counts: &Value) {
-    let of = |name: &str| counts[name].as_u64().unwrap();
-    assert_eq!(of("jobs"), of("on_time") + of("late") + of("missing"), "{counts}");
-    assert!(of("by_host") <= of("late") + of("missing"), "{counts}");
 }
 
 /// What holds of every study that finished, proven or not.
@@ -260,33 +197,6 @@ fn a_reservation_is_found_proven_kept_and_undone() {
     panic!("proven in none of {MAX_ATTEMPTS} studies");
 }
 
-/// Starts a study, and waits until it has given the thread a reservation. On a busy machine one may find no period to reserve
-/// for, and ends.
-fn start_until_tried(directory: &Path, thread: &Periodic, signal: i32) -> Child {
-    let process = std::process::id().to_string();
-    for attempt in 0..MAX_ATTEMPTS {
-        let output = format!("s{signal}-{attempt}");
-        let words = ["reserve", "-q", "--pid", &process, "--thread", "^to-be-put", "--full", "-o", &output];
-        let words: Vec<&str> = words.iter().chain(&SHORT).copied().collect();
-        let mut child = start(directory, &words);
-        let (mut is_tried, mut has_ended) = (false, false);
-        wait_until(|| {
-            is_tried = thread.scheduling().reservation().is_some();
-            has_ended = child.try_wait().unwrap().is_some();
-            is_tried || has_ended
-        });
-        if is_tried {
-            return child;
-        }
-        if !has_ended {
-            support::signal(&child, libc::SIGTERM);
-        }
-        let ended = child.wait_with_output().unwrap();
-        eprintln!("attempt {attempt}: {}{}", stdout(&ended), stderr(&ended));
-    }
-    panic!("a reservation is tried in none of {MAX_ATTEMPTS} studies");
-}
-
 #[test]
 fn whatever_ends_a_study_nothing_stays_changed() {
     requires!("whatever_ends_a_study_nothing_stays_changed", "followed threads", "deadline reservation");
@@ -294,7 +204,9 @@ fn whatever_ends_a_study_nothing_stays_changed() {
     let thread = Periodic::start("to-be-put-back");
     let before = thread.scheduling();
     for signal in [libc::SIGKILL, libc::SIGTERM] {
-        let child = start_until_tried(directory.path(), &thread, signal);
+        let words = ["--thread", "^to-be-put", "--full"];
+        let child =
+            start_until_tried(directory.path(), &words, signal, &|| thread.scheduling().reservation().is_some());
         support::signal(&child, signal);
         let ended = child.wait_with_output().unwrap();
         assert!(wait_until(|| thread.scheduling() == before), "put back after signal {signal}");
@@ -364,6 +276,8 @@ fn what_cannot_be_is_one_line() {
         (vec!["reserve", "v90", "--phases", "18@7200Hz:2s+1/8"], 129, "is what is looked for"),
         (vec!["reserve", "v90,modem", "--phases", "18@7200Hz:2s"], 129, "goes with one device"),
         (vec!["reserve", "v90", "--context", "irq"], 129, "write thread:other or thread:80"),
+        (vec!["reserve", "--thread", "a", "--thread", "b", "--", "true"], 129, "name these with --pid"),
+        (vec!["reserve", "--pid", "1,2,3", "--thread", "a", "--thread", "b"], 129, "give one --thread for each"),
         (vec!["reserve", "--apply", "--rounds", "0", "--", "true"], 129, "--apply needs a proof"),
         (vec!["reserve", "--pid", "4194303"], 1, "there is no such process"),
         (vec!["reserve", "--html", "no/such.html", "--", "true"], 1, "there is no directory"),
@@ -375,7 +289,7 @@ fn what_cannot_be_is_one_line() {
         assert!(std::fs::read_dir(directory.path()).unwrap().next().is_none(), "{words:?} left something");
         met += 1;
     }
-    assert_eq!(met, 16);
+    assert_eq!(met, 18);
 }
 
 /// Whoever asks for a reservation counts on it; the command's own failure goes before.

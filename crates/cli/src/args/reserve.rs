@@ -74,13 +74,14 @@ pub(crate) struct FindArguments {
     /// Your own profiles, in the catalogue's notation
     #[arg(long, value_name = "FILE", requires = "device")]
     pub(crate) profiles: Option<PathBuf>,
-    /// A process that is already running, instead of a command
-    #[arg(long, value_name = "PID", conflicts_with = "program", value_parser = clap::value_parser!(u32).range(1..=4_194_304))]
-    pub(crate) pid: Option<u32>,
+    /// A process that is already running, instead of a command; several, separated by commas, have theirs at once
+    #[arg(long, value_name = "PID", value_delimiter = ',', conflicts_with = "program",
+          value_parser = clap::value_parser!(u32).range(1..=4_194_304))]
+    pub(crate) pid: Vec<u32>,
     /// The thread whose name contains a match for this regular expression [default: the periodic one that takes the most CPU
-    /// time]
+    /// time]; may be repeated, for several threads of a process, or one for each process
     #[arg(long, value_name = "REGEX", value_parser = name)]
-    pub(crate) thread: Option<Regex>,
+    pub(crate) thread: Vec<Regex>,
     /// How long after its release a job must have ended [default: its period]
     #[arg(long, value_name = "TIME", value_parser = interval)]
     pub(crate) deadline: Option<u64>,
@@ -90,7 +91,8 @@ pub(crate) struct FindArguments {
     /// Keep the machine busy with this shell command until the study ends
     #[arg(long, value_name = "COMMAND")]
     pub(crate) load_command: Vec<String>,
-    /// Let the thread keep the reservation if it is proven; `punctual reserve undo` restores the thread
+    /// Let the thread keep the reservation if it is proven, or of several threads all theirs; `punctual reserve undo` restores
+    /// them
     #[arg(long)]
     pub(crate) apply: bool,
     /// How long to look at the program's threads first

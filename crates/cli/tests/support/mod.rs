@@ -10,6 +10,7 @@ pub(crate) mod interact_window;
 pub(crate) mod limited;
 pub(crate) mod measured;
 pub(crate) mod programs;
+pub(crate) mod reserving;
 
 use punctual_kernel::clock::monotonic_ns;
 use serde_json::Value;

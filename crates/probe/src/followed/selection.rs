@@ -30,7 +30,12 @@ impl Selection {
 
     /// This thread.
     pub fn of_thread(tid: u32) -> Selection {
-        Selection { threads: vec![tid], ..Selection::default() }
+        Selection::of_threads(vec![tid])
+    }
+
+    /// These threads.
+    pub fn of_threads(threads: Vec<u32>) -> Selection {
+        Selection { threads, ..Selection::default() }
     }
 
     /// Adds whoever has a name that this regular expression matches somewhere.

@@ -52,10 +52,13 @@ pub fn after_reserve(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>) -> Ve
     })
 }
 
-/// After a study of several devices: the commands are of the devices as they were named.
+/// After a study of several devices, whose commands are of the devices as they were named, or of several threads.
 pub fn after_reserve_together(report: &TogetherReport<'_>, competitors: &[String], words: &[String]) -> Vec<NextStep> {
     if report.end != ReserveEnd::Finished {
         return vec![NextStep::new("finds them in less time", again(words, SHORTER))];
+    }
+    if report.of_threads {
+        return vec![after_threads(report, words)];
     }
     let beside = competing(competitors);
     let reserved: Vec<String> = report
@@ -75,6 +78,19 @@ pub fn after_reserve_together(report: &TogetherReport<'_>, competitors: &[String
         steps.push(more_attempts(words));
     }
     few(steps)
+}
+
+/// After a finished study of several threads.
+fn after_threads(report: &TogetherReport<'_>, words: &[String]) -> NextStep {
+    if report.stays {
+        return NextStep::new("puts the threads back", "sudo punctual reserve undo".to_owned());
+    }
+    if !report.is_proven() {
+        return more_attempts(words);
+    }
+    let own = words.iter().take_while(|word| *word != "--");
+    let apply: &[(&str, &str)] = if own.into_iter().any(|word| word == "--apply") { &[] } else { &[("--apply", "")] };
+    NextStep::new("proves them again and lets the threads keep them", again(words, apply))
 }
 
 /// After a study of a device's phases: the command is of the device as it was named.
@@ -229,7 +245,9 @@ fn again(words: &[String], options: &[(&str, &str)]) -> String {
             line += &format!(" {}", shell_word(&printable(word)));
         }
     }
-    options.iter().for_each(|(option, value)| line += &format!(" {option} {value}"));
+    for (option, value) in options {
+        line += &format!(" {option}{}{value}", if value.is_empty() { "" } else { " " });
+    }
     command.iter().for_each(|word| line += &format!(" {}", shell_word(&printable(word))));
     line
 }
@@ -247,6 +265,8 @@ mod tests {
             again(&words(line), &[("--rounds", "2"), ("--attempts", "4")]),
             "sudo punctual reserve -q v90 --rounds 2 --attempts 4 -- ./loop --rounds 7"
         );
+        let several = "punctual reserve --pid 7,8 -o d";
+        assert_eq!(again(&words(several), &[("--apply", "")]), "sudo punctual reserve --pid 7,8 --apply");
         let twice = |line: &str| more_attempts(&words(line)).command;
         assert_eq!(twice("punctual reserve v90"), "sudo punctual reserve v90 --attempts 6");
         assert_eq!(twice("punctual reserve v90 --attempts 90"), "sudo punctual reserve v90 --attempts 100");

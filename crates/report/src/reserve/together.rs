@@ -1,4 +1,4 @@
-//! Reservations of several soft devices that work at once: as text and for programs.
+//! Reservations of several soft devices that work at once, or of several threads: as text and for programs.
 
 use super::ReserveEnd;
 use super::counts::{Columns, failed_jobs};
@@ -13,10 +13,12 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Several devices, and their reservations.
+/// Several devices or threads, and their reservations.
 #[derive(Debug)]
 pub struct TogetherReport<'a> {
-    /// The devices, in the order in which they were asked for: each was tried beside those before it.
+    /// Whether they are threads of programs.
+    pub of_threads: bool,
+    /// The devices or threads, in the order in which they were asked for: each was tried beside those before it.
     pub rows: Vec<TogetherDevice<'a>>,
     /// How many were asked for.
     pub of: usize,
@@ -26,8 +28,13 @@ pub struct TogetherReport<'a> {
     pub raised: u32,
     /// Why it ended.
     pub end: ReserveEnd,
-    /// How late a bystander was without and with all reservations, or why that cannot be compared; `None` without a proof.
+    /// How late a bystander or the threads were without and with all reservations, or why that cannot be compared; `None`
+    /// without a proof.
     pub comparison: Option<Result<String, &'a str>>,
+    /// Whether the threads keep their reservations.
+    pub stays: bool,
+    /// What else went wrong.
+    pub notes: &'a [String],
     /// CPUs that they may run on.
     pub cpus: usize,
     /// What the kernel admits of a CPU, thousandths; `None`: it is not known, or not limited.
@@ -40,11 +47,13 @@ pub struct TogetherReport<'a> {
     pub next: Vec<NextStep>,
 }
 
-/// One of the devices.
+/// One of the devices or threads.
 #[derive(Debug)]
 pub struct TogetherDevice<'a> {
     /// Its name.
     pub device: &'a str,
+    /// A thread's number.
+    pub tid: Option<u32>,
     /// As it was named on the command line.
     pub spec: &'a str,
     /// What its reservation is for.
@@ -72,15 +81,21 @@ impl TogetherDevice<'_> {
         self.reservation.is_some() && self.with.0.succeeded()
     }
 
+    /// What it is called in a table: threads may have the same name.
+    pub(super) fn name(&self) -> String {
+        self.tid.map_or_else(|| self.device.to_owned(), |tid| format!("{} ({tid})", self.device))
+    }
+
     /// Why it does not hold.
     fn trouble(&self) -> String {
         let (device, with) = (self.device, &self.with.0);
+        let device = self.tid.map_or_else(|| format!("`{device}`"), |tid| format!("`{device}` ({tid})"));
         match self.why {
-            Some(why) => format!("`{device}` has none: {why}"),
-            None if !with.is_judged() => format!("`{device}` could not be judged among the others"),
+            Some(why) => format!("{device} has none: {why}"),
+            None if !with.is_judged() => format!("{device} could not be judged among the others"),
             None => {
                 let (failed, more) = failed_jobs(with);
-                format!("`{device}` had {failed} late{more}")
+                format!("{device} had {failed} late{more}")
             }
         }
     }
@@ -96,6 +111,11 @@ impl TogetherReport<'_> {
             && self.rounds > 0
             && self.rows.len() == self.of
             && self.rows.iter().all(TogetherDevice::holds)
+    }
+
+    /// What they are.
+    pub(super) fn noun(&self) -> &'static str {
+        if self.of_threads { "thread" } else { "device" }
     }
 
     /// What is reserved in all, thousandths of a CPU.
@@ -121,14 +141,16 @@ impl TogetherReport<'_> {
     /// What came of it, in a sentence or two.
     pub fn verdict(&self) -> String {
         if self.end != ReserveEnd::Finished {
+            let why = if self.end == ReserveEnd::ProgramEnded { "A program ended" } else { "Interrupted" };
             return format!(
-                "Interrupted after {} of {}: nothing stays changed.",
+                "{why} after {} of {}: nothing stays changed.",
                 self.rows.len(),
-                counted(self.of, "device")
+                counted(self.of, self.noun())
             );
         }
         if self.is_proven() {
-            return format!("All {} hold at once: {}.", counted(self.of, "reservation"), self.admission());
+            let kept = if self.stays { " The threads keep them." } else { "" };
+            return format!("All {} hold at once: {}.{kept}", counted(self.of, "reservation"), self.admission());
         }
         let mut failed = self.rows.iter().filter(|row| !row.holds() && (self.rounds > 0 || row.reservation.is_none()));
         let named: Vec<String> = failed.by_ref().take(MAX_NAMED).map(TogetherDevice::trouble).collect();
@@ -159,20 +181,20 @@ impl TogetherReport<'_> {
             };
             let Job { work_ns, period_ns, .. } = row.job;
             let (tried, grid) = (row.tried.to_string(), row.grid.to_string());
-            vec![row.device.to_owned(), format_ns(work_ns), format_ns(period_ns), reservation, share, tried, grid]
+            vec![row.name(), format_ns(work_ns), format_ns(period_ns), reservation, share, tried, grid]
         });
-        (vec!["device", "work", "every", "reservation", "CPU %", "trials", "of"], rows.collect())
+        (vec![self.noun(), "work", "every", "reservation", "CPU %", "trials", "of"], rows.collect())
     }
 
     /// What became of the jobs of all of them at once: headings and rows, two for each device.
     pub(super) fn measured_table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
         let columns = Columns::of(self.rows.iter().flat_map(|row| [&row.before.0, &row.with.0]));
-        let mut header = vec!["device", "side"];
+        let mut header = vec![self.noun(), "side"];
         header.extend(columns.headings());
         header.push("CPU %");
         let rows = self.rows.iter().flat_map(|row| {
             [("as it was", &row.before), ("with its reservation", &row.with)].map(|(side, (counts, share))| {
-                let mut cells = vec![row.device.to_owned(), side.to_owned()];
+                let mut cells = vec![row.name(), side.to_owned()];
                 cells.extend(columns.cells(counts));
                 cells.push(thousandths(share * 100));
                 cells
@@ -184,7 +206,8 @@ impl TogetherReport<'_> {
     /// What comparing both sides says, where there is a proof.
     pub(super) fn compared_in_words(&self) -> Option<String> {
         let sides = ("as they were", "with their reservations");
-        self.comparison.as_ref().map(|comparison| compared(comparison, sides, BYSTANDER))
+        let whose = if self.of_threads { "they came to run" } else { BYSTANDER };
+        self.comparison.as_ref().map(|comparison| compared(comparison, sides, whose))
     }
 
     /// How many were made larger, where any was.
@@ -198,6 +221,9 @@ impl TogetherReport<'_> {
 /// As text: the verdict first, the next step last.
 pub fn together_text(report: &TogetherReport<'_>) -> String {
     let mut out = format!("{}\n", report.verdict());
+    for note in report.notes {
+        let _ = writeln!(out, "note: {note}");
+    }
     let beside = if report.beside.is_empty() { String::new() } else { format!(" beside {}", report.beside) };
     let _ = writeln!(out, "\nEach was tried beside those above it{beside}:");
     let (header, rows) = report.found_table();
@@ -227,6 +253,8 @@ pub struct TogetherAnswer<'a> {
     exit_code: u8,
     end: ReserveEnd,
     proven: bool,
+    /// Whether the threads keep their reservations.
+    stays: bool,
     rounds: u32,
     /// How often one was made larger because of its late jobs among the others.
     raised: u32,
@@ -240,7 +268,9 @@ pub struct TogetherAnswer<'a> {
     admitted_thousandths: Option<u64>,
     /// What else ran.
     beside: &'a str,
+    /// The devices, or the threads.
     devices: Vec<DeviceRow<'a>>,
+    notes: &'a [String],
     directory: &'a Path,
     /// What to run next, at most two commands.
     next: &'a [NextStep],
@@ -250,6 +280,8 @@ pub struct TogetherAnswer<'a> {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct DeviceRow<'a> {
     device: &'a str,
+    /// A thread's number; `null` for a device.
+    tid: Option<u32>,
     period_ns: u64,
     work_ns: u64,
     deadline_ns: u64,
@@ -291,6 +323,7 @@ impl<'a> TogetherAnswer<'a> {
         };
         let rows = report.rows.iter().map(|row| DeviceRow {
             device: row.device,
+            tid: row.tid,
             period_ns: row.job.period_ns,
             work_ns: row.job.work_ns,
             deadline_ns: row.job.deadline_ns,
@@ -308,6 +341,7 @@ impl<'a> TogetherAnswer<'a> {
             exit_code: 0,
             end: report.end,
             proven: report.is_proven(),
+            stays: report.stays,
             rounds: report.rounds,
             raised: report.raised,
             comparison: report.comparison.as_ref().and_then(|comparison| comparison.as_deref().ok()),
@@ -317,6 +351,7 @@ impl<'a> TogetherAnswer<'a> {
             admitted_thousandths: report.limit_thousandths.map(|limit| limit * report.cpus as u64),
             beside: report.beside,
             devices: rows.collect(),
+            notes: report.notes,
             directory: report.directory,
             next: &report.next,
         }
@@ -341,6 +376,7 @@ mod tests {
             |late| AttemptCounts::new(Jobs { on_time: 400u64.saturating_sub(late), late, missing: 0 }, 0, 9_000_000);
         TogetherDevice {
             device,
+            tid: None,
             spec: device,
             job: Job { period_ns: 12_500_000, work_ns: 1_840_000, deadline_ns: 12_500_000 },
             lateness_ns: 0,
@@ -356,12 +392,15 @@ mod tests {
 
     fn report(rows: Vec<TogetherDevice<'_>>) -> TogetherReport<'_> {
         TogetherReport {
+            of_threads: false,
             of: rows.len(),
             rows,
             rounds: 2,
             raised: 1,
             end: ReserveEnd::Finished,
             comparison: Some(Ok("In these runs B is earlier.".to_owned())),
+            stays: false,
+            notes: &[],
             cpus: 2,
             limit_thousandths: Some(950),
             beside: "spin:normal",
@@ -413,9 +452,39 @@ mod tests {
         let alone =
             TogetherReport { comparison: Some(Err("one run")), ..report(vec![device("v90", Some(2_000_000), 0)]) };
         assert!(together_text(&alone).contains("note: the two cannot be compared: one run"));
+        let ended = TogetherReport { end: ReserveEnd::ProgramEnded, ..report(vec![device("v90", None, 0)]) };
+        assert!(ended.verdict().starts_with("A program ended after 1 of 1 device:"), "{}", ended.verdict());
         let cut = TogetherReport { of: 3, end: ReserveEnd::Interrupted, ..report(vec![device("v90", Some(1), 0)]) };
         assert!(cut.verdict().starts_with("Interrupted after 1 of 3 devices"), "{}", cut.verdict());
         let unmeasured = TogetherReport { rounds: 0, ..report(vec![device("v90", Some(2_000_000), 0)]) };
         assert!(unmeasured.verdict().starts_with("Found, but not measured"), "{}", unmeasured.verdict());
+    }
+
+    #[test]
+    fn threads_have_their_numbers_and_keep_what_is_proven_or_are_told_how() {
+        let thread = |tid, late| TogetherDevice { tid: Some(tid), ..device("loop", Some(2_000_000), late) };
+        let notes = ["thread 7 was not restored: it would not".to_owned()];
+        let kept =
+            TogetherReport { of_threads: true, stays: true, notes: &notes, ..report(vec![thread(7, 0), thread(8, 0)]) };
+        assert_eq!(
+            kept.verdict(),
+            "All 2 reservations hold at once: 40 % of a CPU of the 190 % that the kernel admits on 2 CPUs. The threads keep \
+             them."
+        );
+        let text = together_text(&kept);
+        for part in
+            ["note: thread 7 was not restored", "loop (7)", "loop (8)", "How late they came to run (A as they were"]
+        {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let page = together_html(&kept);
+        assert_well_formed(&page);
+        for part in ["Reservations for 2 threads at once", "loop (8)", "thread 7 was not restored"] {
+            assert!(page.contains(part), "{part}: {page}");
+        }
+        let answer = crate::answer::value(&TogetherAnswer::new(&kept));
+        assert_eq!((&answer["stays"], &answer["devices"][1]["tid"]), (&true.into(), &8.into()));
+        let failed = TogetherReport { of_threads: true, ..report(vec![thread(7, 0), thread(8, 3)]) };
+        assert!(failed.verdict().contains("`loop` (8) had 3 of 400 jobs late"), "{}", failed.verdict());
     }
 }

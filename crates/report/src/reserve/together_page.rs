@@ -1,4 +1,4 @@
-//! Reservations of several soft devices as a page: what each has, what became of all at once, and the plane of each.
+//! Reservations of several soft devices or threads as a page: what each has, what became of all at once, and the plane of each.
 
 use super::plane::{Plane, drawn, trials};
 use super::standing::standing_answer;
@@ -24,13 +24,17 @@ pub fn together_html(report: &TogetherReport<'_>) -> String {
         parts.push(Part::new("at-once", "All at once", body));
     }
     let devices = report.rows.iter().enumerate();
-    parts.extend(devices.map(|(place, row)| Part::new(format!("device-{}", place + 1), row.spec, device(row))));
+    parts.extend(devices.map(|(place, row)| Part::new(format!("device-{}", place + 1), heading(row), device(row))));
     standing_answer(
-        &format!("Reservations for {} at once", counted(report.of, "device")),
-        (&report.verdict(), &[]),
+        &format!("Reservations for {} at once", counted(report.of, report.noun())),
+        (&report.verdict(), report.notes),
         &report.next,
         &parts,
     )
+}
+
+fn heading(row: &TogetherDevice<'_>) -> String {
+    if row.tid.is_some() { row.name() } else { row.spec.to_owned() }
 }
 
 fn device(row: &TogetherDevice<'_>) -> String {

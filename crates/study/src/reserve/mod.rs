@@ -12,6 +12,7 @@ mod proof;
 mod search;
 mod subject;
 mod thread;
+mod threads;
 mod together;
 
 pub use device::DeviceSubject;
@@ -20,6 +21,7 @@ pub use phases::{PhaseFound, Phased, phased};
 pub use program::Subject;
 pub use proof::{Proof, Round};
 pub use thread::{Candidate, Chosen};
+pub use threads::{Target, threads};
 pub use together::{Measured, Member, Together, together};
 
 use crate::StudyError;
@@ -174,9 +176,9 @@ impl Reserved {
 pub enum Afterwards<'a> {
     /// The thread is put back.
     PutBack,
-    /// It stays. For a process that runs on without this one, how its thread was before is reported first: if that
-    /// fails, it is put back.
-    Stay(&'a mut dyn FnMut(&Before) -> Result<(), Refused>),
+    /// It stays. For processes that run on without this one, how their threads were before is reported first, of all at
+    /// once: if that fails, they are put back.
+    Stay(&'a mut dyn FnMut(&[Before]) -> Result<(), Refused>),
 }
 
 /// Carries out a plan. Calls `observe` about every 20 ms, which says whether to go on.
@@ -200,14 +202,14 @@ pub fn find<'a>(
     }
     let mut program = Program::start(plan, getting_ready)?;
     let (chosen, lateness_ns) = thread::choose(plan, &mut program, observe)?;
-    let PeriodicJob { period_ns, work, .. } = chosen.job;
-    let job = Job { period_ns, work_ns: work.p99_ns, deadline_ns: plan.deadline_ns.unwrap_or(period_ns) };
+    let job = job_of(plan, &chosen);
     let mut study = Reserved::begin(chosen, job, lateness_ns);
     search_and_prove(plan, &mut program, &mut study, observe)?;
     if let Afterwards::Stay(tell) = afterwards
         && study.is_proven()
     {
-        match program.let_stay(&study, tell) {
+        let kept: Vec<(u32, Reservation)> = study.chosen.tid.zip(study.recommended).into_iter().collect();
+        match program.let_stay(&kept, tell) {
             Ok(running) => {
                 study.stays = true;
                 return Ok((study, running));
@@ -217,6 +219,12 @@ pub fn find<'a>(
         return Ok((study, None));
     }
     Ok((study, None))
+}
+
+/// What a reservation of the chosen thread is for.
+fn job_of(plan: &ReservePlan, chosen: &Chosen) -> Job {
+    let PeriodicJob { period_ns, work, .. } = chosen.job;
+    Job { period_ns, work_ns: work.p99_ns, deadline_ns: plan.deadline_ns.unwrap_or(period_ns) }
 }
 
 fn search_and_prove(

@@ -2,7 +2,7 @@
 
 use super::device::DeviceSubject;
 use super::subject::{AttemptPlan, Made, Tried};
-use super::{ReservePlan, ReserveProgress, Reserved, Running as Going, StudyEnd, end_of, step};
+use super::{Doing, ReservePlan, ReserveProgress, Running as Going, StudyEnd, end_of, step};
 use crate::StudyError;
 use crate::running::{GettingReady, Running};
 use punctual_kernel::keeper::Keeper;
@@ -11,7 +11,7 @@ use punctual_kernel::{Refused, clock, cpus, steal};
 use punctual_load::Load;
 use punctual_probe::{Observation, Plan, RunError, Selection, Step};
 use punctual_recording::{EndReason, LoadInfo, Wakeup};
-use punctual_reserve::{Activation, Attempt, Job, Setting};
+use punctual_reserve::{Activation, Attempt, AttemptCounts, Job, Reservation, Setting};
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -43,6 +43,9 @@ const SETTLING_PERIODS: u64 = 4;
 /// A failure may be the host's fault: how often to repeat attempts that it held up.
 const MAX_REPEATS: u32 = 3;
 
+/// Why what was set for a thread is not what it has.
+const OVERRULED: &str = "something else schedules the thread, too: what was set did not stay";
+
 /// A program that is followed again and again while it runs.
 pub(super) struct Program<'a> {
     load: Option<Running<'a>>,
@@ -50,7 +53,13 @@ pub(super) struct Program<'a> {
     process: u32,
     /// The thread, once it is chosen.
     tid: u32,
+    /// All threads that were chosen so far.
+    chosen: Vec<u32>,
+    /// Other threads that have a reservation while a setting is tried.
+    beside: Vec<(u32, Reservation)>,
     keeper: Keeper,
+    /// What could not be put back, until somebody asks.
+    not_put_back: Vec<String>,
     info: LoadInfo,
     command_line: Vec<String>,
     cpus: Vec<u32>,
@@ -92,12 +101,7 @@ impl<'a> Program<'a> {
         getting_ready: &mut dyn FnMut(GettingReady) -> bool,
     ) -> Result<Program<'a>, StudyError> {
         if let Subject::Process(process) = plan.subject {
-            Selection::of_processes(vec![process]).check().map_err(RunError::from)?;
-            if is_of_kernel(process) {
-                return Err(StudyError::Setting(format!(
-                    "process {process} is a thread of the kernel, whose scheduling is left alone: name a program"
-                )));
-            }
+            check_process(process)?;
         }
         let keeper = Keeper::start().map_err(RunError::from)?;
         let load =
@@ -116,7 +120,10 @@ impl<'a> Program<'a> {
             command,
             process,
             tid: 0,
+            chosen: Vec::new(),
+            beside: Vec::new(),
             keeper,
+            not_put_back: Vec::new(),
             info: LoadInfo {
                 name: plan.load.name.clone(),
                 commands: plan.load.commands.iter().map(|command| command.words.clone()).collect(),
@@ -186,38 +193,156 @@ impl<'a> Program<'a> {
         Ok(end_of(outcome.document.ended.map(|ended| ended.reason)))
     }
 
-    /// Gives the thread this setting, after a rest in its original state.
+    /// Gives the thread this setting, after a rest in its original state; others have their reservations meanwhile.
     pub(super) fn set(&mut self, setting: Setting) -> Result<(), Refused> {
-        self.keeper.put_back();
+        let beside = self.beside.iter().map(|(tid, reservation)| (*tid, reserved(*reservation)));
+        let all: Vec<(u32, ThreadScheduling)> = beside.chain(wanted(setting).map(|own| (self.tid, own))).collect();
+        self.set_all(&all).map_err(|(_, refused)| refused)
+    }
+
+    /// Schedules all these threads so, or none, after a rest in their original state. Otherwise says which was refused.
+    fn set_all(&mut self, settings: &[(u32, ThreadScheduling)]) -> Result<(), (u32, Refused)> {
+        self.restore();
         std::thread::sleep(REST);
-        match wanted(setting) {
-            Some(wanted) => self.keeper.change(self.tid, wanted),
-            None => Ok(()),
+        for (tid, wanted) in settings {
+            if let Err(refused) = self.keeper.change(*tid, *wanted) {
+                self.restore();
+                return Err((*tid, refused));
+            }
         }
+        Ok(())
+    }
+
+    fn restore(&mut self) {
+        let refused = |(before, what): (Before, PutBack)| match what {
+            PutBack::Refused(refused) => Some(format!("thread {} was not restored: {refused}", before.tid)),
+            PutBack::Done | PutBack::Gone => None,
+        };
+        self.not_put_back.extend(self.keeper.put_back().into_iter().filter_map(refused));
+    }
+
+    /// What follows is about a thread of this process.
+    pub(super) fn turn_to(&mut self, process: u32) {
+        (self.process, self.tid) = (process, 0);
     }
 
     /// Everything that follows is about this thread.
     pub(super) fn choose(&mut self, tid: u32) {
         self.tid = tid;
+        self.chosen.push(tid);
     }
 
-    /// Sets the recommended reservation for good: for a process, once `tell` knows how its thread was; for a command,
+    /// Whether this thread was chosen.
+    pub(super) fn has_chosen(&self, tid: u32) -> bool {
+        self.chosen.contains(&tid)
+    }
+
+    /// Settings of this thread, which was chosen, are tried while others have their reservations.
+    pub(super) fn go_on(&mut self, tid: u32, beside: Vec<(u32, Reservation)>) {
+        (self.tid, self.beside) = (tid, beside);
+    }
+
+    /// Sets reservations for good, all or none: for processes, once `tell` knows how their threads were; for a command,
     /// for as long as what is returned lives.
     pub(super) fn let_stay(
         mut self,
-        study: &Reserved,
-        tell: &mut dyn FnMut(&Before) -> Result<(), Refused>,
+        reservations: &[(u32, Reservation)],
+        tell: &mut dyn FnMut(&[Before]) -> Result<(), Refused>,
     ) -> Result<Option<Going<'a>>, Refused> {
-        let missing = || Refused::because("letting the reservation stay", "there is none");
-        let reservation = study.recommended.ok_or_else(missing)?;
-        self.set(Setting::Reserved(reservation))?;
+        let settings: Vec<(u32, ThreadScheduling)> =
+            reservations.iter().map(|(tid, reservation)| (*tid, reserved(*reservation))).collect();
+        self.set_all(&settings).map_err(|(_, refused)| refused)?;
         if self.command.is_some() {
             return Ok(Some(Going(Left(self))));
         }
-        tell(self.keeper.held().first().ok_or_else(missing)?)?;
+        // Noted together: before any of them stays, all of them can be undone.
+        tell(self.keeper.held())?;
         self.keeper.let_stay()?;
         Ok(None)
     }
+
+    /// Measures several threads at once, some of them with reservations, in one attempt that does not end early.
+    pub(super) fn attempt_all(
+        &mut self,
+        threads: &[(u32, Job)],
+        reservations: &[(u32, Reservation)],
+        (doing, attempt_ns, output): (Doing, u64, PathBuf),
+        observe: &mut dyn FnMut(&ReserveProgress) -> bool,
+    ) -> Result<AllMade, StudyError> {
+        let settings: Vec<(u32, ThreadScheduling)> =
+            reservations.iter().map(|(tid, reservation)| (*tid, reserved(*reservation))).collect();
+        if let Err((tid, refused)) = self.set_all(&settings) {
+            return Ok(AllMade::Refused(tid, refused));
+        }
+        let longest_ns = threads.iter().map(|(_, job)| job.period_ns.max(job.deadline_ns)).max().unwrap_or(0);
+        let (attempt_ns, settling_ns) = (attempt_ns.max(20 * longest_ns), SETTLING_PERIODS * longest_ns);
+        let duration = Duration::from_nanos(attempt_ns + settling_ns);
+        let whom = Selection::of_threads(threads.iter().map(|(tid, _)| *tid).collect());
+        let mut current: Option<(Vec<Attempt>, u64)> = None;
+        let mut begins_ns = None;
+        let (mut executed_ns, mut counts) = (vec![0u64; threads.len()], Vec::new());
+        let end = self.follow(whom, output, 2 * duration, &mut |followed| {
+            let now_ns = followed.now_ns;
+            let begins = *begins_ns.get_or_insert(now_ns + settling_ns);
+            if current.is_none() && now_ns >= begins {
+                current = Some((threads.iter().map(|(_, job)| Attempt::begin(*job, now_ns)).collect(), now_ns));
+            }
+            if let Some((attempts, began_ns)) = &mut current {
+                for (tid, activation, _) in followed.activations {
+                    let Some(place) = threads.iter().position(|(known, _)| known == tid) else { continue };
+                    attempts[place].take(activation, followed.stolen_ns(activation));
+                    let is_of_attempt = activation.released_ns >= *began_ns;
+                    executed_ns[place] += if is_of_attempt { activation.executed_ns } else { 0 };
+                }
+                if now_ns >= *began_ns + attempt_ns {
+                    counts = attempts.iter().map(|attempt| attempt.clone().end(now_ns)).collect();
+                }
+            }
+            let progress = ReserveProgress { doing, elapsed: followed.elapsed.min(duration), duration };
+            match observe(&progress) {
+                _ if !counts.is_empty() => Next::Enough,
+                true => Next::Go,
+                false => Next::Stop,
+            }
+        })?;
+        if end == StudyEnd::Finished
+            && let Some(made) = changed_meanwhile(threads, &settings)
+        {
+            return Ok(made);
+        }
+        let share = |executed_ns: u64| executed_ns.saturating_mul(1_000_000) / attempt_ns.max(1);
+        Ok(AllMade::Counts(end, counts.into_iter().zip(executed_ns.into_iter().map(share)).collect()))
+    }
+}
+
+/// What came of measuring several threads at once.
+pub(super) enum AllMade {
+    /// How it ended, and for each thread what was counted and its share of a CPU, millionths.
+    Counts(StudyEnd, Vec<(AttemptCounts, u64)>),
+    /// This thread has no such reservation.
+    Refused(u32, Refused),
+}
+
+/// What makes a measurement of several threads say nothing of their settings: one has ended, or is scheduled otherwise.
+fn changed_meanwhile(threads: &[(u32, Job)], settings: &[(u32, ThreadScheduling)]) -> Option<AllMade> {
+    if threads.iter().any(|(tid, _)| ThreadScheduling::of(*tid).is_err()) {
+        return Some(AllMade::Counts(StudyEnd::ProgramEnded, Vec::new()));
+    }
+    let is_other = |tid: u32, wanted: ThreadScheduling| ThreadScheduling::of(tid).is_ok_and(|now| now != wanted);
+    let (tid, wanted) = settings.iter().find(|(tid, wanted)| is_other(*tid, *wanted))?;
+    let refused = Refused::because(format!("keeping {wanted} for thread {tid}"), OVERRULED);
+    Some(AllMade::Refused(*tid, refused))
+}
+
+/// Whether there is such a process, and a program runs in it.
+pub(super) fn check_process(process: u32) -> Result<(), StudyError> {
+    Selection::of_processes(vec![process]).check().map_err(RunError::from)?;
+    if is_of_kernel(process) {
+        return Err(StudyError::Setting(format!(
+            "process {process} is a thread of the kernel, whose scheduling is left alone: name a program"
+        )));
+    }
+    Ok(())
 }
 
 /// How a thread is scheduled with this setting; `None` for its original state.
@@ -225,10 +350,12 @@ fn wanted(setting: Setting) -> Option<ThreadScheduling> {
     match setting {
         Setting::AsItWas => None,
         Setting::Priority(priority) => Some(ThreadScheduling::fifo(priority)),
-        Setting::Reserved(reservation) => {
-            Some(ThreadScheduling::reserved(reservation.budget_ns, reservation.period_ns))
-        }
+        Setting::Reserved(reservation) => Some(reserved(reservation)),
     }
+}
+
+fn reserved(reservation: Reservation) -> ThreadScheduling {
+    ThreadScheduling::reserved(reservation.budget_ns, reservation.period_ns)
 }
 
 impl Tried for Program<'_> {
@@ -284,19 +411,15 @@ impl Tried for Program<'_> {
             }
         })?;
         if overruled {
-            let why = "something else schedules the thread, too: what was set did not stay";
-            return Ok(Made::Refused { why: why.to_owned(), is_full: false });
+            return Ok(Made::Refused { why: OVERRULED.to_owned(), is_full: false });
         }
         Ok(Made::Counts(end, done))
     }
 
-    /// Puts the thread back; returns what could not be put back.
+    /// Puts every thread back; returns what could not be put back since the last time.
     fn put_back(&mut self) -> Vec<String> {
-        let refused = |(before, what): (Before, PutBack)| match what {
-            PutBack::Refused(refused) => Some(format!("thread {} was not restored: {refused}", before.tid)),
-            PutBack::Done | PutBack::Gone => None,
-        };
-        self.keeper.put_back().into_iter().filter_map(refused).collect()
+        self.restore();
+        std::mem::take(&mut self.not_put_back)
     }
 }
 

@@ -81,6 +81,10 @@ pub(super) fn choose(
     let mut found = Vec::new();
     for (tid, (mut activations, latest_ns)) in seen {
         let Ok(before) = Before::of(tid) else { continue };
+        // It is another one's already.
+        if program.has_chosen(tid) {
+            continue;
+        }
         if plan.thread.as_ref().is_some_and(|wanted| !wanted.is_match(&before.name)) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Reservations of several soft devices that work at the same time.
+//! Reservations of several soft devices that work at the same time, and what these have in common with those of several threads.
 //!
 //! They are found one after another, each while those found before work with theirs; the kernel admits each or has no
 //! room for it. Then all of them are measured at once, without and with their reservations.
@@ -16,7 +16,7 @@ use punctual_reserve::{AttemptCounts, Class, Reservation, Setting, with_margin};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// One of the devices.
+/// One of the devices, or of the threads.
 #[derive(Debug)]
 pub struct Member {
     /// What was found for it beside those before it.
@@ -31,7 +31,31 @@ pub struct Member {
     pub with: Measured,
 }
 
-/// What was measured for a device among others.
+impl Member {
+    /// With what was found for it. `why` it has none is derived from that.
+    pub(super) fn of(study: Reserved) -> Member {
+        let reservation = study.recommended.filter(|_| study.end == StudyEnd::Finished);
+        let why = reservation.is_none().then(|| match (&study.refused, study.no_room) {
+            (Some(refused), _) => refused.clone(),
+            (None, true) => "the kernel has no room for a sufficient one beside those before it".to_owned(),
+            (None, false) if study.trials.iter().all(|trial| trial.class() == Class::NotJudged) => {
+                "none of those tried could be judged".to_owned()
+            }
+            (None, false) => "none of those tried was sufficient".to_owned(),
+        });
+        Member { study, reservation, why, before: Measured::default(), with: Measured::default() }
+    }
+
+    /// Adds one measurement among all others.
+    pub(super) fn take(&mut self, is_reserved: bool, counts: &AttemptCounts, share_millionths: u64) {
+        let measured = if is_reserved { &mut self.with } else { &mut self.before };
+        measured.counts.add(counts);
+        measured.times += 1;
+        measured.shares_millionths += share_millionths;
+    }
+}
+
+/// What was measured for one of them among the others.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Measured {
     /// Its jobs.
@@ -52,7 +76,7 @@ impl Measured {
 /// What came of them.
 #[derive(Debug)]
 pub struct Together {
-    /// The devices, in the order in which they were asked for.
+    /// The devices or threads, in the order in which they were asked for.
     pub members: Vec<Member>,
     /// Measurements of each side.
     pub rounds: u32,
@@ -60,14 +84,48 @@ pub struct Together {
     pub raised: u32,
     /// Why it ended.
     pub end: StudyEnd,
-    /// How late a bystander was, without and with all reservations, or why that cannot be compared; `None` before the proof.
+    /// How late a bystander or the threads were, without and with all reservations, or why that cannot be compared; `None`
+    /// before the proof.
     pub comparison: Option<Result<Comparison, String>>,
+    /// Whether all threads keep their reservations.
+    pub stays: bool,
+    /// What could not be put back, and other trouble.
+    pub notes: Vec<String>,
     /// How much of each CPU the kernel admits for reservations, thousandths; `None`: it is not known, or not limited.
     pub limit_thousandths: Option<u64>,
 }
 
 impl Together {
-    /// Whether each device has a reservation, and had no late job with it.
+    pub(super) fn begin() -> Together {
+        Together {
+            members: Vec::new(),
+            rounds: 0,
+            raised: 0,
+            end: StudyEnd::Finished,
+            comparison: None,
+            stays: false,
+            notes: Vec::new(),
+            limit_thousandths: limit(),
+        }
+    }
+
+    /// Adds the next one, and what its search noted.
+    pub(super) fn add(&mut self, mut member: Member) {
+        let name = &member.study.chosen.name;
+        self.notes.extend(member.study.notes.drain(..).map(|note| format!("{name}: {note}")));
+        self.end = member.study.end;
+        self.members.push(member);
+    }
+
+    /// Forgets what was measured with other reservations.
+    pub(super) fn begin_proof(&mut self) {
+        (self.rounds, self.comparison) = (0, None);
+        for member in &mut self.members {
+            (member.before, member.with) = (Measured::default(), Measured::default());
+        }
+    }
+
+    /// Whether each of them has a reservation, and had no late job with it.
     pub fn is_proven(&self) -> bool {
         let holds = |member: &Member| member.reservation.is_some() && member.with.counts.succeeded();
         self.end == StudyEnd::Finished && self.rounds > 0 && self.members.iter().all(holds)
@@ -86,41 +144,52 @@ pub fn together(
 ) -> Result<Together, StudyError> {
     let first = subjects.first().ok_or_else(|| StudyError::Setting("there is no device".to_owned()))?;
     let mut runs = DeviceRuns::start(plan, first, getting_ready)?;
-    let mut found = Together {
-        members: Vec::new(),
-        rounds: 0,
-        raised: 0,
-        end: StudyEnd::Finished,
-        comparison: None,
-        limit_thousandths: limit(),
-    };
+    let mut found = Together::begin();
     for (place, subject) in subjects.iter().enumerate() {
         let beside = found.members.iter().zip(subjects).filter_map(|(member, its)| {
             member.reservation.map(|reservation| part(its, Setting::Reserved(reservation)))
         });
         runs.turn_to(subject, beside.collect());
-        let member = member(plan, &mut runs, place, &mut |progress| observe(place, progress))?;
-        found.end = member.study.end;
-        found.members.push(member);
+        let directory = plan.directory.join(format!("device-{}", place + 1));
+        let study = alone(plan, &mut runs, directory, &mut |progress| observe(place, progress))?;
+        found.add(Member::of(study));
         if found.end != StudyEnd::Finished {
             return Ok(found);
         }
     }
+    prove_all(plan, &mut found, &mut |found, directory| prove(plan, subjects, &mut runs, found, directory, observe))?;
+    Ok(found)
+}
+
+/// Whether the kernel had room for all of them.
+pub(super) enum Admitted {
+    All,
+    /// It refused this one; `None`: it is not known which.
+    AllBut(Option<usize>, Refused),
+}
+
+/// Measures all of them at once. Whoever has late jobs then gets a tenth more, and all are measured again, at most twice; whoever
+/// the kernel has no room for does without. `prove` measures them once, with recordings in a directory.
+pub(super) fn prove_all(
+    plan: &ReservePlan,
+    found: &mut Together,
+    prove: &mut dyn FnMut(&mut Together, &Path) -> Result<Admitted, StudyError>,
+) -> Result<(), StudyError> {
     let (mut measured, mut proofs) = (0, 0);
     while proofs < MAX_PROOFS && found.end == StudyEnd::Finished && plan.rounds > 0 {
         measured += 1;
         let name = if measured == 1 { "proof".to_owned() } else { format!("proof-{measured}") };
-        let refused = prove(plan, subjects, &mut runs, &mut found, &plan.directory.join(name), observe)?;
-        if let Some(refused) = refused {
-            give_up_one(&mut found, refused)?;
+        found.begin_proof();
+        if let Admitted::AllBut(place, refused) = prove(found, &plan.directory.join(name))? {
+            give_up_one(found, place, refused)?;
             continue;
         }
         proofs += 1;
-        if proofs == MAX_PROOFS || !raise(&mut found) {
+        if proofs == MAX_PROOFS || !raise(found) {
             break;
         }
     }
-    Ok(found)
+    Ok(())
 }
 
 fn limit() -> Option<u64> {
@@ -131,26 +200,6 @@ fn limit() -> Option<u64> {
     let (runtime_us, period_us) = (read("sched_rt_runtime_us")?, read("sched_rt_period_us")?);
     // -1: there is no limit.
     u64::try_from(runtime_us).ok().map(|runtime_us| runtime_us * 1_000 / period_us.max(1).unsigned_abs())
-}
-
-/// Finds the reservation of one, beside those that already have theirs.
-fn member(
-    plan: &ReservePlan,
-    runs: &mut DeviceRuns<'_>,
-    place: usize,
-    observe: &mut dyn FnMut(&ReserveProgress) -> bool,
-) -> Result<Member, StudyError> {
-    let study = alone(plan, runs, plan.directory.join(format!("device-{}", place + 1)), observe)?;
-    let reservation = study.recommended.filter(|_| study.end == StudyEnd::Finished);
-    let why = reservation.is_none().then(|| match (&study.refused, study.no_room) {
-        (Some(refused), _) => refused.clone(),
-        (None, true) => "the kernel has no room for a sufficient one beside those before it".to_owned(),
-        (None, false) if study.trials.iter().all(|trial| trial.class() == Class::NotJudged) => {
-            "none of those tried could be judged".to_owned()
-        }
-        (None, false) => "none of those tried was sufficient".to_owned(),
-    });
-    Ok(Member { study, reservation, why, before: Measured::default(), with: Measured::default() })
 }
 
 /// Searches for the device that the runs are about, with its recordings in a directory of their own.
@@ -184,8 +233,7 @@ fn raise(found: &mut Together) -> bool {
     any
 }
 
-/// Measures all of them at once, without and with their reservations, every second time backwards. Returns what the
-/// kernel refused, if it did not admit all of them.
+/// Measures all of them at once, without and with their reservations, every second time backwards.
 fn prove(
     plan: &ReservePlan,
     subjects: &[DeviceSubject],
@@ -193,12 +241,8 @@ fn prove(
     found: &mut Together,
     directory: &Path,
     observe: &mut dyn FnMut(usize, &ReserveProgress) -> bool,
-) -> Result<Option<Refused>, StudyError> {
-    (found.rounds, found.comparison) = (0, None);
+) -> Result<Admitted, StudyError> {
     let mut recordings = [Vec::new(), Vec::new()];
-    for member in &mut found.members {
-        (member.before, member.with) = (Measured::default(), Measured::default());
-    }
     for number in 0..plan.rounds {
         let order = if number % 2 == 0 { [false, true] } else { [true, false] };
         for (turn, is_reserved) in order.into_iter().enumerate() {
@@ -222,22 +266,25 @@ fn prove(
                 Ok((end, _)) => found.end = end,
                 // What was found before stays.
                 Err(_) if punctual_kernel::ending::is_asked() => found.end = StudyEnd::Interrupted,
-                Err(StudyError::Run(RunError::Refused(refused))) if is_reserved => return Ok(Some(refused)),
+                Err(StudyError::Run(RunError::Refused(refused))) if is_reserved => {
+                    return Ok(Admitted::AllBut(None, refused));
+                }
                 Err(error) => return Err(error),
             }
             if found.end != StudyEnd::Finished {
-                return Ok(None);
+                return Ok(Admitted::All);
             }
         }
         found.rounds += 1;
     }
     found.comparison = Some(compared(&recordings));
-    Ok(None)
+    Ok(Admitted::All)
 }
 
-/// All of them at once are more than the kernel admits: the last one does without.
-fn give_up_one(found: &mut Together, refused: Refused) -> Result<(), StudyError> {
-    let Some(member) = found.members.iter_mut().rev().find(|member| member.reservation.is_some()) else {
+/// All of them at once are more than the kernel admits: the one at this place, or else the last one, does without.
+fn give_up_one(found: &mut Together, place: Option<usize>, refused: Refused) -> Result<(), StudyError> {
+    let place = place.or_else(|| found.members.iter().rposition(|member| member.reservation.is_some()));
+    let Some(member) = place.and_then(|place| found.members.get_mut(place)) else {
         return Err(StudyError::Run(RunError::Refused(refused)));
     };
     member.reservation = None;
@@ -247,9 +294,6 @@ fn give_up_one(found: &mut Together, refused: Refused) -> Result<(), StudyError>
 
 fn take(found: &mut Together, is_reserved: bool, devices: &[DeviceSummary], round_ns: u64) {
     for (member, summary) in found.members.iter_mut().zip(devices) {
-        let measured = if is_reserved { &mut member.with } else { &mut member.before };
-        measured.counts.add(&counts(summary, round_ns));
-        measured.times += 1;
-        measured.shares_millionths += summary.share_millionths;
+        member.take(is_reserved, &counts(summary, round_ns), summary.share_millionths);
     }
 }

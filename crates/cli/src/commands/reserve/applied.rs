@@ -50,13 +50,16 @@ pub(super) fn take() -> anyhow::Result<Vec<Before>> {
     Ok(applied.threads)
 }
 
-/// Notes a thread before its change is made permanent. A note about an older thread with the same number is dropped.
-pub(super) fn note(before: &Before) -> Result<(), Refused> {
+/// Notes threads, in the order of their changes, before these are made permanent: all of them, or none. A note about an older
+/// thread with the same number is dropped.
+pub(super) fn note(changed: &[Before]) -> Result<(), Refused> {
     let noted = || {
         let mut threads: Vec<Before> = take()?.into_iter().filter(Before::is_there).collect();
-        // The first change is the one to go back behind.
-        if !threads.iter().any(|known| known.tid == before.tid) {
-            threads.push(before.clone());
+        for before in changed {
+            // The first change is the one to go back behind.
+            if !threads.iter().any(|known| known.tid == before.tid) {
+                threads.push(before.clone());
+            }
         }
         threads.drain(..threads.len().saturating_sub(MAX_THREADS));
         write(threads)

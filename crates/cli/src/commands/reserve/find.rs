@@ -31,7 +31,7 @@ pub(super) fn run(arguments: &FindArguments, output: Output) -> anyhow::Result<u
     let interrupted = Interrupted::watch();
     let mut ready = ReadyProgress::new(arguments.quiet);
     let mut progress = StepProgress::new(arguments.quiet, "reserve");
-    let mut tell = |before: &Before| applied::note(before);
+    let mut tell = |before: &[Before]| applied::note(before);
     let afterwards = if arguments.apply { Afterwards::Stay(&mut tell) } else { Afterwards::PutBack };
     let result = punctual_study::reserve::find(
         &plan,
@@ -86,8 +86,8 @@ fn subject(arguments: &FindArguments) -> anyhow::Result<Subject> {
     if let Some(name) = &arguments.device {
         return Ok(Subject::Device(Box::new(device(arguments, name)?)));
     }
-    match arguments.pid {
-        Some(process) => Ok(Subject::Process(process)),
+    match arguments.pid.first() {
+        Some(process) => Ok(Subject::Process(*process)),
         None if arguments.program.is_empty() => {
             let what = "a program is missing: name a command after --, a process with --pid, or a device";
             Err(Usage(what.to_owned()).into())
@@ -104,7 +104,7 @@ pub(super) fn plan(arguments: &FindArguments, subject: Subject) -> anyhow::Resul
     arguments.load_command.iter().for_each(|command| load.add_shell_command(command));
     Ok(ReservePlan {
         subject,
-        thread: arguments.thread.clone(),
+        thread: arguments.thread.first().cloned(),
         deadline_ns: arguments.deadline,
         load,
         measure_ns: arguments.measure,

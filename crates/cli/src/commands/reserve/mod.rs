@@ -4,6 +4,7 @@ mod applied;
 mod find;
 mod phases;
 mod run;
+mod threads;
 mod together;
 mod undo;
 
@@ -15,6 +16,7 @@ pub(crate) fn run(arguments: &ReserveArguments, output: Output) -> anyhow::Resul
         Some(ReserveCommand::Run(held)) => run::run(held, output),
         Some(ReserveCommand::Undo) => undo::run(output),
         None if !arguments.find.phases.is_empty() => phases::run(&arguments.find, output),
+        None if threads::are_asked(&arguments.find) => threads::run(&arguments.find, output),
         None => match together::asked(&arguments.find) {
             Some(devices) => together::run(&arguments.find, &devices, output),
             None => find::run(&arguments.find, output),

@@ -14,11 +14,11 @@ use punctual_report::reserve::{
 use punctual_report::{after_reserve_together, compare};
 use punctual_reserve::Setting;
 use punctual_study::reserve::{
-    DeviceSubject, Measured, Member, ReserveProgress, StudyEnd, Subject, Together, together,
+    DeviceSubject, Measured, Member, ReservePlan, ReserveProgress, StudyEnd, Subject, Together, together,
 };
 
-/// How many devices are tried at once.
-const MAX_DEVICES: usize = 16;
+/// How many devices or threads are tried at once.
+pub(super) const MAX_AT_ONCE: usize = 16;
 
 /// The devices, where several were asked for.
 pub(super) fn asked(arguments: &FindArguments) -> Option<Vec<&str>> {
@@ -27,8 +27,8 @@ pub(super) fn asked(arguments: &FindArguments) -> Option<Vec<&str>> {
 }
 
 pub(super) fn run(arguments: &FindArguments, names: &[&str], output: Output) -> anyhow::Result<u8> {
-    if names.len() > MAX_DEVICES {
-        return Err(Usage(format!("at most {MAX_DEVICES} devices work at once here")).into());
+    if names.len() > MAX_AT_ONCE {
+        return Err(Usage(format!("at most {MAX_AT_ONCE} devices work at once here")).into());
     }
     crate::commands::artifacts::check(arguments.html.as_ref())?;
     let subjects =
@@ -48,14 +48,24 @@ pub(super) fn run(arguments: &FindArguments, names: &[&str], output: Output) -> 
     if result.is_err() {
         directory.discard_if_empty();
     }
-    let found = result?;
+    Ok(answer(arguments, &plan, &result?, names, output))
+}
+
+/// Answers what was found of devices, which are named as on the command line, or else of threads. Returns the exit code.
+pub(super) fn answer(
+    arguments: &FindArguments,
+    plan: &ReservePlan,
+    found: &Together,
+    names: &[&str],
+    output: Output,
+) -> u8 {
     let load = if plan.load.is_none() { "" } else { &plan.load.name };
     let competitors: Vec<String> = arguments.competitor.iter().map(ToString::to_string).collect();
     let beside = competitors.iter().cloned().chain((!load.is_empty()).then(|| load.to_owned()));
     let beside = beside.collect::<Vec<String>>().join(" and ");
-    let mut report = report(&found, &subjects, names, &beside, &plan.directory);
+    let mut report = report(found, (names, arguments.device.is_none()), &beside, &plan.directory);
     report.next = after_reserve_together(&report, &competitors, &plan.command_line);
-    let code = u8::from(!(report.is_proven() || found.rounds == 0 && all_have_one(&found, names.len())));
+    let code = u8::from(!(report.is_proven() || found.rounds == 0 && all_have_one(&report)));
     let mut artifacts = Artifacts::default();
     let code = code.max(arguments.html.as_ref().map_or(0, |path| artifacts.write(path, together_html(&report))));
     if output.json {
@@ -63,16 +73,16 @@ pub(super) fn run(arguments: &FindArguments, names: &[&str], output: Output) -> 
     } else {
         output::print_text(&together_text(&report));
     }
-    Ok(code)
+    code
 }
 
-fn all_have_one(found: &Together, of: usize) -> bool {
-    found.end == StudyEnd::Finished
-        && found.members.len() == of
-        && found.members.iter().all(|member| member.reservation.is_some())
+fn all_have_one(report: &TogetherReport<'_>) -> bool {
+    report.end == ReserveEnd::Finished
+        && report.rows.len() == report.of
+        && report.rows.iter().all(|row| row.reservation.is_some())
 }
 
-fn show(progress: &mut StepProgress, device: Option<&str>, now: &ReserveProgress) {
+pub(super) fn show(progress: &mut StepProgress, device: Option<&str>, now: &ReserveProgress) {
     let what = find::doing_in_words(now.doing);
     let what = device.map_or_else(|| what.clone(), |device| format!("{device}, {what}"));
     progress.show(&what, now.elapsed, now.duration);
@@ -80,14 +90,14 @@ fn show(progress: &mut StepProgress, device: Option<&str>, now: &ReserveProgress
 
 fn report<'a>(
     found: &'a Together,
-    subjects: &'a [DeviceSubject],
-    names: &[&'a str],
+    (names, of_threads): (&[&'a str], bool),
     beside: &'a str,
     directory: &'a std::path::Path,
 ) -> TogetherReport<'a> {
     let counts = |measured: &Measured| (measured.counts, measured.share_thousandths());
-    let row = |((member, subject), spec): ((&'a Member, &'a DeviceSubject), &&'a str)| TogetherDevice {
-        device: &subject.profile.id,
+    let row = |(member, spec): (&'a Member, &&'a str)| TogetherDevice {
+        device: &member.study.chosen.name,
+        tid: member.study.chosen.tid,
         spec: spec.trim(),
         job: member.study.job,
         lateness_ns: member.study.lateness_ns,
@@ -100,8 +110,9 @@ fn report<'a>(
         with: counts(&member.with),
     };
     TogetherReport {
-        rows: found.members.iter().zip(subjects).zip(names).map(row).collect(),
-        of: subjects.len(),
+        of_threads,
+        rows: found.members.iter().zip(names).map(row).collect(),
+        of: names.len(),
         rounds: found.rounds,
         raised: found.raised,
         end: match found.end {
@@ -113,6 +124,8 @@ fn report<'a>(
             .comparison
             .as_ref()
             .map(|comparison| comparison.as_ref().map(compare::verdict).map_err(String::as_str)),
+        stays: found.stays,
+        notes: &found.notes,
         cpus: allowed_cpus().len(),
         limit_thousandths: found.limit_thousandths,
         beside,
