@@ -81,6 +81,8 @@ pub struct DeviceRun {
     pub document: Document,
     /// The devices.
     pub activations: ActivationDocument,
+    /// How many phases of each device's line began; 1 without any.
+    pub phases_begun: Vec<usize>,
 }
 
 /// Carries out a plan. Calls `observe` about every 50 ms, which says whether to go on.
@@ -100,8 +102,9 @@ pub fn run(
     probe.kind = RecordingKind::Activations;
     probe.command_line = plan.command_line.clone();
     let document = record_with(probe, &plan.load, &mut |_| true, &mut [&mut devices], observe)?.document;
+    let phases_begun = devices.phases_begun.clone();
     let activations = devices.conclude(&document)?;
-    Ok(DeviceRun { path: plan.output.clone(), document, activations })
+    Ok(DeviceRun { path: plan.output.clone(), document, activations, phases_begun })
 }
 
 /// The devices of a run and what competes with them, beside the bystander and the control.
@@ -112,6 +115,8 @@ struct Devices<'a> {
     summaries: Vec<DeviceSummary>,
     /// Exist from the start on.
     judges: Vec<Judge>,
+    /// How many phases of each device's line began. One that was over before anybody looked never does.
+    phases_begun: Vec<usize>,
     writer: Option<ActivationWriter>,
     competing: Option<Competing>,
     /// The recording's, once it exists.
@@ -140,10 +145,11 @@ impl Companion for Devices<'_> {
     }
 
     fn round(&mut self, _: &mut Observation<'_>) -> Result<Step, StudyError> {
-        let Devices { plan, rig, summaries, judges, writer, flushed, .. } = &mut *self;
+        let Devices { plan, rig, summaries, judges, phases_begun, writer, flushed, .. } = &mut *self;
         rig.round(&mut |index, activation| take(plan, summaries, judges, writer, index, activation));
         rig.change_phases(&mut |index, phase| {
             let buffers = plan.devices[index].profile.buffers;
+            phases_begun[index] += 1;
             judges[index].set_period(clock::monotonic_ns(), phase.period_ns, buffers);
         })
         .map_err(refused)?;
@@ -192,6 +198,7 @@ impl<'a> Devices<'a> {
             rig,
             summaries,
             judges: Vec::new(),
+            phases_begun: vec![1; plan.devices.len()],
             writer: None,
             competing: None,
             directory: None,

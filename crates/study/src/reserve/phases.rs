@@ -13,7 +13,8 @@ use crate::running::GettingReady;
 use punctual_context::device::Phase;
 use punctual_context::{Form, Reservation as OfPhase};
 use punctual_probe::RunError;
-use punctual_reserve::{Job, Reservation, SLACK_NS, Setting, with_margin};
+use punctual_recording::DeviceSummary;
+use punctual_reserve::{AttemptCounts, Job, Reservation, SLACK_NS, Setting, with_margin};
 use std::time::Duration;
 
 /// A phase, and what was found for it.
@@ -67,7 +68,7 @@ pub fn phased(
         let study = alone(plan, &mut runs, directory, &mut |progress| observe(place, progress))?;
         found.end = study.end;
         let reservation = study.recommended.filter(|_| study.end == StudyEnd::Finished);
-        found.notes.extend(study.notes.iter().cloned());
+        found.notes.extend(study.notes.iter().map(|note| format!("phase {}: {note}", place + 1)));
         found.phases.push(PhaseFound { phase: *phase, study, reservation });
         if found.end != StudyEnd::Finished {
             return Ok(found);
@@ -145,8 +146,15 @@ impl Tried for WholeLine<'_, '_> {
         };
         match self.runs.run_all(vec![device], plan.attempt_ns, plan.output.clone(), &mut tell) {
             Ok((StudyEnd::Finished, run)) => {
-                let due = due(self.phases, plan.attempt_ns);
-                let counts = run.activations.devices.first().map(|summary| counts_of(summary, due));
+                let begun = run.phases_begun.first().copied().unwrap_or(0);
+                let counts = |summary: &DeviceSummary| {
+                    // Of a phase that this program slept through, or that the run's end cut short, it says nothing.
+                    if begun < self.phases.len() || !is_whole(self.phases, summary.arrived) {
+                        return AttemptCounts::default();
+                    }
+                    counts_of(summary, due(self.phases, plan.attempt_ns))
+                };
+                let counts = run.activations.devices.first().map(counts);
                 Ok(Made::Counts(StudyEnd::Finished, counts.into_iter().collect()))
             }
             Ok((end, _)) => Ok(Made::Counts(end, Vec::new())),
@@ -161,6 +169,13 @@ impl Tried for WholeLine<'_, '_> {
     fn put_back(&mut self) -> Vec<String> {
         Vec::new()
     }
+}
+
+/// Whether so many blocks are those of all phases but for half of the last one, which lasts no longer than the run.
+fn is_whole(phases: &[Phase], arrived: u64) -> bool {
+    let blocks = |phase: &Phase| phase.length_ns / phase.period_ns.max(1);
+    let last = phases.last().map_or(0, blocks);
+    arrived >= phases.iter().map(blocks).fold(0, u64::saturating_add) - last / 2
 }
 
 /// How many blocks come in a run of these phases, but for those shortly before its end.
@@ -186,5 +201,14 @@ mod tests {
         assert_eq!(due(&phases, 2_000_000_000), 400 + (1_000_000_000 - SLACK_NS) / 12_500_000);
         assert_eq!(due(&phases, 500_000_000 + SLACK_NS), 200);
         assert_eq!(due(&phases, 0), 0);
+    }
+
+    #[test]
+    fn a_run_is_whole_with_half_of_its_last_phase() {
+        let phase = |period_ns, length_ns| Phase { period_ns, samples: 18, length_ns, reservation: None };
+        let phases = [phase(2_500_000, 1_000_000_000), phase(12_500_000, 1_000_000_000)];
+        assert_eq!([439, 440, 480].map(|arrived| is_whole(&phases, arrived)), [false, true, true]);
+        // Without a block of the last one.
+        assert!(!is_whole(&phases, 400) && !is_whole(&phases, 0));
     }
 }

@@ -76,15 +76,17 @@ pub(super) fn prove(
                     study.end = end;
                     break;
                 }
+                // Rounds before it prove nothing of what the kernel may refuse.
                 Made::Refused { why, .. } => {
                     study.notes.push(why);
+                    rounds.clear();
                     break;
                 }
             };
             counts[side] = made.first().map(|counts| (*counts, output));
         }
         let [Some((before, its)), Some((with, other))] = counts else { break };
-        // A round without a job on one side proves nothing.
+        // A round without a job on one side, or with a part of it alone, proves nothing.
         if !before.is_judged() || !with.is_judged() {
             not_judged += 1;
             continue;

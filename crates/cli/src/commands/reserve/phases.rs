@@ -16,6 +16,8 @@ use punctual_study::reserve::{PhaseFound, Phased, ReservePlan, StudyEnd, Subject
 
 /// Each is searched for minutes.
 const MAX_PHASES: usize = 16;
+/// A phase has at least so many blocks, as an attempt has: fewer tell nothing, and one without any would be proven by the others.
+const MIN_BLOCKS: u64 = 20;
 
 pub(super) fn run(arguments: &FindArguments, output: Output) -> anyhow::Result<u8> {
     let spec = arguments.device.as_deref().unwrap_or_default();
@@ -71,6 +73,8 @@ fn check(arguments: &FindArguments, spec: &str) -> anyhow::Result<()> {
         "at most 16 phases have reservations of their own here"
     } else if arguments.phases.iter().any(|phase| phase.length_ns == u64::MAX) {
         "every phase needs its time, such as 90@7200Hz:5s"
+    } else if arguments.phases.iter().any(|phase| phase.length_ns / MIN_BLOCKS < phase.period_ns) {
+        "every phase needs time for 20 of its blocks, such as 90@7200Hz:250ms"
     } else if arguments.phases.iter().any(|phase| phase.reservation.is_some()) {
         "the reservation of a phase is what is looked for: leave it out"
     } else {
