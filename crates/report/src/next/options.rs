@@ -67,16 +67,19 @@ pub(super) fn as_written(words: &[String], short: &str, long: &str) -> String {
 
 /// An option that may be repeated, as often as it was written.
 pub(super) fn every_written(words: &[String], name: &str) -> String {
-    let mut options = String::new();
-    for (index, word) in words.iter().take_while(|word| *word != "--").enumerate() {
-        let value = match word.strip_prefix(name) {
-            Some("") => words.get(index + 1).map(String::as_str),
-            Some(rest) => rest.strip_prefix('='),
-            None => None,
-        };
-        options += &value.map_or_else(String::new, |value| format!(" {name} {}", shell_word(&printable(value))));
-    }
-    options
+    let written = every_value(words, name).into_iter();
+    written.map(|value| format!(" {name} {}", shell_word(&printable(value)))).collect()
+}
+
+/// The values of an option that may be repeated.
+pub(super) fn every_value<'a>(words: &'a [String], name: &str) -> Vec<&'a str> {
+    let own = words.iter().take_while(|word| *word != "--").enumerate();
+    own.filter_map(|(index, word)| match word.strip_prefix(name) {
+        Some("") => words.get(index + 1).map(String::as_str),
+        Some(rest) => rest.strip_prefix('='),
+        None => None,
+    })
+    .collect()
 }
 
 /// The period of loops as it was written when they were recorded.

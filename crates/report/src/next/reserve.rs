@@ -1,7 +1,7 @@
 //! After a study of a reservation: what keeps it or, where there is none, what was nearest to one and who delays the thread.
 
 use super::measurement::rounded_us;
-use super::options::{as_written, value_of};
+use super::options::{as_written, every_value, value_of};
 use super::{NextStep, few};
 use crate::layout::shell_word;
 use crate::reserve::{PhasesReport, ReserveEnd, ReserveReport, TogetherReport};
@@ -104,7 +104,7 @@ pub fn after_reserve_phases(
         return vec![NextStep::new("finds them in less time", again(words, SHORTER))];
     }
     let found: Option<Vec<Reservation>> = report.rows.iter().map(|row| row.reservation).collect();
-    let written = value_of(words, "", "--phases").unwrap_or_default();
+    let written = every_value(words, "--phases").join(",");
     let mut steps = Vec::new();
     if let Some((found, first)) = found.and_then(|found| found.first().copied().map(|first| (found, first))) {
         let time = |ns: u64| format!("{}us", ns / 1_000);
@@ -264,6 +264,10 @@ mod tests {
         assert_eq!(
             again(&words(line), &[("--rounds", "2"), ("--attempts", "4")]),
             "sudo punctual reserve -q v90 --rounds 2 --attempts 4 -- ./loop --rounds 7"
+        );
+        assert_eq!(
+            every_value(&words("punctual reserve v90 --phases 18@8kHz:2s --phases=90@8kHz:9s"), "--phases").join(","),
+            "18@8kHz:2s,90@8kHz:9s"
         );
         let several = "punctual reserve --pid 7,8 -o d";
         assert_eq!(again(&words(several), &[("--apply", "")]), "sudo punctual reserve --pid 7,8 --apply");
