@@ -113,7 +113,7 @@ pub(crate) struct FindArguments {
     /// How many times to measure again without and with the reservation, in turn; 0 for no proof
     #[arg(long, value_name = "NUMBER", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=50))]
     pub(crate) rounds: u32,
-    /// How long each of these measurements takes
+    /// How long each of these measurements takes, at least 20 periods
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
     pub(crate) round: u64,
     /// Chooses the order of the trials

@@ -1,6 +1,6 @@
 //! A soft device, run anew with each setting.
 
-use super::subject::{AttemptPlan, Made, Tried};
+use super::subject::{AttemptPlan, Made, Tried, long_enough};
 use super::{Chosen, Doing, ReservePlan, ReserveProgress, StudyEnd, end_of, step};
 use crate::StudyError;
 use crate::device::{DevicePart, DeviceRun, DeviceRunPlan, DeviceWork};
@@ -11,7 +11,7 @@ use punctual_device::Profile;
 use punctual_kernel::scheduling::Scheduling;
 use punctual_load::Load;
 use punctual_probe::RunError;
-use punctual_recording::{DeviceSummary, Distribution};
+use punctual_recording::{DeviceSummary, Distribution, EndReason};
 use punctual_reserve::{AttemptCounts, Job, Jobs, PeriodicJob, SLACK_NS, Setting, Work};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -41,6 +41,8 @@ pub(super) struct DeviceRuns<'a> {
     /// Ends with this.
     load: Option<Running<'a>>,
     command_line: &'a [String],
+    /// What ended runs before their time, until somebody asks.
+    cut_short: Vec<String>,
 }
 
 impl<'a> DeviceRuns<'a> {
@@ -52,7 +54,7 @@ impl<'a> DeviceRuns<'a> {
     ) -> Result<DeviceRuns<'a>, StudyError> {
         let load =
             if plan.load.is_none() { None } else { Some(Running::start(&plan.load, None, None, getting_ready)?) };
-        Ok(DeviceRuns { subject, beside: Vec::new(), load, command_line: &plan.command_line })
+        Ok(DeviceRuns { subject, beside: Vec::new(), load, command_line: &plan.command_line, cut_short: Vec::new() })
     }
 
     /// From now on it tries this device, and the others work with what they have.
@@ -73,11 +75,15 @@ impl<'a> DeviceRuns<'a> {
         };
         let setting = if is_at_least { Setting::AsItWas } else { Setting::Priority(plan.priority) };
         let (doing, output) = (Doing::Measuring, plan.directory.join("measured.punctual"));
-        let (end, run) = self.run(setting, doing, plan.measure_ns, output, (0, plan.measure_ns), observe)?;
+        let own_ns = self.subject.profile.period_ns;
+        let period_ns = self.subject.phases.first().map_or(own_ns, |phase| phase.period_ns);
+        let measure_ns = long_enough(plan.measure_ns, period_ns);
+        let (end, run) = self.run(setting, doing, measure_ns, output, (0, measure_ns), observe)?;
         let summary = run.activations.devices.first();
         let failed = |why: &str| StudyError::Setting(why.to_owned());
         if end == StudyEnd::Interrupted {
-            return Err(failed("interrupted before the device's work was measured"));
+            let why = self.cut_short.pop().map(|why| format!(": {why}")).unwrap_or_default();
+            return Err(failed(&format!("interrupted before the device's work was measured{why}")));
         }
         let summary =
             summary.filter(|summary| summary.processed > 0).ok_or_else(|| failed("no block was processed"))?;
@@ -88,7 +94,6 @@ impl<'a> DeviceRuns<'a> {
             max_ns: summary.executed.max().unwrap_or(0),
         };
         let profile = &self.subject.profile;
-        let period_ns = self.subject.phases.first().map_or(profile.period_ns, |phase| phase.period_ns);
         let chosen = Chosen {
             tid: None,
             name: profile.id.clone(),
@@ -157,7 +162,11 @@ impl<'a> DeviceRuns<'a> {
         if let Some(failure) = failure {
             return Err(StudyError::LoadFailed(failure));
         }
-        Ok((end_of(run.document.ended.as_ref().map(|ended| ended.reason)), run))
+        let ended = run.document.ended.as_ref();
+        // Neither its time was over nor did anybody ask.
+        let by_itself = ended.filter(|ended| !matches!(ended.reason, EndReason::Completed | EndReason::Interrupted));
+        self.cut_short.extend(by_itself.and_then(|ended| ended.detail.clone()));
+        Ok((end_of(ended.map(|ended| ended.reason)), run))
     }
 }
 
@@ -187,10 +196,11 @@ pub(super) fn part(subject: &DeviceSubject, setting: Setting) -> DevicePart {
 impl Tried for DeviceRuns<'_> {
     fn attempt(
         &mut self,
-        _: Job,
+        job: Job,
         plan: &AttemptPlan,
         observe: &mut dyn FnMut(&ReserveProgress) -> bool,
     ) -> Result<Made, StudyError> {
+        let attempt_ns = long_enough(plan.attempt_ns, job.period_ns);
         let mut done = Vec::new();
         // A repeated measurement is compared by its recording, of which there is one.
         let tries = if matches!(plan.doing, Doing::Proving(..)) { 1 } else { MAX_TRIES };
@@ -202,13 +212,13 @@ impl Tried for DeviceRuns<'_> {
                     (_, 0) => numbered(&plan.output, (number + 1).to_string()),
                     _ => numbered(&plan.output, format!("{}-again-{again}", number + 1)),
                 };
-                let when = (u64::from(number) * plan.attempt_ns, u64::from(plan.count) * plan.attempt_ns);
-                match self.run(plan.setting, plan.doing, plan.attempt_ns, output, when, observe) {
+                let when = (u64::from(number) * attempt_ns, u64::from(plan.count) * attempt_ns);
+                match self.run(plan.setting, plan.doing, attempt_ns, output, when, observe) {
                     Ok((StudyEnd::Finished, run)) => {
                         let devices = &run.activations.devices;
                         // An attempt in which none came counts as one that cannot be judged.
                         if has_run(devices) || again + 1 == tries {
-                            done.extend(devices.first().map(|summary| counts(summary, plan.attempt_ns)));
+                            done.extend(devices.first().map(|summary| counts(summary, attempt_ns)));
                             break;
                         }
                     }
@@ -226,8 +236,9 @@ impl Tried for DeviceRuns<'_> {
         Ok(Made::Counts(StudyEnd::Finished, done))
     }
 
+    /// Nothing was changed; says what ended runs before their time.
     fn put_back(&mut self) -> Vec<String> {
-        Vec::new()
+        std::mem::take(&mut self.cut_short)
     }
 }
 

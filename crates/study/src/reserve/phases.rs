@@ -167,7 +167,7 @@ impl Tried for WholeLine<'_, '_> {
     }
 
     fn put_back(&mut self) -> Vec<String> {
-        Vec::new()
+        self.runs.put_back()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The program whose thread is studied, and the load beside it.
 
 use super::device::DeviceSubject;
-use super::subject::{AttemptPlan, Made, Tried};
+use super::subject::{AttemptPlan, Made, Tried, long_enough};
 use super::{Doing, ReservePlan, ReserveProgress, Running as Going, StudyEnd, end_of, step};
 use crate::StudyError;
 use crate::running::{GettingReady, Running};
@@ -275,7 +275,7 @@ impl<'a> Program<'a> {
             return Ok(AllMade::Refused(tid, refused));
         }
         let longest_ns = threads.iter().map(|(_, job)| job.period_ns.max(job.deadline_ns)).max().unwrap_or(0);
-        let (attempt_ns, settling_ns) = (attempt_ns.max(20 * longest_ns), SETTLING_PERIODS * longest_ns);
+        let (attempt_ns, settling_ns) = (long_enough(attempt_ns, longest_ns), SETTLING_PERIODS * longest_ns);
         let duration = Duration::from_nanos(attempt_ns + settling_ns);
         let whom = Selection::of_threads(threads.iter().map(|(tid, _)| *tid).collect());
         let mut current: Option<(Vec<Attempt>, u64)> = None;
@@ -369,7 +369,7 @@ impl Tried for Program<'_> {
             return Ok(Made::Refused { why: refused.to_string(), is_full: refused.is_full });
         }
         let (period_ns, deadline_ns, tid) = (job.period_ns, job.deadline_ns, self.tid);
-        let attempt_ns = plan.attempt_ns.max(20 * period_ns);
+        let attempt_ns = long_enough(plan.attempt_ns, period_ns);
         let settling_ns = SETTLING_PERIODS * period_ns.max(deadline_ns);
         let most = u64::from(plan.count + MAX_REPEATS + 1);
         let duration = Duration::from_nanos(most * (attempt_ns + settling_ns) + settling_ns);

@@ -24,6 +24,11 @@ impl AttemptPlan {
     }
 }
 
+/// How long an attempt is that was asked for with this length: at least 20 periods of the job, since fewer jobs tell nothing; ns.
+pub(super) fn long_enough(asked_ns: u64, period_ns: u64) -> u64 {
+    asked_ns.max(period_ns.saturating_mul(20))
+}
+
 /// What came of attempts.
 #[derive(Debug)]
 pub(super) enum Made {
@@ -49,4 +54,15 @@ pub(super) trait Tried {
 
     /// Puts back what was changed; returns what could not be.
     fn put_back(&mut self) -> Vec<String>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_attempt_has_twenty_jobs() {
+        assert_eq!(long_enough(2_000_000_000, 12_500_000), 2_000_000_000);
+        assert_eq!(long_enough(200_000_000, 66_000_000), 1_320_000_000);
+    }
 }

@@ -5,6 +5,7 @@
 
 use super::device::{DeviceRuns, DeviceSubject, counts, has_run, part};
 use super::proof::{compared, recording};
+use super::subject::{Tried as _, long_enough};
 use super::{Doing, MAX_PROOFS, ReservePlan, ReserveProgress, Reserved, StudyEnd, search};
 use crate::StudyError;
 use crate::running::GettingReady;
@@ -158,6 +159,7 @@ pub fn together(
         }
     }
     prove_all(plan, &mut found, &mut |found, directory| prove(plan, subjects, &mut runs, found, directory, observe))?;
+    found.notes.extend(runs.put_back());
     Ok(found)
 }
 
@@ -243,6 +245,8 @@ fn prove(
     observe: &mut dyn FnMut(usize, &ReserveProgress) -> bool,
 ) -> Result<Admitted, StudyError> {
     let mut recordings = [Vec::new(), Vec::new()];
+    let longest_ns = found.members.iter().map(|member| member.study.job.period_ns).max().unwrap_or(0);
+    let round_ns = long_enough(plan.round_ns, longest_ns);
     for number in 0..plan.rounds {
         let order = if number % 2 == 0 { [false, true] } else { [true, false] };
         for (turn, is_reserved) in order.into_iter().enumerate() {
@@ -252,14 +256,14 @@ fn prove(
             let parts = subjects.iter().zip(&found.members);
             let parts = parts.map(|(subject, member)| part(subject, setting(member.reservation))).collect();
             let doing = Doing::Proving(2 * number + turn as u32 + 1, 2 * plan.rounds);
-            let duration = Duration::from_nanos(plan.round_ns);
+            let duration = Duration::from_nanos(round_ns);
             let mut tell = |elapsed| observe(subjects.len(), &ReserveProgress { doing, elapsed, duration });
             let output = recording(directory, usize::from(is_reserved), number);
-            match runs.run_all(parts, plan.round_ns, output.clone(), &mut tell) {
+            match runs.run_all(parts, round_ns, output.clone(), &mut tell) {
                 Ok((StudyEnd::Finished, run)) => {
                     let devices = &run.activations.devices;
                     if has_run(devices) {
-                        take(found, is_reserved, devices, plan.round_ns);
+                        take(found, is_reserved, devices, round_ns);
                         recordings[usize::from(is_reserved)].push(output);
                     }
                 }
