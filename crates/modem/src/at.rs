@@ -2,20 +2,29 @@
 //!
 //! | command | does |
 //! |---|---|
-//! | `ATDT number`, `ATDP`, `ATD` | dials; separators are left out |
-//! | `ATA`, `ATH`, `ATO` | answers, hangs up, goes back online after `+++` |
-//! | `ATE0` `ATE1`, `ATV0` `ATV1`, `ATQ0` `ATQ1` | echo; results as words; no results |
+//! | `ATDT number`, `ATDP`, `ATD`, `ATDL` | dials, or the last number again; separators, and waiting for a tone that is always there (`W`, `@`), are left out |
+//! | `ATA`, `ATH`, `ATO` | answers, hangs up, goes back online after `+++` and says CONNECT again |
+//! | `ATE0` `ATE1`, `ATV0` `ATV1`, `ATQ0` `ATQ1` | echo; results as words or numbers; no results |
+//! | `ATX0` to `ATX4` | which results there are: CONNECT alone; with the rate (1, 2); BUSY and NO ANSWER, too (3, 4), which are NO CARRIER otherwise |
 //! | `AT\N0`, `AT\N3` | without or with error correction, from the next call on |
-//! | `ATSn?`, `ATSn=v` | registers: S0 rings until it answers by itself, S2 escape character, S7 seconds until a call is given up, S12 guard time of the escape in 20 ms |
+//! | `ATSn?`, `ATSn=v` | registers: S0 rings until it answers by itself, S1 rings so far, S2 escape character, S3 to S5 the characters that end a line, follow its end and take back the last key, S7 seconds until a call is given up, S12 guard time of the escape in 20 ms |
 //! | `AT&K0`, `AT&K3`, `AT&K4` | flow control: none to be heard, by the pseudo-terminal itself (it takes no more), by XON and XOFF as well |
-//! | `AT&D0` to `AT&D3` | when the program closes the terminal: nothing; back to commands; hangs up; hangs up and takes the defaults |
-//! | `ATZ`, `AT&F`, `ATI`, `A/` | defaults, who it is, the last line again |
-//! | `ATL`, `ATM`, `ATX`, `AT&C` | taken, and nothing changes: there is no loudspeaker, and a pseudo-terminal has no line for the carrier |
+//! | `AT&D0` to `AT&D3` | when the program closes the terminal: nothing; back to commands; hangs up; hangs up and does `ATZ` |
+//! | `AT&W`, `ATZ`, `AT&F`, `AT&V` | keeps the settings until the modem goes, takes those that were kept, takes the defaults, shows them |
+//! | `ATI`, `AT+GMI`, `AT+GMM`, `AT+GMR`, `AT+GCAP`, `AT+FCLASS=0` | who it is, and that it is a modem for data |
+//! | `A/` | the last line again |
+//! | `ATL`, `ATM`, `ATT`, `ATP`, `AT&C`, `AT&S`, `AT%C0` | taken, and nothing changes: there is no loudspeaker, no compression, and a pseudo-terminal has no line for the carrier |
+//!
+//! Numbers of results (`ATV0`): 0 OK, 1 CONNECT, 2 RING, 3 NO CARRIER, 4 ERROR, 7 BUSY, 8 NO ANSWER, and for CONNECT with a rate 11
+//! (4800), 12 (9600) and 13 (14400).
 //!
 //! A line may contain several. Anything unknown is an `ERROR`. `+++` with the guard time before and after it goes back
 //! to commands without hanging up.
 
+mod settings;
+
 use crate::tones;
+use settings::Settings;
 
 /// What the modem should do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,16 +93,13 @@ pub struct Interpreter {
     mode: Mode,
     line: Vec<u8>,
     last_line: Vec<u8>,
-    echo: bool,
-    words: bool,
-    quiet: bool,
-    error_correction: bool,
-    /// XON and XOFF from the terminal stop and resume output, and are not sent.
-    by_characters: bool,
+    last_number: String,
+    settings: Settings,
+    /// What `ATZ` takes.
+    kept: Settings,
     is_stopped: bool,
-    closed: Closed,
-    registers: [u8; REGISTERS],
-    rings: u8,
+    /// Of the last connection, bit/s.
+    rate: u32,
     pluses: u8,
     last_input_ms: u64,
     output: Vec<u8>,
@@ -102,22 +108,15 @@ pub struct Interpreter {
 
 impl Default for Interpreter {
     fn default() -> Interpreter {
-        let mut registers = [0; REGISTERS];
-        (registers[2], registers[3], registers[4], registers[5]) = (b'+', CARRIAGE_RETURN, LINE_FEED, BACKSPACE);
-        (registers[7], registers[12]) = (60, 50);
         Interpreter {
             mode: Mode::Command,
             line: Vec::new(),
             last_line: Vec::new(),
-            echo: true,
-            words: true,
-            quiet: false,
-            error_correction: true,
-            by_characters: false,
+            last_number: String::new(),
+            settings: Settings::default(),
+            kept: Settings::default(),
             is_stopped: false,
-            closed: Closed::HangUp,
-            registers,
-            rings: 0,
+            rate: 0,
             pluses: 0,
             last_input_ms: 0,
             output: Vec::new(),
@@ -146,7 +145,7 @@ impl Interpreter {
 
     /// Whether the next call should be error-corrected.
     pub fn error_correction(&self) -> bool {
-        self.error_correction
+        self.settings.error_correction
     }
 
     /// Whether to show what arrives; while commands are taken during a call it waits.
@@ -156,7 +155,7 @@ impl Interpreter {
 
     /// After how long a call that nobody answers is given up, s (S7).
     pub fn patience_s(&self) -> u8 {
-        self.registers[7]
+        self.settings.registers[7]
     }
 
     /// Whether the terminal takes nothing at the moment, because of XOFF.
@@ -166,20 +165,20 @@ impl Interpreter {
 
     /// Whether to stop the terminal with XOFF when there is no room for what it sends.
     pub fn stops_by_characters(&self) -> bool {
-        self.by_characters
+        self.settings.by_characters
     }
 
     /// The program closed the terminal. Whatever was still to be shown is thrown away.
     pub fn closed(&mut self) {
         self.line.clear();
         self.is_stopped = false;
-        match self.closed {
+        match self.settings.closed {
             Closed::Nothing => {}
             Closed::Commands if self.mode == Mode::Online => self.mode = Mode::Escaped,
             Closed::Commands => {}
             Closed::HangUp if self.mode == Mode::Command => {}
             Closed::HangUp => self.hang_up(),
-            Closed::Reset => self.reset(),
+            Closed::Reset => self.reset(self.kept),
         }
         self.output.clear();
     }
@@ -194,7 +193,7 @@ impl Interpreter {
         let mut kept = bytes.to_vec();
         kept.retain(|byte| {
             match *byte {
-                _ if !self.by_characters => return true,
+                _ if !self.settings.by_characters => return true,
                 XOFF => self.is_stopped = true,
                 XON => self.is_stopped = false,
                 _ => return true,
@@ -212,7 +211,7 @@ impl Interpreter {
             match self.mode {
                 Mode::Online => return self.online(&bytes[place..], now_ms),
                 // The second half of a line ending is not a key that was pressed.
-                Mode::Calling if byte & 127 == LINE_FEED => {}
+                Mode::Calling if byte & 127 == self.settings.registers[4] => {}
                 Mode::Calling => {
                     self.mode = Mode::Command;
                     self.actions.push(Action::HangUp);
@@ -237,25 +236,42 @@ impl Interpreter {
     pub fn event(&mut self, event: Event) {
         match event {
             Event::Ring if matches!(self.mode, Mode::Command) => {
-                self.rings = self.rings.saturating_add(1);
+                let [until, rings, ..] = &mut self.settings.registers;
+                *rings = rings.saturating_add(1);
+                let answers = *until > 0 && *rings >= *until;
                 self.result(2, "RING");
-                if self.registers[0] > 0 && self.rings >= self.registers[0] {
+                if answers {
                     self.answer();
                 }
             }
             Event::Ring => {}
             Event::Connected(rate) => {
-                (self.mode, self.pluses, self.rings) = (Mode::Online, 0, 0);
-                self.result(1, &format!("CONNECT {rate}"));
+                (self.mode, self.pluses, self.rate) = (Mode::Online, 0, rate);
+                self.settings.registers[1] = 0;
+                self.connected();
             }
-            Event::NoCarrier => self.ended(3, "NO CARRIER"),
-            Event::NoAnswer => self.ended(8, "NO ANSWER"),
-            Event::Busy => self.ended(7, "BUSY"),
+            Event::NoAnswer if self.settings.results >= 3 => self.ended(8, "NO ANSWER"),
+            Event::Busy if self.settings.results >= 3 => self.ended(7, "BUSY"),
+            Event::NoCarrier | Event::NoAnswer | Event::Busy => self.ended(3, "NO CARRIER"),
         }
     }
 
+    /// Says that it is connected.
+    fn connected(&mut self) {
+        if self.settings.results == 0 {
+            return self.result(1, "CONNECT");
+        }
+        let code = match self.rate {
+            4_800 => 11,
+            9_600 => 12,
+            14_400 => 13,
+            _ => 1,
+        };
+        self.result(code, &format!("CONNECT {}", self.rate));
+    }
+
     fn ended(&mut self, code: u8, words: &str) {
-        self.rings = 0;
+        self.settings.registers[1] = 0;
         if self.mode != Mode::Command {
             self.mode = Mode::Command;
             self.result(code, words);
@@ -263,14 +279,15 @@ impl Interpreter {
     }
 
     fn guard_ms(&self) -> u64 {
-        u64::from(self.registers[12]) * 20
+        u64::from(self.settings.registers[12]) * 20
     }
 
     fn online(&mut self, bytes: &[u8], now_ms: u64) {
         let paused = now_ms >= self.last_input_ms + self.guard_ms();
         let begins = self.pluses == 0 && paused;
         let continues = self.pluses > 0 && self.pluses < 3 && now_ms < self.last_input_ms + self.guard_ms();
-        let escapes = self.registers[2] < 128 && bytes.iter().all(|byte| *byte == self.registers[2]);
+        let escape = self.settings.registers[2];
+        let escapes = escape < 128 && bytes.iter().all(|byte| *byte == escape);
         let pluses = usize::from(self.pluses) + bytes.len();
         self.pluses = if (begins || continues) && escapes && pluses <= 3 { pluses as u8 } else { 0 };
         self.last_input_ms = now_ms;
@@ -278,16 +295,17 @@ impl Interpreter {
     }
 
     fn typed(&mut self, byte: u8) {
-        if self.echo {
+        if self.settings.echo {
             self.output.push(byte);
         }
+        let [_, _, _, end, follows, take_back, ..] = self.settings.registers;
         match byte & 127 {
-            CARRIAGE_RETURN => {
+            key if key == end => {
                 let line = std::mem::take(&mut self.line);
                 self.run(&line);
             }
-            LINE_FEED => {}
-            BACKSPACE | DELETE => {
+            key if key == follows => {}
+            key if key == take_back || key == DELETE => {
                 self.line.pop();
             }
             b'/' if self.line.eq_ignore_ascii_case(b"a") => {
@@ -315,8 +333,16 @@ impl Interpreter {
 
     fn commands(&mut self, mut text: &str) -> Reply {
         while let Some(first) = text.chars().next() {
+            if first == '+' {
+                let (command, after) = text.split_once(';').unwrap_or((text, ""));
+                if !self.extended(command) {
+                    return Reply::Error;
+                }
+                text = after;
+                continue;
+            }
             let (name, rest) = match first {
-                '&' | '\\' => text.split_at(text.char_indices().nth(2).map_or(text.len(), |(place, _)| place)),
+                '&' | '\\' | '%' => text.split_at(text.char_indices().nth(2).map_or(text.len(), |(place, _)| place)),
                 _ => text.split_at(first.len_utf8()),
             };
             if name == "D" {
@@ -342,6 +368,7 @@ impl Interpreter {
                 }
                 ("O", _) if self.mode == Mode::Escaped => {
                     self.mode = Mode::Online;
+                    self.connected();
                     return Reply::Later;
                 }
                 _ => self.setting(name, number),
@@ -355,32 +382,49 @@ impl Interpreter {
 
     /// A command that is done at once. Returns whether there is one.
     fn setting(&mut self, name: &str, number: u8) -> bool {
+        let settings = &mut self.settings;
         match (name, number) {
             ("H", 0) => self.hang_up(),
-            ("E", 0 | 1) => self.echo = number == 1,
-            ("V", 0 | 1) => self.words = number == 1,
-            ("Q", 0 | 1) => self.quiet = number == 1,
-            ("\\N", 0 | 3) => self.error_correction = number == 3,
+            ("E", 0 | 1) => settings.echo = number == 1,
+            ("V", 0 | 1) => settings.words = number == 1,
+            ("Q", 0 | 1) => settings.quiet = number == 1,
+            ("X", 0..=4) => settings.results = number,
+            ("\\N", 0 | 3) => settings.error_correction = number == 3,
             ("I", _) => self.say("punctual modem"),
-            ("&K", 0 | 3) => (self.by_characters, self.is_stopped) = (false, false),
-            ("&K", 4) => self.by_characters = true,
-            ("&D", 0) => self.closed = Closed::Nothing,
-            ("&D", 1) => self.closed = Closed::Commands,
-            ("&D", 2) => self.closed = Closed::HangUp,
-            ("&D", 3) => self.closed = Closed::Reset,
-            ("L" | "M", 0..=3) | ("X", 0..=4) | ("&C", 0 | 1) => {}
-            ("Z" | "&F", _) => self.reset(),
+            ("&K", 0 | 3) => (settings.by_characters, self.is_stopped) = (false, false),
+            ("&K", 4) => settings.by_characters = true,
+            ("&D", 0) => settings.closed = Closed::Nothing,
+            ("&D", 1) => settings.closed = Closed::Commands,
+            ("&D", 2) => settings.closed = Closed::HangUp,
+            ("&D", 3) => settings.closed = Closed::Reset,
+            ("L" | "M", 0..=3) | ("T" | "P" | "%C", 0) | ("&C" | "&S", 0 | 1) => {}
+            ("&V", 0) => self.say(&self.settings.in_words()),
+            ("&W", 0) => self.kept = self.settings,
+            ("Z", _) => self.reset(self.kept),
+            ("&F", _) => self.reset(Settings::default()),
             _ => return false,
         }
         true
     }
 
-    fn reset(&mut self) {
+    /// A command with a plus. Returns whether there is one.
+    fn extended(&mut self, command: &str) -> bool {
+        match command {
+            "+FCLASS=0" => {}
+            "+FCLASS?" | "+FCLASS=?" => self.say("0"),
+            "+GMI" => self.say("punctual"),
+            "+GMM" => self.say("punctual modem"),
+            "+GMR" => self.say(env!("CARGO_PKG_VERSION")),
+            "+GCAP" => self.say("+GCAP: +FCLASS"),
+            _ => return false,
+        }
+        true
+    }
+
+    fn reset(&mut self, settings: Settings) {
         self.hang_up();
-        let fresh = Interpreter::default();
-        (self.echo, self.words, self.quiet) = (fresh.echo, fresh.words, fresh.quiet);
-        (self.error_correction, self.registers) = (fresh.error_correction, fresh.registers);
-        (self.by_characters, self.is_stopped, self.closed) = (fresh.by_characters, fresh.is_stopped, fresh.closed);
+        (self.settings, self.is_stopped) = (settings, false);
+        self.settings.registers[1] = 0;
     }
 
     fn hang_up(&mut self) {
@@ -395,11 +439,16 @@ impl Interpreter {
 
     fn dial(&mut self, text: &str) -> Reply {
         let text = text.strip_prefix(['T', 'P']).unwrap_or(text);
-        let number: String = text.chars().filter(|digit| !matches!(digit, '-' | '(' | ')' | '.' | ',' | '+')).collect();
+        let left_out = |digit: &char| matches!(digit, '-' | '(' | ')' | '.' | ',' | '+' | 'T' | 'P' | 'W' | '@');
+        let number: String = match text {
+            "L" => self.last_number.clone(),
+            _ => text.chars().filter(|digit| !left_out(digit)).collect(),
+        };
         if self.mode != Mode::Command || !tones::is_number(&number) {
             return Reply::Error;
         }
         self.mode = Mode::Calling;
+        self.last_number.clone_from(&number);
         self.actions.push(Action::Dial(number));
         Reply::Later
     }
@@ -411,28 +460,34 @@ impl Interpreter {
             return None;
         }
         if let Some(rest) = rest.strip_prefix('?') {
-            self.say(&format!("{:03}", self.registers[register]));
+            self.say(&format!("{:03}", self.settings.registers[register]));
             return Some(rest);
         }
         let rest = rest.strip_prefix('=')?;
         let digits = rest.len() - rest.trim_start_matches(|digit: char| digit.is_ascii_digit()).len();
         let (value, rest) = rest.split_at(digits);
-        self.registers[register] = value.parse().ok()?;
+        let value: u8 = value.parse().ok()?;
+        // Nobody could type a key beyond ASCII, and so no further line.
+        if (3..=5).contains(&register) && value > 127 {
+            return None;
+        }
+        self.settings.registers[register] = value;
         Some(rest)
     }
 
     fn say(&mut self, words: &str) {
-        self.output.extend(format!("\r\n{words}\r\n").bytes());
+        let [_, _, _, end, follows, ..] = self.settings.registers;
+        self.output.extend([end, follows].into_iter().chain(words.bytes()).chain([end, follows]));
     }
 
     fn result(&mut self, code: u8, words: &str) {
-        if self.quiet {
+        if self.settings.quiet {
             return;
         }
-        if self.words {
+        if self.settings.words {
             self.say(words);
         } else {
-            self.output.extend(format!("{code}\r").bytes());
+            self.output.extend(code.to_string().bytes().chain([self.settings.registers[3]]));
         }
     }
 }

@@ -30,13 +30,74 @@ fn commands_and_their_results() {
         // What chat scripts and terminal programs begin with.
         ("ATE0&FE0V1X4M1L1Q0&C1&D2&K3S0=0\r", "ATE0&FE0V1X4M1L1Q0&C1&D2&K3S0=0!|OK|"),
         ("AT&K9\r", "|ERROR|"),
-        ("AT&W\r", "|ERROR|"),
+        ("AT&W\r", "|OK|"),
+        ("AT&W1\r", "|ERROR|"),
         ("ATE1\r", "|OK|"),
         ("AX\u{8}T\r", "AX\u{8}T!|OK|"),
     ];
     for (typed, shown) in cases {
         assert_eq!(said(&mut at, typed), shown, "{typed}");
     }
+}
+
+#[test]
+fn what_is_kept_comes_back_and_is_shown() {
+    let mut at = Interpreter::default();
+    assert_eq!(said(&mut at, "ATE0S0=3&W\r"), "ATE0S0=3&W!|OK|");
+    assert_eq!(said(&mut at, "AT&FE0S0?\r"), "|000||OK|");
+    assert_eq!(said(&mut at, "ATZS0?\r"), "|003||OK|");
+    assert_eq!(
+        said(&mut at, "AT&V\r"),
+        "|E0 Q0 V1 X4 &D2 &K3 \\N3|S00:003 S01:000 S02:043 S03:013 S04:010 S05:008 S06:000 S07:060 S08:000 S09:000 \
+         S10:000 S11:000 S12:050||OK|"
+    );
+    // What programs ask a modem first.
+    assert_eq!(said(&mut at, "ATQ0V1E0S0=0&C1&D2+FCLASS=0\r"), "|OK|");
+    assert_eq!(said(&mut at, "AT+FCLASS=?;+GMI\r"), "|0||punctual||OK|");
+    assert_eq!(said(&mut at, "AT+FCLASS=1\r"), "|ERROR|");
+}
+
+#[test]
+fn there_are_as_many_results_as_were_asked_for() {
+    for (level, connected, busy) in
+        [(0, "|CONNECT|", "|NO CARRIER|"), (1, "|CONNECT 9600|", "|NO CARRIER|"), (3, "|CONNECT 9600|", "|BUSY|")]
+    {
+        let mut at = Interpreter::default();
+        said(&mut at, &format!("ATE0X{level}DT5\r"));
+        at.event(Event::Connected(9_600));
+        assert_eq!(said(&mut at, ""), connected);
+        at.event(Event::NoCarrier);
+        assert_eq!(said(&mut at, "ATDT5\r"), "|NO CARRIER|");
+        at.event(Event::Busy);
+        assert_eq!(said(&mut at, ""), busy);
+    }
+    // As numbers; and who goes back online is told at which rate.
+    let mut at = Interpreter::default();
+    said(&mut at, "ATE0V0DT5\r");
+    at.event(Event::Connected(14_400));
+    assert_eq!(said(&mut at, ""), "13!");
+    at.input(b"+++", 10_000);
+    at.tick(11_000);
+    assert_eq!(said(&mut at, "ATO\r"), "0!13!");
+}
+
+#[test]
+fn the_last_number_is_dialled_again_and_registers_count_rings_and_name_keys() {
+    let mut at = Interpreter::default();
+    assert_eq!(said(&mut at, "ATE0DL\r"), "ATE0DL!|ERROR|");
+    said(&mut at, "ATDT W 555,0100\r");
+    at.event(Event::NoCarrier);
+    said(&mut at, "ATDL\r");
+    let dialled = Action::Dial("5550100".to_owned());
+    assert_eq!(at.actions(), [dialled.clone(), dialled]);
+    let mut at = Interpreter::default();
+    at.event(Event::Ring);
+    at.event(Event::Ring);
+    assert_eq!(said(&mut at, "ATE0S1?\r"), "|RING||RING|ATE0S1?!|002||OK|");
+    assert_eq!(said(&mut at, "ATS3=200\r"), "|ERROR|");
+    said(&mut at, "ATS3=59\r");
+    at.input(b"AT;", 0);
+    assert_eq!(at.output(), b";\nOK;\n");
 }
 
 #[test]

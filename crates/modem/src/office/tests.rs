@@ -85,7 +85,7 @@ fn a_call_is_answered_talks_escapes_goes_on_and_is_hung_up() {
     terminals.types(1, "waits");
     assert_eq!(terminals.says(0), "");
     terminals.types(0, "ATO\r");
-    assert_eq!(terminals.says(0), "waits");
+    assert_eq!(terminals.says(0), "|CONNECT 9600|waits");
     terminals.pass(2);
     terminals.types(0, "+++");
     terminals.pass(2);
