@@ -8,8 +8,9 @@ fn main() {
     // The processor and BPF share one source for a device's work.
     let pump = Path::new("../datapump/src/c");
     let devices = ["device_irq", "device_softirq", "device_irq_dmt", "device_softirq_dmt"];
+    let modems = ["qam", "modem_irq", "modem_softirq"];
     let radios = ["device_irq_gfsk", "device_softirq_gfsk", "device_irq_dsss", "device_softirq_dsss"];
-    let programs = [&devices[..], &radios[..], &["qam", "dmt", "gfsk", "dsss"][..]].concat();
+    let programs = [&devices[..], &modems[..], &radios[..], &["dmt", "gfsk", "dsss"][..]].concat();
     punctual_bpf::compile_with(directory, &[pump], &programs);
     // What users include is what these programs declare.
     let shipped = Path::new("../../include");

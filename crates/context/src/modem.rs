@@ -1,5 +1,9 @@
-//! A modem's datapump as a BPF program: the same source as [`Qam`], the same output to the bit.
+//! A modem's datapump as a BPF program: the same source as [`Qam`], the same output to the bit. It is called from user space
+//! ([`KernelQam`]), or works in interrupts of this machine ([`InterruptQam`]).
 
+mod interrupt;
+
+pub use interrupt::{InterruptQam, Worked};
 use punctual_datapump::{Qam, QamState, Status};
 use punctual_kernel::Refused;
 use punctual_kernel::bpf::{LoadedObject, SharedMemory};

@@ -5,10 +5,12 @@
 
 mod support;
 
-use punctual_context::modem::KernelQam;
+use punctual_context::Context;
+use punctual_context::modem::{InterruptQam, KernelQam};
 use punctual_datapump::{Phase, Qam, QamOptions, Role};
 use punctual_line::{Line, LineOptions};
 use punctual_random::Random;
+use std::time::{Duration, Instant};
 use support::verified_instructions;
 
 const BLOCK: usize = 90;
@@ -109,4 +111,43 @@ fn a_whole_call_is_the_same_to_the_bit_in_the_kernel() {
     }
     println!("{samples} samples, {bits} received bits");
     assert!(samples >= 3 * 10 * 7_200 && bits > 100_000, "{samples} samples, {bits} bits");
+}
+
+/// The same where interrupts of this machine, and then softirq callbacks, work on a block each.
+#[test]
+fn a_start_up_is_the_same_to_the_bit_in_interrupts() {
+    let cpu = *punctual_kernel::scheduling::allowed_cpus().last().expect("a CPU");
+    for context in [Context::Irq, Context::Softirq] {
+        let mut native = Qam::new(Role::Calling, QamOptions::default());
+        let mut other = Qam::new(Role::Answering, QamOptions::default());
+        let mut kernel = match InterruptQam::start(context, cpu, &native, 5_000_000, 0) {
+            Ok(kernel) => kernel,
+            Err(refused) => {
+                punctual_testing::skip(&format!("the modem's datapump in {context}"), refused);
+                continue;
+            }
+        };
+        let mut line = Line::new(7, LineOptions::telephone());
+        let (mut to_this, mut to_other) = ([0i16; BLOCK], [0i16; BLOCK]);
+        // 2.5 s of the line; a start-up takes 1.8 s.
+        for block in 0..200 {
+            let (mut by_kernel, mut by_native, mut by_other) = ([0i16; BLOCK], [0i16; BLOCK], [0i16; BLOCK]);
+            kernel.give(&to_this, &mut || Some(block % 3 == 0));
+            let until = Instant::now() + Duration::from_secs(5);
+            while !kernel.is_made() {
+                assert!(Instant::now() < until, "{context}, block {block}: {:?}", kernel.trouble());
+                kernel.beat();
+                std::thread::sleep(Duration::from_micros(200));
+            }
+            let worked = kernel.take(&mut by_kernel, &mut |_| ());
+            assert!(worked.began_ns <= worked.computed_ns && worked.computed_ns <= worked.ended_ns, "{worked:?}");
+            native.process(&to_this, &mut by_native, &mut || Some(block % 3 == 0), &mut |_| ());
+            other.process(&to_other, &mut by_other, &mut || None, &mut |_| ());
+            assert_eq!(by_kernel, by_native, "{context}, block {block}, {:?}", native.status());
+            (to_this, to_other) = (by_native, by_other);
+            line.pass_blocks(&mut to_this, &mut to_other);
+        }
+        assert_eq!(native.status().phase, Phase::Connected);
+        assert_eq!(kernel.status(), native.status());
+    }
 }

@@ -13,31 +13,8 @@ struct modem {
 
 struct modem modem;
 
-#define QAM_EACH(q, count, work) bpf_loop((count) & (2 * QAM_MAX_BANKS - 1), EACH_##work, NULL, 0)
-#define QAM_PART(name) __attribute__((noinline)) int name(void)
-#define QAM_BEGIN struct qam *q = &modem.pump;
-#define QAM_END return 0;
-#define QAM_CALL(name) name()
-
-/* What a loop calls. */
-#define CALLED(work)                                          \
-	static long EACH_##work(__u32 index, void *context)   \
-	{                                                     \
-		work(&modem.pump, index);                     \
-		return 0;                                     \
-	}
-
-QAM_INLINE void qam_collect_bit(struct qam *q, __u32 index);
-QAM_INLINE void qam_hand_out_bit(struct qam *q, __u32 index);
-QAM_INLINE void qam_echo_filter(struct qam *q, __u32 bank);
-QAM_INLINE void qam_echo_learn(struct qam *q, __u32 bank);
-
-CALLED(qam_collect_bit)
-CALLED(qam_hand_out_bit)
-CALLED(qam_echo_filter)
-CALLED(qam_echo_learn)
-
-#include "qam_step.h"
+#define QAM_STATE (&modem.pump)
+#include "qam_kernel.h"
 
 static long one_sample(__u32 index, void *context)
 {

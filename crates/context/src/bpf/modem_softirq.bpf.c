@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A modem's datapump in a softirq callback that the interrupt queues. */
+#include "modem_interrupt.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct callback);
+} callbacks SEC(".maps");
+
+/* Another interrupt may have queued it again before it ran. */
+static int modem_callback(void *map, __u32 *number, struct callback *callback)
+{
+	begin_callback(callback, &modem.callbacks);
+	if (modem.given != modem.made)
+		work_on_block();
+	return 0;
+}
+
+/* Called once before the interrupt begins. */
+SEC("syscall")
+int prepare(void *context)
+{
+	__u32 number = 0;
+	struct callback *callback = bpf_map_lookup_elem(&callbacks, &number);
+
+	return prepare_callback(callback, &callbacks, modem_callback);
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(modem_interrupt, struct hrtimer *timer)
+{
+	__u32 number = 0;
+
+	if (has_block(timer))
+		queue_callback(bpf_map_lookup_elem(&callbacks, &number), &modem.callbacks);
+	return 0;
+}
