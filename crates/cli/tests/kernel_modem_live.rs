@@ -53,6 +53,41 @@ fn a_file_arrives_exact_in_each_context_of_a_thread() {
     }
 }
 
+/// The datapump works at interrupts: what arrives is exact, and each block took its time there.
+#[test]
+fn a_file_arrives_exact_in_interrupts_and_softirq_callbacks() {
+    const TEST: &str = "a_file_arrives_exact_in_interrupts_and_softirq_callbacks";
+    requires!("a modem in interrupts", "real-time priority", "BPF", "BTF");
+    let directory = tempfile::tempdir().unwrap();
+    file(directory.path());
+    let mut met = 0;
+    for context in ["irq", "softirq"] {
+        let words = ["modem", "transfer", "a.gz", "--attempts", "1", "--json", "--context", context];
+        let output = run(directory.path(), &words);
+        let answer = json(&output);
+        if let Some(refused) = answer["error"].as_str() {
+            punctual_testing::skip(TEST, format!("{context}: {refused}"));
+            continue;
+        }
+        let (attempt, beside) = (&answer["attempts"][0], &answer["live"]["attempts"][0]);
+        let of = |value: &serde_json::Value, name: &str| value[name].as_u64().unwrap();
+        assert_eq!((&answer["live"]["context"], &answer["exit_code"]), (&context.into(), &code(&output).into()));
+        let arrived = attempt["ending"] == "arrived";
+        assert_eq!(attempt["exact"].as_bool(), Some(arrived), "{answer}");
+        // While it dials, blocks only take their time; then they are computed.
+        assert!(of(beside, "activations") > 100 && of(beside, "datapump_ns") > 0, "{answer}");
+        assert!(of(beside, "executed_ns") >= of(beside, "activations") * 1_840_000, "{answer}");
+        if !arrived {
+            let lost = of(attempt, "underruns") + of(attempt, "lost_samples");
+            assert!(lost > 0 || !answer["live"]["notes"].as_array().unwrap().is_empty(), "{answer}");
+            continue;
+        }
+        assert_eq!(of(attempt, "received_bytes"), 3_000);
+        met += of(beside, "activations");
+    }
+    eprintln!("{met} blocks of files that arrived were worked on in the kernel");
+}
+
 /// More modems than the kernel admits reservations for, beside a load and a device: those that it has no room for are named, and
 /// each call of the others stands for itself.
 #[test]
@@ -118,8 +153,8 @@ fn contexts_that_cannot_be_are_refused_in_one_line() {
     let directory = tempfile::tempdir().unwrap();
     file(directory.path());
     for (words, said) in [
-        (vec!["--context", "irq"], "does not run in irq here"),
-        (vec!["--context", "softirq"], "does not run in softirq here"),
+        (vec!["--context", "irq", "--modems", "2"], "one modem works in irq here"),
+        (vec!["--context", "softirq", "--compute", "6ms"], "at most 5.00 ms in softirq"),
         (vec!["--context", "slots:2/8"], "slots are for virtual time"),
         (vec!["--context", "thread:other", "--cpu", "9999"], "CPU 9999 is not there"),
         (vec!["--competitor", "spin:normal"], "--context"),

@@ -4,10 +4,10 @@ use crate::adapter::BLOCK;
 use crate::end::{Pump, PumpStatus};
 use crate::transfer::{Attempt, Course};
 use crate::virtual_time::{Plan, call};
-use punctual_datapump::{Phase, Qam, QamOptions, Role};
+use punctual_datapump::{Phase, QamOptions, Role, Status};
 use punctual_line::Line;
 
-pub use punctual_datapump::Rate;
+pub use punctual_datapump::{Qam, Rate};
 pub use punctual_line::LineOptions;
 
 impl Pump for Qam {
@@ -22,12 +22,16 @@ impl Pump for Qam {
     }
 
     fn status(&self) -> PumpStatus {
-        let status = Qam::status(self);
-        PumpStatus {
-            is_connected: status.phase == Phase::Connected,
-            bits_per_second: status.bits_per_second(),
-            retrains: status.retrains,
-        }
+        status_of(&Qam::status(self))
+    }
+}
+
+/// How a datapump is doing, wherever it works.
+pub fn status_of(status: &Status) -> PumpStatus {
+    PumpStatus {
+        is_connected: status.phase == Phase::Connected,
+        bits_per_second: status.bits_per_second(),
+        retrains: status.retrains,
     }
 }
 

@@ -107,7 +107,8 @@ pub(crate) struct ModemTransferArguments {
     /// Stalls of the calling end's processor, such as 60ms@10s: one in every 10 s, once the modems are connected
     #[arg(long, value_name = "TIME@TIME", value_parser = stalls)]
     pub(crate) stall: Option<Stalls>,
-    /// Receive it in real time, by a thread on this machine: thread:other, thread:80 or reservation:2/8
+    /// Receive it in real time, by a thread on this machine: thread:other, thread:80 or reservation:2/8; or in its interrupts:
+    /// irq or softirq
     #[arg(long, value_name = "CONTEXT", value_parser = Context::parse, conflicts_with_all = ["slots", "stall"])]
     pub(crate) context: Option<Context>,
     /// What that thread competes with: spin:normal, spin:50 or walk; may be repeated

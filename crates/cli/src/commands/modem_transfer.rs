@@ -6,12 +6,14 @@ use crate::args::modem::{DirectionName, FarEndName, ModemTransferArguments};
 use crate::output::{self, Output, Usage};
 use crate::progress::ReadyProgress;
 use anyhow::{Context as _, anyhow, bail};
+use punctual_context::device::MAX_KERNEL_WORK_NS;
 use punctual_context::{Context, Form, Reservation};
 use punctual_kernel::scheduling::{allowed_cpus, check_allowed};
 use punctual_load::Load;
+use punctual_modem::adapter::Late;
 use punctual_modem::experiment::{Experiment, Step};
 use punctual_modem::virtual_time::{Direction, FarEnd};
-use punctual_recording::input;
+use punctual_recording::{format_ns, input};
 use punctual_report::device::Run;
 use punctual_report::modem::{LiveSent, Sent, TransferAnswer, transfer_page, transfer_text};
 use punctual_study::device::DeviceRunPlan;
@@ -125,17 +127,29 @@ fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What is to be done by threads of this machine.
+/// What cannot be where interrupts work on a modem's samples.
+fn check_in_kernel(arguments: &ModemTransferArguments, context: Context) -> anyhow::Result<()> {
+    if arguments.modems > 1 {
+        bail!(Usage(format!("one modem works in {context} here: leave out --modems")));
+    }
+    if arguments.options.compute > MAX_KERNEL_WORK_NS {
+        let most = format_ns(MAX_KERNEL_WORK_NS);
+        bail!(Usage(format!("a block takes at most {most} in {context}: give a shorter --compute")));
+    }
+    Ok(())
+}
+
+/// What is to be done by threads of this machine, or by its interrupts.
 fn live_plan(
     arguments: &ModemTransferArguments,
-    experiment: Experiment,
+    mut experiment: Experiment,
     context: Context,
     bytes: &[u8],
 ) -> anyhow::Result<LivePlan> {
     if context.is_in_kernel() {
-        bail!(Usage(format!(
-            "a modem's work does not run in {context} here: its program is called from user space only; try thread:99"
-        )));
+        check_in_kernel(arguments, context)?;
+        // An interrupt has the block that is complete then; earlier ones are past.
+        experiment.setup.late = Late::DropStale;
     }
     if matches!(context, Context::Reservation(Reservation { form: Form::Slots, .. })) {
         bail!(Usage("slots are for virtual time here: give --slots, or --context reservation:X/Y".to_owned()));

@@ -276,7 +276,7 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
             ("attempts", "Times to send it [default: 10]"),
             ("stall", "Stalls of the caller's processor: 60ms@10s"),
             ("slots", "Only part of that processor: 2/13"),
-            ("context", "In real time, on a thread: thread:80"),
+            ("context", "In real time: irq, softirq, thread:80, ..."),
             ("competitor", "What that thread competes with"),
             LOAD,
             ("modems", "Modems that call at once [default: 1]"),

@@ -25,7 +25,18 @@ pub struct Live<P = Qam> {
 impl Live<Qam> {
     /// A call with the real datapump. It ignores the plan's slots and stalls: the machine has its own.
     pub fn new(telephone: &Telephone, plan: Plan, seed: u64, bytes: &[u8]) -> Live<Qam> {
-        let pumps = [telephone.pump(Role::Calling, plan.setup.buffers.max(2)), telephone.pump(Role::Answering, 1)];
+        Live::over(Live::pumps(telephone, &plan), telephone, plan, seed, bytes)
+    }
+
+    /// The datapumps of such a call: the calling end's, and the far end's.
+    pub fn pumps(telephone: &Telephone, plan: &Plan) -> [Qam; 2] {
+        [telephone.pump(Role::Calling, plan.setup.buffers.max(2)), telephone.pump(Role::Answering, 1)]
+    }
+}
+
+impl<P: Pump> Live<P> {
+    /// The same with these datapumps, which may work elsewhere.
+    pub fn over(pumps: [P; 2], telephone: &Telephone, plan: Plan, seed: u64, bytes: &[u8]) -> Live<P> {
         Live {
             call: Call::new(plan, seed, bytes, pumps),
             line: Line::new(seed, telephone.line),
@@ -34,9 +45,12 @@ impl Live<Qam> {
             working: None,
         }
     }
-}
 
-impl<P: Pump> Live<P> {
+    /// The calling end's datapump.
+    pub fn pump(&mut self) -> &mut P {
+        &mut self.call.caller.end.pump
+    }
+
     /// The line goes on until then; returns how the call ended, if it did.
     pub fn advance(&mut self, now_ns: u64) -> Option<Ending> {
         let (line, length) = (&mut self.line, self.bytes.len());

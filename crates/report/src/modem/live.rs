@@ -20,7 +20,17 @@ pub(super) fn time(live: &LiveSent<'_>) -> String {
     let mut beside: Vec<&str> = live.competitors.iter().map(String::as_str).collect();
     beside.extend(live.load);
     let beside = if beside.is_empty() { String::new() } else { format!(", beside {}", beside.join(", ")) };
-    format!("in real time, by {threads} in {} on {cpus}{beside}", live.context)
+    let by = in_words(&live.context, &threads);
+    format!("in real time, {by} on {cpus}{beside}")
+}
+
+/// Where the datapump worked.
+fn in_words(context: &str, threads: &str) -> String {
+    match context {
+        "irq" => "in interrupts".to_owned(),
+        "softirq" => "in softirq callbacks".to_owned(),
+        _ => format!("by {threads} in {context}"),
+    }
 }
 
 /// What a call is named: the attempt's number, and where several modems call at once, the modem's behind it.
@@ -174,4 +184,15 @@ fn pending_below(call: &LiveAttempt, share: f64) -> String {
         sum >= wanted
     });
     step.map_or_else(|| "-".to_owned(), |step| format!("<{}", (step as u64 + 1) * PENDING_STEP))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interrupts_are_no_threads() {
+        assert_eq!(in_words("irq", "a thread"), "in interrupts");
+        assert_eq!(in_words("reservation:2ms/8ms", "3 threads"), "by 3 threads in reservation:2ms/8ms");
+    }
 }

@@ -1,5 +1,7 @@
 //! The calls of one attempt: modems that call at the same moment, each served by a thread of its own.
 
+mod interrupts;
+
 use super::live_plan::LivePlan;
 use crate::StudyError;
 use punctual_context::Context;
@@ -28,6 +30,8 @@ pub(super) struct OneCall {
     pub(super) attempt: Attempt,
     pub(super) course: Course,
     pub(super) beside: LiveAttempt,
+    /// What is to be said of it.
+    pub(super) note: Option<String>,
 }
 
 /// What all threads of an attempt are told.
@@ -166,7 +170,6 @@ fn start(
 ) -> Result<(Scheduling, Calling), Refused> {
     let experiment = plan.experiment;
     let seed = experiment.seed.wrapping_add(u64::from(done) * u64::from(plan.modems) + u64::from(modem));
-    let live = Live::new(&experiment.telephone, experiment.plan(bytes), seed, bytes);
     let cpu = plan.cpus[modem as usize % plan.cpus.len()];
     let context = plan.context;
     let serving = Serving {
@@ -179,12 +182,21 @@ fn start(
     };
     let told = Arc::clone(&serving.told);
     let (tell, entered) = mpsc::channel();
+    let (telephone, call) = (experiment.telephone, experiment.plan(bytes));
+    let live = (!context.is_in_kernel()).then(|| Live::new(&telephone, call, seed, bytes));
+    // The kernel's part of a call belongs to the thread that makes it.
+    let bytes = if live.is_none() { bytes.to_vec() } else { Vec::new() };
     let body = move || {
-        let scheduling = enter(context, cpu);
-        let has_entered = scheduling.is_ok();
-        let _ = tell.send(scheduling);
         let its = Arc::clone(&serving.told);
-        let came = if has_entered { serving.wait_and_serve(live) } else { None };
+        let came = match live {
+            None => interrupts::enter_and_serve(serving, context, &tell, (&telephone, call, seed), &bytes),
+            Some(live) => {
+                let scheduling = enter(context, cpu);
+                let has_entered = scheduling.is_ok();
+                let _ = tell.send(scheduling);
+                if has_entered { serving.wait_and_serve(live) } else { None }
+            }
+        };
         its.is_over.store(true, Relaxed);
         came
     };
@@ -202,6 +214,35 @@ struct Serving {
     beside: LiveAttempt,
     common: Arc<Common>,
     told: Arc<Told>,
+}
+
+/// What the host took while underruns came.
+struct Host {
+    before: Option<u64>,
+    seen: Option<u64>,
+    underruns: u64,
+}
+
+impl Host {
+    fn begin(cpus: &[u32]) -> Host {
+        let before = steal::steal_ns(cpus);
+        Host { before, seen: before, underruns: 0 }
+    }
+
+    /// So many underruns were counted by now.
+    fn look(&mut self, cpus: &[u32], underruns: u64, beside: &mut LiveAttempt) {
+        if underruns > self.underruns {
+            let now = steal::steal_ns(cpus);
+            let took = now.zip(self.seen).is_some_and(|(now, before)| now > before);
+            beside.underruns_by_host += if took { underruns - self.underruns } else { 0 };
+            (self.underruns, self.seen) = (underruns, now);
+        }
+    }
+
+    /// What it took in all.
+    fn took(&self, cpus: &[u32]) -> Option<u64> {
+        steal::steal_ns(cpus).zip(self.before).map(|(now, before)| now.saturating_sub(before))
+    }
 }
 
 impl Serving {
@@ -223,9 +264,7 @@ impl Serving {
     /// One block after another, each when it is complete, until the call is over.
     fn serve(mut self, mut live: Live, mut resting: Option<Resting>, began_ns: u64) -> OneCall {
         let since = || clock::monotonic_ns().saturating_sub(began_ns);
-        let host = || steal::steal_ns(&self.cpus);
-        let host_before = host();
-        let (mut host_seen, mut underruns) = (host_before, 0);
+        let mut host = Host::begin(&self.cpus);
         let beside = &mut self.beside;
         let executed_before = clock::thread_cpu_ns();
         let mut rest = || {
@@ -259,22 +298,16 @@ impl Serving {
             let ended = live.complete(since());
             beside.activations += 1;
             beside.note_pending(live.adapter().pending(since()));
-            let counted = live.counters().underruns;
-            if counted > underruns {
-                let now = host();
-                let took = now.zip(host_seen).is_some_and(|(now, before)| now > before);
-                beside.underruns_by_host += if took { counted - underruns } else { 0 };
-                (underruns, host_seen) = (counted, now);
-            }
+            host.look(&self.cpus, live.counters().underruns, beside);
             if ended.is_some() {
                 break;
             }
         }
         beside.elapsed_ns = since();
         beside.executed_ns = clock::thread_cpu_ns() - executed_before;
-        beside.host_ns = host().zip(host_before).map(|(now, before)| now.saturating_sub(before));
+        beside.host_ns = host.took(&self.cpus);
         let (attempt, course) = (live.attempt(), live.course().clone());
-        OneCall { attempt, course, beside: self.beside }
+        OneCall { attempt, course, beside: self.beside, note: None }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Files over telephone lines in real time: threads of this machine work the calling ends' datapumps.
+//! Files over telephone lines in real time: threads of this machine, or its interrupts, work the calling ends' datapumps.
 //!
 //! The same thread computes the line and the far end when it comes, for the time that has passed: they are never late.
 //! All of that together takes as much processor time per block as the plan says.
@@ -25,7 +25,7 @@ pub struct LiveRun {
     pub refused: Vec<(u32, String)>,
     /// What the load got done meanwhile.
     pub scores: Vec<LoadScore>,
-    /// What there is to know about the load.
+    /// What there is to know about the load, and about calls.
     pub notes: Vec<String>,
     /// Why the load was not the one that was asked for. The calls in progress then were ended.
     pub load_failure: Option<String>,
@@ -84,7 +84,8 @@ fn beside_load(
             progress(step) && failure.is_none()
         })?;
         let Some(over) = over else { break };
-        for OneCall { attempt, course, beside } in over {
+        for OneCall { attempt, course, beside, note } in over {
+            run.notes.extend(note);
             run.transfer.attempts.push(attempt);
             run.transfer.courses.push(course);
             run.calls.push(beside);

@@ -11,7 +11,7 @@ use punctual_modem::experiment::Experiment;
 pub struct LivePlan {
     /// The file, the modems, how often. Its slots and stalls are left alone.
     pub experiment: Experiment,
-    /// Of the threads that work on the calling ends' samples; none in the kernel.
+    /// Of the work on the calling ends' samples; in the kernel there is one modem.
     pub context: Context,
     /// How many modems call at once, each over a line of its own.
     pub modems: u32,

@@ -1,0 +1,220 @@
+//! A call whose calling end's datapump works in interrupts of this machine, or in softirq callbacks.
+//!
+//! A thread of high priority computes the line and the far end, a block ahead: what is sent while a block comes was made before
+//! that. It hands each block in before the interrupt at which it is complete. The output is done when the work of that interrupt
+//! ends, and what is not done when it is due becomes silence, as for a thread's work.
+
+use super::{Common, Host, OneCall, Serving, WAITING};
+use punctual_context::Context;
+use punctual_context::device::enter;
+use punctual_context::modem::{InterruptQam, Worked};
+use punctual_kernel::scheduling::Scheduling;
+use punctual_kernel::{Refused, clock};
+use punctual_modem::adapter::BLOCK_NS;
+use punctual_modem::end::{Pump, PumpStatus};
+use punctual_modem::telephone::{self, Qam, Telephone};
+use punctual_modem::virtual_time::{Live, Plan};
+use punctual_recording::counted;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+/// How the thread that computes the line is scheduled: above whatever may compete.
+const SCHEDULING: Scheduling = Scheduling::Fifo(98);
+/// How often it looks whether a block has been worked on.
+const LOOK: Duration = Duration::from_micros(100);
+/// An interrupt that does not come for so long does not come any more.
+const PATIENCE_NS: u64 = 1_000_000_000;
+
+/// A datapump of either end.
+enum EitherPump {
+    /// The far end's.
+    Own(Box<Qam>),
+    /// The calling end's.
+    Interrupt(Box<AtInterrupts>),
+}
+
+struct AtInterrupts {
+    qam: InterruptQam,
+    common: Arc<Common>,
+    /// When the newest block was worked on; `None`: it has not been handed in.
+    worked: Option<Worked>,
+    is_silent: bool,
+}
+
+impl AtInterrupts {
+    /// Hands in a block and waits for its interrupt, unless the call is to end.
+    fn work(
+        &mut self,
+        received: &[i16],
+        sent: &mut [i16],
+        next_bit: &mut dyn FnMut() -> bool,
+        push_bit: &mut dyn FnMut(bool),
+    ) {
+        if self.is_silent {
+            return sent.fill(0);
+        }
+        self.qam.give(received, &mut || Some(next_bit()));
+        clock::sleep_until(self.qam.last_due_ns() + BLOCK_NS);
+        let until_ns = clock::monotonic_ns() + PATIENCE_NS;
+        while !self.qam.is_made() {
+            if self.common.stop.load(Relaxed) || clock::monotonic_ns() > until_ns {
+                self.is_silent = true;
+                return sent.fill(0);
+            }
+            std::thread::sleep(LOOK);
+        }
+        self.worked = Some(self.qam.take(sent, &mut |bit| push_bit(bit)));
+    }
+}
+
+impl Pump for EitherPump {
+    fn process(
+        &mut self,
+        received: &[i16],
+        sent: &mut [i16],
+        next_bit: &mut dyn FnMut() -> bool,
+        push_bit: &mut dyn FnMut(bool),
+    ) {
+        match self {
+            EitherPump::Own(qam) => Pump::process(&mut **qam, received, sent, next_bit, push_bit),
+            EitherPump::Interrupt(pump) => pump.work(received, sent, next_bit, push_bit),
+        }
+    }
+
+    fn status(&self) -> PumpStatus {
+        match self {
+            EitherPump::Own(qam) => Pump::status(&**qam),
+            // The kernel may still be at it.
+            EitherPump::Interrupt(pump) if pump.is_silent => PumpStatus::default(),
+            EitherPump::Interrupt(pump) => telephone::status_of(&pump.qam.status()),
+        }
+    }
+}
+
+/// Prepares the datapump and its interrupt, tells how the line's thread is scheduled, and makes the call.
+pub(super) fn enter_and_serve(
+    serving: Serving,
+    context: Context,
+    tell: &Sender<Result<Scheduling, Refused>>,
+    (telephone, plan, seed): (&Telephone, Plan, u64),
+    bytes: &[u8],
+) -> Option<OneCall> {
+    let cpu = serving.beside.cpu;
+    let [near, far] = Live::pumps(telephone, &plan);
+    let entered = enter(Context::Thread(SCHEDULING), cpu).and_then(|scheduling| {
+        Ok((scheduling, InterruptQam::start(context, cpu, &near, BLOCK_NS, serving.compute_ns)?))
+    });
+    let qam = match entered {
+        Ok((scheduling, qam)) => {
+            let _ = tell.send(Ok(scheduling));
+            qam
+        }
+        Err(refused) => {
+            let _ = tell.send(Err(refused));
+            return None;
+        }
+    };
+    let common = Arc::clone(&serving.common);
+    let near = EitherPump::Interrupt(Box::new(AtInterrupts { qam, common, worked: None, is_silent: false }));
+    let mut live = Live::over([near, EitherPump::Own(Box::new(far))], telephone, plan, seed, bytes);
+    let began_ns = begin(&serving, &mut live)?;
+    Some(serve(serving, context, live, began_ns))
+}
+
+/// The calling end's datapump.
+fn at_interrupts(live: &mut Live<EitherPump>) -> Option<&mut AtInterrupts> {
+    match live.pump() {
+        EitherPump::Interrupt(pump) => Some(pump),
+        EitherPump::Own(_) => None,
+    }
+}
+
+/// Waits until all are to begin, and then for the next interrupt: the first block begins when that was due.
+fn begin(serving: &Serving, live: &mut Live<EitherPump>) -> Option<u64> {
+    let pump = at_interrupts(live)?;
+    let mut gives_up_ns = None;
+    loop {
+        if serving.common.stop.load(Relaxed) {
+            return None;
+        }
+        pump.qam.beat();
+        let (begins_ns, due_ns) = (serving.common.began_ns.load(Relaxed), pump.qam.last_due_ns());
+        if begins_ns > 0 && due_ns > begins_ns {
+            return Some(due_ns);
+        }
+        // Without interrupts the call ends at its first block, and says so.
+        let now_ns = clock::monotonic_ns();
+        if begins_ns > 0 && now_ns > *gives_up_ns.get_or_insert(now_ns + PATIENCE_NS) {
+            return Some(now_ns);
+        }
+        std::thread::sleep(WAITING);
+    }
+}
+
+/// One block after another, each at its interrupt, until the call is over.
+fn serve(mut serving: Serving, context: Context, mut live: Live<EitherPump>, began_ns: u64) -> OneCall {
+    let since = || clock::monotonic_ns().saturating_sub(began_ns);
+    let (mut host, mut missed) = (Host::begin(&serving.cpus), 0u64);
+    let beside = &mut serving.beside;
+    while !serving.common.stop.load(Relaxed) {
+        let mut complete_ns = live.next_block_ns();
+        // The interrupt has come already: a later one would be blamed for what this thread was late with.
+        while complete_ns <= since() && live.advance(complete_ns).is_none() {
+            (complete_ns, missed) = (live.next_block_ns(), missed + 1);
+        }
+        if live.advance(complete_ns).is_some() {
+            break;
+        }
+        serving.told.arrived.store(live.arrived() as u64, Relaxed);
+        serving.told.line_ns.store(complete_ns, Relaxed);
+        if live.begin(complete_ns).is_none() {
+            continue;
+        }
+        let Some(worked) = work(&mut live) else { break };
+        let at = |ns: u64| ns.saturating_sub(began_ns);
+        beside.max_late_ns = beside.max_late_ns.max(at(worked.began_ns).saturating_sub(complete_ns));
+        beside.datapump_ns += worked.computed_ns.saturating_sub(worked.began_ns);
+        beside.executed_ns += worked.ended_ns.saturating_sub(worked.began_ns);
+        let ended = live.complete(at(worked.ended_ns));
+        beside.activations += 1;
+        beside.note_pending(live.adapter().pending(at(worked.ended_ns)));
+        host.look(&serving.cpus, live.counters().underruns, beside);
+        if ended.is_some() {
+            break;
+        }
+    }
+    beside.elapsed_ns = since();
+    beside.host_ns = host.took(&serving.cpus);
+    let note = note(&mut live, context, missed, serving.common.stop.load(Relaxed));
+    let (attempt, course) = (live.attempt(), live.course().clone());
+    OneCall { attempt, course, beside: serving.beside, note }
+}
+
+/// The work for the block that was begun, at its interrupt. `None`: none came.
+fn work(live: &mut Live<EitherPump>) -> Option<Worked> {
+    at_interrupts(live)?.worked = None;
+    live.work();
+    let pump = at_interrupts(live)?;
+    if pump.worked.is_none() {
+        // While it dials, and once it has hung up, there is nothing for the datapump: the interrupt comes all the same.
+        pump.work(&[], &mut [], &mut || true, &mut |_| ());
+    }
+    pump.worked
+}
+
+/// What is to be said of the call.
+fn note(live: &mut Live<EitherPump>, context: Context, missed: u64, was_stopped: bool) -> Option<String> {
+    let pump = at_interrupts(live)?;
+    if pump.is_silent && !was_stopped {
+        let why = pump.qam.trouble().map(|why| format!(": {why}")).unwrap_or_default();
+        return Some(format!("no interrupt came for a second, and the call ended{why}"));
+    }
+    (missed > 0).then(|| {
+        format!(
+            "{} had gone by before the thread that computes the line could hand them in: that is no fault of {context}",
+            counted(missed, "block")
+        )
+    })
+}
