@@ -57,7 +57,7 @@ pub(crate) struct ReserveRunArguments {
 #[derive(Debug, Args)]
 pub(crate) struct FindArguments {
     /// A soft device instead of a program, such as v90 or `audio 64@48kHz x3`; several, separated by commas, work at once
-    #[arg(value_name = "DEVICE", conflicts_with_all = ["pid", "program", "thread", "deadline", "apply"])]
+    #[arg(value_name = "DEVICE", conflicts_with_all = ["pid", "program", "thread", "deadline"])]
     pub(crate) device: Option<String>,
     /// What competes with the device: spin:normal, spin:50 (a FIFO priority) or walk; may be repeated
     #[arg(long, value_name = "COMPETITOR", requires = "device", value_parser = Competitor::parse)]

@@ -97,6 +97,11 @@ fn subject(arguments: &FindArguments) -> anyhow::Result<Subject> {
 }
 
 pub(super) fn plan(arguments: &FindArguments, subject: Subject) -> anyhow::Result<ReservePlan> {
+    if arguments.apply && arguments.device.is_some() {
+        let what = "--apply is for programs: a soft device's thread is punctual's own and ends with the run. Leave it out: \
+                    the answer's next step runs the device with what was proven";
+        return Err(Usage(what.to_owned()).into());
+    }
     if arguments.apply && arguments.rounds == 0 {
         return Err(Usage("--apply needs a proof: leave out --rounds 0".to_owned()).into());
     }
