@@ -92,13 +92,16 @@ impl Keeper {
         &self.held
     }
 
-    /// Puts every thread back, the last one first, and says what happened to each.
+    /// Puts every thread back, the last one first, and says what happened to each. Whoever could not be put back is still held: a
+    /// later change is put back to how it was the first time.
     pub fn put_back(&mut self) -> Vec<(Before, PutBack)> {
         let held = std::mem::take(&mut self.held);
         let happened = put_back_all(&held);
         for (before, what) in held.iter().zip(&happened) {
             // The keeper tries again where the kernel refused.
-            if !matches!(what, PutBack::Refused(_)) {
+            if matches!(what, PutBack::Refused(_)) {
+                self.held.push(before.clone());
+            } else {
                 let _ = tell(&self.input, &Message::Forget(before.tid));
             }
         }
@@ -183,6 +186,20 @@ fn put_back_after(mut input: impl Read + AsFd, patience: Duration) {
 mod tests {
     use super::*;
     use crate::scheduling::set_nice;
+
+    #[test]
+    fn what_could_not_be_put_back_is_still_held() {
+        let mut before = Before::of(crate::clock::thread_id()).unwrap();
+        // No kernel gives more time than there is in a period.
+        before.scheduling = ThreadScheduling::reserved(20_000_000, 10_000_000);
+        let child = Command::new("true").spawn().unwrap();
+        let mut keeper = Keeper { child, input: Arc::default(), held: vec![before.clone()] };
+        for _ in 0..2 {
+            let happened = keeper.put_back();
+            assert!(matches!(happened[..], [(_, PutBack::Refused(_))]), "{happened:?}");
+            assert_eq!(keeper.held(), [before.clone()]);
+        }
+    }
 
     const TEST: &str = "what_is_held_is_put_back_and_what_may_stay_is_not";
 

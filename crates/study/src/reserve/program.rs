@@ -218,7 +218,12 @@ impl<'a> Program<'a> {
             PutBack::Refused(refused) => Some(format!("thread {} was not restored: {refused}", before.tid)),
             PutBack::Done | PutBack::Gone => None,
         };
-        self.not_put_back.extend(self.keeper.put_back().into_iter().filter_map(refused));
+        for what in self.keeper.put_back().into_iter().filter_map(refused) {
+            // Every trial tries again.
+            if !self.not_put_back.contains(&what) {
+                self.not_put_back.push(what);
+            }
+        }
     }
 
     /// What follows is about a thread of this process.
