@@ -311,6 +311,26 @@ fn runs_of_the_same_follow_one_another_and_one_run_counts_once() {
 }
 
 #[test]
+fn what_two_machines_or_kernels_recorded_is_never_added_up() {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, id, kernel) in [("a", "here", "6.1"), ("b", "there", "6.1"), ("c", "here", "6.12")] {
+        write(&directory.path().join(name), name, 10, 0);
+        let path = directory.path().join(name).join("recording.json");
+        let mut document: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        document["provenance"]["host"]["id"] = id.into();
+        document["provenance"]["host"]["kernel_release"] = kernel.into();
+        std::fs::write(&path, document.to_string()).unwrap();
+    }
+    for (other, what) in [("b", "machine"), ("c", "kernel")] {
+        let refused = run(directory.path(), &["forecast", "a", other]);
+        assert_eq!(code(&refused), 129);
+        let expected = format!("{other} was recorded on another {what} than a: forecast from each by itself");
+        assert!(stderr(&refused).contains(&expected), "{}", stderr(&refused));
+        assert_eq!(code(&run(directory.path(), &["forecast", other])), 0);
+    }
+}
+
+#[test]
 fn a_lossy_recording_says_so_first() {
     let directory = tempfile::tempdir().unwrap();
     write(&directory.path().join("a"), "1", 10, 17);

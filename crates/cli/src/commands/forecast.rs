@@ -6,7 +6,7 @@ use crate::output::{self, Output, Usage};
 use anyhow::Context;
 use punctual_device::{Catalogue, Origin, Profile, parse_period, parse_want};
 use punctual_forecast::{CurveQuestion, Horizon, Input, Loops, Question};
-use punctual_recording::{BareUnit, Recording, Stage, TailValue, parse_duration};
+use punctual_recording::{BareUnit, Host, Recording, Stage, TailValue, parse_duration, printable_path};
 use punctual_report::{ForecastAsked, shell_word};
 use std::path::{Path, PathBuf};
 
@@ -153,16 +153,24 @@ pub(super) fn inputs(paths: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
     gather(paths, open)
 }
 
+/// Which run an input is of, and on which machine it was made.
+struct Run {
+    id: String,
+    host: Host,
+}
+
 /// The inputs of several recordings, each with its run.
 fn gather(
     paths: &[PathBuf],
-    mut open: impl FnMut(&Path) -> anyhow::Result<Vec<(String, Input)>>,
+    mut open: impl FnMut(&Path) -> anyhow::Result<Vec<(Run, Input)>>,
 ) -> anyhow::Result<Vec<Input>> {
     let mut inputs: Vec<Input> = Vec::new();
     let mut seen: Vec<String> = Vec::new();
+    let mut first: Option<(PathBuf, Host)> = None;
     for path in &super::expand(paths) {
         for (run, input) in open(path)? {
-            let key = format!("{run} {} {}", input.measure, input.load);
+            refuse_another_machine(&mut first, path, &run.host)?;
+            let key = format!("{} {} {}", run.id, input.measure, input.load);
             anyhow::ensure!(!seen.contains(&key), "{}: the same run stands there twice", path.display());
             seen.push(key);
             let is_same = |other: &Input| {
@@ -182,7 +190,24 @@ fn gather(
     Ok(inputs)
 }
 
-fn open(path: &Path) -> anyhow::Result<Vec<(String, Input)>> {
+/// Runs of two machines, or under two kernels, never follow one another: nothing would be forecast of either.
+fn refuse_another_machine(first: &mut Option<(PathBuf, Host)>, path: &Path, host: &Host) -> Result<(), Usage> {
+    let Some((earlier, other)) = first else {
+        *first = Some((path.to_owned(), host.clone()));
+        return Ok(());
+    };
+    let what = if host.id != other.id {
+        "machine"
+    } else if (&host.kernel_release, &host.kernel_version) != (&other.kernel_release, &other.kernel_version) {
+        "kernel"
+    } else {
+        return Ok(());
+    };
+    let (path, earlier) = (printable_path(path), printable_path(earlier));
+    Err(Usage(format!("{path} was recorded on another {what} than {earlier}: forecast from each by itself")))
+}
+
+fn open(path: &Path) -> anyhow::Result<Vec<(Run, Input)>> {
     let (recording, tail, seconds) = read(path)?;
     let inputs = Input::from_recording(recording.document(), &tail, &seconds, recording.damaged())
         .with_context(|| path.display().to_string())?;
@@ -195,9 +220,10 @@ fn read(path: &Path) -> anyhow::Result<(Recording, Vec<TailValue>, Vec<u64>)> {
     Ok((recording, tail, seconds))
 }
 
-fn with_run(recording: &Recording, inputs: Vec<Input>) -> Vec<(String, Input)> {
-    let run = &recording.document().provenance.run_id;
-    inputs.into_iter().map(|input| (run.clone(), input)).collect()
+fn with_run(recording: &Recording, inputs: Vec<Input>) -> Vec<(Run, Input)> {
+    let provenance = &recording.document().provenance;
+    let run = || Run { id: provenance.run_id.clone(), host: provenance.host.clone() };
+    inputs.into_iter().map(|input| (run(), input)).collect()
 }
 
 fn question(arguments: &ForecastArguments) -> anyhow::Result<Question> {
