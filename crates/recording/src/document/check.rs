@@ -18,6 +18,10 @@ pub(crate) fn check(document: &Document) -> Result<(), String> {
             return Err(format!("says that a task has a period of {} ns; nobody waits that long", task.period_ns));
         }
     }
+    let threads = document.followed.iter().flat_map(|followed| &followed.threads);
+    if let Some(count) = threads.flat_map(|thread| thread.woken_by.values()).find(|count| **count > MAX_COUNT) {
+        return Err(format!("counts {count}, more than is possible"));
+    }
     let provenance = &document.provenance;
     let ended = document.ended.as_ref().map_or(0, |ended| ended.at_ns);
     let interval = provenance.configuration.interval_ns;
@@ -96,8 +100,9 @@ fn check_lists(document: &Document) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::contents::{Provenance, SCHEMA, Task};
+    use crate::document::contents::{Followed, FollowedThread, Provenance, SCHEMA, Task};
     use crate::{Distributions, Stage};
+    use std::collections::BTreeMap;
 
     fn task(measure: &str) -> Task {
         let counters = Counters { wakeups: 5, missed: Some(0), ..Counters::default() };
@@ -127,11 +132,16 @@ mod tests {
     fn what_no_measurement_writes_is_refused() {
         assert_eq!(check(&document()), Ok(()));
         type Change = fn(&mut Document);
-        let changes: [(&str, Change); 10] = [
+        let changes: [(&str, Change); 11] = [
             ("period", |document| document.tasks[0].period_ns = u64::MAX),
             ("counts", |document| document.tasks[0].counters.wakeups = u64::MAX),
             ("counts", |document| document.counters.missed = Some(u64::MAX)),
             ("counts", |document| document.counters.steal_ns = Some(u64::MAX)),
+            ("counts", |document| {
+                let woken_by = BTreeMap::from([("timer".to_owned(), u64::MAX)]);
+                let threads = vec![FollowedThread { woken_by, ..FollowedThread::default() }];
+                document.followed = Some(Followed { threads, ..Followed::default() });
+            }),
             ("clock", |document| document.last_ns = u64::MAX),
             ("clock", |document| document.provenance.started_ns = u64::MAX),
             ("notes", |document| document.provenance.fallbacks = vec![String::new(); 100_000]),

@@ -34,9 +34,10 @@ fn groups(document: &Document, followed: &Followed) -> Vec<Group> {
             woken_by: BTreeMap::new(),
         });
         sum.tids.insert(task.tid);
-        sum.wakeups += task.counters.wakeups;
+        sum.wakeups = sum.wakeups.saturating_add(task.counters.wakeups);
         for (waker, count) in followed.threads.get(index).into_iter().flat_map(|thread| &thread.woken_by) {
-            *sum.woken_by.entry(waker).or_insert(0) += count;
+            let by = sum.woken_by.entry(waker).or_insert(0);
+            *by = by.saturating_add(*count);
         }
     }
     let mut groups: Vec<Group> = sums
@@ -54,8 +55,8 @@ fn groups(document: &Document, followed: &Followed) -> Vec<Group> {
 
 /// What woke them most often, with its share.
 fn most_often(woken_by: &BTreeMap<&str, u64>) -> String {
-    let all: u64 = woken_by.values().sum();
-    let most = woken_by.iter().max_by_key(|(_, count)| **count);
+    let all = woken_by.values().fold(0, |all: u64, count| all.saturating_add(*count));
+    let most = woken_by.iter().filter(|(_, count)| **count > 0).max_by_key(|(_, count)| **count);
     most.map_or_else(|| "-".to_owned(), |(waker, count)| format!("{waker} {:.0} %", *count as f64 * 100.0 / all as f64))
 }
 
@@ -159,5 +160,19 @@ fn number_of(threads: &BTreeSet<u32>) -> String {
     match threads.contains(&0) {
         true => format!("more than {}", threads.len() - 1),
         false => threads.len().to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_woke_them_is_never_a_share_of_nothing_or_of_too_much() {
+        assert_eq!(most_often(&BTreeMap::new()), "-");
+        assert_eq!(most_often(&BTreeMap::from([("timer", 0), ("softirq rcu", 0)])), "-");
+        assert_eq!(most_often(&BTreeMap::from([("timer", 3), ("softirq rcu", 1)])), "timer 75 %");
+        let most = BTreeMap::from([("timer", u64::MAX), ("softirq rcu", 1)]);
+        assert_eq!(most_often(&most), "timer 100 %");
     }
 }
