@@ -112,8 +112,11 @@ pub fn parse_want(text: &str) -> Result<u64, Error> {
                 other if other.starts_with(|c: char| c.is_ascii_digit()) => {
                     parse_duration(other, BareUnit::Seconds).map_err(|_| wrong())? / 1_000_000_000
                 }
-                // `1/h` and `1/30m` alike.
-                unit => parse_duration(&format!("1{unit}"), BareUnit::Seconds).map_err(|_| wrong())? / 1_000_000_000,
+                // `1/h` and `1/30m` alike. Without a unit it would be one a second, and `1/.5` one in 1.5 s.
+                unit if unit.starts_with(char::is_alphabetic) => {
+                    parse_duration(&format!("1{unit}"), BareUnit::Seconds).map_err(|_| wrong())? / 1_000_000_000
+                }
+                _ => return Err(wrong()),
             };
             if count == 0 {
                 return Err(wrong());
@@ -216,7 +219,7 @@ mod tests {
         ] {
             assert_eq!(parse_want(text), Ok(expected), "{text}");
         }
-        for wrong in ["", "0", "1", "90", "0/day", "1/0s", "day", "1/fortnight", "1e3"] {
+        for wrong in ["", "0", "1", "90", "0/day", "1/0s", "day", "1/fortnight", "1e3", "1/", "3/ ", "1/.5"] {
             assert!(parse_want(wrong).is_err(), "{wrong}");
         }
     }
