@@ -171,10 +171,12 @@ fn musicians_get_frames_and_how_many_buffers_would_do() {
     // 20 ms fit into a slack of five buffers, and into one of two that are eight times as long.
     let enough = "nothing exceeded 5 buffers of 5.33 ms (256 frames), nor a period of 42.7 ms (2,048 frames) with 2 buffers, but neither is shown";
     assert!(text.contains(enough), "{text}");
-    assert!(next.iter().all(|line| !line.contains("--want")), "{next:?}");
+    assert!(next.iter().all(|line| !line.contains("says how many buffers would do")), "{next:?}");
     // What was not shown is measured for as long as the text says.
     assert!(next.len() == 2 && next[1].starts_with("next: `sudo punctual record -D "), "{next:?}");
     assert!(next[1].contains("d --load mixed` measures until it is known "), "{next:?}");
+    let whole = "then give both recordings to `punctual forecast --device 'audio 256@48kHz' --want 1/day`";
+    assert!(next[1].ends_with(whole), "{next:?}");
     let answer = json(&run(directory.path(), &[&words[..], &["--json"]].concat()));
     let units = &answer["devices"][0]["in_units"];
     assert_eq!(
@@ -273,6 +275,7 @@ fn what_cannot_be_told_is_measured_as_long_as_it_takes() {
     assert!(further > 7_200.0 && hours < 48.0, "{further}");
     assert_eq!(next.len(), 1, "{next:?}");
     assert!(next[0].contains(&format!("`sudo punctual record -D {hours}h --load mixed`")), "{next:?} {further}");
+    assert!(next[0].ends_with("then give both recordings to `punctual forecast --device rt-video`"), "{next:?}");
 }
 
 #[test]

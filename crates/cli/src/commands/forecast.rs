@@ -86,11 +86,18 @@ fn explained(paths: &[PathBuf]) -> Option<PathBuf> {
     super::expand(paths).into_iter().find(|path| kept(path).is_some_and(|kept| kept > 0))
 }
 
-/// What else is asked of the devices, as it was given.
+/// What else is asked of the devices, or of a loop, as it was given.
 fn other_options(arguments: &ForecastArguments) -> String {
     let mut options = String::new();
     let buffers = arguments.buffers.map(|buffers| buffers.to_string());
-    for (name, value) in [("period", &arguments.period), ("buffers", &buffers), ("compute", &arguments.compute)] {
+    let profiles = arguments.profiles.as_deref().map(printable_path);
+    for (name, value) in [
+        ("profiles", &profiles),
+        ("period", &arguments.period),
+        ("buffers", &buffers),
+        ("compute", &arguments.compute),
+        ("want", &arguments.want),
+    ] {
         options += &value.as_ref().map(|value| format!(" --{name} {}", shell_word(value))).unwrap_or_default();
     }
     options

@@ -17,7 +17,7 @@ pub struct ForecastAsked<'a> {
     pub recordings: &'a [PathBuf],
     /// The devices, as they were named; none for the whole catalogue.
     pub devices: &'a [String],
-    /// What else was asked of the devices, as options.
+    /// What else was asked of the devices, or of a loop, as options.
     pub options: &'a str,
     /// Whether it was asked what would be enough.
     pub advises: bool,
@@ -66,9 +66,9 @@ pub fn after_forecast(forecast: &Forecast, asked: &ForecastAsked<'_>, known_load
         && let Some(again) = asked.again
     {
         let load = load_option(&group.load, known_loads);
+        let (id, question) = (called(group, device), asked.question());
         let purpose = format!(
-            "measures until it is known whether what nothing exceeded is enough for {}; then give both recordings to `punctual forecast`",
-            called(group, device)
+            "measures until it is known whether what nothing exceeded is enough for {id}; then give both recordings to `{question}`"
         );
         steps.push(NextStep::new(&purpose, format!("sudo punctual record -D {}{again}{load}", at_least(further_s))));
     }
@@ -79,16 +79,20 @@ pub fn after_forecast(forecast: &Forecast, asked: &ForecastAsked<'_>, known_load
         .min_by(|(.., one), (.., other)| one.total_cmp(other));
     if let (Some((group, device, further_s)), Some(again)) = (soonest, asked.again) {
         let load = load_option(&group.load, known_loads);
-        let purpose = format!(
-            "measures for as long as {} still needs; then give both recordings to `punctual forecast`",
-            called(group, device)
-        );
+        let (id, question) = (called(group, device), asked.question());
+        let purpose = format!("measures for as long as {id} still needs; then give both recordings to `{question}`");
         steps.push(NextStep::new(&purpose, format!("sudo punctual record -D {}{again}{load}", at_least(further_s))));
     }
     few(steps)
 }
 
 impl<'a> ForecastAsked<'a> {
+    /// The command that asks the same of other recordings, but for their names.
+    fn question(&self) -> String {
+        let devices: String = self.devices.iter().map(|spec| format!(" --device {}", shell_word(spec))).collect();
+        format!("punctual forecast{devices}{}", self.options)
+    }
+
     /// How the user named a device; `None` where all were asked about.
     fn named(&self, device: &DeviceAnswer) -> Option<&'a String> {
         let id = device.device.id.as_str();
@@ -114,5 +118,13 @@ mod tests {
     fn what_is_to_be_measured_is_never_shorter_than_what_it_takes() {
         let said = [30.0, 60.5, 7_200.0, 22_700.0, 172_800.5].map(at_least);
         assert_eq!(said, ["1m", "2m", "120m", "7h", "3d"]);
+    }
+
+    #[test]
+    fn both_recordings_are_asked_what_one_was() {
+        let devices = ["audio 64@48kHz".to_owned(), "modem".to_owned()];
+        let asked = ForecastAsked { devices: &devices, options: " --want 1/day", ..ForecastAsked::default() };
+        assert_eq!(asked.question(), "punctual forecast --device 'audio 64@48kHz' --device modem --want 1/day");
+        assert_eq!(ForecastAsked::default().question(), "punctual forecast");
     }
 }
