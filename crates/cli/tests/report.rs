@@ -207,9 +207,9 @@ fn newer_and_unreadable_recordings_are_one_line() {
     let text = std::fs::read_to_string(&json_path).unwrap();
     for (text, expected) in [
         (text.replace("punctual.recording/1", "punctual.recording/9"), "was written by a newer punctual"),
-        (text[..text.len() / 2].to_owned(), "is not a recording"),
+        (text[..text.len() / 2].to_owned(), "is not a recording: it breaks off after "),
         (text.replace("\"counters\"", "\"others\""), "is not a recording"),
-        (String::new(), "is not a recording"),
+        (String::new(), "is not a recording: it is empty"),
     ] {
         std::fs::write(&json_path, text).unwrap();
         let output = run(directory.path(), &["report", "a"]);

@@ -5,6 +5,7 @@ use crate::format::bounds::{MAX_JSON_BYTES, MAX_JSON_DEPTH, MAX_JSON_VALUES};
 use crate::format::directory::Directory;
 use crate::format::input;
 use crate::format::printable::printable_json;
+use crate::format::units::counted;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::Path;
@@ -33,7 +34,16 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path, is_not: &str) -> Resul
 pub(crate) fn parse_json<T: DeserializeOwned>(path: &Path, text: &[u8], is_not: &str) -> Result<T> {
     let invalid = |what: String| Error::new(ErrorKind::Invalid, path, format!("{is_not}: {what}"));
     check_json(text).map_err(invalid)?;
-    serde_json::from_slice(&printable_json(text)).map_err(|error| invalid(error.to_string()))
+    serde_json::from_slice(&printable_json(text)).map_err(|error| invalid(in_words(text, &error)))
+}
+
+/// What is wrong with a text. One that breaks off may well be what it should be: whoever copied it did not end.
+fn in_words(text: &[u8], error: &serde_json::Error) -> String {
+    match error.is_eof() {
+        true if text.is_empty() => "it is empty".to_owned(),
+        true => format!("it breaks off after {}", counted(text.len(), "byte")),
+        false => error.to_string(),
+    }
 }
 
 /// Counts values and depth before anything of a text is kept. What is not JSON is left to the parser.
@@ -190,6 +200,17 @@ mod tests {
         for text in ["", "{", r#"{"events"}"#, r#"{"events" :[1]}"#, r#"[{"events":[1]}]"#, r#"}{"events":[1]}"#] {
             assert_eq!(found(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_text_that_breaks_off_is_told_from_one_of_another_kind() {
+        let wrong = |text: &[u8]| parse_json::<Vec<u32>>(Path::new("a"), text, "is no list").unwrap_err().to_string();
+        assert_eq!(wrong(b""), "a: is no list: it is empty");
+        for cut in [&b"["[..], b"[1, 2", b"[1, 2, "] {
+            let expected = format!("a: is no list: it breaks off after {}", counted(cut.len(), "byte"));
+            assert_eq!(wrong(cut), expected);
+        }
+        assert!(wrong(b"{}").contains("invalid type"), "{}", wrong(b"{}"));
     }
 
     proptest! {
