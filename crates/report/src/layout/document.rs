@@ -2,6 +2,14 @@
 
 use punctual_recording::{Document, NO_LOAD, format_ns};
 
+/// The policy of threads that only a simulated machine had.
+const SIMULATED: &str = "simulated";
+
+/// Whether a recording is of a machine that was simulated.
+pub(crate) fn is_simulated(document: &Document) -> bool {
+    document.provenance.configuration.policy == SIMULATED
+}
+
 /// How long a recording measured, s.
 fn measured_s(document: &Document) -> f64 {
     document.measured_ns() as f64 / 1e9

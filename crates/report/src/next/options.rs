@@ -1,14 +1,12 @@
 //! Options of a recording's command, and of the command that follows it.
 
-use crate::layout::shell_word;
+use crate::layout::{is_simulated, shell_word};
 use punctual_recording::{Asked, Document, Followed, NO_LOAD, printable};
 use std::fmt::Write as _;
 
 /// What `punctual record` measures when nothing else is asked for.
 const DEFAULT_INTERVAL_NS: u64 = 1_000_000;
 const DEFAULT_PRIORITY: u32 = 80;
-/// The policy of threads that only a simulated machine had.
-const SIMULATED: &str = "simulated";
 
 /// The options, except for the load, with which `punctual record` measures the same once more, its own threads or others';
 /// `None` if another command measured or simulated them, or if they were those of a command.
@@ -21,7 +19,7 @@ pub fn own_options(document: &Document) -> Option<String> {
     let words = &document.provenance.command_line;
     let command = words.iter().skip(1).find(|word| !word.starts_with('-'));
     let is_of_record = command.is_none_or(|command| ["record", "check", "compare"].contains(&command.as_str()));
-    if configuration.policy == SIMULATED || !is_of_record {
+    if is_simulated(document) || !is_of_record {
         return None;
     }
     if configuration.via == "driver" {

@@ -1,6 +1,6 @@
 //! Text for people.
 
-use crate::layout::{agreeing, counted, grouped, spoken_duration, table};
+use crate::layout::{agreeing, counted, grouped, is_simulated, spoken_duration, table};
 use crate::recording::device_verdict::judged_devices;
 use crate::recording::stages::stage_table;
 use crate::{Measurement, load_name, load_words, stage_rows};
@@ -82,13 +82,14 @@ fn heading(document: &Document) -> String {
         "driver" => " of a driver",
         _ => "",
     };
-    // Of a driver it may not be known.
+    // Of a driver it may not be known, and simulated devices each have their own.
     let every = match provenance.configuration.interval_ns {
-        0 if provenance.configuration.via == "driver" => String::new(),
+        0 => String::new(),
         interval => format!(" every {}", format_ns(interval)),
     };
     format!(
-        "Load {}: {}{every}{via} on CPU {}, {}, {}",
+        "{} {}: {}{every}{via} on CPU {}, {}, {}",
+        if is_simulated(document) { "Simulated" } else { "Load" },
         load_name(document),
         measures.join(" and "),
         cpus.join(","),
@@ -124,7 +125,8 @@ fn losses(document: &Document) -> String {
             let _ = write!(line, " to the tick, at most {} within wakeups", format_ns(within));
         }
     }
-    if let Some(cost) = cpu_ns.checked_div(wakeups) {
+    // Nothing costs nothing: it was not measured, as on a simulated machine.
+    if let Some(cost) = cpu_ns.checked_div(wakeups).filter(|cost| *cost > 0) {
         let _ = write!(line, "   cost {} of CPU a wakeup", format_ns(cost));
     }
     line

@@ -1,6 +1,6 @@
 //! Verdicts in words.
 
-use crate::layout::{counted, grouped, spoken_duration};
+use crate::layout::{counted, grouped, is_simulated, spoken_duration};
 use crate::{Measurement, load_name};
 use punctual_forecast::JudgedDevice;
 use punctual_recording::{Distribution, Document, EndReason, Followed, NO_LOAD, Stage, THREADS_RESTED, format_ns};
@@ -61,6 +61,9 @@ fn never_slept(document: &Document) -> Option<String> {
 fn load_in_words(document: &Document) -> String {
     if document.followed.as_ref().is_some_and(Followed::is_of_the_command) {
         return format!("of the command ({})", load_name(document));
+    }
+    if is_simulated(document) {
+        return format!("of a simulated machine ({})", load_name(document));
     }
     match (load_name(document), busy_with_others(document)) {
         (NO_LOAD, None) => "idle".to_owned(),
