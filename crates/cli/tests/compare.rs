@@ -219,6 +219,25 @@ fn a_machine_with_itself_and_with_a_later_one() {
 }
 
 #[test]
+fn nobody_is_told_to_measure_two_machines_in_turn_on_one() {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, id) in [("a", "here"), ("b", "there"), ("c", "here")] {
+        let path = directory.path().join(name);
+        write(&path, &Made { run_id: name, ..PLAIN });
+        let path = path.join("recording.json");
+        let mut document: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        document["provenance"]["host"]["id"] = id.into();
+        std::fs::write(&path, document.to_string()).unwrap();
+    }
+    for (other, is_told) in [("b", false), ("c", true)] {
+        let answer = json(&run(directory.path(), &["compare", "a", other, "--json"]));
+        let command = answer["next"][0]["command"].as_str().unwrap();
+        assert_eq!(command.contains("--repeat"), is_told, "{command}");
+        assert_eq!(answer["verdict"].as_str().unwrap().contains("--repeat"), is_told, "{}", answer["verdict"]);
+    }
+}
+
+#[test]
 fn the_exit_code_says_what_the_verdict_does_if_asked_to() {
     let directory = tempfile::tempdir().unwrap();
     write(&directory.path().join("alone"), &PLAIN);

@@ -89,6 +89,12 @@ impl Comparison {
         self.a.missed.is_none() && self.b.missed.is_none()
     }
 
+    /// Whether both sides are of one machine and one kernel, which can measure them in turn.
+    pub fn is_of_one_machine(&self) -> bool {
+        let apart = ["identity", "kernel", "kernel version"];
+        !self.differences.iter().any(|found| found.area == "host" && apart.contains(&found.what.as_str()))
+    }
+
     /// The stage by which the whole is judged if nothing decided: the first measure's total.
     pub fn total(&self) -> Option<&StageComparison> {
         let decided = self.decided_by.and_then(|(stage, _)| self.stages.get(stage));

@@ -35,8 +35,9 @@ pub fn verdict(comparison: &Comparison) -> String {
             )
         }
     };
-    // It measures threads of its own, never threads that were followed.
-    let by = if comparison.follows() { "" } else { " (`punctual compare --repeat`)" };
+    // It measures threads of its own, never threads that were followed, and on the machine that it runs on.
+    let repeats = !comparison.follows() && comparison.is_of_one_machine();
+    let by = if repeats { " (`punctual compare --repeat`)" } else { "" };
     if let Some(words) = wanting(comparison.standing, "systems", by, comparison.runs_needed) {
         verdict += &format!(" {words}");
     }
