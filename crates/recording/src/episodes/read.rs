@@ -1,5 +1,7 @@
 //! Reads the episodes of a recording line by line.
 
+use crate::document::kind::RecordingKind;
+use crate::document::kind_of::kind_of;
 use crate::episodes::episode::Episode;
 use crate::episodes::line::read_plain;
 use crate::episodes::place::{EPISODES, directory};
@@ -35,6 +37,16 @@ pub(super) fn read_episodes(mut lines: Lines, mut take: impl FnMut(Episode)) -> 
     }
 }
 
+/// Why a recording has none: it is of another kind, or nobody asked for them.
+fn without_episodes(recording: &Path) -> String {
+    match kind_of(recording) {
+        Ok(kind) if kind != RecordingKind::Wakeups => {
+            format!("holds {}, no episodes: `punctual report` says what was measured", kind.holds())
+        }
+        _ => "holds no episodes: record with --why, as in `punctual record --why 500us`".to_owned(),
+    }
+}
+
 /// What was found where a line may begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Met {
@@ -61,8 +73,7 @@ impl Lines {
         match input::open_file(&path) {
             Ok(file) => Ok(Lines::of(file, path)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                let message = "holds no episodes: record with --why, as in `punctual record --why 500us`";
-                Err(Error::new(ErrorKind::NotFound, recording, message))
+                Err(Error::new(ErrorKind::NotFound, recording, without_episodes(recording)))
             }
             Err(error) => Err(Error::io(path, "cannot read", error)),
         }
