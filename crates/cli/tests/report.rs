@@ -188,6 +188,32 @@ fn a_segment_cut_in_half_is_left_out_or_refused_never_believed() {
 }
 
 #[test]
+fn recordings_of_two_machines_say_which_is_which() {
+    let directory = tempfile::tempdir().unwrap();
+    for (recording, name, id) in [("a", "studio", "1a"), ("b", "stage", "2b"), ("c", "stage", "3c")] {
+        let path = directory.path().join(recording);
+        write(&path, recording, "none", 1_000, 1, Some(EndReason::Completed));
+        let path = path.join("recording.json");
+        let mut document: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        document["provenance"]["host"]["name"] = name.into();
+        document["provenance"]["host"]["id"] = id.into();
+        std::fs::write(&path, document.to_string()).unwrap();
+    }
+    for (recordings, expected) in [
+        (&["a", "b"][..], &[" idle on studio, the worst", " idle on stage, the worst"][..]),
+        (&["b", "c"][..], &[" idle on stage (2b), the worst", " idle on stage (3c), the worst"][..]),
+        (&["a"][..], &[" idle, the worst"][..]),
+    ] {
+        let text = stdout(&run(directory.path(), &[&["report"], recordings].concat()));
+        for words in expected {
+            assert!(text.lines().next().unwrap().contains(words), "{words}: {text}");
+        }
+        let named = text.lines().filter(|line| line.starts_with("Load none: ") && line.contains(" on sta")).count();
+        assert_eq!(named, recordings.iter().filter(|one| recordings.len() > 1 && **one != "a").count(), "{text}");
+    }
+}
+
+#[test]
 fn limits_are_judged() {
     let directory = tempfile::tempdir().unwrap();
     write(&directory.path().join("a"), "1", "none", 2_000, 1, Some(EndReason::Completed));

@@ -1,6 +1,6 @@
 //! How long a recording measured, and under which load.
 
-use punctual_recording::{Document, NO_LOAD, format_ns};
+use punctual_recording::{Document, Host, NO_LOAD, format_ns};
 
 /// The policy of threads that only a simulated machine had.
 const SIMULATED: &str = "simulated";
@@ -8,6 +8,22 @@ const SIMULATED: &str = "simulated";
 /// Whether a recording is of a machine that was simulated.
 pub(crate) fn is_simulated(document: &Document) -> bool {
     document.provenance.configuration.policy == SIMULATED
+}
+
+/// On which machine a recording was made, to follow a sentence, if these are not all of one; machines of one name have their
+/// identities beside it.
+pub(crate) fn on_machine(document: &Document, all: &[&Document]) -> String {
+    let Host { name, id: Some(id), .. } = &document.provenance.host else { return String::new() };
+    let mut others =
+        all.iter().map(|other| &other.provenance.host).filter(|other| other.id.as_ref() != Some(id)).peekable();
+    if others.peek().is_none() {
+        return String::new();
+    }
+    match name {
+        Some(name) if others.all(|other| other.name.as_ref() != Some(name)) => format!(" on {name}"),
+        Some(name) => format!(" on {name} ({id})"),
+        None => format!(" on {id}"),
+    }
 }
 
 /// How long a recording measured, s.

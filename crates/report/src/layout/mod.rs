@@ -6,7 +6,7 @@ mod table;
 mod width;
 mod words;
 
-pub(crate) use document::{busy_with_others, is_simulated, load_beside_others, spoken_duration};
+pub(crate) use document::{busy_with_others, is_simulated, load_beside_others, on_machine, spoken_duration};
 pub use document::{load_name, load_words};
 pub use markdown::{as_markdown, is_markdown};
 pub(crate) use punctual_recording::{agreeing, counted, grouped};

@@ -1,6 +1,6 @@
 //! Text for people.
 
-use crate::layout::{agreeing, counted, grouped, is_simulated, spoken_duration, table};
+use crate::layout::{agreeing, counted, grouped, is_simulated, on_machine, spoken_duration, table};
 use crate::recording::device_verdict::judged_devices;
 use crate::recording::stages::stage_table;
 use crate::{Measurement, load_name, load_words, stage_rows};
@@ -15,6 +15,7 @@ pub fn measurement_text(measurement: &Measurement) -> String {
     for note in notes(measurement) {
         let _ = writeln!(text, "note: {note}");
     }
+    let documents: Vec<&Document> = measurement.parts.iter().map(|(_, document)| document).collect();
     for (path, document) in &measurement.parts {
         if let Some(followed) = &document.followed {
             let _ =
@@ -25,7 +26,7 @@ pub fn measurement_text(measurement: &Measurement) -> String {
             let _ = writeln!(text, "\nrecording: {}", printable_path(path));
             continue;
         }
-        let _ = writeln!(text, "\n{}", heading(document));
+        let _ = writeln!(text, "\n{}{}", heading(document), on_machine(document, &documents));
         let _ = writeln!(text, "{}", losses(document));
         if let Some(line) = load_line(document) {
             let _ = writeln!(text, "{line}");

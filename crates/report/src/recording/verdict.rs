@@ -1,6 +1,6 @@
 //! Verdicts in words.
 
-use crate::layout::{counted, grouped, is_simulated, spoken_duration};
+use crate::layout::{counted, grouped, is_simulated, on_machine, spoken_duration};
 use crate::{Measurement, load_name};
 use punctual_forecast::JudgedDevice;
 use punctual_recording::{Distribution, Document, EndReason, Followed, NO_LOAD, Stage, THREADS_RESTED, format_ns};
@@ -15,7 +15,7 @@ pub fn recording_verdict(documents: &[&Document]) -> String {
     for document in documents {
         sentences.extend(load_failure_in_words(document));
         let total = total(document);
-        let load = load_in_words(document);
+        let load = load_in_words(document) + &on_machine(document, documents);
         let (Some(max), Some(median)) = (total.max(), total.quantile(0.5)) else {
             let unjudged = if document.limits.is_empty() { "" } else { ", so that no limit can be judged" };
             sentences.push(format!("No wakeup was measured {load}{unjudged}."));
