@@ -151,9 +151,9 @@ pub fn device_table(devices: &[DeviceSummary]) -> String {
         "pending p99",
         "max",
         "elapsed p50",
-        "max",
+        "max us",
         "executed p50",
-        "max",
+        "max us",
         "CPU %",
     ];
     table(
