@@ -92,9 +92,9 @@ impl Catalogue {
         let mut profile = self.find(id).cloned().ok_or_else(|| self.unknown(text, id))?;
         let mut period = None;
         for word in words {
-            let count = word.strip_prefix('x').and_then(|count| count.parse::<u32>().ok());
-            profile = if let Some(buffers) = count {
-                profile.with_buffers(buffers)
+            profile = if let Some(count) = word.strip_prefix('x') {
+                let message = || format!("`{word}` is not a number of buffers: write an x and a number, such as x3");
+                profile.with_buffers(count.parse().map_err(|_| Error::Notation(message()))?)
             } else if let Some(compute) = word.strip_prefix("compute=") {
                 profile.with_compute(parse_duration(compute, BareUnit::Microseconds).map_err(Error::Notation)?)
             } else if let Some(want) = word.strip_prefix("want=") {
@@ -303,6 +303,8 @@ mod tests {
             ("1kHz", "such as `ros2-control 1kHz`"),
             ("64@48kHz", "such as `audio 64@48kHz`"),
             ("modem x1", "at least 2"),
+            ("audio 64@48kHz x99999999999", "`x99999999999` is not a number of buffers"),
+            ("modem x", "`x` is not a number of buffers"),
             ("modem compute=1h", "never keep up"),
         ] {
             let message = shipped.parse_spec(wrong).unwrap_err().to_string();
