@@ -178,11 +178,10 @@ pub(crate) fn compare_with(
         Some(compare_devices(devices, &joined(&a.inputs, left)?, &joined(&b.inputs, right)?))
     });
     let mut notes = notes(a, b, standing, is_paired);
-    notes.extend(
-        absent
-            .into_iter()
-            .map(|stage| format!("the stage {} was not seen in every run, so it is left out", stage.name())),
-    );
+    let absent: Vec<&str> = absent.into_iter().map(Stage::name).collect();
+    if !absent.is_empty() {
+        notes.push(format!("not seen in every run, so left out: {}", absent.join(", ")));
+    }
     Ok(Comparison {
         a: summary(a),
         b: summary(b),
