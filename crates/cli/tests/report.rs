@@ -208,6 +208,9 @@ fn recordings_of_two_machines_say_which_is_which() {
         for words in expected {
             assert!(text.lines().next().unwrap().contains(words), "{words}: {text}");
         }
+        // No forecast is of both.
+        let of = |one: &&str| text.contains(&format!("next: `punctual forecast {one}` "));
+        assert_eq!(recordings.iter().filter(|one| of(one)).count(), 1, "{text}");
         let named = text.lines().filter(|line| line.starts_with("Load none: ") && line.contains(" on sta")).count();
         assert_eq!(named, recordings.iter().filter(|one| recordings.len() > 1 && **one != "a").count(), "{text}");
     }

@@ -203,13 +203,10 @@ fn refuse_another_machine(first: &mut Option<(PathBuf, Host)>, path: &Path, host
         *first = Some((path.to_owned(), host.clone()));
         return Ok(());
     };
-    let what = if host.id != other.id {
-        "machine"
-    } else if (&host.kernel_release, &host.kernel_version) != (&other.kernel_release, &other.kernel_version) {
-        "kernel"
-    } else {
+    if host.is_as(other) {
         return Ok(());
-    };
+    }
+    let what = if host.id == other.id { "kernel" } else { "machine" };
     let (path, earlier) = (printable_path(path), printable_path(earlier));
     Err(Usage(format!("{path} was recorded on another {what} than {earlier}: forecast from each by itself")))
 }

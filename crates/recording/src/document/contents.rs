@@ -256,6 +256,14 @@ pub struct Host {
     pub memory_bytes: Option<u64>,
 }
 
+impl Host {
+    /// Whether a run on one is as good as a run on the other: it is the same machine under the same kernel.
+    pub fn is_as(&self, other: &Host) -> bool {
+        (&self.id, &self.kernel_release, &self.kernel_version)
+            == (&other.id, &other.kernel_release, &other.kernel_version)
+    }
+}
+
 /// How the measurement was set up.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Configuration {

@@ -47,7 +47,10 @@ pub fn after_measurement(measurement: &Measurement, known_loads: &[&str]) -> Vec
     };
     let can_forecast = document.followed.is_none() || has_loops(document, is_counted);
     if can_forecast && !counts.any(CycleCount::overran_beyond_wakeups) {
-        let all: Vec<String> = measurement.parts.iter().map(|(path, _)| shell_word(&printable_path(path))).collect();
+        // No forecast is of two machines at once.
+        let host = &document.provenance.host;
+        let own = measurement.parts.iter().filter(|(_, other)| other.provenance.host.is_as(host));
+        let all: Vec<String> = own.map(|(path, _)| shell_word(&printable_path(path))).collect();
         steps.push(NextStep::new(
             "says how often it will be too late",
             format!("punctual forecast {}{devices}", all.join(" ")),
