@@ -361,7 +361,7 @@ fn wrong_usage_and_wrong_recordings_are_one_clear_line() {
     assert_eq!(code(&run(directory.path(), &words)), 0);
     let output = run(directory.path(), &["log", "show", "a.punctual"]);
     assert_eq!(code(&output), 1);
-    assert!(stderr(&output).contains("make one with punctual log"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("make one with `punctual log`"), "{}", stderr(&output));
     assert!(stdout(&run(directory.path(), &["log", "header"])).contains("punctual_mark"));
 }
 

@@ -226,7 +226,7 @@ fn show(arguments: &LogShowArguments, output: Output) -> anyhow::Result<u8> {
     };
     let recording = Recording::open(&path)?;
     let log = read_log_document(&path)?;
-    let hint = || format!("{}: holds no event log: make one with punctual log", path.display());
+    let hint = || format!("{}: holds no event log: make one with `punctual log`", path.display());
     anyhow::ensure!(is_log(&path), hint());
     let log = log.unwrap_or_default();
     check_cpus(

@@ -79,7 +79,7 @@ fn experiment_of(name: &str) -> anyhow::Result<Experiment> {
         let meant = punctual_device::nearest(name, &known)
             .map_or_else(String::new, |known| format!(" (did you mean `{known}`?)"));
         anyhow::bail!(
-            "cannot read {name}{meant}: there is no such file, and no such experiment comes with the program (punctual sim list)"
+            "cannot read {name}{meant}: there is no such file, and no such experiment comes with the program: `punctual sim list`"
         );
     }
     let text = super::read_text(path)?;
