@@ -69,9 +69,9 @@ impl Input {
         let others = document.tasks.iter().filter(|task| task.counters.wakeups > 0 && !loops(task)).count();
         if others > 0 {
             cautions.push(format!(
-                "{} {} not once in {} and {} left out",
+                "{} {} not wake about once in {} and {} left out",
                 counted(others as u64, "other thread"),
-                agreeing(others, "wakes", "wake"),
+                agreeing(others, "does", "do"),
                 format_ns(period_ns),
                 agreeing(others, "is", "are"),
             ));

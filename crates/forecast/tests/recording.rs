@@ -250,7 +250,7 @@ fn a_loop_that_was_followed_is_held_to_its_period() {
     let Loops { inputs, profile, counted } = loops(&path, None).unwrap().unwrap();
     assert_eq!(inputs.iter().map(|input| input.measure.as_str()).collect::<Vec<_>>(), ["loop fifo:80"]);
     assert_eq!(inputs[0].exposure_ns, 60_000 * MS);
-    assert_eq!(inputs[0].cautions, ["1 other thread wakes not once in 1.00 ms and is left out"]);
+    assert_eq!(inputs[0].cautions, ["1 other thread does not wake about once in 1.00 ms and is left out"]);
     assert!(counted.is_empty());
     let underruns = inputs[0].underruns(&profile, Stage::Response).unwrap();
     assert_eq!((underruns.over, underruns.misses, underruns.is_upper_count), (60, 60.0, false));
