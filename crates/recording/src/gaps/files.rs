@@ -243,7 +243,19 @@ pub fn read_gap_document(recording: &Path) -> Result<Option<GapDocument>> {
     {
         return Err(Error::new(ErrorKind::Invalid, &path, "refers to a name that it does not hold"));
     }
+    if !can_be_added_up(&document) {
+        return Err(Error::new(ErrorKind::Invalid, &path, "holds bins of more time than any clock reaches"));
+    }
     Ok(Some(document))
+}
+
+/// Whether readers can join the bins of each CPU, and multiply what they come to.
+fn can_be_added_up(document: &GapDocument) -> bool {
+    document.cpus.iter().all(|cpu| {
+        let taken = cpu.profile.iter().try_fold(0_u64, |sum, bin| sum.checked_add(*bin));
+        let whole = document.bin_ns.checked_mul(cpu.profile.len() as u64);
+        taken.is_some_and(|taken| taken <= MAX_SPAN_NS) && whole.is_some_and(|whole| whole <= MAX_TIME_NS)
+    })
 }
 
 /// Passes on every gap of a recording, each CPU's in order of time.
@@ -305,6 +317,12 @@ mod tests {
         for_each_gap(directory.path(), |gap| read.push(*gap)).unwrap();
         assert_eq!(read, gaps);
 
+        for (profile, bin_ns) in [(vec![u64::MAX], 1), (vec![1 << 58, 1], 1), (vec![0, 0], u64::MAX)] {
+            document.bin_ns = bin_ns;
+            document.cpus = vec![CpuGaps { profile, ..CpuGaps::default() }];
+            std::fs::write(directory.path().join("gaps.json"), serde_json::to_vec(&document).unwrap()).unwrap();
+            assert!(read_gap_document(directory.path()).unwrap_err().to_string().contains("bins of more time"));
+        }
         std::fs::write(directory.path().join("gaps.json"), "{}").unwrap();
         assert_eq!(read_gap_document(directory.path()).unwrap_err().kind(), ErrorKind::Invalid);
     }
