@@ -35,8 +35,8 @@ pub fn after_measurement(measurement: &Measurement, known_loads: &[&str]) -> Vec
         let purpose = match (missed, &document.recorder) {
             (Some((device, _)), _) => format!("records what delays {device} beyond its slack"),
             (None, _) if of_work => "records what delays it".to_owned(),
-            (None, None) => "records what delays the worst 1 %".to_owned(),
-            (None, Some(_)) => "records what delays the worst".to_owned(),
+            (None, None) if has_a_hundredth(document) => "records what delays the worst 1 %".to_owned(),
+            (None, _) => "records what delays the worst".to_owned(),
         };
         steps.push(NextStep::new(&purpose, command));
     }
@@ -70,6 +70,11 @@ fn by_single_wakeups(measurement: &Measurement, document: &Document, recording: 
     let purpose = format!("judges each wakeup by {}, where cycles cannot be counted", format_ns(cycles.period_ns));
     let limit = exact_time(cycles.period_ns);
     Some(NextStep::new(&purpose, format!("punctual report {recording} --limit response:max={limit}")))
+}
+
+/// Whether there are so many wakeups that a hundredth of them is one at least.
+fn has_a_hundredth(document: &Document) -> bool {
+    document.distributions.sum(|key| key.stage == Stage::Total).count() >= 100
 }
 
 /// Whether a recorder's threshold kept nothing, or so much that the budget was spent on what came first.
