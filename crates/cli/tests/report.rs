@@ -217,6 +217,21 @@ fn recordings_of_two_machines_say_which_is_which() {
 }
 
 #[test]
+fn a_long_load_leaves_the_verdict_readable() {
+    let directory = tempfile::tempdir().unwrap();
+    let load = format!("begin {}end", "and on ".repeat(60));
+    write(&directory.path().join("a"), "1", &load, 1_000, 1, Some(EndReason::Completed));
+    let text = stdout(&run(directory.path(), &["report", "a"]));
+    let verdict = text.lines().next().unwrap();
+    assert!(
+        verdict.starts_with("In 1.0 s under load (begin and on ") && verdict.contains("and on end), the"),
+        "{text}"
+    );
+    assert!(verdict.contains('…') && verdict.chars().count() < 250, "{text}");
+    assert!(text.contains(&format!("Load {load}: ")), "{text}");
+}
+
+#[test]
 fn limits_are_judged() {
     let directory = tempfile::tempdir().unwrap();
     write(&directory.path().join("a"), "1", "none", 2_000, 1, Some(EndReason::Completed));

@@ -1,6 +1,6 @@
 //! Verdicts in words.
 
-use crate::layout::{counted, grouped, is_simulated, on_machine, spoken_duration};
+use crate::layout::{counted, grouped, is_simulated, on_machine, shortened, spoken_duration};
 use crate::{Measurement, load_name};
 use punctual_forecast::JudgedDevice;
 use punctual_recording::{Distribution, Document, EndReason, Followed, NO_LOAD, Stage, THREADS_RESTED, format_ns};
@@ -57,20 +57,24 @@ fn never_slept(document: &Document) -> Option<String> {
     })
 }
 
+/// Of a longer name of a load, characters, or of the command that was followed, a sentence has the ends; the heading has all of it.
+const MAX_SPOKEN: usize = 100;
+
 /// The conditions of the measurement. A machine on which other programs work is not idle just because no load was added.
 fn load_in_words(document: &Document) -> String {
+    let name = || shortened(load_name(document), MAX_SPOKEN);
     if document.followed.as_ref().is_some_and(Followed::is_of_the_command) {
-        return format!("of the command ({})", load_name(document));
+        return format!("of the command ({})", name());
     }
     if is_simulated(document) {
-        return format!("of a simulated machine ({})", load_name(document));
+        return format!("of a simulated machine ({})", name());
     }
     match (load_name(document), busy_with_others(document)) {
         (NO_LOAD, None) => "idle".to_owned(),
         (NO_LOAD, Some(percent)) => {
             format!("with no load added, while other programs kept the CPUs {percent:.0} % busy")
         }
-        (name, _) => format!("under load ({name})"),
+        _ => format!("under load ({})", name()),
     }
 }
 
