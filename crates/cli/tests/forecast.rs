@@ -334,6 +334,18 @@ fn what_two_machines_or_kernels_recorded_is_never_added_up() {
 }
 
 #[test]
+fn a_page_says_where_and_when_its_recordings_were_made() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let directory = tempfile::tempdir().unwrap();
+    let page = directory.path().join("a.html");
+    let output = run(&golden, &["forecast", "record.punctual", "--html", page.to_str().unwrap()]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("punctual forecast · machine · 2026-"), "{}", page.chars().take(2_000).collect::<String>());
+    assert!(page.contains(" UTC · watched for 1.0 s"));
+}
+
+#[test]
 fn a_lossy_recording_says_so_first() {
     let directory = tempfile::tempdir().unwrap();
     write(&directory.path().join("a"), "1", 10, 17);

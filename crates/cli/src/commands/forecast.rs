@@ -34,7 +34,9 @@ pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Resu
     };
     let mut answer = punctual_forecast::answer(&inputs, &question)?;
     answer.verdict = counted.concat() + &answer.verdict;
-    let again = again(&arguments.recordings);
+    let first = first(&arguments.recordings);
+    let first = first.as_ref().map(Recording::document);
+    let again = first.and_then(punctual_report::own_options);
     let explained = explained(&arguments.recordings);
     let asked = ForecastAsked {
         recordings: &arguments.recordings,
@@ -47,7 +49,7 @@ pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Resu
     let steps = punctual_report::after_forecast(&answer, &asked, &punctual_load::names());
     let mut artifacts = Artifacts::default();
     let code = match &arguments.html {
-        Some(path) => artifacts.write(path, punctual_report::forecast::forecast_page(&answer, &steps).html()?),
+        Some(path) => artifacts.write(path, punctual_report::forecast::forecast_page(&answer, &steps, first).html()?),
         None => 0,
     };
     if output.json {
@@ -71,10 +73,9 @@ pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Resu
     Ok(code)
 }
 
-/// The options that measure the first of the recordings once more.
-fn again(paths: &[PathBuf]) -> Option<String> {
-    let recording = Recording::open(super::expand(paths).first()?).ok()?;
-    punctual_report::own_options(recording.document())
+/// The first of the recordings.
+fn first(paths: &[PathBuf]) -> Option<Recording> {
+    Recording::open(super::expand(paths).first()?).ok()
 }
 
 /// The first recording that kept evidence of late wakeups.

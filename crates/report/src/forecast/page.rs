@@ -4,14 +4,16 @@ use super::advice::{advised, asked};
 use crate::NextStep;
 use crate::answer::value;
 use crate::encode::html::intervals::{Band, BandLine, Interval, IntervalRow, Intervals, Unit};
+use crate::encode::html::setting::context;
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section};
 use crate::forecast::{ForecastAnswer, device_verdict};
 use crate::load_words;
 use punctual_forecast::{Answer, DeviceAnswer, Estimate, Group, Outcome, format_seconds};
+use punctual_recording::Document;
 
-/// The page of a forecast.
-pub fn forecast_page(answer: &Answer, next: &[NextStep]) -> Page {
+/// The page of a forecast from recordings, of which this is the first.
+pub fn forecast_page(answer: &Answer, next: &[NextStep], first: Option<&Document>) -> Page {
     let notes = answer.groups.iter().flat_map(|group| group.notes.iter().map(move |note| (group, note)));
     let notes = notes.map(|(group, note)| format!("{}: {note}", name_of(group)));
     let mut sections = Vec::new();
@@ -25,7 +27,7 @@ pub fn forecast_page(answer: &Answer, next: &[NextStep]) -> Page {
             "How often buffers will run dry"
         }
         .into(),
-        context: format!("punctual forecast · watched for {}", format_seconds(answer.exposure_s)),
+        context: format!("{} · watched for {}", context("punctual forecast", first), format_seconds(answer.exposure_s)),
         verdict: answer.verdict.clone(),
         next: next.to_vec(),
         warnings: answer.cautions.iter().cloned().chain(notes).collect(),
@@ -230,7 +232,7 @@ mod tests {
         input.stages.insert(device_stage, total);
         let stages = vec![device_stage];
         let question = Question { devices: vec![device], device_stage, stages, advise: true, ..Question::default() };
-        forecast_page(&answer(&[input], &question).unwrap(), &[])
+        forecast_page(&answer(&[input], &question).unwrap(), &[], None)
     }
 
     fn said(page: &Page) -> Vec<&str> {
