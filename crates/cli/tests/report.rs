@@ -232,6 +232,20 @@ fn a_long_load_leaves_the_verdict_readable() {
 }
 
 #[test]
+fn a_week_is_not_said_in_hours() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("a"), "1", "none", 1_000, 1, Some(EndReason::Completed));
+    let path = directory.path().join("a/recording.json");
+    let mut document: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    for (hours, said) in [(47, "In 47.0 h idle"), (180, "In 7.5 days idle")] {
+        document["ended"]["at_ns"] = (1_000 * MS + hours * 3_600_000 * MS).into();
+        std::fs::write(&path, document.to_string()).unwrap();
+        let text = stdout(&run(directory.path(), &["report", "a"]));
+        assert!(text.starts_with(said), "{text}");
+    }
+}
+
+#[test]
 fn limits_are_judged() {
     let directory = tempfile::tempdir().unwrap();
     write(&directory.path().join("a"), "1", "none", 2_000, 1, Some(EndReason::Completed));

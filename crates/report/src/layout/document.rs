@@ -39,7 +39,8 @@ pub(crate) fn spoken_duration(document: &Document) -> String {
         _ if seconds < 9.95 => format!("{seconds:.1} s"),
         _ if seconds < 600.0 => format!("{seconds:.0} s"),
         _ if seconds < 7_200.0 => format!("{:.0} min", seconds / 60.0),
-        _ => format!("{:.1} h", seconds / 3_600.0),
+        _ if seconds < 172_800.0 => format!("{:.1} h", seconds / 3_600.0),
+        _ => format!("{:.1} days", seconds / 86_400.0),
     }
 }
 
