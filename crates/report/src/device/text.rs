@@ -75,7 +75,13 @@ pub fn text(run: &Run<'_>) -> String {
     }
     let _ = writeln!(text, "\n{}", device_table(&run.activations.devices));
     for device in &run.activations.devices {
-        let _ = writeln!(text, "PC 99: {} in {}: {}", device.device, device.context, pc99_words(device));
+        let _ = writeln!(
+            text,
+            "PC 99 System Design Guide: {} in {}: {}",
+            device.device,
+            device.context,
+            pc99_words(device)
+        );
         let _ = writeln!(text, "{}", how(device));
     }
     let _ = writeln!(
