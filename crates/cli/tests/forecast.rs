@@ -403,6 +403,17 @@ fn wrong_questions_are_one_line() {
 }
 
 #[test]
+fn a_task_set_is_never_charged_the_idle_half_of_a_check_alone() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let words = |latency| ["schedulability", "../../../../examples/modem-and-audio.toml", "--latency", latency];
+    let both = run(&golden, &words("check"));
+    assert_eq!(code(&both), 129, "{}", stdout(&both));
+    assert!(stderr(&both).contains("several loads (mixed, none): name the one"), "{}", stderr(&both));
+    let loaded = run(&golden, &words("check/loaded.punctual"));
+    assert!(stdout(&loaded).contains("under load mixed"), "{}{}", stdout(&loaded), stderr(&loaded));
+}
+
+#[test]
 fn the_example_task_set_breaks_where_it_should() {
     let directory = tempfile::tempdir().unwrap();
     write(&directory.path().join("a"), "1", 60, 0);

@@ -1,10 +1,13 @@
 //! `punctual schedulability`.
 
 use crate::args::SchedulabilityArguments;
-use crate::output::{self, Output};
+use crate::output::{self, Output, Usage};
 use anyhow::Context;
+use punctual_forecast::Input;
 use punctual_forecast::schedulability::{Standing, TaskSet, analyse};
-use punctual_recording::Stage;
+use punctual_recording::{Stage, printable_path};
+use std::collections::BTreeSet;
+use std::path::Path;
 
 pub(crate) fn run(arguments: &SchedulabilityArguments, output: Output) -> anyhow::Result<u8> {
     let path = &arguments.tasks;
@@ -13,7 +16,7 @@ pub(crate) fn run(arguments: &SchedulabilityArguments, output: Output) -> anyhow
     let set = if is_json { TaskSet::parse_rt_app(&text) } else { TaskSet::parse_toml(&text) };
     let set = set.with_context(|| path.display().to_string())?;
     let inputs = match &arguments.latency {
-        Some(recording) => super::forecast::inputs(std::slice::from_ref(recording))?,
+        Some(recording) => under_one_load(recording)?,
         None => Vec::new(),
     };
     let analysis = analyse(&set, inputs.first().map(|input| (input, Stage::Total)))?;
@@ -25,4 +28,19 @@ pub(crate) fn run(arguments: &SchedulabilityArguments, output: Output) -> anyhow
         output::print_text(&punctual_report::schedulability::text(&analysis));
     }
     Ok(exit_code)
+}
+
+/// What a recording holds, or a directory of them, if all were made under one load: which of several the tasks will meet, only the
+/// user knows.
+fn under_one_load(recording: &Path) -> anyhow::Result<Vec<Input>> {
+    let inputs = super::forecast::inputs(&[recording.to_owned()])?;
+    let loads: BTreeSet<String> = inputs.iter().map(|input| input.load.clone()).collect();
+    if loads.len() > 1 {
+        let (path, loads) = (printable_path(recording), loads.into_iter().collect::<Vec<_>>().join(", "));
+        return Err(Usage(format!(
+            "{path} holds recordings under several loads ({loads}): name the one whose latency the tasks will meet"
+        ))
+        .into());
+    }
+    Ok(inputs)
 }
