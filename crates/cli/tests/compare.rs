@@ -302,6 +302,24 @@ fn where_requests_were_recorded_they_are_said_not_to_be_compared() {
 }
 
 #[test]
+fn where_devices_were_recorded_they_are_said_not_to_be_compared() {
+    let directory = tempfile::tempdir().unwrap();
+    for name in ["a", "b"] {
+        write(&directory.path().join(name), &Made { run_id: name, ..PLAIN });
+    }
+    let is_said = || {
+        let output = run(directory.path(), &["compare", "a", "b"]);
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        stdout(&output).contains("note: devices were not compared: ")
+    };
+    assert!(!is_said());
+    let path = directory.path().join("b/recording.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replacen("\"kind\":\"wakeups\"", "\"kind\":\"activations\"", 1)).unwrap();
+    assert!(is_said());
+}
+
+#[test]
 fn slack_is_exceeded_more_often_while_throughput_hardly_changes() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);

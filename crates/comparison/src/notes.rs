@@ -3,7 +3,7 @@
 use crate::differences::differences;
 use crate::side::{Side, summary};
 use crate::standing::Standing;
-use punctual_recording::{EndReason, Stage, agreeing, counted};
+use punctual_recording::{EndReason, RecordingKind, Stage, agreeing, counted};
 use std::collections::BTreeSet;
 
 fn notes_of_side(label: &str, side: &Side) -> Vec<String> {
@@ -59,9 +59,20 @@ fn note_on_requests(a: &Side, b: &Side) -> Option<String> {
     })
 }
 
+/// That devices were recorded, whose blocks are not what is compared.
+fn note_on_devices(a: &Side, b: &Side) -> Option<String> {
+    let mut kinds = a.runs.iter().chain(&b.runs).map(|run| run.document.kind);
+    kinds.any(|kind| kind == Some(RecordingKind::Activations)).then(|| {
+        "devices were not compared: the wakeups are those of the threads beside them; `punctual report` of each recording says \
+         whether its devices kept up"
+            .to_owned()
+    })
+}
+
 pub(crate) fn notes(a: &Side, b: &Side, standing: Standing, is_paired: bool) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(note_on_requests(a, b));
+    notes.extend(note_on_devices(a, b));
     notes.extend(notes_of_side("A", a));
     notes.extend(notes_of_side("B", b));
     let run_ids = |side: &Side| -> BTreeSet<String> {
