@@ -245,7 +245,7 @@ fn what_a_recording_cannot_carry_is_refused_with_what_would() {
         assert_eq!((interval.repetitions, question.repetitions()), if seconds < 20 { (0, 0) } else { (100, 100) });
         (interval.refused, answer.verdict())
     };
-    for (seconds, word) in [(10, "at least 20s"), (30, "record 30s more")] {
+    for (seconds, word) in [(10, "at least 20.0 s"), (30, "record 30s more")] {
         let (refused, verdict) = clean(seconds);
         assert!(refused.is_some() && verdict.contains(word), "{verdict}");
     }
@@ -256,7 +256,7 @@ fn what_a_recording_cannot_carry_is_refused_with_what_would() {
     faster.interference = Some(Interference::from_wakeups(1_000_000, &wakeups));
     faster.duration = SECOND;
     let verdict = faster.answer_with_interval(2, &ToTheEnd).unwrap().verdict();
-    assert!(verdict.contains("Wakeups every 1ms") && verdict.ends_with("record with -i 333us."), "{verdict}");
+    assert!(verdict.contains("Wakeups every 1.00 ms") && verdict.ends_with("record with -i 333us."), "{verdict}");
     let mut alone = WhatIf::new(MILLISECOND, 2, 100 * MICROSECOND, Context::Thread(80));
     alone.duration = SECOND;
     assert!(alone.answer_with_interval(1, &ToTheEnd).unwrap().interval.is_none());

@@ -4,8 +4,9 @@ use super::{Answer, WhatIf, memory, spread};
 use crate::error::Result;
 use crate::interference::MAX_BYTES;
 use crate::random::mix;
-use crate::time::{MICROSECOND, MILLISECOND, NANOSECOND, Picoseconds, SECOND, format_span};
+use crate::time::{MICROSECOND, NANOSECOND, Picoseconds, SECOND, format_span};
 use crate::watch::Watch;
+use punctual_recording::format_ns;
 
 /// The range of the misses of a run as long as the simulated time, 95 times of 100: with one recording as long as the
 /// machine stays as it was recorded, with several as long as it changes from run to run as it did from one of them to
@@ -113,16 +114,16 @@ impl WhatIf {
         if every > self.period {
             return Some(format!(
                 "Wakeups every {} do not show what a device meets every {}: record with -i {}us.",
-                format_span(every),
-                format_span(self.period),
+                format_ns(every / NANOSECOND),
+                format_ns(self.period / NANOSECOND),
                 (self.period / MICROSECOND).max(1)
             ));
         }
         (recorded < MIN_RECORDED).then(|| {
             format!(
                 "A recording of {} cannot say how often a buffer is missed: record at least {}.",
-                format_span(recorded / MILLISECOND * MILLISECOND),
-                format_span(MIN_RECORDED)
+                format_ns(recorded / NANOSECOND),
+                format_ns(MIN_RECORDED / NANOSECOND)
             )
         })
     }
