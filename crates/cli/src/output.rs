@@ -66,8 +66,21 @@ pub(crate) fn one_line(text: &str) -> String {
     in_words(lines.collect::<Vec<_>>().join(" ").trim_start_matches("error: "))
 }
 
-/// The parser's `9 is not in 1..=3` in plain words.
+/// What the standard library says of a number that it cannot read, and what people are told.
+const NUMBERS: [(&str, &str); 5] = [
+    ("invalid digit found in string", "that is not a whole number"),
+    ("cannot parse integer from empty string", "that is not a whole number"),
+    ("invalid float literal", "that is not a number"),
+    ("cannot parse float from empty string", "that is not a number"),
+    ("number too large to fit in target type", "that is too large a number"),
+];
+
+/// The parser's `9 is not in 1..=3` in plain words, and what it passes on from the standard library.
 fn in_words(message: &str) -> String {
+    let told = |(said, told): &(&str, &str)| Some(format!("{}{told}", message.strip_suffix(*said)?));
+    if let Some(told) = NUMBERS.iter().find_map(told) {
+        return told;
+    }
     let range = message.split_once(" is not in ").and_then(|(before, range)| Some((before, range.split_once("..")?)));
     let Some((before, (first, last))) = range else { return message.to_owned() };
     match last.strip_prefix('=') {
@@ -311,6 +324,22 @@ fn escaped(json: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_that_cannot_be_read_is_called_that() {
+        let said = "error: invalid value 'x' for '--buffers <NUMBER>': invalid digit found in string\n\nFor more";
+        assert_eq!(one_line(said), "invalid value 'x' for '--buffers <NUMBER>': that is not a whole number");
+        assert_eq!(one_line("error: 9 is not in 1..=3"), "9 is not from 1 to 3");
+        for (said, _) in NUMBERS {
+            assert!(one_line(said).starts_with("that is "), "{said}");
+        }
+        let met = ["x", "", "99999999999999999999"].map(|text| text.parse::<u64>().unwrap_err().to_string());
+        let floats = ["x", ""].map(|text| text.parse::<f64>().unwrap_err().to_string());
+        assert!(
+            met.iter().chain(&floats).all(|said| NUMBERS.iter().any(|(known, _)| known == said)),
+            "{met:?} {floats:?}"
+        );
+    }
 
     #[test]
     fn numbers_of_the_system_are_nobodys_words() {
