@@ -4,6 +4,7 @@ use crate::Error;
 use crate::Origin;
 use crate::Signal;
 use crate::notation::{parse_period, written_rate};
+use punctual_recording::bounds::MAX_PERIOD_NS;
 
 /// The mean time between underruns that users of a device expect unless its profile says otherwise, s.
 pub const DEFAULT_WANT_S: u64 = 3_600;
@@ -300,7 +301,7 @@ impl Profile {
     /// Says what is wrong with the profile itself, as far as that can be seen without using it.
     ///
     /// # Errors
-    /// [`Error::Profile`]: no id, a period or want of 0, fewer than 2 buffers, or numbers beyond 292 years.
+    /// [`Error::Profile`]: no id, a period of 0 or beyond a month, a want of 0, fewer than 2 buffers, or numbers beyond 292 years.
     pub fn validate(&self) -> Result<(), Error> {
         let wrong = |message: &str| Err(Error::Profile { device: self.id.clone(), message: message.to_owned() });
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
@@ -309,6 +310,9 @@ impl Profile {
         }
         if self.period_ns == 0 {
             return wrong("its period is 0");
+        }
+        if self.period_ns > MAX_PERIOD_NS {
+            return wrong("its period is longer than a month: nobody measures for several of them");
         }
         if self.buffers < 2 {
             return wrong("it needs at least 2 buffers: one is being consumed while the other is filled");
@@ -395,6 +399,8 @@ mod tests {
         assert_eq!(single.slack_ns(), -10);
         assert!(single.usable_slack_ns().unwrap_err().to_string().contains("negative"));
         assert!(single.validate().unwrap_err().to_string().contains("at least 2 buffers"));
+        let endless = profile(MAX_PERIOD_NS + 1, 2, 10);
+        assert!(endless.validate().unwrap_err().to_string().contains("longer than a month"));
     }
 
     proptest! {
