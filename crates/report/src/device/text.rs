@@ -6,6 +6,7 @@ use super::verdict::verdict;
 use crate::layout::{counted, grouped, table};
 use crate::microseconds;
 use punctual_device::{Profile, Sampling, pc99};
+use punctual_forecast::format_seconds;
 use punctual_recording::{DeviceSummary, Distribution, Stage, format_ns, printable, printable_path};
 use std::fmt::Write as _;
 
@@ -270,11 +271,7 @@ pub fn show_text(profile: &Profile) -> String {
             format!("{} ({:.1} % of a CPU)", format_ns(profile.compute_ns), share(profile)),
             sources.compute.to_string(),
         ),
-        (
-            "want",
-            format!("one underrun in {}", format_ns(profile.want_s.saturating_mul(1_000_000_000))),
-            sources.want.to_string(),
-        ),
+        ("want", format!("one underrun in {}", format_seconds(profile.want_s as f64)), sources.want.to_string()),
         ("tolerance", format_ns(profile.tolerance_ns()), "(n-1)·t".to_owned()),
         (
             "slack",
