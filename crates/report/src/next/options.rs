@@ -121,6 +121,11 @@ pub(super) fn same_threads(followed: &Followed, commands: &[Vec<String>]) -> (St
     (options, command)
 }
 
+/// [`own_options`] with the load, where the command line knows it.
+pub fn own_options_and_load(document: &Document, known_loads: &[&str]) -> Option<String> {
+    Some(own_options(document)? + &load_option(document.provenance.load.name_or_none(), known_loads))
+}
+
 /// The option that asks for the same load; nothing for no load, and for commands and files, whose names the command line
 /// does not accept.
 pub(super) fn load_option(name: &str, known_loads: &[&str]) -> String {

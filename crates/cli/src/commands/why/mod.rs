@@ -8,7 +8,9 @@ use crate::output::{self, Output, Usage};
 use anyhow::Context;
 use evidence::{Evidence, gather};
 use punctual_blame::{Kind, folded};
-use punctual_recording::{Document, RecorderSummary, Recording, read_handler_sums, read_recorder_summary};
+use punctual_recording::{
+    Document, Error, ErrorKind, RecorderSummary, Recording, read_handler_sums, read_recorder_summary,
+};
 use punctual_report::why::{ExplainAnswer, HandlersAnswer, WhyAnswer, WhyReport, episode_text, text};
 use punctual_report::why::{cost, handlers};
 use std::path::{Path, PathBuf};
@@ -26,7 +28,8 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     if arguments.all_handlers {
         return all_handlers(&path, recorder.as_ref(), recording.is_cut(), output);
     }
-    let Evidence { views, others, traced, chosen, lateness, functions_left_out, is_cut } = gather(&path, arguments)?;
+    let Evidence { views, others, traced, chosen, lateness, functions_left_out, is_cut } =
+        gather(&path, arguments).map_err(|error| unexplained(error, &path, recording.document()))?;
     if let Some(only) = arguments.episode.filter(|only| views.iter().all(|view| view.id != *only)) {
         let kept = recorder.as_ref().map_or(0, |recorder| recorder.kept);
         return Err(not_there(&path, only, views.len(), kept));
@@ -77,6 +80,18 @@ fn conditions(document: &Document) -> Vec<String> {
     let (provenance, load) = (&document.provenance, &document.provenance.load);
     let failed = load.failure.iter().map(|why| format!("the load failed, so this was not measured under it: {why}"));
     failed.chain(provenance.fallbacks.iter().chain(&load.trouble).cloned()).collect()
+}
+
+/// Where nobody asked who made the wakeups of a recording late: the command that measures the same and asks.
+fn unexplained(error: anyhow::Error, path: &Path, document: &Document) -> anyhow::Error {
+    let is_missing = error.downcast_ref::<Error>().is_some_and(|error| error.kind() == ErrorKind::NotFound);
+    match punctual_report::own_options_and_load(document, &punctual_load::names()) {
+        Some(options) if is_missing => anyhow::anyhow!(
+            "{}: holds no episodes: record with --why, as in `sudo punctual record --why 500us{options}`",
+            path.display()
+        ),
+        _ => error,
+    }
 }
 
 /// Prints the page of a kind.
