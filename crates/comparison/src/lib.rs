@@ -55,7 +55,7 @@ pub use devices::{DeviceComparison, RateRatio};
 pub use differences::Difference;
 pub use error::Error;
 pub use figure::{Estimate, FIGURES, Figure};
-pub use ratio::{CONFIDENCE, Level, Ratio, WORTH_THE_NAME, level};
+pub use ratio::{CONFIDENCE, Level, RESOLUTION_NS, Ratio, WORTH_THE_NAME, level};
 pub use several::{Shared, are_clear, compare_several};
 pub use side::{Side, SideSummary};
 pub use standing::{MIN_RUNS, Standing, comes_first, order_of_round};

@@ -62,7 +62,7 @@ pub struct Ratio {
 /// A ratio closer to 1 than this is no difference worth the name.
 pub const WORTH_THE_NAME: f64 = 1.05;
 /// Nor is a difference smaller than this, ns: reading the clock, and the programs that do so, cost as much.
-const RESOLUTION_NS: f64 = 250.0;
+pub const RESOLUTION_NS: f64 = 250.0;
 
 /// The mean of the runs' logarithms: the side's quantile is its exponential.
 fn mean_ln(runs: &[Estimate]) -> f64 {

@@ -3,8 +3,8 @@
 use crate::layout::{counted, grouped, load_beside_others, microseconds, table};
 use punctual_comparison::ratio::MAX_RUNS_NEEDED;
 use punctual_comparison::{
-    Comparison, DeviceComparison, Difference, FIGURES, MIN_RUNS, Outcome, Quantiles, Ratio, SideSummary,
-    StageComparison, Standing,
+    Comparison, DeviceComparison, Difference, FIGURES, MIN_RUNS, Outcome, Quantiles, RESOLUTION_NS, Ratio, SideSummary,
+    StageComparison, Standing, WORTH_THE_NAME,
 };
 use punctual_forecast::are_too_wide;
 use punctual_recording::{Stage, format_ns};
@@ -184,7 +184,9 @@ pub fn text(comparison: &Comparison) -> String {
         let _ = writeln!(text, "{label}  {}", side_line(side));
     }
     let several = comparison.stages.iter().any(|stage| stage.measure != comparison.stages[0].measure);
-    let _ = writeln!(text, "\nA -> B, us; the ratio is B to A\n\n{}", stage_table(&comparison.stages, several));
+    let (share, time) = ((WORTH_THE_NAME - 1.0) * 100.0, format_ns(RESOLUTION_NS as u64));
+    let _ = writeln!(text, "\nA -> B, us; the ratio is B to A; less than {share:.0} % or {time} is no difference");
+    let _ = writeln!(text, "\n{}", stage_table(&comparison.stages, several));
     for stage in comparison.stages.iter().filter(|stage| stage.stage == Stage::Total) {
         let whose = if several { format!(" of {}", measure(stage)) } else { String::new() };
         let _ = writeln!(
@@ -355,7 +357,6 @@ pub(crate) fn difference_table(differences: &[Difference]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_comparison::WORTH_THE_NAME;
     use punctual_comparison::interact::MEDIAN;
 
     fn ratio(low: f64, high: f64) -> Ratio {
