@@ -106,7 +106,7 @@ fn over_time(drawn: &LogPictures) -> Section {
         id: "time".into(),
         title: "When".into(),
         lead:
-            "Bursts and silences. What happened in one of them, punctual log show --from and --to print line by line."
+            "Bursts and silences. What happened in one of them, `punctual log show` with --from and --to prints line by line."
                 .into(),
         blocks: vec![
             picture("time-classes", "Events of each class over time.", classes),
@@ -135,7 +135,8 @@ fn kinds(report: &LogReport<'_>) -> Section {
         ],
         rows: kinds.into_iter().map(row).collect(),
     };
-    let lead = "docs/log.md explains each kind; rows of the class dropped stand for events that are missing.";
+    let lead =
+        "punctual's docs/log.md explains each kind; rows of the class dropped stand for events that are missing.";
     Section { id: "kinds".into(), title: "What".into(), lead: lead.into(), blocks: vec![Block::Table(table)] }
 }
 

@@ -247,6 +247,17 @@ fn place<'a>(picture: &'a Picture, pictures: &mut Vec<&'a Picture>, out: &mut St
 mod tests {
     use super::*;
 
+    /// A name in a recording may have any length, and no blank at which to break it.
+    #[test]
+    fn what_has_names_in_it_breaks_within_them() {
+        let breaking = style::STYLE.split('}').filter(|rule| rule.contains("overflow-wrap:anywhere"));
+        let broken: Vec<&str> =
+            breaking.flat_map(|rule| rule.split('{').next().unwrap_or_default().split(',')).collect();
+        for held in ["h1", "h3", "caption", "figcaption", ".legend", "td", "header .verdict", ".context"] {
+            assert!(broken.iter().any(|name| name.trim() == held), "{held}: {broken:?}");
+        }
+    }
+
     #[test]
     fn nothing_in_the_data_or_the_words_can_become_markup() {
         let hostile = "</script><script>alert(1)</script><!--\u{202e}\u{9b}";

@@ -15,6 +15,7 @@ h1{margin:.2rem 0 .6rem;line-height:1.25;overflow-wrap:anywhere}
 header .verdict{font-size:1.25rem;line-height:1.4;border-left:.3rem solid var(--mark);padding:.1rem 0 .1rem .9rem;margin:.6rem 0 1rem;
 overflow-wrap:anywhere}
 header .verdict.long{font-size:1rem;font-weight:400}
+h3,caption,figcaption,.legend{overflow-wrap:anywhere}
 ul.next{list-style:none;margin:.4rem 0 .8rem;padding:0;font-size:.92rem;overflow-wrap:anywhere}
 .warnings,.blind{background:var(--panel);border:1px solid var(--line);border-radius:.4rem;padding:.5rem 1rem;margin:.8rem 0;
 font-size:.92rem;overflow-wrap:anywhere}
