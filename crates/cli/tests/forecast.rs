@@ -339,6 +339,9 @@ fn a_page_says_where_and_when_its_recordings_were_made() {
     let directory = tempfile::tempdir().unwrap();
     let page = directory.path().join("a.html");
     let output = run(&golden, &["forecast", "record.punctual", "--html", page.to_str().unwrap()]);
+    if stderr(&output).contains("was built without the script") {
+        return support::skip("the page of a forecast", "the program was built without the script of the pages");
+    }
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("punctual forecast · machine · 2026-"), "{}", page.chars().take(2_000).collect::<String>());
