@@ -334,6 +334,21 @@ fn what_two_machines_or_kernels_recorded_is_never_added_up() {
 }
 
 #[test]
+fn a_recording_without_wakeups_says_what_it_holds() {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, kind) in [("gaps", RecordingKind::Gaps), ("log", RecordingKind::Log)] {
+        let path = directory.path().join(name);
+        drop(Writer::create_of(kind, &path, Provenance::default(), Vec::new()).unwrap());
+        for words in [&["forecast", name][..], &["compare", name, name]] {
+            let refused = run(directory.path(), words);
+            assert_eq!(code(&refused), 1, "{words:?}: {}", stderr(&refused));
+            let expected = format!("it holds {}, no wakeup", kind.holds());
+            assert!(stderr(&refused).contains(&expected), "{words:?}: {}", stderr(&refused));
+        }
+    }
+}
+
+#[test]
 fn a_page_says_where_and_when_its_recordings_were_made() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let directory = tempfile::tempdir().unwrap();

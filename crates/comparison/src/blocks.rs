@@ -118,7 +118,7 @@ impl Gather {
             }
         }
         if stages.is_empty() {
-            return Err(Error("it holds no wakeup".to_owned()));
+            return Err(Error(self.document.without_wakeups()));
         }
         Ok(Run { document: self.document, stages, cycles: BTreeMap::new() })
     }

@@ -281,7 +281,7 @@ fn nothing_periodic(document: &Document) -> Error {
              periodic threads)"
         ));
     }
-    Error::Recording("it holds no wakeup of a periodic task".to_owned())
+    Error::Recording(format!("{} of a periodic task", document.without_wakeups()))
 }
 
 pub(crate) fn cautions(document: &Document, damaged: &[String]) -> Vec<String> {

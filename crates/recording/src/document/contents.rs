@@ -435,6 +435,14 @@ impl Document {
         let by_count = || self.tasks.iter().map(|task| task.counters.wakeups.saturating_mul(task.period_ns)).max();
         ended_ns.map_or_else(|| by_count().unwrap_or(0), |ended| ended.saturating_sub(started_ns))
     }
+
+    /// What is said of it where wakeups were wanted and it has none.
+    pub fn without_wakeups(&self) -> String {
+        match self.kind {
+            Some(kind) if kind != RecordingKind::Wakeups => format!("it holds {}, no wakeup", kind.holds()),
+            _ => "it holds no wakeup".to_owned(),
+        }
+    }
 }
 
 /// A limit that the user set, as judged.
