@@ -1,6 +1,6 @@
 //! The page of `punctual compare --html`: A beside B.
 
-use super::text::MAX_TOLD;
+use super::text::{MAX_TOLD, no_difference_below};
 use crate::NextStep;
 use crate::answer::value;
 use crate::compare::{CompareAnswer, factor, measure, verdict};
@@ -237,8 +237,10 @@ fn stages(comparison: &Comparison) -> Section {
     Section {
         id: "stages".into(),
         title: "Stages".into(),
-        lead: "Quantiles of a side are the geometric means of its runs'. Times in microseconds; – where there are too few wakeups to say."
-            .into(),
+        lead: format!(
+            "Quantiles of a side are the geometric means of its runs'. Times in microseconds; – where there are too few wakeups to say; {}.",
+            no_difference_below()
+        ),
         blocks: vec![Block::Table(table)],
     }
 }

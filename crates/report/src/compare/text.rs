@@ -173,6 +173,12 @@ pub(crate) fn factor(ratio: f64) -> String {
     }
 }
 
+/// How much is no difference worth the name, in words.
+pub(super) fn no_difference_below() -> String {
+    let (share, time) = ((WORTH_THE_NAME - 1.0) * 100.0, format_ns(RESOLUTION_NS as u64));
+    format!("less than {share:.0} % or {time} is no difference")
+}
+
 /// The whole comparison as text.
 pub fn text(comparison: &Comparison) -> String {
     let mut text = format!("{}\n", verdict(comparison));
@@ -184,8 +190,7 @@ pub fn text(comparison: &Comparison) -> String {
         let _ = writeln!(text, "{label}  {}", side_line(side));
     }
     let several = comparison.stages.iter().any(|stage| stage.measure != comparison.stages[0].measure);
-    let (share, time) = ((WORTH_THE_NAME - 1.0) * 100.0, format_ns(RESOLUTION_NS as u64));
-    let _ = writeln!(text, "\nA -> B, us; the ratio is B to A; less than {share:.0} % or {time} is no difference");
+    let _ = writeln!(text, "\nA -> B, us; the ratio is B to A; {}", no_difference_below());
     let _ = writeln!(text, "\n{}", stage_table(&comparison.stages, several));
     for stage in comparison.stages.iter().filter(|stage| stage.stage == Stage::Total) {
         let whose = if several { format!(" of {}", measure(stage)) } else { String::new() };
@@ -358,6 +363,11 @@ pub(crate) fn difference_table(differences: &[Difference]) -> String {
 mod tests {
     use super::*;
     use punctual_comparison::interact::MEDIAN;
+
+    #[test]
+    fn what_is_no_difference_is_said_in_words() {
+        assert_eq!(no_difference_below(), "less than 5 % or 250 ns is no difference");
+    }
 
     fn ratio(low: f64, high: f64) -> Ratio {
         Ratio { figure: MEDIAN, low, estimate: 1.0, high, same_within: WORTH_THE_NAME, p: 1.0, findable: 2.0 }
