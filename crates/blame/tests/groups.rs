@@ -111,6 +111,26 @@ fn anothers_end_of_quota_is_the_groups() {
     }
 }
 
+/// Quota is that of normal threads: what a real-time thread of the same group waits for is who goes first.
+#[test]
+fn a_real_time_thread_needs_no_quota_of_its_group() {
+    for (priority, throttled, before) in [(120, 1_900_000, 500_000), (49, 0, 2_940_000)] {
+        let mut story = story(4_000);
+        story.episode.victim.priority = priority;
+        wake(&mut story, false);
+        story.episode.events.iter_mut().filter(|event| event.kind == EventKind::Waking).for_each(|event| {
+            event.extra = priority as u64;
+        });
+        // It goes first whatever the victim is; and a thread of the victim's group has used up the quota meanwhile.
+        story.switch(1_010, (9, 9), 0, 3);
+        story.event(2_000, EventKind::OutOfQuota, 0, 8, 77, GROUP);
+        story.event(3_900, EventKind::QuotaRefill, 0, 77, 0, GROUP);
+        story.switch(3_950, (VICTIM, priority), 1, 1);
+        assert_eq!(sum_of(&story.episode, Kind::Throttled, "/heavy"), throttled);
+        assert!(sum_of(&story.episode, Kind::HigherPriority, "first") >= before);
+    }
+}
+
 #[test]
 fn weights_of_groups_say_who_was_entitled() {
     // Nice 19 in a group of 20 times the weight; nice 0 in the root; the same group; deeper in the same one.

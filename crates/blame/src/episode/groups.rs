@@ -58,7 +58,7 @@ fn is_within(path: &str, outer: &str) -> bool {
 }
 
 /// A thread's waiting, cut where its group runs out of quota and where it gets new quota: in between it waits for that,
-/// whoever runs.
+/// whoever runs. Quota is that of normal threads: one that is in real time, or is lent such a priority, needs none.
 pub(crate) fn cut_by_quota(
     episode: &Episode,
     index: &Index<'_>,
@@ -71,7 +71,7 @@ pub(crate) fn cut_by_quota(
     }
     let mut cut = Vec::with_capacity(spans.len());
     for span in spans {
-        if !matches!(span.doing, Doing::Waiting { .. }) {
+        if !matches!(span.doing, Doing::Waiting { .. }) || span.priority < FIRST_NORMAL {
             cut.push(span);
             continue;
         }
