@@ -281,8 +281,9 @@ impl Classifier<'_> {
         let Doing::Waiting { since_ns, moved } = span.doing else { return Blamed::unknown("not waiting") };
         let victim = self.priority_beside(span, slice);
         let name = self.thread_at(slice.tid, start);
-        let chosen = slice.since_ns.is_some_and(|since| since >= since_ns)
-            || slice.tid != 0 && self.was_let_go_on(span, slice.tid, since_ns);
+        let is_after = |since: u64| since >= since_ns && !self.was_switching(span.cpu, since_ns, since);
+        let chosen =
+            slice.since_ns.is_some_and(is_after) || slice.tid != 0 && self.was_let_go_on(span, slice.tid, since_ns);
         let real_time = victim < NORMAL;
         // What a kernel worker was given to do, and by whom, says more than where it is in doing it.
         let work = || {
@@ -333,6 +334,13 @@ impl Classifier<'_> {
         }
         let kept_off = self.sampling_stopped(slice, start, end) || self.timer_was_kept(slice, start, end);
         self.by_exclusion(slice, start, end, with(if kept_off { Kind::IrqOff } else { Kind::Kernel }))
+    }
+
+    /// Whether a CPU was in the midst of a switch when another CPU woke the thread for it: whom it switched to was chosen before.
+    fn was_switching(&self, cpu: u32, since_ns: u64, switched_ns: u64) -> bool {
+        let waking = self.index.last_woken(self.subject.tid, since_ns);
+        let is_from_afar = waking.is_some_and(|waking| waking.at_ns == since_ns && waking.cpu != cpu);
+        is_from_afar && switched_ns - since_ns <= SWITCH_NS
     }
 
     /// The priority with which a thread waits while another one runs. Somebody may have lowered it meanwhile, which

@@ -2,7 +2,7 @@
 
 use crate::episode::groups::cut_by_quota;
 use crate::episode::index::Index;
-use crate::episode::replay::CpuTimeline;
+use crate::episode::replay::{CpuTimeline, SWITCH_NS};
 use crate::episode::span::{Doing, StateSpan};
 use crate::episode::subject::Subject;
 use punctual_recording::Episode;
@@ -101,7 +101,7 @@ struct Own {
 /// What comes next for a thread.
 #[derive(Clone, Copy, Default)]
 struct Ahead {
-    /// Position of its next waking.
+    /// Position of its next waking, if that comes before it is next switched in.
     waking: Option<usize>,
     /// The CPU in whose queue it is if it is woken now: the one on which it is next switched in, or from which it is
     /// moved away first.
@@ -115,7 +115,8 @@ fn ahead(episode: &Episode, own: &[usize], tid: u32) -> Vec<Ahead> {
         let mut here = all[position + 1];
         match event.kind {
             EventKind::Waking => here.waking = Some(index),
-            EventKind::Switch if event.value == u64::from(tid) => here.queue = Some(event.cpu),
+            // What wakes it later ends another sleep.
+            EventKind::Switch if event.value == u64::from(tid) => here = Ahead { waking: None, queue: Some(event.cpu) },
             EventKind::Migrate => here.queue = Some(event.extra as u32),
             _ => {}
         }
@@ -160,9 +161,12 @@ fn after(episode: &Episode, own: &Own, position: usize, subject: &Subject<'_>, n
         }
         (EventKind::Switch, _) if is_in => (Doing::Running, event.cpu),
         (EventKind::Switch, _) if event.left_state() == 0 => (Doing::Waiting { since_ns, moved: None }, event.cpu),
-        (EventKind::Switch, _) => {
-            (Doing::Blocked { left_state: event.left_state(), woken_by: ahead.waking }, event.cpu)
-        }
+        (EventKind::Switch, _) => match (ahead, woken_on_its_way_out(episode, own, position)) {
+            (Ahead { waking: None, queue: Some(queue) }, Some(since_ns)) => {
+                (Doing::Waiting { since_ns, moved: None }, queue)
+            }
+            _ => (Doing::Blocked { left_state: event.left_state(), woken_by: ahead.waking }, event.cpu),
+        },
         _ => return None,
     };
     // It may have been given another priority since it began.
@@ -172,6 +176,15 @@ fn after(episode: &Episode, own: &Own, position: usize, subject: &Subject<'_>, n
         _ => event.other_priority(),
     };
     Some(State { doing, cpu, priority })
+}
+
+/// When another CPU woke a thread that was on its way to leave this one by this switch, to sleep: such a waking is reported as soon as the
+/// thread has said that it will sleep, and the switch a moment later.
+fn woken_on_its_way_out(episode: &Episode, own: &Own, position: usize) -> Option<u64> {
+    let leaves = &episode.events[own.events[position]];
+    let before = &episode.events[own.events[position.checked_sub(1)?]];
+    let is_it = before.kind == EventKind::Waking && before.cpu != leaves.cpu;
+    (is_it && leaves.at_ns - before.at_ns <= SWITCH_NS).then_some(before.at_ns)
 }
 
 /// What it was doing when its time began, after all that happened before, and where.

@@ -257,7 +257,7 @@ impl Classifier<'_> {
     /// The thread waited for another one; what that did is not looked into, or there was none.
     pub(crate) fn not_answered(&self, span: &StateSpan, woken_by: Option<&Event>, by: String) -> Blamed {
         let Some(woken_by) = woken_by else {
-            return not_seen(Awaited::Ender, "nobody ended it before the evidence ends".to_owned());
+            return not_seen(Awaited::Ender, "nobody was seen to end it".to_owned());
         };
         let is_sleep = woken_by.wait_end().is_some_and(|end| end.sleeper == Call::Sleep);
         let is_queued = woken_by.kind == EventKind::WorkQueued;

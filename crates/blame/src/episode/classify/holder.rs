@@ -328,7 +328,7 @@ impl<'a> Classifier<'a> {
 
     /// The thread slept for a lock of its program, and who holds it was not seen.
     pub(crate) fn lock_of_program(&self, woken_by: Option<&Event>, by: String) -> Blamed {
-        let Some(waker) = woken_by else { return not_seen("nobody let it go before the evidence ends".to_owned()) };
+        let Some(waker) = woken_by else { return not_seen("nobody was seen to let it go".to_owned()) };
         if self.may_be_no_lock(waker) {
             return Blamed::unknown(&match is_by_a_thread(waker) {
                 true => format!("it waited for a word of {by}, which may be no lock"),
@@ -380,7 +380,7 @@ impl<'a> Classifier<'a> {
     /// The thread slept for a lock of the kernel: a thread that ends the wait has let the lock go.
     pub(crate) fn lock_of_kernel(&self, woken_by: Option<&Event>, by: String) -> Blamed {
         match woken_by {
-            None => not_seen("nobody let it go before the evidence ends".to_owned()),
+            None => not_seen("nobody was seen to let it go".to_owned()),
             Some(waker) if !is_by_a_thread(waker) => not_seen(ended_by_interrupt(&by)),
             // Some locks of the kernel are given up for a signal.
             Some(waker) if waker.lock_waking().act == WakingAct::Signals => {
