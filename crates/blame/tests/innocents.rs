@@ -47,6 +47,37 @@ fn who_is_interrupted_by_the_balancing_of_cpus_moves_nobody() {
     }
 }
 
+/// A program may call a thread as the kernel calls those that move others.
+#[test]
+fn who_only_has_the_name_of_those_that_move_threads_moves_nobody() {
+    for (name, priority, kind) in [("migration/0", 120, Kind::FairServer), ("migration/x", -1, Kind::HigherPriority)] {
+        let episode = response(|story| {
+            story.episode.names[3] = name.into();
+            story.event(1_900, EventKind::Waking, 0, 15, 120, 2);
+            let asks = story.episode.events.last_mut().unwrap();
+            (asks.tid, asks.cpu) = (OTHER.0, 1);
+            story.switch(2_000, (15, priority), 0, 3).switch(4_000, VICTIM_RUNS, 1, 1);
+        });
+        assert_eq!(of_kind(&episode, Kind::Migration), [], "{name}");
+        assert_eq!(of_kind(&episode, kind), [(name.into(), 2_000)]);
+    }
+}
+
+/// Who had the one that moves others woken for another move, which is done, asked for no later one.
+#[test]
+fn who_asked_for_a_move_before_asks_for_no_later_one() {
+    let episode = response(|story| {
+        story.episode.names[3] = "migration/0".into();
+        story.event(1_100, EventKind::Waking, 0, 15, 0xffff, 2);
+        let asks = story.episode.events.last_mut().unwrap();
+        (asks.tid, asks.cpu) = (OTHER.0, 1);
+        story.switch(1_150, (15, -1), 0, 3).switch(1_160, VICTIM_RUNS, 1, 1);
+        // This time nobody was seen to wake it.
+        story.switch(2_000, (15, -1), 0, 3).switch(2_020, VICTIM_RUNS, 1, 1);
+    });
+    assert_eq!(of_kind(&episode, Kind::Migration), [("migration/0".into(), 20), ("other".into(), 10)]);
+}
+
 /// Somebody stopped the thread before, or asked it to stop and it took no notice; who stops it now is not seen.
 #[test]
 fn a_stop_is_not_that_of_whoever_asked_for_the_one_before() {

@@ -42,6 +42,10 @@ fn detail(seen: Option<String>, asked: Option<Asked>) -> Option<Detail> {
 
 /// A thread of this priority number or above is a normal one.
 const NORMAL: i16 = 100;
+/// The kernel's name for the threads by which it moves others, before the number of a CPU, ...
+const MOVER: &str = "migration/";
+/// ... and their priority number, before which there are only threads with a deadline.
+const MOVERS: i16 = 0;
 
 impl Classifier<'_> {
     /// The verdict on a whole span in which it does not matter what its CPU was doing.
@@ -296,7 +300,8 @@ impl Classifier<'_> {
             // On its way out: it was woken before it was gone.
             return Blamed::new(Kind::KernelWake, "not yet asleep");
         }
-        if let Some(moved) = moved.map(|index| &self.episode.events[index]).filter(|moved| self.moves(moved.tid))
+        if let Some(moved) =
+            moved.map(|index| &self.episode.events[index]).filter(|moved| self.moves(moved.tid, moved.priority))
             && slice.tid == 0
         {
             return self.migration(moved.tid, moved.at_ns);
@@ -310,7 +315,7 @@ impl Classifier<'_> {
         if slice.tid == 0 {
             return if chosen { throttled() } else { Blamed::new(Kind::IdleExit, "idle") };
         }
-        if self.moves(slice.tid) {
+        if self.moves(slice.tid, slice.priority) {
             return self.migration(slice.tid, end);
         }
         if !real_time && slice.priority >= NORMAL {
@@ -402,16 +407,23 @@ impl Classifier<'_> {
         Blamed { kind, turn: Some(turn), ..blamed }
     }
 
-    /// Whether a thread is one of those by which the kernel moves others between CPUs.
-    fn moves(&self, tid: u32) -> bool {
-        self.threads.get(&tid).is_some_and(|name| name.starts_with("migration/"))
+    /// Whether a thread is one of those by which the kernel moves others between CPUs. A program may call its own what it likes.
+    fn moves(&self, tid: u32, priority: i16) -> bool {
+        let cpu = self.threads.get(&tid).and_then(|name| name.strip_prefix(MOVER));
+        priority <= MOVERS && cpu.is_some_and(|cpu| cpu.bytes().all(|digit| digit.is_ascii_digit()))
     }
 
     /// A move by this thread: attributed to whoever asked for it, if that was seen.
     fn migration(&self, tid: u32, until_ns: u64) -> Blamed {
         let mover = self.thread(tid);
+        // What it was woken for before it slept is done.
+        let is_done = |asks: &&Event| {
+            let leaves = self.index.leaves_within(tid, asks.at_ns, until_ns);
+            leaves.iter().any(|leave| leave.left_state() != 0)
+        };
         // What balances CPUs in an interrupt or a softirq comes over whatever thread.
-        match self.index.last_woken(tid, until_ns).filter(|event| event.is_the_threads_own() && event.tid != 0) {
+        let asks = self.index.last_woken(tid, until_ns).filter(|asks| !is_done(asks));
+        match asks.filter(|event| event.is_the_threads_own() && event.tid != 0) {
             Some(event) => {
                 Blamed { detail: Some(Detail::Seen(mover)), ..Blamed::new(Kind::Migration, self.thread(event.tid)) }
             }
