@@ -219,10 +219,10 @@ fn spinning_in_the_kernel_is_the_lock_and_not_the_threads_own_work() {
 /// It spins, gives up, sleeps, and is woken by whoever had the lock: all that is one wait.
 #[test]
 fn spinning_before_a_sleep_is_for_whoever_ends_the_sleep() {
-    let build = |others: &[Event]| {
+    let build = |away_us: u64, others: &[Event]| {
         response(|story| {
             on_cpu_1(story, HOLDER, |story| {
-                story.switch(1_900, BARGER, 0, 3);
+                story.switch(away_us, BARGER, 0, 3);
                 story.switch(2_800, HOLDER, 0, 2);
             });
             sampled(story, &[1_500, 2_000], &SPINS);
@@ -236,7 +236,7 @@ fn spinning_before_a_sleep_is_for_whoever_ends_the_sleep() {
             story.episode.events.extend_from_slice(others);
         })
     };
-    let episode = build(&[]);
+    let episode = build(2_100, &[]);
     let told = locks(&episode);
     assert_eq!(told.iter().map(|(who, ..)| who.name()).collect::<Vec<_>>(), ["other"], "{told:?}");
     assert!(told[0].1 > 2_950_000, "{told:?}");
@@ -253,8 +253,51 @@ fn spinning_before_a_sleep_is_for_whoever_ends_the_sleep() {
         extra: 0,
         name: 0,
     };
-    let names: Vec<_> = locks(&build(&[had])).into_iter().map(|(name, ..)| name).collect();
+    let names: Vec<_> = locks(&build(2_100, &[had])).into_iter().map(|(name, ..)| name).collect();
     assert_eq!(names, [HOLDER_NOT_SEEN, "other".into()]);
+    // A stack shows it spinning, as one does only while the holder runs, at 2,000 us, and whoever woke it in the end did not run then.
+    let names: Vec<_> = locks(&build(1_900, &[])).into_iter().map(|(name, ..)| name).collect();
+    assert_eq!(names, [HOLDER_NOT_SEEN, "other".into()]);
+}
+
+/// Threads that ran meanwhile, and did not have the lock for which the victim spins, or not all the time.
+#[test]
+fn who_ran_alone_while_another_one_spun_may_not_have_had_the_lock() {
+    let names = |build: &dyn Fn(&mut Story)| {
+        let told = locks(&response(|story| build(story)));
+        told.into_iter().map(|(name, ..)| name).collect::<Vec<_>>()
+    };
+    let spins = |story: &mut Story| sampled(story, &[2_000, 2_500, 3_000], &SPINS);
+    assert_eq!(names(&spins), [Who::from("other")]);
+    // The lock went from the one to the other on CPU 1; a bystander runs on CPU 2 all the time.
+    let handed_over = |story: &mut Story| {
+        let begin = story.episode.events.len();
+        on_cpu_1(story, (0, 120), |story| {
+            story.switch(950, (9, 120), 0, 4);
+        });
+        story.episode.events[begin..].iter_mut().for_each(|event| event.cpu = 2);
+        on_cpu_1(story, HOLDER, |story| {
+            story.switch(2_200, BARGER, 0, 3);
+        });
+        spins(story);
+    };
+    assert_eq!(names(&handed_over), [HOLDER_NOT_SEEN]);
+    // The holder lost its CPU to one in real time while the host did not run the victim's CPU, so that it saw nothing of that.
+    let stands_still = |story: &mut Story| {
+        on_cpu_1(story, HOLDER, |story| {
+            story.switch(2_000, (9, 9), 0, 4);
+        });
+        sampled(story, &[4_000], &SPINS);
+    };
+    assert_eq!(names(&stands_still), [HOLDER_NOT_SEEN]);
+    // The one that ran waits for such a lock itself.
+    let waits_too = |story: &mut Story| {
+        spins(story);
+        sampled(story, &[2_300], &["osq_lock", "rwsem_down_write_slowpath"]);
+        let of_other = story.episode.samples.last_mut().unwrap();
+        (of_other.tid, of_other.cpu) = (HOLDER.0, 1);
+    };
+    assert_eq!(names(&waits_too), [HOLDER_NOT_SEEN]);
 }
 
 /// It was a normal thread as the last event before came, and goes before the victim as the next one comes.

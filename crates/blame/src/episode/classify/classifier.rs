@@ -69,6 +69,8 @@ impl Blamed {
 pub(crate) struct Spin {
     pub(super) start_ns: u64,
     pub(super) end_ns: u64,
+    /// When the thread was last seen before that: then it did not spin yet.
+    pub(super) since_ns: u64,
     /// The function that was seen first.
     pub(super) function: String,
     /// Whether the holder ran all the time.

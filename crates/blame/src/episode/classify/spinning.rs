@@ -3,11 +3,13 @@
 use super::classifier::{Blamed, Classifier, Spin};
 use crate::episode::chain::is_by_a_thread;
 use crate::episode::detail::Detail;
+use crate::episode::replay::{CpuTimeline, SWITCH_NS};
 use crate::episode::span::{Doing, StateSpan};
 use crate::episode::waits::KernelLock;
 use crate::kind::Kind;
 use punctual_recording::Awaited;
 use punctual_recording::episode::{Event, EventKind, LOCK_OF_PROGRAM, StackSample, WakingAct};
+use std::collections::BTreeSet;
 
 /// Functions that do nothing but wait for a lock, by how their names begin.
 const WAITING: [&str; 10] = [
@@ -24,6 +26,8 @@ const WAITING: [&str; 10] = [
 ];
 /// The name of such functions that go on only while the holder is seen to run.
 const ON_OWNER: &str = "_spin_on_owner";
+/// What is in the names of those that wait for locks with which nobody sleeps.
+const OF_SPINLOCKS: &str = "queued_";
 
 impl Classifier<'_> {
     /// The function in which a sample saw the thread wait for a lock.
@@ -61,13 +65,17 @@ impl Classifier<'_> {
                     spin.end_ns = at_ns;
                     spin.on_owner |= function.contains(ON_OWNER);
                 }
-                None => spins.push(Spin {
-                    start_ns: reached.max(at_ns.saturating_sub(self.episode.sample_period_ns)),
-                    end_ns: at_ns,
-                    function: function.to_owned(),
-                    on_owner: function.contains(ON_OWNER),
-                    holder: None,
-                }),
+                None => {
+                    let start_ns = reached.max(at_ns.saturating_sub(self.episode.sample_period_ns));
+                    spins.push(Spin {
+                        start_ns,
+                        end_ns: at_ns,
+                        since_ns: if reached == 0 { start_ns } else { reached },
+                        function: function.to_owned(),
+                        on_owner: function.contains(ON_OWNER),
+                        holder: None,
+                    });
+                }
             }
         }
         for spin in &mut spins {
@@ -111,30 +119,70 @@ impl Classifier<'_> {
                 && event.at_ns > from_ns
                 && event.at_ns < waker.at_ns
         });
-        (wakers.next().is_none() && !others).then(|| self.thread(waker.tid))
+        let is_it = wakers.next().is_none() && !others && self.may_have_had(waker, from_ns);
+        is_it.then(|| self.thread_at(waker.tid, waker.at_ns))
     }
 
-    /// The only thread that ran on another CPU all that time. A thread that spins on an owner goes on only while that one runs.
+    /// Whether whoever let a lock go can have had it from a time on: it had a CPU whenever stacks show the subject in a wait that goes on
+    /// only while the holder runs, and none shows it waiting for such a lock itself.
+    fn may_have_had(&self, waker: &Event, from_ns: u64) -> bool {
+        let mut meanwhile = self.samples.iter().filter(|(at_ns, _)| (from_ns..=waker.at_ns).contains(at_ns));
+        meanwhile.all(|(at_ns, sample)| match self.waits_in(sample) {
+            Some(function) if sample.tid == self.subject.tid && function.contains(ON_OWNER) => {
+                self.has_a_cpu(waker.tid, sample.cpu, *at_ns)
+            }
+            Some(_) if sample.tid == waker.tid => !self.waits_itself(sample),
+            _ => true,
+        })
+    }
+
+    /// Whether a sample saw its thread wait for a lock with which others sleep.
+    fn waits_itself(&self, sample: &StackSample) -> bool {
+        self.waits_in(sample).is_some_and(|function| !function.contains(OF_SPINLOCKS))
+    }
+
+    /// Whether a thread had a CPU other than this one.
+    fn has_a_cpu(&self, tid: u32, here: u32, at_ns: u64) -> bool {
+        let has = |timeline: &CpuTimeline, at_ns: u64| {
+            let slice = timeline.within(at_ns, at_ns.saturating_add(1)).first();
+            slice.map(|slice| slice.tid).or_else(|| self.goes_on(timeline)) == Some(tid)
+        };
+        // That it leaves is noted a moment before.
+        let ago_ns = at_ns.saturating_sub(SWITCH_NS);
+        self.timelines.iter().any(|(cpu, timeline)| *cpu != here && (has(timeline, at_ns) || has(timeline, ago_ns)))
+    }
+
+    /// What a CPU goes on with after its last event.
+    fn goes_on(&self, timeline: &CpuTimeline) -> Option<u32> {
+        let last = &self.episode.events[timeline.slices.last()?.ends_with];
+        Some(if last.kind == EventKind::Switch { last.value as u32 } else { last.tid })
+    }
+
+    /// The only thread that ran on another CPU since the subject was last seen before, if it did so all the time. A thread that spins on an
+    /// owner goes on only while that one runs; but the lock may change hands meanwhile, and a CPU that the host does not run does not look.
     fn alone_on_other_cpus(&self, spin: &Spin) -> Option<String> {
         let tells_all = |(cpu, timeline): (&u32, _)| self.tells_all(*cpu, timeline, spin.start_ns, spin.end_ns);
         if self.episode.missed_runs > 0 || !self.timelines.iter().all(tells_all) {
             return None;
         }
         let here = self.samples.iter().find(|(at_ns, _)| *at_ns == spin.end_ns).map(|(_, sample)| sample.cpu)?;
-        let mut ran = self.timelines.iter().filter(|(cpu, _)| **cpu != here).filter_map(|(_, timeline)| {
-            let slices = timeline.within(spin.start_ns, spin.end_ns).iter().map(|slice| slice.tid);
-            // After a CPU's last event it goes on with what it had then.
-            let last = timeline.slices.last().filter(|last| last.end_ns < spin.end_ns);
-            let after = last.map(|last| match &self.episode.events[last.ends_with] {
-                event if event.kind == EventKind::Switch => event.value as u32,
-                event => event.tid,
-            });
-            let mut ran = slices.chain(after);
-            let first = ran.next().filter(|tid| *tid != 0)?;
-            ran.all(|tid| tid == first).then_some(first)
-        });
-        let tid = ran.next()?;
-        ran.next().is_none().then(|| self.thread(tid))
+        let mut alone = None;
+        for (_, timeline) in self.timelines.iter().filter(|(cpu, _)| **cpu != here) {
+            let slices = timeline.within(spin.since_ns, spin.end_ns).iter().map(|slice| slice.tid);
+            let is_over = timeline.slices.last().is_some_and(|last| last.end_ns < spin.end_ns);
+            let ran: BTreeSet<u32> = slices.chain(self.goes_on(timeline).filter(|_| is_over)).collect();
+            match ran.first() {
+                None | Some(0) if ran.len() <= 1 => {}
+                Some(tid) if ran.len() == 1 && alone.is_none() => alone = Some(*tid),
+                _ => return None,
+            }
+        }
+        let is_in_time = |at_ns: u64| (spin.since_ns..=spin.end_ns).contains(&at_ns);
+        let waits = |tid: u32| {
+            let mut its = self.samples.iter().filter(|(at_ns, sample)| sample.tid == tid && is_in_time(*at_ns));
+            its.any(|(_, sample)| self.waits_itself(sample))
+        };
+        alone.filter(|tid| !waits(*tid)).map(|tid| self.thread_at(tid, spin.end_ns))
     }
 
     /// The spin to which all of this time belongs.
