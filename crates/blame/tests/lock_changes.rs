@@ -5,7 +5,8 @@ mod support;
 
 use punctual_blame::{Kind, Part, Who, split};
 use punctual_recording::episode::{
-    Event, EventKind, Frame, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE, LockWaking, StackSample, WakingAct, WordState,
+    Event, EventKind, Frame, INTERRUPTED_USER, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE, LockWaking, StackSample, WakingAct,
+    WordState,
 };
 use punctual_recording::{Episode, Stage};
 use support::{HOLDER_NOT_SEEN, INTERRUPT, Story, VICTIM, VICTIM_RUNS, in_words, lets_go};
@@ -184,6 +185,8 @@ fn sampled(story: &mut Story, at_us: &[u64], functions: &[&str]) {
 
 const SPINS: [&str; 4] = ["rwsem_spin_on_owner", "rwsem_down_write_slowpath", "down_write", "ext4_file_write_iter"];
 
+const WORKS: [&str; 2] = ["copy_from_user", "ext4_file_write_iter"];
+
 fn own(episode: &Episode) -> u64 {
     parts(episode).iter().filter(|part| part.kind == Kind::Own).map(|part| part.ns).sum()
 }
@@ -193,8 +196,7 @@ fn spinning_in_the_kernel_is_the_lock_and_not_the_threads_own_work() {
     // It waits for whom it sees running: on the other CPU that is one thread.
     let episode = response(|story| {
         sampled(story, &[2_000, 2_500, 3_000], &SPINS);
-        story.event(4_000, EventKind::VectorBegin, INTERRUPT, 1, 0xffff, 1);
-        story.event(4_001, EventKind::VectorEnd, INTERRUPT, 1, 0, 1);
+        sampled(story, &[3_500, 4_000, 4_500], &WORKS);
     });
     assert_eq!(locks(&episode).iter().map(|(who, ..)| who.name()).collect::<Vec<_>>(), ["other"]);
     // From one period of the samples before the first stack to the last one.
@@ -212,8 +214,33 @@ fn spinning_in_the_kernel_is_the_lock_and_not_the_threads_own_work() {
     let names: Vec<_> = locks(&two).into_iter().map(|(name, ..)| name).collect();
     assert_eq!(names, [HOLDER_NOT_SEEN]);
     // Work in the kernel is work.
-    let works = response(|story| sampled(story, &[2_000, 2_500, 3_000], &["copy_from_user", "ext4_file_write_iter"]));
+    let works = response(|story| sampled(story, &[2_000, 2_500, 3_000], &WORKS));
     assert_eq!(locks(&works), []);
+}
+
+/// The sampling clock did not come for long: nothing says what the thread did before and after it was seen to spin.
+#[test]
+fn what_no_stack_saw_beside_a_spin_is_neither_work_nor_the_lock() {
+    const DOUBT: &str = "no stack says whether it waited for a lock";
+    let told = |spins: &[u64], works: &[u64], in_program_us: Option<u64>| {
+        let episode = response(|story| {
+            sampled(story, spins, &SPINS);
+            sampled(story, works, &WORKS);
+            if let Some(at_us) = in_program_us {
+                story.event(at_us, EventKind::VectorBegin, INTERRUPT, 2, INTERRUPTED_USER, 1);
+                story.event(at_us + 1, EventKind::VectorEnd, INTERRUPT, 2, 0, 1);
+            }
+        });
+        let doubt = unknown(&episode).into_iter().find(|(why, _)| why == DOUBT).map_or(0, |(_, ns)| ns);
+        (locks(&episode).iter().map(|(_, ns, _)| ns / 1_000).sum::<u64>(), doubt / 1_000, own(&episode) / 1_000)
+    };
+    // From one period after what was seen before to one before the stack; and from one after it to what was seen next.
+    assert_eq!(told(&[3_000], &[1_400, 4_400], None), (500, 600 + 900, 390 + 499 + 499 + 599));
+    // That it is in its program says what it does as well.
+    assert_eq!(told(&[3_000], &[1_400, 4_400], Some(2_200)), (500, 900, 390 + 799 + 299 + 499 + 599));
+    // Two spins between which it was there are two: from one period before each.
+    assert_eq!(told(&[2_000, 2_400], &[1_500, 3_000, 3_500, 4_000, 4_500], None).0, 499 + 399);
+    assert_eq!(told(&[2_000, 2_400], &[1_500, 3_000, 3_500, 4_000, 4_500], Some(2_300)).0, 499 + 99);
 }
 
 /// It spins, gives up, sleeps, and is woken by whoever had the lock: all that is one wait.

@@ -105,7 +105,8 @@ impl Waits {
     }
 }
 
-fn is_over_program(event: &Event) -> bool {
+/// Whether an interrupt came over its thread's program.
+pub(crate) fn is_over_program(event: &Event) -> bool {
     event.kind == EventKind::VectorBegin && event.extra & INTERRUPTED_USER != 0
 }
 

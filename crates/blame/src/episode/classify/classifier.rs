@@ -71,6 +71,8 @@ pub(crate) struct Spin {
     pub(super) end_ns: u64,
     /// When the thread was last seen before that: then it did not spin yet.
     pub(super) since_ns: u64,
+    /// When the thread was next seen to do something else.
+    pub(super) until_ns: u64,
     /// The function that was seen first.
     pub(super) function: String,
     /// Whether the holder ran all the time.

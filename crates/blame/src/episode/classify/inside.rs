@@ -61,6 +61,9 @@ impl Classifier<'_> {
             let detail = page.or_else(|| self.memory(memory)).or_else(detail).map(Detail::Seen);
             return vec![(Blamed { detail, ..fault() }, own)];
         }
+        if self.subject.stage.holds_work() && self.may_have_spun(start, end) {
+            return vec![(Blamed::unknown("no stack says whether it waited for a lock"), own)];
+        }
         if self.subject.stage.holds_work() {
             // Nothing reports the way into the kernel and out of it except how long it usually is.
             let ended = start == slice.start_ns && self.waits.fault_ended_at(start);

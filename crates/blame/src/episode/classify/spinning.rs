@@ -1,11 +1,11 @@
 //! Where a thread spins for a kernel lock before the kernel says so: only its stacks tell.
 
-use super::classifier::{Blamed, Classifier, Spin};
+use super::classifier::{Blamed, Classifier, OWN_PATH_NS, Spin};
 use crate::episode::chain::is_by_a_thread;
 use crate::episode::detail::Detail;
 use crate::episode::replay::{CpuTimeline, SWITCH_NS};
 use crate::episode::span::{Doing, StateSpan};
-use crate::episode::waits::KernelLock;
+use crate::episode::waits::{KernelLock, is_over_program};
 use crate::kind::Kind;
 use punctual_recording::Awaited;
 use punctual_recording::episode::{Event, EventKind, LOCK_OF_PROGRAM, StackSample, WakingAct};
@@ -48,7 +48,7 @@ impl Classifier<'_> {
         samples.sort_by_key(|(at_ns, _)| *at_ns);
         let is_own = |event: &&Event| {
             event.kind == EventKind::Switch && event.value == u64::from(tid)
-                || event.tid == tid && event.is_the_threads_own()
+                || event.tid == tid && (event.is_the_threads_own() || is_over_program(event))
         };
         let mut own: Vec<&Event> = self.episode.events.iter().filter(is_own).collect();
         own.sort_by_key(|event| event.at_ns);
@@ -71,6 +71,7 @@ impl Classifier<'_> {
                         start_ns,
                         end_ns: at_ns,
                         since_ns: if reached == 0 { start_ns } else { reached },
+                        until_ns: at_ns,
                         function: function.to_owned(),
                         on_owner: function.contains(ON_OWNER),
                         holder: None,
@@ -86,6 +87,8 @@ impl Classifier<'_> {
                     && event.extra & LOCK_OF_PROGRAM == 0
                     && sampled.is_none_or(|(at_ns, _)| *at_ns >= event.at_ns)
             };
+            let seen = next.map(|event| event.at_ns).into_iter().chain(sampled.map(|(at_ns, _)| *at_ns));
+            spin.until_ns = seen.min().unwrap_or(spin.end_ns);
             let lock = next.filter(is_wait).map(|event| (event.at_ns, self.waits.lock_from(event.at_ns)));
             spin.holder = match lock {
                 Some((begin_ns, lock)) => {
@@ -190,6 +193,21 @@ impl Classifier<'_> {
         self.spins.iter().find(|spin| spin.start_ns <= start_ns && spin.end_ns >= end_ns)
     }
 
+    /// Where the thread has its CPU beside a spin, and neither a stack nor anything else says for longer than a period of the samples
+    /// whether it spun: before it, and after it.
+    fn doubts(&self, spin: &Spin) -> impl Iterator<Item = (u64, u64)> {
+        let period = self.episode.sample_period_ns;
+        let before = (spin.since_ns.saturating_add(period), spin.start_ns);
+        let after = (spin.end_ns.saturating_add(period), spin.until_ns);
+        [before, after].into_iter().filter(|(from, to)| to.saturating_sub(*from) > OWN_PATH_NS)
+    }
+
+    /// Whether all of this time is of that kind.
+    pub(crate) fn may_have_spun(&self, start_ns: u64, end_ns: u64) -> bool {
+        let mut doubts = self.spins.iter().flat_map(|spin| self.doubts(spin));
+        doubts.any(|(from, to)| from <= start_ns && to >= end_ns)
+    }
+
     pub(crate) fn spun(&self, spin: &Spin) -> Blamed {
         let detail = Some(Detail::Seen(spin.function.clone()));
         match &spin.holder {
@@ -201,14 +219,17 @@ impl Classifier<'_> {
         }
     }
 
-    /// Cuts spans in which the thread has its CPU where it begins and ends spinning.
+    /// Cuts spans in which the thread has its CPU where it begins and ends spinning, and where it may have.
     pub(crate) fn cut_by_spins(&self, spans: Vec<StateSpan>) -> Vec<StateSpan> {
+        let doubts = self.spins.iter().flat_map(|spin| self.doubts(spin)).flat_map(|(from, to)| [from, to]);
+        let spins = self.spins.iter().flat_map(|spin| [spin.start_ns, spin.end_ns]);
+        let edges: BTreeSet<u64> = spins.chain(doubts).collect();
         let mut cut = Vec::with_capacity(spans.len());
         for span in spans {
             let mut reached = span.start_ns;
-            let edges = self.spins.iter().flat_map(|spin| [spin.start_ns, spin.end_ns]);
-            for edge in edges.filter(|_| matches!(span.doing, Doing::Running | Doing::Waiting { .. })) {
-                if edge > reached && edge < span.end_ns {
+            let inside = edges.range(span.start_ns..span.end_ns.max(span.start_ns));
+            for &edge in inside.filter(|_| matches!(span.doing, Doing::Running | Doing::Waiting { .. })) {
+                if edge > reached {
                     cut.push(StateSpan { start_ns: reached, end_ns: edge, ..span });
                     reached = edge;
                 }
