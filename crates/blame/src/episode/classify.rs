@@ -6,6 +6,7 @@ mod classifier;
 mod holder;
 mod inside;
 mod interrupted;
+mod kernel_locks;
 mod polled;
 mod queued;
 mod sampled;

@@ -24,9 +24,14 @@ pub(crate) struct KernelLock {
     pub(crate) address: u64,
     /// What it is.
     pub(crate) words: &'static str,
+    /// Whether a thread may have it while it is in its program.
+    pub(crate) may_be_kept: bool,
 }
 
-/// The kernel's flags for locks, by bit.
+/// The kernel's flags for locks, by bit: those that may be had in a program. A program's lock may be a real-time one, and whoever freezes a
+/// file system has a per-CPU one until it is thawed.
+const KEPT: u64 = 1 << 3 | 1 << 4;
+/// Their names.
 const LOCKS: [&str; 6] = ["spinlock", "lock to read", "lock to write", "real-time lock", "per-CPU lock", "mutex"];
 
 impl Waits {
@@ -57,6 +62,7 @@ impl Waits {
                         end_ns: event.at_ns,
                         address: begin.value,
                         words: words(begin.extra),
+                        may_be_kept: begin.extra & KEPT != 0,
                     }));
                 }
                 _ => {}

@@ -96,7 +96,8 @@ impl<'a> Classifier<'a> {
         let told = events[woken_by].lock_waking();
         if left_state & LEFT_FOR_LOCK == 0 {
             let handed_on = self.handed_on(span, left_state, woken_by);
-            let by_queue = handed_on.into_iter().flat_map(|span| self.cut_by_queue(span));
+            let had = handed_on.into_iter().flat_map(|span| self.cut_by_program(span));
+            let by_queue = had.flat_map(|span| self.cut_by_queue(span));
             return by_queue.flat_map(|span| self.cut_by_poller(span)).collect();
         }
         if told.act == WakingAct::NotTold {

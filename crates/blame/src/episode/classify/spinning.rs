@@ -122,7 +122,8 @@ impl Classifier<'_> {
                 && event.at_ns > from_ns
                 && event.at_ns < waker.at_ns
         });
-        let is_it = wakers.next().is_none() && !others && self.may_have_had(waker, from_ns);
+        let had_in_time = self.had_since(lock, waker).is_none_or(|since_ns| since_ns <= from_ns);
+        let is_it = wakers.next().is_none() && !others && had_in_time && self.may_have_had(waker, from_ns);
         is_it.then(|| self.thread_at(waker.tid, waker.at_ns))
     }
 

@@ -1,0 +1,64 @@
+//! Locks of the kernel: whoever lets one go had it for as long as can be, and no longer.
+
+mod support;
+
+use punctual_blame::{Kind, Who, split};
+use punctual_recording::Episode;
+use punctual_recording::episode::{EventKind, INTERRUPTED_USER, LEFT_UNINTERRUPTIBLE};
+use support::{HOLDER_NOT_SEEN, INTERRUPT, OTHER, Story, VICTIM, VICTIM_RUNS, response};
+
+const IDLE: (u32, i16) = (0, 120);
+const LOCK: u64 = 0xffff_0000;
+const MUTEX: u64 = 1 << 5;
+
+/// Names and us of the waits for locks, by name.
+fn locks(episode: &Episode) -> Vec<(Who, u64)> {
+    let split = split(episode);
+    assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
+    let locks = split.parts.into_iter().filter(|part| part.kind == Kind::Lock);
+    let mut told: Vec<_> = locks.map(|part| (part.who, part.ns / 1_000)).collect();
+    told.sort();
+    told
+}
+
+/// What a thread does on CPU 1, where it is current.
+fn on_cpu_1(story: &mut Story, current: (u32, i16), write: impl FnOnce(&mut Story)) {
+    let (here, begin) = (story.current, story.episode.events.len());
+    story.current = current;
+    write(story);
+    story.episode.events[begin..].iter_mut().for_each(|event| event.cpu = 1);
+    story.current = here;
+}
+
+/// The victim sleeps for a lock of the kernel from 1,500 us on, and is woken by thread 7, `other`, on CPU 1 at 3,500.
+fn waits(flags: u64, meanwhile: impl FnOnce(&mut Story)) -> Episode {
+    response(|story| {
+        story.event(1_490, EventKind::LockBegin, 0, LOCK, flags, 0);
+        story.switch(1_500, IDLE, LEFT_UNINTERRUPTIBLE, 0);
+        meanwhile(story);
+        on_cpu_1(story, OTHER, |story| {
+            story.event(3_500, EventKind::Waking, 0, u64::from(VICTIM), 19, 2);
+        });
+        story.switch(3_505, VICTIM_RUNS, 0, 1);
+        story.event(3_510, EventKind::LockEnd, 0, LOCK, 0, 0);
+    })
+}
+
+/// Whoever lets the lock go was in its program at 2,500 us: it had none then, but such as may be had there.
+#[test]
+fn who_was_in_its_program_did_not_have_the_lock_yet() {
+    let seen = |flags: u64, at_us: u64| {
+        let episode = waits(flags, |story| {
+            on_cpu_1(story, OTHER, |story| {
+                story.event(at_us, EventKind::VectorBegin, INTERRUPT, 1, INTERRUPTED_USER, 2);
+                story.event(at_us + 1, EventKind::VectorEnd, INTERRUPT, 1, 0, 2);
+            });
+        });
+        locks(&episode)
+    };
+    assert_eq!(seen(MUTEX, 2_500), [(HOLDER_NOT_SEEN, 1_000 + 15), ("other".into(), 1_000)]);
+    assert_eq!(seen(MUTEX, 1_400), [("other".into(), 2_000 + 15)]);
+    for kept in [1 << 3, 1 << 4] {
+        assert_eq!(seen(kept, 2_500), [("other".into(), 2_000 + 15)], "{kept:#x}");
+    }
+}
