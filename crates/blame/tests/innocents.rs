@@ -175,6 +175,19 @@ fn who_interrupts_a_wait_for_a_lock_of_the_kernel_did_not_have_it() {
     }
 }
 
+/// What another CPU asks for may be done in the idle loop, which has no locks.
+#[test]
+fn the_idle_loop_has_no_lock_of_the_kernel() {
+    let episode = response(|story| {
+        story.event(1_490, EventKind::LockBegin, 0, 0xffff_0000, 1 << 5, 0);
+        story.switch(1_500, (0, 120), LEFT_UNINTERRUPTIBLE, 0);
+        story.event(3_500, EventKind::Waking, 0, u64::from(VICTIM), 19, 0);
+        story.switch(3_505, VICTIM_RUNS, 0, 1);
+        story.event(3_510, EventKind::LockEnd, 0, 0xffff_0000, 0, 0);
+    });
+    assert_eq!(of_kind(&episode, Kind::Lock), [(HOLDER_NOT_SEEN, 2_000 + 15)]);
+}
+
 /// Whoever comes to wait for a lock that may be shared may let those in who wait before it: it did not have it.
 #[test]
 fn who_waits_for_a_lock_as_well_did_not_have_it() {

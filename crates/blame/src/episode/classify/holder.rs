@@ -383,6 +383,7 @@ impl<'a> Classifier<'a> {
         match woken_by {
             None => not_seen("nobody was seen to let it go".to_owned()),
             Some(waker) if !is_by_a_thread(waker) => not_seen(ended_by_interrupt(&by)),
+            Some(waker) if waker.tid == 0 => not_seen("woken out of the idle loop".to_owned()),
             // Some locks of the kernel are given up for a signal.
             Some(waker) if waker.lock_waking().act == WakingAct::Signals => {
                 not_seen(format!("the wait ended with a signal of {by}"))
