@@ -406,3 +406,29 @@ fn who_had_a_lock_of_the_kernel_before_the_next_in_its_queue_is_named_for_that_t
     let told = queued(true, 0xffff_0040);
     assert_eq!(ns(&told, &"first".into()), 1_190_000 + 11_000, "{:?}", locks(&told));
 }
+
+/// The first in the queue, `first`, is woken in vain at 2,500 us: thread 9, `spin_fn`, has been faster, and lets it in at last. Until then
+/// whoever woke it in vain had the lock.
+#[test]
+fn who_takes_a_lock_of_the_kernel_before_the_first_in_its_queue_had_it_only_from_then_on() {
+    const THIEF: (u32, i16) = (9, 120);
+    let episode = response(|story| {
+        story.event(1_900, EventKind::LockBegin, 0, 0xffff_0000, 1 << 5, 0);
+        story.switch(1_910, (0, 120), LEFT_UNINTERRUPTIBLE, 0);
+        on_cpu_1(story, BARGER, |story| {
+            story.event(1_950, EventKind::LockBegin, 0, 0xffff_0000, 1 << 5, 0);
+            story.switch(1_960, HOLDER, LEFT_UNINTERRUPTIBLE, 2);
+            story.event(2_500, EventKind::Waking, 0, u64::from(BARGER.0), 110, 2);
+            story.switch(2_510, BARGER, 0, 3).switch(2_520, THIEF, LEFT_UNINTERRUPTIBLE, 4);
+            story.event(2_990, EventKind::Waking, 0, u64::from(BARGER.0), 110, 4);
+            story.switch(2_995, BARGER, 1, 3);
+            story.event(3_000, EventKind::LockEnd, 0, 0xffff_0000, 0, 0);
+            story.event(3_100, EventKind::Waking, 0, u64::from(VICTIM), 19, 3);
+        });
+        story.switch(3_110, VICTIM_RUNS, 0, 1);
+        story.event(3_111, EventKind::LockEnd, 0, 0xffff_0000, 0, 0);
+    });
+    let told = locks(&episode);
+    let ns = |name: &str| told.iter().filter(|(who, ..)| who.name() == name).map(|(_, ns, _)| ns).sum::<u64>();
+    assert_eq!((ns("other"), ns("spin_fn"), ns("first")), (590_000, 500_000, 100_000), "{told:?}");
+}

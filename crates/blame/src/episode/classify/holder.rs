@@ -183,14 +183,10 @@ impl<'a> Classifier<'a> {
             }
             let theirs = self.shared.waits(taker.tid).got(lock.address, span.start_ns, end_ns);
             let Some(theirs) = theirs else { break };
-            let lets_in = |event: &Event| {
-                event.kind == EventKind::Waking
-                    && event.value == u64::from(taker.tid)
-                    && event.at_ns > theirs.begin_ns
-                    && event.at_ns <= theirs.end_ns
-            };
-            let let_in = events.iter().rposition(lets_in);
-            if let_in.is_some_and(|let_in| events[let_in].at_ns <= span.start_ns) {
+            let wakings =
+                self.index.wakings_of(taker.tid, theirs.begin_ns.saturating_add(1), theirs.end_ns.saturating_add(1));
+            let let_in = wakings.last().copied();
+            if let_in.is_some_and(|let_in| let_in.at_ns <= span.start_ns) {
                 break;
             }
             let doing = Doing::Blocked { left_state, woken_by: Some(ender) };
@@ -202,7 +198,17 @@ impl<'a> Classifier<'a> {
                 spans.reverse();
                 return spans;
             };
-            ender = let_in;
+            ender = self.position(let_in);
+            // Whoever let it in before did so in vain: another one was faster to take the lock, and had it from then on.
+            let in_vain = |event: &&&Event| {
+                let is_a_thread = is_by_a_thread(event) && ![0, self.subject.tid, let_in.tid].contains(&event.tid);
+                is_a_thread && event.lock_waking().act != WakingAct::Signals && event.at_ns > span.start_ns
+            };
+            if let Some(before) = wakings.iter().rev().find(in_vain) {
+                let doing = Doing::Blocked { left_state, woken_by: Some(ender) };
+                spans.push(StateSpan { start_ns: before.at_ns, end_ns, doing, ..span });
+                (ender, end_ns) = (self.position(before), before.at_ns);
+            }
         }
         spans.push(StateSpan { end_ns, doing: Doing::Blocked { left_state, woken_by: Some(ender) }, ..span });
         spans.reverse();

@@ -324,7 +324,7 @@ impl Classifier<'_> {
     }
 
     /// Where an event of the index is in the episode.
-    fn position(&self, event: &Event) -> usize {
+    pub(super) fn position(&self, event: &Event) -> usize {
         let first = self.episode.events.as_ptr().addr();
         (std::ptr::from_ref(event).addr() - first) / size_of::<Event>()
     }
