@@ -3,8 +3,8 @@
 mod support;
 
 use punctual_blame::{Kind, split};
-use punctual_recording::episode::EventKind;
-use support::{INTERRUPT, Story, VICTIM_RUNS};
+use punctual_recording::episode::{EventKind, LEFT_FOR_LOCK};
+use support::{INTERRUPT, Story, VICTIM, VICTIM_RUNS, lets_go, response};
 
 #[test]
 fn a_thread_that_becomes_another_program_had_its_cpu_under_the_name_it_had_then() {
@@ -47,4 +47,21 @@ fn who_is_lowered_while_it_waits_lost_its_cpu_to_a_higher_priority() {
     };
     assert_eq!(waits(120), (Kind::HigherPriority, "middle".to_owned()));
     assert_eq!(waits(VICTIM_RUNS.1).0, Kind::Throttled);
+}
+
+/// Whoever lets a lock go has the name that it had then, also where another thread has its number afterwards.
+#[test]
+fn who_let_a_lock_go_has_the_name_it_had_then() {
+    let episode = response(|story| {
+        story.episode.names.push("successor".into());
+        story.switch(1_500, (11, 120), LEFT_FOR_LOCK | 1, 2);
+        story.event(3_500, EventKind::Waking, 0, u64::from(VICTIM), lets_go(1).bits() | 19, 2);
+        story.switch(3_505, VICTIM_RUNS, 128, 1);
+        story.switch(4_000, (11, 120), 0, 5).switch(4_100, VICTIM_RUNS, 0, 1);
+    });
+    let parts = split(&episode).parts;
+    assert_eq!(parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
+    let locks: Vec<_> = parts.iter().filter(|part| part.kind == Kind::Lock).collect();
+    assert_eq!(locks.len(), 1, "{parts:?}");
+    assert_eq!((locks[0].who.name(), locks[0].ns), ("other", 2_000_000));
 }

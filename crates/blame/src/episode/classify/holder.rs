@@ -292,7 +292,7 @@ impl<'a> Classifier<'a> {
             has_ended: by_waker.is_some_and(|waker| kind == Kind::Wait && waker_ends(waker)),
             subject: Subject {
                 tid,
-                name: by_waker.filter(|_| kind == Kind::Wait).and_then(name_then).or(known)?,
+                name: by_waker.and_then(name_then).or(known)?,
                 priority: by_waker.map_or(self.subject.priority, |waker| waker.priority),
                 cpu: by_waker.map_or(span.cpu, |waker| waker.cpu),
                 start_ns: span.start_ns,
