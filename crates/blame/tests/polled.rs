@@ -10,6 +10,7 @@ use support::{NOTHING_TOLD, Story, VICTIM, VICTIM_RUNS};
 const SERVER: (u32, i16) = (7, 120);
 const BUSY: (u32, i16) = (9, 120);
 const POLLER: (u32, i16) = (11, 120);
+const WORKER: (u32, i16) = (12, 120);
 const WAITS: u32 = 1;
 const READ: WaitEnd = WaitEnd { sleeper: Call::Read, waker: Some(Call::Write), ..NOTHING_TOLD };
 
@@ -95,4 +96,34 @@ fn a_poller_hands_on_nothing_of_another_program() {
         assert!(waits.iter().any(|(name, ..)| name == told), "{waits:?}");
         assert_eq!(waits.iter().any(|(name, ..)| name == "other"), is_same, "{waits:?}");
     }
+}
+
+/// Before Linux 6.4 a poller has what is written to a pipe written by a worker, which it wakes for that: the server is waited for until the
+/// poller has it, and the worker from when it was woken, which has no CPU before 4,490 us.
+#[test]
+fn a_worker_to_whom_a_poller_hands_an_answer_is_waited_for_from_then_on() {
+    let handed_on = |found_us: u64| {
+        let mut story = Story::new((0, 120), 5_000);
+        story.episode.stage = Stage::Request;
+        story.episode.names.extend(["iou-sqp-55".to_owned(), "iou-wrk-55".to_owned()]);
+        story.timer(1_002, 0);
+        story.switch(1_010, VICTIM_RUNS, 0, 1);
+        story.event(1_200, EventKind::Waking, 0, u64::from(SERVER.0), READ.bits() | 120, 1);
+        story.switch(1_500, SERVER, WAITS, 2);
+        if found_us > 3_100 {
+            story.switch(3_000, BUSY, WAITS, 3).switch(found_us - 50, POLLER, 0, 5);
+        } else {
+            story.switch(3_000, POLLER, WAITS, 5);
+        }
+        story.event(found_us, EventKind::Waking, 0, u64::from(WORKER.0), 120, 5);
+        story.switch(found_us + 50, BUSY, 0, 3).switch(4_490, WORKER, 0, 6);
+        story.event(4_500, EventKind::Waking, 0, u64::from(VICTIM), READ.bits() | 19, 6);
+        story.switch(4_505, VICTIM_RUNS, WAITS, 1).switch(5_000, SERVER, WAITS, 2);
+        story.episode
+    };
+    // By then the server sleeps, for nobody knows what.
+    assert_eq!(waits(&handed_on(3_050)), [is("iou-wrk-55", 1_450, 0), is("other", 1_550, 50)]);
+    // The poller had no CPU for long.
+    let told = [is("iou-sqp-55", 850, 0), is("iou-wrk-55", 650, 0), is("other", 1_500, 0)];
+    assert_eq!(waits(&handed_on(3_850)), told);
 }
