@@ -157,7 +157,7 @@ fn what_is_unknown_within_a_lock_is_counted_as_unknown() {
 fn of_two_holders_one_after_the_other_each_has_its_time() {
     let convoy = |second_place: u32| {
         response(|story| {
-            // The second, `first`, sleeps for it already.
+            // The second, `first`, sleeps for it already, and goes before the victim in the queue.
             story.episode.events.insert(
                 0,
                 punctual_recording::episode::Event {
@@ -165,7 +165,7 @@ fn of_two_holders_one_after_the_other_each_has_its_time() {
                     cpu: 1,
                     kind: EventKind::Switch,
                     tid: FIRST.0,
-                    priority: FIRST.1,
+                    priority: 10,
                     context: 0,
                     steal_ns: 1,
                     value: 0,

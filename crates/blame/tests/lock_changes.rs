@@ -5,8 +5,8 @@ mod support;
 
 use punctual_blame::{Kind, Part, Who, split};
 use punctual_recording::episode::{
-    Event, EventKind, Frame, INTERRUPTED_USER, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE, LockWaking, StackSample, WakingAct,
-    WordState,
+    Event, EventKind, Frame, INTERRUPTED_USER, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE, LockWaking, Process, StackSample,
+    WakingAct, WordState,
 };
 use punctual_recording::{Episode, Stage};
 use support::{HOLDER_NOT_SEEN, INTERRUPT, Story, VICTIM, VICTIM_RUNS, in_words, lets_go};
@@ -107,6 +107,47 @@ fn another_lock_of_the_same_place_is_not_the_one_that_is_waited_for() {
         let ns = |name: &str| told.iter().filter(|(who, ..)| who.name() == name).map(|(_, ns, _)| ns).sum::<u64>();
         assert_eq!((ns("other"), ns("spin_fn")), (of_other, 2_000_000 - of_other), "{left:#x}: {told:?}");
     }
+}
+
+/// The holder waits for another lock of the same place itself, until 3,000 us. Were it the one that the victim waits for, the victim would have been
+/// woken then, unless the holder goes before it in the queue.
+#[test]
+fn a_lock_that_the_holder_waits_for_itself_is_another_one() {
+    for (priority, of_other) in [(120, 3_000_000), (10, 1_500_000)] {
+        let episode = response(|story| {
+            story.switch(1_500, (0, 120), LEFT_FOR_LOCK | 1, 0);
+            on_cpu_1(story, (HOLDER.0, priority), |story| {
+                story.switch(2_000, (9, 120), LEFT_FOR_LOCK | 1, 4);
+                story.event(3_000, EventKind::Waking, 0, u64::from(HOLDER.0), lets_go(PLACE).bits() | 120, 4);
+                story.switch(3_005, HOLDER, 1, 2);
+                story.event(4_500, EventKind::Waking, 0, u64::from(VICTIM), lets_go(PLACE).bits() | 19, 2);
+            });
+            story.switch(4_505, VICTIM_RUNS, 0, 1);
+        });
+        let told = locks(&episode);
+        let ns = |name: &str| told.iter().filter(|(who, ..)| who.name() == name).map(|(_, ns, _)| ns).sum::<u64>();
+        assert_eq!((ns("other"), ns("spin_fn")), (of_other, 3_000_000 - of_other), "{told:?}");
+    }
+}
+
+/// Words of two programs at one place, which is not that of a shared word.
+#[test]
+fn a_lock_of_another_program_is_another_one() {
+    let mut episode = response(|story| {
+        story.switch(1_500, (0, 120), LEFT_FOR_LOCK | 1, 0);
+        on_cpu_1(story, HOLDER, |story| {
+            story.switch(2_000, (9, 120), 0, 4);
+            story.event(3_000, EventKind::Waking, 0, u64::from(BARGER.0), lets_go(PLACE).bits() | 110, 4);
+            story.switch(3_005, HOLDER, 0, 2);
+            story.event(4_500, EventKind::Waking, 0, u64::from(VICTIM), lets_go(PLACE).bits() | 19, 2);
+        });
+        story.switch(4_505, VICTIM_RUNS, 0, 1);
+    });
+    let names = |episode: &Episode| locks(episode).into_iter().map(|(name, ..)| name).collect::<Vec<_>>();
+    assert_eq!(names(&episode), [Who::from("other"), Who::from("spin_fn")]);
+    let process = |number, threads: &[u32]| Process { number, name: "program".into(), threads: threads.to_vec() };
+    episode.processes = vec![process(7, &[HOLDER.0, VICTIM]), process(8, &[BARGER.0, 9])];
+    assert_eq!(names(&episode), [Who::from("other")]);
 }
 
 /// Until 3,000 us the barger tried to have the lock and gave up: whoever held it till then, it did not.

@@ -7,6 +7,9 @@ use std::collections::BTreeMap;
 /// Events by time; those at the same time in the episode's order.
 type ByTime<'a> = Vec<&'a Event>;
 
+/// In the place of a word in memory: from this bit on its page, which shared words do not tell.
+const PAGE_BIT: u32 = 10;
+
 /// An episode's events by whom or what they concern.
 #[derive(Debug, Default)]
 pub(crate) struct Index<'a> {
@@ -164,6 +167,12 @@ impl<'a> Index<'a> {
     pub(crate) fn are_of_two_processes(&self, one: u32, other: u32) -> bool {
         let processes = (self.processes.get(&one), self.processes.get(&other));
         matches!(processes, (Some(one), Some(other)) if one != other)
+    }
+
+    /// Whether two threads that waited for words of one place are known to have waited for different ones: the place of a word that processes
+    /// do not share tells its page.
+    pub(crate) fn are_other_words(&self, place: u32, one: u32, other: u32) -> bool {
+        place >> PAGE_BIT != 0 && self.are_of_two_processes(one, other)
     }
 
     /// Whether the word at a place was seen to be let go, and never stood as in a free lock.

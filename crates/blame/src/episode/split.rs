@@ -99,10 +99,10 @@ pub(crate) fn split_by(shared: &Shared<'_>, is_due: bool) -> Split {
     Split { parts: parts(&pieces), pieces }
 }
 
-/// A piece and, if it is a wait for a lock of a program, where that lock is.
+/// A piece and, if it is a wait for a lock of a program, where that lock is, see [`Holder::place`].
 struct Judged {
     piece: Piece,
-    place: Option<u32>,
+    place: Option<(u32, usize)>,
     /// Whether the limit of a control group for a disk kept whoever was waited for in the end: that group, and the disk.
     limit: Option<(Who, String)>,
 }
@@ -146,7 +146,15 @@ fn judge<'a>(shared: &'a Shared<'a>, subject: Subject<'a>, waiting: &mut Vec<u32
                 let its_group = path_of(shared.index.group_of(holder.subject.tid));
                 let waits = Waiting { shared, subject, others: waiting };
                 let who = waits.apart(holder.kind, holder.subject.tid, holder.subject.name);
-                judged.extend(its.into_iter().map(|judged| held(judged, &holder, &who, its_group.as_ref())));
+                let is_same = |judged: &Judged| {
+                    let both = judged.place.zip(holder.place).filter(|(its, own)| its.0 == own.0);
+                    both.is_some_and(|((_, ends), _)| !classifier.is_of_another_lock(&episode.events[ends]))
+                };
+                judged.extend(its.into_iter().map(|judged| match is_same(&judged) {
+                    // It waited for the same lock: whoever held it before kept both.
+                    true => judged,
+                    false => held(judged, &holder, &who, its_group.as_ref()),
+                }));
             }
             None => {
                 let timeline = timelines.get(&span.cpu).unwrap_or(&empty);
@@ -162,11 +170,7 @@ fn judge<'a>(shared: &'a Shared<'a>, subject: Subject<'a>, waiting: &mut Vec<u32
 
 /// What the holder of a lock did, or whoever is waited for otherwise, as those see it who wait.
 fn held(judged: Judged, holder: &Holder<'_>, who: &Who, cgroup: Option<&String>) -> Judged {
-    let Judged { piece, place, limit } = judged;
-    if place.is_some() && place == holder.place {
-        // It waited for the same lock: whoever held it before kept both.
-        return Judged { piece, place, limit };
-    }
+    let Judged { piece, limit, .. } = judged;
     if let Some((group, disk)) = limit.clone().filter(|_| holder.subject.name.starts_with(JOURNAL)) {
         let detail = Some(Detail::HeldBack(disk, HeldBack::Journal(holder.subject.name.to_owned())));
         let (call, path) = (None, Vec::new());

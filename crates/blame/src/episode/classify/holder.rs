@@ -1,5 +1,6 @@
 //! Who holds the lock that a thread waits for. Whoever wakes the thread counts only if it released the lock.
 
+use super::NORMAL;
 use super::classifier::{Blamed, Classifier, LOOK_NS};
 use crate::episode::chain::{is_by_a_thread, slice_before};
 use crate::episode::detail::Detail;
@@ -32,8 +33,8 @@ pub(crate) struct Holder<'a> {
     pub(crate) has_ended: bool,
     /// The time for which it is waited for.
     pub(crate) subject: Subject<'a>,
-    /// Where the lock is, as far as that is known.
-    pub(crate) place: Option<u32>,
+    /// Where the lock is, as far as that is known, and the position of the waking that tells.
+    pub(crate) place: Option<(u32, usize)>,
 }
 
 impl<'a> Classifier<'a> {
@@ -103,8 +104,8 @@ impl<'a> Classifier<'a> {
         if told.act == WakingAct::NotTold {
             return vec![span];
         }
-        let meanwhile: Vec<usize> =
-            self.index.lock_wakings(told.place, span.start_ns.saturating_add(1), span.end_ns).collect();
+        let meanwhile = self.index.lock_wakings(told.place, span.start_ns.saturating_add(1), span.end_ns);
+        let meanwhile: Vec<usize> = meanwhile.filter(|&index| !self.is_of_another_lock(&events[index])).collect();
         // When each thread was last woken in vain, up to where this has looked.
         let (mut looked, mut in_vain) = (0, BTreeMap::new());
         let ends = self.ends_of_one_lock(&meanwhile, &events[woken_by]).into_iter();
@@ -156,6 +157,26 @@ impl<'a> Classifier<'a> {
         }
         ends.reverse();
         ends
+    }
+
+    /// Whether a waking that tells of a lock at the place of the one that the thread sleeps for is of another lock: one of another program, or one
+    /// that was let go to somebody before whom the thread would have been woken. The kernel wakes those who wait for a word by priority,
+    /// and of the same one those who came first.
+    pub(crate) fn is_of_another_lock(&self, end: &Event) -> bool {
+        let (own, other) = (self.subject.tid, end.value as u32);
+        let told = end.lock_waking();
+        if own == other {
+            return false;
+        }
+        let sleeps = |leave: &&Event| leave.left_state() & LEFT_FOR_LOCK != 0;
+        let is_leave = |turn: &&Event| turn.kind == EventKind::Switch && turn.tid == own;
+        let mine = self.index.last_turn(own, end.at_ns).filter(is_leave).filter(sleeps);
+        let theirs = self.index.last_leave(other, end.at_ns).filter(sleeps);
+        let goes_before = mine.zip(theirs).is_some_and(|(mine, theirs)| {
+            let (its, of_other) = (mine.priority.min(NORMAL), theirs.priority.min(NORMAL));
+            its < of_other || its == of_other && mine.at_ns.saturating_add(LOOK_NS) < theirs.at_ns
+        });
+        told.let_go() && goes_before || self.index.are_other_words(told.place, own, other)
     }
 
     /// Whether a lock that was let go by one waking may be let go by the other one next.
@@ -300,7 +321,7 @@ impl<'a> Classifier<'a> {
                 stage: if self.subject.stage == Stage::Request { Stage::Request } else { Stage::Response },
                 is_due: false,
             },
-            place: waker.filter(|_| kind == Kind::Lock).map(|waker| waker.lock_waking().place),
+            place: waker.filter(|_| kind == Kind::Lock).map(|waker| (waker.lock_waking().place, self.position(waker))),
         })
     }
 
@@ -322,7 +343,8 @@ impl<'a> Classifier<'a> {
         let told = waker.lock_waking();
         let let_go = |event: &&Event| {
             let other = event.lock_waking();
-            other.place == told.place && other.let_go()
+            let is_it = !self.index.are_other_words(told.place, self.subject.tid, event.value as u32);
+            other.place == told.place && other.let_go() && is_it
         };
         // The span may be only a part of the sleep.
         let slept = self.index.last_leave(self.subject.tid, span.start_ns);
