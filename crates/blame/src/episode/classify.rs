@@ -3,6 +3,7 @@
 mod answer;
 mod asked;
 mod classifier;
+mod file_locks;
 mod holder;
 mod inside;
 mod interrupted;

@@ -99,7 +99,8 @@ impl<'a> Classifier<'a> {
             let handed_on = self.handed_on(span, left_state, woken_by);
             let had = handed_on.into_iter().flat_map(|span| self.cut_by_program(span));
             let by_queue = had.flat_map(|span| self.cut_by_queue(span));
-            return by_queue.flat_map(|span| self.cut_by_poller(span)).collect();
+            let by_poller = by_queue.flat_map(|span| self.cut_by_poller(span));
+            return by_poller.flat_map(|span| self.cut_by_file_lock(span)).collect();
         }
         if told.act == WakingAct::NotTold {
             return vec![span];

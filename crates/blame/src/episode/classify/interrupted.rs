@@ -200,7 +200,7 @@ impl Classifier<'_> {
     }
 
     /// The next switch by which a thread leaves its CPU to sleep after a time, and how long it ran before that.
-    fn leaves_next(&self, tid: u64, after_ns: u64) -> Option<(&Event, u64)> {
+    pub(super) fn leaves_next(&self, tid: u64, after_ns: u64) -> Option<(&Event, u64)> {
         let (mut ran_ns, mut runs_since) = (0, None);
         let turns = self.index.turns_from(tid, after_ns.saturating_add(1));
         for event in turns.iter().copied().filter(|event| event.kind == EventKind::Switch) {
