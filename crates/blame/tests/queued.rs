@@ -2,10 +2,10 @@
 
 mod support;
 
-use punctual_blame::{Inside, Kind, Part};
+use punctual_blame::{Inside, Kind, Part, split};
 use punctual_recording::episode::{Event, EventKind};
 use punctual_recording::{Episode, Stage};
-use support::{INTERRUPT, Story, VICTIM, awaited_parts};
+use support::{INTERRUPT, Story, VICTIM, VICTIM_RUNS, awaited_parts, in_words};
 
 const EMULATOR: (u32, i16) = (VICTIM, 120);
 const IDLE: (u32, i16) = (0, 120);
@@ -153,4 +153,25 @@ fn work_that_a_worker_hands_on_is_followed_to_its_beginning() {
     let told = awaited_parts(&story.episode);
     assert_eq!(ns_of(&told, Kind::Wait, "shell"), 3_000_000 - 1_010_000, "{told:?}");
     assert_eq!(ns_of(&told, Kind::Wait, "kworker/u4:1"), 5_000_000 - 3_000_000, "{told:?}");
+}
+
+/// The end of its work was not seen. Once it has rested, it does something else, and not for whoever gave it that.
+#[test]
+fn a_worker_that_rests_has_ended_its_work() {
+    let keeps = |left_state: u32| {
+        let mut story = Story::new(SHELL, 3_020);
+        story.episode.names.extend(NAMES.map(String::from));
+        // As whom the timer interrupts.
+        story.episode.names[2] = NAMES[0].into();
+        story.event(700, EventKind::WorkQueued, 0, ITEM, 0, 6);
+        story.switch(750, WORKER, WAITS, 5);
+        story.event(800, EventKind::WorkBegin, 0, ITEM, 0, 7);
+        story.switch(850, IDLE, left_state, 0).switch(950, WORKER, 0, 5);
+        story.timer(1_005, 0).switch(3_009, VICTIM_RUNS, 0, 1);
+        let part = split(&story.episode).parts.swap_remove(0);
+        assert_eq!((part.kind, part.who.name()), (Kind::Kernel, "kworker/u4:1"));
+        in_words(&part.detail)
+    };
+    assert_eq!(keeps(0).as_deref(), Some("work flush_to_ldisc, queued by shell (thread 8)"));
+    assert_eq!(keeps(NO_WORK), None);
 }

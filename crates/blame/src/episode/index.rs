@@ -1,5 +1,6 @@
 //! Where each kind of event is in an episode, so that what concerns one moment is found without looking at all of them.
 
+use crate::episode::replay::RESTS;
 use punctual_recording::Episode;
 use punctual_recording::episode::{Event, EventKind, Group, INTERRUPTED_USER, LOCK_OF_PROGRAM, WakingAct, WordState};
 use std::collections::BTreeMap;
@@ -211,7 +212,9 @@ impl<'a> Index<'a> {
 
     /// The beginning of the work item that a worker is working on at a time; it may have changed its CPU since.
     pub(crate) fn work_at(&self, tid: u32, at_ns: u64) -> Option<&'a Event> {
-        last(self.works.get(&tid), at_ns).filter(|event| event.kind == EventKind::WorkBegin)
+        let begin = last(self.works.get(&tid), at_ns).filter(|event| event.kind == EventKind::WorkBegin)?;
+        let leaves = self.leaves_within(tid, begin.at_ns, at_ns);
+        leaves.iter().all(|leave| leave.left_state() != RESTS).then_some(begin)
     }
 
     /// Position of the event by which a work item was last given to kernel workers, up to a time.

@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 /// How long the scheduler takes at most to switch once nothing is in the way.
 pub(crate) const SWITCH_NS: u64 = 10_000;
 
+/// The state in which a kernel worker leaves its CPU that has no work: it cannot be interrupted, and does not count as load.
+pub(crate) const RESTS: u32 = 0x402;
+
 /// How deep interrupts, softirqs and what runs in them may be nested, whatever the events say.
 const MAX_OPEN: usize = 64;
 
@@ -317,7 +320,12 @@ impl Cpu {
     fn apply(&mut self, event: &Event) {
         if event.kind == EventKind::Switch {
             let in_softirq = event.context & IN_SOFTIRQ != 0;
-            self.open.retain(|open| open.kind == EventKind::WorkBegin || in_softirq && !open.in_interrupt);
+            // A worker that rests has ended its work, also where that was not seen.
+            let rests = event.left_state() == RESTS;
+            self.open.retain(|open| match open.kind {
+                EventKind::WorkBegin => !rests,
+                _ => in_softirq && !open.in_interrupt,
+            });
             if !self.open.is_empty() {
                 self.left.insert(event.tid, std::mem::take(&mut self.open));
             }
