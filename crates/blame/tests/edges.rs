@@ -99,3 +99,19 @@ fn user_code_keeps_nobody_beyond_the_way_of_an_interrupt() {
     assert_eq!(ns_of(&came_after(1_000), Kind::Blind, "outside this kernel"), 1_000_000);
     assert_eq!(ns_of(&came_after(40), Kind::Blind, "outside this kernel"), 0);
 }
+
+/// It was preempted, and when it got its CPU back was not seen: that it is there says nothing of the time before.
+#[test]
+fn a_thread_that_is_on_its_cpu_for_long_is_not_about_to_leave_it() {
+    let mut story = Story::new(VICTIM_RUNS, 5_000);
+    story.switch(900, (7, 9), 0, 2);
+    story.event(1_500, EventKind::VectorBegin, INTERRUPT, 1, INTERRUPTED_USER, 2);
+    story.event(1_501, EventKind::VectorEnd, INTERRUPT, 1, 0, 2);
+    story.current = VICTIM_RUNS;
+    story.event(3_000, EventKind::FaultUser, 0, 4096, 0, 0);
+    story.event(4_900, EventKind::VectorBegin, INTERRUPT, 1, INTERRUPTED_USER, 1);
+    story.event(4_901, EventKind::VectorEnd, INTERRUPT, 1, 0, 1);
+    assert_eq!(ns_of(&story.episode, Kind::HigherPriority, "other"), 500_000);
+    assert_eq!(ns_of(&story.episode, Kind::KernelWake, "not yet asleep"), 0);
+    assert_eq!(ns_of(&story.episode, Kind::Unknown, "a switch was not seen"), 1_499_000 + 1_900_000);
+}

@@ -34,6 +34,9 @@ use std::collections::BTreeSet;
 /// Either of two threads had the CPU, and it is not known which one when.
 const SWITCH_NOT_SEEN: &str = "a switch was not seen";
 
+/// The thread was woken before it had left its CPU.
+const NOT_YET: &str = "not yet asleep";
+
 /// The code, or where it ran, and who asked for it.
 fn detail(seen: Option<String>, asked: Option<Asked>) -> Option<Detail> {
     match asked {
@@ -299,8 +302,9 @@ impl Classifier<'_> {
         let detail = || work().or_else(|| self.sampled(slice, start, end).map(Detail::Seen));
         let with = |kind| Blamed { detail: detail(), tid: Some(slice.tid), ..Blamed::new(kind, name.clone()) };
         if slice.tid == self.subject.tid {
-            // On its way out: it was woken before it was gone.
-            return Blamed::new(Kind::KernelWake, "not yet asleep");
+            // On its way out: it was woken before it was gone. That takes no longer than any way through the kernel.
+            let is_ordinary = end - start <= OWN_PATH_NS;
+            return if is_ordinary { Blamed::new(Kind::KernelWake, NOT_YET) } else { Blamed::unknown(SWITCH_NOT_SEEN) };
         }
         if let Some(moved) =
             moved.map(|index| &self.episode.events[index]).filter(|moved| self.moves(moved.tid, moved.priority))
