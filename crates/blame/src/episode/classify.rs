@@ -9,6 +9,7 @@ mod inside;
 mod interrupted;
 mod kernel_locks;
 mod polled;
+mod preempted;
 mod queued;
 mod sampled;
 mod several;
@@ -63,7 +64,8 @@ impl Classifier<'_> {
             Doing::Interrupted { by, is_lock, woken_by } => Some(self.stopped_meanwhile(by, is_lock, woken_by)),
             Doing::OutOfQuota { name } => Some(self.out_of_quota(name)),
             Doing::Slack => Some(Blamed::new(Kind::TimerSlack, self.victim())),
-            Doing::Due | Doing::Waiting { .. } | Doing::Running => None,
+            Doing::Waiting { since_ns, .. } => self.would_have_waited(span, since_ns),
+            Doing::Due | Doing::Running => None,
         }
     }
 

@@ -1,0 +1,116 @@
+//! Threads that lose their CPU in the midst of a wait for a lock of the kernel.
+
+mod support;
+
+use punctual_blame::{Kind, split};
+use punctual_recording::Episode;
+use punctual_recording::episode::{EventKind, Frame, LEFT_UNINTERRUPTIBLE, StackSample};
+use support::{INTERRUPT, OTHER, Story, VICTIM, VICTIM_RUNS, response};
+
+const IDLE: (u32, i16) = (0, 120);
+/// A thread in real time that has nothing to do with the lock.
+const HOG: (u32, i16) = (9, 9);
+const LOCK: u64 = 0xffff_0000;
+const MUTEX: u64 = 1 << 5;
+
+fn us_of(episode: &Episode, kind: Kind, name: &str) -> u64 {
+    let split = split(episode);
+    assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
+    split.parts.iter().filter(|part| part.kind == kind && part.who.name() == name).map(|part| part.ns / 1_000).sum()
+}
+
+/// What `other` does on CPU 1.
+fn elsewhere(story: &mut Story, write: impl FnOnce(&mut Story)) {
+    let (here, begin) = (story.current, story.episode.events.len());
+    story.current = OTHER;
+    write(story);
+    story.episode.events[begin..].iter_mut().for_each(|event| event.cpu = 1);
+    story.current = here;
+}
+
+fn wakes_victim(story: &mut Story, at_us: u64) {
+    elsewhere(story, |story| {
+        story.event(at_us, EventKind::Waking, 0, u64::from(VICTIM), 19, 2);
+    });
+}
+
+/// A stack shows the victim spinning at 2,000 us.
+fn spins(story: &mut Story) {
+    let frame = |function: &str| Frame { function: function.into(), module: "kernel".into() };
+    story.episode.frames = vec![frame("rwsem_spin_on_owner"), frame("rwsem_down_write_slowpath")];
+    story.episode.sample_period_ns = 1_000_000;
+    story.event(2_000, EventKind::VectorBegin, INTERRUPT, 1, 0xffff, 1);
+    story.episode.samples.push(StackSample {
+        at_ns: 2_000_000,
+        cpu: 0,
+        tid: VICTIM,
+        context: INTERRUPT,
+        at_late_interrupt: false,
+        name: 1,
+        frames: vec![0, 1],
+    });
+    story.event(2_001, EventKind::VectorEnd, INTERRUPT, 1, 0, 1);
+}
+
+/// It sleeps for the lock at `at_us`, and is woken by whoever had it at 4,500 us.
+fn sleeps_for_it(story: &mut Story, at_us: u64) {
+    story.switch(at_us, IDLE, LEFT_UNINTERRUPTIBLE, 0);
+    wakes_victim(story, 4_500);
+    story.switch(4_505, VICTIM_RUNS, 0, 1);
+    story.event(4_510, EventKind::LockEnd, 0, LOCK, 0, 0);
+}
+
+/// The hog has the CPU from 2,100 to 4,000 us.
+fn hog(story: &mut Story) {
+    story.switch(2_100, HOG, 0, 4).switch(4_000, VICTIM_RUNS, 1, 1);
+}
+
+#[test]
+fn who_had_the_cpu_of_one_that_would_have_waited_for_a_lock_kept_it_from_nothing() {
+    // It was waiting already, by the kernel's account or by a stack.
+    let told = response(|story| {
+        story.event(1_500, EventKind::LockBegin, 0, LOCK, MUTEX, 0);
+        hog(story);
+        sleeps_for_it(story, 4_010);
+    });
+    let stack = response(|story| {
+        elsewhere(story, |story| {
+            story.event(900, EventKind::LockEnd, 0, LOCK, 0, 0);
+        });
+        spins(story);
+        hog(story);
+        story.event(4_005, EventKind::LockBegin, 0, LOCK, MUTEX, 0);
+        sleeps_for_it(story, 4_010);
+    });
+    for (episode, before_us) in [(told, 600), (stack, 0)] {
+        assert_eq!(us_of(&episode, Kind::HigherPriority, "spin_fn"), 0, "{:?}", split(&episode).parts);
+        assert!(us_of(&episode, Kind::Lock, "other") >= before_us + 1_900 + 490, "{:?}", split(&episode).parts);
+    }
+}
+
+#[test]
+fn who_had_the_cpu_of_one_that_could_have_had_the_lock_kept_it() {
+    // The lock was let go meanwhile: it needs no sleep for it.
+    let free = response(|story| {
+        story.event(1_500, EventKind::LockBegin, 0, LOCK, MUTEX, 0);
+        hog(story);
+        story.event(4_010, EventKind::LockEnd, 0, LOCK, 0, 0);
+    });
+    // It had been woken for it.
+    let woken = response(|story| {
+        story.event(1_500, EventKind::LockBegin, 0, LOCK, MUTEX, 0);
+        story.switch(1_510, HOG, LEFT_UNINTERRUPTIBLE, 4);
+        wakes_victim(story, 2_100);
+        story.switch(4_000, VICTIM_RUNS, 1, 1);
+        story.event(4_010, EventKind::LockEnd, 0, LOCK, 0, 0);
+    });
+    // It did something else first.
+    let works = response(|story| {
+        hog(story);
+        story.event(4_200, EventKind::LockBegin, 0, LOCK, MUTEX, 0);
+        sleeps_for_it(story, 4_210);
+    });
+    for episode in [free, woken, works] {
+        assert_eq!(us_of(&episode, Kind::HigherPriority, "spin_fn"), 1_900, "{:?}", split(&episode).parts);
+    }
+}
