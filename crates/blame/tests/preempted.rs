@@ -1,10 +1,11 @@
-//! Threads that lose their CPU in the midst of a wait for a lock of the kernel.
+//! Threads that lose their CPU in the midst of a wait for a lock of the kernel, or before a wait for whoever they asked.
 
 mod support;
 
 use punctual_blame::{Kind, split};
 use punctual_recording::Episode;
 use punctual_recording::episode::{EventKind, Frame, LEFT_UNINTERRUPTIBLE, StackSample};
+use support::requests::{READ, WAITS, request};
 use support::{INTERRUPT, OTHER, Story, VICTIM, VICTIM_RUNS, response};
 
 const IDLE: (u32, i16) = (0, 120);
@@ -113,4 +114,31 @@ fn who_had_the_cpu_of_one_that_could_have_had_the_lock_kept_it() {
     for episode in [free, woken, works] {
         assert_eq!(us_of(&episode, Kind::HigherPriority, "spin_fn"), 1_900, "{:?}", split(&episode).parts);
     }
+}
+
+/// The victim asks `other`, which works on CPU 1 until 4,500 us, before it loses its CPU at 1,300 or after it has it again, at 3,000; and waits for it
+/// from 3,020 on.
+#[test]
+fn who_had_the_cpu_of_one_that_would_have_waited_for_an_answer_kept_it_from_nothing() {
+    let asks_at = |at_us: u64| {
+        request(|story| {
+            if at_us < 1_300 {
+                story.event(at_us, EventKind::Waking, 0, u64::from(OTHER.0), READ.bits() | 120, 1);
+            }
+            story.switch(1_300, HOG, 0, 4).switch(3_000, VICTIM_RUNS, WAITS, 1);
+            if at_us > 3_000 {
+                story.event(at_us, EventKind::Waking, 0, u64::from(OTHER.0), READ.bits() | 120, 1);
+            }
+            elsewhere(story, |story| {
+                story.current = IDLE;
+                story.switch(at_us + 10, OTHER, 0, 2);
+                story.event(4_500, EventKind::Waking, 0, u64::from(VICTIM), READ.bits() | 19, 2);
+            });
+            story.switch(3_020, IDLE, WAITS, 0).switch(4_505, VICTIM_RUNS, 0, 1);
+        })
+    };
+    let told =
+        |episode: &Episode| (us_of(episode, Kind::Wait, "other"), us_of(episode, Kind::HigherPriority, "spin_fn"));
+    assert_eq!(told(&asks_at(1_200)), (1_700 + 1_480, 0));
+    assert_eq!(told(&asks_at(3_010)), (1_480, 1_700));
 }

@@ -65,7 +65,8 @@ impl<'a> Classifier<'a> {
     /// Cuts sleeps where it changes who is waited for, and the time with a CPU where the thread spins.
     fn cut(&self, story: Vec<StateSpan>) -> impl Iterator<Item = StateSpan> {
         let cut = |span| self.cut_by_spins(self.handed_over(span));
-        self.through_stops(story).into_iter().flat_map(|span| self.cut_by_limit(span)).flat_map(cut)
+        let spans = self.through_stops(story).into_iter().map(|span| self.waits_anyway(span));
+        spans.flat_map(|span| self.cut_by_limit(span)).flat_map(cut)
     }
 
     /// Cuts a wait for a disk where a control group's limit released the request.

@@ -1,25 +1,25 @@
-//! A thread that loses its CPU in the midst of a wait for a lock of the kernel, and goes on with that once it has a CPU again: the lock kept it all the
-//! time, and whoever had the CPU kept it from nothing.
+//! A thread that loses its CPU in the midst of a wait for a lock of the kernel, or after it asked somebody for something, and waits for that as soon as
+//! it has a CPU again: what it waits for kept it all the time, and whoever had the CPU kept it from nothing.
 
+use super::answer::End;
 use super::classifier::{Blamed, Classifier, LOOK_NS};
+use crate::episode::chain::is_by_a_thread;
 use crate::episode::detail::Detail;
-use crate::episode::span::StateSpan;
+use crate::episode::span::{Doing, StateSpan};
 use crate::kind::Kind;
 use punctual_recording::Awaited;
-use punctual_recording::episode::EventKind;
+use punctual_recording::episode::{Event, EventKind};
 
 impl Classifier<'_> {
     /// The lock for which the thread would have waited in this span if it had had a CPU: it waited for it when it lost that, has hardly run before
     /// it sleeps for it, and is woken later.
     pub(super) fn would_have_waited(&self, span: &StateSpan, since_ns: u64) -> Option<Blamed> {
-        let tid = self.subject.tid;
-        let turn = self.index.last_turn(tid, since_ns)?;
-        let is_preempted = turn.kind == EventKind::Switch && turn.tid == tid && turn.left_state() == 0;
-        let (leave, ran_ns) = self.leaves_next(u64::from(tid), span.start_ns).filter(|_| is_preempted)?;
-        let lock = self.waits.in_lock(leave.at_ns, leave.at_ns)?;
-        let spun = self.spins.iter().any(|spin| spin.end_ns <= turn.at_ns && spin.until_ns == turn.at_ns);
-        let goes_on = ran_ns < LOOK_NS && (spun || lock.begin_ns <= turn.at_ns);
-        self.index.next_woken(tid, leave.at_ns).filter(|woken_by| goes_on && woken_by.at_ns <= lock.end_ns)?;
+        let (lost, leave, woken_by) = self.waits_next(span, since_ns)?;
+        let lock = self.waits.in_lock(leave.at_ns, leave.at_ns).filter(|lock| woken_by.at_ns <= lock.end_ns)?;
+        let spun = self.spins.iter().any(|spin| spin.end_ns <= lost.at_ns && spin.until_ns == lost.at_ns);
+        if !spun && lock.begin_ns > lost.at_ns {
+            return None;
+        }
         let detail = Some(Detail::Seen(format!("kernel {}", lock.words)));
         Some(match self.who_ends(&lock, span.start_ns) {
             Some(holder) => Blamed { detail, ..Blamed::new(Kind::Lock, holder) },
@@ -28,5 +28,39 @@ impl Classifier<'_> {
                 Blamed { detail, inside, ..Blamed::new(Kind::Lock, Awaited::Holder) }
             }
         })
+    }
+
+    /// The span, as a wait for whoever the thread had asked for something before it lost its CPU, where that one was not through with it when
+    /// the thread came to wait for it.
+    pub(super) fn waits_anyway(&self, span: StateSpan) -> StateSpan {
+        let Doing::Waiting { since_ns, .. } = span.doing else { return span };
+        if !self.is_of_a_request() {
+            return span;
+        }
+        let tid = self.subject.tid;
+        let Some((lost, leave, woken_by)) = self.waits_next(&span, since_ns) else { return span };
+        let asks_anew = |by: u32| {
+            let since = self.index.wakings_by(tid, lost.at_ns, leave.at_ns);
+            since.iter().any(|event| event.value == u64::from(by))
+        };
+        let is_wait = is_by_a_thread(woken_by) && self.waits_for_another(leave.left_state(), Some(woken_by));
+        match self.end(woken_by) {
+            End::By(by) if is_wait && by == woken_by.tid && self.owes(by, tid, lost.at_ns) && !asks_anew(by) => {
+                let doing = Doing::Interrupted { by: Some(by), is_lock: false, woken_by: self.position(woken_by) };
+                StateSpan { doing, ..span }
+            }
+            _ => span,
+        }
+    }
+
+    /// For a thread that lost its CPU and waits for it in this span: the switch by which it lost it, that by which it next goes to sleep, if it has
+    /// hardly run by then, and what wakes it from that.
+    fn waits_next(&self, span: &StateSpan, since_ns: u64) -> Option<(&Event, &Event, &Event)> {
+        let tid = self.subject.tid;
+        let is_lost = |turn: &&Event| turn.kind == EventKind::Switch && turn.tid == tid && turn.left_state() == 0;
+        let lost = self.index.last_turn(tid, since_ns).filter(is_lost)?;
+        let (leave, _) = self.leaves_next(u64::from(tid), span.start_ns).filter(|(_, ran_ns)| *ran_ns < LOOK_NS)?;
+        let woken_by = self.index.next_woken(tid, leave.at_ns)?;
+        Some((lost, leave, woken_by))
     }
 }
