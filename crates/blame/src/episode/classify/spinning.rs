@@ -37,8 +37,8 @@ impl Classifier<'_> {
         of_kernel.find(|function| WAITING.iter().any(|begin| function.starts_with(begin)))
     }
 
-    /// Where the subject was seen to spin: from one period before the first stack that shows it, or from what it did
-    /// before if that was later, to the last one, or to the beginning of the wait that the kernel reports.
+    /// Where the subject was seen to spin: from the first stack that shows it to the last one, or to the beginning of the wait that the
+    /// kernel reports.
     pub(crate) fn find_spins(&self) -> Vec<Spin> {
         let tid = self.subject.tid;
         let mut samples: Vec<_> = self.samples.iter().filter(|(_, sample)| sample.tid == tid).collect();
@@ -66,11 +66,11 @@ impl Classifier<'_> {
                     spin.on_owner |= function.contains(ON_OWNER);
                 }
                 None => {
-                    let start_ns = reached.max(at_ns.saturating_sub(self.episode.sample_period_ns));
+                    let unseen = at_ns.saturating_sub(self.episode.sample_period_ns);
                     spins.push(Spin {
-                        start_ns,
+                        start_ns: at_ns,
                         end_ns: at_ns,
-                        since_ns: if reached == 0 { start_ns } else { reached },
+                        since_ns: if reached == 0 { unseen } else { reached },
                         until_ns: at_ns,
                         function: function.to_owned(),
                         on_owner: function.contains(ON_OWNER),
@@ -194,12 +194,9 @@ impl Classifier<'_> {
         self.spins.iter().find(|spin| spin.start_ns <= start_ns && spin.end_ns >= end_ns)
     }
 
-    /// Where the thread has its CPU beside a spin, and neither a stack nor anything else says for longer than a period of the samples
-    /// whether it spun: before it, and after it.
+    /// Where the thread has its CPU before a spin and after it, and neither a stack nor anything else says whether it spun.
     fn doubts(&self, spin: &Spin) -> impl Iterator<Item = (u64, u64)> {
-        let period = self.episode.sample_period_ns;
-        let before = (spin.since_ns.saturating_add(period), spin.start_ns);
-        let after = (spin.end_ns.saturating_add(period), spin.until_ns);
+        let (before, after) = ((spin.since_ns, spin.start_ns), (spin.end_ns, spin.until_ns));
         [before, after].into_iter().filter(|(from, to)| to.saturating_sub(*from) > OWN_PATH_NS)
     }
 
