@@ -142,3 +142,28 @@ fn who_had_the_cpu_of_one_that_would_have_waited_for_an_answer_kept_it_from_noth
     assert_eq!(told(&asks_at(1_200)), (1_700 + 1_480, 0));
     assert_eq!(told(&asks_at(3_010)), (1_480, 1_700));
 }
+
+/// `other` works on CPU 1, and answers at 4,500 us. Whether the victim had asked it before it lost its CPU is not seen where it was at work by then.
+#[test]
+fn who_had_the_cpu_of_one_that_may_have_waited_for_an_answer_is_not_named() {
+    let works_since = |at_us: u64| {
+        request(|story| {
+            elsewhere(story, |story| {
+                story.current = IDLE;
+                if at_us > 1_300 {
+                    story.event(at_us - 10, EventKind::Waking, 0, u64::from(OTHER.0), READ.bits() | 120, 0);
+                }
+                story.switch(at_us, OTHER, 0, 2);
+                story.event(4_500, EventKind::Waking, 0, u64::from(VICTIM), READ.bits() | 19, 2);
+            });
+            story.switch(1_300, HOG, 0, 4).switch(3_000, VICTIM_RUNS, WAITS, 1);
+            story.switch(3_020, IDLE, WAITS, 0).switch(4_505, VICTIM_RUNS, 0, 1);
+        })
+    };
+    let told = |episode: &Episode| {
+        let doubt = us_of(episode, Kind::Unknown, "it may have waited for other already");
+        (doubt, us_of(episode, Kind::HigherPriority, "spin_fn"))
+    };
+    assert_eq!(told(&works_since(900)), (1_700, 0));
+    assert_eq!(told(&works_since(2_000)), (0, 1_700));
+}

@@ -11,10 +11,13 @@ use punctual_recording::Awaited;
 use punctual_recording::episode::{Event, EventKind};
 
 impl Classifier<'_> {
-    /// The lock for which the thread would have waited in this span if it had had a CPU: it waited for it when it lost that, has hardly run before
-    /// it sleeps for it, and is woken later.
+    /// What the thread would have waited for in this span, or may have, if it had had a CPU: a lock for which it waited when it lost that, for which
+    /// it sleeps when it has hardly run, and is woken later; or somebody's answer.
     pub(super) fn would_have_waited(&self, span: &StateSpan, since_ns: u64) -> Option<Blamed> {
         let (lost, leave, woken_by) = self.waits_next(span, since_ns)?;
+        if let Some(by) = self.may_have_asked(lost, leave, woken_by) {
+            return Some(Blamed::unknown(&format!("it may have waited for {} already", self.thread(by))));
+        }
         let lock = self.waits.in_lock(leave.at_ns, leave.at_ns).filter(|lock| woken_by.at_ns <= lock.end_ns)?;
         let spun = self.spins.iter().any(|spin| spin.end_ns <= lost.at_ns && spin.until_ns == lost.at_ns);
         if !spun && lock.begin_ns > lost.at_ns {
@@ -51,6 +54,18 @@ impl Classifier<'_> {
             }
             _ => span,
         }
+    }
+
+    /// Who may have been asked before the thread lost its CPU, for whose answer it then sleeps: one that was at work all the time is not seen to be
+    /// asked.
+    fn may_have_asked(&self, lost: &Event, leave: &Event, woken_by: &Event) -> Option<u32> {
+        if !is_by_a_thread(woken_by) || !self.waits_for_another(leave.left_state(), Some(woken_by)) {
+            return None;
+        }
+        let by = self.who_answered(woken_by).filter(|by| *by == woken_by.tid)?;
+        let asked = self.index.wakings_by(self.subject.tid, lost.at_ns, leave.at_ns);
+        let is_asked_then = asked.iter().any(|event| event.value == u64::from(by));
+        (!is_asked_then && self.is_awake(by, lost.at_ns) && self.is_awake(by, leave.at_ns)).then_some(by)
     }
 
     /// For a thread that lost its CPU and waits for it in this span: the switch by which it lost it, that by which it next goes to sleep, if it has
