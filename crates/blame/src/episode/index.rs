@@ -1,6 +1,7 @@
 //! Where each kind of event is in an episode, so that what concerns one moment is found without looking at all of them.
 
 use crate::episode::replay::RESTS;
+use crate::episode::waits::is_spinlock;
 use punctual_recording::Episode;
 use punctual_recording::episode::{Event, EventKind, Group, INTERRUPTED_USER, LOCK_OF_PROGRAM, WakingAct, WordState};
 use std::collections::BTreeMap;
@@ -295,9 +296,21 @@ impl<'a> Index<'a> {
         within(self.in_program.get(&tid), 0, before_ns).last().map(|event| event.at_ns)
     }
 
-    /// What a thread began or ended to wait for in the kernel last, before a time.
+    /// What a thread began or ended to wait for in the kernel last, before a time. As it waits for a lock it may wait for the spinlock of that, which is
+    /// not what it waits for then.
     pub(crate) fn last_wait(&self, tid: u32, before_ns: u64) -> Option<&'a Event> {
-        within(self.waits.get(&tid), 0, before_ns).last().copied()
+        let waits = within(self.waits.get(&tid), 0, before_ns);
+        let mut earlier = waits;
+        while let [before @ .., begin, end] = earlier
+            && end.kind == EventKind::LockEnd
+            && begin.kind == EventKind::LockBegin
+            && begin.value == end.value
+            && is_spinlock(begin)
+        {
+            earlier = before;
+        }
+        let around = earlier.last().filter(|event| event.kind == EventKind::LockBegin && !is_spinlock(event));
+        around.or(waits.last()).copied()
     }
 
     /// Whether a thread touched a page that was not there, from one time to another.

@@ -3,7 +3,7 @@
 use punctual_recording::Episode;
 use punctual_recording::episode::{Event, EventKind, INTERRUPTED_USER, LOCK_OF_PROGRAM};
 
-/// A thread's, by time; they do not overlap within their kind.
+/// A thread's, by when they begin; within their kind they do not overlap, but that a lock which others sleep for has a spinlock of its own.
 #[derive(Debug, Default)]
 pub(crate) struct Waits {
     /// From touching a page until it is there, and the position of the name of what is mapped there.
@@ -28,9 +28,13 @@ pub(crate) struct KernelLock {
     pub(crate) may_be_kept: bool,
 }
 
+/// So many waits for spinlocks within that for another lock are looked through.
+const MAX_WITHIN: usize = 64;
 /// The kernel's flags for locks, by bit: those that may be had in a program. A program's lock may be a real-time one, and whoever freezes a
 /// file system has a per-CPU one until it is thawed.
 const KEPT: u64 = 1 << 3 | 1 << 4;
+const SPINLOCK: u64 = 1;
+const MUTEX: u64 = 1 << 5;
 /// Their names.
 const LOCKS: [&str; 6] = ["spinlock", "lock to read", "lock to write", "real-time lock", "per-CPU lock", "mutex"];
 
@@ -42,11 +46,11 @@ impl Waits {
         events.sort_by_key(|event| event.at_ns);
         let ends = spinning_may_end(episode, tid);
         let mut waits = Waits::default();
-        let (mut fault, mut lock) = (None, None);
+        let (mut fault, mut lock, mut spinlock) = (None, None, None);
         for event in events {
             match event.kind {
                 // It is in its program: an end was not seen, and when that was nobody knows.
-                EventKind::VectorBegin => (fault, lock) = (None, None),
+                EventKind::VectorBegin => (fault, lock, spinlock) = (None, None, None),
                 EventKind::FaultUser | EventKind::FaultKernel => fault = Some(event),
                 EventKind::FaultEnd => {
                     waits.faults.extend(fault.take().map(|begin: &Event| (begin.at_ns, event.at_ns, begin.name)));
@@ -54,9 +58,11 @@ impl Waits {
                 EventKind::LockBegin if event.extra & LOCK_OF_PROGRAM != 0 => {
                     waits.spun.extend(spinning_ends(&ends, event).map(|end| (event.at_ns, end, event.value as u32)));
                 }
-                EventKind::LockBegin => lock = Some(event),
+                EventKind::LockBegin if is_spinlock(event) => spinlock = Some(event),
+                EventKind::LockBegin => (lock, spinlock) = (Some(event), None),
                 EventKind::LockEnd => {
-                    let begin = lock.take().filter(|begin: &&Event| begin.value == event.value);
+                    let is_it = |begin: &mut &Event| begin.value == event.value;
+                    let begin = spinlock.take_if(is_it).or_else(|| lock.take_if(is_it));
                     waits.locks.extend(begin.map(|begin| KernelLock {
                         begin_ns: begin.at_ns,
                         end_ns: event.at_ns,
@@ -68,6 +74,7 @@ impl Waits {
                 _ => {}
             }
         }
+        waits.locks.sort_by_key(|lock| lock.begin_ns);
         waits
     }
 
@@ -92,11 +99,11 @@ impl Waits {
         before > 0 && self.faults[before - 1].1 == at_ns
     }
 
-    /// The lock that was waited for, if that took all of this time.
+    /// The lock that was waited for, if that took all of this time: the innermost.
     pub(crate) fn in_lock(&self, start_ns: u64, end_ns: u64) -> Option<KernelLock> {
         let before = self.locks.partition_point(|lock| lock.begin_ns <= start_ns);
-        let lock = self.locks.get(before.checked_sub(1)?)?;
-        (lock.end_ns >= end_ns).then_some(*lock)
+        let mut last = self.locks[..before].iter().rev().take(MAX_WITHIN);
+        last.find(|lock| lock.end_ns >= end_ns).copied()
     }
 
     /// The last wait for this lock, between two times, that ended with getting it.
@@ -114,6 +121,11 @@ impl Waits {
 /// Whether an interrupt came over its thread's program.
 pub(crate) fn is_over_program(event: &Event) -> bool {
     event.kind == EventKind::VectorBegin && event.extra & INTERRUPTED_USER != 0
+}
+
+/// Whether a thread begins to wait for a lock with which nobody sleeps.
+pub(crate) fn is_spinlock(begin: &Event) -> bool {
+    begin.extra & (SPINLOCK | MUTEX) == SPINLOCK
 }
 
 fn words(flags: u64) -> &'static str {
