@@ -111,6 +111,24 @@ fn anothers_end_of_quota_is_the_groups() {
     }
 }
 
+/// Which group a thread was in when another one of that used up the quota is not known where it was moved: its own end of quota is.
+#[test]
+fn quota_of_a_group_to_which_a_thread_was_moved_may_not_have_been_its() {
+    for (is_moved, by, throttled) in [(false, 8, 1_900_000), (true, 8, 0), (true, VICTIM, 1_900_000)] {
+        let mut story = story(4_000);
+        if is_moved {
+            story.episode.members.push((VICTIM, 3));
+        }
+        wake(&mut story, false);
+        story.switch(1_500, (8, 120), 0, 3);
+        story.event(2_000, EventKind::OutOfQuota, 0, u64::from(by), 77, GROUP);
+        story.switch(2_000, OTHER, 0, 2);
+        story.event(3_900, EventKind::QuotaRefill, 0, 77, 0, GROUP);
+        story.switch(3_950, VICTIM_RUNS, 0, 1);
+        assert_eq!(sum_of(&story.episode, Kind::Throttled, "/heavy"), throttled, "{is_moved} {by}");
+    }
+}
+
 /// Quota is that of normal threads: what a real-time thread of the same group waits for is who goes first.
 #[test]
 fn a_real_time_thread_needs_no_quota_of_its_group() {

@@ -122,7 +122,7 @@ impl Throttled {
 /// When the thread's group was out of quota, by CPU. Events say so, for the thread itself or for another one in the
 /// group; it ends when the thread next has its CPU, and when there is new quota.
 fn throttled(episode: &Episode, index: &Index<'_>, subject: &Subject<'_>) -> BTreeMap<u32, Throttled> {
-    let own = index.group_of(subject.tid);
+    let own = index.group_of(subject.tid).filter(|_| !index.has_changed_group(subject.tid));
     let mut refills = Refills { episode, known: BTreeMap::new() };
     let mut by_cpu: BTreeMap<u32, Throttled> = BTreeMap::new();
     let mut is_own: BTreeMap<u32, bool> = BTreeMap::new();

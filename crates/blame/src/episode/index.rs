@@ -4,7 +4,7 @@ use crate::episode::replay::RESTS;
 use crate::episode::waits::is_spinlock;
 use punctual_recording::Episode;
 use punctual_recording::episode::{Event, EventKind, Group, INTERRUPTED_USER, LOCK_OF_PROGRAM, WakingAct, WordState};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Events by time; those at the same time in the episode's order.
 type ByTime<'a> = Vec<&'a Event>;
@@ -42,6 +42,8 @@ pub(crate) struct Index<'a> {
     /// Whether the word at a place was seen to be released, and each time looked like a held lock.
     never_free: BTreeMap<u32, bool>,
     groups: BTreeMap<u32, &'a Group>,
+    /// The threads that were in more than one group.
+    moved: BTreeSet<u32>,
     /// Which process each thread belongs to.
     processes: BTreeMap<u32, u32>,
     /// What a thread itself began and ended waiting for in the kernel: pages, and kernel locks.
@@ -61,10 +63,14 @@ impl<'a> Index<'a> {
             index.add(event, position);
         }
         for (tid, number) in episode.members.iter().rev() {
-            match episode.groups.get(*number as usize) {
+            let group = episode.groups.get(*number as usize);
+            let other = match group {
                 Some(group) => index.groups.insert(*tid, group),
                 None => index.groups.remove(tid),
             };
+            if other.is_some_and(|other| group.is_none_or(|group| group.path != other.path)) {
+                index.moved.insert(*tid);
+            }
         }
         for process in &episode.processes {
             index.processes.extend(process.threads.iter().map(|tid| (*tid, process.number)));
@@ -157,6 +163,11 @@ impl<'a> Index<'a> {
     /// The control group of a thread, if it is known.
     pub(crate) fn group_of(&self, tid: u32) -> Option<&'a Group> {
         self.groups.get(&tid).copied()
+    }
+
+    /// Whether a thread was moved from one control group to another: which it was in at a time is not known.
+    pub(crate) fn has_changed_group(&self, tid: u32) -> bool {
+        self.moved.contains(&tid)
     }
 
     /// Whether two threads are known to belong to one process.

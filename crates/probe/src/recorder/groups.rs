@@ -1,7 +1,7 @@
 //! Names and weights of control groups: the kernel's programs report only a number, the inode of the group's directory.
 
 use punctual_recording::episode::Group;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -193,6 +193,8 @@ pub(super) struct Members {
     numbers: HashMap<String, u32>,
     groups: Vec<Group>,
     members: BTreeMap<u32, u32>,
+    /// Those that were told to be in another group as well, and that.
+    others: BTreeSet<(u32, u32)>,
     /// Threads and the kernel's numbers for their groups, as the last events reported.
     told: HashMap<u32, u32>,
 }
@@ -212,7 +214,8 @@ impl Members {
                 number
             }
         };
-        self.members.insert(tid, number);
+        let other = self.members.insert(tid, number);
+        self.others.extend(other.map(|other| (tid, other)));
     }
 
     /// An event reported that a thread is in the group that has this number in the kernel.
@@ -237,8 +240,12 @@ impl Members {
         }
     }
 
+    /// The groups, and the number of each thread's. One that has changed its group has others behind all.
     pub(super) fn into_parts(self) -> (Vec<Group>, Vec<(u32, u32)>) {
-        (self.groups, self.members.into_iter().collect())
+        let Members { groups, members, others, .. } = self;
+        let is_another = |(tid, number): &(u32, u32)| members.get(tid) != Some(number);
+        let others: Vec<(u32, u32)> = others.into_iter().filter(is_another).collect();
+        (groups, members.into_iter().chain(others).collect())
     }
 }
 
@@ -264,6 +271,19 @@ mod tests {
         assert_eq!(path_in(lines, true).as_deref(), Some("/a/b"));
         assert_eq!(path_in(lines, false).as_deref(), Some("/c"));
         assert_eq!(path_in("0::/c\n", true), None);
+    }
+
+    #[test]
+    fn a_thread_that_changes_its_group_is_in_both() {
+        let (mut members, mut known) = (Members::default(), Groups::new());
+        for (tid, number) in [(100, 7), (100, 8), (100, 8), (101, 7)] {
+            members.tell(tid, AUTOMATIC | number, &mut known, 0);
+        }
+        let (groups, members) = members.into_parts();
+        let of = |(tid, number): (u32, u32)| (tid, groups[number as usize].path.clone());
+        let told: Vec<_> = members.into_iter().map(of).collect();
+        let is = |tid: u32, path: &str| (tid, path.to_owned());
+        assert_eq!(told, [is(100, "/autogroup-8"), is(101, "/autogroup-7"), is(100, "/autogroup-7")]);
     }
 
     #[test]

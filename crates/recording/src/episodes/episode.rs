@@ -221,7 +221,7 @@ pub struct Episode {
     pub builds: Vec<(String, String)>,
     /// Control groups of threads.
     pub groups: Vec<Group>,
-    /// Threads, by their numbers, and the position of each's group in `groups`.
+    /// Threads, by their numbers, and the position of each's group in `groups`; those of one that was moved meanwhile stand there several times.
     pub members: Vec<(u32, u32)>,
     /// The path of the control group whose limit for disks the late thread is under, if such limits held requests back.
     pub disk_limit: Option<String>,
