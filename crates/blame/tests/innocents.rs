@@ -188,6 +188,30 @@ fn the_idle_loop_has_no_lock_of_the_kernel() {
     assert_eq!(of_kind(&episode, Kind::Lock), [(HOLDER_NOT_SEEN, 2_000 + 15)]);
 }
 
+/// Of a sleep within a response nothing is told but that a signal ended it: whoever sends one to kill the thread was not waited for.
+#[test]
+fn who_sends_a_signal_was_not_waited_for_in_a_response() {
+    let signal =
+        LockWaking { act: WakingAct::Signals, same_word: None, state: WordState::NotRead, owner: 0, ..lets_go(0) };
+    for (bits, waits_us, locks_us) in [(0, 2_000, 2_000), (signal.bits(), 0, 0)] {
+        let ended = |is_lock: bool| {
+            response(|story| {
+                if is_lock {
+                    story.event(1_490, EventKind::LockBegin, 0, 0xffff_0000, 4, 0);
+                }
+                story.switch(1_500, OTHER, LEFT_UNINTERRUPTIBLE | 0x100, 2);
+                story.event(3_500, EventKind::Waking, 0, u64::from(VICTIM), bits | 19, 2);
+                story.switch(3_505, VICTIM_RUNS, 0, 1);
+            })
+        };
+        let us = |kind, is_lock| {
+            let told = of_kind(&ended(is_lock), kind).into_iter().filter(|(who, _)| who.name() == "other");
+            told.map(|(_, us)| us).sum::<u64>()
+        };
+        assert_eq!((us(Kind::Wait, false), us(Kind::Lock, true)), (waits_us, locks_us), "{bits:#x}");
+    }
+}
+
 /// Whoever comes to wait for a lock that may be shared may let those in who wait before it: it did not have it.
 #[test]
 fn who_waits_for_a_lock_as_well_did_not_have_it() {

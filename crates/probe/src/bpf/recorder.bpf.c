@@ -28,7 +28,17 @@
 #ifdef WITHOUT_HOLDERS
 #define HOW_WOKEN(task) 0
 #else
-#define HOW_WOKEN(task) with_sender(how_woken(task, recorder_configuration.waits_wanted))
+#define HOW_WOKEN(task) with_sender(how_ended(task))
+
+/* How a sleep ends; if nothing else is told of it, whether a signal ends it. */
+static __always_inline __u64 how_ended(struct task_struct *task)
+{
+	__u64 told = how_woken(task, recorder_configuration.waits_wanted);
+
+	if (!told && wakes_by_signal(task))
+		told = (__u64)ACT_SIGNALS << ACT_BIT;
+	return told;
+}
 #endif
 #ifdef WITHOUT_ASKERS
 #define ARMER_OF(timer) 0

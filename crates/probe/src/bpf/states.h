@@ -11,6 +11,8 @@
 #define STATE_UNINTERRUPTIBLE 0x2
 #define STATE_STOPPED 0x4
 #define STATE_TRACED 0x8
+/* It may be woken to be killed. */
+#define STATE_WAKEKILL 0x100
 #define STATE_NO_LOAD 0x400
 /* It sleeps for a kernel lock that others spin for: with PREEMPT_RT. */
 #define STATE_FOR_SPINLOCK 0x1000

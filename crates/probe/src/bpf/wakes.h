@@ -185,6 +185,21 @@ static __always_inline bool takes_signal(struct task_struct *woken)
 	return pending & ~task->blocked.sig[0] || state_of(woken) & (STATE_STOPPED | STATE_TRACED);
 }
 
+/*
+ * Whether the current thread wakes another one by a signal, whatever that one waits for: some locks of the kernel are
+ * given up for one, and a thread that is killed waits for nothing any more.
+ */
+static __always_inline bool wakes_by_signal(struct task_struct *woken)
+{
+	unsigned int state = state_of(woken);
+
+	if (!HAS_HELPER(task_pt_regs) || state & STATE_FOR_SPINLOCK)
+		return false;
+	if (!(state & (STATE_INTERRUPTIBLE | STATE_WAKEKILL)))
+		return false;
+	return sends_signal((void *)bpf_task_pt_regs(bpf_get_current_task_btf())) && takes_signal(woken);
+}
+
 /* For a thread that does not wait for a word in memory: what it waits for, and what the current thread is doing. */
 static __always_inline __u64 how_answered(struct task_struct *woken, struct pt_regs *sleeps)
 {
