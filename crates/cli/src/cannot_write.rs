@@ -10,16 +10,16 @@ pub(crate) struct CannotWrite {
     hint: Option<&'static str>,
 }
 
-/// What helps if there is no room for a file that is to be written at the end.
+/// What to do when there is no room for a file that is written at the end.
 const NOTHING_YET: &str = "nothing was done yet; choose another place for that file";
 
 impl CannotWrite {
-    /// The error met while `doing` something.
+    /// The error that stopped `doing` something.
     pub(crate) fn new(doing: &str, error: &Error) -> CannotWrite {
         CannotWrite::with_hint(doing, error, CHOOSE_ANOTHER_PLACE)
     }
 
-    /// The same, before anything is done whose result the file would contain.
+    /// The same, for an error found before the work whose result would go into the file.
     pub(crate) fn beforehand(doing: &str, error: &Error) -> CannotWrite {
         CannotWrite::with_hint(doing, error, NOTHING_YET)
     }

@@ -1,14 +1,14 @@
-//! How what is printed looks to its reader: how wide it may be, and colour, which only adds.
+//! How output looks to its reader: how wide it may be, and its colour, which only adds.
 
 use punctual_kernel::standard_output;
 use std::io::IsTerminal;
 use std::sync::OnceLock;
 
-/// What a terminal that does not say its size is taken for, columns.
+/// The width assumed for a terminal that does not report its size, columns.
 const USUAL_COLUMNS: usize = 80;
 
-/// Finds out how wide lines may be: as `COLUMNS` says, else as the terminal is. What goes into a file or a pipe keeps its
-/// lines whole, unless `COLUMNS` is set.
+/// Finds out how wide lines may be: from `COLUMNS`, else from the terminal. Output to a file or a pipe keeps its lines
+/// whole unless `COLUMNS` is set.
 pub(crate) fn at_the_reader() {
     let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0);
     let terminal = || std::io::stdout().is_terminal().then(|| standard_output::columns().unwrap_or(USUAL_COLUMNS));
@@ -17,7 +17,7 @@ pub(crate) fn at_the_reader() {
     }
 }
 
-/// Colours lines by their kind.
+/// How lines are coloured, by kind.
 #[derive(Debug, Clone, Copy)]
 enum Colour {
     Bold,
@@ -47,7 +47,7 @@ const LABELS: [(&str, Colour); 5] = [
     ("next:", Colour::Cyan),
 ];
 
-/// Text with its labels coloured, if the stream that it goes to shows colour.
+/// Text with its labels coloured, if its stream shows colour.
 pub(crate) fn labelled(text: &str, is_shown: bool) -> String {
     if !is_shown {
         return text.to_owned();
@@ -82,7 +82,7 @@ pub(crate) fn on_output() -> bool {
     *SHOWN.get_or_init(|| shows_colour(std::io::stdout().is_terminal()))
 }
 
-/// Whether the standard error stream does.
+/// Whether standard error shows colour.
 pub(crate) fn on_errors() -> bool {
     static SHOWN: OnceLock<bool> = OnceLock::new();
     *SHOWN.get_or_init(|| shows_colour(std::io::stderr().is_terminal()))
@@ -93,7 +93,7 @@ pub(crate) fn is_dumb() -> bool {
     std::env::var_os("TERM").is_none_or(|terminal| terminal.is_empty() || terminal == "dumb")
 }
 
-/// NO_COLOR and CLICOLOR_FORCE as elsewhere: any value but an empty one counts, and the first takes precedence.
+/// NO_COLOR and CLICOLOR_FORCE as elsewhere: any non-empty value counts, and NO_COLOR takes precedence.
 fn shows_colour(is_terminal: bool) -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     !is_set("NO_COLOR") && (is_set("CLICOLOR_FORCE") || is_terminal && !is_dumb())

@@ -21,20 +21,20 @@ use punctual_report::answer::Failure;
 use std::error::Error as _;
 use std::process::ExitCode;
 
-/// Makes a reader that runs into its bound say so, see [`commands::bound_reader`].
+/// Makes a reader that hits its memory bound say so; see [`commands::bound_reader`].
 #[global_allocator]
 static MEMORY: punctual_kernel::memory_bound::BoundedMemory = punctual_kernel::memory_bound::BoundedMemory;
 
-/// A stack smaller than this, bytes, may not be enough for the program.
+/// A stack smaller than this may not be enough for the program, bytes.
 const SMALL_STACK: u64 = 1 << 20;
-/// What it is given instead.
+/// The stack that the program gets instead, bytes.
 const OWN_STACK: usize = 2 << 20;
 
 fn main() -> ExitCode {
-    // Before anything else: the BPF library speaks up on its own.
+    // Before anything else, because the BPF library prints on its own.
     punctual_kernel::listen(false);
     signals::outlive_file_limit();
-    // Hidden subcommands are not worth the parser's time and must not fail on its account.
+    // Hidden subcommands skip the parser: they are not worth its time and must not fail because of it.
     let words: Vec<_> = std::env::args_os().collect();
     match words.get(1).and_then(|word| word.to_str()) {
         Some(punctual_kernel::guard::SUBCOMMAND) => return commands::hidden::guard(),
@@ -105,7 +105,8 @@ fn run(words: &[std::ffi::OsString]) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Help and version are not errors; everything else is one line and the right exit code, as JSON if that was asked for.
+/// Help and version are not errors; everything else is one line and the right exit code, as JSON if the user asked for
+/// that.
 fn refuse_usage(error: &clap::Error, words: &[std::ffi::OsString]) -> ExitCode {
     let is_bare = words.len() <= 1;
     if let Some(instead) = histogram_of_cyclictest(words) {
@@ -161,7 +162,7 @@ fn suggestion(error: &clap::Error) -> Option<String> {
     kinds.into_iter().find_map(of)
 }
 
-/// The load or drill that is most like a word that names none, and the message without the full list.
+/// The load or drill whose name is most like an unknown word, and the message without the full list.
 fn name_suggestion(error: &clap::Error, message: String) -> (String, Option<String>) {
     let Some(source) = error.source() else { return (message, None) };
     let (word, what, names) = if let Some(SourceError::Unknown(word)) = source.downcast_ref() {
@@ -188,7 +189,7 @@ const CYCLICTEST: [(&str, &str, &str); 8] = [
     ("-H", "--histofall", "cyclictest's -H is `punctual report FILE --html PAGE` here; a recording holds every value"),
 ];
 
-/// What somebody who asks for help with a number means: cyclictest's `-h 400` is a histogram.
+/// What a user means who asks for help with a number: cyclictest's `-h 400` is a histogram.
 fn histogram_of_cyclictest(words: &[std::ffi::OsString]) -> Option<&'static str> {
     let words: Vec<&str> =
         words.iter().map(|word| word.to_str().unwrap_or_default()).take_while(|word| *word != "--").collect();
@@ -210,7 +211,7 @@ fn of_cyclictest(error: &clap::Error, words: &[std::ffi::OsString]) -> Option<&'
     found.map(|(.., instead)| *instead)
 }
 
-/// Where to find the right usage: that of the subcommand, if the words name one.
+/// Where to find the right usage: in the subcommand's help, if the words name a subcommand.
 fn help_for(words: &[std::ffi::OsString]) -> String {
     let root = help::command();
     let (mut command, mut named) = (&root, String::new());

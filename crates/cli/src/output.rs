@@ -1,4 +1,4 @@
-//! Data to standard output, everything else to standard error.
+//! Data goes to standard output, everything else to standard error.
 
 use crate::cannot_write::CannotWrite;
 use crate::look;
@@ -19,7 +19,7 @@ use std::borrow::Cow;
 use std::io::{ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Wrong usage, as other tools of this field exit with.
+/// The exit code for wrong usage, as other tools of this field use it.
 pub(crate) const USAGE: u8 = 129;
 
 /// How to answer.
@@ -39,7 +39,7 @@ impl Output {
         }
     }
 
-    /// Says what failed, in one line, and gives the exit code.
+    /// Says in one line what failed, and gives the exit code.
     pub(crate) fn fail(self, error: &anyhow::Error) -> u8 {
         let plan_refused = matches!(error.downcast_ref::<StudyError>(), Some(StudyError::Run(RunError::Plan(_))));
         let nobody = matches!(error.downcast_ref::<InteractError>(), Some(InteractError::Target(_)));
@@ -60,7 +60,7 @@ impl Output {
     }
 }
 
-/// What the command line's parser says up to its first empty line, as one line.
+/// The command-line parser's message up to its first empty line, as one line.
 pub(crate) fn one_line(text: &str) -> String {
     let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
     in_words(lines.collect::<Vec<_>>().join(" ").trim_start_matches("error: "))
@@ -90,7 +90,7 @@ fn in_words(message: &str) -> String {
     }
 }
 
-/// The system's words without the numbers that the standard library adds to them.
+/// The system's words without the error numbers that the standard library adds.
 fn without_numbers(text: &str) -> String {
     let mut parts = text.split(" (os error ");
     let first = parts.next().unwrap_or_default().to_owned();
@@ -100,7 +100,7 @@ fn without_numbers(text: &str) -> String {
     })
 }
 
-/// Options that cannot go together or values that this machine does not have.
+/// Options that do not go together, or values that this machine does not have.
 #[derive(Debug)]
 pub(crate) struct Usage(pub(crate) String);
 
@@ -132,10 +132,11 @@ fn hint(error: &anyhow::Error) -> Option<&'static str> {
     error.chain().find_map(|cause| ways.iter().find_map(|hint| hint(cause)))
 }
 
-/// Set when data could not be written for any other reason than that nobody reads it.
+/// Set when data could not be written, except when the reader has gone away.
 static UNWRITTEN: AtomicBool = AtomicBool::new(false);
 
-/// Prints data. A reader that has gone away is not an error; anything else makes the program fail: see [`is_unwritten`].
+/// Prints data. A reader that has gone away is not an error; anything else makes the program fail; see
+/// [`is_unwritten`].
 pub(crate) fn print(text: &str) {
     end_reading();
     let mut output = std::io::stdout().lock();
@@ -146,7 +147,7 @@ pub(crate) fn print(text: &str) {
     }
 }
 
-/// Data that is printed bit by bit, because there may be much of it.
+/// Data that is printed piece by piece because there may be much of it.
 pub(crate) struct Stream {
     output: std::io::BufWriter<std::io::Stdout>,
     is_read: bool,
@@ -169,7 +170,7 @@ impl Stream {
         self.write(&look::labelled(&fitted(&harmless(text)), look::on_output()))
     }
 
-    /// Prints what is still kept.
+    /// Prints what is still buffered.
     pub(crate) fn finish(&mut self) {
         let written = if self.is_read { self.output.flush() } else { Ok(()) };
         self.note(&written);
@@ -190,23 +191,23 @@ impl Stream {
     }
 }
 
-/// Prints text for people, which begins with its verdict: it fits their terminal, and names from recordings and
-/// kernels cannot control it.
+/// Prints text for people. It begins with its verdict, fits their terminal, and names from recordings and kernels
+/// cannot control the terminal.
 pub(crate) fn print_text(text: &str) {
     print(&look::with_verdict(&fitted(&harmless(text))));
 }
 
-/// Prints what follows a text.
+/// Prints text that continues an earlier one.
 pub(crate) fn print_more(text: &str) {
     print(&look::labelled(&fitted(&harmless(text)), look::on_output()));
 }
 
-/// Prints lines for other programs as they are, except for what may control a terminal.
+/// Prints lines for other programs as they are, except for anything that may control a terminal.
 pub(crate) fn print_lines(text: &str) {
     print(&harmless(text));
 }
 
-/// Prints the text of a file that somebody wrote: the same, but tabs are kept.
+/// Prints the text of a file that a person wrote: the same, but with its tabs.
 pub(crate) fn print_file(text: &str) {
     let lines = text.split('\t').map(harmless);
     print(&lines.collect::<Vec<_>>().join("\t"));
@@ -222,24 +223,23 @@ pub(crate) fn is_unwritten() -> bool {
     UNWRITTEN.load(Ordering::Relaxed)
 }
 
-/// A line on the standard error stream; one that cannot be written is no loss. It may quote what commands said.
+/// A line on standard error; if it cannot be written, nothing is lost. It may quote what commands said.
 pub(crate) fn say(line: &str) {
     end_reading();
     let _ = writeln!(std::io::stderr(), "{}", look::labelled(&harmless(line), look::on_errors()));
 }
 
-/// A note on the standard error stream.
+/// A note on standard error.
 pub(crate) fn note(text: &str) {
     say(&note_line(text));
 }
 
-/// The same as text: one line, whatever names it contains.
+/// The text of such a note: one line, whatever names it contains.
 pub(crate) fn note_line(text: &str) -> String {
     format!("note: {}", punctual_recording::printable(text))
 }
 
-/// Prints an answer for programs. A code other than 0 belongs to something that failed and that the answer does
-/// not mention.
+/// Prints an answer for programs. A code other than 0 comes from a failure that the answer does not mention.
 pub(crate) fn answer(answer: impl Answer, code: u8) {
     answer_beside(None, answer, code);
 }
@@ -265,11 +265,11 @@ fn set_exit_code(answer: &mut impl Answer, code: u8) {
     }
 }
 
-/// Prints as [`pretty`] would, bit by bit: as one text, the answer for a long recording takes more memory than everything it was
-/// made from.
+/// Prints what [`pretty`] would, piece by piece: as one text, the answer for a long recording takes more memory than
+/// everything it was made from.
 fn stream_pretty(value: &impl Serialize) {
     let mut stream = Stream::new();
-    // What cannot be written the stream notes by itself.
+    // The stream itself notes what it cannot write.
     if serde_json::to_writer_pretty(Escaping(|text: &str| stream.write(text)), value).is_err_and(|error| !error.is_io())
     {
         UNWRITTEN.store(true, Ordering::Relaxed);
@@ -278,12 +278,12 @@ fn stream_pretty(value: &impl Serialize) {
     stream.finish();
 }
 
-/// Writes JSON as [`escaped`] has it, to where text goes, as long as somebody reads it.
+/// Writes JSON escaped as [`escaped`] does, through the text output, for as long as somebody reads it.
 struct Escaping<Take>(Take);
 
 impl<Take: FnMut(&str) -> bool> Write for Escaping<Take> {
     fn write(&mut self, json: &[u8]) -> std::io::Result<usize> {
-        // The serializer cuts its strings at ASCII characters only.
+        // The serializer cuts its strings only at ASCII characters.
         let text = std::str::from_utf8(json).map_err(|error| std::io::Error::new(ErrorKind::InvalidData, error))?;
         if (self.0)(&escaped(text)) { Ok(json.len()) } else { Err(ErrorKind::BrokenPipe.into()) }
     }
@@ -304,7 +304,7 @@ pub(crate) fn compact(value: &impl Serialize) -> String {
     escaped(&text).into_owned()
 }
 
-/// JSON in which anything that may control a terminal is written by number: the value stays the same.
+/// JSON in which anything that may control a terminal is written as a number: the value stays the same.
 fn escaped(json: &str) -> Cow<'_, str> {
     let is_raw = |character: char| punctual_recording::is_control(character) && character != '\n';
     if !json.contains(is_raw) {

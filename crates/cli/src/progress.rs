@@ -1,4 +1,4 @@
-//! The progress line, on the standard error stream.
+//! The progress line, on standard error.
 
 use crate::look;
 use crate::output::{note_line, say};
@@ -10,15 +10,15 @@ use punctual_study::GettingReady;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-/// On a terminal that cannot rewrite a line there is a new one this often.
+/// On a terminal that cannot rewrite a line, a new one appears this often.
 const EVERY_LINE: Duration = Duration::from_secs(10);
 
-/// A bar with a message; on a terminal that can only write one line after another, such lines. Nothing if nobody
-/// is looking.
+/// A bar with a message; on a terminal that can only write one line after another, plain lines; nothing if nobody is
+/// looking.
 pub(crate) struct Bar {
     bar: ProgressBar,
     what: String,
-    /// When the last line was written, on such a terminal.
+    /// When the last line was written on such a terminal.
     lines: Option<Option<Instant>>,
 }
 
@@ -26,7 +26,7 @@ impl Bar {
     pub(crate) fn new(quiet: bool, what: &str) -> Bar {
         let is_terminal = std::io::stderr().is_terminal();
         let lines = (!quiet && is_terminal && look::is_dumb()).then_some(None);
-        // A bar of length 0 is full from the beginning.
+        // A bar of length 0 is full from the start.
         let bar = if quiet || lines.is_some() { ProgressBar::hidden() } else { ProgressBar::new(1) };
         if let Ok(style) = ProgressStyle::with_template("{prefix} {wide_bar} {msg}") {
             bar.set_style(style.progress_chars("=> "));
@@ -43,7 +43,7 @@ impl Bar {
         if self.lines.is_some() { say(&note_line(text)) } else { self.bar.println(note_line(text)) }
     }
 
-    /// This much of the whole is done.
+    /// Shows that this much of the whole is done.
     pub(crate) fn set(&mut self, done: u64, all: u64, message: String) {
         self.bar.set_length(all.max(1));
         self.bar.set_position(done);
@@ -112,7 +112,7 @@ impl Progress {
 
 fn line(totals: &Totals) -> String {
     let show = |value: Option<u64>| value.map_or_else(|| "-".to_owned(), format_ns);
-    // Nobody knows what threads without a grid have missed.
+    // It is not known what threads without a grid have missed.
     let counted = totals
         .counters
         .missed
@@ -139,7 +139,7 @@ impl StepProgress {
         self.0.set(elapsed.min(duration).as_millis() as u64, duration.as_millis() as u64, message);
     }
 
-    /// This many of the total, if nobody knows how long that takes.
+    /// Shows that this many of the total have ended, where nobody knows how long the rest will take.
     pub(crate) fn count(&mut self, step: &str, ended: usize, all: usize, elapsed: Duration) {
         let message = format!("{ended} of {all}  {}  {:.0} s", printable(step), elapsed.as_secs_f64());
         self.0.set(ended as u64, all as u64, message);
@@ -150,7 +150,7 @@ impl StepProgress {
     }
 }
 
-/// A line while a load gets ready, if that takes longer than anybody would wait without a sign.
+/// A line while a load gets ready, if that takes longer than anybody would wait without a sign of life.
 pub(crate) struct ReadyProgress(StepProgress);
 
 impl ReadyProgress {

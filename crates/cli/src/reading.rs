@@ -1,15 +1,15 @@
-//! The line while recordings are read, on the standard error stream.
+//! The progress line while recordings are read, on standard error.
 
 use indicatif::ProgressBar;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The line is rewritten this often; adding up distributions is not free.
+/// How often the line is rewritten; adding up distributions is not free.
 pub(crate) const EVERY: Duration = Duration::from_millis(250);
 /// Reading that takes no longer than this shows no line.
 const SILENT: Duration = Duration::from_secs(2);
 
-/// The line while recordings are read. There is only one: a program reads for one answer.
+/// The line while recordings are read. There is only one, because a program reads for one answer.
 static READING: Mutex<Reading> = Mutex::new(Reading::Not);
 
 enum Reading {
@@ -39,8 +39,8 @@ fn reading_line(rows: u64, elapsed: Duration) -> String {
     format!("reading  {:.1} million rows  {:.0} s", rows as f64 / 1e6, elapsed.as_secs_f64())
 }
 
-/// From now on recordings are read: if that takes longer than anybody would wait without a sign, a line shows the progress
-/// until something is printed. Shows nothing if nobody is looking.
+/// Announces that recordings are being read. If that takes longer than anybody would wait without a sign of life, a
+/// line shows the progress until something is printed. Shows nothing if nobody is looking.
 pub(crate) fn show_reading() {
     const STACK: usize = 256 << 10;
     if ProgressBar::new_spinner().is_hidden() {
@@ -52,11 +52,11 @@ pub(crate) fn show_reading() {
             std::thread::sleep(EVERY);
         }
     };
-    // Without the thread there is no line, and the answer all the same.
+    // Without the thread there is no line, but the answer still comes.
     let _ = std::thread::Builder::new().name("progress".to_owned()).stack_size(STACK).spawn(rounds);
 }
 
-/// Removes the line of [`show_reading`]: an answer comes.
+/// Removes the line of [`show_reading`], because an answer is about to be printed.
 pub(crate) fn end_reading() {
     let mut reading = READING.lock().unwrap_or_else(PoisonError::into_inner);
     if let Reading::Shown(_, bar) = &*reading {

@@ -1,5 +1,5 @@
-//! Ctrl-C and the like end a measurement cleanly; a second one ends the program. Signals that the caller had this program
-//! disregard, as `nohup` does with a hangup, are left alone.
+//! Ctrl-C and similar signals end a measurement cleanly; a second one ends the program. Signals that the caller told
+//! this program to ignore, as `nohup` does with a hangup, stay ignored.
 
 use punctual_kernel::signals::is_ignored;
 use punctual_probe::Step;
@@ -41,12 +41,13 @@ impl Interrupted {
         asked
     }
 
-    /// The same for commands that have to restore something before the program ends: a second signal does not end it at once.
+    /// The same for commands that have to restore something before the program ends: a second signal does not end them
+    /// at once.
     pub(crate) fn is_asked(&self) -> bool {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// Whether a measurement is to continue.
+    /// Whether a measurement should continue.
     pub(crate) fn step(&self) -> Step {
         if !self.is_set() {
             return Step::Go;
@@ -55,12 +56,12 @@ impl Interrupted {
     }
 }
 
-/// Whether the terminal or session that this program ran in has gone: nobody chose this moment to end.
+/// Whether the terminal or session in which this program ran is gone: then nobody chose this moment to end.
 pub(crate) fn was_hung_up() -> bool {
     HUNG_UP.load(Ordering::Relaxed)
 }
 
-/// A file that grows beyond the limit of `ulimit -f` is an error when it is written, not the end of the program.
+/// Makes growing a file beyond the limit of `ulimit -f` an error of that write, instead of the end of the program.
 pub(crate) fn outlive_file_limit() {
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
 }

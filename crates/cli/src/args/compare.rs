@@ -6,7 +6,7 @@ use clap::{Args, Parser};
 use punctual_load::Source;
 use std::path::PathBuf;
 
-/// Options that say how to measure and so mean nothing for recordings on disk.
+/// Options that say how to measure: they mean nothing for recordings on disk.
 const MEASURED: [&str; 9] =
     ["repeat", "duration", "policy", "via", "cpus", "interval", "priority", "no_bpf", "no_power_request"];
 
@@ -107,10 +107,10 @@ pub(crate) struct FurtherSides {
 }
 
 impl MeasuringArguments {
-    /// What makes each side, and what runs during its measurements: A, B, and any later sides that options mention.
+    /// What makes each side and what runs during its measurements: A, B, and any later sides that options mention.
     ///
     /// # Errors
-    /// The letter of a side that no option mentions although one mentions a later side.
+    /// The letter of a side that no option mentions, although one mentions a later side.
     pub(crate) fn settings(&self) -> Result<Vec<Settings<'_>>, char> {
         let FurtherSides { c, d, e, f, while_c, while_d, while_e, while_f } = &self.further;
         let mut all: Vec<Settings<'_>> = vec![
@@ -124,7 +124,8 @@ impl MeasuringArguments {
         let is_said = |(settings, meanwhile): &Settings<'_>| !settings.is_empty() || !meanwhile.is_empty();
         let last = all.iter().rposition(is_said).map_or(2, |last| (last + 1).max(2));
         all.truncate(last);
-        // Of two sides either may be the machine as it is; next to a third, nobody expects a second that was not asked for.
+        // Of two sides, either may be the machine as it is. With a third side, nobody expects a second that nobody
+        // asked for.
         let first = if last > 2 { 1 } else { 2 };
         match ('a'..).zip(&all).skip(first).find(|(_, side)| !is_said(side)) {
             Some((letter, _)) => Err(letter),
@@ -133,16 +134,16 @@ impl MeasuringArguments {
     }
 }
 
-/// What makes one side different from the others.
+/// What sets one side apart from the others.
 #[derive(Debug, Clone)]
 pub(crate) enum SideSetting {
-    /// A shell command that runs before.
+    /// A shell command that runs before the measurements.
     Command(String),
-    /// Options as they were written, and their meaning.
+    /// Options as the user wrote them, and their meaning.
     Options(String, Box<SideOptions>),
 }
 
-/// Options of `punctual record` that may differ between the sides. Interval and chain may not: what they change is what is
+/// Options of `punctual record` that may differ between the sides. Interval and chain may not: they change what is
 /// compared.
 #[derive(Debug, Clone, Parser)]
 #[command(no_binary_name = true, disable_help_flag = true, disable_version_flag = true)]
@@ -189,7 +190,7 @@ impl SideSetting {
         Ok(SideSetting::Options(text.to_owned(), Box::new(options)))
     }
 
-    /// As it was written.
+    /// The setting as the user wrote it.
     pub(crate) fn words(&self) -> &str {
         match self {
             SideSetting::Command(words) | SideSetting::Options(words, _) => words,

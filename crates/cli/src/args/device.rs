@@ -188,11 +188,11 @@ pub(crate) enum WakeName {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum WorkName {
-    /// Its own signal is decoded, and what lateness costs the connection is counted bit by bit
+    /// Decodes the device's own signal and counts, bit by bit, what lateness costs the connection
     Decode,
     /// Samples are filtered for as long as the profile computes
     Filter,
-    /// A function of the user's own is called for each block
+    /// Calls the user's own function for each block
     Own(PathBuf),
 }
 

@@ -64,7 +64,7 @@ impl PagesName {
     }
 }
 
-/// What is to be done.
+/// What to do.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Wanted {
     List,
@@ -87,7 +87,7 @@ fn lengths(text: &str) -> Result<Lengths, String> {
     text.parse()
 }
 
-/// If they were closer together, arming the next injection would be most of the work.
+/// With less time between injections, arming the next one would be most of the work.
 const MIN_EVERY_NS: u64 = 2_000_000;
 
 fn every(text: &str) -> Result<u64, String> {

@@ -3,7 +3,7 @@
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use punctual_report::{EXPORTS, Export};
 
-/// The form that was chosen.
+/// The chosen form.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ExportArguments(pub(crate) Option<&'static Export>);
 

@@ -3,7 +3,7 @@
 use super::values::{id, period};
 use clap::Args;
 
-/// Options that only concern threads of its own.
+/// Options that only concern punctual's own threads.
 pub(crate) const OWN: [&str; 7] = ["priority", "interval", "policy", "via", "cpus", "no_bpf", "no_power_request"];
 
 #[derive(Debug, Args)]

@@ -54,7 +54,7 @@ pub(crate) enum IdlePolicy {
     Fifo,
 }
 
-/// Below this, the loop's own readings are gaps; above it, hardly anything is.
+/// Below this, the loop's own readings count as gaps; above it, hardly anything does.
 const THRESHOLDS_NS: std::ops::RangeInclusive<u64> = 500..=1_000_000_000;
 
 fn threshold(text: &str) -> Result<u64, String> {
@@ -65,7 +65,7 @@ fn threshold(text: &str) -> Result<u64, String> {
     Err(format!("`{text}` is out of range: give 500ns to 1s, such as 5us"))
 }
 
-/// Shorter counts cannot be told from their readings, longer ones merge everything into one gap.
+/// Shorter counts cannot be told from the readings between them; longer ones merge everything into one gap.
 const CALIBRATED_NS: std::ops::RangeInclusive<u64> = 5_000..=100_000_000;
 
 fn calibrated(text: &str) -> Result<u64, String> {

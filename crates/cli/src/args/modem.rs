@@ -209,7 +209,7 @@ fn compute(text: &str) -> Result<u64, String> {
     Some(compute).filter(|compute| *compute <= MAX_COMPUTE_NS).ok_or_else(wrong)
 }
 
-/// A duration of which a bare number is milliseconds.
+/// A duration in which a bare number means milliseconds.
 fn milliseconds(text: &str) -> Result<u64, String> {
     let is_bare = text.parse::<f64>().is_ok();
     parse_duration(&if is_bare { format!("{text}ms") } else { text.to_owned() }, BareUnit::Seconds)

@@ -13,11 +13,11 @@ pub(crate) struct Cpus(pub(crate) Vec<u32>);
 #[derive(Debug, Clone)]
 pub(crate) struct Limits {
     pub(crate) of_wakeups: Vec<LimitSpec>,
-    /// How long a followed loop's cycle may take at most, ns.
+    /// The longest that a cycle of a followed loop may take, ns.
     pub(crate) cycle_ns: Option<u64>,
 }
 
-/// The longest period that is worth measuring, and the shortest that the clock can resolve.
+/// The longest period worth measuring, and the shortest that the clock can resolve.
 const INTERVALS_NS: std::ops::RangeInclusive<u64> = 1_000..=3_600_000_000_000;
 
 pub(super) fn duration(text: &str) -> Result<u64, String> {
@@ -52,7 +52,8 @@ pub(super) fn reservation(text: &str) -> Result<Reservation, String> {
     }
 }
 
-/// Below this a bare period is refused: whoever writes `1` may mean a millisecond, and no machine keeps up with a microsecond.
+/// Below this, a bare period is refused: someone who writes `1` may mean a millisecond, and no machine keeps up with a
+/// microsecond.
 const MIN_BARE_PERIOD_US: f64 = 20.0;
 
 pub(super) fn period(text: &str) -> Result<u64, String> {
@@ -71,7 +72,7 @@ pub(super) fn period(text: &str) -> Result<u64, String> {
 
 /// The id of a process or thread.
 pub(super) fn id(text: &str) -> Result<u32, String> {
-    // The kernel's largest.
+    // The kernel's largest id.
     let id = text.trim().parse().ok().filter(|id| (1..=4_194_304).contains(id));
     id.ok_or_else(|| {
         if text.bytes().all(|byte| byte.is_ascii_digit()) {

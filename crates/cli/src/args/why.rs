@@ -62,7 +62,7 @@ pub(crate) struct WhyArguments {
     pub(crate) html: Option<PathBuf>,
 }
 
-/// A kind of cause by its code name, or the name that it has in tables.
+/// A kind of cause, by its code name or by its name in tables.
 fn kind() -> impl TypedValueParser<Value = Kind> {
     let names = Kind::ALL.map(|kind| match kind.label() {
         label if label == kind.name() => PossibleValue::new(kind.name()),

@@ -14,7 +14,7 @@ pub(crate) struct Artifacts {
     failure: Option<String>,
 }
 
-/// Whether a file that is written at the end can be written at all, before anything is measured for it.
+/// Checks, before anything is measured for it, whether a file that is written at the end can be written at all.
 ///
 /// # Errors
 /// What is in the way, in one line.
@@ -28,7 +28,7 @@ pub(crate) fn check(file: Option<&PathBuf>) -> anyhow::Result<()> {
     let directory = directory_of(path);
     ensure!(directory.is_dir(), "cannot write {}: there is no directory {}", path.display(), directory.display());
     let tried = Place::of(path).and_then(|place| match place.standing()? {
-        // Into a device or a pipe it is written at the end: to open it now might wait or do something.
+        // A device or a pipe is written at the end: opening it now might block or have an effect.
         Standing::Special => Ok(()),
         Standing::Directory => Err(ErrorKind::IsADirectory.into()),
         Standing::Nothing | Standing::File => place.try_to_write(),
@@ -36,7 +36,7 @@ pub(crate) fn check(file: Option<&PathBuf>) -> anyhow::Result<()> {
     tried.map_err(|error| CannotWrite::beforehand(&format!("cannot write {}", path.display()), &error).into())
 }
 
-/// Whether a page that is written at the end can be made and written at all.
+/// Checks whether a page that is written at the end can be made and written at all.
 ///
 /// # Errors
 /// What is in the way, in one line.
@@ -48,8 +48,8 @@ pub(crate) fn check_page(file: Option<&PathBuf>) -> anyhow::Result<()> {
 }
 
 impl Artifacts {
-    /// Writes a file in addition to the answer and gives the exit code. If it cannot be written, one line says so and the
-    /// answer is still given: what was measured for it is not lost.
+    /// Writes a file in addition to the answer and gives the exit code. If it cannot be written, one line says so and
+    /// the answer still comes: what was measured for it is not lost.
     pub(crate) fn write(&mut self, path: &Path, contents: impl AsRef<[u8]>) -> u8 {
         match Place::of(path).and_then(|place| place.write(contents.as_ref())) {
             Ok(()) => {
@@ -65,7 +65,7 @@ impl Artifacts {
         }
     }
 
-    /// Says that a file in addition to the answer could not be made, and gives the exit code.
+    /// Says that a file written in addition to the answer could not be made, and gives the exit code.
     pub(crate) fn fail(&mut self, path: &Path, error: &anyhow::Error) -> u8 {
         let message = format!("cannot make {}: {error:#}", path.display());
         output::say(&Failure::new(&message, None, 1).text());
@@ -83,13 +83,13 @@ fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The recording that contains or would contain a file, whatever links lead there.
+/// The recording that contains, or would contain, a file, through whatever links the path leads.
 fn recording_around(path: &Path) -> Option<PathBuf> {
     let directory = match path.canonicalize() {
         Ok(there) => there.parent()?.to_owned(),
         Err(_) => directory_of(path).canonicalize().ok()?,
     };
-    // Tables lie at most two directories deep.
+    // Tables are at most two directories deep.
     directory.ancestors().take(3).find(|above| above.join("recording.json").exists()).map(Path::to_owned)
 }
 
@@ -124,7 +124,7 @@ mod tests {
         assert_eq!((read("victim"), read("a.pf.tmp")), ("victim".to_owned(), "other".to_owned()));
         assert_eq!((read("a.pf"), read("b.html")), ("trace".to_owned(), "page".to_owned()));
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 5);
-        // Not only its owner's, and nobody else's to write.
+        // Not private to its owner, but nobody else can write to it.
         use std::os::unix::fs::PermissionsExt;
         let mode = at("a.pf").metadata().unwrap().permissions().mode();
         assert_eq!((mode & 0o400, mode & 0o133), (0o400, 0));

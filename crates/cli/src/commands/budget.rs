@@ -11,10 +11,10 @@ use std::process::ExitCode;
 /// The hidden subcommand: `scripts/verifier-budget` calls it.
 pub(crate) const SUBCOMMAND: &str = "verifier-budget";
 
-/// A program may use this part of what a kernel accepts: the next kernel's verifier may find more paths in it.
+/// How much of what a kernel accepts a program may use: the next kernel's verifier may find more paths in it.
 const SHARE: u64 = 2;
 
-/// Loads every program for trial and prints what the verifier said; 1 if one is over the budget.
+/// Loads every program as a trial and prints what the verifier said; exits with 1 if one is over the budget.
 pub(crate) fn run(words: &[OsString]) -> ExitCode {
     verifier::measure();
     let mut refused = Vec::new();
@@ -24,7 +24,7 @@ pub(crate) fn run(words: &[OsString]) -> ExitCode {
             refused.push(format!("{}: {}", line.name, line.detail));
         }
     }
-    // An object that is loaded several times, with other settings, counts where it is largest.
+    // An object may be loaded several times with different settings; the largest counts.
     let mut largest: BTreeMap<(String, String), ProgramSize> = BTreeMap::new();
     for size in verifier::take_sizes() {
         let key = (size.object.clone(), size.program.clone());
@@ -56,6 +56,6 @@ pub(crate) fn run(words: &[OsString]) -> ExitCode {
             output::print_more(&format!("not loaded: {line}"));
         }
     }
-    // No programs at all is no proof of anything.
+    // Having measured no program at all proves nothing.
     if over > 0 || largest.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }

@@ -62,7 +62,8 @@ fn row(line: &Capability) -> CapabilityRow<'_> {
     }
 }
 
-/// What needs no program of ours, then what does: each is loaded and removed again. All rows if none is named.
+/// First what needs no BPF program of ours, then what needs one: each program is loaded and removed again. All rows if
+/// no row is named.
 fn tried(wanted: &[String]) -> Result<Vec<Capability>, Usage> {
     let (mut lines, trials) = (capabilities::all(), trials());
     lines.push(punctual_probe::recorder::counter_sampling());
@@ -75,7 +76,7 @@ fn tried(wanted: &[String]) -> Result<Vec<Capability>, Usage> {
     Ok(lines.into_iter().filter(|line| is_wanted(&line.name)).chain(tried).collect())
 }
 
-/// Everything that loads BPF programs.
+/// Every trial that loads BPF programs.
 pub(crate) fn trials() -> Vec<Trial> {
     punctual_probe::trials().into_iter().chain(punctual_context::trials()).collect()
 }

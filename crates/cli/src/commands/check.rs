@@ -87,7 +87,7 @@ fn measurement(check: Check, is_asked: bool) -> Measurement {
     measurement
 }
 
-/// The devices that were asked for, or those of every check.
+/// The devices that the user asked for, or the defaults of every check.
 fn devices(arguments: &CheckArguments) -> anyhow::Result<Vec<Profile>> {
     let catalogue = super::device::catalogue(arguments.profiles.as_deref())?;
     if arguments.device.is_empty() {
@@ -97,8 +97,8 @@ fn devices(arguments: &CheckArguments) -> anyhow::Result<Vec<Profile>> {
     arguments.device.iter().map(parse).collect()
 }
 
-/// 2 if a device that was asked for fails, or would have run dry in this very check; 1 if there was nothing to judge it
-/// by, which does not mean that it holds.
+/// 2 if a device that the user asked for fails, or would have run dry in this very check; 1 if there was nothing to
+/// judge it by, which does not mean that it holds.
 fn devices_exit_code(measurement: &Measurement) -> u8 {
     let is_bad = |row: &JudgedDevice| match row.answer.underruns.outcome {
         Outcome::Holds | Outcome::HoldsAsRecorded => false,

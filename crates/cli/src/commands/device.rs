@@ -34,15 +34,15 @@ pub(crate) fn run(command: &DeviceCommand, output: Output) -> anyhow::Result<u8>
     }
 }
 
-/// Reports on a recording of devices as the run that made it did, also on a page if one is asked for, to which `bystander` gives what there
-/// is of wakeups; `None` if it has none.
+/// Reports on a recording of devices the way the run that made it did, and on a page if one is asked for; `bystander`
+/// adds to that page what the recording holds of wakeups. `None` if the recording has no activations.
 pub(super) fn report(
     path: &Path,
     output: Output,
     page: Option<&Path>,
     bystander: impl FnOnce(&Path) -> anyhow::Result<Page>,
 ) -> anyhow::Result<Option<u8>> {
-    // Written at the end: a run that was cut short has none.
+    // Activations are written at the end: a run that was cut short has none.
     let Some(activations) = read_activation_document(path)? else { return Ok(None) };
     let recording = Recording::open(path)?;
     let run = Run { path, document: recording.document(), activations: &activations };
@@ -144,7 +144,8 @@ fn plan(specs: &[String], how: &HowArguments) -> anyhow::Result<DeviceRunPlan> {
     })
 }
 
-/// Devices that work beside something else, each in a context of its own after a plus sign, otherwise in a thread of FIFO 80.
+/// Devices that work beside something else: each in the context given after its plus sign, otherwise in a FIFO 80
+/// thread.
 pub(super) fn parts(specs: &[String]) -> anyhow::Result<Vec<DevicePart>> {
     let catalogue = catalogue(None)?;
     let part = |spec: &String| {
@@ -164,7 +165,7 @@ pub(super) fn parts(specs: &[String]) -> anyhow::Result<Vec<DevicePart>> {
     specs.iter().map(part).collect()
 }
 
-/// A device of the command line: its profile, and after a plus sign a context of its own.
+/// A device from the command line: its profile and, after a plus sign, its own context.
 fn part(catalogue: &Catalogue, spec: &str, how: &HowArguments, users: Option<&OwnWork>) -> Result<DevicePart, Usage> {
     let (spec, own) = match spec.split_once('+') {
         Some((spec, context)) => (spec, Some(Context::parse(context).map_err(Usage)?)),
@@ -175,7 +176,7 @@ fn part(catalogue: &Catalogue, spec: &str, how: &HowArguments, users: Option<&Ow
         let option = if how.compete { "--compete" } else { "--reclaim" };
         return Err(Usage(format!("{option} goes with a reservation, such as --context reservation:2ms/8ms")));
     }
-    // Beside threads, a device in a context of its own may need no waking.
+    // Beside devices in threads, one in a context of its own may need no waking.
     if own.is_none() && matches!(context, Context::Irq | Context::Softirq) && how.wake == WakeName::Softirq {
         return Err(Usage(format!("--wake goes with a thread or a reservation: in {context} nothing is woken")));
     }
@@ -204,7 +205,7 @@ fn part(catalogue: &Catalogue, spec: &str, how: &HowArguments, users: Option<&Ow
     })
 }
 
-/// What a device does: decodes where its profile has a signal, unless the other is asked for.
+/// What a device does: it decodes if its profile has a signal, unless the user asks for the other.
 pub(super) fn decode_or_filter(
     profile: &Profile,
     catalogue: &Catalogue,
@@ -245,7 +246,7 @@ fn shown(run: &DeviceRun) -> Run<'_> {
 }
 
 fn study(arguments: &DeviceStudyArguments, output: Output) -> anyhow::Result<u8> {
-    // In this study, the modem is the one of the paper.
+    // In this study, `modem` means the paper's.
     let spec = match arguments.device.as_str() {
         "modem" => "v90",
         other => other,
@@ -279,7 +280,7 @@ fn study(arguments: &DeviceStudyArguments, output: Output) -> anyhow::Result<u8>
     });
     progress.done();
     let study = result?;
-    // Said where the catalogue's own is another one.
+    // Named where the catalogue's own `modem` is a different one.
     let asked = (arguments.device != spec).then_some(arguments.device.as_str());
     let report = StudyReport { asked, ..study_rows(&study) };
     let mut artifacts = Artifacts::default();

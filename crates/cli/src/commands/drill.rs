@@ -70,7 +70,7 @@ fn inject(kind: DrillKind, arguments: &DrillArguments, output: Output) -> anyhow
     if let (Err(_), Some((file, place))) = (&result, &log)
         && file.metadata().is_ok_and(|about| about.is_file() && about.len() == 0)
     {
-        // Made above; left there it would be in the way of the next try.
+        // This command made it; left there, it would be in the way of the next try.
         place.remove();
     }
     let outcome = result.map_err(|error| match error {
@@ -87,7 +87,7 @@ fn inject(kind: DrillKind, arguments: &DrillArguments, output: Output) -> anyhow
     Ok(0)
 }
 
-/// Makes the file for the log. A file that is already there is somebody's; a pipe or a device is written into.
+/// Makes the file for the log. A file that already exists belongs to somebody; a pipe or a device is written to.
 fn create_log(path: &Path) -> anyhow::Result<(File, Place)> {
     let made = Place::of(path).and_then(|place| {
         let file = match place.standing()? {

@@ -10,7 +10,8 @@ use punctual_recording::{BareUnit, Host, Recording, Stage, TailValue, parse_dura
 use punctual_report::{ForecastAsked, shell_word};
 use std::path::{Path, PathBuf};
 
-/// The amounts of buffering of a curve, ms: those of Cota-Robles and Held, OSDI 1999, Figures 6 and 7, and around.
+/// The amounts of buffering along a curve, ms: those of Cota-Robles and Held, OSDI 1999, Figures 6 and 7, and some
+/// around them.
 const BUFFERING_MS: [u64; 14] = [1, 2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64];
 
 pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Result<u8> {
@@ -104,7 +105,7 @@ fn other_options(arguments: &ForecastArguments) -> String {
     options
 }
 
-/// The loops of other programs, where the recordings are of such with a period.
+/// The loops of other programs, where the recordings follow threads with a period.
 fn loops(arguments: &ForecastArguments) -> anyhow::Result<Option<Loops>> {
     let (mut profiles, mut counted): (Vec<Option<Profile>>, Vec<String>) = (Vec::new(), Vec::new());
     let period = arguments.period.as_deref().map(parse_period).transpose().map_err(|error| Usage(error.to_string()))?;
@@ -148,7 +149,7 @@ fn loops(arguments: &ForecastArguments) -> anyhow::Result<Option<Loops>> {
     Ok(Some(Loops { inputs, profile, counted }))
 }
 
-/// A loop with the rate that its period was written with: who writes 64@48kHz sets frames.
+/// A loop with the rate in which its period was written: someone who writes 64@48kHz thinks in frames.
 fn with_rate(profile: Profile, written: Option<&str>) -> Profile {
     match written.map(|written| profile.with_written_period(written)) {
         Some(Ok(changed)) if changed.period_ns == profile.period_ns => changed,
@@ -156,7 +157,7 @@ fn with_rate(profile: Profile, written: Option<&str>) -> Profile {
     }
 }
 
-/// What recordings hold, one input for each measure and load; runs of the same follow one another.
+/// What the recordings hold: one input for each measure and load, with the runs of each in sequence.
 pub(super) fn inputs(paths: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
     gather(paths, open)
 }

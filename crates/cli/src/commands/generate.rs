@@ -27,7 +27,7 @@ pub(crate) fn man(directory: &Path, output: Output) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-/// A page for a command, and one for each below it.
+/// Writes a page for a command, and one for each subcommand.
 fn write_pages(command: clap::Command, directory: &Path) -> std::io::Result<()> {
     for below in command.get_subcommands().filter(|below| !below.is_hide_set()).cloned() {
         write_pages(below, directory)?;

@@ -1,4 +1,4 @@
-//! Subcommands that the program calls itself with.
+//! Subcommands with which the program calls itself.
 
 use punctual_load::Class;
 use std::ffi::OsString;
@@ -20,7 +20,7 @@ pub(crate) fn keeper() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// `CPU COMPUTE_NS`.
+/// Takes `CPU COMPUTE_NS`.
 pub(crate) fn echo_program(words: &[OsString]) -> ExitCode {
     let number = |index: usize| words.get(index)?.to_str()?.parse::<u64>().ok();
     let (Some(cpu), Some(compute_ns)) = (number(0).and_then(|cpu| u32::try_from(cpu).ok()), number(1)) else {
@@ -35,7 +35,7 @@ pub(crate) fn echo_program(words: &[OsString]) -> ExitCode {
     }
 }
 
-/// `CPU PARENT`.
+/// Takes `CPU PARENT`.
 pub(crate) fn own_work(words: &[OsString]) -> ExitCode {
     let number = |index: usize| words.get(index)?.to_str()?.parse::<u32>().ok();
     match number(0).zip(number(1)) {
@@ -44,7 +44,7 @@ pub(crate) fn own_work(words: &[OsString]) -> ExitCode {
     }
 }
 
-/// `CLASS DIRECTORY`.
+/// Takes `CLASS DIRECTORY`.
 pub(crate) fn built_in_load(words: &[OsString]) -> ExitCode {
     let class = words.first().and_then(|word| word.to_str()).and_then(|word| word.parse::<Class>().ok());
     let (Some(class), Some(scratch)) = (class, words.get(1)) else { return ExitCode::from(crate::output::USAGE) };

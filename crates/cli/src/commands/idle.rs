@@ -49,7 +49,7 @@ fn plan(arguments: &IdleArguments) -> IdlePlan {
     }
 }
 
-/// A keystroke takes at most about this long in addition to its computation, ns: then the measurement ends by itself.
+/// A keystroke takes at most about this long beyond its computation, ns; after that the measurement ends by itself.
 const KEYSTROKE_NS: u64 = 2_000_000_000;
 
 fn run_validation(arguments: &IdleArguments, mut idle: IdlePlan, output: Output) -> anyhow::Result<u8> {
@@ -82,13 +82,13 @@ fn run_validation(arguments: &IdleArguments, mut idle: IdlePlan, output: Output)
     Ok(print(&report, &[], output))
 }
 
-/// If a page is asked for, answers from what was just recorded, as `punctual report` does.
+/// Where the user asked for a page, makes it from the new recording, as `punctual report` does.
 fn page_too(arguments: &IdleArguments, recording: &Path, output: Output) -> anyhow::Result<Option<u8>> {
     let Some(page) = &arguments.html else { return Ok(None) };
     report(recording, output, &[], Some(page))
 }
 
-/// Shows a recording of idle time, also on a page if one is asked for; `None` if it is not one.
+/// Shows a recording of idle time, also on a page if one is asked for; `None` if the recording is of something else.
 pub(crate) fn report(
     path: &Path,
     output: Output,

@@ -8,17 +8,17 @@ use punctual_load::packages::{Manager, Packages};
 use std::io::{IsTerminal, Write};
 use std::process::{Command, Stdio};
 
-/// What programs are for.
+/// The programs that are needed, and for what.
 pub(super) struct Wanted<'a> {
     /// Whose they are: `the load office`.
     pub(super) name: &'a str,
     /// The programs.
     pub(super) programs: &'a [String],
-    /// What installs them.
+    /// The packages that install them.
     pub(super) packages: &'a Packages,
 }
 
-/// Installs what is missing, without asking if `yes`; false if nothing is.
+/// Installs what is missing, without asking if `yes`; false if nothing is missing.
 pub(super) fn install(wanted: &Wanted<'_>, yes: bool) -> anyhow::Result<bool> {
     let lacking = missing(wanted.programs, find_program);
     if lacking.is_empty() {
@@ -39,7 +39,7 @@ pub(super) fn install(wanted: &Wanted<'_>, yes: bool) -> anyhow::Result<bool> {
         }
     }
     let (program, arguments) = words.split_first().context("an empty command")?;
-    // What it prints is not this program's answer.
+    // The package manager's output is not this program's answer.
     let status = Command::new(program)
         .args(arguments)
         .stdout(Stdio::from(std::io::stderr()))
@@ -83,7 +83,7 @@ fn install_command(wanted: &Wanted<'_>, lacking: &[String]) -> anyhow::Result<Ve
     Ok(manager.install_command(wanted.packages, is_root()))
 }
 
-/// Whether the user says yes.
+/// Asks the user; true for yes.
 fn asked(question: &str) -> bool {
     let mut error = std::io::stderr();
     let _ = write!(error, "{question}").and_then(|()| error.flush());

@@ -19,7 +19,7 @@ use punctual_study::{LogPlan, LogProgress, log_events};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long a log takes if nobody set a time, ns.
+/// How long a log takes if the user sets no time, ns.
 const DEFAULT_NS: u64 = 10_000_000_000;
 
 /// The header with which programs make marks.
@@ -108,9 +108,9 @@ pub(crate) fn report(path: &Path, output: Output, page: Option<&PathBuf>) -> any
     }
 }
 
-/// What belongs to the answer about a log.
+/// What else the answer about a log needs.
 struct Beside<'a> {
-    /// Where its page goes.
+    /// Where the log's page goes.
     page: Option<&'a PathBuf>,
     /// What failed during logging.
     code: u8,
@@ -122,7 +122,7 @@ fn print(path: &Path, log: &LogDocument, output: Output, beside: &Beside<'_>) ->
     let mut bar = StepProgress::new(beside.quiet, "counting");
     let began = Instant::now();
     let summary = summarize(path, &recording, log, &mut |rows| {
-        // In proportion to what was counted so far.
+        // An estimate in proportion to the rows counted so far.
         let (elapsed, whole) = (began.elapsed(), log.rows().max(rows));
         bar.show(&counted(rows, "event"), elapsed, elapsed.mul_f64(whole as f64 / rows.max(1) as f64));
     });
@@ -146,8 +146,7 @@ fn print(path: &Path, log: &LogDocument, output: Output, beside: &Beside<'_>) ->
     Ok(code)
 }
 
-/// Counts the rows, and compares them with what was counted while they were written.
-/// Reports the count now and then.
+/// Counts the rows and compares them with the number counted while they were written. Reports progress now and then.
 fn summarize(
     path: &Path,
     recording: &Recording,
@@ -164,7 +163,7 @@ fn summarize(
         true
     })?;
     summary.close();
-    // A disk that was full may have had room for rows and none for their count.
+    // A full disk may have had room for rows but none for their count.
     let failed = recording.document().ended.as_ref().is_none_or(|ended| ended.reason == EndReason::Failed);
     if !failed {
         let (logged, stand) = (log.rows(), count_log_rows(path)?);
@@ -175,7 +174,7 @@ fn summarize(
     Ok(summary)
 }
 
-/// Which rows are wanted.
+/// Which rows the user wants.
 struct Filter<'a> {
     arguments: &'a LogShowArguments,
     started_ns: u64,
@@ -185,7 +184,7 @@ impl Filter<'_> {
     fn wants(&self, row: &LogRow<'_>) -> bool {
         let (arguments, event) = (self.arguments, &row.event);
         let after = event.at_ns.saturating_sub(self.started_ns);
-        // A hole in the log is told whatever else is asked for.
+        // A hole in the log is shown whatever the user asks for.
         let is_hole = event.kind == EventKind::Dropped;
         let in_class = |classes: &[EventClass]| is_hole || classes.contains(&event.kind.class());
         arguments.from.is_none_or(|from| after >= from)
@@ -195,7 +194,7 @@ impl Filter<'_> {
             && (is_hole || self.concerns(row))
     }
 
-    /// Whether it was done by or to one of the wanted threads.
+    /// Whether one of the wanted threads did it or had it done to it.
     fn concerns(&self, row: &LogRow<'_>) -> bool {
         let event = &row.event;
         let has_other = matches!(
@@ -234,7 +233,7 @@ fn show(arguments: &LogShowArguments, output: Output) -> anyhow::Result<u8> {
         &path,
         if log.cpus.is_empty() { &recording.document().provenance.configuration.cpus } else { &log.cpus },
     )?;
-    // What the verdict says is counted before the first line is shown.
+    // The verdict's counts are needed before the first line is shown.
     let summary = summarize(&path, &recording, &log, &mut |_| {})?;
     let report = LogReport { recording: &path, document: recording.document(), log: &log, summary: &summary };
     let filter = Filter { arguments, started_ns: recording.document().provenance.started_ns };
@@ -284,7 +283,7 @@ fn show_as_trace(report: &LogReport<'_>, filter: &Filter<'_>, file: &Path, outpu
 fn show_rows(report: &LogReport<'_>, filter: &Filter<'_>, output: Output) -> anyhow::Result<u8> {
     let mut stream = Stream::new();
     if output.json {
-        // As one object, written event by event.
+        // One object, written event by event.
         let answer = LogAnswer::new(report).with_next(after_log_show(report, false));
         let mut head = output::answer_text(answer, 0, None);
         head.truncate(head.trim_end().len().saturating_sub(2));

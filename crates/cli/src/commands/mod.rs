@@ -61,13 +61,13 @@ fn plan(threads: &ThreadArguments, policy: Policy) -> Result<Plan, Usage> {
     Ok(plan)
 }
 
-/// The words of the command line; what is not text is shown as well as it can be.
+/// The words of the command line; what is not text is shown as well as possible.
 fn command_line() -> Vec<String> {
     std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-/// Recordings by path: a directory that holds recordings, such as a check leaves, stands for those,
-/// and a `recording.json` for its directory.
+/// Recordings by path: a directory of recordings, such as a check leaves, stands for all of them, and a
+/// `recording.json` for its directory.
 fn expand(paths: &[PathBuf]) -> Vec<PathBuf> {
     let mut expanded = Vec::new();
     for path in paths {
@@ -95,7 +95,7 @@ fn read_text(path: &Path) -> anyhow::Result<String> {
     })
 }
 
-/// Bounds the memory of a command that only reads: whatever its files hold, it ends in one line.
+/// Bounds the memory of a command that only reads: whatever its files hold, the command ends with one line.
 pub(crate) fn bound_reader(command: &Command, output: Output) {
     let files: Vec<&PathBuf> = match command {
         Command::Report(report) => report.recordings.iter().collect(),
@@ -122,7 +122,7 @@ pub(crate) fn bound_reader(command: &Command, output: Output) {
     crate::reading::show_reading();
 }
 
-/// 2 if a limit was exceeded, 1 if there was nothing to judge, which is not the same as having kept the limit.
+/// 2 if a limit was exceeded; 1 if there was nothing to judge, which is not the same as keeping the limit.
 fn limits_exit_code(limits: &[Limit]) -> u8 {
     if limits.iter().any(|limit| limit.exceeded) {
         2
@@ -133,7 +133,7 @@ fn limits_exit_code(limits: &[Limit]) -> u8 {
     }
 }
 
-/// 1 if a command of a load failed, so that it was not the load that was asked for.
+/// 1 if a command of a load failed, because then the load was not the one asked for.
 fn load_exit_code<'a>(documents: impl IntoIterator<Item = &'a Document>, ignore_failure: bool) -> u8 {
     let failed = documents.into_iter().any(|document| document.provenance.load.failure.is_some());
     u8::from(failed && !ignore_failure)

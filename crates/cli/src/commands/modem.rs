@@ -46,7 +46,7 @@ fn line(arguments: &ModemLineArguments, output: Output) -> anyhow::Result<u8> {
     let interrupted = Interrupted::watch();
     let mut progress = StepProgress::new(arguments.options.quiet, "modem");
     let mut ready = |paths: &[PathBuf; 2]| {
-        // Programs that start it read these two lines.
+        // Programs that start this command read these two lines.
         for (name, (path, number)) in ["A", "B"].iter().zip(paths.iter().zip(NUMBERS)) {
             output::say(&format!("{name}: {}, number {number}", path.display()));
         }

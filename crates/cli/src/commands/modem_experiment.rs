@@ -24,7 +24,7 @@ pub(super) fn experiment(options: &ModemOptions) -> Experiment {
     }
 }
 
-/// Progress, and whether somebody wants it to end.
+/// Shows progress, and knows whether the user wants the experiment to end.
 pub(super) struct Steps {
     began: Instant,
     progress: StepProgress,
@@ -46,7 +46,7 @@ impl Steps {
         !self.interrupted.is_set()
     }
 
-    /// Who else wants to know whether to go on.
+    /// For others that need to know whether to go on.
     pub(super) fn interrupted(&self) -> Interrupted {
         self.interrupted.clone()
     }

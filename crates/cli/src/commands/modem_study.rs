@@ -53,14 +53,14 @@ pub(super) fn run(arguments: &ModemStudyArguments, output: Output) -> anyhow::Re
     Ok(code)
 }
 
-/// What takes no longer is not told of.
+/// A study that takes no longer than this shows no progress.
 const DARK: Duration = Duration::from_secs(2);
 
 fn show(progress: &mut StepProgress, now: &TablesProgress) {
     if now.elapsed < DARK {
         return;
     }
-    // What was stored took no time.
+    // Stored calls took no time.
     let made = now.done.saturating_sub(now.kept);
     match made {
         0 => progress.count("calls", now.done, now.of, now.elapsed),
@@ -71,7 +71,7 @@ fn show(progress: &mut StepProgress, now: &TablesProgress) {
     }
 }
 
-/// What was asked for, without the directory, as a shell takes it.
+/// What the user asked for, without the directory, as shell words.
 fn options(arguments: &ModemStudyArguments) -> String {
     let mut words: Vec<String> = Vec::new();
     words.extend(arguments.table.iter().map(|table| format!("--table {table}")));

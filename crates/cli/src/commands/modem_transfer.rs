@@ -21,11 +21,11 @@ use punctual_study::modem::live::{self, LivePlan};
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// The largest file that is sent: at 9,600 bit/s that is more than two hours of the line.
+/// The largest file that can be sent: at 9,600 bit/s, that is more than two hours on the line.
 const MAX_FILE: u64 = 10_000_000;
-/// All calls of an attempt hold a file each, bytes.
+/// Each call of an attempt holds a file: the most for all of them together, bytes.
 const MAX_FILES: u64 = 100_000_000;
-/// What is beside the calls is ended with them; by itself after a week, ns.
+/// What runs beside the calls ends with them; by itself it would end after a week, ns.
 const MAX_BESIDE_NS: u64 = 7 * 24 * 3_600_000_000_000;
 
 pub(super) fn run(arguments: &ModemTransferArguments, output: Output) -> anyhow::Result<u8> {
@@ -94,7 +94,7 @@ fn in_real_time(
     tell(arguments, &Sent { file: &file, experiment, transfer: &made.transfer, interrupted, live: Some(live) }, output)
 }
 
-/// Whether to go on.
+/// Shows progress; returns whether to go on.
 fn show(steps: &mut Steps, step: &Step, length: usize) -> bool {
     let part = step.bytes as f64 / length as f64;
     steps.show(step, part, &format!("attempt {}, {} s of the line", step.done + 1, step.line_ns / 1_000_000_000))
@@ -173,7 +173,7 @@ fn live_plan(
     })
 }
 
-/// The soft devices that work meanwhile.
+/// The soft devices that work alongside.
 fn beside(arguments: &ModemTransferArguments, cpus: &[u32]) -> anyhow::Result<Option<DeviceRunPlan>> {
     if arguments.beside.is_empty() {
         return Ok(None);

@@ -4,7 +4,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Signals that came for the command; it also ignores those that this process ignores.
+/// Catches signals that are meant for the command. The command also ignores those that this process ignores.
 pub(super) struct PassedOn([(i32, Arc<AtomicBool>); 6]);
 
 impl PassedOn {
@@ -18,7 +18,7 @@ impl PassedOn {
         }))
     }
 
-    /// Since the last call.
+    /// The signals that came since the last call.
     pub(super) fn came(&self) -> Vec<i32> {
         let came = self.0.iter().filter(|(_, came)| came.swap(false, Ordering::Relaxed));
         came.map(|(signal, _)| *signal).collect()

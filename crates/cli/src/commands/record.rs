@@ -12,7 +12,7 @@ use punctual_report::{EXPORTS, Measurement};
 use punctual_study::usual_devices;
 use std::time::Duration;
 
-/// How long a measurement takes if nobody set a time, ns.
+/// How long a measurement takes if the user sets no time, ns.
 const DEFAULT_NS: u64 = 60_000_000_000;
 
 pub(crate) fn run(arguments: &RecordArguments, output: Output) -> anyhow::Result<u8> {
@@ -38,7 +38,8 @@ pub(crate) fn run(arguments: &RecordArguments, output: Output) -> anyhow::Result
     let exit_code = exit_code.max(super::load_exit_code([&outcome.document], arguments.ignore_failure));
     let failed = (outcome.document.ended.as_ref())
         .is_some_and(|ended| matches!(ended.reason, EndReason::Watchdog | EndReason::Failed));
-    // Threads of its own wake every period: a run of several in which none did is no verdict on anything.
+    // Punctual's own threads wake every period: if none did in a run of several periods, the run is no verdict on
+    // anything.
     let measured_nothing = plan.follow.is_none()
         && outcome.document.counters.wakeups == 0
         && plan.duration_ns.is_some_and(|duration| duration > plan.interval_ns.saturating_mul(4))

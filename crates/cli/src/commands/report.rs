@@ -79,13 +79,13 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
     Ok(measurement.exit_code)
 }
 
-/// Whether the files that are to be written can be written.
+/// Checks whether the files that the user asked for can be written.
 fn check_files(arguments: &ReportArguments) -> anyhow::Result<()> {
     super::artifacts::check_page(arguments.html.as_ref())?;
     super::artifacts::check(arguments.perfetto.as_ref())
 }
 
-/// A trace is written here only for inputs to a program.
+/// This command writes a trace only of inputs to a program.
 fn refuse_trace(arguments: &ReportArguments, kind: RecordingKind, path: &Path) -> Result<(), Usage> {
     if arguments.perfetto.is_none() || kind == RecordingKind::Interaction {
         return Ok(());
@@ -97,9 +97,9 @@ fn refuse_trace(arguments: &ReportArguments, kind: RecordingKind, path: &Path) -
     )))
 }
 
-/// Writes the page of recordings of wakeups that were just made in addition to their answer, as `punctual report --html` does
-/// from the same recordings, and gives the exit code. What was `said` of more than the recordings tell, such as of devices that were
-/// asked about, the page says too.
+/// Writes a page of recordings of wakeups, as `punctual report --html` does from the same recordings, in addition to
+/// the answer about them, and gives the exit code. `said` goes beyond what the recordings tell, for example about
+/// devices that the user asked about; the page says it too.
 pub(super) fn write_page(
     file: &Path,
     recordings: &[PathBuf],
@@ -155,24 +155,25 @@ pub(super) fn count_cycles(
 /// The page of the wakeups in a recording of something else.
 ///
 /// # Errors
-/// Where it cannot be read.
+/// If the recording cannot be read.
 fn page_beside(recording: &Path) -> anyhow::Result<Page> {
     let mut measured = measured(std::slice::from_ref(&recording.to_owned()), true)?;
     Ok(measured.page(&punctual_study::usual_devices()))
 }
 
-/// Recordings of wakeups, read and added up if they were made the same way.
+/// Recordings of wakeups, added up where they were made the same way.
 struct Measured {
     measurement: Measurement,
-    /// Where the recordings of each part are.
+    /// The paths of each part's recordings.
     paths: Vec<Vec<PathBuf>>,
     recorded: Vec<Recorded>,
-    /// Wakeups that were read from tables.
+    /// Wakeups read from tables.
     rows: u64,
 }
 
 impl Measured {
-    /// Says that some wakeups are counted in figures but are in no table, if so: for example, if a file was deleted.
+    /// Says that some wakeups count in the figures but are in no table, if that is so: for example, because a file was
+    /// deleted.
     fn missing_rows(&self) -> Option<String> {
         let counted_in = self.measurement.parts.iter().map(|(_, document)| document.counters.wakeups);
         let missing = counted_in.fold(0, u64::saturating_add).saturating_sub(self.rows);
@@ -185,7 +186,7 @@ impl Measured {
         (missing > 0).then(|| format!("{whose}: {wakeups} of the figures are in no table: a file is missing"))
     }
 
-    /// Judges each part by these limits in place of its own.
+    /// Judges each part by these limits instead of its own.
     fn judge(&mut self, limits: &[LimitSpec]) {
         for (_, document) in &mut self.measurement.parts {
             let of = |stage: Stage| document.distributions.sum(|key| key.stage == stage);
@@ -195,7 +196,7 @@ impl Measured {
         self.measurement.verdict = verdict(&self.measurement);
     }
 
-    /// The page. From then on the measurement says what devices would have met.
+    /// Makes the page. From then on the measurement says what devices would have met.
     fn page(&mut self, asked: &[Profile]) -> Page {
         let parts = self.measurement.parts.iter().zip(&self.paths);
         let devices: Vec<Vec<JudgedDevice>> =
@@ -233,10 +234,11 @@ fn verdict(measurement: &Measurement) -> String {
     punctual_report::recording_verdict(&documents)
 }
 
-/// The recordings of one part, each with its place.
+/// The recordings of one part, each with its path.
 type Alike = Vec<(PathBuf, Document)>;
 
-/// The recordings by measurement, what is drawn of each if a page is made, and how many wakeups their tables hold.
+/// The recordings grouped by measurement, what is drawn of each if a page is made, and how many wakeups their tables
+/// hold.
 fn read(recordings: &[PathBuf], is_drawn: bool) -> anyhow::Result<(Vec<Alike>, Vec<Recorded>, u64)> {
     let mut parts: Vec<Alike> = Vec::new();
     let mut recorded: Vec<Recorded> = Vec::new();
@@ -256,7 +258,7 @@ fn read(recordings: &[PathBuf], is_drawn: bool) -> anyhow::Result<(Vec<Alike>, V
             all_rows = all_rows.saturating_add(rows.read);
         }
         let document = recording.into_document();
-        // What was measured in the same way under the same load is one measurement; the rest stands beside it.
+        // Recordings made in the same way under the same load are one measurement; the rest are shown beside it.
         match parts.iter_mut().find(|others| compatible(&others[0].1, &document).is_none()) {
             Some(others) => others.push((path.clone(), document)),
             None => parts.push(vec![(path.clone(), document)]),
@@ -312,7 +314,7 @@ fn report_other(
             let interarrival = interarrival(recordings, arguments)?;
             super::interact::report(path, arguments, &interarrival, output)
         }
-        // What is asked for only of wakeups is asked of the bystander's.
+        // Options that only wakeups can answer are answered from the bystander's.
         RecordingKind::Activations
             if alone
                 && !(is_exported || arguments.by_cpu || arguments.limit.is_some())
@@ -353,14 +355,14 @@ fn check_sums(path: &Path, rows: WakeupRows) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a recording is called among others: its file and its load.
+/// What tells a recording from others: its file and its load.
 fn named(recording: &Recording) -> String {
     let path = recording.directory();
     let file = path.file_stem().map_or_else(|| printable_path(path), |stem| printable(&stem.to_string_lossy()));
     format!("{file} ({})", load_words(load_name(recording.document())))
 }
 
-/// Every wakeup of a recording once: whether its stages add up, and how late it was when.
+/// Reads every wakeup of a recording once: whether its stages add up, and when it was how late.
 pub(super) fn read_through(recording: &Recording, name: String) -> anyhow::Result<(Recorded, u64)> {
     let document = recording.document();
     let mut histories: Vec<(String, History)> = Vec::new();
@@ -373,7 +375,7 @@ pub(super) fn read_through(recording: &Recording, name: String) -> anyhow::Resul
             histories.push((measure, history));
         }
     }
-    // A thread that stands there more than once counts for the first.
+    // For a thread that is listed more than once, the first entry counts.
     let mut places: HashMap<u32, Option<usize>> = HashMap::new();
     for task in &document.tasks {
         places.entry(task.tid).or_insert_with(|| positions.get(&task.measure).copied());
@@ -394,7 +396,7 @@ pub(super) fn read_through(recording: &Recording, name: String) -> anyhow::Resul
 /// and each second is looked at once, however many measures there are.
 fn watched(recording: &Recording) -> anyhow::Result<HashMap<&str, (u64, Vec<BlockMaximum>)>> {
     let document = recording.document();
-    // Of the recording's own threads alone: a table may name billions of others.
+    // Only the recording's own threads: a table may name billions of others.
     let mut ends: HashMap<u32, Option<[BlockMaximum; 2]>> =
         document.tasks.iter().map(|task| (task.tid, None)).collect();
     recording.for_each_block_maximum(|block| {
@@ -416,7 +418,7 @@ fn watched(recording: &Recording) -> anyhow::Result<HashMap<&str, (u64, Vec<Bloc
     Ok(watched)
 }
 
-/// What devices would have met. A recording that cannot carry a forecast still makes a page.
+/// What devices would have met. A recording that cannot support a forecast still makes a page.
 pub(super) fn devices_of(document: &Document, paths: &[PathBuf], asked: &[Profile]) -> Vec<JudgedDevice> {
     let judged = super::forecast::inputs(paths).and_then(|inputs| Ok(punctual_study::judge(document, &inputs, asked)?));
     match judged {

@@ -1,4 +1,4 @@
-//! Runs a command with a reservation of Rialto/NT's kind; asks for time constraints.
+//! Runs a command with a reservation like Rialto/NT's; asks for time constraints.
 
 use crate::args::rialto::{RialtoCommand, RialtoConstraintsArguments, RialtoRunArguments};
 use crate::commands::passed_on::PassedOn;

@@ -20,7 +20,7 @@ pub(crate) fn run(arguments: &SchedulabilityArguments, output: Output) -> anyhow
         None => Vec::new(),
     };
     let analysis = analyse(&set, inputs.first().map(|input| (input, Stage::Total)))?;
-    // A deadline in a task set is a limit that the user set.
+    // A deadline in a task set is a limit set by the user.
     let exit_code = if analysis.standing == Standing::NotSchedulable { 2 } else { 0 };
     if output.json {
         output::answer(punctual_report::schedulability::SchedulabilityAnswer::new(&analysis), exit_code);

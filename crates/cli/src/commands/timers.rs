@@ -7,7 +7,7 @@ use crate::signals::Interrupted;
 use punctual_probe::timers::TimerMethod;
 use punctual_study::timers::{TimersPlan, measure};
 
-/// One of each kind: with and without timer slack, by signal, with coarse times, and all clocks.
+/// One method of each kind: with and without timer slack, by signal, with coarse times, and all clocks.
 const EFFECTS_OF: [TimerMethod; 6] = [
     TimerMethod::NanosleepAbsolute,
     TimerMethod::Timerfd,

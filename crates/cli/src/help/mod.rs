@@ -6,7 +6,7 @@ use crate::args::Arguments;
 use clap::builder::Resettable;
 use clap::{Arg, Command, CommandFactory};
 
-/// Options by what they are about, in the order of `--help`. A command with few options has them in one list.
+/// Options by topic, in the order of `--help`. A command with few options lists them all together.
 const GROUPS: [(&str, &[&str]); 7] = [
     (
         "What is measured",
@@ -27,7 +27,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
 ];
 const OTHERS: &str = "Other programs' threads, instead of punctual's own; all named are followed";
 
-/// Commands by what they are for, in the order of the help; what is in none of these comes last.
+/// Commands by purpose, in the order of the help; a command in no group comes last.
 const COMMANDS: [(&str, &[&str]); 3] = [
     ("Measure:", &["check", "record", "log", "idle", "interact", "timers"]),
     ("Explain and predict:", &["report", "why", "compare", "forecast"]),
@@ -35,13 +35,13 @@ const COMMANDS: [(&str, &[&str]); 3] = [
 ];
 const LAST: &str = "Rarely needed:";
 
-/// From so many options on they stand in groups.
+/// With this many options or more, a command shows them in groups.
 const MIN_GROUPED: usize = 10;
-/// Lines of examples in `-h`, and how wide they may be.
+/// How many lines of examples `-h` shows, and how wide they may be.
 const MAX_EXAMPLES: usize = 3;
 const MAX_COLUMNS: usize = 80;
 
-/// The command line, as it is parsed and as `--help` has it.
+/// The command line as it is parsed and as `--help` shows it.
 pub(crate) fn command() -> Command {
     let command = grouped(Arguments::command());
     let rows: String = every_group(&command).map(|(title, names)| group_rows(&command, title, &names)).collect();
@@ -49,7 +49,7 @@ pub(crate) fn command() -> Command {
         .help_template(format!("{{about}}\n\n{{usage-heading}} {{usage}}\n\n{rows}Options:\n{{options}}{{after-help}}"))
 }
 
-/// The same as `-h` has it: each command fits one screen.
+/// The same as `-h` shows it: each command fits on one screen.
 pub(crate) fn brief_command() -> Command {
     let command = command();
     let mut rows: String = every_group(&command)
@@ -69,13 +69,13 @@ pub(crate) fn brief_command() -> Command {
     brief(["json", "markdown", "verbose"].into_iter().fold(command, hidden), &[]).help_template(root)
 }
 
-/// Whether the words ask for help by `-h`, which is not all there is.
+/// Whether the words ask for help with `-h`, which does not show everything.
 pub(crate) fn is_brief(words: &[std::ffi::OsString]) -> bool {
     let before = words.iter().skip(1).take_while(|word| *word != "--");
     !before.enumerate().any(|(index, word)| word == "--help" || (index == 0 && word == "help"))
 }
 
-/// The subcommands of the command that these words name, behind a colon; empty where it has none.
+/// The subcommands of the command that these words name, after a colon; empty if it has none.
 pub(crate) fn subcommands_of(words: &[std::ffi::OsString]) -> String {
     let mut found = command();
     for word in words.iter().skip(1) {
@@ -104,14 +104,14 @@ fn group_rows(command: &Command, title: &str, names: &[&str]) -> String {
     format!("{title}\n{}\n", names.iter().map(row).collect::<String>())
 }
 
-/// Puts options under headings, where there are many.
+/// Puts options under headings if there are many.
 fn grouped(command: Command) -> Command {
     let names: Vec<String> = command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
     let command = names.into_iter().fold(command, |command, name| command.mut_subcommand(name, grouped));
     if command.get_opts().count() < MIN_GROUPED {
         return command;
     }
-    // Those of all commands are added to each only when words are parsed.
+    // Options that all commands share are added to each command only when words are parsed.
     let is_root = command.get_name() == "punctual";
     command.mut_args(|argument| if is_root || argument.is_positional() { argument } else { under_heading(argument) })
 }
@@ -124,7 +124,7 @@ fn under_heading(argument: Arg) -> Arg {
     }
 }
 
-/// Leaves what a screen has room for.
+/// Keeps only what fits on a screen.
 fn brief(command: Command, path: &[&str]) -> Command {
     let names: Vec<String> = command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
     let command = names.iter().fold(command, |command, name| {
@@ -146,7 +146,7 @@ fn shortened(argument: Arg, screen: screens::Screen) -> Arg {
     }
 }
 
-/// The first examples that fit a line.
+/// The first examples that fit on a line.
 fn examples(command: &Command) -> String {
     let all = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let lines = all
@@ -168,7 +168,7 @@ mod tests {
         brief_command().debug_assert();
     }
 
-    /// The words of a screen are of options that there are, and groups of commands and options too.
+    /// Screens name only options that exist, and so do the groups of commands and options.
     #[test]
     fn what_is_shown_there_is() {
         let root = command();

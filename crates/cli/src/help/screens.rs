@@ -1,7 +1,7 @@
-//! What `-h` shows of each command that has more options than a screen has lines: the ones that most people want, each in
-//! one line. A command that is not named here shows all it has.
+//! What `-h` shows for each command that has more options than a screen has lines: the ones that most people want, one
+//! line each. A command that is not named here shows all of its options.
 
-/// The options and arguments of a command by their id, in the words of `-h`.
+/// The options and arguments of a command by id, in the words of `-h`.
 pub(super) type Screen = &'static [(&'static str, &'static str)];
 
 /// The screen of a command, by the words that lead to it.

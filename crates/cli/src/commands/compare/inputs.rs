@@ -37,7 +37,7 @@ pub(super) fn run(arguments: &CompareArguments, sides: &[Written], output: Outpu
     Ok(code)
 }
 
-/// The exit code that `--exit-code` asks for: 2 if some kind of input is slower, 1 without a verdict.
+/// The exit code that `--exit-code` asks for: 2 if any kind of input is slower, 1 if there is no verdict.
 fn outcome_code(comparison: &InputComparison) -> u8 {
     match (comparison.standing, comparison.outcome) {
         (Standing::Systems, InputOutcome::Worse | InputOutcome::Mixed) => 2,

@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &CompareArguments, output: Output) -> anyhow::Resul
         }
     };
     if taken.opened.len() > 2 {
-        // Of several sides each device has as many rows: only those that are asked for.
+        // With several sides each device takes a row for each, so only the devices that the user named are shown.
         let asked = if arguments.device.is_empty() { &[][..] } else { &devices };
         return several(arguments, asked, &taken, output);
     }
@@ -48,13 +48,13 @@ pub(crate) fn run(arguments: &CompareArguments, output: Output) -> anyhow::Resul
 /// The sides, and how their measurements ended.
 struct Taken {
     opened: Vec<Opened>,
-    /// After how many of the repeats it was clear, and how many were planned.
+    /// After how many repeats the verdict was clear, and how many were planned.
     clear: Option<(usize, usize)>,
     trouble: Option<StudyError>,
 }
 
 impl Taken {
-    /// What is said about the end: before what is said about the sides, and after it.
+    /// Notes on how the measurements ended: one for before the sides, one for after them.
     fn notes(&self) -> (Option<String>, Option<String>) {
         let before = self.trouble.as_ref().map(|error| {
             format!("{error}: only what was measured until then is compared, not everything you asked for")
@@ -115,21 +115,21 @@ fn pair(arguments: &CompareArguments, devices: &[Profile], taken: &Taken, output
     Ok(code)
 }
 
-/// This same command with that many repeats, into a directory of its own.
+/// This same command with this many repeats, into a new directory.
 fn again(repeats: usize) -> String {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     let words: Vec<String> = repeated(words, repeats).iter().map(|word| shell_word(&printable(word))).collect();
     format!("sudo punctual {}", words.join(" "))
 }
 
-/// The words of a command line with another number of repeats, and without the names of what it wrote.
+/// The words of a command line with another number of repeats, and without the names of the files that it wrote.
 fn repeated(mut words: impl Iterator<Item = String>, repeats: usize) -> Vec<String> {
     let mut changed = Vec::new();
     while let Some(word) = words.next() {
         match word.split_once('=').map_or(word.as_str(), |(option, _)| option) {
             "--repeat" => changed.extend(["--repeat".to_owned(), repeats.to_string()]),
             "-o" | "--output" | "--html" => {}
-            // Its value sticks to it.
+            // The value is attached to the option.
             option if option.starts_with("-o") => continue,
             _ => {
                 changed.push(word);
@@ -150,7 +150,7 @@ const MAX_SIDES: usize = 26;
 fn several(arguments: &CompareArguments, devices: &[Profile], taken: &Taken, output: Output) -> anyhow::Result<u8> {
     let sides: Vec<&Side> = taken.opened.iter().map(|opened| &opened.side).collect();
     let mut found = punctual_comparison::compare_several(sides[0], &sides[1..], devices)?;
-    // They are of all sides, and so of each pair.
+    // The notes concern all sides, and so each pair.
     let (before, after) = taken.notes();
     for shared in &mut found {
         shared.comparison.notes.splice(0..0, before.clone());
@@ -197,14 +197,14 @@ impl Opened {
         Ok(Opened { side: open_side(name, &paths)?, paths })
     }
 
-    /// The directory of a side that was measured here.
+    /// The directory of a side that this command measured.
     fn place(&self) -> Option<String> {
         Some(printable_path(self.paths.first()?.parent()?))
     }
 }
 
-/// What is drawn over time: the runs of both sides in turn, as many as fit on a page. One that cannot be drawn does not affect the
-/// verdict.
+/// What is drawn over time: the runs of both sides in turn, as many as fit on a page. A run that cannot be drawn does
+/// not affect the verdict.
 fn over_time(opened: &[Opened]) -> Vec<Recorded> {
     let mut runs: Vec<(usize, String, &Path)> = Vec::new();
     for (side, label) in opened.iter().zip('A'..) {
@@ -232,7 +232,7 @@ struct Written {
 }
 
 impl Written {
-    /// A recording, a directory of them, or several joined by commas; with its name in front, if it has one.
+    /// A recording, a directory of them, or several joined by commas, with its name in front if it has one.
     fn of(written: &Path) -> Written {
         let split = written.to_str().filter(|_| !written.exists()).and_then(|text| text.split_once('='));
         let (name, path) = match split {
@@ -328,7 +328,7 @@ fn sides(arguments: &MeasuringArguments) -> anyhow::Result<Vec<SidePlan>> {
         .collect()
 }
 
-/// What is measured on a side with options of its own, which take precedence over those of both.
+/// What is measured on a side with options of its own, which take precedence over the shared ones.
 fn plan(arguments: &MeasuringArguments, own: &[&SideOptions]) -> Result<Plan, Usage> {
     let (mut threads, mut policy) = (arguments.threads.clone(), arguments.policy);
     for options in own {
@@ -357,7 +357,7 @@ fn load(arguments: &MeasuringArguments, own: &[&SideOptions], meanwhile: &[Strin
     Ok(load)
 }
 
-/// Opens what was recorded, each side under a name that says what was set there.
+/// Opens the recordings, each side under a name that says what was set on it.
 fn open(arguments: &MeasuringArguments, directory: &Path, made: Vec<Vec<PathBuf>>) -> anyhow::Result<Vec<Opened>> {
     let sides = made.into_iter().zip(settings(arguments)?).enumerate().map(|(number, (paths, (before, meanwhile)))| {
         let words: Vec<&str> =

@@ -8,7 +8,7 @@ use punctual_interact::{AttachPlan, Target, attach};
 use punctual_recording::counted;
 use std::time::Duration;
 
-/// Without a duration the progress shows this much more to come.
+/// Without a duration, the progress line shows this much more to come.
 const OPEN_END: Duration = Duration::from_secs(3_600);
 
 pub(super) fn run(wanted: &str, arguments: &InteractArguments, output: Output) -> anyhow::Result<u8> {

@@ -23,7 +23,7 @@ use punctual_report::interact::{
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Nothing longer than this is a script.
+/// No script is longer than this.
 const MAX_SCRIPT_BYTES: u64 = 1 << 20;
 
 pub(crate) fn run(arguments: &InteractArguments, output: Output) -> anyhow::Result<u8> {
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &InteractArguments, output: Output) -> anyhow::Resu
     show_measured(arguments, &plan.output, &document, &summary, output)
 }
 
-/// What is to be done with a script.
+/// What to do with a script.
 fn plan(arguments: &InteractArguments) -> anyhow::Result<InteractPlan> {
     let script = script(arguments)?;
     can_be_used(&script, arguments)?;
@@ -121,7 +121,7 @@ fn show_measured(
     })
 }
 
-/// The script that was asked for, or the one for this program.
+/// The script that the user asked for, or the one for this program.
 fn script(arguments: &InteractArguments) -> anyhow::Result<Script> {
     let Some(asked) = &arguments.script else {
         let program = arguments.program.first().map_or("", String::as_str);
@@ -154,7 +154,7 @@ fn named(asked: &str) -> anyhow::Result<Script> {
     parsed(asked, &text)
 }
 
-/// Whether the programs are there that a script is for.
+/// Checks whether the programs that a script needs are installed.
 fn can_be_used(script: &Script, arguments: &InteractArguments) -> anyhow::Result<()> {
     let lacking = missing(&script.programs, find_program);
     let name = arguments.script.as_deref().unwrap_or(&script.name);
@@ -166,7 +166,7 @@ fn can_be_used(script: &Script, arguments: &InteractArguments) -> anyhow::Result
     Ok(())
 }
 
-/// Installs the programs that a script is for.
+/// Installs the programs that a script needs.
 fn install_for(asked: &str, yes: bool, output: Output) -> anyhow::Result<u8> {
     let script = named(asked)?;
     let name = format!("the script {asked}");

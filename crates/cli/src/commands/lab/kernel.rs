@@ -6,15 +6,15 @@ use punctual_lab::table;
 use punctual_study::lab::{LabError, System};
 use std::path::{Path, PathBuf};
 
-/// A kernel that is here.
+/// A kernel that is on this machine.
 pub(super) struct Kernel {
     pub(super) elf: PathBuf,
     pub(super) package: Option<String>,
-    /// Where it came from a package.
+    /// The package, if it came from one.
     pub(super) held: Option<(table::Kernel, Held)>,
 }
 
-/// Takes a kernel that a system names: from its file, or from the distribution's packages.
+/// Takes the kernel that a system names, from its file or from the distribution's packages.
 pub(super) fn kernel(system: &System) -> anyhow::Result<Kernel> {
     let cache = Cache::new();
     let refused = |error| LabError::Kernel { name: system.kernel.clone(), error };

@@ -8,18 +8,18 @@ use punctual_lab::module::{Built, Sources, build};
 use punctual_report::shell_word;
 use punctual_study::lab::{Driver, LabError};
 
-/// Where a guest has the module.
+/// Where a guest finds the module.
 pub(super) const PLACE: &str = "/module.ko";
 
-/// With these a guest ends where the module breaks its kernel: it would go on, or stand still, and look as if it had been
-/// measured. 10 s without a turn for anybody else are too many.
+/// With these, a guest ends when the module breaks its kernel; otherwise it would go on, or hang, and look as if it had
+/// been measured. A hang is 10 s in which nobody else gets the CPU.
 pub(super) const PARAMETERS: &str = "oops=panic softlockup_panic=1 watchdog_thresh=5";
 
 /// How a guest loads the module.
 pub(super) struct Loaded {
-    /// For a shell, before anything else.
+    /// Shell text that runs before anything else.
     pub(super) script: String,
-    /// Where it hands its stamps out, if it does.
+    /// Where the module gives out its stamps, if it does.
     pub(super) stamps: Option<String>,
 }
 
@@ -47,14 +47,14 @@ pub(super) fn modules(driver: &Driver, kernels: &[Kernel], interrupted: &Interru
     kernels.iter().map(one).collect()
 }
 
-/// How guests load a module that was built so.
+/// How guests load a module built this way.
 pub(super) fn loaded(driver: &Driver, built: &Built) -> Loaded {
     let parameters: String = driver.parameters.iter().map(|parameter| format!(" {}", shell_word(parameter))).collect();
     let name = &built.name;
-    // What the kernel says of it, but for that it is none of its own.
+    // What the kernel says about the module, except that it is not one of its own.
     let called = name.replace('-', "_");
     let of_kernel = format!("dmesg | grep -F {} | grep -v taint | tail -n 1", shell_word(&called));
-    // The kernel loads it all the same, with what it would have without.
+    // The kernel loads the module all the same, as if the parameter had not been given.
     let unknown = format!(
         "dmesg | grep -F {} | sed \"s/.*unknown parameter '\\(.*\\)' ignored.*/\\1/\" | head -n 1",
         shell_word(&format!("{called}: unknown parameter"))

@@ -1,4 +1,4 @@
-//! What guests are made of, from the words of the command.
+//! Makes the guests' plan from the words of the command.
 
 use super::kernel::{Kernel, kernel};
 use super::module;
@@ -12,11 +12,11 @@ use std::time::Duration;
 
 /// What is ready to be booted.
 pub(super) struct Prepared {
-    /// In the order in which they were asked for.
+    /// In the order in which the user named them.
     pub(super) kernels: Vec<Kernel>,
     pub(super) interrupted: Interrupted,
     pub(super) plan: LabPlan,
-    /// What must be known of what is measured.
+    /// What the reader must know about what is measured.
     pub(super) note: Option<String>,
 }
 
@@ -37,7 +37,7 @@ pub(super) fn prepare(
         systems.iter().map(|system| read(&arguments.words, load(system).as_deref(), before, module)).collect()
     };
     let mut each = scenarios(None)?;
-    // Before signals are watched for: a download ends at once.
+    // Before the program handles signals itself, so that a signal ends a download at once.
     let kernels: Vec<Kernel> = systems.iter().map(kernel).collect::<Result<_, _>>()?;
     let interrupted = Interrupted::watch();
     let mut modules: Vec<Built> = Vec::new();

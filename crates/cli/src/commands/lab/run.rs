@@ -1,4 +1,4 @@
-//! Runs a command on several kernels, and compares.
+//! Runs a command on several kernels, and compares the results.
 
 use super::kernel::Kernel;
 use super::plan::{Prepared, prepare};
@@ -60,7 +60,7 @@ fn told_apart(systems: &[System]) -> Result<(), Usage> {
     Ok(())
 }
 
-/// The guests that run now, in words.
+/// The guests that are running now, in words.
 fn running(plan: &LabPlan, now: &LabProgress<'_>) -> String {
     let name =
         |cell: &punctual_study::lab::Cell| format!("{} seed {}", plan.systems[cell.system].system.name(), cell.seed);
@@ -143,7 +143,7 @@ fn guest(seed: u32, end: CellEnd) -> GuestReport {
     }
 }
 
-/// 1 where a guest or its command failed, or did not run; 2 where commands did no worse than to exceed a limit.
+/// 1 if a guest or its command failed or did not run; 2 if the worst that commands did was to exceed a limit.
 fn exit_code(ends: &[CellEnd]) -> u8 {
     let code = |end: &CellEnd| match end {
         CellEnd::Ran(ran, _) => match ran.exit_code {
@@ -157,7 +157,7 @@ fn exit_code(ends: &[CellEnd]) -> u8 {
     if codes.contains(&1) { 1 } else { codes.into_iter().max().unwrap_or(0) }
 }
 
-/// The recordings of each system that has some; one that cannot be compared costs no other.
+/// The recordings of each system that has any; one that cannot be compared does not cost the others.
 fn sides(systems: &[SystemReport], notes: &mut Vec<String>) -> Vec<Option<Side>> {
     let side = |system: &SystemReport| {
         let mut paths: Vec<PathBuf> = system.guests.iter().filter_map(|guest| guest.recording.clone()).collect();
@@ -169,7 +169,7 @@ fn sides(systems: &[SystemReport], notes: &mut Vec<String>) -> Vec<Option<Side>>
                 Ok(side) => return Some(side),
                 Err(error) => {
                     notes.push(format!("{}: left out: {error}", system.name));
-                    // Which one it is the error says in words only: each is tried by itself.
+                    // The error says only in words which recording it means, so each is tried by itself.
                     let before = paths.len();
                     paths.retain(|path| open_side(&system.name, std::slice::from_ref(path)).is_ok());
                     if paths.len() == before {
@@ -182,7 +182,7 @@ fn sides(systems: &[SystemReport], notes: &mut Vec<String>) -> Vec<Option<Side>>
     systems.iter().map(side).collect()
 }
 
-/// The first side beside each other one of the same load.
+/// Compares the first side with each other one of the same load.
 fn comparisons(
     systems: &[SystemReport],
     sides: &[Option<Side>],
@@ -205,7 +205,7 @@ fn comparisons(
     comparisons
 }
 
-/// The systems of each load by the furthest quantile that all of them have, the least first.
+/// Ranks the systems of each load by the furthest quantile that all of them have, lowest first.
 fn ranks(systems: &[SystemReport], sides: &[Option<Side>]) -> Vec<RankRow> {
     let mut loads: Vec<&Option<String>> = Vec::new();
     for system in systems {
@@ -244,7 +244,7 @@ fn ranks(systems: &[SystemReport], sides: &[Option<Side>]) -> Vec<RankRow> {
     loads.into_iter().flat_map(of_load).collect()
 }
 
-/// What each run says of its first measure's total.
+/// The totals of a side's first measure, one list per run.
 fn totals(side: &Side) -> Vec<Vec<Estimate>> {
     let total = |run: &punctual_comparison::Run| {
         run.stages.iter().find(|((_, stage), _)| *stage == Stage::Total).map(|(_, found)| found.estimates.clone())
@@ -252,10 +252,10 @@ fn totals(side: &Side) -> Vec<Vec<Estimate>> {
     side.runs.iter().filter_map(total).collect()
 }
 
-/// Of a system so many late wakeups are explained; more would take minutes.
+/// How many late wakeups of a system are explained; more would take minutes.
 const MAX_EPISODES: usize = 2_000;
 
-/// Who made a system's late wakeups late; `None` where there is no evidence.
+/// Who made a system's wakeups late; `None` without evidence.
 fn causes(system: &SystemReport, notes: &mut Vec<String>) -> Option<SystemCauses> {
     let has_evidence = |document: &punctual_recording::Document| document.recorder.is_some();
     if !system.documents.iter().any(has_evidence) {

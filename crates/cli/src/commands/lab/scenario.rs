@@ -1,4 +1,4 @@
-//! What is run in the guests: one of punctual's commands, as a shell command.
+//! What runs in the guests: one of punctual's commands, as a shell command.
 
 use super::module::Loaded;
 use crate::args::{Arguments, Command};
@@ -10,23 +10,23 @@ use std::time::Duration;
 
 /// A command for the guests.
 pub(super) struct Scenario {
-    /// For a shell.
+    /// The command as shell text.
     pub(super) script: String,
     /// What of it comes before the command.
     pub(super) preparation: String,
     /// How much of a processor a guest with it may take, if nobody says.
     pub(super) limit: Duration,
-    /// Whether it measures threads of punctual's own.
+    /// Whether it measures punctual's own threads.
     pub(super) measures_own_threads: bool,
 }
 
-/// What a guest may take that records nothing; a boot takes a thirtieth of it.
+/// What a guest that records nothing may take; a boot takes a thirtieth of it.
 const LIMIT: Duration = Duration::from_secs(300);
-/// What a guest with a driver's module may take beside what it records: a module that hangs does so at once.
+/// What a guest with a driver's module may take in addition to what it records: a module that hangs does so at once.
 const LIMIT_WITH_A_MODULE: Duration = Duration::from_secs(60);
-/// What a second of recording may take. Loads get the whole virtual CPU, which takes about as long as it lasts.
+/// What a second of recording may take. A load keeps the whole virtual CPU busy, so that a second takes about a second.
 const LIMIT_A_SECOND: u32 = 10;
-/// Of `record` without -D.
+/// How long `record` without -D takes.
 const DEFAULT_RECORDING: Duration = Duration::from_secs(60);
 
 /// Reads the words as the program in the guests will.
@@ -45,14 +45,14 @@ pub(super) fn read(
         }
         let mut more = vec!["-q".to_owned(), "-o".to_owned(), format!("/out/{RECORDING}")];
         more.extend(load.into_iter().flat_map(|load| ["--load".to_owned(), load.to_owned()]));
-        // A driver that says how late it is is what is measured, unless somebody else was asked for.
+        // If a driver says how late it is, that is what is measured, unless the user asked for other threads.
         let driver = module.and_then(|module| module.stamps.clone()).filter(|_| record.measures_threads_of_its_own());
         more.extend(driver.into_iter().flat_map(|stamps| ["--stamps".to_owned(), stamps]));
         let place = words.iter().position(|word| word == "record").map_or(0, |position| position + 1);
         words.splice(place..place, more);
         limit = if module.is_some() { LIMIT_WITH_A_MODULE } else { LIMIT };
         limit += record.duration.map_or(DEFAULT_RECORDING, Duration::from_nanos) * LIMIT_A_SECOND;
-        // What was put in may not go with what stood there.
+        // The inserted words may not go together with the user's own.
         command = parsed(&words)?;
     }
     if load.is_some() && !matches!(command, Command::Record(_)) {

@@ -1,4 +1,4 @@
-//! A late wakeup of a guest, looked at from outside.
+//! Looks at a guest's late wakeup from outside.
 
 use super::plan::{Prepared, prepare};
 use crate::args::lab::LabWhyArguments;
@@ -13,7 +13,7 @@ use punctual_report::lab::{
 };
 use punctual_study::lab::{Cell, Outside, WhyStep, why};
 
-/// Functions that are told of all, and of one stretch.
+/// How many functions are shown for the whole wakeup, and for each stretch.
 const MAX_FUNCTIONS: usize = 100;
 const MAX_OF_A_STRETCH: usize = 5;
 
@@ -125,7 +125,7 @@ fn functions(times: &[FunctionTime], max: usize) -> Vec<FunctionRow> {
     times.iter().take(max).map(row).collect()
 }
 
-/// Interrupts, softirqs and threads: what `why` says of each, and what ran.
+/// Interrupts, softirqs and threads: what `why` says about each, and what ran.
 fn classes(outside: &Outside) -> Vec<ClassRow> {
     let class_of = |kind: Kind| match kind {
         Kind::Irq => 0,

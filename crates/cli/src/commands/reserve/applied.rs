@@ -1,4 +1,5 @@
-//! Which threads keep a reservation, and how they were before: a file of the caller's own that does not survive a reboot.
+//! Which threads keep a reservation, and what they were like before: a file of the caller's own that does not survive a
+//! reboot.
 
 use anyhow::Context as _;
 use punctual_kernel::Refused;
@@ -8,7 +9,7 @@ use punctual_recording::{Directory, Place, input};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// More threads than this are not noted: older ones are dropped first.
+/// How many threads are noted; beyond that, the oldest are dropped.
 const MAX_THREADS: usize = 4_096;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -16,7 +17,7 @@ struct Applied {
     threads: Vec<Before>,
 }
 
-/// Where it is: root's in /run, anybody else's where the session has its files.
+/// The directory of the notes: in /run for root, where the session keeps its files for anybody else.
 fn directory() -> anyhow::Result<PathBuf> {
     if is_root() {
         return Ok(PathBuf::from("/run/punctual"));
@@ -30,7 +31,7 @@ fn file() -> anyhow::Result<PathBuf> {
     Ok(directory()?.join("reserved.json"))
 }
 
-/// Whether it can be written.
+/// Checks whether the notes can be written.
 pub(super) fn check() -> anyhow::Result<()> {
     let directory = directory()?;
     Directory::make(&directory)?;
@@ -38,7 +39,7 @@ pub(super) fn check() -> anyhow::Result<()> {
     place.try_to_write().with_context(|| format!("{}: cannot note what --apply changes", directory.display()))
 }
 
-/// Those that are noted.
+/// The threads that are noted.
 pub(super) fn take() -> anyhow::Result<Vec<Before>> {
     let path = file()?;
     if !path.exists() {

@@ -26,7 +26,7 @@ pub(super) fn run(arguments: &FindArguments, output: Output) -> anyhow::Result<u
     if arguments.apply {
         applied::check()?;
     }
-    // Whose directory it is, before anything is measured for it.
+    // Check who owns the directory before anything is measured for it.
     let directory = Directory::make(&plan.directory)?;
     let interrupted = Interrupted::watch();
     let mut ready = ReadyProgress::new(arguments.quiet);
@@ -68,7 +68,7 @@ pub(super) fn run(arguments: &FindArguments, output: Output) -> anyhow::Result<u
     Ok(code)
 }
 
-/// A soft device, as it is asked for.
+/// The soft device that the user asked for.
 pub(super) fn device(arguments: &FindArguments, name: &str) -> anyhow::Result<DeviceSubject> {
     let catalogue = crate::commands::device::catalogue(arguments.profiles.as_deref())?;
     let profile = catalogue.parse_spec(name.trim()).map_err(|error| Usage(error.to_string()))?;
@@ -129,7 +129,7 @@ fn show(progress: &mut StepProgress, now: &ReserveProgress) {
     progress.show(&doing_in_words(now.doing), now.elapsed, now.duration);
 }
 
-/// What the study does now.
+/// What the study is doing now.
 pub(super) fn doing_in_words(doing: Doing) -> String {
     match doing {
         Doing::Measuring => "looking for the job".to_owned(),
@@ -182,7 +182,7 @@ fn report<'a>(
     }
 }
 
-/// What the study was asked for, in the words of the next step.
+/// What the user asked the study, worded for the next step.
 fn asked<'a>(arguments: &'a FindArguments, plan: &'a ReservePlan, study: &Reserved) -> ReserveAsked<'a> {
     let subject = match &plan.subject {
         Subject::Process(process) => ReserveSubject::Process(*process),

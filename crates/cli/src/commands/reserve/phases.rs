@@ -14,7 +14,7 @@ use punctual_report::{after_reserve_phases, compare};
 use punctual_study::device::DeviceWork;
 use punctual_study::reserve::{PhaseFound, Phased, ReservePlan, StudyEnd, Subject, phased};
 
-/// Each is searched for minutes.
+/// Each phase takes minutes of searching.
 const MAX_PHASES: usize = 16;
 /// A phase has at least so many blocks, as an attempt has: fewer tell nothing, and one without any would be proven by the others.
 const MIN_BLOCKS: u64 = 20;
@@ -65,7 +65,7 @@ pub(super) fn run(arguments: &FindArguments, output: Output) -> anyhow::Result<u
     Ok(code)
 }
 
-/// What cannot be of the phases that were asked for.
+/// Refuses phases that cannot be had.
 fn check(arguments: &FindArguments, spec: &str) -> anyhow::Result<()> {
     let wrong = if spec.contains(',') {
         "--phases goes with one device"

@@ -21,7 +21,7 @@ pub(super) fn run(arguments: &ReserveRunArguments, output: Output) -> anyhow::Re
     })?;
     let code = held.end.code().or_else(|| held.end.signal().map(|signal| 128 + signal));
     let code = code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
-    // Whoever runs a command with a reservation counts on it: a success without one is none.
+    // Someone who runs a command with a reservation counts on it: without one, success is no success.
     let is_reserved = held.not_listed > 0 || held.threads.iter().any(|thread| thread.refused.is_none());
     let code = if code == 0 && !is_reserved && !arguments.ignore_failure { 1 } else { code };
     let rows: Vec<SetRow> = held.threads.into_iter().map(row).collect();

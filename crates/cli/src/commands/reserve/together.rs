@@ -1,4 +1,4 @@
-//! Finds reservations of several soft devices that work at once.
+//! Finds reservations for several soft devices that work at once.
 
 use super::find;
 use crate::args::reserve::FindArguments;
@@ -20,7 +20,7 @@ use punctual_study::reserve::{
 /// How many devices or threads are tried at once.
 pub(super) const MAX_AT_ONCE: usize = 16;
 
-/// The devices, where several were asked for.
+/// The devices, if the user asked for several.
 pub(super) fn asked(arguments: &FindArguments) -> Option<Vec<&str>> {
     let names: Vec<&str> = arguments.device.as_deref()?.split(',').collect();
     (names.len() > 1).then_some(names)

@@ -51,7 +51,7 @@ pub(super) fn run(arguments: &SimRunArguments, output: Output) -> anyhow::Result
     Ok(code)
 }
 
-/// The experiment with these keys changed. If one key alone is wrong, the refusal names that one.
+/// The experiment with these keys changed. If a single key is wrong, the error names it.
 fn with_settings(experiment: &Experiment, texts: &[String]) -> anyhow::Result<Experiment> {
     let wrong = |error: punctual_sim::Error| Usage(error.what());
     let set = texts.iter().map(|text| setting(text)).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
@@ -80,7 +80,7 @@ fn sweep_experiment(experiment: &Experiment, arguments: &SimRunArguments, output
         experiment.point(case, &set, &watched)
     };
     let numbers: Vec<u64> = (0..grid.points()).collect();
-    // A key that is not in the file is an error, not a grid of impossible machines.
+    // A key that is not in the file is an error: it must not become a grid of impossible machines.
     let found = grid.run_at(&numbers, threads(), |number| point(&grid.written(number)).transpose());
     watched.done();
     let mut points = Vec::new();
@@ -100,7 +100,7 @@ fn sweep_experiment(experiment: &Experiment, arguments: &SimRunArguments, output
     answer(output, &written, code, || ExperimentSweepAnswer::new(&found), text)
 }
 
-/// Writes the wakeups of one case's first run as an ordinary recording: a task for each thread or source by name.
+/// Writes the wakeups of one case's first run as an ordinary recording, with a task by name for each thread or source.
 fn record(experiment: &Experiment, case: Option<&str>, path: &Path) -> anyhow::Result<()> {
     let mut by_name: BTreeMap<String, Vec<Wakeup>> = BTreeMap::new();
     experiment.wakeups(case, 0, |name, wakeup| by_name.entry(name.to_owned()).or_default().push(*wakeup))?;
@@ -138,7 +138,7 @@ fn record(experiment: &Experiment, case: Option<&str>, path: &Path) -> anyhow::R
     Ok(())
 }
 
-/// The usual time between the due times of wakeups, ns; 0 for less than two.
+/// The usual time between the due times of wakeups, ns; 0 if there are fewer than two.
 fn period_of(wakeups: &[Wakeup]) -> u64 {
     let mut gaps: Vec<u64> = wakeups.windows(2).map(|pair| pair[1].expected_ns.abs_diff(pair[0].expected_ns)).collect();
     gaps.sort_unstable();

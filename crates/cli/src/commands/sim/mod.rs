@@ -29,7 +29,7 @@ pub(crate) fn run(command: &SimCommand, output: Output) -> anyhow::Result<u8> {
     }
 }
 
-/// Gives the answer, and the code of what kept files from being written beside it.
+/// Gives the answer, and the exit code if something kept its files from being written.
 fn answer<A: Answer>(
     output: Output,
     written: &Artifacts,
@@ -90,14 +90,14 @@ fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Shows how much of a computation is done, and ends it at the first signal.
+/// Shows how much of a computation is done; the first signal ends it.
 struct Watched {
     bar: ProgressBar,
     interrupted: Interrupted,
 }
 
 impl Watched {
-    /// `verb` says what is done, `unit` to what, in so many parts.
+    /// `verb` says what is done, `unit` to what; there are `parts` of it.
     fn new(verb: &str, parts: u64, unit: &str) -> Watched {
         let bar = ProgressBar::new(parts);
         if let Ok(style) = ProgressStyle::with_template(&format!("{verb} {{wide_bar}} {{pos}}/{{len}} {unit}")) {

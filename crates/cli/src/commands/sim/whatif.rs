@@ -38,7 +38,7 @@ pub(super) fn run(arguments: &SimWhatifArguments, output: Output) -> anyhow::Res
     let usage = |error: punctual_sim::Error| Usage(error.to_string());
     let grid = grid(&arguments.sweep)?;
     for axis in grid.axes() {
-        // A name that the context does not have is an error, not a grid of impossible machines.
+        // A name that the context does not have is an error: it must not become a grid of impossible machines.
         let first = axis.values.first().copied().unwrap_or(0);
         question.with(&axis.name, first).map_err(usage)?;
     }
@@ -121,22 +121,22 @@ fn question(arguments: &SimWhatifArguments) -> anyhow::Result<WhatIf> {
     Ok(question)
 }
 
-/// The most recordings to ask about at once: more do not make an interval any surer.
+/// The most recordings in one question: more would not make an interval any more certain.
 const MAX_RECORDINGS: usize = 100;
-/// Fewer recordings tell too little of how long the machine stays as it was for the interval to hold.
+/// Fewer recordings say too little about how long the machine stayed the same for the interval to hold.
 const MIN_TIMED: usize = 8;
-/// No two recordings of one machine begin closer together.
+/// Two recordings of one machine never begin closer together than this.
 const MIN_APART_NS: u64 = 1_000_000_000;
 
 /// One recording.
 struct Round {
-    /// What it met.
+    /// The interference that it met.
     interference: Interference,
-    /// From when to when it was made, ns since 1970; `None` if it does not say.
+    /// When it began and ended, ns since 1970; `None` if it does not say.
     made_ns: Option<(u64, u64)>,
 }
 
-/// What each recording met, and when.
+/// The interference that each recording met, and when.
 fn rounds(paths: &[PathBuf]) -> anyhow::Result<Vec<Round>> {
     if paths.len() > MAX_RECORDINGS {
         return Err(Usage(format!("--interference: at most {MAX_RECORDINGS} recordings, not {}", paths.len())).into());
@@ -186,7 +186,7 @@ fn when(at: &str, paths: &[PathBuf], rounds: &[Round], duration_ns: u64) -> anyh
             u64::try_from(time.as_nanosecond()).map_err(|_| usage("is before 1970".to_owned()))?
         }
     };
-    // In seconds from the first, so that a number holds them exactly enough.
+    // In seconds from the first, so that floating point holds them exactly enough.
     let first = begun.first().copied().unwrap_or(0);
     let middle = |from: u64, to: u64| {
         let from = (i128::from(from) - i128::from(first)) as f64 / 1e9;
@@ -198,15 +198,15 @@ fn when(at: &str, paths: &[PathBuf], rounds: &[Round], duration_ns: u64) -> anyh
     })
 }
 
-/// From when to when a recording was made, ns since 1970.
+/// When a recording began and ended, ns since 1970.
 fn made_ns(document: &Document) -> Option<(u64, u64)> {
     let provenance = &document.provenance;
     let from = provenance.started_ns.checked_add_signed(provenance.monotonic_to_unix_ns)?;
     (provenance.monotonic_to_unix_ns != 0).then(|| (from, from.saturating_add(document.measured_ns())))
 }
 
-/// What one recorded task met. Of several, the one whose wakeups were the latest in total: the worst of the machine's
-/// CPUs.
+/// What one recorded task met. Where there are several: the one whose wakeups were latest in total, on the worst of the
+/// machine's CPUs.
 fn round(path: &Path) -> anyhow::Result<Round> {
     let recording = Recording::open(path)?;
     let mut by_task: BTreeMap<u32, u64> = BTreeMap::new();

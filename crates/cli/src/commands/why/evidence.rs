@@ -1,4 +1,4 @@
-//! What `punctual why` reads of the episodes of a recording, on several CPUs.
+//! What `punctual why` reads from the episodes of a recording, on several CPUs.
 
 use crate::args::why::WhyArguments;
 use crate::output::Usage;
@@ -12,19 +12,19 @@ use std::path::Path;
 
 /// A trace of more episodes than this is of no use to a viewer.
 const MAX_TRACED: usize = 200;
-/// More threads than this do not look into episodes, on however many CPUs: each of them takes memory.
+/// The most threads that look into episodes, however many CPUs there are: each thread takes memory.
 const MAX_THREADS: usize = 4;
 
-/// What is read of the episodes, within bounds.
+/// What has been read from the episodes, within bounds.
 #[derive(Default)]
 pub(super) struct Evidence {
     pub(super) views: Vec<EpisodeView>,
-    /// What is left out because it is another thread's.
+    /// Left out because it belongs to another thread.
     pub(super) others: Others,
-    /// Those to trace, of so many that were chosen.
+    /// The episodes to trace, out of all those chosen.
     pub(super) traced: Vec<Episode>,
     pub(super) chosen: usize,
-    /// Who was late with whom.
+    /// The lateness by cause and, below each cause, by call stack.
     pub(super) lateness: CallTree,
     /// How often a function had no room in call trees.
     pub(super) functions_left_out: u64,
@@ -32,17 +32,17 @@ pub(super) struct Evidence {
     pub(super) is_cut: bool,
 }
 
-/// Episodes of threads that were not asked for.
+/// Episodes of threads that the user did not ask for.
 #[derive(Default)]
 pub(super) struct Others {
     count: u64,
     void: u64,
-    /// Their names, some of them.
+    /// Some of their names.
     names: BTreeSet<String>,
 }
 
 impl Others {
-    /// So many names are told.
+    /// How many names are shown.
     const MAX_NAMES: usize = 5;
 
     fn take(&mut self, victim: &Victim, is_void: bool) {
@@ -53,7 +53,8 @@ impl Others {
         }
     }
 
-    /// What is said of them beside so many episodes of the one that was asked for; nobody of that name is wrong usage.
+    /// What is said about them next to the `found` episodes of the thread that the user asked for. If no thread has
+    /// that name, it is a usage error.
     pub(super) fn only(self, asked: &str, found: usize) -> Result<OnlyThread, Usage> {
         if found == 0 && self.count > 0 {
             let names: Vec<String> = self.names.into_iter().collect();
@@ -64,12 +65,12 @@ impl Others {
     }
 }
 
-/// What one thread found in an episode, before it is known how much room there is beside the others.
+/// What one thread found in an episode, before it is known how much room the others leave.
 struct Looked {
     view: EpisodeView,
     sightings: Sightings,
     detail_bytes: usize,
-    /// What its call tree takes up.
+    /// The room that its call tree takes.
     room: Room,
     /// The episode itself, if more may be looked up in it.
     episode: Option<Episode>,
@@ -154,11 +155,11 @@ pub(super) fn gather(path: &Path, arguments: &WhyArguments) -> anyhow::Result<Ev
     Ok(Evidence { is_cut, functions_left_out: gathering.room.refused(), ..gathering.evidence })
 }
 
-/// What an episode takes up, bytes, about.
+/// About how much memory an episode takes, bytes.
 fn bytes_of(episode: &Episode) -> usize {
     let samples = episode.samples.iter().map(|sample| 64 + sample.frames.len() * 4).sum::<usize>();
     let names = episode.names.iter().map(|name| 56 + name.len()).sum::<usize>();
     let frames = episode.frames.iter().map(|frame| 112 + frame.function.len() + frame.module.len()).sum::<usize>();
-    // A trace plays it back: about four times as much again.
+    // A trace plays the episode back, which takes about four times as much again.
     5 * (episode.events.len() * 64 + samples + names + frames)
 }

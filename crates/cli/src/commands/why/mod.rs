@@ -118,7 +118,7 @@ fn one_recording(named: Option<&Path>) -> anyhow::Result<PathBuf> {
     }
 }
 
-/// Why there is no episode of this number.
+/// Why there is no episode with this number.
 fn not_there(path: &Path, only: u64, many: usize, kept: u64) -> anyhow::Error {
     if (1..=kept).contains(&only) {
         return anyhow::anyhow!("{}: the evidence of episode {only} is gone from the recording", path.display());
