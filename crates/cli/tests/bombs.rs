@@ -1,4 +1,4 @@
-//! Inputs that were made to cost far more than they hold: every reader answers in its memory, in time, in one line.
+//! Inputs made to cost far more than they hold: every reader stays within its memory, answers in time, and in one line.
 
 #[path = "support/made_up.rs"]
 mod made_up;
@@ -50,7 +50,7 @@ fn many_distributions_take_no_more_than_their_text() {
     assert!(line.contains("65536 distributions"), "{line}");
 }
 
-/// What the description of a recording claims, where each claim stands in the way of arithmetic or of an answer in time.
+/// What a recording's description may claim: each claim would break arithmetic, or keep an answer from coming in time.
 #[test]
 fn documents_that_no_measurement_writes_are_refused_at_once() {
     let directory = tempfile::tempdir().unwrap();
@@ -81,7 +81,8 @@ fn documents_that_no_measurement_writes_are_refused_at_once() {
     assert_eq!(cases, 18);
 }
 
-/// A table of numbers below zero, or of such that nothing can be added to, is damaged: it is no measurement of 0 ns.
+/// A table with numbers below zero, or with numbers that nothing can be added to, is damaged: it is not a measurement
+/// of 0 ns.
 #[test]
 fn numbers_that_no_measurement_writes_are_no_result() {
     let directory = tempfile::tempdir().unwrap();
@@ -117,7 +118,7 @@ fn a_page_of_thousands_of_measures_takes_seconds() {
     answered(&["report", named, "--html", page.to_str().unwrap()]);
 }
 
-/// A wakeup a second on each of eight CPUs, for a day: what a measurement of so long writes of every second.
+/// A wakeup a second on each of eight CPUs, for a day: what a measurement that long writes for every second.
 fn write_a_day(path: &Path) {
     use punctual_recording::*;
     const CPUS: u32 = 8;
@@ -177,7 +178,7 @@ fn a_day_on_eight_cpus_is_read() {
         [&["report", named, "--json"], &["report", named, "--html", page.to_str().unwrap()], &["forecast", named]];
     let read = || ways.map(answered).map(|ran| assert_eq!(ran.code, Some(0), "{}", ran.errors));
     read();
-    // As if it had been killed in its last second: the maxima are made anew from the wakeups.
+    // As if it had been killed in its last second: the maxima are rebuilt from the wakeups.
     std::fs::remove_file(path.join("tail.parquet")).unwrap();
     let document = std::fs::read_to_string(path.join("recording.json")).unwrap();
     let mut document: serde_json::Value = serde_json::from_str(&document).unwrap();
@@ -194,13 +195,13 @@ fn seconds_of_threads_that_nobody_measured_take_no_memory() {
     let columns = ["tid", "stage", "block", "max_ns", "count"];
     // The code of `Stage::Total`.
     const TOTAL: i64 = 5;
-    // Each row is of another thread: the table has no bound, what is kept of it has.
+    // Each row is of another thread: the table has no bound, but what is kept of it does.
     let value = |column: usize, row: usize| [row as i64, TOTAL, 5, 9, 1][column];
     write_table(&recording.join("maxima/000001.parquet"), &columns, 3_000_000, 1_000_000, value);
     let page = directory.path().join("page.html");
     let page = answered(&["report", recording.to_str().unwrap(), "--html", page.to_str().unwrap()]);
     assert_eq!(page.code, Some(0), "{}", page.errors);
-    // Each row is of another second: they are refused.
+    // Each row is of another second: these are refused.
     let value = |column: usize, row: usize| [7, TOTAL, row as i64, 9, 1][column];
     write_table(&recording.join("maxima/000001.parquet"), &columns, 4_000_000, 1_000_000, value);
     refused(&["forecast", recording.to_str().unwrap()], "seconds with wakeups");
@@ -239,7 +240,7 @@ fn episodes_whose_stacks_share_nothing_are_told_in_bounds() {
     let directory = tempfile::tempdir().unwrap();
     let recording = directory.path().join("a.punctual");
     write_document(&recording, &document(true, &task("fifo:80", 7), ""));
-    // Each stack is another path of 400 functions: as text two bytes a function.
+    // Each stack is another path of 400 functions: as text, two bytes per function.
     let mut lines = String::new();
     for episode in 0..40 {
         let samples = (0..200).map(|sample| {
@@ -262,14 +263,14 @@ fn episodes_whose_stacks_share_nothing_are_told_in_bounds() {
     std::fs::write(recording.join("events/episodes.jsonl"), &lines).unwrap();
     let named = recording.to_str().unwrap();
     assert_eq!(answered(&["why", named]).code, Some(0));
-    // As JSON each function is an object of its own; whether that fits or is refused, the bound holds.
+    // In JSON each function is an object of its own; whether that fits or is refused, the bound holds.
     answered(&["why", named, "--json"]);
     std::fs::write(recording.join("events/episodes.jsonl"), "[".repeat(20 << 20) + "\n").unwrap();
     let line = refused(&["why", named], "episodes.jsonl");
     assert!(line.contains("longer than"), "{line}");
 }
 
-/// One episode, and the answers to it; what each took stays far below what a look at all events for each of them would.
+/// One episode, and the answers about it; each answer takes far less than looking at all events for each one would.
 fn told_at_once(events: &[String], stage: &str, ways: &[&[&str]]) -> usize {
     let directory = tempfile::tempdir().unwrap();
     let recording = directory.path().join("a.punctual");
@@ -294,12 +295,12 @@ fn told_at_once(events: &[String], stage: &str, ways: &[&[&str]]) -> usize {
     ways.len()
 }
 
-/// Whoever looks at all events for each of very many waits, CPUs or stretches is not done in minutes.
+/// A reader that looks at all events for each of very many waits, CPUs or stretches would take more than minutes.
 #[test]
 fn episodes_of_very_many_waits_and_cpus_are_told_at_once() {
     let mut cases = 0;
-    // Between -900 and 900 us of the time when it was due the late thread sleeps, is woken and comes 20,000 times; another
-    // kind of event each time.
+    // Between -900 and 900 us from when it was due, the late thread sleeps, is woken and comes 20,000 times; each kind
+    // of event is tried in turn.
     for kind in [2, 18, 24] {
         let round = |number: i64| {
             let at = -900_000 + number * 90;
@@ -316,7 +317,8 @@ fn episodes_of_very_many_waits_and_cpus_are_told_at_once() {
             cases += told_at_once(&events, stage, &[&[]]);
         }
     }
-    // Each event on a CPU of its own; all of them ends that never began; all of them switches between others meanwhile.
+    // Each event is on a CPU of its own; then all are ends that never began; then all are switches between other
+    // threads meanwhile.
     let cpus: Vec<String> = (0..130_000).map(|cpu| format!("[{cpu},{cpu},1,{cpu},120,1,0,9,120,0]")).collect();
     cases += told_at_once(&cpus, "total", &[&[], &["--perfetto"]]);
     let ends: Vec<String> = (0..130_000).map(|at| format!("[{at},0,10,5,120,65537,0,1,120,0]")).collect();
@@ -329,7 +331,8 @@ fn episodes_of_very_many_waits_and_cpus_are_told_at_once() {
     assert_eq!(cases, 15);
 }
 
-/// Half a second of a busy machine in each of many late wakeups is nothing that only an attacker writes: all of it is told.
+/// Half a second of a busy machine in each of many late wakeups is not something that only an attacker writes: all of
+/// it is shown.
 #[test]
 fn many_long_episodes_of_a_busy_machine_are_told() {
     const EPISODES: usize = 40;
@@ -353,7 +356,7 @@ fn many_long_episodes_of_a_busy_machine_are_told() {
     let named = recording.to_str().unwrap();
     let told = answered(&["why", named, "--json"]);
     assert_eq!(told.code, Some(0), "{}", told.errors);
-    // Of the answer only its beginning is kept here: the pieces of the first episodes.
+    // Only the beginning of the answer is kept here: the pieces of the first episodes.
     let pieces = told.output.matches("\"kind\":").count();
     assert!(told.output.starts_with('{') && pieces > 10_000, "{pieces} pieces");
 }
@@ -368,7 +371,8 @@ fn what_a_whatif_cannot_replay_is_refused() {
     let mut refusals = 0;
     type Value = fn(usize, usize) -> i64;
     let values: [(usize, Value); 4] = [
-        // A lateness of years, wakeups of years, wakeups at one time, and more late ones than can be held.
+        // A lateness of years, wakeups that last years, wakeups at the same time, and more late ones than fit in
+        // memory.
         (1_000, |column, row| [0, 7, row as i64 * 1_000_000, 1 << (row % 58), 0][column]),
         (1_000, |column, row| [0, 7, row as i64 * (1 << 51), 5_000 + row as i64 % 2 * 9_000, 0][column]),
         (1_000, |column, row| [0, 7, 1 << 61, 5_000 + row as i64 % 2 * 9_000, 0][column]),
@@ -391,7 +395,7 @@ fn what_a_whatif_cannot_replay_is_refused() {
 fn what_no_bound_foresaw_ends_in_one_line() {
     let directory = tempfile::tempdir().unwrap();
     let recording = directory.path().join("a.punctual");
-    // Values that are all within their bounds, and yet too many for any answer: a hundred thousand tasks, printed.
+    // Values that are all within their bounds, and yet too many for any answer: a hundred thousand tasks to print.
     let tasks: Vec<String> = (0..100_000).map(|tid| task("fifo:80", tid)).collect();
     write_document(&recording, &document(true, &tasks.join(","), &distribution("fifo:80", 0, "[5,9]")));
     answered(&["report", recording.to_str().unwrap(), "--json"]);
@@ -423,7 +427,7 @@ fn what_is_no_file_is_refused_at_once() {
     let begun = Instant::now();
     let mut cases = 0;
     for input in ["/dev/zero", "/dev/null", "/proc/kmsg", "/proc/self/environ", &pipe, &folder, &large] {
-        // A load is a file by its ending.
+        // A file is a load by its ending.
         let link = at("link.toml");
         let _ = std::fs::remove_file(&link);
         std::os::unix::fs::symlink(input, &link).unwrap();

@@ -1,5 +1,6 @@
-//! Tables whose structure was forged, each of those that a recording has: descriptions that claim what is not there, columns of
-//! other types and shapes, few bytes that stand for very many rows. Each reader answers in its memory, at once, in one line.
+//! Tables with a forged structure, for each table that a recording has: descriptions that claim what is not there,
+//! columns of other types and shapes, few bytes that stand for very many rows. Each reader stays within its memory, and
+//! answers at once and in one line.
 
 mod support;
 
@@ -20,18 +21,18 @@ use support::{copy, punctual, stderr};
 
 /// What a reader may need, bytes.
 const MAX_BYTES: u64 = 300_000_000;
-/// A reader that fails at that does not take the machine with it, bytes.
+/// A fence: a reader that fails at this does not take the machine with it, bytes.
 const FENCE_BYTES: u64 = 1_500_000_000;
-/// A forged table is answered at once, in CPU time; what really holds rows takes time for each.
+/// A forged table is answered at once, in CPU time; one that really holds rows takes time for each.
 const MAX_CPU_TIME: Duration = Duration::from_secs(1);
-/// The same of 200 MB of text in a small file: it is looked through, at a rate.
+/// The same for 200 MB of text in a small file: the reader looks through it, at a certain rate.
 const MAX_TEXT_TIME: Duration = Duration::from_secs(5);
 
-/// A table of one of the golden recordings, and ways to read it.
+/// A table from one of the golden recordings, and the ways to read it.
 struct Table {
     recording: &'static str,
     file: &'static str,
-    /// Rows that count only where the recording was cut.
+    /// Rows that count only if the recording was cut.
     is_cut: bool,
     commands: &'static [&'static [&'static str]],
 }
@@ -91,7 +92,7 @@ struct Forgery<'a> {
     metadata: ParquetMetaData,
     cases: usize,
     max_cpu_time: Duration,
-    /// What each command answers of the sound table.
+    /// What each command answers for the sound table.
     answers: Vec<Vec<u8>>,
     unread: usize,
 }
@@ -127,7 +128,7 @@ impl Forgery<'_> {
         }
     }
 
-    /// Reads what stands there now in each way.
+    /// Reads, in each way, what the file holds now.
     fn read(&mut self, what: &str, must_refuse: bool) {
         for (position, words) in self.table.commands.iter().enumerate() {
             let mut command = punctual();
@@ -152,7 +153,8 @@ impl Forgery<'_> {
             if self.answers.len() == position {
                 self.answers.push(ran.output.stdout.clone());
             }
-            // A command that does not need the table need not see that it was forged; then nothing of it is in the answer.
+            // A command that does not need the table need not notice the forgery; but then nothing of it may be in the
+            // answer.
             if must_refuse && code == Some(0) && !errors.contains("left out: ") {
                 assert!(ran.output.stdout == self.answers[position], "{about}: answered with what was forged");
                 self.unread += 1;
@@ -186,13 +188,13 @@ impl Forgery<'_> {
             let mut own = bytes.clone();
             ParquetMetaDataWriter::new(&mut own, &metadata).finish().map(|()| own)
         }));
-        // Sums of some claims are beyond what the library can write.
+        // The library cannot write the sums of some claims.
         if let Ok(Ok(bytes)) = written {
             self.try_bytes(what, &bytes, must_refuse);
         }
     }
 
-    /// Every column's description changed.
+    /// Changes every column's description.
     fn try_columns(
         &mut self,
         what: &str,
@@ -207,7 +209,7 @@ impl Forgery<'_> {
         self.try_groups(what, must_refuse, groups);
     }
 
-    /// A table of columns of the same names, and so many rows.
+    /// A table with the same column names, and this many rows.
     fn try_new(&mut self, what: &str, must_refuse: bool, properties: WriterPropertiesBuilder, new: &NewTable) {
         let schema = self.metadata.file_metadata().schema_descr();
         let fields = schema.columns().iter().map(|column| (new.field)(column.name(), column.physical_type()));
@@ -216,7 +218,7 @@ impl Forgery<'_> {
         let mut writer = SerializedFileWriter::new(file, Arc::new(root), Arc::new(properties.build())).unwrap();
         let mut group = writer.next_row_group().unwrap();
         while let Some(mut chunk) = group.next_column().unwrap() {
-            // All that may be absent or repeated is there once.
+            // Whatever may be absent or repeated is present once.
             let (ones, zeros) = (vec![1_i16; new.rows], vec![0_i16; new.rows]);
             let levels = (Some(&ones[..]), Some(&zeros[..]));
             match chunk.untyped() {
@@ -239,7 +241,7 @@ impl Forgery<'_> {
     }
 }
 
-/// How a new table is made: a field of a column's name and type, and its texts.
+/// How a new table is made: a field from a column's name and type, and its texts.
 struct NewTable {
     field: fn(&str, PhysicalType) -> TypePtr,
     text: fn(usize) -> ByteArray,
@@ -260,14 +262,14 @@ fn zstd() -> WriterPropertiesBuilder {
     WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default()))
 }
 
-/// What the description says of row groups and of where columns lie.
+/// What the description says about row groups and the places of columns.
 fn try_claims(forgery: &mut Forgery<'_>) {
     let groups = forgery.metadata.row_groups().to_vec();
     for rows in [i64::MAX, i64::MIN, -1, 1 << 40, groups[0].num_rows() + 1] {
         let changed = |group: &RowGroupMetaData| group.clone().into_builder().set_num_rows(rows).build().unwrap();
         forgery.try_groups(&format!("{rows} rows"), true, groups.iter().map(changed).collect());
     }
-    // Each row group is the same bytes again: nothing is there but the claim.
+    // Each row group is the same bytes again: only the claim is there.
     for count in [3, 4_000, 5_000] {
         let again = groups.iter().cycle().take(count).cloned().collect();
         forgery.try_groups(&format!("{count} row groups that are one"), true, again);
@@ -290,7 +292,7 @@ fn try_claims(forgery: &mut Forgery<'_>) {
     }
 }
 
-/// Descriptions that are no descriptions of a table.
+/// Descriptions that do not describe a table.
 fn try_descriptions(forgery: &mut Forgery<'_>) {
     for (what, bytes) in [
         ("structures in structures", vec![0x1c; 500_000]),
@@ -312,7 +314,7 @@ fn try_descriptions(forgery: &mut Forgery<'_>) {
     }
     let beheaded = [b"PAR1".as_slice(), b"PAR1"].concat();
     forgery.try_bytes("two magic words", &beheaded, true);
-    // Each byte of the description is another, as are those of the first page's.
+    // Changes each byte of the description, and of the first page's.
     let (described, length) = (forgery.described_at(), forgery.sound.len());
     let step = ((length - described) / 40).max(1);
     for at in (described..length).step_by(step).chain(4..24) {
@@ -350,7 +352,7 @@ fn try_columns_of_others(forgery: &mut Forgery<'_>) {
     let other: fn(&str, PhysicalType) -> TypePtr =
         |name, kind| primitive(&format!("{name}x"), kind, Repetition::REQUIRED);
     forgery.try_new("columns of other names", true, zstd(), &NewTable { field: other, ..SOUND });
-    // The same text of 16 KiB, or another in each row, once in a dictionary: as many values as rows.
+    // The same text of 16 KiB in every row, or a different one in each, once in a dictionary: as many values as rows.
     let one: fn(usize) -> ByteArray = |_| ByteArray::from("x".repeat(16 << 10).as_str());
     let each: fn(usize) -> ByteArray = |row| ByteArray::from(format!("{row:0>16384}").as_str());
     forgery.max_cpu_time = MAX_TEXT_TIME;
@@ -359,7 +361,7 @@ fn try_columns_of_others(forgery: &mut Forgery<'_>) {
         forgery.try_new(what, false, wide, &NewTable { text, rows, ..SOUND });
     }
     forgery.max_cpu_time = MAX_CPU_TIME;
-    // Millions of rows of one value in a few kilobytes: a reader takes time for each.
+    // Millions of rows with one value in a few kilobytes: a reader takes time for each.
     let thin = zstd().set_dictionary_enabled(true).set_encoding(Encoding::PLAIN).set_write_batch_size(1 << 18);
     let thin = thin.set_data_page_row_count_limit(1 << 18);
     forgery.try_new("a value for very many rows", true, thin, &NewTable { rows: 3_000_000, ..SOUND });

@@ -1,4 +1,5 @@
-//! Tables of logs, gaps and inputs that no measurement writes: each reader answers in its memory, in time, in one line.
+//! Tables of logs, gaps and inputs that no measurement writes: each reader stays within its memory, and answers in time
+//! and in one line.
 
 mod support;
 
@@ -15,9 +16,9 @@ use support::{copy, punctual, stderr};
 
 /// What a reader may need, bytes.
 const MAX_BYTES: u64 = 300_000_000;
-/// A reader that fails at that does not take the machine with it, bytes.
+/// A fence: a reader that fails at this does not take the machine with it, bytes.
 const FENCE_BYTES: u64 = 1_500_000_000;
-/// The most CPU time that an answer takes in a build for tests, whatever else the machine does.
+/// The most CPU time that an answer may take in a test build, whatever else the machine does.
 const MAX_CPU_TIME: Duration = Duration::from_secs(60);
 
 /// A column's values, by row.
@@ -29,7 +30,7 @@ enum Cells {
 }
 use Cells::{Number, Same, Text};
 
-/// A recording of the golden ones with one table, all of whose rows were made sound, and the ways to read it.
+/// A golden recording with one table whose rows are all made up, but sound, and the ways to read it.
 struct Table {
     recording: &'static str,
     directory: &'static str,
@@ -37,7 +38,7 @@ struct Table {
     commands: &'static [&'static [&'static str]],
 }
 
-/// A millisecond in ns, and when the recordings begin.
+/// A millisecond in ns, and the time at which the recordings begin.
 const MS: i64 = 1_000_000;
 
 fn text(value: &'static str) -> Cells {
@@ -158,7 +159,7 @@ fn tables() -> [Table; 5] {
 }
 
 impl Table {
-    /// Copies the recording, without this table's rows and as if it had been cut.
+    /// Copies the recording without this table's rows, as if it had been cut.
     fn recording(&self, directory: &Path) -> PathBuf {
         let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
         let recording = directory.join("a.punctual");
@@ -217,7 +218,7 @@ impl Table {
         writer.close().unwrap();
     }
 
-    /// Reads it in each way; how many of them refused it.
+    /// Reads it in each way; returns how many ways refused it.
     fn read(&self, directory: &Path, what: &str) -> usize {
         let mut refused = 0;
         for words in self.commands {
@@ -242,7 +243,7 @@ impl Table {
     }
 }
 
-/// Any number in any column: refused in a line, or counted; never a panic, never a number that wraps.
+/// Any number in any column: refused in one line, or counted; never a panic, never a number that wraps.
 #[test]
 fn any_number_in_any_column_is_refused_or_counted() {
     let directory = tempfile::tempdir().unwrap();
@@ -269,7 +270,7 @@ fn any_number_in_any_column_is_refused_or_counted() {
     assert!(cases > 400 && refused > 50, "{refused} of {cases}");
 }
 
-/// Columns that nobody fills with what a measurement writes, and very many rows.
+/// Columns filled with values that no measurement writes, and very many rows.
 #[test]
 fn very_many_rows_end_in_time() {
     let directory = tempfile::tempdir().unwrap();

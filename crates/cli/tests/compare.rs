@@ -1,4 +1,4 @@
-//! `punctual compare` and `punctual report --interarrival` on recordings that were made up.
+//! `punctual compare` and `punctual report --interarrival` on made-up recordings.
 
 mod support;
 
@@ -8,7 +8,7 @@ use support::{code, json, run, stderr, stdout};
 
 const MS: u64 = 1_000_000;
 
-/// How a recording is made up.
+/// How to make up a recording.
 struct Made<'a> {
     run_id: &'a str,
     load: &'a str,
@@ -16,9 +16,9 @@ struct Made<'a> {
     via: &'a str,
     measure: &'a str,
     seconds: u64,
-    /// All lateness is multiplied by this, in hundredths.
+    /// Multiplies all lateness, in hundredths.
     scale: u64,
-    /// Every so many ms a wakeup is 3 ms late; 0 for never.
+    /// A wakeup is 3 ms late once every this many ms; 0 for never.
     stall_every_ms: u64,
     score: Option<u64>,
     swappiness: i64,
@@ -199,7 +199,7 @@ fn a_machine_with_itself_and_with_a_later_one() {
     let itself = json(&run(directory.path(), &["compare", "alone", "alone", "--json"]));
     let total = itself["stages"].as_array().unwrap().iter().find(|row| row["stage"] == "total").unwrap();
     assert_eq!(own["p99_ns"], total["b"]["p99_ns"]);
-    // What differs is listed, and nothing else.
+    // What differs is listed, and nothing else is.
     let differences = worse["differences"].as_array().unwrap();
     assert!(differences.iter().any(|row| row["what"] == "vm.swappiness" && row["a"] == "60" && row["b"] == "10"));
     assert!(differences.iter().any(|row| row["area"] == "load" && row["b"] == "mixed"));
@@ -255,7 +255,7 @@ fn the_exit_code_says_what_the_verdict_does_if_asked_to() {
     assert_eq!(exit(&["a", "later"]), 0);
     assert_eq!(exit(&["a", "later", "--exit-code"]), 2);
     assert_eq!(exit(&["later", "a", "--exit-code"]), 0);
-    // Two runs are no verdict, which does not mean that nothing is worse.
+    // Two runs give no verdict, which does not mean that nothing is worse.
     assert_eq!(exit(&["alone", "alone", "--exit-code"]), 1);
     let answer = json(&run(directory.path(), &["compare", "a", "later", "--exit-code", "--json"]));
     assert_eq!((&answer["outcome"], &answer["exit_code"]), (&"worse".into(), &2.into()));
@@ -271,7 +271,7 @@ fn directories_of_repeats_made_in_turn_are_paired() {
         for (side, index, scale) in [("a", 0, 100), ("b", 1, 160)] {
             let path = directory.path().join(side).join(format!("{number}.punctual"));
             let run_id = format!("{side}{number}");
-            // A machine that becomes slower and slower.
+            // A machine that gets slower and slower.
             let scale = scale * (100 + 30 * number) / 100;
             let started_ns = PLAIN.started_ns + (2 * number + index) * 60_000 * MS;
             write(&path, &Made { run_id: &run_id, scale, started_ns, seconds: 10, ..PLAIN });
@@ -281,7 +281,7 @@ fn directories_of_repeats_made_in_turn_are_paired() {
     assert_eq!((&answer["a"]["runs"], &answer["in_turn"]), (&3.into(), &true.into()), "{answer}");
     assert_eq!(answer["outcome"], "worse", "{}", answer["verdict"]);
     assert!((ratio(&answer, "total") - 1.6).abs() < 0.1);
-    // Joined by commas, too.
+    // The same joined by commas.
     let listed =
         run(directory.path(), &["compare", "a/0.punctual,a/1.punctual", "b/0.punctual,b/1.punctual", "--json"]);
     assert_eq!(json(&listed)["b"]["runs"], 2);
@@ -356,7 +356,7 @@ fn several_sides_stand_beside_the_first_and_share_the_error_rate() {
     let rows = found["comparisons"].as_array().unwrap();
     let of = |row: usize, name: &str| rows[row]["comparison"][name].as_str().unwrap().to_owned();
     assert_eq!((of(0, "outcome"), of(1, "outcome")), ("no difference".to_owned(), "worse".to_owned()));
-    // What shows most is held to half of the twentieth, what is left to all of it.
+    // The difference that shows most is held to half of the twentieth, the one that is left to all of it.
     let number = |row: usize, name: &str| rows[row][name].as_f64().unwrap();
     assert!((number(1, "confidence") - 0.975).abs() < 1e-9 && (number(0, "confidence") - 0.95).abs() < 1e-9);
     assert!(number(1, "p_of_all") <= 0.05 && number(0, "p_of_all") > 0.05, "{rows:?}");
@@ -364,7 +364,7 @@ fn several_sides_stand_beside_the_first_and_share_the_error_rate() {
     assert!(text.starts_with("Worse than A: C, its "), "{text}");
     assert!(text.contains("No difference from A that these data can show: B."), "{text}");
     assert!(text.contains("next: `punctual compare plain slow=later`"), "{text}");
-    // Devices that are asked for stand beside each other, and the page says what the text does.
+    // Devices that the user asks for stand side by side, and the page says what the text does.
     let asked = [&words[..], &["--device", "audio64", "--device", "audio", "--html", "sides.html"]].concat();
     let text = stdout(&run(directory.path(), &asked));
     for (device, side) in [("Audio, 64 frames", "B"), ("Audio, 64 frames", "C"), ("Audio", "B"), ("Audio", "C")] {
@@ -376,7 +376,7 @@ fn several_sides_stand_beside_the_first_and_share_the_error_rate() {
     let page = std::fs::read_to_string(directory.path().join("sides.html")).unwrap();
     assert!(page.contains(text.lines().next().unwrap().split(", its ").next().unwrap()), "{text}");
     assert!(page.contains("punctual.compare-sides/1") && page.contains("What this means for devices"));
-    // Few runs are no verdict of the systems, of however many sides.
+    // Few runs give no verdict on the systems, however many sides there are.
     let few = ["compare", "plain/0.punctual", "same/0.punctual", "later/0.punctual"];
     let text = stdout(&run(directory.path(), &few));
     assert!(
@@ -405,7 +405,7 @@ fn what_cannot_be_compared_is_one_line() {
         assert!(stderr(&output).contains(expected), "{}", stderr(&output));
         assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
     }
-    // One measure each is a comparison of the two.
+    // With one measure on each side, the two are compared.
     let other = json(&run(directory.path(), &["compare", "a", "other", "--json"]));
     assert_eq!(other["stages"][0]["measure"], "fifo:80 -> fifo:50");
     for words in [

@@ -1,4 +1,4 @@
-//! `punctual compare` on recordings of inputs to a program that were made up.
+//! `punctual compare` on made-up recordings of inputs to a program.
 
 mod support;
 
@@ -19,14 +19,14 @@ enum Waits {
     KeyA,
 }
 
-/// Writes a run in which every second input is an Enter, and those that wait do so for a disk for so long.
+/// Writes a run in which every second input is an Enter, and those that wait do so for a disk, for this long.
 fn write(path: &Path, run_id: &str, started_ns: u64, (waits, disk_ns): (Waits, u64)) {
     let provenance = Provenance { run_id: run_id.into(), started_ns, ..Provenance::default() };
     let mut recording = Writer::create_of(RecordingKind::Interaction, path, provenance, Vec::new()).unwrap();
     let mut writer = InteractionWriter::create(recording.directory()).unwrap();
     for number in 0..INPUTS {
         let is_enter = number % 2 == 1;
-        // Not all alike, and not the same in all runs.
+        // Not all alike, and not the same in every run.
         let own = MS + u64::from(number * 37 % 11) * 40_000 + started_ns / MINUTE_NS * 10_000;
         let is_a = !is_enter && number / 2 % 2 == 0;
         let waits = if waits == Waits::Enter { is_enter } else { is_a };
@@ -108,7 +108,7 @@ fn a_disk_that_enter_waits_for_is_named() {
         causes.map(|cause| cause[side].as_i64().unwrap()).sum::<i64>() + parts[format!("rest_{side}")].as_i64().unwrap()
     };
     assert_eq!((sum("a_ns"), sum("b_ns")), (parts["a_ns"].as_i64().unwrap(), parts["b_ns"].as_i64().unwrap()));
-    // Both keys were typed often enough, and the Enter is the only one of its kind.
+    // Both keys were typed often enough, and Enter is the only one of its kind.
     let labels: Vec<&str> =
         found["labels"].as_array().unwrap().iter().map(|label| label["label"].as_str().unwrap()).collect();
     assert_eq!(labels, ["a", "b"]);
@@ -153,7 +153,7 @@ fn one_run_a_side_is_no_verdict_of_the_programs() {
 #[test]
 fn a_key_that_is_slower_is_said_where_its_kind_is_not() {
     let directory = tempfile::tempdir().unwrap();
-    // Half of the keys: the median of all of them is left open.
+    // Half of the keys wait: the median of all of them is left open.
     write_that_wait(directory.path(), 4, Waits::KeyA, [0, 12 * MS]);
     let found = json(&run(directory.path(), &["compare", "before", "after", "--json"]));
     let verdict = found["verdict"].as_str().unwrap();
@@ -192,7 +192,7 @@ fn what_is_missing_of_a_recording_is_said_in_a_line() {
 
     std::fs::remove_dir_all(at("after/1.punctual/interactions")).unwrap();
     let missing = "1.punctual: the table of its 48 inputs is missing (interactions/)";
-    // As where the disk was full at the end.
+    // As when the disk was full at the end.
     std::fs::remove_file(at("before/0.punctual/interactions.json")).unwrap();
     let broke_off = "before/0.punctual: broke off before the summary of its inputs (interactions.json) was written";
     let cases: [(&[&str], &str); 4] = [
@@ -226,7 +226,7 @@ fn what_cannot_be_compared_is_said_in_a_line() {
         assert_eq!(code(&output), i32::from(expected), "{said}");
         assert!(said.contains(words) && said.lines().count() == 1 && stdout(&output).is_empty(), "{said}");
     }
-    // The answer is not lost where the page cannot be written.
+    // The answer is not lost when the page cannot be written.
     let output = run(directory.path(), &["compare", "before", "after", "--html", "/dev/full", "--json"]);
     assert!(code(&output) != 0 && json(&output)["schema"] == "punctual.compare-interact/1");
 }

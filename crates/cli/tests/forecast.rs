@@ -1,4 +1,4 @@
-//! `punctual forecast` and `punctual schedulability` as whole commands, on recordings that were made up.
+//! `punctual forecast` and `punctual schedulability` as whole commands, on made-up recordings.
 
 mod support;
 
@@ -8,7 +8,7 @@ use support::{code, json, run, stderr, stdout};
 
 const MS: u64 = 1_000_000;
 
-/// An hour in miniature: a wakeup every 1 ms, each 2,000th of them 6 ms late, one a minute 20 ms.
+/// An hour in miniature: a wakeup every 1 ms, each 2,000th of them 6 ms late, one per minute 20 ms late.
 fn write(path: &Path, run_id: &str, seconds: u64, lost: u64) {
     let provenance = Provenance {
         run_id: run_id.into(),
@@ -55,7 +55,8 @@ fn devices_hold_or_fail_by_what_was_counted() {
     assert_eq!(device("rt-video")["verdict"], "unknown");
     assert!(device("rt-video")["mttf_s"]["estimate"].is_null() && device("rt-video")["mttf_s"]["high"].is_null());
     let mttf = device("modem")["mttf_s"]["estimate"].as_f64().unwrap();
-    // Of a device's activations every 8 ms, one in 8/7 meets the 7 ms in which a wakeup would be 14 ms late.
+    // A device is activated every 8 ms; one activation in 8/7 falls into the 7 ms in which a wakeup would be 14 ms
+    // late.
     assert!((mttf - 60.0 * 8.0 / 7.0).abs() < 0.1, "{mttf}");
     assert_eq!(answer["horizons"].as_array().unwrap().len(), 3);
 
@@ -64,11 +65,11 @@ fn devices_hold_or_fail_by_what_was_counted() {
     assert!(text.contains("Worst cases by stage and load"), "{text}");
 }
 
-/// A device of the user's own, which also takes the place of a shipped one.
+/// A device of the user's own, which also replaces a shipped one.
 const OWN: &str = "[[device]]\nid = \"mixer\"\nperiod = \"5ms\"\nbuffers = 2\ncompute = \"1ms\"\non_miss = \"drop\"\n\
                    [[device]]\nid = \"modem\"\nperiod = \"10ms\"\nbuffers = 2\ncompute = \"1ms\"\non_miss = \"drop\"\n";
 
-/// First what the user named, then the devices of today, then the papers', under a line that says so.
+/// First what the user named, then today's devices, then the papers', each group under a line that says so.
 #[test]
 fn devices_stand_under_whose_they_are() {
     let directory = tempfile::tempdir().unwrap();
@@ -108,7 +109,7 @@ fn devices_stand_under_whose_they_are() {
             }
         }
     }
-    // Who names devices alone has one group, without a line.
+    // A user who names devices gets one group, without a line.
     let words = ["forecast", "a", "--device", "v90", "--device", "audio"];
     let answer = json(&run(directory.path(), &[&words[..], &["--json"]].concat()));
     let named: Vec<&str> =
@@ -119,7 +120,8 @@ fn devices_stand_under_whose_they_are() {
     assert_eq!(met, 10);
 }
 
-/// What holds, what fails, what holds on a condition and what is not known are sentences of their own, which name each device once.
+/// What holds, what fails, what holds on a condition and what is not known are separate sentences, each of which names
+/// a device once.
 #[test]
 fn each_device_stands_in_one_sentence_of_the_verdict() {
     let directory = tempfile::tempdir().unwrap();
@@ -162,13 +164,13 @@ fn musicians_get_frames_and_how_many_buffers_would_do() {
     write(&directory.path().join("a b"), "1", 300, 0);
     let words = ["forecast", "a b", "--device", "audio 256@48kHz"];
     let (text, next) = told(directory.path(), &words);
-    // (n-1)·t - c are 4.8 ms; the worst wakeup ran 20 ms late.
+    // (n-1)·t - c is 4.8 ms; the worst wakeup ran 20 ms late.
     let in_frames = "audio: 2 buffers of 256 frames of 48 kHz; its work may begin 230 frames late; the worst wakeup came 960 frames late";
     assert!(text.contains(in_frames), "{text}");
     let command = "`punctual forecast 'a b' --device 'audio 256@48kHz' --want 1/day`";
     assert!(next.len() == 2 && next[1].contains(command), "{next:?}");
     let (text, next) = told(directory.path(), &[&words[..], &["--want", "1/day"]].concat());
-    // 20 ms fit into a slack of five buffers, and into one of two that are eight times as long.
+    // 20 ms fit into the slack of five buffers, and into that of two that are eight times as long.
     let enough = "nothing exceeded 5 buffers of 5.33 ms (256 frames), nor a period of 42.7 ms (2,048 frames) with 2 buffers, but neither is shown";
     assert!(text.contains(enough), "{text}");
     assert!(next.iter().all(|line| !line.contains("says how many buffers would do")), "{next:?}");
@@ -183,7 +185,7 @@ fn musicians_get_frames_and_how_many_buffers_would_do() {
         (&units["unit"], &units["per_second"], &units["per_period"]),
         (&"frame".into(), &48_000.0.into(), &256.0.into())
     );
-    // Its words are as the shell takes them: what it says next can be run.
+    // The words are quoted for the shell: the next step can be run as it is.
     let command = next_command(&answer["next"][1]);
     let output = std::process::Command::new("sh")
         .args(["-c", &command])
@@ -286,7 +288,7 @@ fn no_time_is_told_that_no_recording_could_show() {
         let name = format!("{seconds}s");
         write(&directory.path().join(&name), "1", seconds, 0);
         let (text, _) = told(directory.path(), &["forecast", &name]);
-        // Both limits, or the one that says something.
+        // Both limits, or the one that tells something.
         let is_interval = |line: &&str| {
             line.contains('(') && [" to ", " or more)", " or less)"].iter().any(|words| line.contains(words))
         };

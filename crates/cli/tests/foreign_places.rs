@@ -8,8 +8,8 @@ use support::{code, run, stderr};
 
 const ANOTHER: u32 = 65_534;
 
-/// Every command that writes a file or a directory, but for those of `recording/tests/own_directory.rs`. `LINK` and `THEIRS` lead
-/// where the other user wants.
+/// Every command that writes a file or a directory, except those of `recording/tests/own_directory.rs`. `LINK` and
+/// `THEIRS` lead where the other user wants.
 const COMMANDS: [&[&str]; 13] = [
     &["interact", "-q", "--no-bpf", "-o", "PLACE", "--", "true"],
     &["interact", "-q", "--no-bpf", "--via", "x11", "-o", "PLACE", "--", "true"],
@@ -26,8 +26,8 @@ const COMMANDS: [&[&str]; 13] = [
     &["sim", "papers", "--html", "PLACE/page.html"],
 ];
 
-/// What the other user has put there: a link to a directory, to one in it that is not there yet, and to root's directory through a
-/// directory of its own.
+/// What the other user has put there: a link to a directory, a link to something in it that does not exist yet, and a
+/// link to root's directory through a directory of their own.
 fn prepare(top: &Path) {
     std::fs::create_dir(top.join("victim")).unwrap();
     std::fs::write(top.join("victim/page.html"), "precious").unwrap();
@@ -60,7 +60,7 @@ fn what_another_user_has_prepared_is_not_written_through() {
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
             let output = run(top, &words);
             let (code, said) = (code(&output), stderr(&output));
-            // Without privilege for it another thing may be said first.
+            // Without privilege, the command may say something else first.
             assert_eq!(code, 1, "{words:?}: {said}");
             assert!(said.contains("belongs to another user"), "{words:?}: {said}");
             refusals += 1;
@@ -74,7 +74,7 @@ fn what_another_user_has_prepared_is_not_written_through() {
     assert_eq!(refusals, 36);
 }
 
-/// Kernels are kept, and booted, from a directory that nobody else can change.
+/// Kernels are kept in, and booted from, a directory that nobody else can change.
 #[test]
 fn kernels_are_kept_in_no_place_of_another_user() {
     if !support::is_root() {
@@ -84,7 +84,7 @@ fn kernels_are_kept_in_no_place_of_another_user() {
     let top = directory.path();
     prepare(top);
     std::fs::write(top.join("kernel"), b"\x7fELF").unwrap();
-    // A kernel of the other user's under a name that the lab knows.
+    // The other user's kernel under a name that the lab knows.
     std::fs::create_dir(top.join("theirs/6.12")).unwrap();
     std::fs::write(top.join("theirs/6.12/vmlinux"), b"\x7fELF").unwrap();
     let package = r#"{"package":"linux-image","version":"6.12","sha256":""}"#;

@@ -4,7 +4,7 @@ mod support;
 
 use support::{code, every_command, punctual, stderr, stdout};
 
-/// A terminal as small as they come.
+/// The smallest usual terminal.
 const LINES: usize = 24;
 const COLUMNS: usize = 80;
 
@@ -32,7 +32,7 @@ fn every_short_help_fits_one_screen() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// What a screen leaves out is said to be somewhere, and is there.
+/// Where a screen leaves something out it says where to find it, and it is there.
 #[test]
 fn a_short_help_leads_to_the_whole_one() {
     let mut shortened = 0;
@@ -74,7 +74,7 @@ fn options_stand_in_groups() {
     }
 }
 
-/// A wrong word is answered by the right one, whichever help is asked for.
+/// A wrong word gets the right one as its answer, whichever help the user asks for.
 #[test]
 fn what_was_meant_is_said() {
     for (words, meant) in [("recrod -h", "record"), ("record --polcy fifo", "--policy"), ("sim runn", "run")] {

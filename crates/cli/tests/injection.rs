@@ -1,5 +1,5 @@
-//! Names that somebody else chose, in recordings and on the command line, show as names: they steer no terminal, begin no
-//! line, run no script and are no formula.
+//! Names that somebody else chose, in recordings and on the command line, show as names: they control no terminal,
+//! begin no line, run no script and are no formula.
 
 mod support;
 
@@ -8,16 +8,16 @@ use serde_json::Value;
 use std::path::Path;
 use support::{code, run, stderr, stdout};
 
-/// What is put before each text of a recording: it clears the screen in two ways, links, turns the line around, forges a line,
-/// and is script and a formula.
+/// Goes before each text of a recording: it clears the screen in two ways, makes a link, reverses the line, forges a
+/// line, and is a script and a formula.
 const HOSTILE: &str = "=1+\u{1b}[2J\u{1b}]8;;http://x\u{7}\r\u{8}\u{9b}2J\u{202e}\u{2066}\nFORGED</script><script>alert(1)</script>\
                        <img src=x onerror=alert(1)>\",\"=2+";
 
-/// Texts that a reader takes for words of the format, or for numbers.
+/// Texts that a reader takes for words of the format or for numbers.
 const WORDS: [&str; 10] =
     ["schema", "class", "classes", "reason", "kind", "stage", "run_id", "policy", "script_digest", "context"];
 
-/// Makes every text hostile, and keys that are names; returns how many.
+/// Makes every text hostile, and every key that is a name; returns how many.
 fn spoil(value: &mut Value, is_word: bool) -> usize {
     match value {
         Value::String(text) if !is_word => {
@@ -133,7 +133,7 @@ fn hostile_texts_of_recordings_stay_texts() {
     assert!(texts > 500 && shown >= answers / 2, "{texts} texts, {shown} of {answers}");
 }
 
-/// A file may bear any name too, and `*` on a command line finds it.
+/// A file may have any name, and `*` on a command line finds it.
 #[test]
 fn hostile_names_of_files_stay_in_their_line() {
     const FILE: &str = "=1+\u{1b}[2J\u{1b}]0;x\u{7}\r\u{9b}2J\u{202e}\nFORGED<img src=x onerror=alert(1)>.punctual";
@@ -172,7 +172,7 @@ fn hostile_names_of_files_stay_in_their_line() {
     assert_eq!(cases, 26);
 }
 
-/// What is shown of a load file is its text, but for what steers the terminal.
+/// A load file is shown as its text, without anything that controls the terminal.
 #[test]
 fn a_load_file_is_shown_without_what_steers() {
     let directory = tempfile::tempdir().unwrap();

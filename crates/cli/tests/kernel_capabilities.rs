@@ -1,4 +1,4 @@
-//! What `punctual capabilities` promises, against the running kernel; and what is said where something is hidden.
+//! What `punctual capabilities` promises, against the running kernel; and what it says when something is hidden.
 
 mod support;
 
@@ -20,14 +20,14 @@ fn row(answer: &Value, name: &str) -> Value {
     rows(answer).into_iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("no row `{name}`"))
 }
 
-/// Runs a shell command, the program under test as its `$0`, in namespaces of its own.
+/// Runs a shell command in namespaces of its own, with the program under test as its `$0`.
 fn apart(options: &[&str], directory: &Path, command: &str) -> Output {
     let mut unshare = Command::new("unshare");
     unshare.args(options).args(["sh", "-c", command, env!("CARGO_BIN_EXE_punctual")]).current_dir(directory);
     unshare.output().expect("unshare starts")
 }
 
-/// No words of the BPF library, the verifier or the C library.
+/// Contains no words of the BPF library, the verifier or the C library.
 fn is_plain(text: &str) -> bool {
     let raw = ["libbpf", "processed ", "os error", "insns", "R0", "-- BEGIN", "btf_vmlinux", "unknown#"];
     raw.iter().all(|word| !text.contains(word))
@@ -153,7 +153,7 @@ fn a_recording_of_causes_ends_soon_after_it_is_asked_to_whatever_it_does() {
     requires!("ending a recording of causes", "flight recorder");
     let directory = tempfile::tempdir().unwrap();
     let mut cases = 0;
-    // While the programs load, while the kernel's symbols are read, while it is measured.
+    // While the programs load, while the kernel's symbols are read, and during the measurement.
     for after_ms in [20, 100, 250, 400, 700, 1_000, 1_500] {
         let name = format!("a{after_ms}");
         let words = ["record", "-q", "--why", "1us", "-i", "200us", "-D", "60s", "-o", &name];
@@ -165,7 +165,7 @@ fn a_recording_of_causes_ends_soon_after_it_is_asked_to_whatever_it_does() {
         let took = asked.elapsed();
         // A second is usual.
         assert!(took < Duration::from_secs(2), "{took:?} after a signal at {after_ms} ms");
-        // Before anybody listens, the signal ends the program itself.
+        // Before the program handles it, the signal ends the program itself.
         assert!(status.code().is_none_or(|code| code <= 1), "{status:?}");
         cases += 1;
     }

@@ -15,7 +15,7 @@ fn sides_are_set_up_measured_in_turn_and_accounted_for() {
     let output = run(directory.path(), &[&words[..], &settings[..]].concat());
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let answer = json(&output);
-    // Pair by pair, in an order that is drawn.
+    // Pair by pair, in a random order.
     let order = std::fs::read_to_string(directory.path().join("order")).unwrap();
     assert!(["a\nb\n", "b\na\n"].contains(&&order[..4]) && ["a\nb\n", "b\na\n"].contains(&&order[4..]), "{order}");
     assert_eq!((&answer["a"]["runs"], &answer["b"]["runs"]), (&2.into(), &2.into()));
@@ -42,7 +42,7 @@ fn sides_may_have_options_of_their_own() {
     let words = ["compare", "--repeat", "2", "-D", "400ms", "-q", "-o", "both", "--json", "-p", "70"];
     let settings = ["--a", "-p 90 -a 0", "--b", "-p 60,50", "--b", "echo b >> order", "--all-repeats"];
     let output = run(directory.path(), &[&words[..], &settings[..]].concat());
-    // Two priorities against one have nothing in common.
+    // Sides with two priorities and a side with one have nothing in common.
     assert_eq!(code(&output), 1, "{}", stderr(&output));
     let configured = |side: &str| {
         let path = directory.path().join("both").join(side).join("02.punctual");
@@ -56,7 +56,7 @@ fn sides_may_have_options_of_their_own() {
     let words = ["compare", "--repeat", "1", "-D", "400ms", "-q", "-o", "one", "--json", "--b", "-p 60"];
     let answer = json(&run(directory.path(), &words));
     assert!(answer["b"]["name"].as_str().unwrap().ends_with("(-p 60)"), "{}", answer["b"]["name"]);
-    // What it says next is what was run, often enough, and into a directory of its own.
+    // The next step is the command that was run, with enough repeats and a new directory.
     let next = answer["next"][0]["command"].as_str().unwrap();
     let (before, after) = (next.find("--repeat ").unwrap(), " -D 400ms -q --json --b '-p 60'");
     assert!(next[..before] == *"sudo punctual compare " && next.ends_with(after), "{next}");
@@ -82,7 +82,7 @@ fn three_sides_are_measured_in_turn_and_each_stands_beside_the_first() {
         (answer["comparisons"].as_array().unwrap().iter()).map(|beside| beside["label"].as_str().unwrap()).collect();
     assert_eq!(labels, ["B", "C"]);
     assert_eq!(answer["comparisons"][1]["comparison"]["b"]["runs"], 2);
-    // What it says next is what was run, with repeats enough.
+    // The next step is the command that was run, with enough repeats.
     let next = answer["next"][0]["command"].as_str().unwrap();
     assert!(next.starts_with("sudo punctual compare --repeat 4 ") && next.contains(" --c '-p 60'"), "{next}");
     // The same from disk.
@@ -106,7 +106,7 @@ fn a_command_that_fails_is_one_line_and_what_was_measured_stays() {
     assert_eq!(code(&output), 1);
     assert!(stderr(&output).contains("ended with code 3: no such knob"), "{}", stderr(&output));
     assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
-    // If B came first there is nothing yet.
+    // If B came first, A has no recording yet.
     let a = directory.path().join("both/a/01.punctual");
     assert!(!a.exists() || Recording::open(a).is_ok());
 }
@@ -115,7 +115,7 @@ fn a_command_that_fails_is_one_line_and_what_was_measured_stays() {
 fn what_was_measured_before_a_command_failed_is_compared() {
     requires!("compare", "real-time priority");
     let directory = tempfile::tempdir().unwrap();
-    // Whichever comes first in the second pair, both sides have a recording then.
+    // Whichever side comes first in the second pair, both have a recording by then.
     let fails_twice = "echo >> times; test $(wc -l < times) -lt 2";
     let words = ["compare", "--repeat", "2", "-D", "300ms", "-q", "-o", "both", "--json", "--a", fails_twice];
     let output = run(directory.path(), &words);
@@ -127,7 +127,7 @@ fn what_was_measured_before_a_command_failed_is_compared() {
     assert!(answer["notes"][0].as_str().unwrap().contains("ended with code 1"), "{}", answer["notes"]);
 }
 
-/// A run that was cut is not counted when the directories are compared again.
+/// A run that was cut does not count when the directories are compared again.
 #[test]
 fn a_run_that_was_cut_is_left_out_of_later_comparisons() {
     requires!("compare", "real-time priority");
@@ -152,7 +152,7 @@ fn a_run_that_was_cut_is_left_out_of_later_comparisons() {
     }
 }
 
-/// A command for `--a` that starts something and waits for it, and what it noted of itself.
+/// A command for `--a` that starts something and waits for it, and writes down its own ids.
 const WAITS: &str = "echo $PPID > guard; echo $$ > shell; sleep 1000 & echo $! > inner; wait";
 
 fn noted(directory: &Path, name: &str) -> String {
@@ -198,7 +198,7 @@ fn a_page_that_cannot_be_written_costs_neither_measurement_nor_verdict() {
     let answer = json(&output);
     assert_eq!((&answer["exit_code"], &answer["a"]["runs"]), (&1.into(), &1.into()));
     assert!(Recording::open(directory.path().join("both/b/01.punctual")).is_ok());
-    // The next time it is known before.
+    // The next time, this is known before anything is measured.
     let output = run(directory.path(), &words);
     assert_eq!(stderr(&output), "error: cannot write pages/x.html: there is no directory pages\n");
 }

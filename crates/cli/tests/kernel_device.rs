@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::Duration;
 use support::{code, json, run, start, stderr, stdout, wait_until};
 
-/// Runs a device for a while and returns what stands under `contexts`.
+/// Runs a device for a while and returns its `contexts`.
 fn device(directory: &Path, name: &str, words: &[&str]) -> Vec<Value> {
     let words = [&["device"], words, &["-q", "--json", "-o", name]].concat();
     let output = run(directory, &words);
@@ -25,7 +25,7 @@ fn device(directory: &Path, name: &str, words: &[&str]) -> Vec<Value> {
     for context in &contexts {
         let blocks = &context["blocks"];
         let count = |name: &str| blocks[name].as_u64().expect("a number");
-        // Every block that arrived was processed, given up, or waited at the end.
+        // Every block that arrived was processed, given up, or still waiting at the end.
         let taken = count("processed") + count("dropped") + count("lost") + count("refused") + count("records_lost");
         assert!(taken <= count("arrived"), "{blocks}");
         assert!(context["underruns_outside"].as_u64() <= context["underruns"].as_u64());
@@ -49,8 +49,8 @@ fn programs_in_the_kernel() -> usize {
 fn each_context_disturbs_its_own_stage_of_the_bystander() {
     requires!("device contexts", "real-time priority", "BPF", "BTF");
     let directory = tempfile::tempdir().unwrap();
-    // No multiple of the bystander's period: else all interrupts would meet it at the same point of its way, for the
-    // length of a run, and it is luck which stage that is.
+    // Not a multiple of the bystander's period: otherwise, for the length of a run, all interrupts would meet it at the
+    // same point of its way, and luck would decide which stage that is.
     let one = |context: &str| {
         device(directory.path(), &context.replace(':', "-"), &["run", "modem 7.3ms", "--context", context, "-D", "2s"])
             .remove(0)
@@ -95,14 +95,14 @@ fn a_low_priority_beside_a_spinning_thread_overflows_and_a_high_one_does_not() {
     };
     let (low, high) = (one("thread:10"), one("thread:60"));
     assert!(low["overruns"].as_u64() > Some(0), "{low}");
-    // What waits while the program rests is no underrun, so of those either may have few.
+    // Blocks that wait while the program rests are no underruns, so either may have few of them.
     let lost = |context: &Value| context["blocks"]["lost"].as_u64();
     assert!(lost(&high) < lost(&low), "{high} {low}");
-    // The most of all: of the few blocks that the competitor leaves the other time for, half may begin soon.
+    // The maximum, because half of the few blocks for which the competitor leaves the other thread time may begin soon.
     let pending = |context: &Value| context["pending"]["max"].as_u64();
     match pending(&low) {
         Some(waiting) => assert!(pending(&high).is_some_and(|left| left <= waiting), "{high} {low}"),
-        // The competitor may leave the other nothing at all: after no activation, nothing is pending.
+        // The competitor may leave the other thread no time at all: without an activation, nothing is pending.
         None => assert_eq!(low["blocks"]["processed"], 0, "{low}"),
     }
     assert!(high["blocks"]["processed"].as_u64() > low["blocks"]["processed"].as_u64(), "{high} {low}");
@@ -121,7 +121,7 @@ fn a_reservation_below_the_share_fails_and_a_sufficient_one_keeps_up_beside_a_sp
     assert!(small["overruns"].as_u64() > Some(0), "{small}");
     assert_eq!(large["overruns"], 0, "{large}");
     assert!(large["underruns"].as_u64() < small["underruns"].as_u64());
-    // Hard enforcement: what is not reserved is not had, whatever is spare.
+    // Hard enforcement: the thread does not get what it did not reserve, even if there is CPU time to spare.
     assert!(small["share"].as_f64() < Some(0.07), "{small}");
 }
 
@@ -145,7 +145,7 @@ fn the_rate_of_the_line_changes_in_phases() {
     for context in ["irq", "thread:80"] {
         let words = ["run", "v90", "--context", context, "--phases", "18@7200Hz:1s,90@7200Hz", "-D", "2s"];
         let (mut all, mut is_enough) = (Vec::new(), false);
-        // No block comes while the rest of the program does not get to run, and a late thread loses some.
+        // No block comes while the rest of the program is kept from running, and a late thread loses some.
         for attempt in 0..support::MAX_ATTEMPTS {
             let name = format!("{}-{attempt}", context.replace(':', "-"));
             device(directory.path(), &name, &words);
@@ -160,7 +160,7 @@ fn the_rate_of_the_line_changes_in_phases() {
             })
             .unwrap();
             all.push((short, long));
-            // 400 and 80 were it not for the time in between.
+            // It would be 400 and 80 without the time in between.
             is_enough = short > 200 && long > 30 && short > long;
             if is_enough {
                 break;
@@ -171,7 +171,7 @@ fn the_rate_of_the_line_changes_in_phases() {
     }
 }
 
-/// The thread has the first phase's from the beginning on, then the device's.
+/// The thread has the first phase's reservation from the start, then the device's.
 #[test]
 fn a_phase_has_a_reservation_of_its_own() {
     requires!("a_phase_has_a_reservation_of_its_own", "deadline reservation", "real-time priority");
@@ -212,11 +212,11 @@ fn interrupts_stop_working_when_the_program_stands_still_and_nothing_outlives_it
         last = row.start_ns;
     })
     .unwrap();
-    // Stopped for 2.5 s: for at most one of them, work went on.
+    // It was stopped for 2.5 s; for at most one of these seconds, work went on.
     assert!(longest > 1_000_000_000, "{longest}");
 }
 
-/// Two runs at once plan no more of a CPU in interrupts than one may: each alone would take nearly half of it.
+/// Two runs at once may not plan more of a CPU in interrupts than one may: each alone would take nearly half of it.
 #[test]
 fn runs_at_once_share_what_interrupts_may_take() {
     requires!("shared interrupts", "real-time priority", "BPF", "BTF");
@@ -227,7 +227,7 @@ fn runs_at_once_share_what_interrupts_may_take() {
     let words = |name: &'static str, context: &'static str, time: &'static str| {
         ["device", "run", "big", "--profiles", "big.toml", "--context", context, "-q", "-D", time, "-o", name]
     };
-    // Somebody else may have devices there, for as long as theirs run.
+    // Somebody else may run devices there for as long as theirs last.
     let (mut first, mut refused) = (None, Vec::new());
     wait_until(|| {
         let mut child = start(directory.path(), &words("a", "irq", "60s"));
@@ -252,7 +252,7 @@ fn runs_at_once_share_what_interrupts_may_take() {
         assert_eq!(code(&second), 1, "{}", stdout(&second));
         assert!(stderr(&second).contains("other devices run there"), "{}", stderr(&second));
     }
-    // What the scheduler shares out is nobody's share of interrupts.
+    // CPU time that the scheduler shares out does not count towards interrupts.
     assert_eq!(code(&run(directory.path(), &words("c", "thread:80", "1s"))), 0);
     support::signal(&first, libc::SIGINT);
     assert_eq!(code(&first.wait_with_output().unwrap()), 0);
@@ -302,9 +302,9 @@ fn devices_are_listed_and_shown() {
     assert_eq!(shown["devices"][0]["tolerance_ns"], 2 * 1_333_333);
 }
 
-/// Of a few refusals enough are met in this time, ns: a busy host left 57 of 250 interrupts of a second.
+/// In this time, a few refusals happen often enough, ns: a busy host left 57 of the 250 interrupts in a second.
 const SOME_REFUSED_NS: u64 = 3_000_000_000;
-/// Where every callback is refused there is nothing to wait for, ns.
+/// If every callback is refused, there is nothing to wait for, ns.
 const ALL_REFUSED_NS: u64 = 500_000_000;
 
 #[test]
@@ -312,13 +312,13 @@ fn a_few_refused_callbacks_are_counted_and_what_was_measured_is_kept() {
     requires!("device in a softirq", "thread woken by a softirq", "real-time priority", "BPF", "BTF");
     let directory = tempfile::tempdir().unwrap();
     for (context, wake) in [("softirq", Wake::Timer), ("thread:80", Wake::Softirq)] {
-        // Where another program takes the CPU at the end, more waits there than a callback's turn.
+        // If another program takes the CPU at the end, more blocks wait than a callback handles in one turn.
         let mut seen = Vec::new();
         let (device, path) = loop {
             let (measured, path) = refusing(directory.path(), "modem 4ms", (context, wake), 7, SOME_REFUSED_NS);
             let done = measured.unwrap_or_else(|error| panic!("{context}: {error}"));
             let device = done.activations.devices.into_iter().next().unwrap();
-            // What waited for the next callback was worked off with it.
+            // What waited for the next callback was worked off in it.
             let is_worked_off = device.processed + 3 >= device.arrived;
             seen.push((device.processed, device.arrived));
             if is_worked_off {
@@ -338,7 +338,7 @@ fn a_few_refused_callbacks_are_counted_and_what_was_measured_is_kept() {
         let said = shown.lines().find(|line| line.contains("softirq callbacks that the kernel refused to queue"));
         assert!(said.is_some_and(|line| line.contains("Invalid argument")), "{shown}");
 
-        // Not one of them came: nothing was measured, and nothing is left that says otherwise.
+        // Not one callback came: nothing was measured, and nothing is left behind that says otherwise.
         let (measured, path) = refusing(directory.path(), "modem 4ms", (context, wake), 1, ALL_REFUSED_NS);
         let words = measured.expect_err(context).to_string();
         assert!(words.contains("refused to queue") && words.contains("Invalid argument"), "{context}: {words}");
@@ -346,7 +346,7 @@ fn a_few_refused_callbacks_are_counted_and_what_was_measured_is_kept() {
     }
 }
 
-/// All threads of a program that is stopped are late, the one that stands for the machine too.
+/// All threads of a stopped program are late, including the one that stands for the machine.
 #[test]
 fn a_program_that_was_stopped_says_so_and_accuses_no_machine_alone() {
     requires!("device stopped", "real-time priority");
@@ -366,8 +366,8 @@ fn a_program_that_was_stopped_says_so_and_accuses_no_machine_alone() {
     assert!(said.contains("note: punctual itself was stopped meanwhile"), "{said}");
 }
 
-/// Beside a thread that never stops the device's own threads rest, so that others get their part: that is told, and held against
-/// nobody.
+/// Beside a thread that never stops, the device's own threads rest so that others get their share: the report says so,
+/// and blames nobody for it.
 #[test]
 fn what_waits_while_punctual_rests_is_no_underrun() {
     requires!("device rests", "real-time priority");
@@ -390,7 +390,7 @@ fn what_waits_while_punctual_rests_is_no_underrun() {
 fn both_blocks_that_a_refused_callback_loses_are_held_against_nobody() {
     requires!("device in a softirq", "real-time priority", "BPF", "BTF");
     let directory = tempfile::tempdir().unwrap();
-    // It has two buffers; the next block is marked.
+    // The device has two buffers; the next block is marked.
     let (measured, path) = refusing(directory.path(), "audio 192@48kHz", ("softirq", Wake::Timer), 8, SOME_REFUSED_NS);
     let device = measured.unwrap().activations.devices.into_iter().next().unwrap();
     let (mut marked, refused) = (0, device.callbacks_refused.unwrap());
@@ -423,7 +423,8 @@ fn every_signal_is_decoded_to_known_bits_in_every_context_and_not_without_its_ta
                 }
             };
             bits += decoded_rightly(signal, place, &with.activations.devices[0]);
-            // A thread is a thread, whatever wakes it and however it is scheduled, and the kernel's program is one.
+            // A thread is a thread, whatever wakes it and however it is scheduled, and the kernel's program is always
+            // the same.
             if !["irq", "thread:80"].contains(&place.0) || place.1 == Wake::Softirq {
                 continue;
             }

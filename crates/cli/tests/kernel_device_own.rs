@@ -1,4 +1,5 @@
-//! `punctual device run --work FILE`: a user's own work in its device's interrupt, bounded whatever is in the file.
+//! `punctual device run --work FILE`: a user's own work in its device's interrupt, which stays bounded whatever is in
+//! the file.
 
 mod support;
 
@@ -12,7 +13,7 @@ use support::{code, json, run, start, stderr, stdout, wait_until};
 
 const TEST: &str = "work of a user's own";
 
-/// Has the processor's own code work on the blocks with these numbers; it prints the output and the digest.
+/// Runs the same code natively on the blocks with these numbers; it prints the output and the digest.
 const NATIVE: &str = r#"
 #include <stdio.h>
 int main(void)
@@ -44,12 +45,12 @@ fn has_clang() -> bool {
     Command::new("clang").arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
-/// This program's programs in the kernel that do a user's own work; somebody else may run devices too.
+/// BPF programs of this test's process that do a user's own work; somebody else may run devices too.
 fn programs_in_the_kernel() -> usize {
     support::programs::of_this_test(&["device_learns", "device_interrupt"]).len()
 }
 
-/// What the processor's own code makes of these blocks: outputs and digest, a line each.
+/// What the code gives for these blocks when it runs natively: outputs and digest, one line each.
 fn natively(directory: &Path, blocks: &[u64]) -> Vec<String> {
     let (source, program) = (directory.join("native.c"), directory.join("native"));
     std::fs::write(&source, format!("#include \"{}\"\n{NATIVE}", encoder())).unwrap();
@@ -65,7 +66,7 @@ fn natively(directory: &Path, blocks: &[u64]) -> Vec<String> {
     stdout(&child.wait_with_output().unwrap()).lines().map(str::to_owned).collect()
 }
 
-/// Runs a device with this work for a while; what stands under `contexts`.
+/// Runs a device with this work for a while; returns its `contexts`.
 fn device(directory: &Path, name: &str, words: &[&str]) -> Value {
     let words = [&["device", "run"], words, &["-q", "--json", "-o", name]].concat();
     let output = run(directory, &words);
@@ -89,7 +90,7 @@ fn an_encoder_ends_where_it_is_wanted_and_as_this_processor_has_it() {
     let allowed = |capability: &str| support::allows(capability).map_err(|reason| support::skip(capability, &reason));
     let contexts: Vec<&str> =
         contexts.iter().filter(|(_, capability)| allowed(capability).is_ok()).map(|(context, _)| *context).collect();
-    // All at once, each with work of its own.
+    // All at once, each with its own work.
     let devices: Vec<String> = contexts.iter().map(|context| format!("encoder+{context}")).collect();
     let words: Vec<&str> = devices.iter().map(String::as_str).collect();
     let words = [&["device", "mix"], &words[..], &["--work", &encoder(), "-D", "4s", "-q", "--json", "-o", "all"]];
@@ -122,7 +123,7 @@ fn an_encoder_ends_where_it_is_wanted_and_as_this_processor_has_it() {
     eprintln!("{} contexts", contexts.len());
 }
 
-/// C that is refused, and a word of why.
+/// C that is refused, and a word from the reason.
 const REFUSED: [(&str, &str, &str); 16] = [
     (
         "assembly",
@@ -174,7 +175,7 @@ const REFUSED: [(&str, &str, &str); 16] = [
     ("signed", "int work(struct punctual_block *b) { return b->state[0] / b->state[1]; }", ": BPF has no signed"),
 ];
 
-/// Objects that are refused: what clang is given beside the usual, the C, and a word of why.
+/// Objects that are refused: clang's additional options, the C code, and a word from the reason.
 const OBJECTS: [(&str, &str, &str, &str); 5] = [
     ("plain", "-g0", "int punctual_work(struct punctual_block *b) { return 0; }", "-g"),
     ("two", "-g", "int punctual_work(struct punctual_block *b, int n) { return n; }", "wrong signature"),
@@ -226,13 +227,13 @@ fn what_loops_or_faults_or_calls_is_refused_in_a_line() {
         assert_eq!(said.lines().filter(|line| !line.starts_with("warning: ")).count(), 1, "{name}: {said}");
         assert!(!directory.path().join("device").exists());
     }
-    // No recording was begun by any of them.
+    // None of them began a recording.
     let left = std::fs::read_dir(directory.path()).unwrap().count();
     assert_eq!(left, REFUSED.len());
     eprintln!("{} files", REFUSED.len());
 }
 
-/// It ends, but takes much longer than 20 us.
+/// Ends, but takes much longer than 20 us.
 const EXPENSIVE: &str = "#include \"punctual_work.h\"
 int work(struct punctual_block *block)
 {
@@ -259,10 +260,11 @@ fn what_takes_too_long_is_counted_and_rests() {
         let (own, blocks) = (&one["own"], &one["blocks"]);
         let number = |value: &Value| value.as_u64().unwrap();
         assert!(number(&own["done"]) > 10 && number(&own["over"]) == number(&own["done"]), "{one}");
-        // Every second block says that it failed; which ones are worked on is the budget's choice.
+        // Every second block reports a failure; which blocks are worked on depends on the budget.
         assert!(number(&own["failed"]) > 0 && number(&own["failed"]) < number(&own["done"]), "{one}");
         assert!(number(&blocks["refused"]) > number(&own["done"]), "{one}");
-        // None is counted twice: each that came was worked on, or was not. The last ones may still have waited.
+        // No block is counted twice: each one that came was worked on, or was not. The last ones may still have been
+        // waiting.
         let known = ["processed", "refused", "dropped", "lost"].map(|what| number(&blocks[what]));
         let (arrived, known) = (number(&blocks["arrived"]), known.iter().sum::<u64>());
         assert_eq!(blocks["processed"], own["done"], "{one}");
@@ -270,7 +272,7 @@ fn what_takes_too_long_is_counted_and_rests() {
         assert!(arrived - known <= 2 + arrived / 20, "{known} of {one}");
         assert!(number(&own["longest_ns"]) > number(&own["block_ns"]) / 2, "{one}");
         if context == "irq" {
-            // 2 % of each window are allowed, and the block that went beyond.
+            // 2 % of each window are allowed, and the block that went over.
             assert!(one["share"].as_f64().unwrap() < 0.2, "{one}");
         }
         assert_eq!(one["keeps_up"], false);
@@ -278,7 +280,7 @@ fn what_takes_too_long_is_counted_and_rests() {
     }
 }
 
-/// In a thread: what the verifier refuses ends the work, and the run with it, in its last moments too.
+/// In a thread: what the verifier would refuse ends the work and with it the run, even in its last moments.
 const CARELESS: [(&str, &str); 4] = [
     ("divides", "block->output[0] = block->number / (unsigned long long)block->state[5 + (block->number < 900)];"),
     ("beyond", "block->output[0] = block->state[block->number < 448 ? 0 : block->number - 448];"),
@@ -301,7 +303,7 @@ fn in_a_thread_careless_work_ends_the_run_and_its_exit_code_says_so() {
         let output = run(directory.path(), &[&words[..], &[name]].concat());
         let (answer, code) = (json(&output), code(&output));
         let end = &answer["contexts"][0]["own"]["ended"];
-        // Of a run on a busy machine the last blocks may not come.
+        // On a busy machine, the last blocks of a run may not come.
         assert_eq!(code, i32::from(!end.is_null()), "{name}: {answer}");
         assert_eq!(answer["error"].is_null(), end.is_null(), "{name}: {answer}");
         ended += code;
@@ -326,7 +328,7 @@ fn nothing_of_it_stays_when_the_process_is_killed() {
     assert!(wait_until(|| programs_in_the_kernel() <= before), "its programs left the kernel");
 }
 
-/// In a thread: what ends the process in its first block, and a word of what is said.
+/// In a thread: code that ends the process in its first block, and a word from the message.
 const KILLED: [(&str, &str, &str); 6] = [
     ("endless", "for (;;) block->state[0]++;", "in one block"),
     ("null", "*(volatile int *)0 = 1;", "outside its memory"),
@@ -336,8 +338,8 @@ const KILLED: [(&str, &str, &str); 6] = [
     ("swallows", "CALL(0, 0);", "it read or wrote the channel"),
 ];
 
-/// The number of a system call, and behind it the call itself, within a constant of a function's: what jumps there makes it, without any
-/// assembly. With this first argument, and eight bytes of the block.
+/// The number of a system call, and after it the call itself, inside a constant of a function: code that jumps there
+/// makes the call without any assembly. It passes this first argument, and eight bytes of the block.
 const CALL: &str = "#ifndef __bpf__
 #define GADGET(number) static __attribute__((noinline, used)) unsigned long gadget_##number(void) \\
 { return 0xc3050f00000000b8 | (unsigned long)number << 8; }
@@ -381,10 +383,10 @@ fn in_a_thread_what_loops_or_faults_is_killed_and_nothing_else() {
             met += 1;
         }
     }
-    // Later on, the run ends with what has been measured, and says why.
+    // After the first blocks, the run ends with what it has measured and says why.
     let is_here = |(_, does, _): &&(&str, &str, &str)| !does.starts_with("CALL") || cfg!(target_arch = "x86_64");
     for (name, does, words) in KILLED.iter().filter(is_here).filter(|(name, ..)| *name != "illegal") {
-        // A machine that is held up leaves blocks out.
+        // A machine that is held up skips blocks.
         let file = work_that(directory.path(), name, &format!("if (block->number >= 300) {does}"));
         let output = run_in("thread:80", &file, name);
         let (said, told) = (stderr(&output), stdout(&output));
@@ -407,7 +409,7 @@ fn in_a_thread_what_loops_or_faults_is_killed_and_nothing_else() {
     eprintln!("{met} processes killed");
 }
 
-/// The processes of a user's own work below this one.
+/// The processes below this one that do a user's own work.
 fn workers_of(parent: u32) -> Vec<String> {
     let is_worker = |pid: &String| {
         let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! `punctual drill` against the running kernel: what is injected is what a recording beside it shows, it keeps to its
-//! bounds, and nothing of it is left. Asserts orders, sums, counts and names, never how fast the machine is.
+//! `punctual drill` against the running kernel: a recording beside it shows what it injects, it keeps to its bounds,
+//! and it leaves nothing behind. Asserts orders, sums, counts and names, never how fast the machine is.
 
 mod support;
 
@@ -17,7 +17,7 @@ fn alone() -> MutexGuard<'static, ()> {
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether the machine allows the drill; says so loudly where not.
+/// Whether the machine allows the drill; says so loudly if not.
 fn can(kind: &str) -> bool {
     let directory = tempfile::tempdir().unwrap();
     let list = json(&run(directory.path(), &["drill", "list", "--json"]));
@@ -29,7 +29,7 @@ fn can(kind: &str) -> bool {
     line["available"] != "no"
 }
 
-/// An injection of the log.
+/// An injection from the log.
 #[derive(Debug)]
 struct Injection {
     cpu: u32,
@@ -40,7 +40,7 @@ struct Injection {
     whole: Value,
 }
 
-/// What must hold for every drill, and its injections.
+/// Checks what must hold for every drill; returns its injections.
 fn injections(answer: &Value, kind: &str) -> Vec<Injection> {
     assert_eq!(answer["schema"], "punctual.drill/1");
     assert_eq!(answer["kind"], kind);
@@ -66,7 +66,7 @@ fn injections(answer: &Value, kind: &str) -> Vec<Injection> {
         assert!(one.asked_ns <= 50_000_000);
         assert_eq!(one.whole["name"], answer["name"]);
     }
-    // What the host steals or others take lengthens some, not most.
+    // Steal and other threads lengthen some, but not most.
     let kept = found.iter().filter(|one| one.end_ns - one.start_ns < one.asked_ns + 5_000_000).count();
     assert!(kept * 2 > found.len(), "{found:?}");
     for cpu in 0..1024 {
@@ -76,23 +76,23 @@ fn injections(answer: &Value, kind: &str) -> Vec<Injection> {
     found
 }
 
-/// Injections and wakeups that fell together.
+/// Injections and wakeups that coincided.
 #[derive(Default)]
 struct Meetings {
     injections: usize,
     met: usize,
-    /// Of those met: nothing of it was stolen by the host, and the drill's own stage had most of it.
+    /// Of those that met: the host stole nothing, and the drill's own stage had most of the lateness.
     unstolen: usize,
     own: usize,
 }
 
-/// More of a wakeup's lateness stolen than this says nothing about stages, ns.
+/// If more than this was stolen from a wakeup's lateness, its stages say nothing, ns.
 const STEAL_NS: u64 = 20_000;
-/// So many wakeups are judged at least.
+/// At least this many wakeups are judged.
 const MIN_JUDGED: usize = 20;
 
-/// Runs a drill beside a recording of FIFO 80 threads; every observed wakeup that was due within an injection on its
-/// CPU must have had at least the rest of it in the stages that `held` adds up.
+/// Runs a drill beside a recording of FIFO 80 threads. Every observed wakeup that was due within an injection on its
+/// CPU must have had at least the rest of the injection in the stages that `held` adds up.
 fn delays(kind: &str, held: fn(&Wakeup) -> Option<u64>, own: fn(&Wakeup) -> Option<u64>) {
     let mut all = Meetings::default();
     for _ in 0..support::MAX_ATTEMPTS {
@@ -105,10 +105,10 @@ fn delays(kind: &str, held: fn(&Wakeup) -> Option<u64>, own: fn(&Wakeup) -> Opti
     eprintln!(
         "{kind}: {met} wakeups met {injections} injections; of {unstolen} beside no steal {own} in its own stage"
     );
-    // About two periods an injection.
+    // About two periods fall into an injection.
     assert!(met * 2 >= injections, "{met} wakeups met {injections} injections");
     assert!(unstolen >= MIN_JUDGED, "{unstolen} of {met} wakeups beside no steal are too few");
-    // And the stage that the drill is made for had most of it, but where something else came in between.
+    // The stage that the drill targets had most of it, unless something else came in between.
     assert!(own * 4 >= unstolen * 3, "{own} of {unstolen} in the stage of {kind}");
 }
 
@@ -124,7 +124,7 @@ fn meet(all: &mut Meetings, kind: &str, held: fn(&Wakeup) -> Option<u64>, own: f
     assert_eq!(code(&recorded), 0, "{}", stderr(&recorded));
     let answer = json(&output);
     let injections = injections(&answer, kind);
-    // The log has the same, a line each.
+    // The log has the same injections, one line each.
     let log = std::fs::read_to_string(directory.path().join("log")).unwrap();
     let mut logged: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     logged.sort_by_key(|one| one["start_ns"].as_u64());
@@ -138,7 +138,7 @@ fn meet(all: &mut Meetings, kind: &str, held: fn(&Wakeup) -> Option<u64>, own: f
             let within = |one: &&Injection| one.cpu == wakeup.cpu && one.start_ns < due && due + 100_000 < one.end_ns;
             let Some(one) = injections.iter().find(within) else { return };
             let Some(held) = held(wakeup) else { return };
-            // To within 2 us of disagreement between clock readings.
+            // To within 2 us, because clock readings may disagree.
             assert!(due + held + 2_000 >= one.end_ns, "{kind}: {wakeup:?} was due within {one:?}");
             all.met += 1;
             if wakeup.steal_ns.unwrap_or(0) <= STEAL_NS {
@@ -182,7 +182,7 @@ delaying! {
     a_thread_of_the_same_priority_delays_threads: "same-priority", until_switched_in, thread;
 }
 
-/// Runs a drill with a victim of its own, with injections of this length.
+/// Runs a drill with a victim of its own and injections of this length.
 fn with_victim(kind: &str, length: &str, words: &[&str]) -> Vec<Injection> {
     let directory = tempfile::tempdir().unwrap();
     let words = [&["drill", kind, "--for", length, "--every", "60ms", "-D", "1s", "-q", "--json"], words].concat();
@@ -225,7 +225,7 @@ fn drills_with_a_victim_of_their_own_make_it_suffer() {
             assert!(time("delayed_ns") <= time("done_ns") - time("first_ns"), "{one:?}");
         }
         match kind {
-            // Whoever asked for the mutex while it was held had it after it was free.
+            // Whoever asked for the mutex while it was held got it after it was free.
             "lock" => {
                 let waited = met.iter().filter(|one| of_victim(one, "done_ns").unwrap() >= one.end_ns).count();
                 assert!(waited * 4 >= met.len() * 3, "{met:?}");
@@ -247,11 +247,11 @@ fn drills_with_a_victim_of_their_own_make_it_suffer() {
 fn pages_of_a_file_are_read_again() {
     let _alone = alone();
     let found = with_victim("page-fault", "2ms", &["--pages", "file"]);
-    // In memory that is a file system, nothing needs to be read: those are plain faults.
+    // On a file system in memory, nothing has to be read: these are plain faults.
     assert!(found.iter().all(|one| one.whole["faults"].as_u64() > Some(0)), "{found:?}");
 }
 
-/// The kernel's numbers of the BPF programs that a process holds.
+/// The kernel's ids of the BPF programs that a process holds.
 fn programs_of(child: &Child) -> Vec<u32> {
     let directory = std::fs::read_dir(format!("/proc/{}/fdinfo", child.id()));
     let texts = directory.into_iter().flatten().flatten().filter_map(|file| std::fs::read_to_string(file.path()).ok());
@@ -310,7 +310,7 @@ fn a_kill_leaves_no_program_and_no_thread_and_a_log() {
     assert_eq!(complaints(), before, "the kernel complained");
 }
 
-/// Lines of the kernel's log about a CPU that did not answer; `None` where it may not be read.
+/// Lines in the kernel's log about a CPU that did not answer; `None` if it may not be read.
 fn complaints() -> Option<usize> {
     let output = std::process::Command::new("dmesg").output().ok().filter(|output| output.status.success())?;
     let text = String::from_utf8_lossy(&output.stdout).to_lowercase();
@@ -337,7 +337,7 @@ fn an_interrupt_ends_a_drill_with_what_was_injected() {
 #[test]
 fn the_same_seed_asks_for_the_same_lengths() {
     let _alone = alone();
-    // By number: one that came too late is left out.
+    // By number: an injection that came too late is left out.
     let asked = |seed: &str| -> Vec<(u64, u64)> {
         let found = with_victim("page-fault", "200us..5ms", &["--seed", seed]);
         found.iter().map(|one| (one.whole["number"].as_u64().unwrap(), one.asked_ns)).collect()

@@ -1,4 +1,4 @@
-//! Hard ends against the running kernel: whatever ends a run, the recording opens and nothing is left behind.
+//! Hard ends against the running kernel: whatever ends a run, its recording opens and nothing is left behind.
 
 mod support;
 
@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use support::{code, is_alive, run, start, stderr, stdout, wait_until};
 
-/// The tests look for what is left in the kernel: one at a time.
+/// The tests look for what is left in the kernel, so they run one at a time.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {
@@ -22,12 +22,12 @@ fn programs_in_the_kernel() -> BTreeSet<u32> {
     support::programs::of_this_test(&ours)
 }
 
-/// Whether all programs are gone that were not there before.
+/// Whether all programs that were not there before are gone.
 fn all_gone_but(before: &BTreeSet<u32>) -> bool {
     wait_until(|| programs_in_the_kernel().is_subset(before))
 }
 
-/// A load that notes its own process and one that detached itself from it.
+/// A load that writes down its own process id, and that of a process which detached itself from it.
 const LOAD: &str = "echo $$ > one; setsid sh -c 'echo $$ > two; exec sleep 1000' & exec sleep 1000";
 
 fn pids(directory: &Path) -> Option<[String; 2]> {
@@ -53,7 +53,7 @@ fn a_kill_at_any_moment_leaves_a_recording_and_nothing_else() {
         child.wait_with_output().unwrap();
         assert!(wait_until(|| !pids.iter().any(|pid| is_alive(pid))), "the load outlived the run");
         assert!(all_gone_but(&before), "{:?}", programs_in_the_kernel());
-        // At 50 ms the directory may stand without its first document: then there is nothing to open.
+        // At 50 ms the directory may exist without its first document: then there is nothing to open.
         if directory.path().join("a.punctual/recording.json").exists() {
             let recording = Recording::open(directory.path().join("a.punctual")).unwrap();
             assert!(recording.is_cut());
@@ -141,7 +141,7 @@ fn a_user_without_privilege_gets_a_result_and_is_told_what_it_lacks() {
     let directory = tempfile::tempdir().unwrap();
     use std::os::unix::fs::PermissionsExt;
     std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
-    // Where the tests are built, nobody else may have access.
+    // Nobody else may have access to the directory where the tests are built.
     let program = directory.path().join("punctual");
     std::fs::copy(env!("CARGO_BIN_EXE_punctual"), &program).unwrap();
     let output = std::process::Command::new("setpriv")

@@ -76,7 +76,7 @@ fn names_are_followed_whoever_takes_them_and_whenever() {
     let mut other = Program::start(SLEEPER, &["200", "0.002", "sleeper-b3"]);
     late.ready();
     other.ready();
-    // Names are looked at every 20 ms.
+    // Names are checked every 20 ms.
     std::thread::sleep(Duration::from_millis(500));
     for program in [&mut early, &mut late, &mut other] {
         program.go();
@@ -86,7 +86,7 @@ fn names_are_followed_whoever_takes_them_and_whenever() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let (recording, wakeups) = open(directory.path());
-    // It waits for the next of this name.
+    // It waits for the next thread of this name.
     assert_eq!(ended(&recording), EndReason::Interrupted);
     assert_slept(&recording, &wakeups, "sleeper-b1", slept(&early.said(), "sleeper-b1", 300));
     assert_slept(&recording, &wakeups, "sleeper-b2", slept(&late.said(), "sleeper-b2", 200));
@@ -107,11 +107,11 @@ fn a_command_and_its_children_are_followed_from_their_first_wakeup() {
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let (recording, wakeups) = open(directory.path());
     assert_eq!(ended(&recording), EndReason::CommandEnded);
-    // What a command says goes to standard error: standard output is the answer's.
+    // What a command prints goes to standard error: standard output belongs to the answer.
     for (name, count) in [("sleeper-c1", 100), ("sleeper-c2", 150)] {
         assert_slept(&recording, &wakeups, name, slept(&stderr(&output), name, count));
     }
-    // Nobody else: neither the other load nor whoever started the command.
+    // Nobody else is followed: neither the other load nor the process that started the command.
     let followed = recording.document().followed.as_ref().unwrap();
     let known = ["sh", "bash", "dash", "python3", "sleeper-c1", "sleeper-c2"];
     let mut names = followed.threads.iter().map(|thread| thread.name.as_str());
@@ -119,9 +119,9 @@ fn a_command_and_its_children_are_followed_from_their_first_wakeup() {
     assert!(!followed.threads.iter().any(|thread| thread.name == "sleep" || thread.name == "load-guard"));
 }
 
-/// What a python3 that is a shell script calls before it becomes the interpreter.
+/// Whether it is a program that python3 calls before it becomes the interpreter, where python3 is a shell script.
 fn helper(name: &str) -> bool {
-    // Its parts are programs too, such as pyenv-hooks: seen only where one has to wait for the disk.
+    // Its parts are programs too, such as pyenv-hooks: they show only when one has to wait for the disk.
     name.starts_with("pyenv")
         || ["basename", "readlink", "dirname", "env", "sed", "cat", "head", "grep", "cut"].contains(&name)
 }
@@ -144,7 +144,8 @@ fn a_ping_pong_is_woken_by_the_other_thread() {
         let task = recording.document().tasks.iter().find(|task| task.measure == format!("{own} other")).unwrap();
         assert_eq!(task.tid, tid);
         let woken = woken_by(&recording, &wakeups, tid, WakerKind::Thread, other);
-        // A byte that is there already wakes nobody, and the child's end wakes its parent; nobody else does, but for the input.
+        // A byte that is already there wakes nobody. The child's end wakes its parent; apart from the input, nothing
+        // else does.
         assert!(woken > 0 && woken <= 3_001, "{woken}");
         let rest = wakeups.iter().filter(|wakeup| wakeup.tid == tid).count() as u64 - woken;
         assert!(
@@ -153,7 +154,7 @@ fn a_ping_pong_is_woken_by_the_other_thread() {
             recording.document().followed
         );
     }
-    // Where a thread wakes another, what is known begins there.
+    // If a thread wakes another, the known part begins there.
     let by_thread = wakeups.iter().filter(|wakeup| wakeup.irq_ns.is_none() && wakeup.wake_ns.is_none());
     assert!(by_thread.clone().count() > 0 && by_thread.clone().all(|wakeup| wakeup.thread_ns == Some(wakeup.total_ns)));
 }
@@ -203,7 +204,7 @@ fn a_limit_on_the_total_is_judged_and_a_break_ends_it() {
     }
 }
 
-/// A loop that sleeps for 2 ms and computes for longer than that every tenth time.
+/// A loop that sleeps for 2 ms and, every tenth time, computes for longer than that.
 const LOOP: &str = "\
 import sys, time
 open('/proc/self/comm', 'w').write('loop-o')
@@ -239,15 +240,15 @@ fn a_loop_is_held_to_its_period_and_its_response_to_a_limit() {
     );
     let row = answer["cycles"].as_array().unwrap().iter().find(|row| row["measure"] == "loop-o other").unwrap();
     let count = |name: &str| row[name].as_u64().unwrap();
-    // Every tenth turn computes for longer than the period; what else ran may have made others long, and of a few nobody may have
-    // seen it. On a busy machine the recording has begun after a few turns.
+    // Every tenth turn computes for longer than the period; other threads may have made more turns long, and a few may
+    // not have been seen by anybody. On a busy machine, the recording began after a few turns.
     assert!(count("overruns") + count("unseen") >= count("cycles") / 10 && count("overruns") >= 1, "{row}");
     assert!(count("overruns") <= count("cycles") && count("cycles") <= 61, "{row}");
     assert!(count("longest_ns") > 20_000_000, "{row}");
-    // The recording knows its period, and can be held against another one.
+    // The recording knows its period, and can be compared with another one.
     let again = json(&run(directory.path(), &["report", "a.punctual", "--json"]));
     assert_eq!(again["cycles"], answer["cycles"]);
-    // What is proposed works.
+    // The proposed next step works.
     let steps = again["next"].as_array().unwrap();
     if steps.iter().any(|step| step["command"] == "punctual forecast a.punctual") {
         let forecast = run(directory.path(), &["forecast", "a.punctual"]);
@@ -261,7 +262,7 @@ fn a_loop_is_held_to_its_period_and_its_response_to_a_limit() {
     assert_eq!(hour["cycles"][0]["overruns"], 0);
 }
 
-/// A loop of 10 ms in real time, by timers to the nanosecond, each tenth turn of which takes 12 ms, until it is killed.
+/// A loop of 10 ms at real-time priority, by timers to the nanosecond: each tenth turn takes 12 ms, until it is killed.
 const OVERRUNS: &str = "\
 import ctypes, os, time
 open('/proc/self/comm', 'w').write('loop-r')
@@ -296,11 +297,11 @@ fn how_often_a_loop_will_overrun_is_forecast() {
     let cycles = json(&run(directory.path(), &["report", "a.punctual", "--json"]))["cycles"][0].clone();
     let forecast = json(&run(directory.path(), &["forecast", "a.punctual", "--json"]));
     let verdict = forecast["verdict"].as_str().unwrap();
-    // What was counted comes first.
+    // The count comes first.
     assert!(verdict.starts_with("loop-r fifo:40: "), "{verdict}");
     assert!(verdict.contains("A cycle of loop-r fifo:40 takes longer than 10.0 ms about every "), "{verdict}");
     let misses = forecast["devices"][0]["misses"].as_f64().unwrap();
-    // Of about 20 in two seconds; those that hang together count once.
+    // About 20 in two seconds; overruns that follow one another count once.
     let overruns = cycles["overruns"].as_f64().unwrap();
     assert!((2.0..=overruns).contains(&misses), "{misses} of {cycles}");
     let other = run(directory.path(), &["forecast", "a.punctual", "--device", "audio"]);
@@ -367,7 +368,7 @@ fn who_is_not_there_and_what_does_not_go_together_is_one_line() {
 #[test]
 fn without_privilege_it_is_one_line() {
     let directory = tempfile::tempdir().unwrap();
-    // A user of its own can neither read what root's home hides nor load programs: run a copy.
+    // Another user can neither read root's home nor load programs, so run a copy.
     let copy = directory.path().join("punctual");
     std::fs::copy(env!("CARGO_BIN_EXE_punctual"), &copy).unwrap();
     let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o777);
@@ -401,7 +402,7 @@ fn what_it_follows_is_left_as_it_was() {
         };
         let affinity: Vec<String> =
             read("status").lines().filter(|line| line.starts_with("Cpus_allowed")).map(str::to_owned).collect();
-        // Of the schedule's lines only those that are set from outside.
+        // From the scheduler's file, only the lines that are set from outside.
         let policy: Vec<String> = read("sched")
             .lines()
             .filter(|line| line.starts_with("policy") || line.starts_with("prio"))
@@ -414,7 +415,7 @@ fn what_it_follows_is_left_as_it_was() {
     program.go();
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(look(&program), before);
-    // Killed in the middle, it leaves a recording that opens, and the program runs on.
+    // Killed in the middle, it leaves a recording that opens, and the program keeps running.
     support::signal(&child, libc::SIGKILL);
     child.wait_with_output().unwrap();
     assert_eq!(look(&program), before);

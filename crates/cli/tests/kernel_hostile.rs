@@ -1,5 +1,5 @@
-//! What a program without privilege does may cost root's measurement no more than is promised (`docs/promises.md`): each
-//! measurement here runs under a limit of memory, and is timed.
+//! What an unprivileged program does may cost root's measurement no more than `docs/promises.md` says: each measurement
+//! here runs under a memory limit and is timed.
 
 mod support;
 
@@ -12,7 +12,7 @@ use support::limited::{ends_in_time, run_limited};
 use support::measured::Measured;
 use support::{code, stderr};
 
-/// Takes a new name and sleeps for a moment, again and again, in several threads.
+/// Several threads that take a new name and sleep for a moment, again and again.
 const NAMES: &str = "\
 import threading, time
 def rename(first):
@@ -24,7 +24,7 @@ def rename(first):
 for first in range(3): threading.Thread(target=rename, args=(first,)).start()
 ";
 
-/// Forks children that wake once under a name of odd bytes and end.
+/// Forks children that wake once under a name of odd bytes, and end.
 const FORKS: &str = "\
 import os, time
 number = 0
@@ -40,14 +40,14 @@ while True:
         except ChildProcessError: pass
 ";
 
-/// Where everybody may run it; one of root's own may lie in a directory that nobody else may look into.
+/// A python3 that everybody may run; root's own may be in a directory that nobody else may look into.
 const PYTHON: &str = "/usr/bin/python3";
 
 /// A program that no measurement may trust; it ends with the test.
 struct Hostile(Child);
 
 impl Hostile {
-    /// Starts it as the user nobody, where this user may.
+    /// Starts it as the user nobody, if this user may.
     fn start(script: &str) -> Hostile {
         let python = if Path::new(PYTHON).exists() { PYTHON } else { "python3" };
         let mut command = Command::new("setpriv");
@@ -56,7 +56,7 @@ impl Hostile {
             command = Command::new(python);
         }
         command.args(["-c", script]);
-        // Its children go with it.
+        // Its children are killed with it.
         command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let hostile = Hostile(command.spawn().expect("python3 starts"));
         std::thread::sleep(Duration::from_millis(500));
@@ -76,14 +76,14 @@ impl Drop for Hostile {
     }
 }
 
-/// A recording for so long beside a hostile program keeps to its time and this memory, bytes.
+/// A recording this long beside a hostile program keeps to its time and to this much memory, bytes.
 fn costs_at_most(cost: &Measured, seconds: u64, memory: u64) {
     assert_eq!(code(&cost.output), 0, "{}", stderr(&cost.output));
     ends_in_time(cost, seconds);
     assert!(cost.peak_bytes > 0 && cost.peak_bytes < memory, "{} bytes", cost.peak_bytes);
 }
 
-/// The names in a recording are bounded, and every wakeup is counted under one of them.
+/// The number of names in a recording is bounded, and every wakeup is counted under one of them.
 fn is_bounded(path: &Path) -> u64 {
     let document = std::fs::metadata(path.join("recording.json")).unwrap().len();
     assert!(document < 32 << 20, "recording.json has {document} bytes");
@@ -132,7 +132,7 @@ fn names_without_end_do_not_fill_the_evidence() {
 
 const WHY_MEMORY: u64 = 500_000_000;
 
-/// Makes marks of ever new texts, as fast as it can: `struct punctual_marks` of `include/punctual.h`.
+/// Makes marks with ever new texts, as fast as it can: `struct punctual_marks` of `include/punctual.h`.
 const MARKS: &str = "\
 import array, mmap, os, socket, struct, time
 while True:
@@ -173,7 +173,7 @@ fn marks_without_end_are_dropped_and_counted() {
         punctual_recording::read_log_document(&directory.path().join("a.punctual")).unwrap().unwrap();
     eprintln!("{:?}, {} rows: {answer:.200}", log.marks, log.rows());
     assert!(log.marks.library > 1_000 && log.marks.dropped > 0, "it made too few marks: {:?}", log.marks);
-    // At first what a second brings, and then what each of five does.
+    // First what a second brings, and then what each of five does.
     assert!(log.marks.library <= 6 * 60_000 + 5_000, "{:?}", log.marks);
 }
 
@@ -196,7 +196,7 @@ fn two_drills_on_a_cpu_keep_the_bound_of_one() {
     assert_eq!(code(&output), 0, "{}", stderr(&output));
 }
 
-/// What the program of `interact` starts, calls itself and writes is without end.
+/// The program that `interact` uses starts things, renames itself and writes, all without end.
 const WRITES: &str = "\
 import os
 number = 0
@@ -236,7 +236,7 @@ fn forks_without_end_are_followed_within_bounds() {
     is_bounded(&directory.path().join("a.punctual"));
 }
 
-/// A command ends this soon after it was asked to, on a machine that does other things too.
+/// A command ends this soon after it is asked to, even on a busy machine.
 const MAX_END: Duration = Duration::from_secs(10);
 
 /// Whatever it is doing: getting ready, or measuring.
@@ -255,7 +255,8 @@ fn a_signal_ends_every_command_beside_forks_without_end() {
         assert_eq!(unsafe { libc::kill(child.id() as i32, signal) }, 0, "{words:?} has ended by itself");
         let ended = child.wait_with_output().unwrap();
         let took = asked.elapsed();
-        // One that was cut while it got ready says that it measured nothing; before anybody listens, the signal ends it.
+        // A command that was cut while it got ready says that it measured nothing; before it handles signals, the
+        // signal ends it.
         let (code, errors) = (code(&ended), stderr(&ended));
         let was_early = ended.status.signal() == Some(signal) && !directory.path().join(&output).exists();
         let is_told = code == 0 || code == 1 && errors.lines().count() == 1;
@@ -269,7 +270,7 @@ fn a_signal_ends_every_command_beside_forks_without_end() {
     for (signal, after_ms) in [(libc::SIGTERM, 300), (libc::SIGINT, 300), (libc::SIGTERM, 1_500), (libc::SIGINT, 1_500)]
     {
         for both in &commands {
-            // Two at once: that is sooner.
+            // Two at once, to save time.
             all.extend(std::thread::scope(|scope| {
                 both.map(|words| scope.spawn(move || end(words, signal, after_ms))).map(|ended| ended.join().unwrap())
             }));

@@ -1,4 +1,4 @@
-//! `punctual idle` against the running kernel: what takes the CPU is found, named, and nothing is left behind.
+//! `punctual idle` against the running kernel: it finds and names what takes the CPU, and leaves nothing behind.
 
 #[path = "support/bursts.rs"]
 mod bursts;
@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use support::{code, run, start, stderr, stdout, wait_until};
 
-/// The tests look for what is left in the kernel, and disturb each other: one at a time.
+/// The tests look for what is left in the kernel, and disturb each other, so they run one at a time.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {
@@ -35,8 +35,8 @@ fn gaps(recording: &Path) -> Vec<Gap> {
     gaps
 }
 
-/// By how much a gap's length in ticks, as ns, may differ from the clock's, ns: the rate of the ticks is measured for 40 ms,
-/// on a busy machine to a microsecond, and gaps may last for seconds there.
+/// How much a gap's length in ticks, as ns, may differ from the clock's, ns: the rate of the ticks is measured over 40
+/// ms, on a busy machine to a microsecond, and gaps may last for seconds there.
 fn clocks_differ(length_ns: u64) -> u64 {
     2_000 + length_ns / 40_000
 }
@@ -60,7 +60,7 @@ fn each_burst_is_found(options: &[&str], named: bool) {
     let (mut with_its_name, mut missed) = (0, 0);
     let rests = document.followed && options.contains(&"fifo");
     for &(began, ended) in &injected {
-        // Nothing but a gap may hold it, however busy the machine is: unless it fell into the loop's own rest.
+        // Nothing but a gap may hold the burst, however busy the machine is, unless it fell into the loop's own rest.
         let found = gaps.iter().find(|gap| {
             let differ = clocks_differ(gap.length_ns);
             gap.start_ns <= began + differ && gap.start_ns + gap.length_ns + differ >= ended
@@ -71,18 +71,18 @@ fn each_burst_is_found(options: &[&str], named: bool) {
             None => panic!("no gap for {began} to {ended} ({lost} lost)"),
         }
     }
-    // A tenth of the time is rest, and a burst takes some ms.
+    // A tenth of the time is rest, and a burst takes a few ms.
     assert!(missed * 2 < injected.len(), "{missed} missed");
     if named {
         assert!(document.followed, "{:?}", Recording::open(&recording).unwrap().document().provenance.fallbacks);
         let burst = document.causes.iter().find(|cause| document.names[cause.name as usize] == "burst-test");
         let burst = burst.expect("the thread is named");
         let spun: u64 = injected.iter().map(|(began, ended)| ended - began).sum();
-        // What interrupts and softirqs took within the bursts is theirs.
+        // Time that interrupts and softirqs took within the bursts counts as theirs.
         assert!(burst.total_ns * 4 > spun, "{burst:?} of {spun}");
-        // At idle priority, other threads of a busy machine may join several bursts in one gap.
+        // When the loop runs at idle priority, other threads of a busy machine may join several bursts in one gap.
         assert!(!rests || with_its_name * 2 > injected.len() - missed, "{with_its_name}");
-        // Every part of every gap was given to somebody, and no more.
+        // Every part of every gap went to somebody, and no more than that.
         let parts: u64 = document.causes.iter().map(|cause| cause.total_ns).sum();
         assert_eq!(parts, document.cpus.iter().map(|cpu| cpu.noise_ns).sum::<u64>());
     }
@@ -115,7 +115,8 @@ fn each_of_a_hundred_bursts_is_measured_and_named_and_none_is_invented() {
     let _alone = alone();
     requires!("idle accuracy", "real-time priority", "BPF", "BTF");
     let cpu = allowed_cpus()[0];
-    // Where the host holds the reader for longer than a ring lasts, entries are lost: counted, and nothing to judge by.
+    // If the host holds the reader for longer than a ring lasts, entries are lost: they are counted, and there is
+    // nothing to judge by.
     let can_be_judged = |seen: &BurstsSeen| {
         seen.entries_lost == 0 && seen.bursts.iter().filter(|burst| burst.was_left_alone()).count() >= MIN_ALONE
     };
@@ -132,7 +133,7 @@ fn each_of_a_hundred_bursts_is_measured_and_named_and_none_is_invented() {
     for gap in &gaps {
         let length = ticker.ns(gap.ticks);
         let start = gap.end_ns - length;
-        // On a busy machine several may lie in one gap.
+        // On a busy machine several bursts may lie in one gap.
         let held: Vec<&Burst> = bursts
             .iter()
             .filter(|burst| start <= burst.began + clocks_differ(length) && burst.ended <= gap.end_ns + 2_000)
@@ -147,7 +148,8 @@ fn each_of_a_hundred_bursts_is_measured_and_named_and_none_is_invented() {
         let parts = punctual_blame::gap::attribute(start, gap.end_ns, &inside);
         assert_eq!(parts.iter().map(|part| part.ns).sum::<u64>(), gap.end_ns - start);
         assert!(parts.iter().any(|part| part.name == "burst-exact"), "{parts:?}");
-        // From switch to switch, against what the scheduler gave the thread: other threads' time is in neither.
+        // From switch to switch, compared with what the scheduler gave the thread: neither includes other threads'
+        // time.
         let (mut measured, mut stolen) = (0, 0);
         for entry in inside.iter().filter(is_burst) {
             measured += entry.end_ns.min(gap.end_ns) - entry.start_ns.max(start);
@@ -172,7 +174,7 @@ fn each_of_a_hundred_bursts_is_measured_and_named_and_none_is_invented() {
             && entry.end_ns - entry.start_ns > 150_000 + entry.stolen_ns
             && !bursts.iter().any(|burst| burst.began < entry.end_ns && burst.ended > entry.start_ns)
     };
-    // Before the first burst the thread sets itself up.
+    // Before the first burst, the thread sets itself up.
     assert_eq!(entries.iter().filter(|entry| entry.start_ns > bursts[0].began).filter(invented).count(), 0);
 }
 
@@ -233,7 +235,7 @@ fn a_calibrated_loop_says_how_steady_its_count_is() {
     }
 }
 
-/// What the loop saw of each keystroke is what the program saw and the parts that it did not.
+/// What the loop saw of each keystroke is what the program saw plus the parts that the program did not see.
 fn keystrokes_add_up(answer: &serde_json::Value) -> u64 {
     let validation = &answer["validation"];
     let seen = validation["seen"].as_array().unwrap();
@@ -272,7 +274,7 @@ fn keystrokes_are_seen_by_loop_program_and_kernel() {
     requires!("idle validation", "BPF", "BTF");
     let before = programs_in_the_kernel();
     let directory = tempfile::tempdir().unwrap();
-    // A loop of the lowest priority runs seldom, or not at all, beside compilers and other tests.
+    // Beside compilers and other tests, a loop of the lowest priority rarely runs, or not at all.
     let mut attempts = 0;
     let answer = loop {
         attempts += 1;
@@ -327,7 +329,7 @@ fn a_full_disk_is_one_line_and_two_at_once_do_not_disturb_each_other() {
     assert_eq!(code(&output), 1, "{}", stdout(&output));
     assert!(stderr(&output).contains("no space left"), "{}", stderr(&output));
     assert!(stderr(&output).lines().count() <= 2, "{}", stderr(&output));
-    // What fitted is shown. That the run failed is its answer still, if there was room left to write that down.
+    // What fits is shown. The answer still says that the run failed, if there was room to write that down.
     let report = run(full.path(), &["report", "a.punctual"]);
     // There may have been room for nothing else.
     let told = stdout(&report).starts_with("Ended early: ") || stdout(&report).contains(" It failed: ");
@@ -409,7 +411,7 @@ fn an_interrupt_keeps_what_was_measured_and_a_report_shows_it_again() {
     assert_eq!(recording.document().ended.as_ref().unwrap().reason, EndReason::Interrupted);
     let again = run(directory.path(), &["report", "a.punctual", "--json"]);
     assert_eq!(support::json(&again), support::json(&output));
-    // What does not apply to gaps is one line.
+    // What does not apply to gaps gets one line.
     for words in
         [&["report", "a.punctual", "--csv"][..], &["report", "a.punctual", "a.punctual"], &["forecast", "a.punctual"]]
     {

@@ -1,5 +1,5 @@
-//! `punctual interact` on a program that does a known thing for each key and logs it (`examples/interact_truth.rs`): each
-//! input's largest part must be that thing, by kind and name, and as long as the log says.
+//! `punctual interact` on a program that does a known thing for each key and logs it (`examples/interact_truth.rs`):
+//! each input's largest part must be that thing, by kind and name, and as long as the log says.
 
 mod support;
 
@@ -15,7 +15,7 @@ use support::{code, json, run, stderr, stdout};
 
 /// How often each key comes.
 const ROUNDS: usize = 11;
-/// How many must be judged at least.
+/// At least this many must be judged.
 const MIN_MET: usize = 50;
 
 #[test]
@@ -67,7 +67,7 @@ fn each_input_was_waited_for_because_of_what_the_program_did() {
         }
         let met = tally.met();
         eprintln!("{}", tally.told());
-        // If there are few, a single one says nothing: gather more first.
+        // If there are few, a single wrong one says nothing: gather more first.
         if met >= MIN_MET && tally.wrong.len() * 100 <= met && tally.unknown.len() * 50 <= met {
             break;
         }
@@ -119,7 +119,7 @@ fn without_privilege_there_are_latencies_and_what_is_missing_is_said() {
     for input in inputs.iter().filter(|input| input["kind"] == "key") {
         assert!(input["seen_ns"].as_u64().is_some() || input["outcome"] == "merged", "{input}");
         assert!(input["got_ns"].is_null() && input["think_1996_ns"].is_null(), "{input}");
-        // Counters need no privilege either: the letter is read and echoed.
+        // Counters need no privilege either: the program reads the letter and echoes it.
         let counters = &input["counters"];
         if is_told && input["outcome"] == "seen" && input["label"] != "enter" {
             assert!(counters["reads"].as_u64() >= Some(1) && counters["written_bytes"].as_u64() >= Some(1), "{input}");
@@ -164,7 +164,7 @@ fn limits_scripts_and_programs_that_are_not_there_have_their_exit_codes() {
     assert!(code(&missing) == 1 && stderr(&missing).contains("/no/such/program"), "{}", stderr(&missing));
     assert_eq!(stderr(&missing).lines().count(), 1, "{}", stderr(&missing));
     assert!(!directory.path().join("d.punctual").exists(), "a program that never ran left a recording");
-    // A program that ends at once: what is known of it is kept and reported.
+    // A program that ends at once: whatever is known about it is kept and reported.
     let ended = at(&["interact", "-q", "--no-bpf", "--script", "x.toml", "-o", "e.punctual", "--", "true"]);
     assert!(stdout(&ended).contains("the program ended with code 0 before the script did"), "{}", stdout(&ended));
 }
@@ -174,7 +174,7 @@ fn nothing_of_the_program_is_left_after_a_kill() {
     let directory = tempfile::tempdir().unwrap();
     let script = "name = \"x\"\n[[step]]\nthink = \"30s\"\n[[step]]\ntype = \"a\"\n";
     std::fs::write(directory.path().join("x.toml"), script).unwrap();
-    // It ignores a hangup, and leaves its session.
+    // It ignores a hangup and leaves its session.
     let hides = "trap '' HUP TERM; echo $$ > shell; setsid sh -c 'trap \"\" HUP TERM; echo $$ > hidden; sleep 1000' & sleep 1000";
     let words = ["interact", "-q", "--no-bpf", "--script", "x.toml", "-o", "a.punctual", "--", "sh", "-c", hides];
     let mut child = support::start(directory.path(), &words);
@@ -183,7 +183,7 @@ fn nothing_of_the_program_is_left_after_a_kill() {
     support::signal(&child, libc::SIGKILL);
     let _ = child.wait();
     assert!(support::wait_until(|| !support::is_alive(&read("shell")) && !support::is_alive(&read("hidden"))));
-    // The recording that was begun opens.
+    // The begun recording opens.
     let report = run(directory.path(), &["report", "a.punctual"]);
     assert!(code(&report) <= 1, "{}", stderr(&report));
 }

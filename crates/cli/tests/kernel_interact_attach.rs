@@ -1,4 +1,4 @@
-//! `punctual interact --attach`: it watches a program at somebody's terminal that a typist in another process uses.
+//! `punctual interact --attach`: it watches a program at somebody's terminal while a typist in another process uses it.
 
 mod support;
 
@@ -15,11 +15,11 @@ use support::interact::{done, example};
 use support::interact_truth::{KEYS, Tally, judge};
 use support::{code, json, run, start, stderr, stdout, wait_until};
 
-/// How many keys are typed, in turn of those that exist.
+/// How many keys are typed, taking turns through those that exist.
 const TYPED: usize = 64;
-/// The pauses between them, ms, over and over: the program is done with each before the next.
+/// The pauses between them, ms, over and over: the program finishes with each key before the next one.
 const PAUSES: [u64; 5] = [70, 105, 83, 140, 92];
-/// How many must be judged at least.
+/// At least this many must be judged.
 const MIN_MET: usize = 40;
 
 /// Inputs, and the parts of each by its number.
@@ -58,8 +58,8 @@ fn wait_for_one(terminal: &PseudoTerminal) {
     assert!(wait_until(|| terminal.read(&mut one).0 == 1 && one[0] == b'x'), "no answer");
 }
 
-/// Types at a watched program, ends it, and returns what was found out about its inputs. `None` if after a while the
-/// program had not handled what was typed, on a disk that others keep busy.
+/// Types at a watched program, ends it, and returns the findings about its inputs. `None` if the program had not
+/// handled the typed keys after a while, because others keep the disk busy.
 fn used(directory: &Path) -> Option<Found> {
     let terminal = PseudoTerminal::make().unwrap();
     let log = directory.join("log");
@@ -78,11 +78,11 @@ fn used(directory: &Path) -> Option<Found> {
         assert_eq!(terminal.write(&[key]), 1);
         let _ = terminal.read(&mut buffer);
     }
-    // It is busy for 20 ms with the last one: what ends it would be that one's next input.
+    // It is busy for 20 ms with the last key: the key that ends it would be that one's next input.
     std::thread::sleep(Duration::from_millis(PAUSES[0]));
     let mut ends = 0;
     let is_over = wait_until(|| {
-        // On a busy machine it works for a while because of earlier keys.
+        // On a busy machine, earlier keys keep it working for a while.
         if ends == 0 {
             ends += u64::from(terminal.write(&[4]) == 1);
         }
@@ -111,14 +111,14 @@ fn used(directory: &Path) -> Option<Found> {
 fn what_somebody_types_is_seen_and_what_they_waited_for_is_named() {
     requires!("interact attach", "terminal", "flight recorder", "kernel's thread ids", "unshifted clock");
     let mut tally = Tally::default();
-    // Beside a build most are disturbed.
+    // Beside a build, most runs are disturbed.
     for _ in 0..2 * support::MAX_ATTEMPTS {
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let Some((inputs, parts)) = used(directory.path()) else {
             eprintln!("the program had not ended after a while: set apart");
             continue;
         };
-        // The last one ends the program.
+        // The last key ends the program.
         let typed: u64 = inputs.iter().map(|input| input.bytes).sum();
         assert_eq!(typed, TYPED as u64 + 1, "as many bytes were seen as were typed: {inputs:?}");
         let done = done(&directory.path().join("log"));
@@ -148,7 +148,7 @@ fn what_somebody_types_is_seen_and_what_they_waited_for_is_named() {
     assert!(tally.unknown.len() * 10 <= met, "{} unknown beside {met}: {:#?}", tally.unknown.len(), tally.unknown);
 }
 
-/// Keys typed while the program works for 30 ms because of the one before begin when they are typed, not when it takes
+/// Keys typed while the program works for 30 ms on the one before begin when they are typed, not when the program takes
 /// them.
 #[test]
 fn what_is_typed_faster_than_the_program_works_begins_as_it_is_typed() {
@@ -164,7 +164,7 @@ fn what_is_typed_faster_than_the_program_works_begins_as_it_is_typed() {
     let child = start(directory.path(), &words);
     assert!(wait_until(|| directory.path().join("a.punctual/recording.json").exists()), "it does not watch");
     std::thread::sleep(Duration::from_millis(300));
-    // The one that it was already waiting for in `read()` is not seen.
+    // The key for which it was already waiting in `read()` is not seen.
     assert_eq!(terminal.write(b"a"), 1);
     wait_for(&terminal, "x");
     let now_ns = punctual_kernel::clock::monotonic_ns;
@@ -195,7 +195,7 @@ fn what_is_typed_faster_than_the_program_works_begins_as_it_is_typed() {
         waited += usize::from(input.got_ns.is_some_and(|got| got > input.begin_ns + 10_000_000));
     }
     eprintln!("{met} of {} began as they were typed, {waited} waited for the program for 10 ms and more", typed.len());
-    // The kernel's worker may pass on two at once, if it waits for a CPU itself.
+    // The kernel's worker may pass on two at once if it has to wait for a CPU itself.
     assert!(met * 2 >= typed.len(), "{met}: {inputs:?} {typed:?}");
     assert!(waited * 2 >= typed.len(), "{waited}: {inputs:?}");
 }
@@ -236,7 +236,7 @@ fn what_cannot_be_watched_is_said_in_one_line() {
     ];
     for (words, said) in cases {
         let output = run(directory.path(), &[&["interact"], words].concat());
-        // Beside it the parser says where to read on.
+        // In addition, the parser says where to read on.
         let lines = stderr(&output).lines().filter(|line| !line.starts_with("hint:")).count();
         assert_eq!((code(&output), lines), (129, 1), "{}", stderr(&output));
         let is_nobody = said.starts_with("no process");

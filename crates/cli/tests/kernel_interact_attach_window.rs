@@ -1,4 +1,4 @@
-//! `punctual interact --attach` of a program in a window: another process types into it by XTEST, and the test watches
+//! `punctual interact --attach` on a program in a window: another process types into it by XTEST, and the test checks
 //! the result.
 
 mod support;
@@ -19,7 +19,7 @@ use x11rb::protocol::xproto::{ConnectionExt as _, InputFocus, KEY_PRESS_EVENT, K
 use x11rb::protocol::xtest::ConnectionExt as _;
 use x11rb::rust_connection::RustConnection;
 
-/// Keys, and the kind and name of the part that is theirs; `None`: nothing is drawn after it.
+/// Keys, and the kind and name of each key's part; `None`: nothing is drawn after it.
 const KEYS: [(char, Option<(&str, &str)>); 5] = [
     ('c', Some(("own", "window"))),
     ('t', Some(("sleep", ""))),
@@ -30,12 +30,12 @@ const KEYS: [(char, Option<(&str, &str)>); 5] = [
 /// How often each key is typed in a run, and how many must be judged at least.
 const ROUNDS: usize = 10;
 const MIN_MET: usize = 12;
-/// The program is done with one before the next.
+/// The program finishes with one key before the next.
 const PAUSE: Duration = Duration::from_millis(85);
-/// An input of which others had more than this is set apart: whoever had a CPU meanwhile.
+/// If others had more than this of an input, it is set apart: something else had a CPU meanwhile.
 const DISTURBED_NS: u64 = 100_000;
 
-/// The typist: by XTEST, as a person's keys reach all programs.
+/// Types by XTEST, the way a person's keys reach all programs.
 struct Typist {
     connection: RustConnection,
     root: u32,
@@ -78,7 +78,8 @@ impl Typist {
     }
 }
 
-/// Watches a program while these keys are typed, until it has logged them all; returns when each was typed, and what was found.
+/// Watches a program while these keys are typed, until it has logged them all; returns when each was typed, and the
+/// findings.
 fn watched(
     directory: &Path,
     display: &Display,
@@ -98,7 +99,7 @@ fn watched(
         typed.push(typist.press(*key));
         std::thread::sleep(PAUSE);
     }
-    // On a busy machine the program is behind; what it never logs, the comparison tells.
+    // On a busy machine the program falls behind; the comparison shows what it never logs.
     wait_until(|| std::fs::read_to_string(log).unwrap_or_default().lines().count() >= keys.len());
     std::thread::sleep(Duration::from_millis(300));
     let _ = program.kill().and_then(|()| program.wait());
@@ -192,13 +193,13 @@ fn what_somebody_types_into_a_window_is_seen_and_what_they_waited_for_is_named()
     let met = tally.right + tally.wrong.len();
     assert!(met >= MIN_MET, "too few: {tally:?}");
     assert!(tally.seen * 100 >= tally.drawing * 95, "{tally:?}");
-    // Beside compilers the cursor's timer looks like a new one in some.
+    // Beside compilers, the cursor's timer looks new in some.
     assert!(tally.unanswered * 100 >= tally.silent * 75, "{tally:?}");
     assert!(tally.begun * 100 >= tally.typed * 90, "{tally:?}");
     assert!(tally.wrong.len() <= 1 + met / 50, "{} of {met} wrong: {:#?}", tally.wrong.len(), tally.wrong);
 }
 
-/// GTK is told of keys by another protocol than programs without a toolkit.
+/// GTK learns of keys by another protocol than programs without a toolkit.
 #[test]
 fn what_somebody_types_into_a_window_of_gtk_is_counted() {
     requires!("interact attach gtk", "terminal", "flight recorder", "kernel's thread ids", "unshifted clock");
@@ -219,7 +220,7 @@ fn what_somebody_types_into_a_window_of_gtk_is_counted() {
     assert_eq!((inputs.len(), logged.len()), (typed.len(), typed.len()), "{inputs:?}");
     let right = inputs.iter().zip(&logged).filter(|(input, at)| {
         let is_taken = input.got_ns.is_some_and(|got| got <= **at);
-        // On a busy machine two keys are drawn as one.
+        // On a busy machine, two keys are drawn as one.
         let is_shown = input.seen_ns.is_some_and(|seen| seen > **at) || input.outcome == Some(Outcome::Merged);
         is_taken && input.begin_ns <= **at && is_shown
     });

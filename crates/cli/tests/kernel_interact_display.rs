@@ -1,4 +1,5 @@
-//! `punctual interact --via x11 --display`: typing on a display that the test starts as the user's, beside another program there.
+//! `punctual interact --via x11 --display`: types on a display that the test starts as if it were the user's, beside
+//! another program there.
 
 mod support;
 
@@ -18,10 +19,10 @@ use x11rb::rust_connection::RustConnection;
 
 /// Keys that are drawn in the end, and one that is not.
 const KEYS: [char; 4] = ['c', 't', 'a', 'n'];
-/// How often each is typed.
+/// How often each key is typed.
 const ROUNDS: usize = 10;
 
-/// Somebody else's program on the display, which has the keys.
+/// Somebody else's program on the display, which has the keyboard focus.
 struct Bystander {
     program: Child,
     connection: RustConnection,
@@ -124,7 +125,7 @@ fn keys_reach_the_program_alone_and_are_seen_when_it_has_drawn() {
     }
     assert!(drawing >= 20 && silent >= 6, "too few: {drawing} and {silent}");
     assert!(in_time * 100 >= drawing * 95, "{in_time} of {drawing} seen in time");
-    // Beside others' work the cursor's timer may look like a new one.
+    // Beside other work, the cursor's timer may look like a new one.
     assert!(unanswered * 100 >= silent * 70, "{unanswered} of {silent} unanswered");
 }
 
@@ -172,7 +173,7 @@ fn a_display_that_is_not_the_askers_or_cannot_be_typed_on_is_refused_in_a_line()
         support::skip("displays of other users", "only root can become somebody else");
         return;
     }
-    // What sudo says of who asks.
+    // What sudo says about the calling user.
     is_refused(on(&own.name(), &one).env("SUDO_UID", "65534").output().unwrap(), "not known to be yours");
     let theirs = Display::start_as(&support::NOBODY);
     is_refused(on(&theirs.name(), &one).output().unwrap(), "another user's");

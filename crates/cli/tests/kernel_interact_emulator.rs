@@ -1,5 +1,5 @@
-//! `punctual interact` on a shell within a terminal emulator: the answer names what the shell waits for, and not the
-//! kernel's worker that passes on what goes over the terminal in between.
+//! `punctual interact` on a shell in a terminal emulator: the answer names what the shell waits for, and not the
+//! kernel's worker that passes terminal data along in between.
 
 mod support;
 
@@ -9,15 +9,15 @@ use std::os::unix::fs::PermissionsExt;
 use support::interact_window::needs;
 use support::{code, run, stderr};
 
-/// Keys that are typed.
+/// How many keys are typed.
 const TYPED: usize = 24;
-/// How many must be judged at least.
+/// At least this many must be judged.
 const MIN_MET: usize = 12;
-/// The least time for which the shell's command sleeps, ns.
+/// The shortest time that the shell's command sleeps, ns.
 const SLEEPS_NS: u64 = 20_000_000;
 const SHELL: &str = "slow-shell";
 
-/// Types at the shell in this emulator; returns the parts of what was seen and split, by input.
+/// Types at the shell in this emulator; returns, by input, the parts of what was seen and split.
 fn used(via: &str, emulator: &[&str]) -> BTreeMap<u32, Vec<InteractionPart>> {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let shell = directory.path().join(SHELL);
@@ -57,7 +57,7 @@ fn holds(via: &str, emulator: &[&str]) {
                 continue;
             }
             met += 1;
-            // Whether the wait for the shell, which waits for the sleeping command, is as long as that sleeps.
+            // Whether the wait for the shell, which waits for the sleeping command, is as long as the sleep.
             let shells = ns(&|part| part.kind == "wait" && part.name.contains(SHELL));
             let says_so = parts.iter().any(|part| part.name.contains(SHELL) && part.detail.contains("sleep"));
             // The worker itself may wait for a CPU that others want.

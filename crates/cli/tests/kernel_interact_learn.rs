@@ -1,4 +1,5 @@
-//! `punctual interact learn` at a real terminal: a synthetic typist types at their own pace, and what was learned is played again.
+//! `punctual interact learn` at a real terminal: a synthetic typist types at their own pace, and what was learned is
+//! played again.
 
 mod support;
 
@@ -10,10 +11,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use support::{MAX_ATTEMPTS, code, is_alive, punctual, run, stderr, wait_until};
 
-/// Somebody at a terminal, who types and sees what is shown there.
+/// Somebody at a terminal, who types and sees what it shows.
 struct Typist {
     terminal: PseudoTerminal,
-    /// Kept open, so that the terminal's settings can be checked after the program.
+    /// Kept open so that the terminal's settings can be checked after the program ends.
     far: std::os::fd::OwnedFd,
     shown: String,
 }
@@ -51,7 +52,7 @@ impl Typist {
         panic!("`{words}` never came: {}", self.shown);
     }
 
-    /// Each of these is what one key sends.
+    /// Each element is what one key sends.
     fn type_keys(&mut self, keys: &[&[u8]]) {
         for (key, pause) in keys.iter().zip(PAUSES.into_iter().cycle()) {
             std::thread::sleep(Duration::from_millis(pause));
@@ -83,7 +84,7 @@ impl Typist {
     }
 }
 
-/// Writes this many bytes into a file as they come.
+/// A program that writes the first this many bytes into a file as they come.
 fn takes(count: usize, file: &str) -> String {
     format!("stty raw -echo; printf ready; dd bs=1 count={count} of={file} 2>/dev/null; stty sane")
 }
@@ -112,8 +113,8 @@ const KEYS: [(&[u8], &str); 16] = [
     (b"\x1a", "ctrl-z"),
 ];
 
-/// Learns the keys from a typist; whether each pause in the script is one: where others keep the learner from its CPU, two
-/// keys come at once.
+/// Learns the keys from a typist; returns whether the script has each pause separately. If others keep the learner from
+/// its CPU, two keys come at once.
 fn learns(at: &Path, typed: &[u8]) -> bool {
     let mut typist = Typist::new();
     let before = typist.modes();
@@ -153,7 +154,8 @@ fn what_somebody_types_is_played_again_key_by_key() {
         ];
         let output = run(at, &words);
         assert_eq!(code(&output), 0, "{}", stderr(&output));
-        // Without BPF nothing shows whether the program still has keys to read, and on a busy machine it is ended before it has.
+        // Without BPF nothing shows whether the program still has keys to read, and on a busy machine it is ended
+        // before it has read them.
         let got = read(at, &again);
         assert!(typed.starts_with(&got) && got.len() + 4 >= typed.len(), "at the pace {pace}: {got:?}");
     }
@@ -179,7 +181,7 @@ fn passwords_are_left_out_and_the_program_still_gets_them() {
     assert_eq!((&answer["keys"], &answer["left_out"], &answer["program_exit_code"]), (&3.into(), &8.into(), &0.into()));
 }
 
-/// What is between the two is restored, whatever ends it.
+/// Learning restores whatever it changed in the terminal, whatever ends it.
 fn ended_by(signal: i32) -> (PathBuf, tempfile::TempDir) {
     let directory = tempfile::tempdir().unwrap();
     let mut typist = Typist::new();

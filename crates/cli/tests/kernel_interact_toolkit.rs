@@ -1,5 +1,5 @@
 //! `punctual interact --toolkit`: events have the names that the programs' own toolkits give them, compared with what
-//! those log.
+//! the toolkits log.
 
 mod support;
 
@@ -11,7 +11,7 @@ use support::interact::example;
 use support::interact_window::needs;
 use support::{code, json, run, stderr};
 
-/// Keys that are typed.
+/// How many keys are typed.
 const TYPED: usize = 36;
 
 /// What a run found: the answer, its inputs and the events.
@@ -21,7 +21,7 @@ struct Found {
     events: Vec<InputEvent>,
 }
 
-/// Types at a program, and looks at its events; `None` if this kernel does not allow that.
+/// Types at a program and looks at its events; `None` if this kernel does not allow that.
 fn used(test: &str, directory: &Path, via: &str, program: &[&str]) -> Option<Found> {
     let keys: String = ('a'..='z').cycle().take(TYPED).collect();
     let script = format!("name = \"events\"\n[pace]\nmedian = \"60ms\"\nspread = 0.1\n[[step]]\ntype = \"{keys}\"\n");
@@ -44,7 +44,7 @@ fn used(test: &str, directory: &Path, via: &str, program: &[&str]) -> Option<Fou
     for none in ["lost", "unnamed", "not_kept"] {
         assert_eq!(toolkit[none], 0, "{none}: {toolkit}");
     }
-    // Each event has one sort, and belongs to one input or none.
+    // Each event has one sort, and belongs to one input or to none.
     let sum = |name: &str| toolkit["events"].as_array().unwrap().iter().map(|sort| sort[name].as_u64().unwrap()).sum();
     let (all, of_none): (u64, u64) = (sum("count"), sum("background"));
     assert_eq!(all, events.len() as u64);
@@ -67,7 +67,7 @@ fn keys_with(found: &Found, name: &str) -> (usize, usize) {
     (keys.len(), right.map(<[_]>::len).sum())
 }
 
-/// All but one of a hundred, or one.
+/// All but one in a hundred, or one.
 fn nearly_all(right: usize, met: usize) -> bool {
     right + (met / 100).max(1) >= met
 }
@@ -99,7 +99,7 @@ fn events_of_gtk_are_those_that_a_program_of_gtk_logs() {
         logged.iter().zip(&seen).filter(|((at, name), event)| event.name == *name && event.at_ns >= *at).count();
     let (keys, with_one) = keys_with(&found, "key_press");
     eprintln!("{right} of {} events are those of the log, {with_one} of {keys} keys have one key_press", logged.len());
-    // Presses and releases are never merged, unlike what is to be drawn.
+    // Presses and releases are never merged, unlike requests to draw.
     for name in ["key_press", "key_release"] {
         assert_eq!(seen.iter().filter(|event| event.name == name).count(), TYPED, "{name}: {seen:?}");
     }
@@ -119,7 +119,7 @@ fn events_of_wayland_are_those_that_its_library_says() {
         return;
     };
     let seen: Vec<&str> = found.events.iter().map(|event| event.name.as_str()).collect();
-    // `[123456.789] wl_keyboard@9.key(12, 345, 30, 1)`; what the program asks for has an arrow.
+    // `[123456.789] wl_keyboard@9.key(12, 345, 30, 1)`; the program's own requests have an arrow.
     let text = std::fs::read_to_string(&log).unwrap();
     let name = |line: &str| {
         let told = line.split_once("] ")?.1;

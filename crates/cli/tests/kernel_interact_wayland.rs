@@ -1,5 +1,5 @@
-//! `punctual interact --via wayland`: on a program that does a known thing for each key, draws, and logs when the compositor has
-//! said that it has shown that (`examples/interact_surface.rs`), and on a real terminal.
+//! `punctual interact --via wayland`: on a program that does a known thing for each key, draws, and logs when the
+//! compositor has said that it was shown (`examples/interact_surface.rs`), and on a real terminal.
 
 mod support;
 
@@ -10,7 +10,8 @@ use support::interact::{Done, done, example};
 use support::interact_window::{Truth, needs};
 use support::{code, json, run, stderr, stdout};
 
-/// Whether what is seen lies between the program's drawing and the compositor's report that it has shown it.
+/// Whether the time at which an input is seen lies between the program's drawing and the compositor's report that it
+/// was shown.
 fn is_seen_in_time(input: &Interaction, done: Done) -> bool {
     let shown_ns = done.drawn_ns.expect("it draws");
     input.seen_ns.is_some_and(|seen| seen + 1_000 >= done.begin_ns + done.part_ns && seen <= shown_ns)
@@ -40,7 +41,7 @@ fn each_input_is_seen_when_the_compositor_has_shown_it_and_was_waited_for_becaus
     .holds();
 }
 
-/// In other terminals half of the keys wait 25 ms for a repaint timer.
+/// In other terminals, half of the keys wait 25 ms for a repaint timer.
 #[test]
 fn keys_to_a_terminal_are_seen_and_wait_for_no_repaint_timer_of_25_ms() {
     requires!("interact wayland foot", "terminal", "flight recorder", "kernel's thread ids", "unshifted clock");
@@ -57,7 +58,7 @@ fn keys_to_a_terminal_are_seen_and_wait_for_no_repaint_timer_of_25_ms() {
         read_interactions(&recording).unwrap().into_iter().filter(|input| input.kind == "key").collect();
     let met = keys.iter().filter(|input| input.outcome != Some(Outcome::Merged)).count();
     let seen = keys.iter().filter(|input| input.outcome == Some(Outcome::Seen)).count();
-    // On a machine that stops for a while, several keys are taken together.
+    // On a machine that stops for a while, the program takes several keys together.
     assert!(met >= 60 && seen * 100 >= met * 95, "{seen} of {met} seen: {}", stdout(&output));
     let mut sleeps = vec![0u64; keys.iter().map(|input| input.number as usize + 1).max().unwrap_or(0)];
     let mut for_compositor = Vec::new();
@@ -79,14 +80,14 @@ fn keys_to_a_terminal_are_seen_and_wait_for_no_repaint_timer_of_25_ms() {
     assert!(median < 10_000_000, "{own:?}");
 }
 
-/// Compositors and programs whose command lines have this word.
+/// How many compositors and programs have this word in their command lines.
 fn processes_with(word: &str) -> usize {
     let lines = std::fs::read_dir("/proc").expect("a list of processes").flatten();
     let lines = lines.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
     lines.filter(|line| String::from_utf8_lossy(line).contains(word)).count()
 }
 
-/// Runs a program that ignores signals, until it has reported where the compositor's directory is.
+/// Runs a program that ignores signals until it has reported where the compositor's directory is.
 fn start_hidden(directory: &Path) -> (std::process::Child, PathBuf) {
     let script = "name = \"x\"\n[ready]\nat_most = \"60s\"\n[[step]]\ntype = \"a\"\n";
     std::fs::write(directory.join("x.toml"), script).unwrap();
@@ -150,7 +151,7 @@ fn without_privilege_and_without_windows_it_says_so() {
     let clicks = "name = \"x\"\n[pace]\nmedian = \"60ms\"\n[[step]]\ntype = \"ccccc\"\n[[step]]\nclick = \"left\"\nat = \"45% 45%\"\n";
     write("x.toml", clicks);
     write("soon.toml", "name = \"x\"\n[ready]\nat_most = \"1s\"\n[[step]]\ntype = \"a\"\n");
-    // No window comes, and the program says why.
+    // No window appears, and the program says why.
     let words = ["interact", "-q", "--no-bpf", "--via", "wayland", "--script", "soon.toml", "-o", "n.punctual", "--"];
     let hung = at(&[&words[..], &["sh", "-c", "echo no toolkit here; sleep 100"]].concat());
     let said = stdout(&hung);
@@ -196,7 +197,7 @@ fn without_privilege_and_without_windows_it_says_so() {
     assert!(done(Path::new(&log)).iter().any(|done| done.key == '1' || done.key == '-'), "the click comes");
 }
 
-/// The compositor refuses root, which it is not here in either case.
+/// The compositor refuses to run as root, which it does not do here in either case.
 #[test]
 fn an_ordinary_user_needs_nothing_but_the_compositor() {
     needs!("interact wayland user", "sway", "foot", "setpriv");

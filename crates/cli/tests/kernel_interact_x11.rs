@@ -1,6 +1,6 @@
 //! `punctual interact --via x11`: on a program that does a known thing for each key, draws and logs it
-//! (`examples/interact_window.rs`), and on real programs, where what is seen is compared with the pixels of their
-//! windows.
+//! (`examples/interact_window.rs`), and on real programs, where the time at which an input is seen is compared with the
+//! pixels of their windows.
 
 mod support;
 
@@ -16,9 +16,10 @@ use x11rb::connection::Connection;
 use x11rb::protocol::xproto::{ConnectionExt as _, ImageFormat};
 use x11rb::rust_connection::{DefaultStream, RustConnection};
 
-/// Whether what is seen lies between the program's drawing and the server's answer that it was done.
+/// Whether the time at which an input is seen lies between the program's drawing and the server's answer that it was
+/// done.
 fn is_seen_in_time(input: &Interaction, done: Done) -> bool {
-    /// The server tells the typist before or after it answers the program.
+    /// The server may tell the typist before or after it answers the program.
     const AROUND_NS: u64 = 2_000_000;
     input.seen_ns.is_some_and(|seen| {
         seen >= done.begin_ns + done.part_ns - done.part_ns.min(1_000)
@@ -48,7 +49,7 @@ fn each_input_is_seen_when_its_picture_is_drawn_and_was_waited_for_because_of_wh
     .holds();
 }
 
-/// A picture of the display: when it was asked for, when it was there, and what it was.
+/// A picture of the display: when it was asked for, when it arrived, and what it showed.
 #[derive(Debug, Clone, Copy)]
 struct Picture {
     asked_ns: u64,
@@ -56,7 +57,8 @@ struct Picture {
     digest: u64,
 }
 
-/// Pictures of a display whose name and key a program reported, in lines as `env` writes them, until it is gone.
+/// Takes pictures of a display whose name and key a program reported, in lines as `env` writes them, until the display
+/// is gone.
 struct Camera {
     environment: PathBuf,
 }
@@ -71,7 +73,7 @@ impl Camera {
             |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('=')).map(str::to_owned);
         let number = value("DISPLAY")?.trim_start_matches(':').to_owned();
         let stream = std::os::unix::net::UnixStream::connect(format!("/tmp/.X11-unix/X{number}")).ok()?;
-        // The key is the last in its file.
+        // The key is the last one in its file.
         let authority = std::fs::read(value("XAUTHORITY")?).ok()?;
         let key = authority.get(authority.len().checked_sub(32)?..)?.to_vec();
         let (stream, _) = DefaultStream::from_unix_stream(stream).ok()?;
@@ -109,8 +111,8 @@ fn digest(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// For keys with pictures: how many, how many had changed the picture when they were seen, and for how many that was
-/// the last change.
+/// For keys with pictures: how many there were, how many had changed the picture by the time they were seen, and for
+/// how many that was the last change.
 fn shown(recording: &Path, film: &[Picture]) -> (usize, usize, usize) {
     let inputs = read_interactions(recording).unwrap();
     let mut counts = (0, 0, 0);
@@ -120,7 +122,7 @@ fn shown(recording: &Path, film: &[Picture]) -> (usize, usize, usize) {
         let mut after = film.iter().filter(|picture| picture.asked_ns > seen_ns && picture.had_ns < input.end_ns);
         let Some(before) = before else { continue };
         let Some(first) = after.next() else {
-            // Not seen, or there was no time for a picture of it.
+            // Not seen, or there was no time to take a picture of it.
             if input.seen_ns.is_none() {
                 eprintln!("not seen: {input:?}");
                 counts.0 += 1;
@@ -138,7 +140,7 @@ fn shown(recording: &Path, film: &[Picture]) -> (usize, usize, usize) {
     counts
 }
 
-/// Types at a program whose window is filmed.
+/// Types at a program while its window is filmed.
 fn film(program: &[&str]) -> (usize, usize, usize) {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     // A blinking cursor changes the picture at any time.
@@ -194,7 +196,7 @@ fn keys_are_seen_in_xterm_when_its_pixels_have_changed() {
     judge_film(&["xterm", "-e", "bash", "--norc"]);
 }
 
-/// Processes of this name that work on something in a directory, by their command lines.
+/// Processes with this name that work on something in a directory, found by their command lines.
 fn displays_of(authority: &str) -> usize {
     let lines = std::fs::read_dir("/proc").expect("a list of processes").flatten();
     let lines = lines.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
@@ -239,13 +241,13 @@ fn no_display_is_used_whose_socket_another_user_could_replace() {
     let program = directory.path().join("punctual");
     std::fs::copy(env!("CARGO_BIN_EXE_punctual"), &program).unwrap();
     for (owner, is_refused) in [("65533", true), ("65534", false), ("0", false)] {
-        // In a name space of its own, where the directory is the one given here.
+        // In a name space where the directory is the one given here.
         let script = format!(
             "mkdir -m 1777 -p /tmp/.X11-unix && mount -t tmpfs -o mode=1777,uid={owner} sockets /tmp/.X11-unix || exit 77; \
              exec setpriv --reuid 65534 --regid 65534 --clear-groups \"$0\" \"$@\""
         );
         let output = format!("{owner}.punctual");
-        // It ends before anything is typed, and the answer says so if it started at all.
+        // It ends before anything is typed, and the answer says so if the program started at all.
         let words = ["interact", "-q", "--no-bpf", "--via", "x11", "-o", &output, "--", "true"];
         let mut command = std::process::Command::new("unshare");
         command.args(["-m", "sh", "-c", &script]).arg(&program).args(words);
@@ -283,7 +285,7 @@ fn without_privilege_and_without_windows_it_says_so() {
     let refused = at(&["interact", "-q", "--no-bpf", "--script", "x.toml", "--", "bash"]);
     let said = stderr(&refused);
     assert!(code(&refused) == 129 && said.contains("x.toml:6:1: a terminal has no mouse"), "{said}");
-    // No window comes, and the program says why.
+    // No window appears, and the program says why.
     write("soon.toml", "name = \"x\"\n[ready]\nat_most = \"1s\"\n[[step]]\ntype = \"a\"\n");
     let words = ["interact", "-q", "--no-bpf", "--via", "x11", "--script", "soon.toml", "-o", "n.punctual", "--"];
     let hung = at(&[&words[..], &["sh", "-c", "echo no toolkit here; sleep 100"]].concat());

@@ -1,6 +1,6 @@
-//! Kills at random moments of every command: nothing is left but recordings that open.
+//! Kills every command at random moments: nothing is left but recordings that open.
 //!
-//! 30 kills as a rule; `PUNCTUAL_KILLS` sets another number, and `PUNCTUAL_TEST_ALL=1` means 600.
+//! 30 kills by default; `PUNCTUAL_KILLS` sets another number, and `PUNCTUAL_TEST_ALL=1` means 600.
 
 mod support;
 
@@ -13,13 +13,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use support::wait_until;
 
-/// What every process of ours has in its environment.
+/// Every process of ours has this in its environment.
 const MARK: &str = "PUNCTUAL_KILL_TEST";
 
-/// The commands, each long enough to be killed anywhere. Those that the machine does not allow end with an error at
-/// once, which is as good a moment as another.
+/// The commands, each long enough to be killed anywhere. A command that the machine does not allow ends with an error
+/// at once, which is as good a moment as any.
 ///
-/// `WINDOW` and `SURFACE` are programs of the tests with a window.
+/// `WINDOW` and `SURFACE` are test programs with a window.
 const COMMANDS: [&[&str]; 30] = [
     &["record", "-q", "-D", "60s", "-o", "a.punctual"],
     &["record", "-q", "-D", "60s", "-o", "a.punctual", "--load", "cpu"],
@@ -59,7 +59,7 @@ fn kills() -> usize {
     number.unwrap_or(if support::tests_all() { 600 } else { 30 })
 }
 
-/// A generator whose seed is told, so that a failure can be had again.
+/// A generator that reports its seed, so that a failure can be reproduced.
 struct Random(u64);
 
 impl Random {
@@ -71,12 +71,12 @@ impl Random {
     }
 }
 
-/// BPF programs in the kernel, by number. Somebody else's may come and go: those of the names that ours have count.
+/// Ids of BPF programs. Other people's may come and go: only programs with the names of ours count.
 fn bpf_programs(own: &BTreeSet<String>) -> BTreeSet<u32> {
     support::programs::of_this_test(&own.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// The names of all programs in this project's sources, as the kernel cuts them.
+/// The names of all programs in this project's sources, as the kernel truncates them.
 fn own_names() -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for directory in ["probe", "context", "kernel"] {
@@ -104,7 +104,7 @@ fn is_word(character: char) -> bool {
     character.is_ascii_alphanumeric() || character == '_'
 }
 
-/// Processes that a run has started and that are still there, zombies apart.
+/// Processes that a run has started and that still exist, except zombies.
 fn processes(mark: &str) -> Vec<String> {
     let wanted = format!("{MARK}={mark}");
     let mut found = Vec::new();
@@ -121,7 +121,7 @@ fn processes(mark: &str) -> Vec<String> {
     found
 }
 
-/// Instances of the kernel's tracing that this project made, `punctual-log-PID`, and whose process is gone.
+/// Tracing instances that this project made in the kernel, `punctual-log-PID`, and whose process is gone.
 fn instances() -> BTreeSet<PathBuf> {
     let entries = std::fs::read_dir("/sys/kernel/tracing/instances").into_iter().flatten().flatten();
     let ours = entries.filter(|entry| {
@@ -131,7 +131,7 @@ fn instances() -> BTreeSet<PathBuf> {
     ours.map(|entry| entry.path()).collect()
 }
 
-/// Files that tell of displays whose server is gone: it would have removed them.
+/// Files that tell of displays whose server is gone; a server that ends in order removes them.
 fn stale_displays() -> BTreeSet<PathBuf> {
     let is_lock = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -145,12 +145,12 @@ fn stale_displays() -> BTreeSet<PathBuf> {
     entries.filter(is_lock).filter(is_stale).collect()
 }
 
-/// Whether a scheduler of BPF programs is at work: `disabled` where none is; nothing where the kernel has none.
+/// Whether a scheduler of BPF programs is active: `disabled` if none is; empty if the kernel supports none.
 fn scheduler() -> String {
     std::fs::read_to_string("/sys/kernel/sched_ext/state").unwrap_or_default()
 }
 
-/// Every recording below a directory opens and adds up; how many there were.
+/// Checks that every recording below a directory opens and adds up; returns how many there were.
 fn open_all(below: &Path) -> usize {
     let mut opened = 0;
     let mut ahead = vec![below.to_owned()];
@@ -167,7 +167,7 @@ fn open_all(below: &Path) -> usize {
     opened
 }
 
-/// What there was before anything of this test ran, and what is needed to look for more.
+/// What was there before anything of this test ran, and what it takes to look for more.
 struct Before {
     own: BTreeSet<String>,
     programs: BTreeSet<u32>,
@@ -194,7 +194,7 @@ impl Before {
     }
 }
 
-/// One kill: which of the commands, after how long.
+/// One kill: which command, and after how long.
 #[derive(Clone, Copy)]
 struct Kill {
     number: usize,
@@ -203,7 +203,7 @@ struct Kill {
 }
 
 impl Kill {
-    /// How many recordings were left, and whether the command had ended before.
+    /// Kills the command; returns how many recordings were left, and whether the command had ended before.
     fn does(self, before: &Before) -> (usize, bool) {
         let Kill { number, words, after_ms } = self;
         let directory = tempfile::tempdir().unwrap();
@@ -218,7 +218,7 @@ impl Kill {
             word => word.into(),
         };
         command.args(words.iter().map(word)).current_dir(directory.path()).env("TMPDIR", &scratch).env(MARK, &mark);
-        // Where the lab has no kernel it ends at once.
+        // If the lab has no kernel, it ends at once.
         command.env("PUNCTUAL_DEBIAN_MIRROR", "http://127.0.0.1:9");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
         let mut child = command.spawn().unwrap();
@@ -242,7 +242,7 @@ impl Kill {
     }
 }
 
-/// The kills that a seed gives, every command once before any comes twice.
+/// The kills that a seed gives; every command comes once before any comes twice.
 fn kills_of(seed: u64) -> Vec<Kill> {
     let mut random = Random(seed);
     let count = kills();
@@ -251,14 +251,14 @@ fn kills_of(seed: u64) -> Vec<Kill> {
         order.swap(index, random.below(index as u64 + 1) as usize);
     }
     let kill = |(number, which): (usize, usize)| {
-        // Most of what can go wrong lies in the beginning; some of it after the first segments.
+        // Most of what can go wrong is at the beginning; some of it comes after the first segments.
         let after_ms = if random.below(2) == 0 { random.below(3_000) } else { random.below(500) };
         Kill { number, words: COMMANDS[which], after_ms }
     };
     order.into_iter().enumerate().map(kill).collect()
 }
 
-/// So many commands run at once; whatever each leaves is told from what the others have.
+/// How many commands run at once; what each one leaves behind is told apart from what the others have.
 const AT_ONCE: usize = 3;
 
 #[test]

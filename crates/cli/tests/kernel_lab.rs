@@ -5,7 +5,7 @@ mod support;
 use support::guests::{has_guest, kernel};
 use support::{SmallDisk, code, json, run, signal, skip, start, stderr, stdout, wait_until};
 
-/// The directory for guests' files, so that this test's guests are told from others'.
+/// The words of a lab's command; its own directory for guests' files tells this test's guests from others'.
 fn words<'a>(kernel: &'a str, output: &'a str, more: &[&'a str], command: &[&'a str]) -> Vec<&'a str> {
     let mut words = vec!["lab", "run", "-q", "--kernel", kernel, "--seeds", "1", "-o", output];
     words.extend(more);
@@ -33,7 +33,7 @@ fn a_seed_gives_the_same_bytes_again_and_what_it_is_stands_in_the_first_lines() 
         (!output.status.success()).then(|| stdout(&output))
     };
     let mut differences = Vec::new();
-    // Of ten runs on a busy host one may be another (docs/lab.md); two that are equal are so by no chance.
+    // Of ten runs on a busy host, one may differ (docs/lab.md); two that are equal are not equal by chance.
     for other in ["b", "c", "d"] {
         let output = run(directory.path(), &words(&kernel, other, &[], &command));
         assert_eq!(code(&output), 0, "{}", stderr(&output));
@@ -48,7 +48,7 @@ fn a_seed_gives_the_same_bytes_again_and_what_it_is_stands_in_the_first_lines() 
     }
     eprintln!("{} pairs of runs differed before two were equal", differences.len());
 
-    // What ran is taken from where it is; another command does not overwrite it.
+    // Cells that have run are reused; another command does not overwrite them.
     let again = run(directory.path(), &words(&kernel, "a", &["--json"], &command));
     assert_eq!(json(&again)["systems"][0]["guests"][0]["kept"], true);
     let other = run(directory.path(), &words(&kernel, "a", &[], &["record", "-D", "400ms"]));

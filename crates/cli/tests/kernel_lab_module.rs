@@ -1,4 +1,5 @@
-//! Drivers under test: what one says of itself becomes a recording, and one that breaks ends in one line, without a guest left.
+//! Drivers under test: one that reports about itself becomes a recording, and one that breaks ends with one line,
+//! without leaving a guest.
 //!
 //! Building and booting take 15 to 30 s each: one of each by default, all with `PUNCTUAL_TEST_ALL=1`.
 
@@ -9,7 +10,7 @@ use std::path::Path;
 use support::guests::has_guest;
 use support::{code, json, run, skip, stderr, stdout, tests_all};
 
-/// Why no module can be built and run here; `None` where one can.
+/// Why no module can be built and run here; `None` if one can.
 fn missing() -> Option<String> {
     for program in ["qemu-system-x86_64", "busybox", "bash", "setpriv", "make", "gcc", "dpkg-deb", "apt-get"] {
         if punctual_lab::userland::find(program).is_none() {
@@ -21,14 +22,14 @@ fn missing() -> Option<String> {
     (!is_here).then(|| "kernel 6.12 is not here (punctual lab kernels 6.12 --fetch)".to_owned())
 }
 
-/// Whether what was said is that the mirror does not give the headers: nothing that a test can change.
+/// Whether the message is that the mirror does not serve the headers: a test cannot change that.
 fn has_no_headers(said: &str) -> bool {
     ["taking the lists", "looking for", "downloading", "do not come from a mirror", "archive-keyring"]
         .iter()
         .any(|words| said.contains(words))
 }
 
-/// A lab with this module: its exit code, its answer, and what it said besides.
+/// Runs a lab with this module; returns its exit code, its answer, and its other output.
 fn lab(directory: &Path, module: &str, kernels: &[&str], command: &[&str]) -> (i32, Value, String) {
     let mut words = vec!["lab", "run", "-q", "--json", "--seeds", "1", "-o", "out", "--module", module];
     kernels.iter().for_each(|kernel| words.extend(["--kernel", kernel]));
@@ -127,7 +128,7 @@ fn a_module_that_breaks_is_one_line_and_leaves_no_guest() {
         return skip("a_module_that_breaks_is_one_line", &reason);
     }
     let broken = [
-        // What it does, and what is said of it; whether that is before any guest.
+        // What the module does, the expected message, and whether it comes before any guest.
         ("unwritten", "static int __init begin(void) { return undeclared; }", "'undeclared' undeclared", true),
         (
             "unlinked",

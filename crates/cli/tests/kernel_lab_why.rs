@@ -7,8 +7,8 @@ use std::path::Path;
 use support::guests::kernel;
 use support::{code, json, number, run, skip, stderr, stdout};
 
-/// Looks at a guest of a kernel, and holds what holds of every answer: stretches and classes are the whole, and each of the guest's times is a
-/// reading of its clock at a known instruction.
+/// Looks at a kernel's guest and checks what holds for every answer: stretches and classes are the whole, and each of
+/// the guest's times is a reading of its clock at a known instruction.
 fn looked(directory: &Path, kernel: &str, more: &[&str], record: &[&str]) -> Value {
     let ask = |place: &str| {
         let mut words = vec!["lab", "why", "-q", "--json", "--kernel", kernel, "-o", place, "--html", "page.html"];
@@ -17,7 +17,8 @@ fn looked(directory: &Path, kernel: &str, more: &[&str], record: &[&str]) -> Val
         words.extend(record);
         run(directory, &words)
     };
-    // Where a guest did not run the same way again, or its times have no one place, it is refused with that reason: once is no fault.
+    // A guest that did not run the same way again, or whose times have no unique place, is refused with that reason:
+    // once is no failure.
     let is_refused = |output: &std::process::Output| {
         let said = json(output)["error"].to_string();
         ["other bytes than before", "are not readings of the clock"].iter().any(|words| said.contains(words))
@@ -74,7 +75,8 @@ fn what_ran_before_a_late_wakeup_is_seen_block_by_block_and_changes_nothing() {
     assert!(json(&output)["error"].to_string().contains("there is no episode 99999"), "{}", stdout(&output));
 }
 
-/// A drill keeps interrupts off for 1 ms each time, where nothing in the guest can look: from outside it is seen, all of it.
+/// A drill keeps interrupts off for 1 ms each time, when nothing in the guest can look; from outside, all of it is
+/// visible.
 #[test]
 fn code_with_interrupts_off_is_seen_from_outside() {
     if std::env::var_os("PUNCTUAL_TEST_ALL").is_none() {

@@ -65,7 +65,7 @@ fn a_missing_directory_for_temporary_files_is_named() {
     }
 }
 
-/// A small file system with few files, or little room.
+/// Mounts a small file system with few files, or little room; returns whether that worked.
 fn small(below: &Path, options: &str) -> bool {
     std::fs::create_dir_all(below).unwrap();
     let mount = Command::new("mount").args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(below).output();
@@ -76,7 +76,7 @@ fn small(below: &Path, options: &str) -> bool {
 fn a_disk_without_inodes_is_one_line_and_leaves_what_fitted() {
     let directory = tempfile::tempdir().unwrap();
     let top = directory.path();
-    // All at once: that is sooner, and none of them measures.
+    // All at once, which saves time; none of them measures.
     let opened: Option<Vec<bool>> = std::thread::scope(|scope| {
         let tries: Vec<_> = [2, 4, 5, 6, 7, 9, 12]
             .map(|inodes| scope.spawn(move || fills_its_inodes(&top.join(inodes.to_string()), inodes)))
@@ -92,7 +92,7 @@ fn a_disk_without_inodes_is_one_line_and_leaves_what_fitted() {
     }
 }
 
-/// Whether a recording on a disk with so few inodes could be opened; `None` where no disk can be mounted.
+/// Whether a recording on a disk with this few inodes could be opened; `None` if no disk can be mounted.
 fn fills_its_inodes(disk: &Path, inodes: u32) -> Option<bool> {
     if !small(disk, &format!("size=4m,nr_inodes={inodes}")) {
         return None;
@@ -199,14 +199,14 @@ fn an_answer_into_a_closed_standard_output_is_an_error() {
     eprintln!("{} answers into nothing", answers.len());
 }
 
-/// What punctual needs in place of root.
+/// What punctual needs instead of root.
 const CAPABILITIES: &str = "+bpf,+perfmon,+sys_nice,+ipc_lock";
 
 /// Runs the program as nobody, with these capabilities at most.
 fn as_nobody(directory: &Path, capabilities: &str, words: &[&str]) -> Output {
     let program = directory.join("punctual");
     if !program.exists() {
-        // Where the tests are built, nobody else may have access.
+        // Nobody else may have access to the directory where the tests are built.
         std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o777)).unwrap();
         std::fs::copy(env!("CARGO_BIN_EXE_punctual"), &program).unwrap();
     }
@@ -233,7 +233,8 @@ fn a_study_that_may_try_nothing_says_why_and_fails() {
     assert!(verdict.contains("it needs root, or CAP_BPF") && verdict.contains("The other 3 were refused"), "{verdict}");
 }
 
-/// Whether a call was made, but the machine kept its thread from the CPU for so long that nothing arrived: it says what was lost.
+/// Whether a call was made, but the machine kept its thread from the CPU for so long that nothing arrived: the answer
+/// says what was lost.
 fn was_disturbed(answer: &Value) -> bool {
     let attempts = answer["attempts"].as_array().map_or(&[][..], Vec::as_slice);
     let lost = |attempt: &Value| ["underruns", "lost_samples"].iter().any(|what| attempt[*what].as_u64() > Some(0));
@@ -259,7 +260,7 @@ fn four_capabilities_do_for_measuring_in_full() {
     assert!(!fallbacks.contains("deep idle") || fallbacks.contains("CAP_DAC_OVERRIDE"), "{fallbacks}");
     let recording = Recording::open(directory.path().join("a.punctual")).unwrap();
     assert!(recording.document().provenance.configuration.bpf);
-    // The addresses of functions are hidden from it: the thread's timer is known by its thread.
+    // The addresses of functions are hidden from it: the thread's timer is recognised by its thread.
     let counters = &recording.document().counters;
     eprintln!("{} of {} wakeups were not observed", counters.unobserved, counters.wakeups);
     assert!(counters.wakeups > 100 && counters.unobserved * 4 < counters.wakeups, "{counters:?}");
@@ -318,14 +319,15 @@ fn what_takes_a_right_names_the_capability() {
     for (capability, words) in commands {
         let output = as_nobody(directory.path(), "-all", words);
         let said = format!("{}{}", stdout(&output), stderr(&output));
-        // What a command goes on without it says beside its answer; a command that is run in its place goes on at any rate.
+        // If a command can go on without it, it says so beside its answer; a command that replaces the program goes on
+        // in any case.
         assert!(said.contains(capability), "{words:?}: {said}");
         assert!(stderr(&output).lines().count() <= 3, "{words:?}: {said}");
     }
     eprintln!("{} commands say what they lack", commands.len());
 }
 
-/// A small disk is full before anything is measured; whatever then fails is one line, and nothing hangs.
+/// A small disk is full before anything is measured; whatever fails then is reported in one line, and nothing hangs.
 #[test]
 fn newer_commands_on_a_full_disk_say_so_in_a_line() {
     let directory = tempfile::tempdir().unwrap();

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 use support::{code, is_alive, json, run, start, stderr, stdout, wait_until};
 
-/// A load file of one command.
+/// Writes a load file with one command.
 fn file(directory: &Path, name: &str, before: &str, command: &str) {
     let text =
         format!("about = \"a trifle\"\nwarm_up = \"300ms\"\n{before}\n[[command]]\nname = \"trifle\"\n{command}\n");
@@ -78,7 +78,7 @@ fn nothing_is_installed_without_a_yes() {
         "run = \"true\"",
     );
     let output = run(directory.path(), &["load", "install", "missing.toml"]);
-    // Without any package manager there is nothing to ask about.
+    // Without any package manager, there is nothing to ask about.
     if stderr(&output).contains("by hand") {
         assert_eq!(code(&output), 1);
         return;
@@ -108,13 +108,13 @@ fn a_paced_command_is_counted_and_nothing_is_left_of_it() {
     let (count, elapsed_ns) = only_score(&answer);
     let all = std::fs::read_to_string(directory.path().join("count")).unwrap().lines().count() as f64;
     assert!(count > 0.0 && count <= all, "{count} of {all}");
-    // No faster than the pace, and every one there was, but for those of the warm-up and one under way.
+    // No faster than the pace, and every iteration that took place, except those of the warm-up and one under way.
     assert!(count <= elapsed_ns as f64 / 1e8 + 1.0, "{answer}");
     assert!(all - count <= 6.0, "{count} of {all}");
     assert_eq!(answer["scores"][0]["pace_ns"], 100_000_000);
     let noted = |name: &str| std::fs::read_to_string(directory.path().join(name)).unwrap();
     assert!(!Path::new(noted("scratch").trim()).exists(), "the directory outlived the load");
-    // The last one: numbers of earlier ones may be others' by now.
+    // The last pid: numbers of earlier ones may be others' by now.
     let pids = noted("pids");
     let pid = pids.lines().last().expect("a process was noted");
     assert!(wait_until(|| !is_alive(pid)), "a process outlived the load");
@@ -125,12 +125,12 @@ fn a_command_that_crashes_is_said_in_one_line() {
     let directory = tempfile::tempdir().unwrap();
     file(directory.path(), "bad.toml", "", "run = \"echo some words; echo last words >&2; exit 7\"");
     let output = run(directory.path(), &["load", "run", "bad.toml", "-D", "1s"]);
-    // Before the measurement or in it, as the machine is fast.
+    // Before the measurement or during it, depending on how fast the machine is.
     assert_eq!(code(&output), 1, "{}", stdout(&output));
     let said = stdout(&output) + &stderr(&output);
     assert!(said.contains("trifle") && said.contains("code 7") && said.contains("last words"), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
-    // One that is not repeated and ends badly before it is measured keeps the measurement from beginning.
+    // A command that is not repeated and ends badly before the measurement keeps the measurement from beginning.
     file(directory.path(), "bad.toml", "", "run = \"kill -SEGV $$\"\nrepeat = false");
     let output = run(directory.path(), &["record", "-q", "-D", "1s", "--load", "bad.toml", "-o", "a.punctual"]);
     assert_eq!(code(&output), 1);
@@ -162,9 +162,9 @@ fn a_job_file_of_stress_ng_runs_and_is_scored() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    // Not `get`: it looks up the machine's own name, for seconds where nobody knows that.
+    // Not `get`: it looks up the machine's own name, which takes seconds where nobody knows that name.
     std::fs::write(directory.path().join("two.job"), "run parallel\ncpu 1\nswitch 1\n").unwrap();
-    // On a busy machine one of them may not get anything done in a second.
+    // On a busy machine, one of them may not get anything done in a second.
     let names = |seconds: u32| -> Vec<String> {
         let length = format!("{seconds}s");
         let output = run(directory.path(), &["load", "run", "two.job", "-D", &length, "--json"]);
@@ -252,7 +252,7 @@ fn what_the_load_started_ends_even_when_its_guard_was_killed() {
     assert!(wait_until(|| !is_alive(&noted("inner"))), "a process outlived the load");
 }
 
-/// The shortest of the real ones, where it is installed.
+/// The shortest of the real loads, if it is installed.
 #[test]
 fn real_programs_run_and_are_scored() {
     let directory = tempfile::tempdir().unwrap();
@@ -269,6 +269,6 @@ fn real_programs_run_and_are_scored() {
     for score in answer["scores"].as_array().unwrap() {
         assert!(["build", "render"].contains(&score["name"].as_str().unwrap()), "{answer}");
     }
-    // Whatever it got done: no directory of this run is left.
+    // Whatever it got done, no directory of this run is left.
     std::thread::sleep(Duration::from_millis(50));
 }

@@ -11,8 +11,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use support::{MAX_ATTEMPTS, code, json, number, run, start, stderr, stdout, wait_until};
 
-/// A program that breaks its memory ends its own marks, and is named; nobody else loses any, and none are counted that were
-/// not made. The same recording shows that what is damaged or asked wrongly is one clear line.
+/// A program that corrupts its memory ends its own marks, and is named; nobody else loses any, and none are counted
+/// that were not made. The same recording shows that a damaged log or a wrong request gets one clear line.
 #[test]
 fn a_hostile_program_ends_only_its_own_marks() {
     let directory = tempfile::tempdir().unwrap();
@@ -42,7 +42,7 @@ fn a_hostile_program_ends_only_its_own_marks() {
     assert_eq!((of("library"), of("broken"), of("dropped"), of("refused"), of("unserved")), (50, 5, 0, 0, 0), "{told}");
     assert!(first.contains(&(number(&told["first_broken"]["process"]) as u32)), "{told}");
     assert!(answer["verdict"].as_str().unwrap().contains("broke the memory"), "{answer}");
-    // Told for whatever CPU and class.
+    // Shown for any CPU and class.
     let holes = rows(directory.path(), &["--events", "sched"]);
     assert_eq!(holes.iter().filter(|row| row["kind"] == "dropped").count(), 5);
 
@@ -104,7 +104,7 @@ fn a_commands_life_is_in_the_log_in_order() {
     requires!("log processes", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
     let directory = tempfile::tempdir().unwrap();
     let script = "sleep 0.05; exec /bin/cat /dev/null";
-    // The log is of the whole machine, where others start shells too: this one has a name of its own.
+    // The log covers the whole machine, where others start shells too: this one has a name of its own.
     let named = directory.path().join("logged-shell");
     std::os::unix::fs::symlink("/bin/sh", &named).unwrap();
     let output = log(directory.path(), &["-q", "-o", "a.punctual", "--", named.to_str().unwrap(), "-c", script]);
@@ -130,7 +130,7 @@ fn a_commands_life_is_in_the_log_in_order() {
     let last = position(&all, cat, "the end of cat", |row| of(row, "exit"));
     assert_eq!((number(&all[last]["value"]), number(&all[last]["extra"])), (0, 1));
 
-    // Of this test's own thread is known of which process it is.
+    // The process of this test's own thread is known.
     let summary = std::fs::read(directory.path().join("a.punctual/events/log.json")).unwrap();
     let summary: Value = serde_json::from_slice(&summary).unwrap();
     // SAFETY: asks for the calling thread's number.
@@ -201,7 +201,7 @@ fn marks_stand_between_the_events_around_them() {
     position(&all, at, "the program's end", |row| row["kind"] == "exit" && number(&row["tid"]) == tid);
 }
 
-/// Marks by the kernel's file, where tracefs is mounted and may be used.
+/// Marks through the kernel's file, where tracefs is mounted and may be used.
 #[test]
 fn marks_by_trace_marker_stand_there_too() {
     requires!("log trace_marker", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
@@ -216,7 +216,7 @@ fn marks_by_trace_marker_stand_there_too() {
     };
     assert!(wait_until(|| directory.path().join("a.punctual/events/log.json").exists()));
     let instance = marker();
-    // Two writings by a thread that sleeps in between.
+    // Two writes by a thread that sleeps in between.
     if let Some(instance) = &instance {
         for text in ["first of two", "second of two"] {
             std::fs::write(instance.join("trace_marker"), text).unwrap();
@@ -277,7 +277,7 @@ fn futex_calls_are_logged_where_they_are_chosen() {
     assert!(line.contains("futex wait"), "{line}");
 }
 
-/// Two threads that hand a byte to and fro as fast as they can, while the log is kept from reading.
+/// Two threads that pass a byte back and forth as fast as they can, while the log is kept from reading.
 #[test]
 fn what_is_dropped_is_counted_and_told_where() {
     requires!("log drops", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
@@ -297,7 +297,7 @@ fn what_is_dropped_is_counted_and_told_where() {
     let first = std::thread::spawn(move || {
         use std::io::{Read, Write};
         punctual_kernel::scheduling::pin_to(cpu).unwrap();
-        // More than the ring of a CPU holds: each way is a waking and two switches.
+        // More than a CPU's ring holds: each way is a waking and two switches.
         for _ in 0..80_000 {
             to.write_all(&[0]).unwrap();
             answer.read_exact(&mut [0]).unwrap();
@@ -390,7 +390,7 @@ fn without_privilege_there_are_marks_or_one_clear_line() {
     let output = unprivileged(&["-q", "-D", "1s", "-o", "a.punctual"]);
     assert_eq!(code(&output), 1);
     let said = stderr(&output);
-    // What was refused for want of privilege says of itself what would help.
+    // What was refused for lack of privilege says what would help.
     let hints: Vec<&str> = said.lines().skip(1).collect();
     assert!(matches!(hints[..], [hint] if hint.starts_with("hint: sudo")), "{said}");
     assert!(said.starts_with("error: ") && said.contains("permission denied"), "{said}");

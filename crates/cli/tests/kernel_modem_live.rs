@@ -1,4 +1,4 @@
-//! `punctual modem transfer --context`: a file that a thread of this machine receives, in real time.
+//! `punctual modem transfer --context`: a thread of this machine receives a file in real time.
 
 mod support;
 
@@ -15,7 +15,7 @@ fn a_file_arrives_exact_in_each_context_of_a_thread() {
     let directory = tempfile::tempdir().unwrap();
     file(directory.path());
     let all = [("thread:24", 1), ("reservation:4/8", 1), ("thread:other", 0)];
-    // Each takes the time of a call.
+    // Each takes as long as a call.
     let some = if support::tests_all() { &all[..] } else { &all[..2] };
     for &(context, competitors) in some {
         let mut words = vec!["modem", "transfer", "a.gz", "--attempts", "1", "--json", "--context", context];
@@ -35,7 +35,7 @@ fn a_file_arrives_exact_in_each_context_of_a_thread() {
         );
         let (attempt, beside) = (&answer["attempts"][0], &live["attempts"][0]);
         let of = |value: &serde_json::Value, name: &str| value[name].as_u64().unwrap();
-        // However busy the machine: what arrived is accounted for, and nothing wrong arrives.
+        // However busy the machine is, whatever arrived is accounted for, and nothing wrong arrives.
         assert_eq!(answer["exit_code"], code(&output), "{answer}");
         let arrived = attempt["ending"] == "arrived";
         assert_eq!(attempt["exact"].as_bool(), Some(arrived), "{answer}");
@@ -96,7 +96,7 @@ fn modems_that_call_at_once_are_all_accounted_for() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("a.gz"), [0x5a; 100]).unwrap();
     let all_cpus = punctual_kernel::scheduling::allowed_cpus();
-    // At most 95 % of the CPUs are reserved, and each asks for 80 % of one.
+    // At most 95 % of the CPUs are reserved, and each modem asks for 80 % of one.
     let modems = (95 * all_cpus.len() / 80 + 1).to_string();
     let cpus = all_cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
     let load = "about = \"busy\"\n[[command]]\nname = \"spin\"\nrun = \"while :; do :; done\"\n";
@@ -107,10 +107,10 @@ fn modems_that_call_at_once_are_all_accounted_for() {
     let output = run(directory.path(), &[&words[..], &more, &beside].concat());
     let answer = json(&output);
     if answer["error"].is_string() {
-        // Reservations of others leave no room for one.
+        // Other programs' reservations leave no room for one.
         return punctual_testing::skip("modems_that_call_at_once_are_all_accounted_for", answer["error"].to_string());
     }
-    // Whoever was refused is missing.
+    // The refused ones are missing.
     assert_eq!((code(&output), &answer["exit_code"]), (1, &1.into()));
     let (attempts, live) = (answer["attempts"].as_array().unwrap(), &answer["live"]);
     let (calls, refused) = (live["attempts"].as_array().unwrap(), live["refused"].as_array().unwrap());

@@ -1,4 +1,4 @@
-//! Pages that commands write which measure: those that `report` makes of the same recordings.
+//! Pages written by commands that measure: they are the same that `report` makes from the same recordings.
 
 mod support;
 
@@ -44,7 +44,7 @@ fn a_page_that_is_asked_for_at_once_is_that_of_report() {
     assert!(met >= 3, "only {met} commands measured");
 }
 
-/// The recordings alone do not tell which devices were asked about.
+/// The recordings alone do not tell which devices the user asked about.
 #[test]
 fn the_page_of_a_check_of_a_device_has_the_verdict_of_its_answer() {
     const NAME: &str = "the_page_of_a_check_of_a_device_has_the_verdict_of_its_answer";

@@ -8,7 +8,7 @@ use support::measured::{Fence, measured};
 
 const MIB: u64 = 1 << 20;
 
-/// Runs the program and gives its exit code and the most memory it had at a time, bytes.
+/// Runs the program; returns its exit code and the most memory that it had at a time, bytes.
 fn run_measured(directory: &Path, words: &[&str]) -> (i32, u64) {
     let mut command = support::punctual();
     command.current_dir(directory).args(words);
@@ -24,7 +24,7 @@ fn size(path: &Path) -> u64 {
     std::fs::read_dir(path).unwrap().map(|entry| size(&entry.unwrap().path())).sum()
 }
 
-/// Each command, and what it may have: so many MiB, and so many more for each CPU.
+/// Each command, and what it may use: this many MiB, and this many more for each CPU.
 const MEASURING: [(&[&str], u64, u64); 7] = [
     (&["record", "-q", "-D", "3s", "-i", "100us", "-o", "a.punctual"], 128, 32),
     (&["record", "-q", "-D", "3s", "--why", "p99", "-o", "b.punctual"], 192, 48),
@@ -35,7 +35,7 @@ const MEASURING: [(&[&str], u64, u64); 7] = [
     (&["device", "run", "audio64", "-q", "-D", "2s", "-o", "e.punctual"], 128, 16),
 ];
 
-/// And those that read what the others have written.
+/// The commands that read what the others have written.
 const READING: [(&[&str], u64, u64); 2] =
     [(&["report", "a.punctual"], 300, 0), (&["log", "show", "c.punctual"], 300, 0)];
 
@@ -51,7 +51,7 @@ fn every_command_keeps_to_its_memory() {
         assert_eq!(code, 0, "{words:?}");
         assert!(most <= bound, "{words:?}: {} MiB", most / MIB);
     };
-    // What measures goes on at once: that is sooner, and takes as much memory.
+    // The measuring commands run at once, which saves time and takes as much memory.
     std::thread::scope(|scope| {
         for command in &MEASURING {
             scope.spawn(|| keeps(command));

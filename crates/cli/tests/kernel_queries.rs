@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use support::skip;
 
-/// Every query of the page is one that the engine understands, over columns that there are, and has an answer.
+/// The engine understands every query of the page; its columns exist, and it has an answer.
 #[test]
 fn every_query_of_the_page_has_an_answer() {
     const NAME: &str = "every_query_of_the_page_has_an_answer";

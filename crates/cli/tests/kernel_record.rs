@@ -33,11 +33,11 @@ fn assert_accounted(recording: &Recording, wakeups: &[Wakeup]) {
         for pair in own.windows(2) {
             let passed = pair[1].expected_ns - pair[0].expected_ns;
             assert!(passed > 0 && passed % task.period_ns == 0, "off the grid: {pair:?}");
-            // What went by without a wakeup, while the threads of all runs rested, is told with the next.
+            // What went by without a wakeup, while the threads of all runs rested, is reported with the next.
             let [late, next] = [&pair[0], &pair[1]].map(|wakeup| wakeup.total_ns / task.period_ns);
             assert!(!by_timer || passed / task.period_ns == 1 + late + (pair[1].missed - next), "{pair:?}");
         }
-        // In the softirq chain, and where the queue was full, points of the grid may lack a row.
+        // In the softirq chain, and when the queue was full, points of the grid may lack a row.
         let (Some(first), Some(last)) = (own.first(), own.last()) else { continue };
         let points = (last.expected_ns - first.expected_ns) / task.period_ns + 1;
         let missed: u64 = own.iter().map(|wakeup| wakeup.missed).sum();
@@ -133,7 +133,7 @@ fn a_stall_shows_as_missed_activations_not_as_one_sample() {
     assert!(stalled.missed >= stalled.total_ns / 1_000_000, "{stalled:?}");
 }
 
-/// `timeout` continues what it ends, in case it was stopped.
+/// `timeout` continues the process that it ends, in case it was stopped.
 #[test]
 fn a_run_that_timeout_ends_was_not_stopped() {
     let directory = tempfile::tempdir().unwrap();
@@ -225,7 +225,7 @@ fn a_check_says_whether_a_device_holds_and_exits_accordingly() {
         next.iter().any(|step| step["command"].as_str().unwrap().contains("--device 'modem 1h compute=1ms'")),
         "{next:?}"
     );
-    // What is asked next is what the device bears, not the worst 1 %.
+    // The next question is about what the device tolerates, not about the worst 1 %.
     assert_eq!(next[0]["purpose"], "records what delays ros2-control beyond its slack", "{next:?}");
     assert!(next[0]["command"].as_str().unwrap().starts_with("sudo punctual record --why 1us"), "{next:?}");
     let output = run(directory.path(), &[&words[..7], &["-o", "d"], &devices[2..]].concat());

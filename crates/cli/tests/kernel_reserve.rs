@@ -1,5 +1,5 @@
-//! Reservations of a program's thread, against the running kernel: orders, names, what was granted and given back. The host takes
-//! CPUs away here, so that no test counts on a reservation that is proven at the first go.
+//! Reservations for a program's thread, against the running kernel: orders, names, what was granted and given back. The
+//! host takes CPUs away here, so no test relies on a reservation that is proven at the first attempt.
 
 mod support;
 
@@ -67,7 +67,7 @@ fn devices_that_work_at_once_have_their_reservations_together() {
         }
     }
     assert_eq!(answer["reserved_thousandths"], reserved, "{answer}");
-    // One of them has a signal, and decodes it.
+    // One of them has a signal and decodes it.
     let proof = json(&run(directory.path(), &["report", "d/proof/before/01.punctual", "--json"]));
     let decoded = |place: usize| proof["contexts"][place]["decoded"].is_object();
     assert_eq!([decoded(0), decoded(1)], [false, true], "{proof}");
@@ -75,7 +75,7 @@ fn devices_that_work_at_once_have_their_reservations_together() {
     assert!(limit.is_null() || limit.as_u64().unwrap() >= reserved, "{answer}");
 }
 
-/// Each phase has what was found for it alone, or nothing, and all of them run in one.
+/// Each phase has what was found for it alone, or nothing, and all of them run in one run.
 #[test]
 fn each_phase_of_a_device_has_a_reservation_of_its_own() {
     requires!(
@@ -148,7 +148,7 @@ fn assert_consistent(answer: &Value) -> usize {
             "{trial}"
         );
         assert!(trial["counts"]["jobs"].as_u64().unwrap() > 0 || class == "not judged", "{trial}");
-        // The answer is the smallest of those that were sufficient.
+        // The answer is the smallest of the sufficient ones.
         if class == "sufficient" {
             assert!(share(&trial["reservation"]) >= share(&answer["found"]), "{answer}");
         }
@@ -168,7 +168,7 @@ fn a_reservation_is_found_proven_kept_and_undone() {
     let mut met = 0;
     for attempt in 0..MAX_ATTEMPTS {
         let answer = reserve(directory.path(), "^every-20ms$", &format!("r{attempt}"), &["--apply"]);
-        // Beside others it may wake too seldom, or too irregularly, to be told.
+        // Beside others it may wake too seldom, or too irregularly, for anybody to tell.
         if answer["error"].as_str().is_some_and(|error| error.contains("has no periodic thread named ^every-20ms$")) {
             continue;
         }
@@ -227,7 +227,7 @@ fn a_command_runs_with_its_reservation_and_so_do_threads_that_come_later() {
     assert_eq!((stdout(&output).trim(), code(&output)), ("6", 7), "{}", stderr(&output));
     assert!(stderr(&output).contains("Reserved 1.00 ms of every 50.0 ms for 1 of 1 thread."), "{}", stderr(&output));
 
-    // One that ends at once had it too, from its first instruction on.
+    // A command that ends at once had it too, from its first instruction on.
     let output = run(directory.path(), &["reserve", "run", "1/50", "--json", "--", "/bin/true"]);
     let answer = json(&output);
     let thread = &answer["threads"][0];
@@ -294,7 +294,7 @@ fn what_cannot_be_is_one_line() {
     assert_eq!(met, 20);
 }
 
-/// Whoever asks for a reservation counts on it; the command's own failure goes before.
+/// Someone who asks for a reservation counts on it; the command's own failure takes precedence.
 #[test]
 fn a_command_that_got_no_reservation_is_no_success() {
     if !support::may_become_nobody() {

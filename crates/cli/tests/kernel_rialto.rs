@@ -1,5 +1,5 @@
-//! Reservations by slots and time constraints: where they are refused, and what they give in a guest with one CPU beside a
-//! spinning process.
+//! Reservations by slots and time constraints: where they are refused, and what they give beside a spinning process, in
+//! a guest with one CPU.
 
 mod support;
 
@@ -26,12 +26,12 @@ fn what_no_plan_or_machine_gives_is_one_line() {
     }
 }
 
-/// What docs/rialto.md promises of PREEMPT_RT: a window may lack what the edges take.
+/// What docs/rialto.md promises for PREEMPT_RT: a window may lack what the edges take.
 const MIN_NS: u64 = 1_900_000;
-/// And has no more but where the edge that ends its slot came late.
+/// And it has no more, except where the edge that ends its slot came late.
 const BUDGET_NS: u64 = 2_000_000;
 
-/// A guest of a kernel in which a process spins, and what commands left there: the answers by their names.
+/// Boots a guest of a kernel in which a process spins; returns what commands left there: the answers by their names.
 fn guest(directory: &std::path::Path, before: &str, last: &[&str], names: &[&str]) -> Vec<Value> {
     let before = format!("(while :; do :; done) & {before}");
     let mut words = vec!["lab", "run", "-q", "--seeds", "1", "-o", "x", "--before", &before];
@@ -51,7 +51,7 @@ fn guest(directory: &std::path::Path, before: &str, last: &[&str], names: &[&str
 
 const KERNEL: &str = "newest-rt";
 
-/// Why no guest of it can be asked.
+/// Why no guest can be asked.
 fn missing() -> Option<&'static str> {
     let kernels = json(&run(std::path::Path::new("/"), &["lab", "kernels", KERNEL, "--json"]));
     let is_here = kernels["kernels"][0]["is_here"] == true;
@@ -69,7 +69,7 @@ fn two_of_eight_milliseconds_are_there_in_each_window_beside_a_spinning_process(
         return skip("two_of_eight_milliseconds", reason);
     }
     let directory = tempfile::tempdir().unwrap();
-    // First one whose reservation is for threads of a name that none of them has.
+    // First one whose reservation is for threads with a name that none of them has.
     let before = "punctual rialto run 2/8 --hard --thread nobody -D 300ms --json -- sh -c \
                   'while :; do :; done' >/out/nobody.json";
     let spins = ["rialto", "run", "2/8", "--hard", "-D", "1s", "--json", "--", "sh", "-c", "while :; do :; done"];
@@ -83,7 +83,7 @@ fn two_of_eight_milliseconds_are_there_in_each_window_beside_a_spinning_process(
     eprintln!("{} to {} ns in each window of 8 ms", number(answer, "least_ns"), number(answer, "most_ns"));
 }
 
-/// Of a thousand; a part of them where the rest of the tests waits.
+/// How many time constraints: a thousand, or fewer when the rest of the tests are waiting.
 fn count() -> &'static str {
     if std::env::var_os("PUNCTUAL_TEST_ALL").is_some() { "1000" } else { "100" }
 }
@@ -94,8 +94,8 @@ fn several_are_served_at_once_and_each_granted_time_constraint_is_met() {
         return skip("several_are_served_at_once", reason);
     }
     let directory = tempfile::tempdir().unwrap();
-    // Three come one after another; for the last, which needs a slot of every four, the others have to move. One more finds no
-    // room. The first goes when all others are gone.
+    // Three come one after another; for the last one, which needs a slot in every four, the others have to move. One
+    // more finds no room. The first one leaves when all others are gone.
     let spin = "sh -c 'while :; do :; done'";
     let also = |name: &str, reservation: &str, time: &str| {
         format!("punctual rialto run {reservation} --hard -D {time} --json -- {spin} >/out/{name}.json &")

@@ -1,5 +1,6 @@
-//! What real-time threads leave to others however many run, and whoever is below all of them (`docs/promises.md`). These tests have the
-//! machine to themselves: they say how long a thread was kept from a CPU, and threads of other tests keep it from there too.
+//! What real-time threads leave to others, however many run, and whoever is below all of them (`docs/promises.md`).
+//! These tests have the machine to themselves: they report how long a thread was kept from a CPU, and threads of other
+//! tests would keep it from there too.
 
 mod support;
 
@@ -10,8 +11,9 @@ use support::limited::{ends_in_time, run_limited};
 use support::measured::Measured;
 use support::{code, stderr};
 
-/// Tells the longest time (us) that a thread below all real-time ones of ours was kept from a CPU, for so long (s). It goes
-/// before ordinary threads, so that what these take from one another does not count as ours, and leaves the CPU to them.
+/// Reports the longest time (us) for which a thread below all of our real-time threads was kept from a CPU, while it
+/// runs for this long (s). It comes before ordinary threads, so that the time they take from one another does not count
+/// as ours, and leaves the CPU to them.
 const BELOW: &str = "\
 import os, sys, time
 os.sched_setaffinity(0, {int(sys.argv[1])})
@@ -25,7 +27,7 @@ while last < end:
 print(int(longest * 1e6))
 ";
 
-/// Runs something that takes all of a CPU with real-time priority; how long whoever is below that was kept waiting.
+/// Runs something that takes all of a CPU at real-time priority; returns how long the thread below it was kept waiting.
 fn longest_starvation(directory: &Path, cpu: u32, seconds: u32, words: &[&str]) -> (Duration, Measured) {
     let mut below = Command::new("python3");
     below.args(["-c", BELOW, &cpu.to_string(), &(seconds + 2).to_string()]).stdout(Stdio::piped());
@@ -37,7 +39,7 @@ fn longest_starvation(directory: &Path, cpu: u32, seconds: u32, words: &[&str]) 
     (Duration::from_micros(micros), cost)
 }
 
-/// The threads of devices whose work never ends rest every other time; on a machine whose host has time for it.
+/// The threads of devices whose work never ends rest every other time, on a machine whose host has time for it.
 const MAX_STARVATION: Duration = Duration::from_millis(400);
 
 #[test]
@@ -63,7 +65,7 @@ fn competitors_above_everybody_end_in_time_and_leave_others_their_part() {
     assert!(longest < MAX_STARVATION, "{longest:?}");
 }
 
-/// Each of them alone would take all of the CPU, and their rests are the same.
+/// Each of them alone would take all of the CPU, and they rest at the same times.
 #[test]
 fn several_runs_at_once_leave_others_their_part() {
     requires!("several runs", "BPF", "BTF", "kernel's thread ids", "real-time priority");
@@ -100,7 +102,7 @@ fn several_runs_at_once_leave_others_their_part() {
     assert!(longest < MAX_STARVATION, "{longest:?}");
 }
 
-/// Each waits at times, so that none leaves nothing by itself; together they do.
+/// Each one waits at times, so that none of them takes everything by itself; together they do.
 #[test]
 fn devices_that_take_all_of_a_cpu_only_together_leave_others_their_part() {
     requires!("two devices", "BPF", "BTF", "kernel's thread ids", "real-time priority");
@@ -115,7 +117,8 @@ fn devices_that_take_all_of_a_cpu_only_together_leave_others_their_part() {
     assert!(longest < MAX_STARVATION, "{longest:?}");
 }
 
-/// Those above keep their grids, so that none of them has to notice anything; those below get what is left, in turn.
+/// The ones above keep their grids, so that none of them has to notice anything; the ones below get what is left, in
+/// turn.
 #[test]
 fn runs_of_many_priorities_at_once_leave_others_their_part() {
     requires!("many runs", "BPF", "BTF", "kernel's thread ids", "real-time priority");

@@ -1,4 +1,4 @@
-//! `punctual timers` against the running kernel: names, counts and orders; never how fast.
+//! `punctual timers` against the running kernel: names, counts and orders; never how fast it is.
 
 mod support;
 
@@ -28,7 +28,7 @@ fn every_way_is_measured_or_absent_with_a_reason() {
         let count = way["callbacks"].as_u64().unwrap();
         callbacks += count;
         if count < 2 {
-            // Its share of the time was over: on a busy machine others took theirs.
+            // Its share of the time was over, because others took theirs on a busy machine.
             cut_short += 1;
             assert!(way["intervals"].is_null(), "{way}");
             continue;
@@ -49,7 +49,7 @@ fn every_way_is_measured_or_absent_with_a_reason() {
         }
     }
     assert!(cut_short * 4 <= ways.len(), "{cut_short} ways had no time");
-    // What the kernel was built with, as its own file says, or nothing.
+    // What the kernel was built with, according to its own file, or nothing.
     let tick = &answer["tick"];
     assert_eq!(tick["configured_hz"].is_null(), tick["configured_in"].is_null(), "{tick}");
     let observed = tick["observed_ns"].as_u64().unwrap();
@@ -104,7 +104,7 @@ fn each_clock_is_waited_on_or_refused_in_one_line() {
             let name = way["way"].as_str().unwrap();
             match way["absent"].as_str() {
                 Some(reason) => assert!(reason.contains("clock"), "{name}: {reason}"),
-                // A time of another clock is not converted to one that is too early.
+                // A time on another clock is not converted to one that is too early.
                 None => assert!(way["overshoot"]["min_ns"].as_i64().unwrap() >= 0, "{clock} {way}"),
             }
             if ["nanosleep-absolute", "posix-thread", "busy"].contains(&name) {
@@ -171,7 +171,7 @@ fn a_real_time_way_without_time_to_sleep_lets_others_run() {
     use punctual_kernel::scheduling::{allowed_cpus, pin_to};
     let directory = tempfile::tempdir().unwrap();
     let cpu = allowed_cpus()[0];
-    // The program inherits the CPU from the thread that starts it.
+    // The program inherits its CPU from the thread that starts it.
     let path = directory.path().to_owned();
     let run_pinned = std::thread::spawn(move || {
         pin_to(cpu).unwrap();

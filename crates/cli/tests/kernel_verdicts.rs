@@ -1,11 +1,11 @@
-//! Runs that did not measure what was asked for say so, and exit accordingly.
+//! Runs that did not measure what the user asked for say so, and exit accordingly.
 
 mod support;
 
 use std::time::Duration;
 use support::{code, json, run, start, stderr, stdout, wait_until};
 
-/// What is run for a short time, with what its load does.
+/// Commands that run for a short time, each with what its load does.
 const FAILING: [&[&str]; 7] = [
     &["record", "-q", "-D", "2s", "--load-command", "no-such-program-anywhere"],
     &["record", "-q", "--", "false"],
@@ -21,7 +21,7 @@ const DIES: &str =
 
 #[test]
 fn a_load_that_fails_is_an_error_unless_that_is_wanted() {
-    // All at once: that is sooner, and what they measure does not matter.
+    // All at once, to save time; what they measure does not matter.
     let met: u32 = std::thread::scope(|scope| {
         let tries: Vec<_> = FAILING.iter().map(|words| scope.spawn(|| fails_unless_wanted(words))).collect();
         tries.into_iter().map(|tried| tried.join().unwrap()).sum()
@@ -56,11 +56,11 @@ fn fails_unless_wanted(words: &[&'static str]) -> u32 {
     2
 }
 
-/// What is run beside a measurement, and by whom its output is told apart from the answer.
+/// Measurements that run a command, whose output they must keep apart from the answer.
 const BESIDE: [&[&str]; 3] = [&["record", "-q"], &["record", "-q", "--follow"], &["log", "-q"]];
 
-/// What a command prints is the command's: both its streams go to the standard error, in its order, so that the standard output
-/// holds the answer alone; and how it ended is said and is the exit code's reason.
+/// A command's output belongs to the command: both its streams go to standard error in order, so that standard output
+/// holds only the answer. How it ended is reported, and decides the exit code.
 #[test]
 fn the_output_of_a_command_is_never_part_of_the_answer() {
     let mut met = 0;
@@ -73,7 +73,7 @@ fn the_output_of_a_command_is_never_part_of_the_answer() {
         let asked: &[&str] = if json_too { &["--json", "-o", "a.punctual"] } else { &["-o", "a.punctual"] };
         let output = run(directory.path(), &[words, asked, &command[..]].concat());
         assert_eq!(code(&output), 1, "{words:?}: {}{}", stdout(&output), stderr(&output));
-        // The answer has the command's words, as what was run, and no line of what it printed.
+        // The answer has the command's words, because they were run, and no line that the command printed.
         let lines =
             |text: &str| text.lines().filter(|line| line.starts_with("its-")).map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(lines(&stdout(&output)), Vec::<String>::new(), "{words:?}");
@@ -128,7 +128,7 @@ fn a_name_that_nobody_has_is_an_error() {
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 
-/// The nearest name that somebody has is told, and that the kernel cuts names.
+/// The error names the nearest existing name, and says that the kernel truncates names.
 #[test]
 fn a_name_that_is_nearly_somebodys_is_answered_by_theirs() {
     requires!("a name that is nearly somebody's", "BPF");
@@ -213,7 +213,7 @@ fn a_hangup_is_told_and_nohup_is_honoured() {
     assert_eq!(json(&output)["exit_code"], 1);
     assert!(stderr(&output).contains("hangup") && stdout(&output).contains("hung up"), "{}", stderr(&output));
 
-    // As `nohup` and a shell's `&` have it.
+    // As `nohup` and a shell's `&` do.
     for (ignored, signal) in [("HUP", libc::SIGHUP), ("INT", libc::SIGINT)] {
         let name = format!("{ignored}.punctual");
         let script = format!("trap '' {ignored}; exec \"$0\" {} {name}", words.join(" "));
@@ -249,7 +249,7 @@ fn a_threshold_that_kept_nothing_is_followed_by_one_that_will() {
     assert!(own.iter().all(|step| !step.starts_with("punctual why")), "{own:?}");
     assert!(own[0].starts_with("sudo punctual record --why "), "{own:?}");
 
-    // Followed threads are followed again, and the same is compared with the threshold.
+    // Followed threads are followed again, and compared with the same threshold.
     let follow =
         ["record", "-q", "--why", "5s", "--why-stage", "request", "--json", "-o", "followed.punctual", "--follow"];
     let program = ["--", "sh", "-c", "for i in 1 2 3 4 5; do sleep 0.02; done"];

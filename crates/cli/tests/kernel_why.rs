@@ -1,5 +1,5 @@
 //! `punctual record --why` and `punctual why` against the running kernel and known causes. The machine may be as noisy
-//! as it likes: what is asserted is that injected causes are named, that parts add up, and that nothing stays behind.
+//! as it likes: the tests assert that injected causes are named, that parts add up, and that nothing is left behind.
 
 mod support;
 
@@ -30,7 +30,7 @@ fn assert_sound(answer: &Value) {
     assert_eq!(causes.iter().map(|cause| number(&cause["total_ns"])).sum::<u64>(), late);
 }
 
-/// What the recorder counted is told once: what was late is what stands there and what was left out.
+/// The recorder's counts appear once: the late wakeups are those shown plus those left out.
 fn assert_counts_agree(answer: &Value) {
     let recorder = &answer["recorder"];
     let count = |name: &str| number(&recorder[name]);
@@ -64,7 +64,7 @@ impl Drop for Loops {
     }
 }
 
-/// However busy the machine is, a recording is left, and whenever it ends its counts agree.
+/// However busy the machine is, it leaves a recording, and whenever it ends, its counts agree.
 #[test]
 fn beside_busy_loops_a_recording_is_left_whose_counts_agree() {
     requires!("why busy", "BPF", "BTF", "kernel's thread ids", "unshifted clock", "real-time priority");
@@ -87,7 +87,7 @@ fn beside_busy_loops_a_recording_is_left_whose_counts_agree() {
     }
 }
 
-/// Of which process the late threads are stands in the evidence, and stacks are samples in the trace.
+/// The evidence says to which process the late threads belong, and stacks are samples in the trace.
 fn assert_processes(directory: &Path, sampled: bool) {
     let lines = std::fs::read_to_string(directory.join("a.punctual/events/episodes.jsonl")).unwrap();
     let (mut met, mut known, mut samples) = (0, 0, 0);
@@ -114,7 +114,7 @@ fn assert_processes(directory: &Path, sampled: bool) {
 fn a_recording_answers_in_all_forms_and_damage_is_one_clear_line() {
     requires!("why forms", "BPF", "BTF", "kernel's thread ids", "unshifted clock", "real-time priority");
     let directory = tempfile::tempdir().unwrap();
-    // Every wakeup is later than a microsecond: the budget bounds what is kept, and says so.
+    // Every wakeup is later than a microsecond: the budget bounds what is kept, and the recording says so.
     let output = run(directory.path(), &["record", "-q", "-D", "2s", "--why", "1us", "-o", "a.punctual"]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let why = |words: &[&str]| {
@@ -125,10 +125,10 @@ fn a_recording_answers_in_all_forms_and_damage_is_one_clear_line() {
     assert_sound(&answer);
     assert_counts_agree(&answer);
     let recorder = &answer["recorder"];
-    // Its own sampling is told apart by its name.
+    // Its own sampling can be told apart by its name.
     let by_clock = recorder["sample_clock"] == "cpu-clock" && number(&recorder["samples"]) > 100;
     assert!(!by_clock || number(&recorder["sampling_ns"]) > 0, "{recorder}");
-    // However busy the machine is: what the budget allows is kept, 240 in a burst.
+    // However busy the machine is, what the budget allows is kept: 240 in a burst.
     assert_eq!(number(&recorder["writing_behind"]), 0, "{recorder}");
     assert!(number(&recorder["kept"]) >= number(&recorder["late"]).min(240), "{recorder}");
     let episodes = answer["episodes"].as_array().unwrap();
@@ -139,7 +139,7 @@ fn a_recording_answers_in_all_forms_and_damage_is_one_clear_line() {
     let whole = stdout(&why(&[]));
     assert!(whole.lines().next().unwrap().contains("later than 1.00 us"), "{whole}");
     assert!(whole.contains("left no evidence because the budget was used up"), "{whole}");
-    // Any one may be void, where a program of the recorder did not run.
+    // Any of them may be void, if a program of the recorder did not run.
     let whole_one =
         episodes.iter().find(|&episode| episode["void"] == false && woken(&episode)).expect("one of them is whole");
     let number_of_one = number(&whole_one["id"]).to_string();
@@ -150,11 +150,11 @@ fn a_recording_answers_in_all_forms_and_damage_is_one_clear_line() {
     assert_eq!(weight, number(&answer["late_ns"]), "a flame graph is as wide as the lateness");
     assert_eq!(code(&why(&["--perfetto", "a.pftrace"])), 0);
     assert_processes(directory.path(), by_clock);
-    // It is a recording as any other.
+    // It is a recording like any other.
     assert_eq!(code(&run(directory.path(), &["report", "a.punctual"])), 0);
     assert_eq!(code(&why(&["--episode", "99999"])), 129);
 
-    // What it cost stands in every form, and in the recording itself.
+    // Every form states what the recording cost, and so does the recording itself.
     assert!(number(&recorder["program_runs"]) > 1_000 && number(&recorder["programs_ns"]) > 100_000, "{recorder}");
     assert!(answer["cpu_share"].as_f64().is_some_and(|share| share > 0.0 && share < 1.0), "{}", answer["cpu_share"]);
     let report = run(directory.path(), &["report", "a.punctual"]);
@@ -178,7 +178,7 @@ fn a_recording_answers_in_all_forms_and_damage_is_one_clear_line() {
     assert!(stderr(&output).contains("line 1 is damaged"), "{}", stderr(&output));
 }
 
-/// What is gone is said, and nothing is claimed of it.
+/// What is gone is reported, and nothing is claimed about it.
 #[test]
 fn episodes_that_are_gone_are_missed() {
     requires!("why gone", "BPF", "BTF", "kernel's thread ids", "unshifted clock", "real-time priority");

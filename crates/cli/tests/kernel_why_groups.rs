@@ -1,5 +1,5 @@
-//! `punctual record --why` on threads whose control group runs out of quota or weighs less, and on stopped ones: real
-//! culprits, each with a log of the truth. What is wrong with a name is counted apart from what is not known.
+//! `punctual record --why` on threads whose control group runs out of quota or weighs less, and on stopped threads:
+//! real culprits, each with a log of the truth. A wrong name counts separately from an unknown one.
 
 mod support;
 
@@ -13,19 +13,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use support::{code, json, number, run, stderr};
 
-/// Where a machine of version 1 shares out processor time.
+/// Where a machine with control groups of version 1 shares out processor time.
 const MOUNT: &str = "/sys/fs/cgroup/cpu";
-/// A gap in a victim's work shorter than this is not looked at, ns.
+/// A gap in a victim's work that is shorter than this is ignored, ns.
 const GAP_NS: u64 = 15_000_000;
 
-/// A control group; taken away with all who are in it when it is dropped.
+/// A control group; when it is dropped, it is removed with everything in it.
 struct TestGroup {
     path: PathBuf,
     name: String,
 }
 
 impl TestGroup {
-    /// `None` where this machine has none, or this user may not make one.
+    /// `None` if this machine has none, or this user may not make one.
     fn make(what: &str, settings: &[(&str, &str)]) -> Option<TestGroup> {
         let name = format!("/punctual-{what}-{}", std::process::id());
         let path = Path::new(MOUNT).join(&name[1..]);
@@ -67,7 +67,7 @@ impl Other {
         Other(command.spawn().unwrap())
     }
 
-    /// Ends it; the stretches of time that it told.
+    /// Ends it; returns the stretches of time that it reported.
     fn end(mut self) -> Vec<(u64, u64)> {
         let _ = self.0.kill();
         let lines = BufReader::new(self.0.stdout.take().unwrap()).lines().map_while(Result::ok);
@@ -101,7 +101,7 @@ fn the_other_process() {
     let end = Instant::now() + Duration::from_secs(60);
     while Instant::now() < end {
         match role.as_str() {
-            // Works for 4 ms of each 6, and tells where its work was interrupted.
+            // Works for 4 ms of every 6, and reports where its work was interrupted.
             "worker" => {
                 let (mut worked, mut last) = (0, now_ns());
                 while worked < 4_000_000 {
@@ -117,7 +117,7 @@ fn the_other_process() {
             }
             // Works whenever it may.
             "hog" => while Instant::now() < end {},
-            // Wakes every 5 ms, and tells where it came late.
+            // Wakes every 5 ms, and reports when it came late.
             _ => {
                 let due = now_ns() + 5_000_000;
                 std::thread::sleep(Duration::from_millis(5));
@@ -130,7 +130,7 @@ fn the_other_process() {
     }
 }
 
-/// What became of the stretches of truth.
+/// What became of the true stretches.
 #[derive(Debug, Default)]
 struct Tally {
     stretches: u64,
@@ -143,7 +143,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// `is_right` of the largest piece's kind and name.
+    /// `is_right` judges the largest piece by its kind and name.
     fn add(&mut self, answer: &Value, truth: &[(u64, u64)], is_right: impl Fn(&str, &str) -> bool) {
         let episodes = answer["episodes"].as_array().unwrap();
         for &(from, to) in truth {
@@ -157,7 +157,7 @@ impl Tally {
                 let text = |key: &str| piece[key].as_str().unwrap().to_owned();
                 *blamed.entry((text("kind"), text("name"))).or_default() += ns;
             }
-            // An episode that only touches it says nothing of it.
+            // An episode that only touches the stretch says nothing about it.
             if blamed.values().sum::<u64>() * 10 < (to - from) * 9 {
                 continue;
             }
@@ -181,7 +181,8 @@ impl Tally {
         }
     }
 
-    /// Whether so many were met, nine of ten of them are right, and hardly any wrong; what befell a few says less the more were met.
+    /// Whether enough were met, nine in ten of them are right, and hardly any wrong; what befell a few of them says
+    /// less the more were met.
     fn suffices(&self, at_least: u64) -> bool {
         self.met >= at_least && self.wrong_with_a_name * 100 <= self.met && self.right * 10 >= self.met * 9
     }
@@ -207,7 +208,7 @@ const MIN_MET: u64 = 20;
 /// An idle machine leaves the group its quota for longer: then more is recorded before it is judged.
 const MAX_RECORDINGS: usize = 6;
 
-/// A fifth of a CPU, and before all others while there is some of it left.
+/// A fifth of a CPU, and ahead of all others while any of it is left.
 const QUOTA: [(&str, &str); 3] =
     [("cpu.cfs_period_us", "50000"), ("cpu.cfs_quota_us", "10000"), ("cpu.shares", "262144")];
 
@@ -247,8 +248,8 @@ fn a_group_that_is_out_of_quota_keeps_whoever_is_woken_in_it() {
     tally.judge("woken without quota", MIN_MET);
 }
 
-/// Stops a process again and again, each time for 20 ms; the stretches in which all of its threads were stopped. What goes
-/// before, while it may wait for its CPU to see the signal, is no part of them.
+/// Stops a process again and again, for 20 ms each time; returns the stretches in which all of its threads were
+/// stopped. The time before, in which a thread may wait for its CPU to see the signal, does not count.
 fn stop_again_and_again(pid: i32, is_over: &AtomicBool) -> Vec<(u64, u64)> {
     let mut truth = Vec::new();
     while !is_over.load(Ordering::Relaxed) {

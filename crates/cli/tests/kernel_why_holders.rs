@@ -1,5 +1,5 @@
-//! `punctual record --why --why-stage response` on threads of this test that keep one another waiting: whoever is named must
-//! have done it. Right, unknown, wrong with a name and not found are counted apart.
+//! `punctual record --why --why-stage response` on threads of this test that keep one another waiting: whoever is named
+//! must have done it. Right, unknown, wrongly named and not found are counted separately.
 
 #[path = "support/holders.rs"]
 mod holders;
@@ -51,7 +51,7 @@ impl CMutex {
         assert_eq!(unsafe { libc::pthread_mutex_lock(self.0.get()) }, 0);
     }
 
-    /// Whether the calling thread has it within this time.
+    /// Whether the calling thread gets it within this time.
     fn lock_within(&self, ns: i64) -> bool {
         let until = clock_ns() as i64 + ns;
         let until = libc::timespec { tv_sec: until / 1_000_000_000, tv_nsec: until % 1_000_000_000 };
@@ -93,7 +93,7 @@ fn a_holder_of_a_mutex_is_named() {
     names_nobody_wrongly(&tally);
 }
 
-/// The holder runs on another CPU; the victim waits for it in the kernel, most of the time without sleeping.
+/// The holder runs on another CPU; the victim waits for it in the kernel, mostly without sleeping.
 #[test]
 fn the_holder_of_a_lock_that_lends_priority_is_named_while_it_runs() {
     requires!("why holders", "BPF", "BTF", "kernel's thread ids", "unshifted clock", "real-time priority");
@@ -173,7 +173,7 @@ fn futex(word: &AtomicU32, operation: i32, value: u32) {
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation | libc::FUTEX_PRIVATE_FLAG, value, none) };
 }
 
-/// The victim waits for its next job at a word that is 2 as long as there is none: each job is a response of its own.
+/// The victim waits for its next job at a word that is 2 while there is none: each job is a response of its own.
 #[test]
 fn a_word_that_is_no_lock_joins_no_jobs() {
     requires!("why holders", "BPF", "BTF", "kernel's thread ids", "unshifted clock", "real-time priority");
@@ -220,7 +220,7 @@ fn a_word_that_is_no_lock_joins_no_jobs() {
 fn the_holder_of_a_read_write_lock_is_not_found_but_nobody_else_is_named() {
     requires!("why holders", "BPF", "BTF", "kernel's thread ids", "unshifted clock", "real-time priority");
     let enough = |tally: &Tally| tally.waits >= MIN_MET || tally.not_found + tally.right + tally.unknown >= MIN_MET;
-    // What takes the CPU of the victim, so that there are episodes at all, is its own work after the wait.
+    // The victim's own work after the wait takes its CPU, so that there are episodes at all.
     let tally = tally("read-write lock", &["lock why-holder"], enough, |scope, shared| {
         struct ReadWrite(std::cell::UnsafeCell<libc::pthread_rwlock_t>);
         // SAFETY: a lock is for threads to share.

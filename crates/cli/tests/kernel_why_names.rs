@@ -1,5 +1,5 @@
-//! `punctual why` names what leads to an action: who asked for what an interrupt does, and code that has no symbols. Threads of
-//! this test do what is to be named; right, without a name and wrong are counted apart.
+//! `punctual why` names what leads to an action: who asked for what an interrupt does, and code without symbols.
+//! Threads of this test do the things to be named; right, nameless and wrong are counted separately.
 
 mod support;
 
@@ -16,11 +16,11 @@ use std::time::Duration;
 use support::{code, run, spin_for, stderr};
 
 unsafe extern "C" {
-    /// A number by chance, of the C library.
+    /// The C library's random numbers.
     fn rand_r(seed: *mut libc::c_uint) -> libc::c_int;
 }
 
-/// So many are judged at least.
+/// At least this many are judged.
 const MIN_MET: u64 = 20;
 
 /// What the threads of a test share.
@@ -39,7 +39,7 @@ impl Shared {
     }
 }
 
-/// This thread by this name on this CPU, FIFO where it has a priority; its number.
+/// Gives the calling thread this name, this CPU and, if there is a priority, FIFO; returns its number.
 fn become_thread(name: &std::ffi::CStr, cpu: usize, priority: Option<i32>) -> i32 {
     // SAFETY: the set and the parameters live through the calls, and 0 is the calling thread; a name ends in a zero.
     unsafe {
@@ -55,7 +55,7 @@ fn become_thread(name: &std::ffi::CStr, cpu: usize, priority: Option<i32>) -> i3
     }
 }
 
-/// The victim: FIFO 50 on CPU 0, 2 ms after each time it does one thing after the other.
+/// The victim: FIFO 50 on CPU 0; 2 ms after each time, it does the next thing in turn.
 fn victim(shared: &Shared, acts: &[&(dyn Fn() + Sync)]) {
     shared.victim.store(become_thread(c"why-victim", 0, Some(50)), Ordering::Relaxed);
     for turn in 0.. {
@@ -69,7 +69,7 @@ fn victim(shared: &Shared, acts: &[&(dyn Fn() + Sync)]) {
     }
 }
 
-/// What was said of what was met.
+/// What the answer said about those that were met.
 #[derive(Debug, Default)]
 struct Tally {
     right: u64,
@@ -93,7 +93,7 @@ impl Tally {
     }
 }
 
-/// Records the victim beside these threads, and judges the answer until enough was met.
+/// Records the victim beside these threads, and judges the answer until enough were met.
 fn tally(
     name: &str,
     acts: &[&(dyn Fn() + Sync)],
@@ -138,7 +138,7 @@ fn tally(
     tally
 }
 
-/// Name, detail and who asked for it of each piece of a kind.
+/// Name, detail and requester of each piece of a kind.
 fn pieces<'a>(episode: &'a Value, kind: &'a str) -> impl Iterator<Item = (&'a str, &'a str, &'a Value)> {
     let list = episode["pieces"].as_array().unwrap().iter().filter(move |piece| piece["kind"] == kind);
     list.map(|piece| {
@@ -146,13 +146,13 @@ fn pieces<'a>(episode: &'a Value, kind: &'a str) -> impl Iterator<Item = (&'a st
     })
 }
 
-/// Has whatever runs of this process on other CPUs interrupted.
+/// Interrupts whatever this process runs on other CPUs.
 fn barrier(command: i32) -> i64 {
     // SAFETY: takes numbers alone.
     unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) }
 }
 
-/// Asks for functions on CPU 0, and wakes a thread there that goes before the victim.
+/// Asks for functions on CPU 0, and wakes a thread there that runs ahead of the victim.
 fn sends(shared: &Shared, bell: &UnixDatagram) {
     const EXPEDITED: i32 = 1 << 3;
     const REGISTER_EXPEDITED: i32 = 1 << 4;
@@ -226,7 +226,7 @@ fn make_timers(many: usize) -> Vec<OwnedFd> {
     (0..many).map(make).collect()
 }
 
-/// Has all of them expire at once, 9 ms from now.
+/// Makes all of them expire at once, 9 ms from now.
 fn arm(timers: &[OwnedFd]) {
     let at = clock_ns() + 9_000_000;
     let it_value =
@@ -241,7 +241,7 @@ fn arm(timers: &[OwnedFd]) {
     }
 }
 
-/// Has 200 timers expire at once, again and again.
+/// Makes 200 timers expire at once, again and again.
 fn arms(shared: &Shared) {
     shared.culprit.store(become_thread(c"why-armer", 0, None), Ordering::Relaxed);
     let timers = make_timers(200);
@@ -251,7 +251,8 @@ fn arms(shared: &Shared) {
     }
 }
 
-/// A thread arms timers and ends, again and again. In every second turn another thread gets its number before they expire.
+/// A thread arms timers and ends, again and again. In every second turn, another thread gets its number before they
+/// expire.
 fn arms_and_ends(shared: &Shared) {
     become_thread(c"why-armers", 0, None);
     let timers = make_timers(50);
@@ -275,13 +276,13 @@ fn arms_and_ends(shared: &Shared) {
     }
 }
 
-/// Has a process with this number and name live for a while; it is reaped by itself.
+/// Makes a process with this number and name that lives for a while and is reaped by itself.
 fn take_number(tid: i32, name: &std::ffi::CStr, lives: Duration) {
     // `struct clone_args` as far as `set_tid_size`.
     let mut arguments = [0_u64; 10];
     (arguments[8], arguments[9]) = (&raw const tid as u64, 1);
     let time = libc::timespec { tv_sec: 0, tv_nsec: libc::c_long::from(lives.subsec_nanos() as i32) };
-    // A joined thread is gone from its list a moment later.
+    // A joined thread disappears from its list a moment later.
     for _ in 0..100 {
         // SAFETY: the arguments live through the call; the child has memory of its own, calls the kernel alone and does not
         // return.
@@ -323,7 +324,7 @@ fn who_arms_a_flood_of_timers_is_named() {
         },
         |tally| tally.right >= 10 * MIN_MET,
     );
-    // Whoever else uses such timers on this machine is none of this test's.
+    // Other users of such timers on this machine are not this test's concern.
     assert!(tally.wrong * 100 <= tally.met() && tally.nameless * 10 <= tally.met(), "{tally:?}");
 }
 
@@ -351,7 +352,7 @@ fn whoever_armed_a_timer_and_ended_is_named_and_never_who_has_its_number_then() 
     assert!(tally.wrong * 100 <= tally.met(), "{tally:?}");
 }
 
-/// Code that no file has, as compilers at run time write it: counts down from a number and returns.
+/// Code that is in no file, as run-time compilers write it: counts down from a number and returns.
 #[cfg(target_arch = "x86_64")]
 fn generated() -> extern "C" fn() {
     const LENGTH: usize = 4096;
@@ -384,7 +385,7 @@ fn code_without_symbols_is_named_and_the_code_that_the_kernel_lends_is_not() {
     let calls_library = || {
         until(&|| {
             let (mut seed, mut calls) = (7, 0);
-            // A loop of its own: without optimization, what an iterator calls stands above the closure.
+            // An explicit loop: without optimization, an iterator's functions would stand above the closure.
             while calls < 20_000 {
                 // SAFETY: the number lives through the call.
                 unsafe { rand_r(&raw mut seed) };
@@ -410,7 +411,7 @@ fn code_without_symbols_is_named_and_the_code_that_the_kernel_lends_is_not() {
                     1 => said.contains("rand_r"),
                     _ => !said.contains("vdso"),
                 };
-                // The loop around the calls is no wrong answer, nor is it the one that is looked for.
+                // The loop around the calls is not a wrong answer, nor is it the one that the test looks for.
                 let is_loop = *act == 1 && said.contains("closure");
                 // On a busy machine the time for names runs out, and a place keeps its file and offset.
                 let is_place = said.contains("+0x");

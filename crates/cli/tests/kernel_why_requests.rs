@@ -1,6 +1,6 @@
-//! `punctual record --why --why-stage request` on a client of this test, which asks a server through pipes that asks a store
-//! through TCP: whoever was slow must be told along the chain. Right, unknown, wrong with a name and not found are counted
-//! apart.
+//! `punctual record --why --why-stage request` on a client of this test, which asks a server through pipes, which asks
+//! a store through TCP: along the chain, the answer must tell who was slow. Right, unknown, wrongly named and not found
+//! are counted separately.
 
 mod support;
 
@@ -13,9 +13,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use support::{code, json, number, run, stderr, stdout};
 
-/// So many slow answers are judged at least.
+/// At least this many slow answers are judged.
 const MIN_MET: u64 = 20;
-/// The client asks so often.
+/// How often the client asks.
 const PERIOD: Duration = Duration::from_millis(5);
 
 /// What the threads share.
@@ -23,7 +23,7 @@ const PERIOD: Duration = Duration::from_millis(5);
 struct Shared {
     over: AtomicBool,
     client: AtomicI32,
-    /// When the store worked long.
+    /// When the store worked for long.
     slow: Mutex<Vec<(u64, u64)>>,
 }
 
@@ -39,7 +39,7 @@ fn become_thread(name: &std::ffi::CStr, cpu: usize, priority: i32) {
     }
 }
 
-/// Answers each byte that comes with one, after `work`, until nobody asks any more.
+/// Answers each byte with one byte, after `work`, until nobody asks any more.
 fn serves(mut asked: impl Read, mut answers: impl Write, mut work: impl FnMut()) {
     let mut byte = [0];
     while asked.read_exact(&mut byte).is_ok() {
@@ -50,7 +50,7 @@ fn serves(mut asked: impl Read, mut answers: impl Write, mut work: impl FnMut())
     }
 }
 
-/// What was said of the slow answers.
+/// What was said about the slow answers.
 #[derive(Debug, Default)]
 struct Tally {
     slow: u64,
@@ -59,9 +59,9 @@ struct Tally {
     wrong: u64,
     not_found: u64,
     in_void: u64,
-    /// Episodes that the recordings count and do not have, and wakeups that no program saw.
+    /// Episodes that the recordings count but do not have, and wakeups that no program saw.
     missing: u64,
-    /// What was said of those that are unknown or wrong.
+    /// What was said about those that are unknown or wrong.
     said: Vec<String>,
 }
 
@@ -75,14 +75,14 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// Each that has some inside is their sum.
+/// Each row with rows inside it is their sum.
 fn adds_up(row: &Value) -> bool {
     let inside = list(&row["inside"]);
     let sum: u64 = inside.iter().map(|row| number(&row["ns"])).sum();
     inside.is_empty() || sum == number(&row["ns"]) && inside.iter().all(adds_up)
 }
 
-/// How much of a wait was one for the store, whatever kept that: the host, interrupts and others may come over it.
+/// How much of a wait was for the store, whatever held the store up: the host, interrupts and others may interrupt it.
 fn for_store(part: &Value) -> u64 {
     let known = |row: &Value| {
         let unknown = list(&row["inside"]).iter().filter(|row| row["kind"] == "unknown");
@@ -117,7 +117,7 @@ fn judge(tally: &mut Tally, shared: &Shared, answer: &Value) {
             tally.in_void += 1;
             continue;
         }
-        // From one request to the next it is not: the client sleeps in between.
+        // The time from one request to the next does not count: the client sleeps in between.
         assert!(span(episode).0 <= from && span(episode).1 >= to, "{from} to {to}: {episode}");
         let parts = list(&episode["parts"]);
         let largest = parts.iter().max_by_key(|part| number(&part["ns"])).unwrap();

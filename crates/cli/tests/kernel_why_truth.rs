@@ -1,13 +1,13 @@
-//! What `punctual why` blames against what fire drills injected, for known.
+//! Compares what `punctual why` blames with what fire drills are known to have injected.
 //!
-//! `every_drill_...` measure all drills alone and under a load, with and without samples, for a second each; at length they
-//! print the figures of `docs/why-truth.md`:
+//! `every_drill_...` measure all drills alone and under a load, with and without samples, for a second each; when run
+//! at length, they print the figures of `docs/why-truth.md`:
 //!
 //! ```sh
 //! PUNCTUAL_TRUTH_SECONDS=8 cargo test -p punctual --test kernel_why_truth every_drill -- --nocapture --test-threads 1
 //! ```
 //!
-//! `PUNCTUAL_TRUTH_DRILLS` says which (all), `PUNCTUAL_TRUTH_KEEP` where the recordings stay.
+//! `PUNCTUAL_TRUTH_DRILLS` says which drills (default: all), `PUNCTUAL_TRUTH_KEEP` where the recordings are kept.
 
 mod support;
 #[path = "support/truth.rs"]
@@ -36,7 +36,7 @@ fn allowed_cpus() -> Vec<String> {
     cpus.map(|cpu| cpu.to_string()).collect()
 }
 
-/// Whether the machine can record and inject at all; if not, that is said loudly.
+/// Whether the machine can record and inject at all; says so loudly if not.
 fn is_allowed() -> bool {
     let needed = ["BPF", "BTF", "kernel's thread ids", "unshifted clock", "real-time priority"];
     support::allows_all(&needed).map_err(|reason| support::skip("why truth", &reason)).is_ok()
@@ -49,11 +49,11 @@ struct Trials {
     runs: Vec<Truth>,
 }
 
-/// So many injections of each drill are judged at least.
+/// At least this many injections of each drill are judged.
 const MIN_JUDGED: u64 = 20;
 
-/// Runs drills, each on its CPU, beside a recording of those CPUs, until enough injections of each can be judged; `None`,
-/// loudly, where the machine cannot.
+/// Runs drills, each on its CPU, beside a recording of those CPUs, until enough injections of each can be judged;
+/// `None`, loudly, if the machine cannot.
 fn short_trials(drills: &[(&str, &str, &str)], words: &[&str]) -> Option<Trials> {
     if !is_allowed() {
         return None;
@@ -100,10 +100,10 @@ fn print(scores: &[Score]) {
     eprintln!("{}", confusion_table(&scores.iter().collect::<Vec<_>>()));
 }
 
-/// With more that are missed, though each has its name, a drill is measured once more.
+/// If more than this are missed, though each has its name, a drill is measured once more.
 const MAX_MISSED_AT_FIRST: u64 = 2;
 
-/// One in fifty may be missed, and one by bad luck; what the host did or nobody can tell is not counted.
+/// One in fifty may be missed, and one more by bad luck; what the host did, and what nobody can tell, does not count.
 fn assert_blamed(score: &Score) {
     assert!(score.judged() >= MIN_JUDGED, "too few: {}", score.line());
     assert!(score.missed() <= 1 + score.judged() / 50, "{}\n{}", score.line(), score.misses.join("\n"));
@@ -150,8 +150,8 @@ fn a_lock_is_blamed_on_its_holder() {
     drill_is_blamed("lock");
 }
 
-/// Around the throttling the victim runs for some tens of microseconds that its CPU time does not show, seldom so many that
-/// short injections miss their part by it: then it is measured once more.
+/// Around the throttling, the victim runs for some tens of microseconds that do not show in its CPU time, rarely so
+/// many that short injections miss their part because of them: then it is measured once more.
 #[test]
 fn a_budget_that_is_used_up_is_blamed() {
     let measure = || short_trials(&[("throttle", allowed_cpus().last().unwrap(), "50ms")], &["--sample-rate", "1000"]);
@@ -164,7 +164,7 @@ fn a_budget_that_is_used_up_is_blamed() {
     }
 }
 
-/// A softirq that interrupts a spinning thread, or comes before or after it: each has its own part.
+/// A softirq that interrupts a spinning thread, or comes before or after it: each gets its own part.
 #[test]
 fn two_drills_on_one_cpu_are_told_apart() {
     let cpus = allowed_cpus();
@@ -201,7 +201,7 @@ fn two_drills_on_two_cpus_are_told_apart() {
     }
 }
 
-/// Two threads on each CPU hand a byte to and fro until this is dropped: each trip is two wakings and two switches.
+/// Two threads on each CPU pass a byte back and forth until this is dropped: each trip is two wakings and two switches.
 struct Churn {
     end: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
@@ -252,7 +252,7 @@ impl Drop for Churn {
     }
 }
 
-/// In an episode that is not void every switch begins with the thread to which the one before it went.
+/// In an episode that is not void, every switch begins with the thread to which the one before it switched.
 #[test]
 fn at_a_hundred_thousand_events_a_second_nothing_is_lost_inside_an_episode() {
     let cpus = allowed_cpus();
@@ -263,8 +263,8 @@ fn at_a_hundred_thousand_events_a_second_nothing_is_lost_inside_an_episode() {
     assert_blamed(&trials.scores[0]);
 }
 
-/// In every episode that is not void. A kernel may hide a thread from programs, those of a sandbox's first process for example:
-/// nothing that is noted was ever done by it, and who comes after it is not known.
+/// Checks every episode that is not void. A kernel may hide a thread from programs, for example those of a sandbox's
+/// first process: nothing that is noted was ever done by it, and it is not known who comes after it.
 fn nothing_is_lost(truth: &Truth) {
     let recorder = &truth.answer["recorder"];
     let figure = |name: &str| recorder[name].as_u64().unwrap_or(0);
@@ -302,7 +302,7 @@ fn nothing_is_lost(truth: &Truth) {
     assert!(whole > 0, "{recorder}");
 }
 
-/// So many injections of each drill are judged at least, where all drills are measured one after another.
+/// At least this many injections of each drill are judged when all drills are measured one after another.
 const MIN_JUDGED_OF_EACH: u64 = 10;
 
 /// Every drill under a load: at most one in fifty, and one by bad luck, has another name.
@@ -356,8 +356,8 @@ fn every_drill(load: &str, rate: &str) {
     }
 }
 
-/// Each drill alone has a test of its own above, some with samples and some without; under a load with samples they are tried always.
-/// All else takes a minute.
+/// Each drill alone has a test of its own above, some with samples and some without; under a load with samples, they
+/// are always tried. All the rest takes a minute.
 #[test]
 fn every_drill_alone_and_under_a_load_without_samples() {
     if !support::tests_all() {

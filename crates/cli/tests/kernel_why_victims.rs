@@ -1,5 +1,6 @@
-//! `punctual record --why --why-stage response` on drills that bring their own victim and share its time with it, or take
-//! little of it: the cause is among the parts. What takes the victim's time alone is held to more in `kernel_why_truth`.
+//! `punctual record --why --why-stage response` on drills that bring their own victim and share its time with it, or
+//! take little of it: the cause is among the parts. `kernel_why_truth` asks more of drills that alone take the victim's
+//! time.
 
 mod support;
 
@@ -11,9 +12,9 @@ use support::{code, json, number, run, start, stderr, wait_until};
 
 /// A shorter overlap proves nothing, ns.
 const MET_NS: u64 = 200_000;
-/// Less stolen time within an injection than this hides nothing, ns.
+/// Steal time within an injection that is shorter than this hides nothing, ns.
 const STEAL_NS: u64 = 20_000;
-/// So many injections are judged at least.
+/// At least this many injections are judged.
 const MIN_JUDGED: u64 = 20;
 
 /// What a victim's drill and its recording brought.
@@ -24,7 +25,7 @@ struct Truth {
     injections: Vec<Value>,
 }
 
-/// Follows the victims of a drill; `None` where this machine cannot do it.
+/// Follows the victims of a drill; `None` if this machine cannot do it.
 fn follow_victims(drill: &str) -> Option<Truth> {
     let directory = tempfile::tempdir().unwrap();
     let list = json(&run(directory.path(), &["drill", "list", "--json"]));
@@ -51,7 +52,7 @@ fn follow_victims(drill: &str) -> Option<Truth> {
     Some(Truth { answer, evidence, injections })
 }
 
-/// Whether one of the kernel's threads for that took the victim to another CPU meanwhile.
+/// Whether one of the kernel threads that do so moved the victim to another CPU meanwhile.
 fn was_moved(episode: &Episode, from: u64, to: u64) -> bool {
     let movers: BTreeSet<u32> = (episode.events.iter())
         .filter(|event| event.kind == EventKind::Switch && episode.name(event.name).starts_with("migration/"))
@@ -68,7 +69,7 @@ fn was_moved(episode: &Episode, from: u64, to: u64) -> bool {
 /// What became of the injections that met an activation of their victim.
 #[derive(Default)]
 struct Tally {
-    /// Neither for nor against: the part is not there, but the host stole meanwhile.
+    /// Neither for nor against: the part is missing, but the host stole time meanwhile.
     beside_steal: u64,
     /// Neither for nor against: nothing of the kind fell into the activation.
     absent: u64,
@@ -121,8 +122,8 @@ impl Tally {
     }
 }
 
-/// In nine of ten activations of a victim that an injection met for long there is a part of that kind and name, where
-/// `happened` between the times. Measures anew until enough are judged.
+/// In nine out of ten activations of a victim that an injection met for long, there is a part of that kind and name, if
+/// `happened` says so for the times between. Measures again until enough are judged.
 fn victims_are_blamed(drill: &str, blame: &str, happened: impl Fn(&Episode, u64, u64) -> bool) {
     requires!("why victims", "BPF", "BTF", "kernel's thread ids", "unshifted clock", "real-time priority");
     let mut tally = Tally::default();

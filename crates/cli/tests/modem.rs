@@ -86,7 +86,7 @@ fn who_interrupts_it_keeps_the_attempts_that_are_over() {
     let words = ["modem", "transfer", "a.gz", "--attempts", "1000", "--json"];
     let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
     let child = command.current_dir(directory.path()).args(words).stdout(Stdio::piped()).spawn().unwrap();
-    // Once it listens to the signal; bit 1 of those that are caught.
+    // Once it handles the signal; bit 1 of those that it catches.
     let status = format!("/proc/{}/status", child.id());
     let listens = || {
         let text = std::fs::read_to_string(&status).unwrap_or_default();

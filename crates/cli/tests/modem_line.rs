@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 struct Line {
     child: Child,
     paths: [String; 2],
-    /// Kept, so that the command can go on saying something.
+    /// Kept so that the command can go on printing.
     said: BufReader<std::process::ChildStderr>,
 }
 
@@ -45,7 +45,7 @@ impl Line {
 
 impl Drop for Line {
     fn drop(&mut self) {
-        // Also where a test fails.
+        // Also when a test fails.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -55,13 +55,13 @@ fn kill(signal: &str, process: u32) {
     assert!(Command::new("kill").args([signal, &process.to_string()]).status().unwrap().success());
 }
 
-/// A terminal as a program opens it; reading never waits.
+/// Opens a terminal as a program does; reading never waits.
 fn open(path: &str) -> File {
-    // O_NOCTTY and O_NONBLOCK of Linux.
+    // O_NOCTTY and O_NONBLOCK on Linux.
     File::options().read(true).write(true).custom_flags(0o400 | 0o4000).open(path).unwrap()
 }
 
-/// Reads until this was said.
+/// Reads until the terminal has said this.
 fn until(terminal: &mut File, said: &str) -> String {
     let (mut heard, mut buffer, began) = (String::new(), [0; 4_096], Instant::now());
     while !heard.contains(said) {
@@ -85,7 +85,7 @@ fn connect(line: &Line) -> [File; 2] {
     ends
 }
 
-/// Whether a program of this machine is there.
+/// Whether this machine has a program.
 fn has(program: &str) -> bool {
     std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
         .chain(["/usr/sbin".into()])
@@ -157,7 +157,7 @@ fn whoever_ends_leaves_nothing_and_the_program_at_the_terminal_is_told() {
         ends[0].write_all(&[b'x'; 3_000]).unwrap();
         let output = line.end(signal);
         assert!(paths.iter().all(|path| !std::path::Path::new(path).exists()), "{signal}: {paths:?} are left");
-        // A terminal whose modem has gone is at its end.
+        // A terminal whose modem is gone is at its end.
         let mut rest = Vec::new();
         let read = ends[0].read_to_end(&mut rest);
         assert!(read.is_ok() || rest.is_empty(), "{signal}: {read:?}");
@@ -184,7 +184,7 @@ fn a_program_that_goes_hangs_up_and_one_that_reads_nothing_stops_the_sender() {
         }
     }
     assert!((2_000..200_000).contains(&sent), "{sent}");
-    // B's program goes, as if it had crashed: A hears of it.
+    // B's program goes away as if it had crashed: A learns of it.
     drop(second);
     until(&mut first, "NO CARRIER");
     let output = line.end("-INT");

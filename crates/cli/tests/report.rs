@@ -1,4 +1,4 @@
-//! `punctual report` on recordings that were made up.
+//! `punctual report` on made-up recordings.
 
 mod support;
 
@@ -52,7 +52,7 @@ fn write(path: &Path, run_id: &str, load: &str, count: u64, scale: u64, end: Opt
     }
 }
 
-/// A quantile that takes more wakeups than there are is judged by the maximum, and that is said.
+/// A quantile that takes more wakeups than there are is judged by the maximum, and the report says so.
 #[test]
 fn a_limit_beyond_what_was_measured_says_what_was_judged() {
     let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
@@ -67,7 +67,7 @@ fn a_limit_beyond_what_was_measured_says_what_was_judged() {
     assert!(!said("p99=1s").contains("the maximum was judged"));
 }
 
-/// A quantile has one value, wherever an answer says it: in its sentence, as a limit and in its table.
+/// A quantile has one value wherever an answer shows it: in its sentence, as a limit and in its table.
 #[test]
 fn one_quantile_is_said_with_one_value() {
     let directory = tempfile::tempdir().unwrap();
@@ -75,7 +75,7 @@ fn one_quantile_is_said_with_one_value() {
         write(&directory.path().join(name), name, "none", 20_000, scale, Some(EndReason::Completed));
     }
     let mut met = 0;
-    // By itself, and added up with a run that was nine times as late.
+    // Alone, and added up with a run that was nine times as late.
     for recordings in [&["one"][..], &["other"], &["one", "other"]] {
         let words = [&["report"], recordings, &["--limit", "p99.9=1ns", "--json"]].concat();
         let output = run(directory.path(), &words);
@@ -98,7 +98,7 @@ fn one_quantile_is_said_with_one_value() {
     assert_eq!(met, 6);
 }
 
-/// Every wakeup stands once in the histogram, in the row of its microsecond, in the column of its CPU.
+/// Every wakeup appears once in the histogram, in the row of its microsecond and the column of its CPU.
 #[test]
 fn a_histogram_has_every_wakeup_once() {
     let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");

@@ -63,7 +63,7 @@ fn an_experiment_runs_by_name_or_file_and_its_wakeups_are_a_recording() {
     let recording = Recording::open(directory.path().join("a.punctual")).unwrap();
     assert_eq!(recording.count_not_adding_up().unwrap(), 0);
     assert!(recording.document().counters.wakeups > 9_000);
-    // The same code reads it as reads a measured one.
+    // The code that reads it is the one that reads a measured recording.
     assert_eq!(code(&run(directory.path(), &["report", "a.punctual"])), 0);
     assert_eq!(code(&run(directory.path(), &["forecast", "a.punctual"])), 0);
     assert!(stdout(&run(directory.path(), &["sim", "list"])).contains("soft-modem-table3"));
@@ -88,7 +88,8 @@ fn a_what_if_on_a_recording_and_a_sweep_that_resumes() {
     assert_eq!(resumed["points"], whole["points"]);
 }
 
-/// Recordings that say when they were made, a minute apart, are asked about a run at a known time; what cannot be asked is refused.
+/// Recordings that say when they were made, a minute apart, answer about a run at a known time; what cannot be asked is
+/// refused.
 #[test]
 fn a_run_at_a_known_time_is_asked_of_recordings_that_say_when_they_were_made() {
     let directory = tempfile::tempdir().unwrap();
@@ -212,7 +213,7 @@ fn catches(child: &std::process::Child, signal: i32) -> bool {
     caught.is_some_and(|caught| caught & 1 << (signal - 1) != 0)
 }
 
-/// Each of these takes far longer than it is given.
+/// Each of these takes far longer than the time that it gets.
 #[test]
 fn ctrl_c_ends_a_computation_and_keeps_what_was_computed() {
     let directory = tempfile::tempdir().unwrap();
@@ -226,7 +227,7 @@ fn ctrl_c_ends_a_computation_and_keeps_what_was_computed() {
         &["whatif", "--device", "modem", "--context", "slots:1/4", "-D", "20d", "--sweep", "period=4..40"],
     ] {
         let child = start(directory.path(), &[&["sim"], words, &["--json"]].concat());
-        // On a busy machine it takes a while until it hears signals at all.
+        // On a busy machine it takes a while until the program handles signals at all.
         assert!(wait_until(|| catches(&child, libc::SIGINT)), "{words:?}");
         std::thread::sleep(std::time::Duration::from_millis(700));
         signal(&child, libc::SIGINT);

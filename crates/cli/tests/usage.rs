@@ -89,7 +89,7 @@ const WRONG: &[&[&str]] = &[
     &["lab", "run", "--kernel", "6.12", "--", "record", "-a", "0-3"],
 ];
 
-/// Every wrong usage: one line that says what was wrong, one hint, exit code 129, nothing written.
+/// Every wrong usage: one line that says what is wrong, one hint, exit code 129, and nothing written.
 #[test]
 fn wrong_usage_is_one_clear_line() {
     let directory = tempfile::tempdir().unwrap();
@@ -98,7 +98,7 @@ fn wrong_usage_is_one_clear_line() {
         let output = run(directory.path(), words);
         assert_eq!(code(&output), 129, "{words:?}");
         let error = stderr(&output);
-        // --json was asked for in one of them.
+        // One of them asks for --json.
         let error = if error.is_empty() { json(&output)["error"].to_string() } else { error };
         assert!(error.lines().count() <= 2, "{words:?}: {error}");
         said += &format!("$ punctual {}\n{}\n", words.join(" "), error.trim_end());

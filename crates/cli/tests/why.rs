@@ -1,4 +1,4 @@
-//! `punctual why` on recordings that were made up, damaged and hostile ones among them.
+//! `punctual why` on made-up recordings, damaged and hostile ones among them.
 
 mod support;
 
@@ -64,7 +64,7 @@ fn episode(id: u64) -> Episode {
     }
 }
 
-/// A recording with so many episodes.
+/// Writes a recording with this many episodes.
 fn write(path: &Path, episodes: u64, summary: &RecorderSummary, ended: Option<Ended>) {
     let provenance = Provenance { started_ns: BEGAN_NS, ..Provenance::default() };
     let mut writer = Writer::create(path, provenance, Vec::new()).unwrap();
@@ -120,13 +120,13 @@ fn a_recording_that_failed_counts_what_stands_there_and_says_why_it_ended() {
     assert!(text.contains("flight recorder, cut short, counts at least: late 3   kept 3   void 0"), "{text}");
     let answer = json(&run(directory.path(), &["why", "a.punctual", "--json"]));
     assert_eq!((&answer["cut"], &answer["recorder"]["late"]), (&true.into(), &3.into()));
-    // Where the disk had no room for the recording's end, the recorder's may say it.
+    // If the disk had no room for the recording's end, the recorder's end may say so.
     let failure = Some("a: cannot write: no space left on the device".to_owned());
     write(&directory.path().join("c.punctual"), 3, &RecorderSummary { failure, ..summary(5, 3) }, None);
     let text = stdout(&run(directory.path(), &["why", "c.punctual"]));
     let verdict = text.lines().next().unwrap();
     assert!(verdict.ends_with("It failed: a: cannot write: no space left on the device."), "{verdict}");
-    // What ended in order is believed.
+    // A recording that ended in order is believed.
     write(&directory.path().join("b.punctual"), 3, &summary(9, 3), completed());
     let answer = json(&run(directory.path(), &["why", "b.punctual", "--json"]));
     assert_eq!((&answer["cut"], &answer["recorder"]["late"]), (&false.into(), &9.into()));
@@ -149,7 +149,7 @@ fn what_was_lost_to_slow_writing_is_counted_apart() {
     assert!(text.contains("without evidence 9 (5 of them not written)"), "{text}");
     assert!(text.contains("of 10 late wakeups 4 left no evidence because the budget was used up"), "{text}");
     assert!(text.contains("of 10 late wakeups 5 left no evidence because it could not be written"), "{text}");
-    // The page says all that the text does of what is missing.
+    // The page says everything that the text says about what is missing.
     assert_eq!(code(&run(directory.path(), &["why", "a.punctual", "--html", "a.html"])), 0);
     let page = std::fs::read_to_string(directory.path().join("a.html")).unwrap();
     let notes: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("note: ")).collect();
@@ -158,7 +158,7 @@ fn what_was_lost_to_slow_writing_is_counted_apart() {
     assert_eq!(answer["recorder"]["writing_behind"], 5);
 }
 
-/// The first line and the table tell the same count of what is left out.
+/// The first line and the table give the same count of what is left out.
 #[test]
 fn what_is_left_out_is_counted_once() {
     let directory = tempfile::tempdir().unwrap();
@@ -178,7 +178,7 @@ fn what_is_left_out_is_counted_once() {
         assert!(text.contains("late 25   kept 5   void 0   without evidence 20   "), "{text}");
         assert!(text.contains("of 25 late wakeups 20 had no evidence yet when this was counted"), "{text}");
     }
-    // What was counted last is older than the episodes, though the recording ended.
+    // The last count is older than the episodes, though the recording ended.
     let text = told("c.punctual", RecorderSummary { over_budget: 1, ..summary(10, 4) }, 19, completed());
     assert!(text.contains("late 20   kept 19   void 0   without evidence 1   "), "{text}");
     let first = text.lines().next().unwrap();
@@ -204,7 +204,7 @@ fn hostile_episodes_are_one_clear_line() {
     all("line 1 is damaged");
     change(&path, |line| line["sample_period_ns"] = u64::MAX.into());
     all("line 1 is damaged");
-    // As deep and as late as is believed at all.
+    // As deep and as late as a reader believes at all.
     change(&path, |line| {
         let deep = punctual_recording::episode::MAX_FRAMES as u32;
         line["samples"][0][6] = (0..deep).collect();

@@ -1,5 +1,5 @@
-//! Every text answer to the golden recordings, and every one that needs no recording, on a terminal of 80 columns; and what
-//! colour adds.
+//! Every text answer to the golden recordings, and every one that needs no recording, on a terminal of 80 columns; and
+//! what colour adds.
 
 mod support;
 
@@ -9,7 +9,7 @@ use support::{code, every_command, punctual, stdout};
 /// Columns.
 const WIDTH: usize = 80;
 
-/// What each answers fits; an answer that cannot be made here is no text.
+/// The answer to each of these fits; an answer that cannot be made here has no text.
 const COMMANDS: &[&str] = &[
     "report record.punctual",
     "report record.punctual --by-cpu",
@@ -78,7 +78,7 @@ fn said(words: &str, set: &[(&str, &str)]) -> (String, i32) {
 #[test]
 fn every_text_fits_eighty_columns_and_after_a_1_stands_no_plural() {
     let one = regex::Regex::new(r"(?:^|[^0-9.,x/:] ?)\b1 ((?:more |late )?[a-z]+s)\b").unwrap();
-    // Units, and words that go on with the sentence.
+    // Units, and words that continue the sentence.
     let no_nouns =
         ["us", "ms", "ns", "s", "is", "was", "has", "as", "its", "holds", "fails", "lies", "stands", "takes"];
     let (mut wide, mut ones): (Vec<String>, usize) = (Vec::new(), 0);
@@ -132,7 +132,7 @@ fn a_verdict_is_no_list() {
     }
 }
 
-/// One function words a count, so that no sentence has a plural of its own.
+/// One function words a count, so that no sentence makes its own plural.
 #[test]
 fn no_sentence_makes_its_own_plural() {
     let own = regex::Regex::new(
@@ -167,7 +167,7 @@ fn no_sentence_makes_its_own_plural() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Bounds and counts that are never 1, and a verb.
+/// Bounds, counts that are never 1, and a verb.
 const EXPECTED_PLURALS: [&str; 16] = [
     "are read at most",
     "holds more than",
@@ -187,7 +187,7 @@ const EXPECTED_PLURALS: [&str; 16] = [
     "{with} jobs were",
 ];
 
-/// All predictions take minutes; what is known when it is interrupted is shown in the same way.
+/// All predictions take minutes; what is known at an interruption is shown in the same way.
 #[test]
 fn the_papers_fit_eighty_columns() {
     let program = punctual().get_program().to_owned();
@@ -210,7 +210,7 @@ fn every_help_fits_eighty_columns_but_for_examples() {
     let mut wide: Vec<String> = Vec::new();
     for command in commands {
         let (help, _) = said(&format!("{command} --help"), &[("COLUMNS", "80")]);
-        // An example is a command to be copied: it stays in one line.
+        // An example is a command to copy: it stays on one line.
         let lines = help.lines().filter(|line| line.chars().count() > WIDTH && !line.contains("punctual "));
         wide.extend(lines.map(|line| format!("punctual {command} --help: {line}")));
     }
@@ -246,7 +246,7 @@ fn without_colour(text: &str) -> String {
     first + &parts.map(|part| part.split_once('m').map_or("", |(_, rest)| rest)).collect::<String>()
 }
 
-/// At most two lines say what comes next, and they are the last.
+/// At most two lines say what comes next, and they are the last ones.
 #[test]
 fn an_answer_ends_with_what_to_run_next() {
     let cases = [
@@ -269,7 +269,7 @@ fn an_answer_ends_with_what_to_run_next() {
         assert!((1..=2).contains(&lines.len()), "{command}: {lines:?}");
         assert!(lines[0].contains(&format!("`{next}`")), "{command}: {lines:?}");
         assert!(text.lines().last().is_some_and(|line| line.starts_with("next: ")), "{command}");
-        // Programs are told the same.
+        // Programs get the same.
         let (json, _) = said(&format!("{command} --json"), &[]);
         let answer: serde_json::Value = serde_json::from_str(&json).unwrap();
         let steps = answer["next"].as_array().unwrap();

@@ -1,4 +1,4 @@
-//! A page in a headless browser, and what it holds there.
+//! A page in a headless browser, and what it contains there.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -17,12 +17,12 @@ pub(crate) enum Theme {
     Light = 1,
 }
 
-/// A page, with a script added at its end, as the browser has it after a while; and what the browser complained about.
+/// A page, with a script added at its end, as the browser has it after a while, and what the browser complained about.
 pub(crate) fn opened(browser: &Path, page: &Path, script: &str) -> (String, String) {
     opened_in(browser, page, script, Theme::Light)
 }
 
-/// The same in a theme.
+/// The same in a given theme.
 pub(crate) fn opened_in(browser: &Path, page: &Path, script: &str, theme: Theme) -> (String, String) {
     let html = std::fs::read_to_string(page).unwrap();
     let copy = page.with_extension("opened.html");
@@ -30,7 +30,7 @@ pub(crate) fn opened_in(browser: &Path, page: &Path, script: &str, theme: Theme)
     let profile = tempfile::tempdir().unwrap();
     let output = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"])
-        // A frame's page is another file, which only this lets the page around it look at.
+        // A frame's page is another file, and only this option lets the page around it look inside.
         .arg("--allow-file-access-from-files")
         .args(["--enable-logging=stderr", "--window-size=1000,900", "--virtual-time-budget=5000", "--dump-dom"])
         .arg(format!("--blink-settings=preferredColorScheme={}", theme as u8))

@@ -1,10 +1,10 @@
-//! What every page is held to: faults of layout, and of accessibility.
+//! What every page must be free of: faults of layout and of accessibility.
 
 use crate::browser::{Theme, between, browser, opened, opened_in};
 use crate::support::{punctual, skip, stderr};
 use std::path::Path;
 
-/// A page of each kind, its name and the command that writes it without measuring anything.
+/// A page of each kind: its name, and the command that writes it without measuring anything.
 const PAGES: [(&str, &str); 17] = [
     ("record", "report record.punctual"),
     ("softirq", "report softirq.punctual"),
@@ -28,7 +28,8 @@ const PAGES: [(&str, &str); 17] = [
     ("modem-study", "modem study --row 3/17 --bytes 100 --attempts 1"),
 ];
 
-/// Pages of what is simulated. That of all papers takes a minute: it has what that of one experiment has, more often.
+/// Pages of simulations. The page of all papers takes a minute: it only has more of what the page of one experiment
+/// has.
 const SIMULATED: [(&str, &str); 6] = [
     ("experiment", "sim run nt-timers-table3"),
     ("timeline", "sim timeline soft-modem-callbacks"),
@@ -44,7 +45,7 @@ const SIMULATED: [(&str, &str); 6] = [
     ),
 ];
 
-/// Looks at the page in a frame of each width, so that 400 are 400 also where a window cannot be that narrow.
+/// Looks at the page in frames of each width, so that 400 means 400 even where a window cannot be that narrow.
 const FIND_FAULTS: &str = r#"
 const faultsOf = (document, width) => {
   const faults = [];
@@ -93,7 +94,7 @@ pub(crate) fn layout_of(browser: &Path, name: &str, page: &Path) -> Vec<String> 
     told.lines().filter(|line| !line.ends_with(" texts")).map(|fault| format!("{name} at {fault}")).collect()
 }
 
-/// Writes each page and looks for its faults; `false` where the program cannot draw.
+/// Writes each page and looks for its faults; `false` if the program cannot draw.
 fn look_at_all(pages: &[(&str, &str)], looked_for: impl Fn(&str, &Path) -> Vec<String>) -> bool {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let directory = tempfile::tempdir().unwrap();
@@ -131,7 +132,8 @@ fn no_page_of_a_simulation_has_faults_of_layout() {
     look_for_layout("no_page_of_a_simulation_has_faults_of_layout", &SIMULATED);
 }
 
-/// What axe-core says of a page, each fault with the first element that has it. Of a dark page only what its colours change.
+/// What axe-core says about a page: each fault with the first element that has it. For a dark page, only what its
+/// colours change.
 const FIND_BARRIERS: &str = r#"
 const isDark = matchMedia('(prefers-color-scheme: dark)').matches;
 const asked = isDark ? { runOnly: ['color-contrast'] } : {};
@@ -142,7 +144,7 @@ addEventListener('load', () => setTimeout(() => axe.run(document, asked).then(({
   for (const { id, nodes } of violations) out.append(`${id}, ${nodes.length} times: ${nodes[0].html.slice(0, 120)}\n`);
 }), 800));"#;
 
-/// What axe-core finds on a page in both themes; `axe`: its script.
+/// What axe-core finds on a page in both themes; `axe` is its script.
 pub(crate) fn barriers_of(browser: &Path, axe: &str, name: &str, page: &Path) -> Vec<String> {
     let mut faults = Vec::new();
     for theme in [Theme::Light, Theme::Dark] {
@@ -156,8 +158,8 @@ pub(crate) fn barriers_of(browser: &Path, axe: &str, name: &str, page: &Path) ->
     faults
 }
 
-/// axe-core is not ours and not small: `scripts/setup --test` fetches it where there is npm, and `PUNCTUAL_AXE` says where its
-/// `axe.min.js` lies.
+/// axe-core is not ours and not small: `scripts/setup --test` fetches it if there is npm, and `PUNCTUAL_AXE` says where
+/// its `axe.min.js` is.
 pub(crate) fn axe() -> Option<String> {
     let script = std::fs::read_to_string(std::env::var_os("PUNCTUAL_AXE")?).unwrap();
     Some(script.replace("</script", "<\\/script"))

@@ -1,4 +1,4 @@
-//! Faults of pages that take long to make, or a machine: each is made once, and looked at in every way.
+//! Faults of pages that take a long time or a machine to make: each is made once and checked in every way.
 
 use crate::browser::browser;
 use crate::faults::{axe, barriers_of, layout_of};
@@ -6,8 +6,8 @@ use crate::support::{allows, guests, punctual, skip, stderr};
 use std::path::Path;
 use std::process::Command;
 
-/// Has the page made by a command, which is given its path and runs in the directory, and looks for its faults: of layout and, where
-/// axe-core is there, of accessibility.
+/// Runs a command in the directory that makes the page at the given path, and looks for the page's faults: of layout
+/// and, if axe-core is there, of accessibility.
 fn look_at(name: &str, page_name: &str, made_by: impl Fn(&Path) -> Command) {
     let Some(browser) = browser() else { return skip(name, "there is no chromium") };
     let directory = tempfile::tempdir().unwrap();
@@ -29,7 +29,7 @@ fn look_at(name: &str, page_name: &str, made_by: impl Fn(&Path) -> Command) {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// The program with these words, the page's path where `PAGE` stands.
+/// The program with these words, and the page's path in place of `PAGE`.
 fn words(command: &mut Command, words: &[&str], page: &Path) {
     for word in words {
         match *word {
@@ -53,7 +53,7 @@ fn the_page_of_all_papers_has_no_faults() {
     look_at("the_page_of_all_papers_has_no_faults", "papers", made_by(&["sim", "papers", "--html", "PAGE"]));
 }
 
-/// A study is measured; one that is ended early has the same page with less in it.
+/// A study is measured; one that is ended early has the same page with less on it.
 #[test]
 fn machine_the_page_of_a_study_has_no_faults() {
     const NAME: &str = "machine_the_page_of_a_study_has_no_faults";
@@ -68,7 +68,7 @@ fn machine_the_page_of_a_study_has_no_faults() {
     });
 }
 
-/// The search for a reservation, of a device; a short one, for the page is the same.
+/// The search for a device's reservation; a short one, because the page is the same.
 #[test]
 fn machine_the_page_of_a_reservation_has_no_faults() {
     const NAME: &str = "machine_the_page_of_a_reservation_has_no_faults";

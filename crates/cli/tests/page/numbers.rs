@@ -5,7 +5,7 @@ use crate::recordings::{MS, write, write_gaps};
 use crate::support::{self, json, run, skip};
 use serde_json::Value;
 
-/// As the page reads times out.
+/// As the page prints times.
 fn microseconds(ns: u64) -> String {
     let tenths = (ns + 50) / 100;
     let whole = (tenths / 10).to_string();
@@ -58,7 +58,7 @@ fn the_page_shows_what_the_recordings_hold() {
     assert_eq!(between(&dom, "<ul class=\"next\">", "</ul>").matches("<code>").count(), steps.len());
     assert!(dom.contains(&format!("<code>{}</code>", steps[0]["command"].as_str().unwrap())), "{steps:?}");
 
-    // The stage tables: those of all CPUs first, then those of each, as in the report.
+    // The stage tables: first those of all CPUs, then those of each, as in the report.
     let rows = report["stages"].as_array().unwrap();
     let keys = ["min_ns", "mean_ns", "p50_ns", "p99_ns", "p99_9_ns", "p99_99_ns", "max_ns"];
     let cell = |value: &Value| value.as_u64().map_or_else(String::new, |value| value.to_string());
@@ -96,7 +96,7 @@ fn the_page_shows_what_the_recordings_hold() {
         assert_eq!(cells.chunks(3).filter_map(|cell| cell[2].as_u64()).sum::<u64>(), 12_000);
     }
 
-    // What is read by key and pointer, and what is said to those who do not see it.
+    // What the reader gets by key and pointer, and what the page says to a reader who does not see it.
     let total = |load: &str, key: &str| {
         let row = rows.iter().find(|row| row["stage"] == "total" && row["load"] == load && row["cpu"].is_null());
         row.unwrap()[key].as_u64().unwrap()
@@ -133,7 +133,7 @@ fn comparisons_and_forecasts_have_pages_too() {
     let page = directory.path().join("page.html");
     let answer = json(&compared);
     let dom = drawn(&browser, &page, &answer, "");
-    // The maxima of both sides stand beside each other in the table, for each stage.
+    // The maxima of both sides stand next to each other in the table, for each stage.
     let stages = between(&dom, "<h2 id=\"stages\">", "</section>");
     let shown = attributes(stages, "data-ns");
     for stage in answer["stages"].as_array().unwrap() {
@@ -208,7 +208,7 @@ fn gaps_have_a_page_too() {
     let cpus = section("cpus");
     assert!(rows("cpus", "noise_ns").iter().all(|noise| attributes(&cpus, "data-ns").contains(&noise.as_str())));
 
-    // Pictures: every gap is in them, and the taken time adds up to that of the CPUs.
+    // Pictures: they contain every gap, and the time taken adds up to that of the CPUs.
     let data = data_of(&dom);
     let picture = |id: &str| data["pictures"].as_array().unwrap().iter().find(|picture| picture["id"] == id).unwrap();
     let cells = |id: &str| {
@@ -226,7 +226,7 @@ fn gaps_have_a_page_too() {
         Some(2 * MS)
     );
 
-    // What is read by key is said of gaps.
+    // What the reader gets by key is about gaps.
     let told = between(&dom, "<pre id=\"selftest\">", "</pre>");
     assert!(told.contains("CPU 0") && told.contains("taken") && told.contains(" %"), "{told}");
     assert!(told.contains("6.0 us or more") && told.contains("100 % (2,000)") && !told.contains("wakeup"), "{told}");

@@ -1,4 +1,4 @@
-//! What pages say in words is what the text says.
+//! Pages say in words what the text says.
 
 use crate::recordings::write;
 use crate::support::{self, punctual, skip, stderr};
@@ -19,7 +19,8 @@ fn a_page_that_cannot_be_written_is_one_line_and_leaves_nothing() {
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
 }
 
-/// The page of a device's run says what its text says, and that of followed threads speaks of no stage that they have not.
+/// The page of a device's run says what its text says, and the page of followed threads mentions no stage that they do
+/// not have.
 #[test]
 fn pages_of_devices_and_followed_threads_say_what_is_there() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
@@ -44,7 +45,7 @@ fn pages_of_devices_and_followed_threads_say_what_is_there() {
     assert!(followed.contains("response is both") && !followed.contains("first five stages"));
 }
 
-/// What is missing stands on the page of `why` as in its text.
+/// The page of `why` says what is missing, as its text does.
 #[test]
 fn the_page_of_causes_says_what_left_no_evidence() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");

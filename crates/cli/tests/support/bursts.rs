@@ -30,19 +30,19 @@ pub(crate) struct Burst {
 }
 
 impl Burst {
-    /// What may be measured more or less, ns.
+    /// How far a measured value may be off, ns.
     pub(crate) fn allowed_ns(&self) -> u64 {
         (self.cpu / 50).max(100_000)
     }
 
-    /// Whether it had its CPU all the time. The host's steal counter is brought up to date late: what it took is told in another
+    /// Whether it had its CPU all the time. The host's steal counter is updated late: what it took shows up in another
     /// place.
     pub(crate) fn was_left_alone(&self) -> bool {
         self.ended - self.began <= self.cpu + self.allowed_ns()
     }
 }
 
-/// A hundred bursts of 0.2 to 10 ms beside an idle loop, and what the loop and the kernel's programs saw.
+/// A hundred bursts of 0.2 to 10 ms beside an idle loop, and what the loop and the kernel's programs saw of them.
 pub(crate) struct BurstsSeen {
     pub(crate) bursts: Vec<Burst>,
     pub(crate) gaps: Vec<RawGap>,
@@ -91,7 +91,7 @@ pub(crate) fn a_hundred_bursts(cpu: u32) -> BurstsSeen {
     let taken = session.take(0);
     gaps.extend(taken.gaps);
     entries.extend(taken.entries);
-    // One that has just ended is in the queue.
+    // A gap that has just ended is in the queue.
     match session.open_gap(0) {
         Some(gap) => gaps.push(gap),
         None => gaps.extend(session.take(0).gaps),

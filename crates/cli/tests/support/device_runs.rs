@@ -1,4 +1,4 @@
-//! Runs of devices that a command cannot ask for: the kernel refuses callbacks, or what is decoded is known.
+//! Runs of devices that a command cannot ask for: the kernel refuses callbacks, or the decoded signal is known.
 
 use punctual_context::device::Wake;
 use punctual_device::Signal;
@@ -32,7 +32,7 @@ fn plan(profile: &str, (context, wake): (&str, Wake), work: DeviceWork) -> Devic
     }
 }
 
-/// Runs a device, the kernel refusing each so many-th of its callbacks, and says where the recording is.
+/// Runs a device while the kernel refuses one in this many of its callbacks, and returns where the recording is.
 pub(crate) fn refusing(
     directory: &Path,
     profile: &str,
@@ -46,7 +46,7 @@ pub(crate) fn refusing(
     (punctual_study::device::run(&plan, &mut |_| Step::Go), output)
 }
 
-/// A device that decodes: with as many buffers as keep a block through stalls of 0.2 s, and how much it is known to bring.
+/// A device that decodes: it has enough buffers to keep a block through stalls of 0.2 s, and what it brings is known.
 pub(crate) struct Decoding {
     pub(crate) spec: &'static str,
     pub(crate) signal: Signal,
@@ -54,7 +54,7 @@ pub(crate) struct Decoding {
     units: u64,
     /// The least that comes in a run, all contexts together.
     pub(crate) bits: u64,
-    /// Whether without its taps not a bit comes, and not only wrong ones.
+    /// Whether, without its taps, not a single bit comes, instead of only wrong ones.
     pub(crate) silent: bool,
 }
 
@@ -70,7 +70,7 @@ pub(crate) const DECODING: [Decoding; 3] = [
     Decoding { spec: "wifi 2ms x100 compute=400us", signal: Signal::Wifi, units: 21, bits: 20_000, silent: true },
 ];
 
-/// Decodes in a context for some hundred blocks.
+/// Decodes in a context for a few hundred blocks.
 pub(crate) fn decoding(
     directory: &Path,
     device: &Decoding,
@@ -83,15 +83,15 @@ pub(crate) fn decoding(
     punctual_study::device::run(&plan, &mut |_| Step::Go)
 }
 
-/// Returns the bits that came.
+/// Returns how many bits came.
 pub(crate) fn decoded_rightly(signal: &Decoding, place: (&str, Wake), device: &DeviceSummary) -> u64 {
     let decoded = device.decoded.as_ref().unwrap();
     assert!(decoded.symbols > 0 && decoded.bits > 0, "{place:?}: {decoded:?}");
     assert_eq!((&*decoded.signal, u64::from(decoded.symbols_a_block)), (signal.signal.name(), signal.units));
-    // Every block that was processed is whole, but for those that were given up, and one at the end of the run.
+    // Every processed block is whole, except those that were given up and one at the end of the run.
     let whole = signal.units * device.processed.saturating_sub(device.cut + 1);
     assert!(decoded.symbols + decoded.skipped >= whole, "{place:?}: {decoded:?}");
-    // Where nothing was dropped, lost or given up every bit is right, however late it came.
+    // If nothing was dropped, lost or given up, every bit is right, however late it came.
     if decoded.skipped + device.cut == 0 {
         assert_eq!((decoded.wrong, decoded.missing, decoded.connections_lost), (0, 0, 0), "{place:?}: {decoded:?}");
         assert_eq!((decoded.connected, decoded.frames), (decoded.symbols, decoded.frames_right), "{place:?}");

@@ -1,4 +1,4 @@
-//! An X display that a test starts, as a user has one.
+//! An X display that a test starts, like the one that a user has.
 
 use super::interact::example;
 use std::io::{BufRead, BufReader};
@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use x11rb::rust_connection::{DefaultStream, RustConnection};
 
-/// A display for a test alone.
+/// A display for one test alone.
 pub(crate) struct Display {
     server: Child,
     number: u32,
@@ -17,7 +17,7 @@ impl Display {
         Display::started(&mut Command::new("Xvfb"))
     }
 
-    /// Of another user's: the words that become them come first.
+    /// Starts it as another user: the words that switch to that user come first.
     pub(crate) fn start_as(become_them: &[&str]) -> Display {
         Display::started(Command::new("setpriv").args(become_them).arg("Xvfb"))
     }
@@ -42,7 +42,7 @@ impl Display {
         format!(":{}", self.number)
     }
 
-    /// A program with a window here.
+    /// Starts a program with a window on this display.
     pub(crate) fn show(&self, program: &str, log: &Path) -> Child {
         let mut command = Command::new(example(program));
         let command = command.arg(log).env("DISPLAY", self.name()).env_remove("WAYLAND_DISPLAY");

@@ -1,11 +1,11 @@
-//! Logs of a test, programs that make marks in them, and what must hold of every one.
+//! Logs of a test, programs that make marks in them, and what must hold for every log.
 
 use crate::support::{self, code, json, number, punctual, run, stderr};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// A log's own name for the socket of its marks: other tests, and other people, may log at the same time.
+/// A log's own name for the socket of its marks, because other tests and other people may log at the same time.
 pub(crate) fn marks_name() -> String {
     format!("punctual-test-{}", std::process::id())
 }
@@ -52,13 +52,13 @@ pub(crate) fn assert_sound(directory: &Path) -> Value {
     answer
 }
 
-/// Where the first row stands that this holds for.
+/// The place of the first row for which this holds.
 pub(crate) fn position(rows: &[Value], from: usize, what: &str, holds: impl Fn(&Value) -> bool) -> usize {
     let found = rows.iter().skip(from).position(holds);
     from + found.unwrap_or_else(|| panic!("{what} is not in the log"))
 }
 
-/// A program that makes marks; `None`, loudly, where there is no compiler.
+/// A program that makes marks; `None`, loudly, if there is no compiler.
 pub(crate) fn marking_program(test: &str, directory: &Path) -> Option<PathBuf> {
     compiled(test, directory, &Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/mark.c"))
 }

@@ -1,4 +1,4 @@
-//! Programs of a test that wait to be let go, and what must hold of every recording of them.
+//! A test's programs that wait until they may go, and what must hold for every recording of them.
 
 use crate::support::{self, code, start, stderr};
 use punctual_recording::{Counters, EndReason, Recording, Stage, WakerKind, Wakeup};
@@ -6,8 +6,9 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-/// Sleeps so often, so long (s), under a name of its own, and says when it begins; a byte on its input lets it go. In the end it says
-/// how often it left its CPU for that by the kernel's account: where the host comes between, a time is over before the thread sleeps.
+/// Sleeps this often, for this long (s), under a name of its own, and says when it begins; a byte on its input lets it
+/// go. In the end it says how often it left its CPU to sleep, by the kernel's account: if the host comes between, a
+/// sleep is over before the thread sleeps.
 pub(crate) const SLEEPER: &str = "\
 import resource, sys, time
 count, seconds, name = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
@@ -38,7 +39,7 @@ for _ in range(count): os.write(to_child[1], b'x'); os.read(to_parent[0], 1)
 os.wait()
 ";
 
-/// A program of these tests' own that waits to be let go.
+/// A program of these tests that waits until it may go.
 pub(crate) struct Program(pub(crate) Child);
 
 impl Program {
@@ -48,7 +49,7 @@ impl Program {
         Program(command.spawn().expect("python3 starts"))
     }
 
-    /// Waits until it is ready; what it said.
+    /// Waits until it is ready; returns what it said.
     pub(crate) fn ready(&mut self) -> String {
         let mut line = String::new();
         BufReader::new(self.0.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
@@ -90,7 +91,7 @@ pub(crate) fn open(directory: &Path) -> (Recording, Vec<Wakeup>) {
     for task in &recording.document().tasks {
         let own: Vec<&Wakeup> = wakeups.iter().filter(|wakeup| wakeup.tid == task.tid).collect();
         assert!(own.is_sorted_by_key(|wakeup| wakeup.expected_ns + wakeup.total_ns), "out of order");
-        // One is worked on at a time.
+        // Only one is worked on at a time.
         assert!(own.windows(2).all(|pair| {
             pair[0].expected_ns + pair[0].stage(Stage::Response).unwrap_or(pair[0].total_ns)
                 <= pair[1].expected_ns + pair[1].total_ns
@@ -111,7 +112,7 @@ pub(crate) fn record(directory: &Path, words: &[&str]) -> Child {
     child
 }
 
-/// Follows a program that is ready until it ends; what the recording said.
+/// Follows a program that is ready until it ends; returns what the recording said.
 pub(crate) fn follow_to_the_end(directory: &Path, program: &mut Program) -> Output {
     let child = record(directory, &["--pid", &program.id()]);
     program.go();
@@ -120,7 +121,7 @@ pub(crate) fn follow_to_the_end(directory: &Path, program: &mut Program) -> Outp
     output
 }
 
-/// How often a thread was woken by something of this kind and name.
+/// How often something of this kind and name woke a thread.
 pub(crate) fn woken_by(recording: &Recording, wakeups: &[Wakeup], tid: u32, kind: WakerKind, name: &str) -> u64 {
     let wakers = &recording.document().followed.as_ref().unwrap().wakers;
     let by = |wakeup: &&Wakeup| wakeup.woken_by.map(|position| &wakers[position as usize]);
@@ -131,7 +132,7 @@ pub(crate) fn woken_by(recording: &Recording, wakeups: &[Wakeup], tid: u32, kind
         .count() as u64
 }
 
-/// How often a sleeper says that it slept, of so many times that it was to.
+/// How often a sleeper says that it slept, out of this many times.
 pub(crate) fn slept(said: &str, name: &str, of: u64) -> u64 {
     let count = said.lines().find_map(|line| line.strip_prefix(&format!("{name} slept "))).map(str::parse::<u64>);
     let Some(Ok(count)) = count else { panic!("{name} said: {said:?}") };
@@ -139,7 +140,7 @@ pub(crate) fn slept(said: &str, name: &str, of: u64) -> u64 {
     count
 }
 
-/// The program slept so often: each sleep was seen, or counted as not.
+/// The program slept this often: each sleep was seen, or counted as unseen.
 pub(crate) fn assert_slept(recording: &Recording, wakeups: &[Wakeup], name: &str, count: u64) {
     let document = recording.document();
     let tasks = || document.tasks.iter().filter(|task| task.measure == format!("{name} other"));
@@ -147,7 +148,7 @@ pub(crate) fn assert_slept(recording: &Recording, wakeups: &[Wakeup], name: &str
     let task = tasks().next().unwrap();
     let Counters { unobserved, lost, .. } = task.counters;
     let slept = woken_by(recording, wakeups, task.tid, WakerKind::Timer, "sleep");
-    // The first may have begun before it was followed.
+    // The first sleep may have begun before the program was followed.
     assert!(slept <= count && slept + unobserved + lost + 1 >= count, "{slept} of {count}, {:?}", task.counters);
     let by_timer = wakeups.iter().filter(|wakeup| wakeup.tid == task.tid && wakeup.irq_ns.is_some());
     assert_eq!(by_timer.count() as u64, slept);

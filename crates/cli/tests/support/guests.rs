@@ -1,9 +1,9 @@
-//! Guests of the lab: whether they can be had, and those of one test told from others'.
+//! Guests of the lab: whether there can be any, and how those of one test are told from others'.
 
 use super::{json, run};
 use std::path::Path;
 
-/// Whether some process is an emulator that was started with this directory for temporary files.
+/// Whether any process is an emulator that was started with this directory for temporary files.
 pub(crate) fn has_guest(scratch: &str) -> bool {
     let wanted = format!("TMPDIR={scratch}");
     std::fs::read_dir("/proc").unwrap().flatten().any(|process| {
@@ -13,7 +13,8 @@ pub(crate) fn has_guest(scratch: &str) -> bool {
     })
 }
 
-/// A kernel that is here with all that guests need, or why there is none. `kernels` fetches it before this runs.
+/// A kernel on this machine with everything that guests need, or why there is none. `kernels` fetches it before this
+/// runs.
 pub(crate) fn kernel(name: &str) -> Result<String, String> {
     for program in ["qemu-system-x86_64", "busybox", "bash", "setpriv"] {
         punctual_lab::userland::find(program).ok_or_else(|| format!("{program} is not installed"))?;

@@ -1,4 +1,5 @@
-//! Threads of a test that keep one another waiting, with a log of when they did, and the tally of what is said of that.
+//! Threads of a test that keep one another waiting, a log of when they did, and the tally of what the answer says about
+//! that.
 
 use crate::support::{self, code, json, number, run, stderr};
 use punctual_kernel::clock::monotonic_ns as clock_ns;
@@ -11,11 +12,11 @@ use std::time::Duration;
 
 /// A shorter wait proves nothing, ns.
 const MET_NS: u64 = 200_000;
-/// So many waits are judged at least.
+/// At least this many waits are judged.
 pub(crate) const MIN_MET: u64 = 20;
 const NOT_SEEN: &str = "lock holder not seen";
 
-/// A stretch of time by the log of a thread.
+/// A stretch of time in a thread's log.
 pub(crate) type Stretch = (u64, u64);
 
 /// What the threads of a test share.
@@ -35,7 +36,8 @@ impl Shared {
     }
 }
 
-/// This thread by this name on this CPU; with a priority a FIFO thread, else a normal one before others.
+/// Gives the calling thread this name and this CPU; with a priority it becomes a FIFO thread, otherwise a normal one
+/// ahead of others.
 pub(crate) fn become_thread(name: &std::ffi::CStr, cpu: usize, priority: Option<i32>) {
     // SAFETY: the set and the parameters live through the calls, and 0 is the calling thread; a name ends in a zero.
     unsafe {
@@ -60,7 +62,7 @@ pub(crate) fn logged(shared: &Shared, wait: impl FnOnce()) {
     logged_within(shared, u64::MAX, wait);
 }
 
-/// A wait of the victim for at most so long, ns. What keeps it from the CPU after that is none of the wait.
+/// A wait of the victim for at most this long, ns. What keeps it from the CPU after that is not part of the wait.
 pub(crate) fn logged_within(shared: &Shared, limit_ns: u64, wait: impl FnOnce()) {
     let asked = clock_ns();
     wait();
@@ -70,7 +72,7 @@ pub(crate) fn logged_within(shared: &Shared, limit_ns: u64, wait: impl FnOnce())
     }
 }
 
-/// Every 30 ms the culprit `keeps` others waiting, from and to the times that it returns.
+/// Every 30 ms the culprit `keeps` others waiting, between the times that it returns.
 fn culprit(shared: &Shared, mut keeps: impl FnMut(u64) -> Stretch) {
     let mut length_ns = 500_000;
     while !shared.is_over() {
@@ -81,7 +83,7 @@ fn culprit(shared: &Shared, mut keeps: impl FnMut(u64) -> Stretch) {
     }
 }
 
-/// The victim: FIFO 50, every millisecond it `works`.
+/// The victim: FIFO 50; it `works` every millisecond.
 fn victim(shared: &Shared, mut works: impl FnMut()) {
     become_thread(c"why-victim", 0, Some(50));
     // SAFETY: asks for the calling thread's number.
@@ -116,7 +118,7 @@ pub(crate) fn spawn_victim<'scope>(
     scope.spawn(move || victim(&shared, || works(&shared)));
 }
 
-/// Waits by what was said of them.
+/// Waits, counted by what was said about them.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) waits: u64,
@@ -130,20 +132,21 @@ pub(crate) struct Tally {
     examples: Vec<String>,
     pub(crate) longest_ns: u64,
     pub(crate) episodes: u64,
-    /// Of episodes whose unknown time is less than what is unknown in their parts.
+    /// Episodes whose unknown time is less than what is unknown in their parts.
     miscounted: u64,
 }
 
-/// What the path to the program does, and what may come upon anybody; it is no part of what was waited for.
+/// What happens on the way to the program, and what may interrupt anybody; neither is part of what the victim waited
+/// for.
 const BESIDE: [&str; 4] = ["steal", "irq", "softirq", "kernel_wake"];
 
 impl Tally {
-    /// Waits that an episode with whole evidence covers.
+    /// Waits covered by an episode with complete evidence.
     fn met(&self) -> u64 {
         self.right + self.unknown + self.wrong
     }
 
-    /// Judges every wait of the victim that the culprit caused, by what `why` says of that time.
+    /// Judges every wait that the culprit caused for the victim, by what `why` says about that time.
     fn add(&mut self, shared: &Shared, answer: &Value, right: &[&str]) {
         let kept = shared.kept.lock().unwrap();
         let tid = shared.victim.load(Ordering::Relaxed) as u64;
@@ -208,7 +211,7 @@ impl Tally {
     }
 }
 
-/// Records the victim beside these threads and tallies what `why` says; measures anew until enough waits were met.
+/// Records the victim beside these threads and tallies what `why` says; measures again until enough waits were met.
 pub(crate) fn tally(
     name: &str,
     right: &[&str],
@@ -252,12 +255,12 @@ pub(crate) fn tally(
     tally
 }
 
-/// At most one in a hundred, and one more in few.
+/// At most one in a hundred, and one more if there are few.
 pub(crate) fn names_nobody_wrongly(tally: &Tally) {
     assert!(tally.wrong <= 1 + tally.met() / 100, "{tally:?}");
 }
 
-/// In nineteen of twenty of those that were met; others may have delayed a few, which says less the more were met.
+/// In nineteen out of twenty that were met; others may have delayed a few, which says less the more were met.
 pub(crate) fn names_the_holder(tally: &Tally) -> bool {
     met(tally) && tally.right * 20 >= tally.met() * 19
 }

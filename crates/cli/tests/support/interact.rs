@@ -1,9 +1,9 @@
-//! Programs that do a known thing for each key and log it, and what the split of an input says of them.
+//! Programs that do a known thing for each key and log it, and what the split of an input says about them.
 
 use punctual_recording::InteractionPart;
 use std::path::{Path, PathBuf};
 
-/// One of this crate's examples, which cargo builds with the tests.
+/// The path of one of this crate's examples, which cargo builds with the tests.
 pub(crate) fn example(name: &str) -> PathBuf {
     let own = std::env::current_exe().expect("this test");
     let program = own.ancestors().nth(2).expect("target/debug").join("examples").join(name);
@@ -17,7 +17,7 @@ pub(crate) struct Done {
     pub(crate) key: char,
     pub(crate) begin_ns: u64,
     pub(crate) part_ns: u64,
-    /// With a window: the server had drawn it by then.
+    /// With a window: when the server had drawn it.
     pub(crate) drawn_ns: Option<u64>,
 }
 
@@ -32,13 +32,13 @@ pub(crate) fn done(log: &Path) -> Vec<Done> {
     text.lines().map(|one| line(one).expect("a whole line")).collect()
 }
 
-/// A script that types so many of these keys, over and over.
+/// A script that types this many of these keys, over and over.
 pub(crate) fn script(keys: impl Iterator<Item = char> + Clone, count: usize) -> String {
     let keys: String = keys.cycle().take(count).collect();
     format!("name = \"truth\"\n[pace]\nmedian = \"70ms\"\nspread = 0.1\n[[step]]\ntype = \"{keys}\"\n")
 }
 
-/// What disturbs an input, and says nothing of the split.
+/// How much of an input was a disturbance, which says nothing about the split.
 pub(crate) fn disturbed_ns(parts: &[InteractionPart]) -> u64 {
     const OTHERS: [&str; 10] = [
         "steal",
@@ -52,7 +52,7 @@ pub(crate) fn disturbed_ns(parts: &[InteractionPart]) -> u64 {
         "kernel",
         "migration",
     ];
-    // The kernel's worker needs microseconds to hand on a key: the rest it waits for a CPU.
+    // The kernel's worker needs microseconds to pass on a key: for the rest, it waits for a CPU.
     let is_others = |part: &&InteractionPart| {
         OTHERS.contains(&part.kind.as_str()) || part.kind == "wait" && part.name.starts_with("kworker/")
     };

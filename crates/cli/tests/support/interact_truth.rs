@@ -4,7 +4,7 @@ use super::interact::{Done, disturbed_ns, named};
 use punctual_recording::{Interaction, InteractionPart};
 use std::collections::BTreeMap;
 
-/// Keys, and the kind and name of the part that is theirs; `None`: nothing but the way there and back.
+/// Keys, and the kind and name of each key's part; `None`: nothing but the way there and back.
 pub(crate) const KEYS: [(char, Option<(&str, &str)>); 8] = [
     ('c', Some(("own", "truth"))),
     ('t', Some(("sleep", ""))),
@@ -15,17 +15,19 @@ pub(crate) const KEYS: [(char, Option<(&str, &str)>); 8] = [
     ('l', Some(("lock", "truth-holder"))),
     ('s', None),
 ];
-/// An input of which others had more than this is set apart: the host, threads and interrupts that had a CPU meanwhile.
+/// If others had more than this of an input, it is set apart: the host, threads and interrupts that had a CPU
+/// meanwhile.
 const DISTURBED_NS: u64 = 100_000;
 
-/// Why a time is unknown of which the recorder counts that one of its programs was to run and could not.
+/// Why a time is unknown, when the recorder counts that one of its programs should have run and could not.
 const NOT_RUN: &str = "a program of the recorder did not run";
 
 fn says(part: &InteractionPart, why: &str) -> bool {
     part.unknown_ns > 0 && (part.name.contains(why) || part.detail.contains(why))
 }
 
-/// Some sandboxes' kernels hide threads of theirs from programs: who has the CPU after one of them is not known for a while.
+/// Some sandboxes' kernels hide threads from programs: after such a thread runs, it is not known for a while who has
+/// the CPU.
 fn somebody_hidden_ran(parts: &[InteractionPart]) -> bool {
     parts.iter().any(|part| says(part, "a switch was not seen"))
 }
@@ -34,7 +36,8 @@ fn somebody_hidden_ran(parts: &[InteractionPart]) -> bool {
 #[derive(Debug, Default, Clone, Copy)]
 struct Row {
     right: usize,
-    /// Of those, the ones of which the largest part, by kind and name, is a single one of it: of a disk's requests each has a name.
+    /// Of those, the inputs whose largest part, by kind and name, is a single part: each of a disk's requests has a
+    /// name.
     single: usize,
     wrong: usize,
     unknown: usize,
@@ -47,11 +50,11 @@ pub(crate) struct Tally {
     pub(crate) right: usize,
     pub(crate) disturbed: usize,
     pub(crate) unknown_ns: u64,
-    /// Unknown because a program of the recorder did not run: it was interrupted by its own like, on this machine at that moment.
-    /// That is a stated cause, and no fault of the split.
+    /// Unknown because a program of the recorder did not run: another of them interrupted it, on this machine at that
+    /// moment. That is a stated cause, and no fault of the split.
     pub(crate) not_run_ns: u64,
     pub(crate) all_ns: u64,
-    /// Said to be unknown, nearly all of it: no name, so none that is wrong. A busy machine does not let the evidence be
+    /// Said to be unknown, nearly all of it: without a name, none is wrong. A busy machine does not let the evidence be
     /// copied in time.
     pub(crate) unknown: Vec<String>,
     pub(crate) wrong: Vec<String>,
@@ -92,7 +95,7 @@ impl Tally {
     }
 }
 
-/// Holds the parts of an input against what the program did for it.
+/// Compares the parts of an input with what the program did for it.
 pub(crate) fn judge(tally: &mut Tally, input: &Interaction, parts: &[InteractionPart], done: Done) {
     let latency = input.latency_ns().expect("it was seen");
     assert_eq!(parts.iter().map(|part| part.ns).sum::<u64>(), latency, "parts add up: {input:?} {parts:?}");
@@ -106,16 +109,17 @@ pub(crate) fn judge(tally: &mut Tally, input: &Interaction, parts: &[Interaction
     let (_, expected) = KEYS.iter().find(|(key, _)| *key == done.key).expect("a known key");
     let tolerance = (done.part_ns / 20).max(200_000);
     let is_right = match expected {
-        // The spelling is checked for 20 ms afterwards; nobody waits for that, but the CPU is busy.
+        // The program checks the spelling for 20 ms afterwards; nobody waits for that, but the CPU is busy.
         None => {
             latency < 10_000_000 && input.busy_ns.is_some_and(|busy| busy.saturating_sub(input.begin_ns) > 19_000_000)
         }
         Some((kind, name)) => {
-            // A disk's requests, for one, are ended by several.
+            // Several of them end a disk's requests, for example.
             let of = |kind: &str| parts.iter().filter(|part| part.kind == kind).map(|part| part.ns).sum::<u64>();
             let largest = parts.iter().map(|part| of(&part.kind)).max();
             let length = named(parts, kind, name);
-            // What the program says is from before the call to after it: the way there and back, and who came over it, are in it.
+            // The program's account runs from before the call to after it: it includes the way there and back, and
+            // whoever interrupted it.
             let on_the_way = ["kernel_wake", "idle_exit", "wait"].into_iter().filter(|other| other != kind);
             let on_the_way = on_the_way.map(of).sum::<u64>() + disturbed_ns(parts);
             let is_whole = length <= done.part_ns + tolerance && length + on_the_way + tolerance >= done.part_ns;
@@ -129,7 +133,7 @@ pub(crate) fn judge(tally: &mut Tally, input: &Interaction, parts: &[Interaction
         let is_it =
             |part: &InteractionPart| expected.is_none_or(|(kind, name)| part.kind == kind && part.name.contains(name));
         row.single += usize::from(largest.is_some_and(is_it));
-        // One that is wholly unknown is counted apart.
+        // An input that is entirely unknown is counted separately.
         tally.all_ns += latency;
         for part in parts.iter().filter(|part| part.unknown_ns > 0) {
             let sum = if says(part, NOT_RUN) { &mut tally.not_run_ns } else { &mut tally.unknown_ns };

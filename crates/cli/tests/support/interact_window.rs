@@ -1,5 +1,6 @@
-//! Programs that do a known thing for each key, draw, and log it: whether each input is seen when that is shown, and its largest
-//! part is what the program did. By X11 `examples/interact_window.rs`, by Wayland `examples/interact_surface.rs`.
+//! Programs that do a known thing for each key, draw, and log it: whether each input is seen when it is shown, and its
+//! largest part is what the program did. For X11 `examples/interact_window.rs`, for Wayland
+//! `examples/interact_surface.rs`.
 
 use super::interact::{Done, disturbed_ns, done, example, named, script};
 use super::{MAX_ATTEMPTS, code, json, run, stderr};
@@ -8,11 +9,11 @@ use punctual_recording::{
 };
 use std::collections::BTreeMap;
 
-/// So many are judged at least.
+/// At least this many are judged.
 const MIN_MET: usize = 60;
-/// An input of which others had more than this is set apart: whoever had a CPU meanwhile.
+/// If others had more than this of an input, it is set apart: something else had a CPU meanwhile.
 const DISTURBED_NS: u64 = 100_000;
-/// And one of which the way to the program and to the screen took more than this.
+/// And so is an input that took more than this on the way to the program and to the screen.
 const DISTURBED_WAY_NS: u64 = 2_000_000;
 
 pub(crate) fn is_installed(program: &str) -> bool {
@@ -20,7 +21,7 @@ pub(crate) fn is_installed(program: &str) -> bool {
     std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
 }
 
-/// Returns from the test, loudly, unless these programs are there.
+/// Returns from the test, loudly, unless these programs are installed.
 #[allow(unused_macros, reason = "each test binary uses a part of this")]
 macro_rules! needs {
     ($test:literal, $($program:expr),+) => {
@@ -37,26 +38,26 @@ pub(crate) use needs;
 pub(crate) struct Truth {
     /// As `--via` takes it.
     pub(crate) via: &'static str,
-    /// Among the examples.
+    /// The name of the example.
     pub(crate) program: &'static str,
-    /// Keys, and the kind and name of the part that is theirs; `None`: nothing is drawn after it.
+    /// Keys, and the kind and name of each key's part; `None`: nothing is drawn after it.
     pub(crate) keys: &'static [(char, Option<(&'static str, &'static str)>)],
-    /// Each key comes so often.
+    /// How often each key comes.
     pub(crate) rounds: usize,
-    /// Whether what is seen lies between the program's drawing and the word that it is shown.
+    /// Whether the time at which an input is seen lies between the program's drawing and the word that it is shown.
     pub(crate) is_seen_in_time: fn(&Interaction, Done) -> bool,
     /// Whether a key that comes before the last one is shown says nothing.
     pub(crate) sets_overlaps_apart: bool,
-    /// Of a hundred keys that draw so many are seen in time at least.
+    /// Out of a hundred keys that draw, at least this many are seen in time.
     pub(crate) seen_percent: usize,
 }
 
 #[derive(Debug, Default)]
 struct Tally {
-    /// Keys that draw, and of those how many were seen, no earlier than the program drew and no later than it was shown.
+    /// Keys that draw, and how many of them were seen no earlier than the program drew and no later than it was shown.
     drawing: usize,
     seen: usize,
-    /// Keys after which nothing is drawn, and of those how many were unanswered.
+    /// Keys after which nothing is drawn, and how many of them were unanswered.
     silent: usize,
     unanswered: usize,
     right: usize,
@@ -65,7 +66,7 @@ struct Tally {
 }
 
 impl Truth {
-    /// Uses the program until enough was judged, and holds that to what is expected.
+    /// Uses the program until enough was judged, and checks that against what is expected.
     pub(crate) fn holds(&self) {
         let mut tally = Tally::default();
         for _ in 0..MAX_ATTEMPTS {
@@ -85,14 +86,14 @@ impl Truth {
         }
         assert!(tally.drawing >= 100 && tally.silent >= 20, "too few: {tally:?}");
         assert!(tally.seen * 100 >= tally.drawing * self.seen_percent, "{tally:?}");
-        // On a machine that stands still for a while the cursor's timer may look like a new one.
+        // On a machine that stands still for a while, the cursor's timer may look like a new one.
         assert!(tally.unanswered * 100 >= tally.silent * 90, "{tally:?}");
         let met = tally.right + tally.wrong.len();
         assert!(met >= MIN_MET, "too few: {tally:?}");
         assert!(tally.wrong.len() * 100 <= met, "{} of {met} wrong: {:#?}", tally.wrong.len(), tally.wrong);
     }
 
-    /// Once through the keys, into the tally.
+    /// Goes once through the keys and adds them to the tally.
     fn measure(&self, tally: &mut Tally) {
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let (log, script_file) = (directory.path().join("log"), directory.path().join("truth.toml"));
@@ -135,7 +136,7 @@ impl Truth {
                 continue;
             }
             if input.outcome == Some(Outcome::Merged) {
-                // On a machine that stands still for a while the next key comes before this one is worked on.
+                // On a machine that stands still for a while, the next key comes before the program works on this one.
                 tally.disturbed += 1;
                 continue;
             }
@@ -159,7 +160,7 @@ impl Truth {
         let Some((kind, name)) = expected else { return };
         let unknown_ns = parts.iter().map(|part| part.unknown_ns).sum::<u64>();
         let of = |kind: &str, name: &str| named(parts, kind, name);
-        // So may the way there be, where others kept the display's server or the typist from a CPU.
+        // The way there may be disturbed too, if others kept the display's server or the typist from a CPU.
         let on_the_way = if *kind == "wait" { of("wait", "") - of(kind, name) } else { of("wait", "") };
         if disturbed_ns(parts) > DISTURBED_NS || unknown_ns * 10 > latency || on_the_way > DISTURBED_WAY_NS {
             tally.disturbed += 1;
@@ -174,8 +175,8 @@ impl Truth {
     }
 }
 
-/// Whether a key came before the last one was shown, or was not done with before the next one. `reached_ns` is when the last
-/// one was shown.
+/// Whether a key came before the last one was shown, or was not finished before the next one. `reached_ns` is when the
+/// last one was shown.
 fn is_overlapping(input: &Interaction, done: Done, reached_ns: &mut u64) -> bool {
     let ended_ns = done.drawn_ns.expect("a whole line");
     let overlaps = *reached_ns > input.begin_ns || ended_ns > input.end_ns;

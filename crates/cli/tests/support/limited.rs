@@ -1,4 +1,4 @@
-//! Runs the program under a limit of memory, and holds it to its time.
+//! Runs the program under a memory limit, and holds it to its time.
 
 use super::measured::{Fence, Measured, measured};
 use super::stderr;
@@ -7,12 +7,12 @@ use std::time::Duration;
 
 /// The address space that a measurement may take, bytes: a fault then ends it, not the machine.
 const MAX_ADDRESS_SPACE: u64 = 3 << 30;
-/// After its time a measurement ends within this.
+/// A measurement ends this soon after its time.
 const SLACK: Duration = Duration::from_secs(8);
-/// Or within this, if it took no more CPU time than it may take time: then others kept it from the CPUs.
+/// Or this soon, if it took no more CPU time than it may take time: then others kept it from the CPUs.
 const BUSY_SLACK: Duration = Duration::from_secs(20);
 
-/// Runs the program under a limit of memory.
+/// Runs the program under a memory limit.
 pub(crate) fn run_limited(directory: &Path, words: &[&str]) -> Measured {
     let mut command = super::punctual();
     command.current_dir(directory).args(words);
@@ -23,7 +23,7 @@ pub(crate) fn run_limited(directory: &Path, words: &[&str]) -> Measured {
     cost
 }
 
-/// A measurement for so long ends within what is promised.
+/// A measurement this long ends within what is promised.
 pub(crate) fn ends_in_time(cost: &Measured, seconds: u64) {
     let time = Duration::from_secs(seconds);
     let was_kept = cost.cpu_time < time + SLACK && cost.took < time + BUSY_SLACK;

@@ -1,4 +1,4 @@
-//! Recordings that no measurement writes, and readers of them below a fence.
+//! Recordings that no measurement writes, and their readers below a fence.
 
 use crate::support::measured::{Fence, measured};
 use crate::support::{self, punctual};
@@ -13,11 +13,11 @@ use std::time::Duration;
 
 /// What a reader may need, bytes.
 const MAX_BYTES: u64 = 300_000_000;
-/// A reader that fails at that does not take the machine with it, bytes.
+/// A fence: a reader that fails at this does not take the machine with it, bytes.
 const FENCE_BYTES: u64 = 1_500_000_000;
 /// The longest answer ...
 const MAX_TIME: Duration = Duration::from_secs(60);
-/// ... and the most CPU time that one takes in a build for tests, whatever else the machine does.
+/// ... and the most CPU time that one may take in a test build, whatever else the machine does.
 const MAX_CPU_TIME: Duration = Duration::from_secs(10);
 
 /// What a run was like.
@@ -42,7 +42,7 @@ pub(crate) fn ran(words: &[&str]) -> Ran {
     Ran { code, output: support::stdout(&ran.output), errors, peak_bytes: ran.peak_bytes, cpu_time }
 }
 
-/// What must hold whatever was read.
+/// Checks what must hold, whatever was read.
 pub(crate) fn answered(words: &[&str]) -> Ran {
     let ran = ran(words);
     assert!(matches!(ran.code, Some(0..=2)), "{words:?}: code {:?}: {}", ran.code, ran.errors);
@@ -51,7 +51,7 @@ pub(crate) fn answered(words: &[&str]) -> Ran {
     ran
 }
 
-/// Refused in one line that names the file.
+/// Checks for a refusal in one line that names the file.
 pub(crate) fn refused(words: &[&str], named: &str) -> String {
     let ran = answered(words);
     assert_eq!(ran.code, Some(1), "{words:?}: {}{}", ran.output, ran.errors);
@@ -98,7 +98,7 @@ pub(crate) fn write_table(
     writer.close().unwrap();
 }
 
-/// A document of a recording, with something in the places that bombs change.
+/// A recording's document, with something in the places that bombs change.
 pub(crate) fn document(ended: bool, tasks: &str, distributions: &str) -> String {
     let ended = if ended { r#"{"reason":"completed","detail":null,"at_ns":9}"# } else { "null" };
     format!(

@@ -1,11 +1,11 @@
-//! Runs the program and tells what it took: time, and the most memory that it had at once.
+//! Runs the program and reports what it took: time, and the most memory that it had at once.
 
 use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// More of an answer is not looked at, bytes.
+/// How much of an answer is looked at, bytes.
 const MAX_LOOKED_AT: u64 = 4 << 20;
 
 /// What a run took.
@@ -13,17 +13,17 @@ pub(crate) struct Measured {
     pub(crate) output: Output,
     pub(crate) took: Duration,
     pub(crate) cpu_time: Duration,
-    /// The most resident memory that it had at once, bytes, as the kernel counts it.
+    /// The most resident memory that it had at once, bytes, by the kernel's count.
     pub(crate) peak_bytes: u64,
 }
 
-/// A limit below which a fault fails a test, and does not take the machine with it.
+/// A limit at which a fault fails a test without taking the machine with it.
 #[derive(Clone, Copy)]
 pub(crate) enum Fence {
     None,
-    /// Of its own data, bytes.
+    /// On its own data, bytes.
     Data(u64),
-    /// Of addresses, bytes.
+    /// On addresses, bytes.
     Addresses(u64),
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn measured(mut command: Command, fence: Fence) -> Measured {
     Measured { output, took, cpu_time, peak_bytes: usage.ru_maxrss as u64 * 1024 }
 }
 
-/// Reads all that comes, and keeps its beginning.
+/// Reads everything that comes, and keeps its beginning.
 fn beginning(mut stream: impl Read) -> Vec<u8> {
     let mut text = Vec::new();
     let _ = (&mut stream).take(MAX_LOOKED_AT).read_to_end(&mut text);

@@ -18,7 +18,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// So often a test measures, that needs a number of cases before it can judge. With fewer it fails.
+/// How often a test measures that needs a number of cases before it can judge. With fewer cases than that, it fails.
 pub(crate) const MAX_ATTEMPTS: usize = 5;
 
 /// The program under test.
@@ -33,7 +33,7 @@ pub(crate) fn run(directory: &Path, words: &[&str]) -> Output {
     punctual().current_dir(directory).args(words).output().expect("the program starts")
 }
 
-/// Every command that the help names, by the words that lead to it; the program itself is the empty one.
+/// Every command that the help names, by the words that lead to it; the program itself is the empty string.
 pub(crate) fn every_command() -> Vec<String> {
     let mut found = vec![String::new()];
     let mut next = 0;
@@ -75,7 +75,7 @@ pub(crate) fn json(output: &Output) -> Value {
         .unwrap_or_else(|error| panic!("not JSON ({error}): {}{}", stdout(output), stderr(output)))
 }
 
-/// A member of an answer that is a count.
+/// A count from an answer.
 pub(crate) fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("not a number: {value}"))
 }
@@ -85,7 +85,8 @@ pub(crate) fn allows(name: &str) -> Result<(), String> {
     allows_all(&[name])
 }
 
-/// Whether this machine allows all of these; what it lacks first, if not. Asks once for all: a program is started each time.
+/// Whether this machine allows all of these; if not, the first one that it lacks. Asks once for all, because each
+/// question starts a program.
 pub(crate) fn allows_all(names: &[&str]) -> Result<(), String> {
     let answer = punctual().args(["capabilities", "--json"]).args(names).output().expect("the program starts");
     let answer = json(&answer);
@@ -120,7 +121,7 @@ macro_rules! requires {
     };
 }
 
-/// Whether what a load needs is installed, by its name in `punctual load list`.
+/// Whether everything that a load needs is installed, by its name in `punctual load list`.
 pub(crate) fn load_is_installed(name: &str) -> bool {
     let list = json(&run(Path::new("/"), &["load", "list", "--json"]));
     let line = list["loads"].as_array().expect("a list").iter().find(|line| line["name"] == name).cloned();
@@ -139,7 +140,7 @@ pub(crate) fn wait_until(mut holds: impl FnMut() -> bool) -> bool {
     false
 }
 
-/// Keeps this thread's CPU busy for so long.
+/// Keeps this thread's CPU busy for this long.
 pub(crate) fn spin_for(ns: u64) {
     let begin = monotonic_ns();
     while monotonic_ns() - begin < ns {
@@ -147,7 +148,7 @@ pub(crate) fn spin_for(ns: u64) {
     }
 }
 
-/// Copies a directory with all that is in it.
+/// Copies a directory with everything in it.
 pub(crate) fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
@@ -161,7 +162,7 @@ pub(crate) fn signal(child: &Child, signal: i32) {
     unsafe { libc::kill(child.id() as i32, signal) };
 }
 
-/// Whether a process is there and not merely waiting to be collected.
+/// Whether a process exists and is not merely waiting to be collected.
 pub(crate) fn is_alive(pid: &str) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat"))
         .is_ok_and(|stat| !stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('Z')))
@@ -172,7 +173,7 @@ pub(crate) fn is_root() -> bool {
     unsafe { libc::geteuid() == 0 }
 }
 
-/// What `setpriv` is told to run a program as the user nobody.
+/// The options with which `setpriv` runs a program as the user nobody.
 pub(crate) const NOBODY: [&str; 3] = ["--reuid=65534", "--regid=65534", "--clear-groups"];
 
 /// Whether this user may start programs as the user nobody.
@@ -186,7 +187,7 @@ pub(crate) fn may_become_nobody() -> bool {
 pub(crate) struct SmallDisk(std::path::PathBuf);
 
 impl SmallDisk {
-    /// `None` where this user may not mount.
+    /// `None` if this user may not mount.
     pub(crate) fn mount(below: &Path, size: &str) -> Option<SmallDisk> {
         let path = below.join("small");
         std::fs::create_dir(&path).expect("a directory");

@@ -6,13 +6,13 @@ use std::path::Path;
 /// Every process that a test starts has this in its environment, with the test's own number.
 pub(crate) const MARK: &str = "PUNCTUAL_TEST_PROCESS";
 
-/// The word by which a process is known to be of this test's.
+/// The word that marks a process as this test's.
 fn mark() -> Vec<u8> {
     format!("{MARK}={}", std::process::id()).into_bytes()
 }
 
-/// The kernel's numbers of the programs with one of these names, but for those that somebody else's process holds: what is
-/// left of a process that has ended nobody holds. Of a name the kernel keeps 15 characters.
+/// The kernel's ids of the programs with one of these names, except those that somebody else's process holds: nobody
+/// holds what a process left when it ended. The kernel keeps 15 characters of a name.
 pub(crate) fn of_this_test(names: &[&str]) -> BTreeSet<u32> {
     let is_named = |name: &str| names.iter().any(|own| own.chars().take(15).eq(name.chars()));
     let all = libbpf_rs::query::ProgInfoIter::default();
@@ -36,7 +36,7 @@ pub(crate) fn of_this_test(names: &[&str]) -> BTreeSet<u32> {
     found
 }
 
-/// The programs that a process holds, by descriptors of their own or of what attaches them.
+/// The programs that a process holds, by their own descriptors or by those of what attaches them.
 pub(crate) fn held_by(process: &Path) -> BTreeSet<u32> {
     let files = std::fs::read_dir(process.join("fdinfo")).into_iter().flatten().flatten();
     let texts = files.filter_map(|file| std::fs::read_to_string(file.path()).ok());

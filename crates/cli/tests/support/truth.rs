@@ -8,15 +8,16 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What is run at once.
+/// What runs at once.
 pub(crate) struct Trial<'a> {
-    /// Drills, their CPUs and how far apart they begin: two at the same distance would never or always meet.
+    /// Drills, their CPUs, and how far apart their injections begin: two at the same distance would never meet, or
+    /// always.
     pub(crate) drills: &'a [(&'a str, &'a str, &'a str)],
     /// `--for` of the drills.
     pub(crate) length: &'a str,
     /// The measured CPUs.
     pub(crate) cpus: &'a str,
-    /// How long is measured: `3s`.
+    /// How long to measure: `3s`.
     pub(crate) duration: &'a str,
     /// More words for `record`.
     pub(crate) words: &'a [&'a str],
@@ -32,7 +33,7 @@ pub(crate) struct Truth {
     pub(crate) evidence: BTreeMap<u64, Episode>,
 }
 
-/// Why this machine cannot do a drill, where it cannot.
+/// Why this machine cannot do a drill, if it cannot.
 pub(crate) fn refusal(drill: &str) -> Option<String> {
     let list = json(&run(Path::new("/"), &["drill", "list", "--json"]));
     let line = list["drills"].as_array().unwrap().iter().find(|line| line["kind"] == drill).unwrap();
