@@ -1,8 +1,8 @@
-//! What punctual does and says, held against what is so.
+//! Compares what punctual does and says with what is so.
 //!
-//! * [`truth`]: what a recording blames, held against what fire drills injected.
-//! * [`causes`]: the same for causes that `why` was not built with.
-//! * [`matrix`]: every command on every kernel, and what is to come of it.
+//! * [`truth`]: what a recording blames, compared with what fire drills injected.
+//! * [`causes`]: the same for causes that `why` was not built for.
+//! * [`matrix`]: every command on every kernel, and what the result should be.
 //!
 //! `scripts/kernels` and `scripts/causes` are its command lines.
 

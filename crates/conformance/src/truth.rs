@@ -1,7 +1,7 @@
-//! Holds what `punctual why` blames against the log of the truth that `punctual drill` writes.
+//! Compares what `punctual why` blames with the log of the truth that `punctual drill` writes.
 //!
-//! An injection is *met* where it kept a late wakeup waiting for more than 0.1 ms. Of the time that both share,
-//! the host's steal is not the culprit's, nor is what interrupted it: the log is by the clock.
+//! An injection is *met* where it kept a late wakeup waiting for more than 0.1 ms. Of the time that both share, neither
+//! the host's steal nor what interrupted the culprit is the culprit's: the log follows the clock.
 
 use punctual_recording::Episode;
 use punctual_recording::episode::EventKind;
@@ -18,7 +18,7 @@ pub(crate) const CLOSE_NS: u64 = 20_000;
 /// A timer that was held for less may have come late by itself, ns.
 const HELD_NS: u64 = 50_000;
 
-/// A drill and what is to be blamed for it.
+/// A drill and what should be blamed for it.
 pub struct Culprit {
     /// The drill.
     pub drill: &'static str,
@@ -78,11 +78,11 @@ pub const CULPRITS: [Culprit; 8] = [
     Culprit { drill: "throttle", kind: "throttled", name: "drill-victim", above: BETWEEN, brings_victim: true },
 ];
 
-/// What is to be blamed for a drill.
+/// What should be blamed for a drill.
 ///
 /// # Panics
 ///
-/// On a drill that is not judged.
+/// If the drill is not judged.
 pub fn culprit(drill: &str) -> &'static Culprit {
     CULPRITS.iter().find(|culprit| culprit.drill == drill).expect("a drill that is known here")
 }
@@ -91,15 +91,15 @@ pub fn culprit(drill: &str) -> &'static Culprit {
 pub struct Score {
     /// The drill.
     pub culprit: &'static Culprit,
-    /// Injections that met a late wakeup, those blamed by kind and name, and those with their part.
+    /// Injections that met a late wakeup, those blamed by kind and name, and those blamed with their right part.
     pub met: u64,
     /// See [`Score::met`].
     pub named: u64,
     /// See [`Score::met`].
     pub close: u64,
-    /// Injections for which another name was given, without an excuse.
+    /// Injections that got another name, without an excuse.
     pub misnamed: u64,
-    /// Misses that nobody could avoid: the host stole meanwhile; interrupts were off and no timer was due.
+    /// Misses that nobody could avoid: the host stole time meanwhile, or interrupts were off and no timer was due.
     pub beside_steal: u64,
     /// See [`Score::beside_steal`].
     pub undecidable: u64,
@@ -111,13 +111,13 @@ pub struct Score {
     pub overlap_ns: u64,
     /// See [`Score::overlap_ns`].
     pub unknown_ns: u64,
-    /// The episodes in which it was met, and in which every part was right.
+    /// The episodes that met it, and whether every part was right in them.
     pub right_in: BTreeMap<u64, bool>,
     /// The episodes with a miss that nobody could avoid.
     pub apart_in: BTreeSet<u64>,
     /// What was blamed most, kind and name.
     pub confusion: BTreeMap<String, u64>,
-    /// A line each.
+    /// One line each.
     pub misses: Vec<String>,
 }
 
@@ -135,15 +135,15 @@ fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("not a number: {value}"))
 }
 
-/// The injections of a log of the truth; a line that was cut short is passed over.
+/// The injections in a log of the truth; a line that was cut short is skipped.
 ///
 /// # Errors
 ///
-/// Where the log cannot be read.
+/// If the log cannot be read.
 ///
 /// # Panics
 ///
-/// On a whole line that no drill writes.
+/// If a whole line is not one that drills write.
 pub fn injections(log: &Path) -> io::Result<Vec<Injection>> {
     let text = std::fs::read_to_string(log)?;
     let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -166,11 +166,11 @@ fn overlap(piece: &Value, injection: &Injection) -> u64 {
     end.min(injection.end_ns).saturating_sub(start.max(injection.start_ns))
 }
 
-/// Judges what `why --json` answers on a recording, beside which a drill kept this log.
+/// Judges what `why --json` answers about a recording beside which a drill kept this log.
 ///
 /// # Panics
 ///
-/// On an answer that is none of `why`.
+/// If the answer is not one of `why`.
 #[must_use]
 pub fn judge(culprit: &'static Culprit, log: &[Injection], answer: &Value, evidence: &BTreeMap<u64, Episode>) -> Score {
     let mut score = Score {
@@ -256,8 +256,8 @@ fn judge_injection(score: &mut Score, episode: &Value, injection: &Injection, ev
     score.misses.push(miss(injection, evidence.id, overlap_ns, steal_ns, &blamed));
 }
 
-/// Whether nothing was due on the CPU while a drill kept its interrupts off: then that cannot be told from kernel code which
-/// is not preempted.
+/// Whether nothing was due on the CPU while a drill kept its interrupts off: then the drill cannot be told from kernel
+/// code that is not preempted.
 fn is_undecidable(injection: &Injection, evidence: &Episode, kind: &str, not_preempted: &str, largest: &str) -> bool {
     kind == "irq_off" && largest.starts_with(not_preempted) && {
         let is_due = |due: u64| due > injection.start_ns && due + HELD_NS < injection.end_ns;
@@ -266,7 +266,7 @@ fn is_undecidable(injection: &Injection, evidence: &Episode, kind: &str, not_pre
     }
 }
 
-/// A line about an injection that was not told as it was.
+/// A line about an injection that the answer did not tell as it was.
 fn miss(injection: &Injection, id: u64, overlap_ns: u64, steal_ns: u64, blamed: &BTreeMap<String, u64>) -> String {
     let mut line = format!(
         "episode {id}, injection {}: {:.1} us shared, {:.1} us stolen; blamed",
@@ -281,7 +281,7 @@ fn miss(injection: &Injection, id: u64, overlap_ns: u64, steal_ns: u64, blamed: 
 }
 
 impl Score {
-    /// Adds what another run of the same drill brought; each run has its number, so that episodes are told apart.
+    /// Adds what another run of the same drill brought; each run has its number, which tells its episodes apart.
     pub fn add(&mut self, run: u64, other: Score) {
         assert_eq!(self.culprit.drill, other.culprit.drill);
         for (sum, more) in [
@@ -306,7 +306,7 @@ impl Score {
         self.misses.extend(other.misses);
     }
 
-    /// Injections that say something: those met without the misses that nobody could avoid.
+    /// Injections that prove something: those met, without the misses that nobody could avoid.
     pub fn judged(&self) -> u64 {
         self.met - self.beside_steal - self.undecidable
     }
@@ -336,7 +336,7 @@ impl Score {
     }
 }
 
-/// The confusion table: a row a drill, a column what was blamed.
+/// The confusion table: a row for each drill, a column for each thing blamed.
 pub fn confusion_table(scores: &[&Score]) -> String {
     let columns: BTreeSet<&String> = scores.iter().flat_map(|score| score.confusion.keys()).collect();
     let mut table = format!("{:<14}", "injected");

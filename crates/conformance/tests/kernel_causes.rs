@@ -1,15 +1,16 @@
-//! A small set of the causes that `why` was not built with: hardly ever the wrong name, and each of them met.
+//! A small set of the causes that `why` was not built for: it hardly ever gives a wrong name, and each of them is met.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-/// Fewer that are met prove nothing: the recorder could be dead.
+/// With fewer met, nothing is proven: the recorder could be dead.
 const MIN_MET: u64 = 15;
-/// Of eighty injections together; what happens once in eighty is no proof of a fault.
+/// Out of eighty injections in all; what happens once in eighty is no proof of a fault.
 const MAX_WRONG_OF_80: u64 = 1;
-/// Where the machine is too busy to copy evidence before it is overwritten, or the host takes the CPUs, there is another run.
+/// If the machine is too busy to copy evidence before it is overwritten, or the host takes the CPUs, there is another
+/// run.
 const MAX_RUNS: u64 = 3;
 
 /// What became of a cause's injections, over all runs.
@@ -18,14 +19,14 @@ struct Tally {
     met: u64,
     right: u64,
     wrong: u64,
-    /// Nothing can be said of these: the evidence is void, or the host had the CPU.
+    /// Nothing can be said about these: the evidence is void, or the host had the CPU.
     withheld: u64,
     skipped: bool,
 }
 
 impl Tally {
     fn add(&mut self, cause: &Value) {
-        // The examiner has said so already, where skips are counted.
+        // The examiner has already said so, in the place where skips are counted.
         if cause["skipped"].is_string() {
             self.skipped = true;
             return;
@@ -65,14 +66,14 @@ fn a_small_set_of_causes_gets_its_right_names() {
         }
         eprintln!("run {runs}: {tallies:?}");
     }
-    // One that was met shows that the recorder lives; what others lack is then the machine's.
+    // One that was met shows that the recorder lives; what others lack is then the machine's fault.
     assert!(
         tallies.values().any(|tally| tally.met >= MIN_MET) || tallies.values().all(|tally| tally.skipped),
         "{tallies:?}"
     );
     for (name, tally) in &tallies {
         assert!(tally.right * 10 >= tally.met * 9, "{name}: {tally:?}");
-        // What was withheld is the machine's, and nothing else may be missing.
+        // What was withheld is the machine's fault, and nothing else may be missing.
         if !tally.is_enough() && tally.met + tally.withheld >= MIN_MET * runs {
             let reason = format!(
                 "of {} in {runs} runs {} had no evidence: the machine is too busy",

@@ -164,7 +164,7 @@ fn examine(arguments: &Arguments) -> Result<ExitCode> {
     Ok(conclusion(&results))
 }
 
-/// Tries one cause after another, until all were or a signal ends it.
+/// Tries one cause after another until all are done or a signal ends it.
 fn try_each(examiner: &Examiner, chosen: Vec<&'static Cause>, prints_text: bool) -> Vec<(&'static Cause, Examined)> {
     if prints_text {
         println!("{}", causes::heading());
@@ -186,7 +186,7 @@ fn try_each(examiner: &Examiner, chosen: Vec<&'static Cause>, prints_text: bool)
     results
 }
 
-/// Writes the table of the page anew.
+/// Rewrites the table of the page.
 fn document(results: &[(&Cause, Examined)]) -> Result<()> {
     let path = Path::new("docs/why-truth.md");
     let text = std::fs::read_to_string(path).context("docs/why-truth.md (run from the checkout)")?;
@@ -195,7 +195,7 @@ fn document(results: &[(&Cause, Examined)]) -> Result<()> {
     Ok(std::fs::write(path, text)?)
 }
 
-/// Whether all were told right.
+/// The exit code: success if all were told right.
 fn conclusion(results: &[(&Cause, Examined)]) -> ExitCode {
     let fails = |examined: &Examined| match examined {
         Examined::Told(tally) => tally.fails(),

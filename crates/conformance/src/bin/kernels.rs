@@ -130,7 +130,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// The kernels of some names; all if there are none.
+/// The kernels with these names; all if there are none.
 fn chosen<'a>(table: &'a [Kernel], names: &[String]) -> Result<Vec<&'a Kernel>> {
     if names.is_empty() {
         return Ok(table.iter().collect());
@@ -143,7 +143,7 @@ fn chosen<'a>(table: &'a [Kernel], names: &[String]) -> Result<Vec<&'a Kernel>> 
     names.iter().map(one).collect()
 }
 
-/// Says what was taken; what is not in the table, loudly.
+/// Says what was fetched, and loudly if it is not in the table.
 fn tell(kernel: &Kernel, held: &Held) {
     if held.is_new {
         eprintln!("kernels: {}: {}", kernel.name, version_of(held));
@@ -226,7 +226,7 @@ fn boot(run: &Run) -> Result<ExitCode> {
     Ok(ExitCode::from(u8::try_from(outcome.code).unwrap_or(1)))
 }
 
-/// Says loudly that the matrix was not tried: on the standard error stream and in the file that `./test` prints.
+/// Says loudly that the matrix was not tried: on standard error and in the file that `./test` prints.
 fn skip(reason: &str) {
     punctual_testing::skip("kernels", reason);
 }
@@ -248,7 +248,7 @@ fn test(wanted: &Test) -> Result<ExitCode> {
     if images.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
-    // Not before: a download ends at once.
+    // Not earlier, so that a signal ends a download at once.
     guest::end_on_signals()?;
     let mut boots = matrix::plan(&versions, wanted.all || wanted.variant.is_some());
     let began = Instant::now();
@@ -293,7 +293,7 @@ fn test(wanted: &Test) -> Result<ExitCode> {
     Ok(if wrong > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Those of the kernels that could be had, with their versions and images; others are skipped with the reason.
+/// The kernels that could be fetched, with their versions and images; the others are skipped with the reason.
 fn fetched(kernels: &[&Kernel]) -> (Vec<(Kernel, String)>, BTreeMap<String, PathBuf>) {
     let (mut versions, mut images) = (Vec::new(), BTreeMap::new());
     for (kernel, held) in kernels.iter().zip(Cache::new().fetch(kernels, false)) {
@@ -309,7 +309,7 @@ fn fetched(kernels: &[&Kernel]) -> (Vec<(Kernel, String)>, BTreeMap<String, Path
     (versions, images)
 }
 
-/// Leaves the boots of one variant, where one is asked for.
+/// Keeps only the boots of one variant, if the user asks for one.
 fn keep_variant(boots: &mut Vec<matrix::Boot>, variant: Option<&str>) -> Result<()> {
     let Some(variant) = variant else { return Ok(()) };
     let names: BTreeSet<String> = boots.iter().map(|boot| boot.variant.name.clone()).collect();
@@ -320,25 +320,25 @@ fn keep_variant(boots: &mut Vec<matrix::Boot>, variant: Option<&str>) -> Result<
     Ok(())
 }
 
-/// Whether it is the part of `./test`.
+/// Whether this is the part that belongs to `./test`.
 fn is_brief(wanted: &Test) -> bool {
     wanted.kernels.is_empty() && !wanted.all && wanted.command.is_none()
 }
 
-/// What of the matrix is tried.
+/// Which parts of the matrix are tried.
 fn parts(wanted: &Test) -> &'static [Part] {
     match wanted.only.as_deref() {
         _ if wanted.command.is_some() => &[Part::Commands],
         Some("commands") => &[Part::Commands],
         Some("drills") => &[Part::Drills],
         Some(_) => &[Part::Repeated],
-        // One boot less.
+        // Saves one boot.
         None if is_brief(wanted) => &[Part::Both, Part::Repeated],
         None => &[Part::Drills, Part::Commands, Part::Repeated],
     }
 }
 
-/// Writes the table of the page anew.
+/// Rewrites the table of the page.
 fn document(ledger: &Ledger, planned: &[matrix::Boot]) -> Result<()> {
     let path = Path::new("docs/kernels.md");
     let text = std::fs::read_to_string(path).context("docs/kernels.md (run from the checkout)")?;
@@ -347,7 +347,7 @@ fn document(ledger: &Ledger, planned: &[matrix::Boot]) -> Result<()> {
     Ok(std::fs::write(path, text)?)
 }
 
-/// A line a kernel, and one for each thing that is wrong.
+/// Prints a line for each kernel, and one for each thing that is wrong.
 fn print(result: &TrialResult) {
     let count = |word: &str| result.cells.iter().filter(|cell| cell.verdict.word() == word).count();
     println!(

@@ -12,7 +12,7 @@ const ENTRIES: usize = 1 << 16;
 #[derive(Clone, Copy)]
 struct Entry {
     start: u64,
-    /// Of a wait: when the thread was there, and could wait for somebody.
+    /// For a wait: when the thread had come to run and could wait for somebody.
     ran: u64,
     end: u64,
     tid: u32,
@@ -51,7 +51,7 @@ const PREPARING: u32 = 0;
 const GOING: u32 = 1;
 const ENDING: u32 = 2;
 
-/// Lies in memory that forked processes share; begins as zeroes.
+/// Lives in memory that forked processes share; begins as zeroes.
 #[repr(C)]
 pub(crate) struct Board {
     state: AtomicU32,
@@ -61,7 +61,7 @@ pub(crate) struct Board {
     waits: Log,
     refused: AtomicU32,
     reason: UnsafeCell<[u8; 256]>,
-    /// Words for futexes and signs between the roles.
+    /// Words for futexes, and for signs between the roles.
     pub(crate) words: [AtomicU32; 32],
     /// Times and numbers.
     pub(crate) cells: [AtomicU64; 32],
@@ -81,7 +81,7 @@ impl Board {
         Ok(unsafe { &*board })
     }
 
-    /// A role is prepared; sleeps until it shall begin.
+    /// Says that a role is prepared; sleeps until it should begin.
     pub(crate) fn prepared(&self) {
         self.ready.fetch_add(1, Ordering::Relaxed);
         while self.state.load(Ordering::Acquire) == PREPARING {
@@ -105,7 +105,7 @@ impl Board {
         self.state.load(Ordering::Acquire) == ENDING
     }
 
-    /// All injections are made: what a role goes on with is for the sake of those that wait for it.
+    /// Says that all injections are made: whatever a role still does is for those that wait for it.
     pub(crate) fn finish(&self) {
         self.finished.store(1, Ordering::Release);
     }
@@ -114,13 +114,13 @@ impl Board {
         self.finished.load(Ordering::Acquire) == 1
     }
 
-    /// The machine does not allow this cause.
+    /// Says that the machine does not allow this cause.
     pub(crate) fn refuse(&self, reason: &str) {
         if self.refused.swap(1, Ordering::AcqRel) == 0 {
             let mut bytes = [0; 256];
             let length = reason.len().min(255);
             bytes[..length].copy_from_slice(&reason.as_bytes()[..length]);
-            // SAFETY: the first one alone writes; it is read after it said so.
+            // SAFETY: only the first caller writes; the reason is read after it has said so.
             unsafe { *self.reason.get() = bytes };
             self.refused.store(2, Ordering::Release);
         }
@@ -135,17 +135,17 @@ impl Board {
         Some(String::from_utf8_lossy(&bytes).trim_end_matches('\0').to_owned())
     }
 
-    /// The calling thread, under this name, kept others waiting.
+    /// Logs that the calling thread, under this name, kept others waiting.
     pub(crate) fn injected(&self, name: &str, start: u64, end: u64) {
         self.injections.push((start, start, end), system::tid(), name);
     }
 
-    /// The calling thread should have run at `due` and was through with its work now.
+    /// Logs that the calling thread should have run at `due` and has finished its work now.
     pub(crate) fn waited(&self, due: u64) {
         self.waited_since(due, due);
     }
 
-    /// The same, and at `ran` it had come to run: until then it waited for nobody but who kept it from its CPU.
+    /// The same; at `ran` it had come to run: until then it waited only for those that kept it from its CPU.
     pub(crate) fn waited_since(&self, due: u64, ran: u64) {
         self.waits.push((due, ran, now()), system::tid(), "");
     }
@@ -155,7 +155,7 @@ impl Board {
         self.injections.len()
     }
 
-    /// The log of the truth, a line each.
+    /// Writes the log of the truth, one line each.
     pub(crate) fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
         for (log, kind) in [(&self.injections, "injection"), (&self.waits, "wait")] {
             for Entry { start, ran, end, tid, name } in log.all() {

@@ -1,20 +1,20 @@
-//! A cause, and what is to be said of it.
+//! A cause, and what the program should say about it.
 
 use super::scene::{Made, Scene};
 
 /// How far the evidence of a cause has to go (`--why-stage`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stage {
-    /// To the switch to the victim.
+    /// Up to the switch to the victim.
     Total,
     /// Until the victim sleeps again.
     Response,
-    /// Through waits for other processes, where the program knows that stage; else as `Response`.
+    /// Through waits for other processes, if the program knows that stage; otherwise like `Response`.
     Request,
 }
 
 impl Stage {
-    /// As `--why-stage` calls it.
+    /// The name that `--why-stage` uses.
     pub(super) fn name(self) -> &'static str {
         match self {
             Stage::Total => "total",
@@ -27,20 +27,21 @@ impl Stage {
 /// Who chose a cause, and when.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Set {
-    /// The judge was mended until it was right about these.
+    /// The judge was corrected until it was right about these.
     First,
-    /// By somebody who had not read the judge, before any answer to them was seen.
+    /// By somebody who had not read the judge, before anybody saw an answer to them.
     Second,
-    /// By somebody who had read the judge, before any answer to them was seen.
+    /// By somebody who had read the judge, before anybody saw an answer to them.
     Third,
-    /// By somebody who had not read the judge, before any answer to them was seen.
+    /// By somebody who had not read the judge, before anybody saw an answer to them.
     Fourth,
-    /// By somebody who had not read the judge, before any answer to them was seen; of those the ones that it was wrong about.
+    /// By somebody who had not read the judge, before anybody saw an answer to them; of those, the ones that the judge
+    /// was wrong about.
     Fifth,
 }
 
 impl Set {
-    /// As the command line calls it.
+    /// The name that the command line uses.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -56,24 +57,24 @@ impl Set {
 /// What the injections of a cause are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sense {
-    /// They kept the victim.
+    /// They kept the victim waiting.
     Culprit,
-    /// They kept nobody: whoever is blamed for them is innocent.
+    /// They kept nobody waiting: anybody blamed for them is innocent.
     Nothing,
 }
 
-/// A kind that is right, and a regular expression for the name or the detail with it.
+/// A right kind, and a regular expression for the name or the detail that goes with it.
 pub type Accepted = (&'static str, &'static str);
 
-/// A cause, and what is to be said of it.
+/// A cause, and what the program should say about it.
 pub struct Cause {
     /// Its name on the command line.
     pub name: &'static str,
     /// What happens.
     pub what: &'static str,
-    /// Which list it stands on.
+    /// Which list it is on.
     pub set: Set,
-    /// Whether it was chosen by whoever wrote the examiner; else it was found by a trial.
+    /// Whether the author of the examiner chose it; otherwise a trial found it.
     pub own: bool,
     /// How far the evidence has to go.
     pub stage: Stage,
@@ -81,17 +82,18 @@ pub struct Cause {
     pub threshold: &'static str,
     /// What the injections are.
     pub sense: Sense,
-    /// Kinds and names that are right. The kind `wait` stands for a lock and for every kind that is said of waits.
+    /// Right kinds and names. The kind `wait` stands for a lock and for every kind that describes a wait.
     pub right: &'static [Accepted],
-    /// Right, but they do not say who.
+    /// Right kinds and names that do not say who.
     pub nameless: &'static [Accepted],
-    /// Said of the right one, this is false or no reason.
+    /// With the right culprit, this detail is false or no reason.
     pub false_detail: Option<&'static str>,
-    /// The name or the detail has to say this, else there is no reason: whoever is named only handed on what another did.
+    /// The name or the detail has to contain this, otherwise there is no reason: the one named only passed on what
+    /// another did.
     pub tells: Option<&'static str>,
-    /// With a part that says this, name or detail, it is wrong all the same: another mechanism.
+    /// If a part contains this, in its name or detail, the answer is wrong all the same: it is another mechanism.
     pub never: Option<&'static str>,
-    /// In the small set that every test run tries.
+    /// Whether it is in the small set that every test run tries.
     pub fast: bool,
     pub(super) make: fn(&mut Scene) -> Made,
 }

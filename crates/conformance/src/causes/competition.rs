@@ -1,4 +1,4 @@
-//! Who else had the CPU, and who was not allowed to have it.
+//! Other threads that had the CPU, and threads that were not allowed to have it.
 
 use super::group::Group;
 use super::scene::{MS, Made, Refused, Scene, real_time};
@@ -43,7 +43,7 @@ pub(super) fn fair(scene: &mut Scene, prepare: impl FnOnce() -> Made) -> Made {
     let (board, here, count) = (scene.board, scene.here, scene.count);
     scene.role("c-victim", || {
         system::pin(0, &[here]);
-        // Work enough that it has no credit.
+        // Enough work that it has no credit.
         board.cycle(Duration::from_millis(4), || {
             spin(now(), 2 * MS);
         });
@@ -85,7 +85,7 @@ pub(super) fn session(scene: &mut Scene) -> Made {
 const QUOTA_US: u64 = 10_000;
 const PERIOD_US: u64 = 60_000;
 
-/// Finds the times in which a running thread's group was throttled, and little else kept it.
+/// Finds the times in which a running thread's group was throttled and little else kept it from its CPU.
 struct Gaps {
     group: Group,
     last: u64,
@@ -100,12 +100,12 @@ impl Gaps {
         Gaps { group, last: now(), throttled }
     }
 
-    /// The thread slept, or did something else.
+    /// Starts over: the thread slept or did something else.
     fn begin(&mut self) {
         self.last = now();
     }
 
-    /// Called again and again; gives a time that is over now.
+    /// Called again and again; returns a time that is over by now.
     fn next(&mut self) -> Option<(u64, u64)> {
         let (before, time) = (self.last, now());
         self.last = time;
@@ -115,12 +115,12 @@ impl Gaps {
         let throttled = self.group.throttled_ns();
         let by_quota = throttled - std::mem::replace(&mut self.throttled, throttled);
         self.last = now();
-        // What was throttled earlier, of this thread's CPU, has been counted.
+        // What was throttled earlier on this thread's CPU has already been counted.
         (by_quota.abs_diff(time - before) * 33 < time - before).then_some((before, time))
     }
 }
 
-/// A thread of the group that uses up its quota, and logs when it was throttled.
+/// A thread of the group that uses up its quota and logs when it was throttled.
 fn throttled(scene: &mut Scene) -> Made {
     let (board, here, count) = (scene.board, scene.here, scene.count);
     let group = Group::new(scene, "cpu", "quota")?;
@@ -169,7 +169,7 @@ pub(super) fn quota_beside_busy(scene: &mut Scene) -> Made {
     throttled(scene)
 }
 
-/// The quota is used up by another thread of the group, while the victim sleeps.
+/// Another thread of the group uses up the quota while the victim sleeps.
 pub(super) fn woken_throttled(scene: &mut Scene) -> Made {
     let (board, here, count) = (scene.board, scene.here, scene.count);
     let group = Group::new(scene, "cpu", "quota")?;
@@ -198,7 +198,7 @@ pub(super) fn woken_throttled(scene: &mut Scene) -> Made {
     Ok(())
 }
 
-/// A normal spinner becomes a FIFO 90 one while it runs.
+/// A normal spinner becomes a FIFO 90 thread while it runs.
 pub(super) fn boosted(scene: &mut Scene) -> Made {
     let (board, here, count) = (scene.board, scene.here, scene.count);
     scene.waker(MS / 20, |cpu| real_time(70, cpu))?;
@@ -214,7 +214,7 @@ pub(super) fn boosted(scene: &mut Scene) -> Made {
                 spin(now(), MS / 100);
             }
             if board.words[0].load(Acquire) == 2 {
-                // From now on FIFO 90, until it lets itself sink.
+                // FIFO 90 from now on, until it lowers its own priority again.
                 board.occupy("c-boosted", board.cells[0].load(Relaxed));
                 let _ = system::schedule(0, libc::SCHED_OTHER, 0);
             }
@@ -227,7 +227,7 @@ pub(super) fn boosted(scene: &mut Scene) -> Made {
     })?;
     let there = scene.there;
     scene.culprit("c-changer", || {
-        // Before the spinner, wherever it is.
+        // Ahead of the spinner, wherever that is.
         real_time(60, there)?;
         board.injections(count, (15, 30), |random| {
             board.cells[0].store(random.between(3 * MS, 6 * MS), Relaxed);
@@ -248,7 +248,7 @@ pub(super) fn boosted(scene: &mut Scene) -> Made {
     Ok(())
 }
 
-/// The victim, free to go anywhere, is put onto a CPU that a thread before it keeps.
+/// The victim, free to go anywhere, is moved to a CPU that a thread ahead of it keeps.
 pub(super) fn moved(scene: &mut Scene) -> Made {
     let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
     if here == there {
@@ -276,7 +276,7 @@ extern "C" fn handle_slowly(_: i32) {
     ENDED.store(spin(start, 3 * MS), Relaxed);
 }
 
-/// A signal's handler takes its time, in the victim itself.
+/// A signal's handler takes its time in the victim itself.
 pub(super) fn handler(scene: &mut Scene) -> Made {
     let (board, here, count) = (scene.board, scene.here, scene.count);
     let victim = scene.culprit("c-victim", || {
@@ -308,7 +308,7 @@ pub(super) fn handler(scene: &mut Scene) -> Made {
     Ok(())
 }
 
-/// So many timers expire at once that their interrupt lasts milliseconds.
+/// So many timers expire at once that their interrupt lasts for milliseconds.
 pub(super) fn timers(scene: &mut Scene) -> Made {
     let make = |count| {
         system::more_descriptors(count + 100);
@@ -344,7 +344,7 @@ pub(super) fn flood<T>(
         }
         Ok(())
     })?;
-    // Runs on that CPU when they expire, and sees how long it was kept away.
+    // Runs on that CPU when the timers expire, and sees for how long it was kept away.
     scene.role("c-victim", || {
         real_time(70, here)?;
         board.prepared();

@@ -10,31 +10,31 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The hidden command that plays one scene.
+/// The hidden command that plays a single scene.
 pub const SCENE: &str = "scene";
 
-/// A cause is not recorded more often than this.
+/// How often a cause is recorded at most.
 const MAX_RUNS: u64 = 12;
-/// A scene that keeps nobody is given up after so many of its recordings.
+/// A scene that keeps nobody waiting is given up after this many of its recordings.
 const MAX_IDLE_RUNS: u64 = 3;
 
-/// What is recorded lies there, within the directory of a scene.
+/// The name of the recording in the directory of a scene.
 const RECORDING: &str = "recording.punctual";
 
-/// A recorder that takes longer to begin is one of a slow machine.
+/// If a recorder takes longer than this to begin, the machine is slow.
 const SLOW: Duration = Duration::from_secs(3);
 
 /// How to examine.
 pub struct Examiner {
     /// The program under examination.
     pub program: PathBuf,
-    /// Injections of each cause, in one recording.
+    /// Injections of each cause in one recording.
     pub count: usize,
-    /// Make further recordings until so many were met, twelve at most; 0: one recording.
+    /// Make further recordings until this many were met, twelve at most; 0: one recording.
     pub met: u64,
     /// What keeps the machine busy meanwhile (`record --load`).
     pub load: Option<String>,
-    /// Where recordings, answers and logs stay.
+    /// Where to keep recordings, answers and logs.
     pub keep: Option<PathBuf>,
     /// Whether the user wants to end.
     pub is_ending: fn() -> bool,
@@ -50,7 +50,7 @@ pub enum Examined {
     Failed(String),
 }
 
-/// A child that is killed when it is forgotten.
+/// A child that is killed when it is dropped.
 struct Ended(Child);
 
 impl Drop for Ended {
@@ -93,7 +93,7 @@ impl Examiner {
 
     fn knows_requests(&self) -> bool {
         let help = Command::new(&self.program).args(["record", "--help"]).output();
-        // As a possible value; the word alone is also in other options.
+        // As a possible value; the word alone also appears in other options.
         let is_value = |line: &str| {
             let line = line.trim();
             line.starts_with("- request") || (line.contains("possible values") && line.contains(", request"))
@@ -119,7 +119,7 @@ impl Examiner {
         if let Some(failure) = self.armed(&mut recorder, directory.path()) {
             return Ok(Examined::Failed(failure));
         }
-        // A machine on which that takes long needs longer for its first samples, too, and to write the last ones.
+        // A machine on which that takes long also needs longer for its first samples, and to write the last ones.
         let settle = (began.elapsed() / 5).clamp(Duration::from_millis(300), Duration::from_secs(10));
         std::thread::sleep(settle);
         scene.0.stdin.take().expect("piped").write_all(b"go\n")?;
@@ -145,7 +145,7 @@ impl Examiner {
         Ok(Examined::Told(judge(cause, &Truth::read(&truth), &value)))
     }
 
-    /// Waits until the scene is over; says what went wrong.
+    /// Waits until the scene is over; returns what went wrong.
     fn play_out(&self, scene: &mut Ended, recorder: &mut Ended, directory: &Path) -> std::io::Result<Option<String>> {
         while scene.0.try_wait()?.is_none() {
             if (self.is_ending)() {
@@ -159,7 +159,7 @@ impl Examiner {
         Ok(None)
     }
 
-    /// Keeps what was recorded, said and true, where that is wanted.
+    /// Keeps the recording, the answer and the truth, if the user wants them.
     fn keep(&self, (cause, run): (&Cause, u64), recording: &Path, answer: &[u8], truth: &[u8]) -> std::io::Result<()> {
         let Some(keep) = &self.keep else { return Ok(()) };
         let place = keep.join(if run == 1 { cause.name.to_owned() } else { format!("{}-{run}", cause.name) });
@@ -202,14 +202,14 @@ impl Examiner {
         system::bound(&mut record).spawn()
     }
 
-    /// Waits until the recorder's programs are attached; says why not, if it ends.
+    /// Waits until the recorder's programs are attached; if it ends, returns the reason.
     fn armed(&self, recorder: &mut Ended, directory: &Path) -> Option<String> {
         let links = |pid: u32| {
             let descriptors = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
             let targets = descriptors.filter_map(|entry| std::fs::read_link(entry.path()).ok());
             targets.filter(|target| target.to_string_lossy().contains("bpf_link")).count()
         };
-        // It has threads of such names then, or no longer.
+        // By then it has threads with such names, or no longer has them.
         let has_thread = |pid: u32, wanted: &str| {
             let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
             let mut names = threads.filter_map(|entry| std::fs::read_to_string(entry.path().join("comm")).ok());
@@ -232,7 +232,7 @@ impl Examiner {
             let pid = recorder.0.id();
             let still = last.1.elapsed();
             let wanted = Duration::from_millis(if has_thread(pid, "drain") { 200 } else { 5_000 });
-            // On a slow machine that may be between two of its parts: there it has to say that it measures.
+            // On a slow machine that may be between two of its parts: there, the recorder has to say that it measures.
             let has_begun = began.elapsed() < SLOW || measures(directory);
             if count > 4 && has_begun && !has_thread(pid, "getting-ready") && still > wanted {
                 return None;
@@ -244,13 +244,13 @@ impl Examiner {
     }
 }
 
-/// Whether the recorder has counted for a while: it says so every second.
+/// Whether the recorder has been counting for a while: it says so every second.
 fn measures(directory: &Path) -> bool {
     let said = std::fs::read_to_string(directory.join(RECORDING).join("events/recorder.json")).unwrap_or_default();
     serde_json::from_str::<Value>(&said).is_ok_and(|said| said["armed_ns"].as_u64().is_some_and(|ns| ns > 0))
 }
 
-/// Ends the recorder as Ctrl-C does; says what went wrong.
+/// Ends the recorder as Ctrl-C does; returns what went wrong.
 fn end(recorder: &mut Ended, recording: &Path, directory: &Path) -> std::io::Result<Option<String>> {
     system::kill(recorder.0.id() as system::Pid, libc::SIGINT);
     let limit = Instant::now() + Duration::from_secs(90);
@@ -285,7 +285,7 @@ fn refused(scene: &mut Ended) -> Examined {
     }
 }
 
-/// Removes control groups that an examiner left which was killed.
+/// Removes control groups left behind by an examiner that was killed.
 pub fn sweep() {
     group::sweep(system::pid());
 }
@@ -294,14 +294,14 @@ pub fn sweep() {
 ///
 /// # Errors
 ///
-/// Where the machine does not allow it, or something fails.
+/// If the machine does not allow it, or something fails.
 pub fn play(arguments: &[String]) -> Result<(), String> {
     let [name, count, directory, program] = arguments else { return Err("not the examiner's words".into()) };
     let cause = all().find(|cause| cause.name == name).ok_or("no such cause")?;
     let count = count.parse().map_err(|_| "not a number")?;
     let owner = std::os::unix::process::parent_id() as system::Pid;
     system::end_with(owner);
-    // A role that panics must not go on as the scene.
+    // A role that panics must not continue as the scene.
     std::panic::set_hook(Box::new(|panic| {
         eprintln!("{panic}");
         system::leave(101);

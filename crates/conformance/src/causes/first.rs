@@ -1,15 +1,15 @@
-//! The causes that the judge was mended with; those that a trial found first.
+//! The causes with which the judge was corrected; those that a trial found come first.
 
 use super::cause::{Accepted, CAUSE, Cause, Sense, Stage};
 use super::{competition, locks, memory, servers, stops, storage, unplug};
 
-/// For a holder that a bully of 3 to 7 ms keeps.
+/// For a holder that a bully delays for 3 to 7 ms.
 const NOT_ASLEEP: Option<&str> = Some("asleep|sleeping|timer|stopped|unknown|^$");
-/// Names of a disk, its file system and whoever kept it busy.
+/// Names of a disk, its file system and the process that kept it busy.
 const DISK: &str =
     r"\bvda|\bsd[a-z]|nvme|mmcblk|zram|loop\d|jbd2|ext4|xfs|btrfs|c-writer|c-file|c-much|journal|\d+:\d+";
 
-/// The writer, and whoever writes in its stead, when they keep the victim's CPU after the disk is through.
+/// The writer, and whoever writes for it, when they keep the victim's CPU after the disk is done.
 const WRITER: Accepted = ("kernel|lower_priority|same_priority|higher_priority", "c-writer|kworker|jbd2");
 
 /// The list.

@@ -1,14 +1,14 @@
-//! Control groups, of the first version or the second, whichever this machine has.
+//! Control groups, version 1 or version 2, whichever this machine has.
 
 use super::scene::{Refused, Scene};
 use super::system::Pid;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How groups' names begin, before the examiner's process.
+/// How the names of groups begin, before the examiner's process id.
 const BEGINNING: &str = "causes-";
 
-/// A group with a controller; it goes by [`sweep`].
+/// A group with a controller; [`sweep`] removes it.
 pub(crate) struct Group {
     path: PathBuf,
     second: bool,
@@ -30,7 +30,7 @@ fn mounts() -> Vec<(Mount, String)> {
     text.lines().filter_map(mount).collect()
 }
 
-/// The first version's name of the controller; the second has another for disks.
+/// The controller is named as in version 1; version 2 has another name for disks.
 fn with(controller: &str) -> Result<Mount, Refused> {
     for (mount, options) in mounts() {
         let has = if mount.second {
@@ -72,7 +72,7 @@ impl Group {
         self.set("cgroup.procs", &pid.to_string())
     }
 
-    /// CPU time of `quota` in each `period`, us.
+    /// Limits CPU time to `quota` in each `period`, us.
     pub(crate) fn limit(&self, quota: u64, period: u64) -> Result<(), Refused> {
         if self.second {
             return self.set("cpu.max", &format!("{quota} {period}"));
@@ -81,18 +81,18 @@ impl Group {
         self.set("cpu.cfs_quota_us", &quota.to_string())
     }
 
-    /// Time of real-time threads in each period, us; the first version alone has that.
+    /// Limits the time of real-time threads in each period, us; only version 1 has that.
     pub(crate) fn limit_real_time(&self, budget: u64, period: u64) -> Result<(), Refused> {
         self.set("cpu.rt_period_us", &period.to_string())?;
         self.set("cpu.rt_runtime_us", &budget.to_string())
     }
 
-    /// Memory, bytes.
+    /// Limits memory, bytes.
     pub(crate) fn allow_memory(&self, bytes: u64) -> Result<(), Refused> {
         self.set(if self.second { "memory.max" } else { "memory.limit_in_bytes" }, &bytes.to_string())
     }
 
-    /// What may be read of a disk in a second, bytes.
+    /// Limits what may be read from a disk per second, bytes.
     pub(crate) fn limit_reads(&self, major: u32, minor: u32, bytes: u64) -> Result<(), Refused> {
         if self.second {
             return self.set("io.max", &format!("{major}:{minor} rbps={bytes}"));
@@ -100,7 +100,7 @@ impl Group {
         self.set("blkio.throttle.read_bps_device", &format!("{major}:{minor} {bytes}"))
     }
 
-    /// What may be written to a disk in a second, bytes.
+    /// Limits what may be written to a disk per second, bytes.
     pub(crate) fn limit_writes(&self, major: u32, minor: u32, bytes: u64) -> Result<(), Refused> {
         if self.second {
             return self.set("io.max", &format!("{major}:{minor} wbps={bytes}"));
@@ -108,7 +108,7 @@ impl Group {
         self.set("blkio.throttle.write_bps_device", &format!("{major}:{minor} {bytes}"))
     }
 
-    /// The one CPU that it may use.
+    /// Allows it only this CPU.
     pub(crate) fn place(&self, cpu: usize) -> Result<(), Refused> {
         if !self.second {
             self.set("cpuset.mems", "0")?;
@@ -116,7 +116,7 @@ impl Group {
         self.set("cpuset.cpus", &cpu.to_string())
     }
 
-    /// For how long it has been throttled, ns, the sum of its CPUs.
+    /// For how long it has been throttled, ns, summed over its CPUs.
     pub(crate) fn throttled_ns(&self) -> u64 {
         let text = fs::read_to_string(self.path.join("cpu.stat")).unwrap_or_default();
         let number = |key: &str| {
@@ -126,7 +126,7 @@ impl Group {
         number("throttled_time ").or(number("throttled_usec ").map(|us| us * 1000)).unwrap_or_default()
     }
 
-    /// Times the usual weight.
+    /// Gives it this many times the usual weight.
     pub(crate) fn weigh(&self, times: u64) -> Result<(), Refused> {
         if self.second {
             return self.set("cpu.weight", &(100 * times).to_string());
@@ -161,7 +161,7 @@ fn remove(path: &Path) {
     // A frozen group cannot end.
     let _ = fs::write(path.join("freezer.state"), "THAWED");
     let _ = fs::write(path.join("cgroup.freeze"), "0");
-    // An ended process leaves its group a little later.
+    // A process leaves its group a little after it has ended.
     for _ in 0..100 {
         if fs::remove_dir(path).is_ok() {
             return;

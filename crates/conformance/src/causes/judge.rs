@@ -1,4 +1,4 @@
-//! What `why --json` says, held against the logs of a scene.
+//! Compares what `why --json` says with the logs of a scene.
 
 use super::cause::{Accepted, Cause, Sense};
 use crate::truth::{CLOSE_NS, MIN_NS};
@@ -7,9 +7,9 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// A victim that was kept for less was not kept, ns.
+/// A victim that was kept for less than this was not kept, ns.
 const MIN_KEPT: u64 = 600_000;
-/// What interrupts a culprit is not its time.
+/// Time that interrupted a culprit is not the culprit's.
 const ABOVE: [&str; 3] = ["irq", "softirq", "kernel_wake"];
 /// Kinds that do not say what a thread waited for.
 const NO_WAITS: [&str; 20] = [
@@ -34,12 +34,12 @@ const NO_WAITS: [&str; 20] = [
     "own",
     "idle",
 ];
-/// Kinds that say "it was before the victim by right", whatever its nice value.
+/// Kinds that say "it had the right to run before the victim", whatever its nice value.
 const ENTITLED: &str = "^(same_priority|higher_priority|fair.*|group.*|.*weight.*|.*turn.*|.*share.*|entitled)$";
-/// Names that name nobody.
+/// Names that mean nobody.
 const NOBODY: &str = r"(?i)unknown|not seen|unseen|not known|not recorded|nobody|no evidence|a lock of the program|somebody|out of sight|^the network$|^\?*$";
 
-/// What was said of a cause.
+/// What was said about a cause.
 #[derive(Default, Clone, Serialize, Debug)]
 pub struct Tally {
     /// Injections that were made.
@@ -50,7 +50,7 @@ pub struct Tally {
     pub met: u64,
     /// Right kind and name.
     pub right: u64,
-    /// And the right length.
+    /// Of these, those with the right length.
     pub within: u64,
     /// Right kind, without a name.
     pub nameless: u64,
@@ -58,7 +58,7 @@ pub struct Tally {
     pub wrong: u64,
     /// Said to be unknown.
     pub unknown: u64,
-    /// The right name with a reason that is false or unknown.
+    /// The right name, with a reason that is false or unknown.
     pub false_reason: u64,
     /// Kept, but no episode says so.
     pub not_found: u64,
@@ -70,13 +70,13 @@ pub struct Tally {
     pub said: BTreeMap<String, u64>,
     /// One episode for each thing said.
     pub example: BTreeMap<String, Place>,
-    /// Each wrong name, to be looked at.
+    /// Each wrong name, for a closer look.
     pub wrong_names: Vec<WrongName>,
     /// How often the scene was played.
     pub runs: u64,
 }
 
-/// Where an episode stands.
+/// Where to find an episode.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
 pub struct Place {
     /// Which run of the scene recorded it, from 1.
@@ -92,14 +92,14 @@ pub struct WrongName {
     pub place: Place,
     /// How long the culprit of the log kept the victim, ns.
     pub kept_ns: u64,
-    /// What was said of the most of that.
+    /// What was said about most of that time.
     pub said: String,
 }
 
 /// A span of the log.
 pub(super) struct Span {
     start: u64,
-    /// When the thread had come to run, of a wait whose thread says so; otherwise its beginning.
+    /// For a wait whose thread says so, when the thread had come to run; otherwise its beginning.
     ran: u64,
     end: u64,
     tid: u64,
@@ -179,7 +179,7 @@ fn episodes(answer: &Value) -> Vec<Late> {
     list(&answer["episodes"]).iter().map(late).collect()
 }
 
-/// Of an answer that is too long there are only sums: those, one after another.
+/// An answer that is too long holds only sums: those, one after another.
 fn laid_out(episode: &Value) -> Vec<Piece> {
     let mut start = episode["expected_ns"].as_u64().unwrap_or_default();
     let part = |part: &Value| {
@@ -221,8 +221,8 @@ fn shared(one: (u64, u64), other: (u64, u64)) -> u64 {
     one.1.min(other.1).saturating_sub(one.0.max(other.0))
 }
 
-/// Whether the cause keeps only a victim that has come to run, which then waits: who had its CPU before that kept it rightly, and is
-/// no part of the truth.
+/// Whether the cause keeps only a victim that has come to run and then waits: whoever had its CPU before that had a
+/// right to it, and is not part of the truth.
 fn is_of_a_running_victim(cause: &Cause) -> bool {
     let mut kinds = cause.right.iter().flat_map(|(kind, _)| kind.split('|'));
     kinds.all(|kind| ["wait", "lock", "fault", "io"].contains(&kind))
@@ -254,7 +254,7 @@ pub(super) fn judge(cause: &Cause, truth: &Truth, answer: &Value) -> Tally {
     tally
 }
 
-/// The time in which a part was said, by what was said.
+/// For each thing said, the time for which a part said it.
 fn said<'a>(pieces: &[&'a Piece], window: (u64, u64)) -> BTreeMap<(&'a str, &'a str), (u64, &'a Piece)> {
     let mut said: BTreeMap<(&str, &str), (u64, &Piece)> = BTreeMap::new();
     let mut longest: BTreeMap<(&str, &str), u64> = BTreeMap::new();
@@ -272,7 +272,7 @@ fn said<'a>(pieces: &[&'a Piece], window: (u64, u64)) -> BTreeMap<(&'a str, &'a 
     said
 }
 
-/// The episode of the victim that holds most of the time in which it was kept, and how much.
+/// The victim's episode that holds most of the time in which it was kept, and how much of it.
 fn most_of<'a>(episodes: &'a [Late], kept: &Span) -> Option<(&'a Late, u64)> {
     let window = (kept.start, kept.end);
     let covered = |late: &Late| late.pieces.iter().map(|piece| shared(window, (piece.start, piece.end))).sum::<u64>();
@@ -291,7 +291,7 @@ fn one(tally: &mut Tally, cause: &Cause, episodes: &[Late], kept: &Span) {
         tally.void += 1;
         return;
     }
-    // Half of it, or the answer is about something else: the evidence ended before the culprit did.
+    // At least half of it; otherwise the answer is about something else: the evidence ended before the culprit did.
     if covered * 2 < kept.end - kept.start {
         tally.not_found += 1;
         return;
@@ -338,7 +338,7 @@ fn one(tally: &mut Tally, cause: &Cause, episodes: &[Late], kept: &Span) {
     }
 }
 
-/// What is said is not the right one: nothing, the right kind of nobody, or somebody else.
+/// The answer is not the right one: nothing, the right kind without a name, or somebody else.
 fn not_right(tally: &mut Tally, cause: &Cause, wrong: WrongName, (kept, most): (&Span, &Piece)) {
     let is_nameless = cause.nameless.iter().any(|rule| Rule::new(rule, &kept.name).fits(most));
     if ["unknown", "blind"].contains(&most.kind.as_str()) {
@@ -362,7 +362,7 @@ fn of_table(words: &str) -> Regex {
     Regex::new(words).expect("a regular expression of the table")
 }
 
-/// Nothing kept the victim: whoever is named for more than a fifth of it is innocent.
+/// Nothing kept the victim: anybody named for more than a fifth of it is innocent.
 fn nothing(tally: &mut Tally, episodes: &[Late], idle: &Span) {
     let window = (idle.start, idle.end);
     if idle.end.saturating_sub(idle.start) < MIN_KEPT {
@@ -441,7 +441,7 @@ impl Tally {
         }
     }
 
-    /// What was said most.
+    /// What was said most often.
     #[must_use]
     pub fn most(&self) -> String {
         let most = self.said.iter().max_by_key(|(_, count)| **count);

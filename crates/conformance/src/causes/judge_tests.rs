@@ -1,4 +1,4 @@
-//! The judge of the judge: each verdict can be had, and only for its own reason.
+//! Judges the judge: each verdict can occur, and only for its own reason.
 
 use super::super::all;
 use super::{Tally, Truth, judge};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 const MS: u64 = 1_000_000;
 
-/// A victim that is due at 10 ms and through at 15 ms; the culprit keeps it from 9 to 14 ms.
+/// A victim that is due at 10 ms and done at 15 ms; the culprit keeps it from 9 to 14 ms.
 fn truth() -> Truth {
     Truth::read(
         r#"{"kind":"injection","start_ns":9000000,"end_ns":14000000,"tid":7,"name":"c-holder"}

@@ -1,4 +1,4 @@
-//! Locks: who holds one, and what keeps the holder.
+//! Locks: who holds one, and what delays the holder.
 
 use super::board::Board;
 use super::primitives::{Condition, First, Mutex, Nature, ReadWrite, Semaphore, Spin};
@@ -11,8 +11,8 @@ use std::time::Duration;
 
 pub(super) const PERIOD: Duration = Duration::from_millis(3);
 
-/// A thread on the holder's CPU that takes what it is to hold now and then, keeps that, and lets it go: an injection from when
-/// it has it.
+/// A thread on the holder's CPU that now and then takes what it should hold, keeps it, and lets it go: an injection
+/// that begins when it has it.
 pub(super) fn holder(
     scene: &mut Scene,
     name: &'static str,
@@ -36,7 +36,7 @@ pub(super) fn holder(
     Ok(())
 }
 
-/// A victim that has the mutex for a moment, every period.
+/// A victim that takes the mutex for a moment every period.
 pub(super) fn victim(scene: &mut Scene, mutex: Mutex, period: Duration) -> Made {
     scene.victim(period, || {
         mutex.lock();
@@ -44,7 +44,7 @@ pub(super) fn victim(scene: &mut Scene, mutex: Mutex, period: Duration) -> Made 
     })
 }
 
-/// A FIFO 60 thread on the holder's CPU that works for as long as `cells[0]` says whenever `words[0]` is set.
+/// A FIFO 60 thread on the holder's CPU that works for as long as `cells[0]` says, whenever `words[0]` is set.
 fn bully(scene: &mut Scene) -> Made {
     let (board, there) = (scene.board, scene.there);
     scene.role("c-bully", || {
@@ -88,7 +88,7 @@ fn work(ns: u64) {
     spin(now(), ns);
 }
 
-/// What most holders do with what they have.
+/// What most holders do with what they hold.
 pub(super) fn works_long(random: &mut Random, start: u64) {
     spin(start, random.between(3 * MS, 6 * MS));
 }
@@ -133,7 +133,7 @@ pub(super) fn bystander(scene: &mut Scene) -> Made {
         Ok(())
     })?;
     let keep = |random: &mut Random, start| {
-        // Until the victim waits, and most of the time more.
+        // Until the victim waits, and usually longer.
         while board.words[2].load(Acquire) == 0 && now() < start + 8 * MS {}
         work(random.between(3 * MS, 5 * MS));
         call(&board.words[1]);
@@ -142,7 +142,7 @@ pub(super) fn bystander(scene: &mut Scene) -> Made {
     holder(scene, "c-holder", (15, 30), || mutex.lock(), keep, || mutex.unlock())
 }
 
-/// The victim wants the second's lock, the second the first's, and the first works.
+/// The victim wants the second thread's lock, the second wants the first's, and the first works.
 fn chain(scene: &mut Scene, nature: Nature) -> Made {
     let (board, there) = (scene.board, scene.there);
     let outer = Mutex::new(board, 0, nature);
@@ -161,7 +161,7 @@ fn chain(scene: &mut Scene, nature: Nature) -> Made {
     let take = || {
         inner.lock();
         call(&board.words[1]);
-        // The second gets as far as the inner lock.
+        // By then the second has got as far as the inner lock.
         system::sleep(MS / 2);
     };
     holder(scene, "c-first", (15, 30), take, works_long, || inner.unlock())
@@ -184,7 +184,7 @@ pub(super) fn semaphore(scene: &mut Scene) -> Made {
     serve(scene, "c-poster", || ask.wait(), || answer.post())
 }
 
-/// A server that is slow once in a while.
+/// A server that is slow now and then.
 pub(super) fn serve(scene: &mut Scene, name: &'static str, next: impl Fn(), answer: impl Fn()) -> Made {
     let (board, there, count) = (scene.board, scene.there, scene.count);
     scene.culprit(name, || {
@@ -221,7 +221,7 @@ pub(super) fn read_write(scene: &mut Scene) -> Made {
     holder(scene, "c-writer", (12, 28), || lock.write(), works_long, || lock.unlock())
 }
 
-/// Requests and replies under a mutex, each told by a condition.
+/// Requests and replies under a mutex, each announced by a condition.
 #[derive(Clone, Copy)]
 pub(super) struct Exchange {
     board: &'static Board,
@@ -239,7 +239,7 @@ impl Exchange {
         Exchange { board, mutex, asked, answered, request: &board.words[3], reply: &board.words[4] }
     }
 
-    /// Asks, and waits until that is answered.
+    /// Asks, and waits for the answer.
     pub(super) fn ask(self) {
         self.mutex.lock();
         let wanted = self.request.fetch_add(1, Relaxed) + 1;
@@ -274,7 +274,7 @@ pub(super) fn condition(scene: &mut Scene) -> Made {
     serve(scene, "c-signaller", move || exchange.await_request(), move || exchange.answer())
 }
 
-/// A word of value 2 that says "no job yet": waiting for it is no lateness.
+/// A word with the value 2 that says "no job yet": waiting for it is not lateness.
 pub(super) fn idle_word(scene: &mut Scene) -> Made {
     let (board, there, count) = (scene.board, scene.there, scene.count);
     let here = scene.here;
@@ -291,7 +291,7 @@ pub(super) fn idle_word(scene: &mut Scene) -> Made {
             let due = board.cells[1].load(Relaxed);
             word.store(2, Release);
             jobs += 1;
-            // A job of 2 ms now and then, so that there is something late.
+            // A job of 2 ms now and then, so that something is late.
             spin(now(), if jobs % 4 == 0 { 2 * MS } else { MS / 20 });
             board.waited(due);
             board.cells[2].store(now(), Release);
@@ -301,7 +301,7 @@ pub(super) fn idle_word(scene: &mut Scene) -> Made {
     scene.culprit("c-caller", || {
         system::steady(there);
         board.injections(count, (6, 15), |_| {
-            // From the end of the last job until now nobody waited for anything.
+            // Between the end of the last job and now, nobody waited for anything.
             let (start, end) = (board.cells[2].load(Acquire), now());
             board.cells[1].store(end, Relaxed);
             call(word);
@@ -327,13 +327,13 @@ pub(super) fn spinning(scene: &mut Scene) -> Made {
     holder(scene, "c-holder", (15, 30), || lock.lock(), keep, || lock.unlock())
 }
 
-/// The lock is let go, which wakes the victim, and taken by another before the victim has it.
+/// The lock is released, which wakes the victim, and another thread takes it before the victim has it.
 pub(super) fn barging(scene: &mut Scene) -> Made {
     let (board, here) = (scene.board, scene.here);
     let mutex = Mutex::new(board, 0, Nature::Plain);
     victim(scene, mutex, PERIOD)?;
     scene.role("c-barger", || {
-        // On the victim's CPU and before it, spinning for the lock to be free.
+        // On the victim's CPU and ahead of it, spinning until the lock is free.
         system::pin(0, &[here]);
         real_time(75, here)?;
         board.whenever_called(&board.words[1], || {
@@ -357,7 +357,7 @@ pub(super) fn barging(scene: &mut Scene) -> Made {
     holder(scene, "c-holder", (20, 35), || mutex.lock(), keep, || mutex.unlock())
 }
 
-/// Waiters of a condition are moved to a lock whose holder did not wake them yet.
+/// Waiters of a condition are moved to a lock whose holder has not woken them yet.
 pub(super) fn requeue(scene: &mut Scene) -> Made {
     let (condition, lock) = (&scene.board.words[5], &scene.board.words[6]);
     scene.victim(PERIOD, || {

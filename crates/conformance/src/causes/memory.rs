@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const MIB: usize = 1 << 20;
 
-/// Starts a thread of the calling role.
+/// Starts a thread in the calling role.
 pub(super) fn thread(name: &'static str, task: impl FnOnce() + Send + 'static) {
     std::thread::spawn(move || {
         system::set_name(name);
@@ -29,7 +29,7 @@ pub(super) fn file(scene: &Scene, name: &str, length: usize) -> Result<std::fs::
     Ok(file)
 }
 
-/// What the scene's directory lies on is a disk.
+/// Checks that the scene's directory is on a disk.
 pub(super) fn disk(scene: &Scene) -> Made {
     let mounts = std::fs::read_to_string("/proc/mounts")?;
     let holds = |line: &str| {
@@ -131,7 +131,7 @@ fn map_and_unmap(_: &Memory, _: usize) {
     drop(Memory::private(PAGE));
 }
 
-/// Nothing but the faults of some new pages.
+/// Nothing but the faults on some new pages.
 fn fault(own: &Memory, cycle: usize) {
     for page in 0..4 {
         own.touch((cycle * 4 + page) % (own.length / PAGE));
@@ -180,7 +180,7 @@ pub(super) fn smaps(scene: &mut Scene) -> Made {
     Ok(())
 }
 
-/// After a fork each page that the victim writes to is copied.
+/// After a fork, each page that the victim writes to is copied.
 pub(super) fn copying(scene: &mut Scene) -> Made {
     let (board, here, count) = (scene.board, scene.here, scene.count);
     const PAGES: usize = 2_000;
@@ -214,7 +214,7 @@ pub(super) fn copying(scene: &mut Scene) -> Made {
     Ok(())
 }
 
-/// The victim's faults are answered by another thread, which is slow.
+/// Another thread, which is slow, answers the victim's faults.
 pub(super) fn answered(scene: &mut Scene) -> Made {
     let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
     scene.culprit("c-victim", || {
@@ -247,7 +247,7 @@ pub(super) fn answered(scene: &mut Scene) -> Made {
     Ok(())
 }
 
-/// The victim switches a counter of another CPU on, which has its interrupts off and does not answer.
+/// The victim switches on a counter of another CPU, which has its interrupts off and does not answer.
 pub(super) fn far_counter(scene: &mut Scene) -> Made {
     let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
     if here == there {

@@ -1,9 +1,9 @@
-//! Causes of lateness that `punctual why` was not built with, and what it says of each.
+//! Causes of lateness that `punctual why` was not built for, and what it says about each.
 //!
-//! A cause is a scene: a victim, one or several culprits, each a process of its own. The culprits write down when they
-//! kept the victim (`board`), the victim when it was due and through; `examine` records the victim meanwhile, and
-//! `judge` holds what `why --json` says against both logs. `first` is the list of causes, each with what counts as right;
-//! `second` to `fifth` were chosen before any answer to them was seen. [`all`] are all five.
+//! A cause is a scene: a victim, and one or more culprits, each a process of its own. The culprits log when they kept
+//! the victim (`board`), and the victim logs when it was due and when it was done; `examine` records the victim
+//! meanwhile, and `judge` compares what `why --json` says with both logs. `first` is the list of causes, each with what
+//! counts as right; `second` to `fifth` were chosen before anybody saw an answer to them. [`all`] are all five.
 //!
 //! `scripts/causes` is its command line.
 

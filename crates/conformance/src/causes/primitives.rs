@@ -1,4 +1,4 @@
-//! The C library's locks in memory that processes share.
+//! The C library's locks, in memory that processes share.
 
 use super::board::Board;
 use super::system::{now, timespec};
@@ -20,7 +20,7 @@ pub(crate) enum Nature {
     Plain,
     Robust,
     Inheriting,
-    /// Whoever has it has this FIFO priority.
+    /// Its holder has this FIFO priority.
     Ceiling(i32),
 }
 
@@ -81,7 +81,7 @@ impl Mutex {
     pub(crate) fn lock(self) {
         // SAFETY: initialized, and mapped for as long as the process lives.
         unsafe {
-            // Its holder may have died with it.
+            // Its holder may have died holding it.
             if libc::pthread_mutex_lock(self.0.get().cast()) == libc::EOWNERDEAD {
                 libc::pthread_mutex_consistent(self.0.get().cast());
             }
@@ -93,7 +93,7 @@ impl Mutex {
         unsafe { libc::pthread_mutex_unlock(self.0.get().cast()) };
     }
 
-    /// Whether it was had within `ns`.
+    /// Whether the caller got it within `ns`.
     pub(crate) fn lock_within(self, ns: u64) -> bool {
         let until = timespec(now() + ns);
         // SAFETY: initialized; the time lives.

@@ -1,4 +1,4 @@
-//! A scene: its roles as processes, on which CPU each, and how often.
+//! A scene: its roles as processes, the CPU of each, and how often they act.
 
 use super::board::Board;
 use super::sleep::Sleep;
@@ -21,18 +21,18 @@ impl From<std::io::Error> for Refused {
 
 pub(crate) type Made = Result<(), Refused>;
 
-/// What the roles of a cause are made with.
+/// What the roles of a cause are made from.
 pub(crate) struct Scene {
     pub(crate) board: &'static Board,
     /// How many injections.
     pub(crate) count: usize,
-    /// For files; it goes with the scene.
+    /// For files; it is removed with the scene.
     pub(crate) directory: PathBuf,
-    /// Groups are named after it.
+    /// The process whose id is in the groups' names.
     pub(crate) owner: Pid,
     /// Where the victim is.
     pub(crate) here: usize,
-    /// Another CPU where there is one.
+    /// Another CPU, if there is one.
     pub(crate) there: usize,
     /// The program under examination, for its own drills.
     pub(crate) program: PathBuf,
@@ -41,7 +41,7 @@ pub(crate) struct Scene {
 
 struct Role {
     pid: Pid,
-    /// The scene ends when this one has made its injections.
+    /// Whether the scene ends when this role has made its injections.
     makes: bool,
 }
 
@@ -59,7 +59,7 @@ impl Scene {
         self.process(name, false, task)
     }
 
-    /// A real-time victim that does this about every `period`, and is late when that takes long.
+    /// A real-time victim that does this about every `period`, and is late when it takes long.
     pub(crate) fn victim(&mut self, period: Duration, work: impl FnMut()) -> Made {
         let (board, here) = (self.board, self.here);
         self.role("c-victim", || {
@@ -70,7 +70,8 @@ impl Scene {
         Ok(())
     }
 
-    /// A victim that wakes every 2 ms and works for `work` ns. It prepares itself for its CPU, most in [`real_time`].
+    /// A victim that wakes every 2 ms and works for `work` ns. It prepares itself for its CPU, usually with
+    /// [`real_time`].
     pub(crate) fn waker(&mut self, work: u64, prepare: impl FnOnce(usize) -> Made) -> Result<Pid, Refused> {
         let (board, here) = (self.board, self.here);
         self.role("c-victim", || {
@@ -127,7 +128,7 @@ impl Scene {
             }
             system::sleep(5 * MS);
         }
-        // What was injected last is waited for.
+        // Time to wait for what was injected last.
         system::sleep(100 * MS);
         self.board.end();
         let limit = now() + 500 * MS;
@@ -149,7 +150,7 @@ impl Scene {
 }
 
 impl Board {
-    /// Injects `count` times, each after a pause of `low` to `high` ms.
+    /// Injects `count` times, each time after a pause of `low` to `high` ms.
     pub(crate) fn injections(&self, count: usize, (low, high): (u64, u64), mut inject: impl FnMut(&mut Random)) {
         let mut random = Random(u64::from(system::tid()));
         self.prepared();
@@ -162,7 +163,7 @@ impl Board {
         }
     }
 
-    /// Works for so long, ns; what keeps it from its work for longer than `min_gap` is this culprit's doing.
+    /// Works for this long, ns; anything that keeps it from its work for longer than `min_gap` is this culprit's doing.
     pub(crate) fn work_noting_gaps(&self, culprit: &str, work: u64, min_gap: u64) {
         let (mut worked, mut last) = (0, now());
         while worked < work {
@@ -183,7 +184,7 @@ impl Board {
         }
     }
 
-    /// Sleeps until it is called through this word, and does its work, until the end.
+    /// Sleeps until it is called through this word, then does its work; repeats this until the end.
     pub(crate) fn whenever_called(&self, word: &AtomicU32, mut work: impl FnMut()) {
         self.prepared();
         while !self.is_ending() {
@@ -199,7 +200,7 @@ impl Board {
         self.cycle_where(period, false, work);
     }
 
-    /// The same; but only where it slept for the larger part of it was it kept from its work.
+    /// The same; but it was kept from its work only if it slept for the larger part.
     pub(crate) fn cycle_of_sleeps(&self, period: Duration, work: impl FnMut()) {
         self.cycle_where(period, true, work);
     }
@@ -221,7 +222,7 @@ impl Board {
         }
     }
 
-    /// Works for `ns`, and logs as injections only what was not taken from it.
+    /// Works for `ns`, and logs as injections only the time that was not taken from it.
     pub(crate) fn occupy(&self, name: &str, ns: u64) {
         const MIN_GAP: u64 = 100_000;
         let begin = now();
@@ -244,13 +245,13 @@ impl Board {
     }
 }
 
-/// Calls whoever sleeps in [`Board::whenever_called`].
+/// Calls the role that sleeps in [`Board::whenever_called`].
 pub(crate) fn call(word: &AtomicU32) {
     word.store(1, Release);
     system::futex_wake(word, 1);
 }
 
-/// A victim in real time.
+/// Prepares a real-time victim.
 pub(crate) fn real_time(priority: i32, cpu: usize) -> Made {
     system::pin(0, &[cpu]);
     system::schedule(0, libc::SCHED_FIFO, priority).map_err(|error| Refused(format!("no real-time priority ({error})")))

@@ -12,10 +12,10 @@ use std::time::Duration;
 
 const PERIOD: Duration = Duration::from_millis(3);
 
-/// What passes through a descriptor: an event counter wants eight bytes.
+/// What passes through a descriptor: an event counter takes eight bytes.
 const WORD: [u8; 8] = 1_u64.to_ne_bytes();
 
-/// Descriptors between a client and a server; of each pair the first is read from, the second written to.
+/// Descriptors between a client and a server; of each pair, the first is for reading, the second for writing.
 #[derive(Clone, Copy)]
 struct Channel {
     ask: (i32, i32),
@@ -35,7 +35,7 @@ impl Channel {
         system::read(self.answer.0, &mut [0; 8]);
     }
 
-    /// A server that is slow once in a while.
+    /// A server that is slow now and then.
     fn serve(self, scene: &mut Scene) -> Made {
         let next = || {
             system::read(self.ask.0, &mut [0; 8]);
@@ -72,7 +72,7 @@ pub(super) fn network(scene: &mut Scene) -> Made {
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
     let (to, from) = (client.as_raw_fd(), server.as_raw_fd());
-    // The roles have them from here; they close with the scene.
+    // The roles have them from here on; they close with the scene.
     std::mem::forget((client, server));
     Channel { ask: (from, to), answer: (to, from) }.between(scene)
 }
@@ -125,12 +125,12 @@ pub(super) fn impatient(scene: &mut Scene) -> Made {
     channel.serve(scene)
 }
 
-/// The victim writes into a pipe that is full, and whose reader is slow.
+/// The victim writes into a pipe that is full and whose reader is slow.
 pub(super) fn full_pipe(scene: &mut Scene) -> Made {
     slow_reader(scene, system::pipe()?, 16 << 10, 64 << 10)
 }
 
-/// The victim writes so many bytes at a time; the reader takes up to so many, and is slow once in a while.
+/// The victim writes this many bytes at a time; the reader takes up to this many, and is slow now and then.
 pub(super) fn slow_reader(scene: &mut Scene, (from, to): (i32, i32), written: usize, taken: usize) -> Made {
     let (board, there, count) = (scene.board, scene.there, scene.count);
     let block = vec![0; written];
@@ -160,7 +160,7 @@ pub(super) fn slow_reader(scene: &mut Scene, (from, to): (i32, i32), written: us
     Ok(())
 }
 
-/// The victim asks for a file to be made and is told by the kernel that it is there.
+/// The victim asks for a file to be made, and the kernel tells it when the file is there.
 pub(super) fn notified(scene: &mut Scene) -> Made {
     let directory = scene.directory.join("made");
     std::fs::create_dir_all(&directory)?;

@@ -5,7 +5,7 @@ use super::scene::{MS, Made, Refused, Scene, real_time};
 use super::system::{self, Pid, now, spin};
 use std::time::Duration;
 
-/// A victim that works a part of the time, so that a stop finds it at work as well as asleep.
+/// A victim that works part of the time, so that a stop finds it at work as well as asleep.
 fn victim(scene: &mut Scene, prepare: impl FnOnce() -> Made) -> Result<Pid, Refused> {
     let (board, here) = (scene.board, scene.here);
     scene.role("c-victim", || {

@@ -1,4 +1,4 @@
-//! Files: what waits for the disk, and what for another who uses the same file.
+//! Files: what waits for the disk, and what waits for another process that uses the same file.
 
 use super::locks::{holder, works_long};
 use super::memory::{disk, file};
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 const MIB: usize = 1 << 20;
 
-/// Writes much and waits for the disk, all the time.
+/// Writes a lot and waits for the disk, all the time.
 pub(super) fn writer(scene: &mut Scene) -> Made {
     let board = scene.board;
     let path = scene.directory.join("c-much");
@@ -33,8 +33,8 @@ pub(super) fn writer(scene: &mut Scene) -> Made {
     Ok(())
 }
 
-/// The victim does something that waits for the disk; all of it is the injection, where it slept for the larger part: else
-/// it was its own work, or who had its CPU meanwhile, that kept it.
+/// The victim does something that waits for the disk; all of it is the injection, if it slept for the larger part.
+/// Otherwise its own work kept it, or whatever had its CPU meanwhile.
 fn waiting(scene: &mut Scene, act: impl Fn(u64) -> std::io::Result<()>) -> Made {
     let (board, here, count) = (scene.board, scene.here, scene.count);
     scene.culprit("c-victim", || {
@@ -99,11 +99,11 @@ pub(super) fn msync(scene: &mut Scene) -> Made {
     })
 }
 
-/// A lock of a whole file: the kernel's, not a futex.
+/// A lock on a whole file: the kernel's, not a futex.
 pub(super) fn file_lock(scene: &mut Scene) -> Made {
     let path = scene.directory.join("c-lock");
     std::fs::write(&path, "")?;
-    // A lock belongs to whoever opened the file: each opens it.
+    // A lock belongs to the process that opened the file, so each one opens it.
     let (wanted, held) = (std::fs::File::open(&path)?, std::fs::File::open(&path)?);
     scene.victim(Duration::from_millis(3), || {
         system::lock_file(wanted.as_raw_fd(), true);

@@ -1,5 +1,5 @@
-//! The system calls that causes are made of. The examiner's `unsafe` is here and in `mapped`, in `board`, in `primitives` and in the
-//! `calls` of the lists.
+//! The system calls from which causes are made. The examiner's `unsafe` is here and in `mapped`, in `board`, in
+//! `primitives` and in the `calls` of the lists.
 
 mod mapped;
 
@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicU32;
 
 pub(crate) type Pid = libc::pid_t;
 
-/// What a system call gives: a number, or why there is none.
+/// The result of a system call: a number, or why there is none.
 pub(crate) fn checked(code: i64) -> io::Result<i32> {
     if code < 0 { Err(io::Error::last_os_error()) } else { Ok(code as i32) }
 }
@@ -44,7 +44,7 @@ pub(crate) fn sleep(ns: u64) {
     sleep_until(now() + ns);
 }
 
-/// Works until `ns` have passed since `start`; gives the end.
+/// Works until `ns` have passed since `start`; returns the end.
 pub(crate) fn spin(start: u64, ns: u64) -> u64 {
     loop {
         let time = now();
@@ -65,14 +65,14 @@ pub(crate) fn pid() -> Pid {
     unsafe { libc::getpid() }
 }
 
-/// The name of the calling thread.
+/// Names the calling thread.
 pub(crate) fn set_name(name: &str) {
     let name = CString::new(name).expect("a name without NUL");
     // SAFETY: reads a string that ends with NUL.
     unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
 }
 
-/// Forks; the child ends with its parent, and is deaf to Ctrl-C: the examiner ends it.
+/// Forks; the child ends with its parent, and ignores Ctrl-C: the examiner ends it.
 pub(crate) fn fork() -> io::Result<Pid> {
     let parent = pid();
     // SAFETY: the callers have one thread.
@@ -86,7 +86,7 @@ pub(crate) fn fork() -> io::Result<Pid> {
     }
 }
 
-/// The calling process ends with its parent, also where that has ended already.
+/// Makes the calling process end with its parent, even if that has already ended.
 pub(crate) fn end_with(parent: Pid) {
     // SAFETY: plain numbers and the constant handler SIG_IGN.
     unsafe {
@@ -98,7 +98,7 @@ pub(crate) fn end_with(parent: Pid) {
     }
 }
 
-/// The command's process will end with this one.
+/// Makes the command's process end with this one.
 pub(crate) fn bound(command: &mut std::process::Command) -> &mut std::process::Command {
     use std::os::unix::process::CommandExt;
     // SAFETY: between fork and exec only a system call with plain numbers.
@@ -110,13 +110,13 @@ pub(crate) fn bound(command: &mut std::process::Command) -> &mut std::process::C
     }
 }
 
-/// Ends the calling process without what its parent registered.
+/// Ends the calling process without running what its parent registered.
 pub(crate) fn leave(code: i32) -> ! {
     // SAFETY: takes a number.
     unsafe { libc::_exit(code) }
 }
 
-/// Whether a child has ended; waits for it where told. None for no such child.
+/// Whether a child has ended; waits for it if told to. None if there is no such child.
 pub(crate) fn reap(pid: Pid, wait: bool) -> Option<bool> {
     // SAFETY: no status is asked for.
     match unsafe { libc::waitpid(pid, std::ptr::null_mut(), if wait { 0 } else { libc::WNOHANG }) } {
@@ -142,7 +142,7 @@ pub(crate) fn handle(signal: i32, handler: extern "C" fn(i32)) {
     }
 }
 
-/// Keeps a signal back, until it is waited for.
+/// Blocks a signal until it is waited for.
 pub(crate) fn keep_back(signal: i32) {
     // SAFETY: an initialized set that lives through the call.
     unsafe {
@@ -164,7 +164,7 @@ pub(crate) fn cpus() -> Vec<usize> {
     (0..libc::CPU_SETSIZE as usize).filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) }).collect()
 }
 
-/// Keeps a thread on some CPUs; 0 is the calling one.
+/// Keeps a thread on these CPUs; 0 is the calling thread.
 pub(crate) fn pin(tid: u32, cpus: &[usize]) {
     // SAFETY: reads a set that lives, of its own size; the CPUs come from `cpus`.
     unsafe {
@@ -176,7 +176,7 @@ pub(crate) fn pin(tid: u32, cpus: &[usize]) {
     }
 }
 
-/// The policy and priority of a thread; 0 is the calling one.
+/// Sets the policy and priority of a thread; 0 is the calling thread.
 pub(crate) fn schedule(tid: u32, policy: i32, priority: i32) -> io::Result<()> {
     let parameters = libc::sched_param { sched_priority: priority };
     // SAFETY: reads a parameter that lives.
@@ -186,7 +186,7 @@ pub(crate) fn schedule(tid: u32, policy: i32, priority: i32) -> io::Result<()> {
     }
 }
 
-/// Makes the calling thread a SCHED_DEADLINE one, ns.
+/// Makes the calling thread a SCHED_DEADLINE one; times in ns.
 pub(crate) fn deadline(runtime: u64, period: u64) -> io::Result<()> {
     let attributes = libc::sched_attr {
         size: size_of::<libc::sched_attr>() as u32,
@@ -210,19 +210,20 @@ pub(crate) fn nice(tid: u32, nice: i32) {
     unsafe { libc::setpriority(libc::PRIO_PROCESS, tid, nice) };
 }
 
-/// A normal thread on one CPU that other normal ones do not keep for long: the lengths of injections shall be its own.
+/// Makes this a normal thread on one CPU that other normal threads do not keep it from for long, so that the lengths of
+/// injections are its own.
 pub(crate) fn steady(cpu: usize) {
     pin(0, &[cpu]);
     nice(0, -20);
 }
 
-/// A session of its own, and with it an automatic scheduling group.
+/// Starts a session of its own, and with it an automatic scheduling group.
 pub(crate) fn new_session() {
     // SAFETY: takes nothing.
     unsafe { libc::setsid() };
 }
 
-/// Sleeps while the word has this value, at most 20 ms: a word that nobody wakes must not keep a scene.
+/// Sleeps while the word has this value, at most 20 ms: a word that nobody wakes must not hold up a scene.
 pub(crate) fn futex_wait(word: &AtomicU32, value: u32) {
     let limit = timespec(20_000_000);
     // SAFETY: the word and the limit live; the operation only reads them.
@@ -250,7 +251,7 @@ pub(crate) fn futex_requeue(from: &AtomicU32, value: u32, to: &AtomicU32) {
     };
 }
 
-/// Attaches, stops and lets a thread go again; `between` runs while it is stopped.
+/// Attaches to a thread, stops it and lets it go again; `between` runs while it is stopped.
 pub(crate) fn trace(tid: u32, between: impl FnOnce()) -> io::Result<()> {
     const SEIZE: libc::c_uint = 0x4206;
     const INTERRUPT: libc::c_uint = 0x4207;
@@ -268,17 +269,17 @@ pub(crate) fn trace(tid: u32, between: impl FnOnce()) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits on every CPU's passing through the scheduler: `synchronize_rcu`.
+/// Waits until every CPU has passed through the scheduler: `synchronize_rcu`.
 pub(crate) fn global_barrier() -> io::Result<()> {
     barrier(1)
 }
 
-/// Interrupts every CPU that runs a program which asked for that, and waits for it. No CPU comes or goes meanwhile.
+/// Interrupts every CPU that runs a program which asked for that, and waits for it. No CPU may come or go meanwhile.
 pub(crate) fn expedited_barrier() -> io::Result<()> {
     barrier(2)
 }
 
-/// By the numbers of `enum membarrier_cmd`.
+/// Takes the numbers of `enum membarrier_cmd`.
 fn barrier(command: i32) -> io::Result<()> {
     // SAFETY: plain numbers.
     match unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) } {
@@ -287,7 +288,7 @@ fn barrier(command: i32) -> io::Result<()> {
     }
 }
 
-/// A counter of nothing on a CPU. To switch it on or off, that CPU is interrupted and waited for.
+/// A counter of nothing on a CPU. Switching it on or off interrupts that CPU and waits for it.
 pub(crate) fn counter_of(cpu: usize) -> io::Result<i32> {
     const SOFTWARE: u32 = 1;
     const DUMMY: u64 = 9;
@@ -317,7 +318,7 @@ pub(crate) fn count(counter: i32, on: bool) {
     unsafe { libc::ioctl(counter, if on { ENABLE } else { DISABLE } as _, 0) };
 }
 
-/// A pipe: what to read, what to write.
+/// A pipe: the end to read from, and the end to write to.
 pub(crate) fn pipe() -> io::Result<(i32, i32)> {
     let mut ends = [0; 2];
     // SAFETY: writes two numbers into an array of two.
@@ -353,7 +354,7 @@ pub(crate) fn timer(at: u64) -> i32 {
     }
 }
 
-/// Arms it anew.
+/// Arms it again.
 pub(crate) fn arm(timer: i32, at: u64) {
     let setting = libc::itimerspec { it_interval: timespec(0), it_value: timespec(at) };
     // SAFETY: reads a setting that lives.
@@ -372,7 +373,7 @@ pub(crate) fn poll(descriptor: i32, limit: i32) -> bool {
     unsafe { libc::poll(&mut asked, 1, limit) == 1 }
 }
 
-/// Waits until there is something to read from one of several: of each whether it is that.
+/// Waits until there is something to read from one of several; returns, for each, whether there is.
 pub(crate) fn wait_for_any<const NUMBER: usize>(descriptors: [i32; NUMBER]) -> [bool; NUMBER] {
     let mut asked = descriptors.map(|descriptor| libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 });
     // SAFETY: so many structures, which live through the call.
@@ -385,14 +386,15 @@ pub(crate) fn write(descriptor: i32, bytes: &[u8]) -> isize {
     unsafe { libc::write(descriptor, bytes.as_ptr().cast(), bytes.len()) }
 }
 
-/// May more descriptors be open than is usual?
+/// Allows more open descriptors than usual.
 pub(crate) fn more_descriptors(count: u64) {
     let limit = libc::rlimit { rlim_cur: count, rlim_max: count };
     // SAFETY: reads a limit that lives.
     unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) };
 }
 
-/// Runs the program of a child that shares this one's memory until then: `vfork`, `delay` of the child, and `/bin/true`.
+/// Runs the program of a child that shares this process's memory until then: `vfork`, the child's `delay`, and
+/// `/bin/true`.
 pub(crate) fn vfork_and_run(child: extern "C" fn(*mut libc::c_void) -> i32, stack: &Memory) -> Pid {
     // SAFETY: the child runs on a stack of its own, while the calling thread waits for its exec or end.
     unsafe {
@@ -405,14 +407,14 @@ pub(crate) fn vfork_and_run(child: extern "C" fn(*mut libc::c_void) -> i32, stac
     }
 }
 
-/// Another program in the calling process, without arguments.
+/// Runs another program in the calling process, without arguments.
 pub(crate) fn execute(path: &std::ffi::CStr) {
     let arguments = [path.as_ptr(), std::ptr::null()];
     // SAFETY: both lists end with a null.
     unsafe { libc::execve(path.as_ptr(), arguments.as_ptr(), std::ptr::null()) };
 }
 
-/// A lock of a whole file; waits for it.
+/// Takes or releases a lock on a whole file; waits for it.
 pub(crate) fn lock_file(descriptor: i32, lock: bool) {
     // SAFETY: plain numbers.
     unsafe { libc::flock(descriptor, if lock { libc::LOCK_EX } else { libc::LOCK_UN }) };
@@ -431,19 +433,19 @@ pub(crate) fn watch(directory: &std::path::Path) -> io::Result<i32> {
     }
 }
 
-/// Throws a file's pages out of the cache; what was written must be on the disk.
+/// Drops a file's pages from the cache; what was written must be on the disk.
 pub(crate) fn forget(descriptor: i32) {
     // SAFETY: plain numbers.
     unsafe { libc::posix_fadvise(descriptor, 0, 0, libc::POSIX_FADV_DONTNEED) };
 }
 
-/// Has no more of a file read than is asked for.
+/// Keeps the kernel from reading more of a file than is asked for.
 pub(crate) fn reads_at_random(descriptor: i32) {
     // SAFETY: plain numbers.
     unsafe { libc::posix_fadvise(descriptor, 0, 0, libc::POSIX_FADV_RANDOM) };
 }
 
-/// What a signal is read from that the calling thread keeps back from now on.
+/// A descriptor from which a signal is read that the calling thread blocks from now on.
 pub(crate) fn signal_descriptor(signal: i32) -> io::Result<i32> {
     // SAFETY: the set is made before it is read, and lives through the calls.
     let descriptor = unsafe {

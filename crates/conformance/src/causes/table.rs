@@ -1,4 +1,4 @@
-//! What came of all causes, as tables.
+//! The results of all causes, as tables.
 
 use super::cause::Cause;
 use super::examine::Examined;
@@ -89,7 +89,7 @@ pub fn markdown(results: &[(&Cause, Examined)]) -> String {
     table
 }
 
-/// A document with the table between its markers; none where there are no markers.
+/// A document with the table between its markers; none if it has no markers.
 #[must_use]
 pub fn rewrite(document: &str, table: &str) -> Option<String> {
     let begin = document.find(BEGIN)? + BEGIN.len();
@@ -97,7 +97,7 @@ pub fn rewrite(document: &str, table: &str) -> Option<String> {
     Some(format!("{}\n\n{table}\n{}", &document[..begin], &document[end..]))
 }
 
-/// A cause and what was said of it.
+/// A cause and what was said about it.
 #[derive(Serialize)]
 struct Row<'a> {
     cause: &'a str,

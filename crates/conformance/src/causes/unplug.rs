@@ -5,10 +5,10 @@ use super::system::{self, now};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// It takes a CPU from everybody, so somebody has to say that nobody else is on the machine.
+/// It takes a CPU from everybody, so somebody has to declare that nobody else is on the machine.
 const ALLOWED: &str = "PUNCTUAL_UNPLUG";
 
-/// The switch of a CPU that no role is on.
+/// The switch of a CPU on which no role runs.
 fn switch_of_a_spare_cpu(scene: &Scene) -> Result<PathBuf, Refused> {
     if std::env::var_os(ALLOWED).is_none() {
         return Err(Refused(format!("it takes a CPU from everybody on the machine: {ALLOWED}=1 allows it")));
@@ -29,7 +29,7 @@ impl Drop for PutBack<'_> {
     }
 }
 
-/// The victim interrupts all CPUs that run its program, and no CPU may come or go meanwhile.
+/// The victim interrupts all CPUs that run its program; no CPU may come or go meanwhile.
 pub(super) fn expedited(scene: &mut Scene) -> Made {
     let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
     let switch = switch_of_a_spare_cpu(scene)?;

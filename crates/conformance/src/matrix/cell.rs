@@ -1,4 +1,4 @@
-//! What one command printed in a guest, held against what is to come of it.
+//! Compares what one command printed in a guest with what it should print.
 
 use super::expected::{Expected, NAMES_A_VERSION};
 use punctual_lab::guest::splats;
@@ -11,13 +11,13 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// A whole result, as it must be; with what was counted.
+    /// A complete result, as it must be, with the counts.
     Right(String),
-    /// A result with less in it, announced.
+    /// A result with less in it, which says so.
     Degraded,
-    /// Refused with the reason, where the kernel lacks something.
+    /// Refused with the reason, because the kernel lacks something.
     Refused,
-    /// Left out, because what it reads is not there.
+    /// Left out, because what it reads is missing.
     LeftOut,
     /// Nobody has tried it.
     NotRun,
@@ -32,11 +32,11 @@ pub struct Cell {
     pub row: String,
     /// What came of it.
     pub verdict: Verdict,
-    /// What it cost, in time of the host's processors, where that is known.
+    /// What it cost, in time of the host's processors, if that is known.
     pub cost: Option<Duration>,
 }
 
-/// What a command left.
+/// What a command left behind.
 pub(super) struct Printed {
     pub(super) stdout: String,
     pub(super) stderr: String,
@@ -60,7 +60,7 @@ const INNARDS: [&str; 12] = [
     "vmlinux BTF",
 ];
 
-/// A command that `timeout` ended.
+/// The exit codes of a command that `timeout` ended.
 const TIMED_OUT: [i32; 2] = [124, 137];
 
 impl Printed {
@@ -80,7 +80,7 @@ impl Printed {
         format!("{}{}", self.stdout, self.stderr)
     }
 
-    /// The first line that tells of an error, else the first line.
+    /// The first line that mentions an error, or else the first line.
     pub(super) fn first_line(&self) -> String {
         let whole = self.whole();
         let line = whole.lines().find(|line| line.starts_with("error:")).or_else(|| whole.lines().next());
@@ -89,8 +89,8 @@ impl Printed {
     }
 }
 
-/// Judges what a command printed. `check` looks at its result and is asked where there must be one; it is told whether the
-/// result is whole, and where it is not may hand out what was said of that elsewhere.
+/// Judges what a command printed. `check` looks at the result, and is called wherever there must be one. It is told
+/// whether the result is complete; if not, it may return what was said about that elsewhere.
 pub(super) fn judge(
     printed: &Printed,
     expected: &Expected,

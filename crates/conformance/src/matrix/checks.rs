@@ -1,4 +1,4 @@
-//! What a right result is, by command.
+//! What a right result is, for each command.
 
 use super::cell::Printed;
 use punctual_recording::{
@@ -16,15 +16,15 @@ use std::path::Path;
 pub(crate) enum Check {
     /// `capabilities --json`.
     Capabilities,
-    /// Wakeups of a thread of punctual's.
+    /// Wakeups of one of punctual's own threads.
     Recording,
-    /// Such, where the thread falls so far behind that it arms timers for times that have passed.
+    /// The same, where the thread falls so far behind that it arms timers for times that have passed.
     #[serde(rename = "recording armed late")]
     ArmedLate,
-    /// Such, woken by a softirq.
+    /// The same, woken by a softirq.
     #[serde(rename = "softirq recording")]
     SoftirqRecording,
-    /// Such, where interrupts were held up for longer than a thread waits for them.
+    /// The same, where interrupts were held up for longer than a thread waits for them.
     #[serde(rename = "softirq recording held up")]
     HeldUp,
     /// Wakeups of somebody else's threads.
@@ -43,14 +43,14 @@ pub(crate) enum Check {
     BothRecordings,
     /// Inputs to a program.
     Inputs,
-    /// Something was printed.
+    /// Any text.
     Text,
 }
 
 /// One in a hundred wakeups may have come without the kernel's events.
 const UNOBSERVED: u64 = 100;
-/// So many wakeups may have found the thread awake, on its way to sleep: one in this many; where the guest's clock is the
-/// host's, which may take the CPU away just then, ...
+/// How many wakeups may have found the thread awake, on its way to sleep: one in this many; where the guest's clock is
+/// the host's, which may take the CPU away just then, ...
 const AWAKE: u64 = 100;
 /// ... one in this many.
 const AWAKE_BY_HOST: u64 = 4;
@@ -58,7 +58,7 @@ const AWAKE_BY_HOST: u64 = 4;
 type Counted = Result<String, String>;
 
 impl Check {
-    /// Looks at a result; with less than `whole`, only at what must be there all the same. `by_host`: the guest's clock is the
+    /// Checks a result; without `whole`, only what must be there all the same. `by_host`: the guest's clock is the
     /// host's.
     pub(super) fn look(self, printed: &Printed, recording: Option<&Path>, whole: bool, by_host: bool) -> Counted {
         let path = recording.unwrap_or(Path::new(""));
@@ -99,7 +99,7 @@ fn list<'a>(answer: &'a Value, name: &str) -> Result<&'a Vec<Value>, String> {
     list.ok_or_else(|| format!("the answer has nothing under {name}"))
 }
 
-/// Every line that says no says why.
+/// Every line that says no also says why.
 fn capabilities(printed: &Printed) -> Counted {
     let answer = json(printed)?;
     let lines = list(&answer, "capabilities")?;
@@ -111,7 +111,7 @@ fn capabilities(printed: &Printed) -> Counted {
     Ok(format!("{} lines", lines.len()))
 }
 
-/// What `capabilities` says of something: whether it is to be had.
+/// Whether `capabilities` says that something is available.
 pub(super) fn promises(printed: &Printed, name: &str) -> Result<bool, String> {
     let answer = json(printed)?;
     let line = list(&answer, "capabilities")?.iter().find(|line| line["name"] == name).cloned();
@@ -119,16 +119,16 @@ pub(super) fn promises(printed: &Printed, name: &str) -> Result<bool, String> {
     Ok(line["available"] != "no")
 }
 
-/// How wakeups were to be followed.
+/// How wakeups should have been followed.
 #[derive(Clone, Copy)]
 struct Followed {
     /// The stages before the thread's own switch.
     stages: &'static [Stage],
-    /// One in so many may lack the switch, for the thread had not left its CPU yet.
+    /// One in this many may lack the switch, because the thread had not left its CPU yet.
     awake: u64,
 }
 
-/// Wakeups that add up, and almost all of them followed. Those of a `grid` are all there.
+/// Wakeups that add up, nearly all of them followed. With a `grid`, none of them may be missing.
 fn wakeups(path: &Path, followed: Option<Followed>, grid: bool) -> Counted {
     let recording = Recording::open(path).map_err(|error| format!("the recording: {error}"))?;
     if recording.is_cut() {
@@ -173,7 +173,7 @@ fn wakeups(path: &Path, followed: Option<Followed>, grid: bool) -> Counted {
     Ok(format!("{} wakeups", counters.wakeups))
 }
 
-/// Wakeups by timers that were armed too late: the kernel's events are followed on them all the same.
+/// Wakeups by timers that were armed too late: the kernel's events must be followed on them all the same.
 fn armed_late(path: &Path) -> Counted {
     let counted = wakeups(path, None, true)?;
     let recording = Recording::open(path).map_err(|error| format!("the recording: {error}"))?;
@@ -187,10 +187,10 @@ fn armed_late(path: &Path) -> Counted {
     }
 }
 
-/// A thread looks after its interrupt this long after it was due, ns.
+/// A thread checks for its interrupt this long after it was due, ns.
 const TIME_LIMIT_NS: u64 = 1_000_000;
 
-/// Wakeups by callbacks that came later than the thread's own time limit, with all that the kernel did for them.
+/// Wakeups by callbacks that came later than the thread's own time limit, with everything that the kernel did for them.
 fn held_up(path: &Path) -> Counted {
     let recording = Recording::open(path).map_err(|error| format!("the recording: {error}"))?;
     let (mut late, mut followed) = (0, 0);
@@ -233,7 +233,7 @@ fn gaps(path: &Path, whole: bool) -> Counted {
     Ok(format!("{gaps} gaps, {} causes", document.causes.len()))
 }
 
-/// Every way has callbacks or says why it is absent.
+/// Every way has callbacks, or says why it is absent.
 fn timers(printed: &Printed) -> Counted {
     let answer = json(printed)?;
     let ways = list(&answer, "ways")?;
@@ -245,7 +245,7 @@ fn timers(printed: &Printed) -> Counted {
     if present == 0 { Err("no way has a callback".to_owned()) } else { Ok(format!("{present} ways")) }
 }
 
-/// Blocks arrived, and nearly all of them were processed: by the host's clock, as many as came in time.
+/// Blocks arrived, and nearly all of them were processed; with the host's clock, as many as came in time.
 fn device(path: &Path, by_host: bool) -> Counted {
     let document = read_activation_document(path).map_err(|error| format!("the activations: {error}"))?;
     let document = document.ok_or("there are no activations in the recording")?;
@@ -260,14 +260,14 @@ fn device(path: &Path, by_host: bool) -> Counted {
     Ok(format!("{} blocks", device.processed))
 }
 
-/// Inputs were seen; where the program was followed, each was taken and its time split into parts that add up.
+/// Inputs were seen. If the program was followed, each was taken, and its time was split into parts that add up.
 fn inputs(path: &Path, whole: bool) -> Counted {
     let said = |error| format!("the inputs: {error}");
     let document = read_interaction_document(path).map_err(said)?.ok_or("there are no inputs in the recording")?;
     let inputs = read_interactions(path).map_err(said)?;
     let mut parts: BTreeMap<u32, u64> = BTreeMap::new();
     for_each_interaction_part(path, |part| *parts.entry(part.number).or_default() += part.ns).map_err(said)?;
-    // A key that was taken with the one before it has no time of its own.
+    // A key that was taken together with the one before it has no time of its own.
     let seen: Vec<_> = inputs.iter().filter(|input| input.outcome == Some(Outcome::Seen)).collect();
     let merged = inputs.iter().filter(|input| input.outcome == Some(Outcome::Merged)).count();
     if document.not_put_in > 0 || seen.len() < 10 || (seen.len() + merged) * 10 < inputs.len() * 9 {

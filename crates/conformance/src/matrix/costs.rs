@@ -3,16 +3,18 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What the parts of a guest's run cost, in time of the host's processors: each has as much of it as it kept the guest busy.
+/// What the parts of a guest's run cost, in time of the host's processors: each part's share is the time for which it
+/// kept the guest busy.
 pub(super) struct Costs {
     directory: PathBuf,
     cpus: f64,
-    /// Host's seconds for one in which the guest is busy.
+    /// The host's seconds for each second in which the guest is busy.
     each: f64,
 }
 
 impl Costs {
-    /// `files` is what a guest left that took `used`, with `uptime`, of the end; `directory` has the directories of the parts.
+    /// `files` is what a guest left that took `used`, with its final `uptime`; `directory` has the directories of the
+    /// parts.
     pub(super) fn new(files: &Path, used: Duration, directory: PathBuf, cpus: u32) -> Costs {
         let cpus = f64::from(cpus);
         let busy = numbers(&files.join("uptime")).map_or(0.0, |end| busy(&[0.0, 0.0, end[0], end[1]], cpus));
@@ -20,14 +22,14 @@ impl Costs {
         Costs { directory, cpus, each }
     }
 
-    /// That of a part; `None` where it did not come to its end.
+    /// The cost of a part; `None` if the part did not reach its end.
     pub(super) fn of(&self, part: &str) -> Option<Duration> {
         let times = numbers(&self.directory.join(part).join("times")).filter(|times| times.len() == 4)?;
         Some(Duration::from_secs_f64((busy(&times, self.cpus) * self.each).max(0.0)))
     }
 }
 
-/// The seconds in which CPUs were busy between two readings of uptime and idle time.
+/// The seconds for which CPUs were busy between two readings of uptime and idle time.
 fn busy(times: &[f64], cpus: f64) -> f64 {
     (times[2] - times[0]) * cpus - (times[3] - times[1])
 }

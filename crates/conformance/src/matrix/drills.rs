@@ -11,14 +11,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-/// What `why` says of a recording.
+/// What `why` says about a recording.
 struct Answer {
     answer: Value,
     evidence: BTreeMap<u64, Episode>,
 }
 
 impl Answer {
-    /// Asks on the host, which is fast: that `why` answers in a guest is tried with the other commands.
+    /// Asks on the host, which is fast; the other commands already try whether `why` answers in a guest.
     fn read(program: &Path, work: &Path, recording: &str) -> Result<Answer, String> {
         let code = said_of(work, recording, "code");
         if code.trim() != "0" {
@@ -50,7 +50,7 @@ fn said_of(work: &Path, recording: &str, which: &str) -> String {
     std::fs::read_to_string(work.join(format!("{recording}.{which}"))).unwrap_or_default()
 }
 
-/// Judges each drill of a guest that was wanted.
+/// Judges each wanted drill of a guest.
 pub(super) fn cells(
     boot: &Boot,
     program: &Path,
@@ -93,10 +93,10 @@ fn blamed(
     held_to(&score, length)
 }
 
-/// Whether a drill was named as often as is promised.
+/// Whether a drill was named as often as promised.
 fn held_to(score: &Score, length: Length) -> Result<String, String> {
     let judged = score.judged();
-    // With a name, and a wrong one; what nobody can tell is not counted.
+    // With a name, and a wrong one; what nobody can tell does not count.
     let names = score.confusion.iter().filter(|(blamed, _)| {
         let is_right = blamed.starts_with(&format!("{} {}", score.culprit.kind, score.culprit.name));
         !is_right && !blamed.starts_with("unknown") && !blamed.starts_with("blind")
@@ -111,7 +111,7 @@ fn held_to(score: &Score, length: Length) -> Result<String, String> {
     if judged < length.met {
         return Err(format!("only {judged} injections met a wakeup: {}", told()));
     }
-    // In void episodes nothing can be said; one in twenty is much.
+    // Nothing can be said about void episodes; one in twenty is a lot.
     if score.void * 20 > score.met + score.void {
         return Err(format!("too many void episodes: {}", told()));
     }

@@ -1,15 +1,15 @@
-//! What is to come of a command.
+//! What the result of a command should be.
 
-/// What is to come of a command.
+/// What the result of a command should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Expected {
-    /// A whole result.
+    /// A complete result.
     Right,
     /// A result with less in it, which says why: a regular expression.
     Degraded(String),
     /// A refusal that says why: a regular expression.
     Refused(String),
-    /// Either a whole result, or a refusal that says which version has what is missing.
+    /// Either a complete result, or a refusal that says which version has what is missing.
     RightOrRefused,
 }
 

@@ -1,4 +1,4 @@
-//! What came of rows, kept over several runs: a table can be written of all of them, and says what has not been run.
+//! Results of rows, kept over several runs: a table of all of them says what has not been run.
 
 use super::cell::{Cell, Verdict};
 use super::plan::{Boot, table};
@@ -28,18 +28,18 @@ pub struct Ledger(BTreeMap<String, BTreeMap<String, Row>>);
 ///
 /// # Errors
 ///
-/// Where it cannot be read.
+/// If it cannot be read.
 pub fn digest_of(program: &Path) -> io::Result<String> {
     let digest = Sha256::digest(std::fs::read(program)?);
     Ok(digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect())
 }
 
 impl Ledger {
-    /// What was written there before; empty where nothing was.
+    /// What earlier runs wrote there; empty if there is no file.
     ///
     /// # Errors
     ///
-    /// Where the file is there and is none.
+    /// If the file exists and is not a ledger.
     pub fn read(path: &Path) -> io::Result<Ledger> {
         match std::fs::read(path) {
             Ok(bytes) => Ok(serde_json::from_slice(&bytes)?),
@@ -52,14 +52,14 @@ impl Ledger {
     ///
     /// # Errors
     ///
-    /// Where the file cannot be written.
+    /// If the file cannot be written.
     pub fn write(&self, path: &Path) -> io::Result<()> {
         let part = path.with_extension("part");
         std::fs::write(&part, serde_json::to_vec_pretty(self)?)?;
         std::fs::rename(part, path)
     }
 
-    /// Takes what came of a boot with a program; what it did not try stays as it was.
+    /// Takes the results of a boot with a program; rows that it did not try stay as they were.
     pub fn take(&mut self, result: &TrialResult, program: &str) {
         let rows = self.0.entry(result.boot.name()).or_default();
         let known = rows_of(&result.boot);
@@ -79,7 +79,7 @@ impl Ledger {
         rows.retain(|row, _| known.contains(row) || !has_more);
     }
 
-    /// What is known of these boots, in the order of their rows; the rest was not run.
+    /// What is known about these boots, in the order of their rows; the rest was not run.
     #[must_use]
     pub fn results(&self, boots: &[Boot]) -> Vec<TrialResult> {
         let one = |boot: &Boot| {
@@ -102,7 +102,7 @@ impl Ledger {
         boots.iter().map(one).collect()
     }
 
-    /// With which programs the rows of these boots were tried: a line.
+    /// A line that says with which programs the rows of these boots were tried.
     #[must_use]
     pub fn programs(&self, boots: &[Boot]) -> String {
         let mut by: BTreeMap<&str, Vec<String>> = BTreeMap::new();
@@ -122,7 +122,7 @@ impl Ledger {
     }
 }
 
-/// So many rows of another program are told one by one.
+/// Up to this many rows of another program are listed one by one.
 const MAX_LISTED: usize = 40;
 
 /// The rows that a boot has when all of it is run.

@@ -1,4 +1,4 @@
-//! Every command on every kernel, and what is to come of it.
+//! Every command on every kernel, and what the result should be.
 //!
 //! The table is `matrix.toml`. [`plan()`] lists what is booted, [`Trial::run`] boots it and judges each [`Cell`].
 

@@ -1,24 +1,24 @@
-//! What is booted, what is run in it and what is to come of that: `matrix.toml`.
+//! What is booted, what runs in it and what the result should be: `matrix.toml`.
 
 use super::checks::Check;
 use super::expected::{Expected, NAMES_A_VERSION};
 use punctual_lab::table::Kernel;
 use serde::Deserialize;
 
-/// What a kernel has or a variant takes away.
+/// Something that a kernel has, or that a variant takes away.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Feature {
     pub(super) name: String,
     pub(super) since: Option<String>,
-    /// The first version in which a variant does not take it away any more.
+    /// From this version on, a variant no longer takes it away.
     pub(super) until: Option<String>,
     pub(super) real_time: Option<bool>,
-    /// What must be said where it is missing: a regular expression.
+    /// What a command must say if it is missing: a regular expression.
     pub(super) reason: String,
 }
 
-/// How a kernel is booted, and how commands are run in it.
+/// How a kernel is booted, and how commands run in it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Variant {
@@ -60,9 +60,9 @@ pub(crate) struct Command {
     pub(super) uses: Vec<String>,
     pub(super) refused_before: Option<String>,
     pub(super) capability: Option<String>,
-    /// The command whose recording it reads: where that is not right, this one is left out.
+    /// The command whose recording it reads: if that one is not right, this one is left out.
     pub(super) of: Option<String>,
-    /// The kernels on which it is a part of `./test`.
+    /// The kernels on which it belongs to `./test`.
     #[serde(default)]
     pub(super) fast: Vec<String>,
 }
@@ -74,11 +74,11 @@ pub(crate) struct Drill {
     pub(super) name: String,
     #[serde(default)]
     pub(super) needs: Vec<String>,
-    /// What the recorder of causes needs beside it.
+    /// What the recorder of causes needs in addition.
     #[serde(default)]
     pub(super) uses: Vec<String>,
     pub(super) refused_before: Option<String>,
-    /// The kernels on which it is a part of `./test`.
+    /// The kernels on which it belongs to `./test`.
     #[serde(default)]
     pub(super) fast: Vec<String>,
 }
@@ -109,7 +109,7 @@ fn series(version: &str) -> (u64, u64) {
 pub struct Boot {
     /// The kernel.
     pub kernel: Kernel,
-    /// The version that is at hand.
+    /// The version that is available.
     pub version: String,
     /// The variant.
     pub variant: Variant,
@@ -122,7 +122,7 @@ impl Boot {
         if self.is_plain() { self.kernel.name.clone() } else { format!("{}, {}", self.kernel.name, self.variant.name) }
     }
 
-    /// Whether nothing is taken from the kernel.
+    /// Whether nothing is taken away from the kernel.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.variant.name == PLAIN
@@ -133,8 +133,8 @@ impl Boot {
         self.variant.cpus > 1
     }
 
-    /// How many injections of each drill it gets. On kernels where nobody can be named, many show no more than few; and what a
-    /// cloud kernel names its sister names, of the same source.
+    /// How many injections of each drill it gets. On kernels where nobody can be named, many show no more than a few
+    /// do; and a cloud kernel names the same as its sister, which has the same source.
     pub(super) fn length(&self, all: bool) -> Length {
         let is_held = series(&self.version) >= HELD_FROM && !self.kernel.flavour.starts_with("cloud-");
         if all && is_held { Length::FULL } else { Length::FAST }
@@ -167,14 +167,14 @@ impl Boot {
 
 const PLAIN: &str = "plain";
 
-/// From this version on causes are recorded.
+/// From this version on, kernels record causes.
 const HELD_FROM: (u64, u64) = (5, 12);
 
-/// What is booted: the plain variant of each kernel, and with `all` the others of those that have them.
+/// What is booted: the plain variant of each kernel and, with `all`, also its other variants.
 ///
 /// # Panics
 ///
-/// If the table names a variant that it has not, which a test excludes.
+/// If the table names a variant that it does not have, which a test excludes.
 #[must_use]
 pub fn plan(kernels: &[(Kernel, String)], all: bool) -> Vec<Boot> {
     let table = table();
@@ -193,24 +193,24 @@ pub fn plan(kernels: &[(Kernel, String)], all: bool) -> Vec<Boot> {
     boots
 }
 
-/// How many injections of each drill there are, and what its blame is held to.
+/// How many injections of each drill there are, and what its blame must satisfy.
 #[derive(Clone, Copy, Debug)]
 pub struct Length {
-    /// Injections of a drill while it is recorded.
+    /// Injections of a drill during one recording.
     pub injections: u32,
-    /// How far apart these are: a recording keeps the evidence of 240 late wakeups, and of 4 more a second.
+    /// How far apart they are: a recording keeps the evidence of 240 late wakeups, and of 4 more per second.
     pub(super) every: &'static str,
-    /// So many injections must have met a wakeup.
+    /// This many injections must have met a wakeup.
     pub met: u64,
-    /// How many in 300 may go without their name, and how many of these with another one; at least one.
+    /// How many in 300 may go without their name, and how many of these may have another one; at least one.
     misses_in_300: u64,
     wrong_in_300: u64,
 }
 
 impl Length {
-    /// A part of `./test`.
+    /// For `./test`.
     pub const FAST: Length = Length { injections: 45, every: "20ms", met: 20, misses_in_300: 0, wrong_in_300: 0 };
-    /// By `--all`.
+    /// For `--all`.
     pub const FULL: Length = Length { injections: 400, every: "250ms", met: 300, misses_in_300: 15, wrong_in_300: 3 };
 
     pub(super) fn misses(self, judged: u64) -> u64 {

@@ -12,7 +12,7 @@ pub(super) const WORK: &str = "work";
 /// How long a command may take, s of the guest's time.
 const MAX_COMMAND_S: u32 = 90;
 
-/// `cell NAME COMMAND`: runs it, and keeps what it prints, its exit code and what the kernel logs meanwhile.
+/// `cell NAME COMMAND` runs the command, and keeps what it prints, its exit code and what the kernel logs meanwhile.
 const HEAD: &str = r#"PATH=/usr/bin:/bin:/usr/sbin:/sbin
 mkdir -p /out/cells /out/work
 chmod 1777 /out/work
@@ -43,7 +43,7 @@ pub(super) fn whole(parts: &[String]) -> String {
     format!("{HEAD}{}{END}", parts.concat())
 }
 
-/// All commands that are wanted, one after the other.
+/// All wanted commands, one after the other.
 pub(super) fn commands(boot: &Boot, wanted: impl Fn(&Command) -> bool) -> String {
     let variant = &boot.variant;
     let mut script = format!("limit={MAX_COMMAND_S}\nwrap={}\n{}\n", quoted(&variant.wrap), variant.prelude);
@@ -56,14 +56,14 @@ pub(super) fn commands(boot: &Boot, wanted: impl Fn(&Command) -> bool) -> String
     script
 }
 
-/// How long it took, and for how much of that it was idle.
+/// How long it took, and for how much of that the guest was idle.
 const END: &str = "cut -d ' ' -f 1,2 /proc/uptime >/out/uptime\n";
 
 /// Drills run one after the other beside a recording: two cannot share a CPU, and beginning a recording costs more than
 /// all drills together. Followed victims make its first wakeups, so a short drill begins it.
 ///
-/// Injections are longer than the emulated kernel's own pieces of work that cannot be preempted (0.4 ms, as it reads the
-/// list of its symbols): those would use up what a recording keeps.
+/// Injections are longer than the pieces of work in which the emulated kernel cannot be preempted (0.4 ms, while it
+/// reads the list of its symbols): those would use up what a recording keeps.
 const DRILLS: &str = r#"
 has_wakeups() { grep -qs '"wakeups": *[1-9]' "$1/recording.json"; }
 is_recording() { kill -0 $measuring 2>/dev/null; }
@@ -114,7 +114,7 @@ beside() {
 }
 "#;
 
-/// The drills that are wanted, each beside a recording: of the measuring thread that it disturbs, or of the victim that it
+/// The wanted drills, each beside a recording: of the measuring thread that it disturbs, or of the victim that it
 /// brings.
 pub(super) fn drills(length: Length, wanted: impl Fn(&Drill) -> bool) -> String {
     let mut script = format!("count={}\nevery={}\n", length.injections, length.every);
@@ -144,7 +144,7 @@ pub(super) fn recording_of(drill: &str) -> &'static str {
     if culprit(drill).brings_victim { VICTIMS } else { DISTURBED }
 }
 
-/// A recording whose bytes are to be the same in two runs.
+/// A recording whose bytes must be the same in two runs.
 pub(super) const REPEATED: &str =
     "mkdir -p /out/work && cd /out/work && punctual record -q --why 15us -D 300ms -o late.punctual";
 

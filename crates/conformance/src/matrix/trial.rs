@@ -1,4 +1,4 @@
-//! Boots what is planned, several guests at a time, and judges what comes of it.
+//! Boots what is planned, several guests at a time, and judges the results.
 
 use super::cell::{Cell, Printed, Verdict, judge};
 use super::checks::promises;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// What came of a boot.
+/// The result of a boot.
 #[derive(Debug)]
 pub struct Result {
     /// What was booted.
@@ -26,23 +26,23 @@ pub struct Result {
     pub used: Duration,
 }
 
-/// What is run in one guest.
+/// What runs in one guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     /// Every command.
     Commands,
     /// Every drill.
     Drills,
-    /// Both, in one guest.
+    /// Both in one guest.
     Both,
     /// The same twice.
     Repeated,
 }
 
-/// The kernel on which `./test` looks for equal bytes.
+/// The kernel on which `./test` compares bytes.
 const REPEATED_IN_BRIEF: &str = "6.1";
 
-/// An instruction takes 2 ns: with 4 ns the work of soft devices in interrupts would be too slow for their calibration.
+/// An instruction takes 2 ns: at 4 ns, the work of soft devices in interrupts would be too slow for their calibration.
 const SHIFT: u32 = 1;
 
 /// How boots are tried.
@@ -52,24 +52,24 @@ pub struct Trial<'a> {
     pub kernels: &'a BTreeMap<String, PathBuf>,
     /// The program that is tried.
     pub program: &'a Path,
-    /// Whether each drill has as many injections as its kernel is held to, or those of `./test`.
+    /// Whether each drill has as many injections as its kernel must satisfy, or those of `./test`.
     pub all: bool,
-    /// What is run on plain boots; on others only commands are.
+    /// What runs on plain boots; on others, only commands do.
     pub parts: &'a [Part],
-    /// The commands that are run, by name; all if there is none.
+    /// Which commands run, by name; all if there is none.
     pub matching: Option<&'a Regex>,
-    /// Whether only that is run which is a part of `./test`.
+    /// Whether to run only what belongs to `./test`.
     pub brief: bool,
-    /// Where to keep what guests leave, and to find what the same program left before.
+    /// Where to keep what guests leave, and where to find what the same program left before.
     pub keep: Option<&'a Path>,
     /// Guests at a time.
     pub at_once: usize,
 }
 
-/// What is done of a boot's parts.
+/// The parts of a boot that are done.
 type Done = BTreeMap<Part, Tried>;
 
-/// What came of a part.
+/// The result of a part.
 struct Tried {
     cells: Vec<Cell>,
     beside: Vec<(String, Duration)>,
@@ -77,7 +77,7 @@ struct Tried {
 }
 
 impl Tried {
-    /// With what no row is about: the boot, the beginning and the end.
+    /// Adds what no row is about: the boot, the beginning and the end.
     fn with_the_rest(mut self) -> Tried {
         let rows = self.cells.iter().filter_map(|cell| cell.cost);
         let known: Duration = rows.chain(self.beside.iter().map(|beside| beside.1)).sum();
@@ -96,7 +96,7 @@ impl Tried {
 }
 
 impl Trial<'_> {
-    /// Boots all; `tell` is called with each result as soon as it is whole.
+    /// Boots all of them; calls `tell` with each result as soon as it is complete.
     ///
     /// # Panics
     ///
@@ -162,7 +162,7 @@ fn try_out(boots: &[Boot], trial: &Trial<'_>, tell: impl Fn(&Result) + Sync) -> 
     results.into_inner().expect("no panic while it was held").into_values().collect()
 }
 
-/// What all parts of a boot showed, as one.
+/// What all parts of a boot showed, as one result.
 fn joined(boot: &Boot, parts: Done) -> Result {
     let mut result = Result { boot: boot.clone(), cells: Vec::new(), beside: Vec::new(), used: Duration::ZERO };
     for tried in parts.into_values() {
@@ -183,7 +183,7 @@ fn guest(boot: &Boot, kernel: &Path, program: &Path, all: bool) -> Guest {
     guest
 }
 
-/// What is run in one guest.
+/// What runs in one guest.
 struct Job<'a> {
     boot: &'a Boot,
     guest: &'a Guest,
@@ -194,11 +194,11 @@ struct Job<'a> {
     keep: Option<&'a Path>,
 }
 
-/// Judges a part of what a guest left: rows, and what else took time.
+/// Judges one part of what a guest left: rows, and what else took time.
 type JudgePart<'a> = fn(&Job<'a>, &Left) -> Tried;
 
 impl<'a> Job<'a> {
-    /// Runs a script of some parts, and judges each.
+    /// Runs a script with these parts, and judges each.
     fn run(&self, name: &str, scripts: &[String], judges: &[JudgePart<'a>]) -> Tried {
         let left = match kept::boot(self.guest, &script::whole(scripts), self.keep, name) {
             Ok(left) => left,
@@ -284,8 +284,8 @@ pub(super) const REPEATED_ROW: &str = "the same bytes for a seed";
 /// What a run left: the bytes of each file.
 type Files = BTreeMap<PathBuf, Vec<u8>>;
 
-/// Two runs with the same seed leave the same bytes. On a very busy host the emulator itself shifts a run by an instruction
-/// or two, seldom: then a third run must be as one of them. No two agree in every stamp by chance.
+/// Two runs with the same seed leave the same bytes. On a very busy host the emulator itself occasionally shifts a run
+/// by an instruction or two: then a third run must equal one of them. No two runs agree in every stamp by chance.
 fn repeated(boot: &Boot, guest: &Guest, brief: bool, keep: Option<&Path>) -> Tried {
     let script = if brief { script::REPEATED_IN_BRIEF } else { script::REPEATED };
     let mut used = Duration::ZERO;
@@ -321,7 +321,7 @@ fn repeated(boot: &Boot, guest: &Guest, brief: bool, keep: Option<&Path>) -> Tri
     Tried { cells, beside: Vec::new(), used }
 }
 
-/// A file that two runs do not have alike.
+/// A file in which two runs differ.
 fn differing(first: &Files, second: &Files) -> Option<String> {
     let mut names = first.keys().chain(second.keys());
     names.find(|name| first.get(*name) != second.get(*name)).map(|name| name.display().to_string())

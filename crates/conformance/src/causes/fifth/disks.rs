@@ -1,4 +1,4 @@
-//! A disk that two use, of whom one is under a limit: for the same pages, or through one journal.
+//! Two processes use a disk, one of them under a limit: they want the same pages, or use the same journal.
 
 use super::super::fourth::loop_device;
 use super::super::group::Group;
@@ -17,14 +17,14 @@ use std::process::Command;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 
 const MIB: usize = 1 << 20;
-/// What is read of the disk, or written to it, at once.
+/// How much is read from the disk, or written to it, at once.
 const PIECE: usize = 64 << 10;
 
-/// The board's words for the number of what is wanted, from 1, and of what is under way; 0: none.
+/// Words of the board for the number of the piece that is wanted, from 1, and of the one under way; 0: none.
 const WANTED: usize = 0;
 const ASKED: usize = 1;
 
-/// A process of the group whose disk is slow, which does what is wanted as soon as it is.
+/// A process of the group whose disk is slow; it does what is wanted as soon as it is wanted.
 fn slow(scene: &mut Scene, group: &Group, mut does: impl FnMut(u32)) -> Made {
     let (board, there) = (scene.board, scene.there);
     scene.role("c-slow", || {
@@ -42,14 +42,14 @@ fn slow(scene: &mut Scene, group: &Group, mut does: impl FnMut(u32)) -> Made {
     Ok(())
 }
 
-/// A process of a group that may read little in a second has asked for pages that the victim, which is in no such group, wants too. The
-/// disk is a file, and idle.
+/// A process of a group that may read only a little per second has asked for pages that the victim wants too; the
+/// victim is in no such group. The disk is a file, and idle.
 pub(super) fn inherited_limit(scene: &mut Scene) -> Made {
-    // Less than a piece in each tenth of a second, for which the kernel counts at once.
+    // Less than a piece per tenth of a second, the interval by which the kernel counts.
     const PER_SECOND: u64 = 256 << 10;
     let (board, here, count) = (scene.board, scene.here, scene.count);
     let below = file(scene, "c-below", 4 * MIB)?;
-    // It goes with the last role that has it open.
+    // It disappears with the last role that has it open.
     let (_, name) = loop_device(below.as_raw_fd()).map_err(|error| Refused(format!("no loop device ({error})")))?;
     let open = || File::open(format!("/dev/{name}"));
     let (disk, of_slow) = (open()?, open()?);
@@ -58,7 +58,7 @@ pub(super) fn inherited_limit(scene: &mut Scene) -> Made {
     let number = disk.metadata()?.st_rdev();
     let group = Group::new(scene, "blkio", "slow")?;
     group.limit_reads(libc::major(number), libc::minor(number), PER_SECOND)?;
-    // One more than the number of the piece that is wanted, and of the one that is asked for.
+    // One more than the number of the wanted piece, and of the one that was asked for.
     let (wanted, asked) = (&board.words[WANTED], &board.words[ASKED]);
     let mut bytes = vec![0; PIECE];
     slow(scene, &group, |piece| {
@@ -83,7 +83,7 @@ pub(super) fn inherited_limit(scene: &mut Scene) -> Made {
             system::sleep_until(due);
             let start = now();
             let _ = page.read_into(disk.as_raw_fd(), (piece * PIECE + 2 * PAGE) as u64);
-            // Else it was there first, and nobody held its own request back.
+            // Otherwise the victim was there first, and nobody held its own request back.
             if now() - start > 50 * MS {
                 board.injected("c-slow", start, now());
             }
@@ -94,10 +94,10 @@ pub(super) fn inherited_limit(scene: &mut Scene) -> Made {
     Ok(())
 }
 
-/// A file system with a journal of its own, in a file of the disk. It stays for as long as something of it is open.
+/// A file system with a journal of its own, in a file on the disk. It stays for as long as anything on it is open.
 ///
-/// What a file grows by is to be on the disk before the journal says that it did: that is the usual order, but where space is first given out
-/// as not yet written, which is the default.
+/// When a file grows, the new data must be on the disk before the journal says that the file grew. That is the usual
+/// order, except where space is first allocated as not yet written, which is the default.
 fn with_journal(scene: &Scene) -> Result<(Vec<File>, File), Refused> {
     let below = file(scene, "c-below", 64 * MIB)?;
     let (_, name) = loop_device(below.as_raw_fd()).map_err(|error| Refused(format!("no loop device ({error})")))?;
@@ -126,8 +126,8 @@ fn mount(device: &str, place: &Path) -> io::Result<()> {
     if mounted == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// A process of a group that may write little in a second makes its file longer; the victim, which is in no such group, has something of its
-/// own written, for which the journal first waits for that.
+/// A process of a group that may write only a little per second makes its file longer. The victim, which is in no such
+/// group, has something of its own written; for that, the journal first waits for the other one.
 pub(super) fn limit_behind_journal(scene: &mut Scene) -> Made {
     const PER_SECOND: u64 = 512 << 10;
     let (board, here, count) = (scene.board, scene.here, scene.count);
@@ -159,7 +159,7 @@ pub(super) fn limit_behind_journal(scene: &mut Scene) -> Made {
             system::sleep_until(due);
             let start = now();
             let _ = own.write_all(&[1; 512]).and_then(|()| own.sync_all());
-            // Else the journal had nothing to wait for.
+            // Otherwise the journal had nothing to wait for.
             if now() - start > 50 * MS {
                 board.injected("c-slow", start, now());
             }

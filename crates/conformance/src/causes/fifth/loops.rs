@@ -1,4 +1,4 @@
-//! Loops that wait for one of several things, and are told of something else.
+//! Loops that wait for one of several things and are told about another.
 
 use super::super::locks::{PERIOD, serve};
 use super::super::scene::{MS, Made, Scene, real_time};
@@ -14,7 +14,7 @@ fn take(from: i32) {
     system::read(from, &mut [0]);
 }
 
-/// Takes what comes first, until something comes from the last.
+/// Takes whatever comes first, until something comes from the last.
 fn until_last<const NUMBER: usize>(from: [i32; NUMBER]) {
     loop {
         let there = system::wait_for_any(from);
@@ -27,7 +27,7 @@ fn until_last<const NUMBER: usize>(from: [i32; NUMBER]) {
     }
 }
 
-/// Somebody who has something to say about every millisecond, and nobody waits for that.
+/// Has something to say about every millisecond, and nobody waits for it.
 fn noise(scene: &mut Scene, to: i32) -> Made {
     let (board, here) = (scene.board, scene.here);
     scene.role("c-noise", || {
@@ -59,11 +59,11 @@ pub(super) fn unasked(scene: &mut Scene) -> Made {
         drain(feed.0);
     })?;
     noise(scene, news.1)?;
-    // Sooner than it is wanted, most of the time.
+    // Earlier than it is wanted, most of the time.
     serve(scene, "c-server", || system::sleep(5 * MS / 2), || tell(feed.1))
 }
 
-/// Takes all that is there.
+/// Takes everything that is there.
 fn drain(from: i32) {
     while system::poll(from, 0) {
         take(from);

@@ -1,6 +1,7 @@
-//! Causes that were put down, as a program of their own, before any answer to them was seen, by somebody who had not read the judge:
-//! of that list those about which it was wrong, or would be if it guessed otherwise: loops that wait for one of several things, a victim
-//! that is stopped while it waits, threads that run when nobody else wants the CPU.
+//! Causes written down, as a program of their own, by somebody who had not read the judge, before anybody saw an answer
+//! to them. Of that list, these are the ones about which the judge was wrong, or would be if it guessed otherwise:
+//! loops that wait for one of several things, a victim that is stopped while it waits, threads that run when nobody
+//! else wants the CPU.
 
 mod disks;
 mod loops;
@@ -13,7 +14,7 @@ use super::cause::{Accepted, CAUSE, Cause, Set, Stage};
 /// With waits for other processes.
 const FIFTH: Cause = Cause { set: Set::Fifth, stage: Stage::Request, ..CAUSE };
 
-/// Each has its own part: a wait that is told as a stop is wrong, and the other way round.
+/// Each has its own part: a wait reported as a stop is wrong, and so is a stop reported as a wait.
 const EACH: [Accepted; 2] = [("wait", "^{culprit}$"), ("stopped", "^{culprit}$")];
 const EACH_FROZEN: [Accepted; 2] = [("wait", "^{culprit}$"), ("stopped", "freezer")];
 

@@ -1,4 +1,5 @@
-//! Threads that run when nobody else wants the CPU (`SCHED_IDLE`): they have the least weight, whatever their nice value.
+//! Threads that run when nobody else wants the CPU (`SCHED_IDLE`): they have the least weight, whatever their nice
+//! value.
 
 use super::super::scene::{MS, Made, Scene};
 use super::super::system::{self, now, pipe, spin};
@@ -10,12 +11,12 @@ fn idle() -> Made {
     Ok(system::schedule(0, libc::SCHED_IDLE, 0)?)
 }
 
-/// A victim that is idle, and a normal thread on its CPU.
+/// An idle-policy victim, and a normal thread on its CPU.
 pub(super) fn victim(scene: &mut Scene) -> Made {
     let (board, here, count) = (scene.board, scene.here, scene.count);
     scene.waker(MS / 20, |cpu| {
         system::pin(0, &[cpu]);
-        // Of no meaning there.
+        // It has no effect there.
         system::nice(0, -10);
         idle()
     })?;
@@ -27,7 +28,7 @@ pub(super) fn victim(scene: &mut Scene) -> Made {
     Ok(())
 }
 
-/// An idle thread has its turns beside a victim of nice 19, which has five times its weight.
+/// An idle-policy thread has its turns beside a victim of nice 19, which has five times its weight.
 pub(super) fn competitor(scene: &mut Scene) -> Made {
     const WORK: u64 = 12 * MS;
     let (board, here, count) = (scene.board, scene.here, scene.count);
@@ -44,7 +45,7 @@ pub(super) fn competitor(scene: &mut Scene) -> Made {
     })?;
     scene.culprit("c-idle", || {
         system::pin(0, &[here]);
-        // Of no meaning there.
+        // It has no effect there.
         system::nice(0, -10);
         idle()?;
         board.prepared();
@@ -56,7 +57,7 @@ pub(super) fn competitor(scene: &mut Scene) -> Made {
     Ok(())
 }
 
-/// A server that is idle, and a normal thread that has its CPU as it is asked.
+/// An idle-policy server, and a normal thread that takes its CPU when it is asked.
 pub(super) fn server(scene: &mut Scene) -> Made {
     let (board, there, count) = (scene.board, scene.there, scene.count);
     let (ask, answer) = (pipe()?, pipe()?);
@@ -84,7 +85,7 @@ pub(super) fn server(scene: &mut Scene) -> Made {
             while cpu_time() - had < MS / 5 {
                 spin(now(), MS / 50);
             }
-            // Where it was kept from its CPU for most of it.
+            // If it was kept from its CPU for most of it.
             if now() - start > 2 * MS {
                 board.injected("c-server", start, now());
             }

@@ -1,4 +1,4 @@
-//! A victim that is stopped while it waits: what it waits for comes before it goes on, or after that.
+//! A victim that is stopped while it waits: what it waits for comes before it goes on, or after.
 
 use super::super::group::Group;
 use super::super::locks::{PERIOD, holder, serve, works_long};
@@ -8,10 +8,10 @@ use super::super::system::{self, Pid, now, pipe};
 use punctual_random::Random;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// For how long the victim waits before it is stopped, ns.
+/// How long the victim waits before it is stopped, ns.
 const PATIENCE: u64 = MS;
 
-/// A victim that says which of its waits it is in: `cells[0]` counts them, and is odd while it waits.
+/// A victim that says which of its waits it is in: `cells[0]` counts them and is odd while it waits.
 fn waiting(scene: &mut Scene, mut wait: impl FnMut()) -> Result<Pid, Refused> {
     let (board, here) = (scene.board, scene.here);
     scene.role("c-victim", || {
@@ -25,8 +25,8 @@ fn waiting(scene: &mut Scene, mut wait: impl FnMut()) -> Result<Pid, Refused> {
     })
 }
 
-/// Stops the victim in the midst of a wait, for as long as that lasts or longer: an injection from when what it waits for came, which
-/// `cells[1]` says.
+/// Stops the victim in the middle of a wait, for as long as the wait lasts or longer: an injection that begins when
+/// what it waits for came, which `cells[1]` says.
 fn stopper(scene: &mut Scene, stop: impl Fn(bool) -> Made) -> Made {
     let (board, here, count) = (scene.board, scene.here, scene.count);
     scene.role("c-stopper", || {
@@ -61,7 +61,7 @@ fn by_signal(victim: Pid) -> impl Fn(bool) -> Made {
     }
 }
 
-/// The victim waits for a server's answer by `wait`.
+/// The victim waits for a server's answer through `wait`.
 fn asking(scene: &mut Scene, answer: (i32, i32), wait: impl Fn(i32)) -> Result<Pid, Refused> {
     let (ask, board) = (pipe()?, scene.board);
     let victim = waiting(scene, || {
@@ -99,7 +99,7 @@ pub(super) fn asking_frozen(scene: &mut Scene) -> Made {
     frozen(scene, pipe()?)
 }
 
-/// Whoever waits for a socket is frozen as it sleeps, without being woken.
+/// A victim that waits for a socket is frozen while it sleeps, without being woken.
 pub(super) fn asleep_frozen(scene: &mut Scene) -> Made {
     frozen(scene, system::socket_pair()?)
 }

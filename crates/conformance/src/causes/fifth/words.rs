@@ -1,4 +1,5 @@
-//! What a thread gets its work or its answers by: a word that looks like a lock, a signal that is read, requests that nobody is woken for.
+//! How a thread gets its work or its answers: a word that looks like a lock, a signal that it reads, requests that wake
+//! nobody.
 
 use super::super::fourth::Ring;
 use super::super::locks::{PERIOD, serve};
@@ -8,11 +9,11 @@ use std::cell::OnceCell;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::Duration;
 
-/// There is no job, as a mutex says that somebody has it and others wait.
+/// There is no job; in a mutex, this value says that somebody has it and others wait.
 const NO_JOB: u32 = 2;
 const JOB: u32 = 0;
 
-/// A worker gets its jobs by such a word, and a FIFO 90 thread keeps it from its CPU at times.
+/// A worker gets its jobs through such a word, and at times a FIFO 90 thread keeps it from its CPU.
 pub(super) fn jobs(scene: &mut Scene) -> Made {
     let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
     let (word, handed) = (&board.words[1], &board.cells[0]);
@@ -52,7 +53,7 @@ pub(super) fn jobs(scene: &mut Scene) -> Made {
     Ok(())
 }
 
-/// A latch, as databases have it: the victim reads a signal, which it keeps back, among whatever else it waits for.
+/// A latch like those of databases: the victim blocks a signal and reads it among whatever else it waits for.
 pub(super) fn latch(scene: &mut Scene) -> Made {
     let ask = pipe()?;
     let (board, here) = (scene.board, scene.here);
@@ -69,7 +70,7 @@ pub(super) fn latch(scene: &mut Scene) -> Made {
     serve(scene, "c-server", || _ = system::read(ask.0, &mut [0]), || system::kill(victim, libc::SIGURG))
 }
 
-/// A server hands its answers to a thread of the kernel's that looks for them all the time.
+/// A server hands its answers to a kernel thread that looks for them all the time.
 pub(super) fn polled(scene: &mut Scene) -> Made {
     let (ask, answer) = (pipe()?, pipe()?);
     let board = scene.board;
@@ -77,7 +78,7 @@ pub(super) fn polled(scene: &mut Scene) -> Made {
         system::write(ask.1, &[1]);
         system::read(answer.0, &mut [0]);
     })?;
-    // It belongs to whoever makes it.
+    // The ring belongs to the thread that makes it.
     let ring = OnceCell::new();
     let made = || match Ring::polled() {
         Ok(ring) => Some(ring),

@@ -1,4 +1,4 @@
-//! Who is slow to answer, and who stands between.
+//! Processes that are slow to answer, and those that stand between.
 
 use super::super::locks::{PERIOD, serve};
 use super::super::memory::thread;
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 const MIB: usize = 1 << 20;
 
-/// A client of a ring, and a server behind a pipe.
+/// A client that uses a ring, and a server behind a pipe.
 fn through_a_ring(scene: &mut Scene, by_worker: bool) -> Made {
     let (board, here) = (scene.board, scene.here);
     let (ask, answer) = (system::pipe()?, system::pipe()?);
@@ -37,7 +37,7 @@ pub(super) fn ring_by_worker(scene: &mut Scene) -> Made {
     through_a_ring(scene, true)
 }
 
-/// A child that shall end: it is told to when `cycle` asks for it, and has much to give back.
+/// A child that should end: it is told to when `cycle` asks for it, and has much memory to give back.
 pub(super) fn giant(scene: &mut Scene) -> Made {
     const LENGTH: usize = 192 * MIB;
     let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
@@ -78,7 +78,7 @@ pub(super) fn giant(scene: &mut Scene) -> Made {
     Ok(())
 }
 
-/// A server that crashes; before its end of the pipe closes its memory is written to a file.
+/// A server that crashes; before its end of the pipe closes, its memory is written to a file.
 pub(super) fn crash(scene: &mut Scene) -> Made {
     const LENGTH: usize = 4 * MIB;
     let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
@@ -126,13 +126,13 @@ pub(super) fn crash(scene: &mut Scene) -> Made {
     Ok(())
 }
 
-/// A terminal that nobody scrolls on.
+/// A terminal on which nobody scrolls.
 pub(super) fn terminal(scene: &mut Scene) -> Made {
     let ends = calls::terminal().map_err(|error| Refused(format!("no terminals ({error})")))?;
     slow_reader(scene, ends, 4 << 10, 64 << 10)
 }
 
-/// Who writes into a pipe has its lock while what it writes is read from memory; here that memory is answered slowly.
+/// A writer to a pipe has the pipe's lock while its data is read from memory; here that memory is answered slowly.
 pub(super) fn pipe_lock(scene: &mut Scene) -> Made {
     let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
     let (from, to) = system::pipe()?;
@@ -175,7 +175,7 @@ pub(super) fn pipe_lock(scene: &mut Scene) -> Made {
     Ok(())
 }
 
-/// As `strace` does it: a stop at each beginning and end of a system call.
+/// As `strace` does: a stop at each beginning and end of a system call.
 pub(super) fn traced_calls(scene: &mut Scene) -> Made {
     let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
     let victim = scene.role("c-victim", || {

@@ -1,4 +1,4 @@
-//! The system calls that the fourth list is made of.
+//! The system calls for the fourth list.
 
 use super::super::system::{self, Memory, PAGE, Pid, checked};
 use std::io;
@@ -10,7 +10,7 @@ fn control(descriptor: i32, request: u64, argument: u64) -> io::Result<i32> {
     checked(unsafe { libc::ioctl(descriptor, request as _, argument) }.into())
 }
 
-/// Memory that the kernel shares with a ring: by `what`, of `length` bytes.
+/// Memory that the kernel shares with a ring: `what` selects it, `length` is in bytes.
 fn shared_with(ring: i32, length: usize, what: i64) -> io::Result<*mut u8> {
     let access = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: a new mapping at a place that the kernel chooses.
@@ -23,7 +23,7 @@ pub(in super::super) struct Ring {
     descriptor: i32,
     queues: *mut u8,
     requests: *mut u8,
-    /// As the kernel laid it out, in numbers of four bytes: `struct io_uring_params`.
+    /// As the kernel laid it out, in words of four bytes: `struct io_uring_params`.
     layout: [u32; 30],
 }
 
@@ -40,7 +40,7 @@ impl Ring {
         Ring::of([0; 30])
     }
 
-    /// One for which a thread of the kernel's looks all the time; it goes to sleep after a minute without requests.
+    /// A ring that a kernel thread polls all the time; the thread goes to sleep after a minute without requests.
     pub(in super::super) fn polled() -> io::Result<Ring> {
         const POLLED: u32 = 1 << 1;
         let mut layout = [0; 30];
@@ -58,7 +58,7 @@ impl Ring {
         Ok(Ring { descriptor, queues, requests, layout })
     }
 
-    /// A word of the queues, at an offset that stands in the layout.
+    /// A word of the queues, at an offset that the layout holds.
     fn word(&self, place: usize, index: u32) -> &AtomicU32 {
         let offset = self.layout[place] as usize + index as usize * 4;
         assert!(offset + 4 <= PAGE);
@@ -66,7 +66,7 @@ impl Ring {
         unsafe { &*self.queues.add(offset).cast::<AtomicU32>() }
     }
 
-    /// Reads bytes and waits for them; a worker of the kernel's may do it in the caller's stead.
+    /// Reads bytes and waits for them; a kernel worker may do it in place of the caller.
     pub(super) fn read(&self, descriptor: i32, bytes: &mut [u8; 8], by_worker: bool) {
         const READ: u64 = 22;
         const BY_WORKER: u64 = 1 << 4;
@@ -81,7 +81,7 @@ impl Ring {
         head.store(head.load(Acquire).wrapping_add(1), Release);
     }
 
-    /// Has a byte written by whoever looks for requests, who is not woken for that unless it sleeps.
+    /// Has a byte written by the kernel thread that looks for requests, which this does not wake unless it sleeps.
     pub(in super::super) fn write_polled(&self, descriptor: i32) {
         const WRITE: u64 = 23;
         const SLEEPS: u32 = 1;
@@ -94,11 +94,11 @@ impl Ring {
                 libc::syscall(libc::SYS_io_uring_enter, self.descriptor, 0, 0, WAKE_UP, 0, 0);
             }
         }
-        // Nobody looks at answers; there shall be room for them.
+        // Nobody looks at the answers, but there must be room for them.
         self.word(CQ_HEAD, 0).store(self.word(CQ_TAIL, 0).load(Acquire), Release);
     }
 
-    /// Puts a request into the queue, by its first four words.
+    /// Puts a request into the queue, given by its first four words.
     fn request(&self, words: [u64; 4]) {
         let tail = self.word(SQ_TAIL, 0).load(Acquire);
         let index = tail & self.word(SQ_MASK, 0).load(Acquire);
@@ -113,7 +113,7 @@ impl Ring {
     }
 }
 
-/// Many may have one port, and all of them get what is sent to all.
+/// Several sockets may share a port, and all of them get what is sent to all.
 pub(super) fn listener(port: u16) -> io::Result<i32> {
     let one = 1_i32;
     // SAFETY: plain numbers, and structures of the lengths that are stated, which live through the calls.
@@ -139,7 +139,7 @@ fn address(host: [u8; 4], port: u16) -> libc::sockaddr_in {
     }
 }
 
-/// Sends a byte to all that listen at a port of this machine.
+/// Sends a byte to all that listen on a port of this machine.
 pub(super) fn send_to_all(socket: i32, port: u16) {
     let to = address([127, 255, 255, 255], port);
     let length = size_of::<libc::sockaddr_in>() as u32;
@@ -147,7 +147,7 @@ pub(super) fn send_to_all(socket: i32, port: u16) {
     unsafe { libc::sendto(socket, [1_u8].as_ptr().cast(), 1, 0, std::ptr::from_ref(&to).cast(), length) };
 }
 
-/// A timer that sends a signal which is kept back.
+/// A timer that sends a blocked signal.
 pub(super) fn signal_timer(signal: i32) -> io::Result<libc::timer_t> {
     // SAFETY: the structures are whole, zeroes but for what is asked for, and live through the call.
     unsafe {
@@ -165,20 +165,20 @@ pub(super) fn arm(timer: libc::timer_t, at: u64) {
     unsafe { libc::timer_settime(timer, libc::TIMER_ABSTIME, &setting, std::ptr::null_mut()) };
 }
 
-/// May more signals be waiting than is usual? May a dump be of any length?
+/// Allows more of a resource than usual: more waiting signals, or a dump of any length.
 pub(super) fn allow(resource: libc::__rlimit_resource_t, amount: u64) {
     let limit = libc::rlimit { rlim_cur: amount, rlim_max: amount };
     // SAFETY: reads a limit that lives.
     unsafe { libc::setrlimit(resource, &limit) };
 }
 
-/// Children end without a word.
+/// Makes children end without leaving a status.
 pub(super) fn forget_children() {
     // SAFETY: a constant handler.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
 }
 
-/// Ends as a program does that writes where it may not.
+/// Ends like a program that writes where it may not.
 pub(super) fn crash() {
     // SAFETY: plain numbers and a constant handler.
     unsafe {
@@ -198,7 +198,7 @@ pub(super) fn cpu() -> usize {
     (unsafe { libc::sched_getcpu() }) as usize
 }
 
-/// A terminal: the end that shows, the end that programs write to.
+/// A terminal: the end that shows, and the end that programs write to.
 pub(super) fn terminal() -> io::Result<(i32, i32)> {
     let (mut shows, mut written) = (0, 0);
     let none = std::ptr::null_mut();
@@ -207,7 +207,7 @@ pub(super) fn terminal() -> io::Result<(i32, i32)> {
     Ok((shows, written))
 }
 
-/// A disk that is a file; it goes with the last who has it open.
+/// A disk that is a file; it disappears with the last process that has it open.
 pub(in super::super) fn loop_device(file: i32) -> io::Result<(i32, String)> {
     const NEXT_FREE: u64 = 0x4c82;
     const CONFIGURE: u64 = 0x4c0a;
@@ -224,7 +224,7 @@ pub(in super::super) fn loop_device(file: i32) -> io::Result<(i32, String)> {
     Ok((device.into_raw_fd(), format!("loop{number}")))
 }
 
-/// Reads into a memory through the kernel's own queue of requests (`libaio`), and waits for it.
+/// Reads into memory through the kernel's own request queue (`libaio`), and waits for it.
 pub(super) struct Queue(u64);
 
 impl Queue {
@@ -250,7 +250,7 @@ impl Queue {
     }
 }
 
-/// Stops a process at each beginning and end of a system call, and calls `at_stop`, until that says no.
+/// Stops a process at each beginning and end of a system call and calls `at_stop`, until that returns false.
 pub(super) fn trace_calls(process: Pid, mut at_stop: impl FnMut() -> bool) -> io::Result<()> {
     const SEIZE: libc::c_uint = 0x4206;
     const INTERRUPT: libc::c_uint = 0x4207;
@@ -274,14 +274,14 @@ pub(super) fn trace_calls(process: Pid, mut at_stop: impl FnMut() -> bool) -> io
     }
 }
 
-/// Makes huge pages of a memory, whatever it takes.
+/// Makes huge pages of a memory range, whatever it takes.
 pub(super) fn collapse(memory: &Memory) -> io::Result<()> {
     const COLLAPSE: i32 = 25;
     // SAFETY: the whole of the mapping, whose contents stay.
     checked(unsafe { libc::madvise(memory.start.cast(), memory.length, COLLAPSE) }.into()).map(drop)
 }
 
-/// Writes bytes from a memory, which the kernel reads meanwhile.
+/// Writes bytes from memory, which the kernel reads meanwhile.
 pub(super) fn write_from(descriptor: i32, memory: &Memory) {
     // SAFETY: reads the whole of the mapping, which lives.
     unsafe { libc::write(descriptor, memory.start.cast(), memory.length) };

@@ -1,5 +1,5 @@
-//! Causes that were chosen before any answer to them was seen, by somebody who had not read the judge: what machines do
-//! that nobody asked for it (memory, disks, groups, tracers), beside servers behind what is newer than pipes.
+//! Causes chosen by somebody who had not read the judge, before anybody saw an answer to them: things that machines do
+//! without being asked (memory, disks, groups, tracers), and servers behind mechanisms newer than pipes.
 
 mod answers;
 mod calls;
@@ -15,7 +15,7 @@ const FOURTH: Cause = Cause { set: Set::Fourth, ..CAUSE };
 /// With waits for other processes.
 const ASKED: Cause = Cause { stage: Stage::Request, ..FOURTH };
 
-/// A disk, or who keeps it busy.
+/// A disk, or the process that keeps it busy.
 const DISK: &str = r"\bvda|\bsd[a-z]|nvme|mmcblk|loop\d|jbd2|ext4|c-writer|c-committer|\d+:\d+";
 
 /// The list.

@@ -16,12 +16,12 @@ use std::path::Path;
 
 const MIB: usize = 1 << 20;
 
-/// A victim that gets ready, sleeps, and then does what all of the injection is.
+/// A victim that gets ready, sleeps, and then does one thing, all of which is the injection.
 fn own(scene: &mut Scene, prepare: impl FnOnce() -> Made, ready: impl FnMut() -> Made, act: impl FnMut(u64)) -> Made {
     own_where(scene, prepare, ready, act, |_| true)
 }
 
-/// The same, of what the victim does so that it counts.
+/// The same; `counts` says whether what the victim did is an injection.
 fn own_where(
     scene: &mut Scene,
     prepare: impl FnOnce() -> Made,
@@ -53,7 +53,7 @@ fn own_where(
     Ok(())
 }
 
-/// A database saves itself: it forks, and the kernel copies the tables of its pages.
+/// A database saves itself: it forks, and the kernel copies its page tables.
 pub(super) fn fork(scene: &mut Scene) -> Made {
     const LENGTH: usize = 512 * MIB;
     let memory = Memory::private(LENGTH)?;
@@ -71,7 +71,7 @@ pub(super) fn fork(scene: &mut Scene) -> Made {
     own(scene, prepare, || Ok(()), act)
 }
 
-/// Each new huge page is cleared when it is touched.
+/// Each new huge page is cleared when the victim touches it.
 pub(super) fn huge(scene: &mut Scene) -> Made {
     const PAGES: usize = 24;
     let memory = Memory::private((PAGES + 1) * 2 * MIB)?;
@@ -83,7 +83,7 @@ pub(super) fn huge(scene: &mut Scene) -> Made {
     own(scene, || Ok(()), ready, |_| (0..PAGES).for_each(|page| memory.touch(page * 2 * MIB / PAGE)))
 }
 
-/// Pages of the same contents were made one; whoever writes to one gets a copy.
+/// Pages with the same contents were merged; a process that writes to one gets a copy.
 pub(super) fn merged(scene: &mut Scene) -> Made {
     const PAGES: usize = 3_000;
     const MERGEABLE: i32 = 12;
@@ -129,7 +129,7 @@ pub(super) fn merged(scene: &mut Scene) -> Made {
     own(scene, prepare, ready, |_| (0..PAGES).for_each(|page| memory.touch(page)))
 }
 
-/// A group at its limit: for each new page another is taken from its cache.
+/// A group at its limit: for each new page, another one is taken from its cache.
 pub(super) fn reclaimed(scene: &mut Scene) -> Made {
     disk(scene)?;
     const LENGTH: usize = 24 * MIB;
@@ -158,7 +158,7 @@ fn direct(path: &Path) -> Result<File, Refused> {
     opened.map_err(|error| Refused(format!("no direct access to the disk ({error})")))
 }
 
-/// The victim's group may read so much in a second.
+/// The victim's group may read only this much per second.
 pub(super) fn limited(scene: &mut Scene) -> Made {
     disk(scene)?;
     let made = file(scene, "c-file", 16 * MIB)?;
@@ -173,7 +173,7 @@ pub(super) fn limited(scene: &mut Scene) -> Made {
     own(scene, || group.take(system::pid()), || Ok(()), act)
 }
 
-/// A disk that is a file on a disk which a writer keeps busy.
+/// A disk that is a file on another disk, which a writer keeps busy.
 pub(super) fn looped(scene: &mut Scene) -> Made {
     disk(scene)?;
     let below = file(scene, "c-below", 32 * MIB)?;
@@ -188,14 +188,14 @@ pub(super) fn looped(scene: &mut Scene) -> Made {
     own(scene, || Ok(()), ready, |number| _ = buffer.read_into(device, number % 32 * MIB as u64))
 }
 
-/// As databases read: a request to the kernel, and a wait for its end.
+/// As databases read: a request to the kernel, and a wait until it is done.
 pub(super) fn queued(scene: &mut Scene) -> Made {
     disk(scene)?;
     drop(file(scene, "c-file", 32 * MIB)?);
     let file = direct(&scene.directory.join("c-file"))?;
     writer(scene)?;
     let buffer = Memory::private(2 * MIB)?;
-    // It belongs to whoever makes it.
+    // The queue belongs to the thread that makes it.
     let queue = std::cell::OnceCell::new();
     let prepare = || {
         let made = Queue::new().map_err(|error| Refused(format!("no asynchronous reads ({error})")))?;
@@ -210,7 +210,7 @@ pub(super) fn queued(scene: &mut Scene) -> Made {
     own_where(scene, prepare, || Ok(()), act, Sleep::was_most)
 }
 
-/// One journal for all: what the victim has written to the disk waits for what another one has.
+/// One journal for all: what the victim has written to the disk waits for what another process wrote.
 pub(super) fn journal(scene: &mut Scene) -> Made {
     disk(scene)?;
     let (board, there, count) = (scene.board, scene.there, scene.count);

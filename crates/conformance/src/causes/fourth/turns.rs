@@ -1,4 +1,4 @@
-//! Whose turn a CPU is: moves, budgets, workers that do not get theirs, interrupts.
+//! Who gets a CPU next: moves, budgets, workers that do not get their turn, interrupts.
 
 use super::super::competition::flood;
 use super::super::group::Group;
@@ -9,7 +9,7 @@ use super::calls;
 use punctual_random::Random;
 use std::time::Duration;
 
-/// As many timers of the kind that sends signals.
+/// As many timers, of the kind that sends signals.
 pub(super) fn signals(scene: &mut Scene) -> Made {
     let signal = libc::SIGRTMIN();
     let make = move |count: u64| {
@@ -20,7 +20,7 @@ pub(super) fn signals(scene: &mut Scene) -> Made {
     flood(scene, make, |timer, at| calls::arm(*timer, at))
 }
 
-/// A packet that thousands get: all of it is done in the sender's system call, in a softirq.
+/// A packet that thousands of sockets receive: all of the work is done in the sender's system call, in a softirq.
 pub(super) fn broadcast(scene: &mut Scene) -> Made {
     const LISTENERS: usize = 8_000;
     let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
@@ -49,7 +49,7 @@ pub(super) fn broadcast(scene: &mut Scene) -> Made {
     Ok(())
 }
 
-/// A manager of CPUs gives the victim's group another one, which somebody keeps.
+/// A manager of CPUs gives the victim's group another CPU, which somebody keeps.
 pub(super) fn cpuset(scene: &mut Scene) -> Made {
     let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
     if here == there {
@@ -76,7 +76,7 @@ pub(super) fn cpuset(scene: &mut Scene) -> Made {
     Ok(())
 }
 
-/// The kernel has each CPU's worker put back the pages that it has by itself; one of them does not get its CPU.
+/// The kernel has each CPU's worker put back the pages that the CPU holds; one of the workers does not get its CPU.
 pub(super) fn drained(scene: &mut Scene) -> Made {
     let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
     if here == there {
@@ -85,7 +85,7 @@ pub(super) fn drained(scene: &mut Scene) -> Made {
     scene.role("c-victim", || {
         let memory = Memory::private(4 << 20)?;
         (0..memory.length / PAGE).for_each(|page| memory.touch(page));
-        // What lies in the middle is whole.
+        // What is in the middle makes whole huge pages.
         calls::collapse(&memory).map_err(|error| Refused(format!("no collapsing of pages ({error})")))?;
         real_time(70, here)?;
         board.cycle(PERIOD, || _ = calls::collapse(&memory));
@@ -105,7 +105,7 @@ pub(super) fn drained(scene: &mut Scene) -> Made {
     Ok(())
 }
 
-/// The victim's group has a budget for real-time threads; a normal one runs when it is used up.
+/// The victim's group has a budget for real-time threads; a normal thread runs when it is used up.
 pub(super) fn group_budget(scene: &mut Scene) -> Made {
     const MIN_GAP: u64 = 4 * MS;
     let (board, here, count) = (scene.board, scene.here, scene.count);
@@ -170,7 +170,7 @@ pub(super) fn pushed(scene: &mut Scene) -> Made {
     Ok(())
 }
 
-/// Who moves a process of many threads to another group keeps everybody from forking.
+/// A process that moves another one with many threads to a new group keeps everybody from forking.
 pub(super) fn group_move(scene: &mut Scene) -> Made {
     const THREADS: usize = 3_000;
     let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
@@ -206,7 +206,7 @@ pub(super) fn group_move(scene: &mut Scene) -> Made {
     Ok(())
 }
 
-/// Its children shall not be in real time: they would keep its CPU.
+/// Its children must not be real-time: they would keep its CPU.
 fn real_time_here(cpu: usize) -> Made {
     real_time(70, cpu)?;
     system::schedule(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, 70)?;

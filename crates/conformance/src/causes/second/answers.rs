@@ -12,7 +12,7 @@ use std::cell::{Cell, OnceCell};
 use std::sync::atomic::Ordering::{Acquire, Release};
 use std::time::Duration;
 
-/// As container engines do: the supervisor decides of each such call.
+/// As container engines do: the supervisor decides about each such call.
 pub(super) fn supervised(scene: &mut Scene) -> Made {
     let (board, here) = (scene.board, scene.here);
     let number = &board.cells[0];
@@ -40,7 +40,7 @@ pub(super) fn supervised(scene: &mut Scene) -> Made {
     serve(scene, "c-supervisor", next, answer)
 }
 
-/// As virus scanners do: who opens a file waits for their word. The disk is busy, and innocent.
+/// As virus scanners do: a process that opens a file waits for their word. The disk is busy, and innocent.
 pub(super) fn scanned(scene: &mut Scene) -> Made {
     disk(scene)?;
     drop(file(scene, "c-file", 0)?);
@@ -52,12 +52,12 @@ pub(super) fn scanned(scene: &mut Scene) -> Made {
     serve(scene, "c-scanner", || asked.set(scanner.next()), || scanner.allow(asked.get()))
 }
 
-/// A file system of which another process is the daemon.
+/// A file system whose daemon is another process.
 pub(super) fn file_system(scene: &mut Scene) -> Made {
     let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
     let place = scene.directory.join("served");
     std::fs::create_dir(&place)?;
-    // 1: it is there; 2: the victim has it; else the daemon could not.
+    // 1: it is there; 2: the victim has it; anything else: the daemon could not.
     let state = &board.words[6];
     scene.culprit("c-daemon", || {
         let daemon = Daemon::at(&place).map_err(|error| Refused(format!("no file system ({error})")))?;
@@ -69,7 +69,7 @@ pub(super) fn file_system(scene: &mut Scene) -> Made {
         system::steady(there);
         let mut random = Random(47);
         board.prepared();
-        // Who asked a daemon cannot be killed: it answers to the end.
+        // A process that has asked a daemon cannot be killed, so the daemon answers to the end.
         while !board.is_ending() && board.count() < count {
             if !system::poll(daemon.descriptor(), 20) {
                 continue;

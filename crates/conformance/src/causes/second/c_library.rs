@@ -1,4 +1,4 @@
-//! Locks of the C library that a program does not know it takes.
+//! Locks of the C library that a program takes without knowing it.
 
 use super::super::scene::{MS, Made, Scene};
 use super::super::system::{self, now, spin};
@@ -13,7 +13,7 @@ struct Stream(*mut libc::FILE);
 unsafe impl Send for Stream {}
 
 impl Stream {
-    /// One that writes nothing by itself before `room` bytes are in it.
+    /// A stream that writes nothing by itself until `room` bytes are in it.
     fn over(descriptor: i32, room: usize) -> Stream {
         // SAFETY: the mode ends with NUL; the buffer lives as long as the stream.
         unsafe {
@@ -35,7 +35,7 @@ impl Stream {
     }
 }
 
-/// A log through `stdio`: who writes it out has the stream for as long as the pipe's reader likes.
+/// A log through `stdio`: a thread that writes it out has the stream for as long as the pipe's reader likes.
 pub(super) fn stream(scene: &mut Scene) -> Made {
     let (board, there) = (scene.board, scene.there);
     let (from, to) = system::pipe()?;
@@ -71,12 +71,12 @@ pub(super) fn stream(scene: &mut Scene) -> Made {
     )
 }
 
-/// One heap for all threads, of which one gives free pages back.
+/// One heap for all threads, one of which gives free pages back.
 pub(super) fn heap(scene: &mut Scene) -> Made {
     const CHUNK: usize = 100 << 10;
     const CHUNKS: usize = 150;
     let board = scene.board;
-    // SAFETY: plain numbers, of which the C library says so.
+    // SAFETY: plain numbers, as the C library documents.
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 1);
         libc::mallopt(libc::M_MMAP_THRESHOLD, 16 << 20);
@@ -86,7 +86,7 @@ pub(super) fn heap(scene: &mut Scene) -> Made {
     let take = || drop(std::hint::black_box(Vec::<u8>::with_capacity(3_000)));
     beside(scene, "c-trimmer", 3 * MS / 2, take, move |_| {
         let chunks: Vec<Vec<u8>> = (0..CHUNKS).map(|_| std::hint::black_box(vec![1; CHUNK])).collect();
-        // So that they do not lie at the end.
+        // So that they are not at the end of the heap.
         let last = std::hint::black_box(vec![1_u8; CHUNK]);
         drop(chunks);
         let start = now();

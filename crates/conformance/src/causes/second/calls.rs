@@ -1,4 +1,4 @@
-//! The system calls that the second list is made of.
+//! The system calls for the second list.
 
 use super::super::system::{self, Memory, Pid, checked};
 use std::ffi::CString;
@@ -12,14 +12,14 @@ fn owned(code: i64) -> io::Result<OwnedFd> {
     checked(code).map(|descriptor| unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
-/// Whether a memory's pages may be written to.
+/// Sets whether the pages of a memory range may be written to.
 pub(super) fn protect(memory: &Memory, writable: bool) {
     let access = libc::PROT_READ | if writable { libc::PROT_WRITE } else { 0 };
     // SAFETY: the whole of the mapping, to which nobody writes meanwhile.
     unsafe { libc::mprotect(memory.start.cast(), memory.length, access) };
 }
 
-/// Begins to list a directory anew.
+/// Starts the listing of a directory over.
 pub(super) fn rewind(descriptor: i32) {
     // SAFETY: plain numbers.
     unsafe { libc::lseek(descriptor, 0, libc::SEEK_SET) };
@@ -31,7 +31,7 @@ pub(super) fn list(descriptor: i32, buffer: &mut [u8]) {
     unsafe { libc::syscall(libc::SYS_getdents64, descriptor, buffer.as_mut_ptr(), buffer.len()) };
 }
 
-/// The calling thread's timers may be late by this, ns.
+/// Lets the calling thread's timers be this late, ns.
 pub(super) fn allow_slack(ns: u64) {
     // SAFETY: plain numbers.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, ns) };
@@ -44,7 +44,7 @@ pub(super) fn open_path(path: &Path) -> io::Result<i32> {
     checked(unsafe { libc::open(path.as_ptr(), libc::O_PATH | libc::O_DIRECTORY) }.into())
 }
 
-/// Asks how it looks.
+/// Asks for its attributes.
 pub(super) fn look_at(descriptor: i32) {
     // SAFETY: writes into a structure that lives.
     unsafe {
@@ -53,7 +53,7 @@ pub(super) fn look_at(descriptor: i32) {
     }
 }
 
-/// Takes a mount away from its place; it lasts for those who have something of it open.
+/// Takes a mount away from its place; it lasts for those that have anything on it open.
 pub(in super::super) fn detach(place: &Path) -> io::Result<()> {
     let place = CString::new(place.as_os_str().as_bytes())?;
     // SAFETY: the path ends with NUL.
@@ -68,7 +68,7 @@ pub(super) fn freeze(root: i32, frozen: bool) -> io::Result<()> {
     checked(unsafe { libc::ioctl(root, if frozen { FREEZE } else { THAW } as _, 0) }.into()).map(drop)
 }
 
-/// From now on this process's calls of a kind wait for whoever has the listener.
+/// From now on, this process's calls of this kind wait for the holder of the listener.
 pub(super) fn supervise(call: i64) -> io::Result<i32> {
     const SET_FILTER: u32 = 1;
     const NEW_LISTENER: u64 = 8;
@@ -96,7 +96,7 @@ pub(super) fn supervised() {
 pub(super) struct Listener(OwnedFd);
 
 impl Listener {
-    /// That which another process got.
+    /// The listener that another process got.
     pub(super) fn of(process: Pid, descriptor: i32) -> Listener {
         // SAFETY: plain numbers.
         let taken = unsafe {
@@ -106,7 +106,7 @@ impl Listener {
         Listener(owned(taken).expect("a child's descriptor"))
     }
 
-    /// Waits for a call; gives its number.
+    /// Waits for a call; returns its number.
     pub(super) fn next(&self) -> u64 {
         const RECEIVE: u64 = 0xc050_2100;
         let mut notice = [0_u64; 10];
@@ -115,7 +115,7 @@ impl Listener {
         notice[0]
     }
 
-    /// Answers in the kernel's stead.
+    /// Answers in the kernel's place.
     pub(super) fn allow(&self, number: u64) {
         const SEND: u64 = 0xc018_2101;
         let mut answer = [number, 1, 0];
@@ -124,7 +124,7 @@ impl Listener {
     }
 }
 
-/// Has a word in the opening of one file.
+/// Decides about the opening of one file.
 pub(super) struct Scanner(OwnedFd);
 
 impl Scanner {
@@ -139,14 +139,14 @@ impl Scanner {
         }
     }
 
-    /// Waits for somebody who opens it; gives the file.
+    /// Waits for a process that opens it; returns the file.
     pub(super) fn next(&self) -> i32 {
         let mut event = [0_u8; 24];
         system::read(self.0.as_raw_fd(), &mut event);
         i32::from_ne_bytes(event[16..20].try_into().expect("four"))
     }
 
-    /// Lets them.
+    /// Lets the process open it.
     pub(super) fn allow(&self, file: i32) {
         const ALLOW: u32 = 1;
         let mut answer = [0; 8];
@@ -158,7 +158,7 @@ impl Scanner {
     }
 }
 
-/// Very many who watch one event.
+/// Very many waiters that watch one event.
 pub(super) struct Herd {
     event: i32,
     watches: Vec<OwnedFd>,
@@ -166,7 +166,7 @@ pub(super) struct Herd {
 }
 
 impl Herd {
-    /// So many watches, each of so many copies of the event.
+    /// This many watches, each of this many copies of the event.
     pub(super) fn new(watches: usize, copies: usize) -> io::Result<Herd> {
         let event = system::event_fd();
         // SAFETY: plain numbers.
@@ -192,7 +192,7 @@ impl Herd {
         system::write(self.event, &1_u64.to_ne_bytes());
     }
 
-    /// So that they can be told again.
+    /// Takes the event back, so that they can be told again.
     pub(super) fn calm(&mut self) {
         system::read(self.event, &mut [0; 8]);
         let room = self.told.len() as i32;

@@ -1,4 +1,4 @@
-//! How a garbage collector for C stops a thread: by a signal, in whose handler the thread waits for another one.
+//! How a garbage collector for C stops a thread: with a signal, in whose handler the thread waits for another one.
 
 use super::super::system::{self, Pid, now, spin};
 use std::sync::atomic::AtomicU32;
@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 const STOP: i32 = libc::SIGUSR1;
 const GO: i32 = libc::SIGUSR2;
 
-/// 1 while the thread is stopped. In the memory of each process its own.
+/// 1 while the thread is stopped. Each process has its own.
 static STOPPED: AtomicU32 = AtomicU32::new(0);
 
 extern "C" fn wait_for_the_other(_: i32) {
@@ -32,7 +32,7 @@ pub(super) fn handle() {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = wait_for_the_other as *const () as usize;
         action.sa_flags = libc::SA_RESTART;
-        // The other one must not come between.
+        // The other signal must not come between.
         libc::sigaddset(&mut action.sa_mask, GO);
         libc::sigaction(STOP, &action, std::ptr::null_mut());
     }
@@ -43,7 +43,7 @@ fn signal(process: Pid, signal: i32) {
     unsafe { libc::syscall(libc::SYS_tgkill, process, process, signal) };
 }
 
-/// Stops the main thread of this process; whether it has stopped within `limit` ns.
+/// Stops the main thread of this process; returns whether it stopped within `limit` ns.
 pub(super) fn stop(process: Pid, limit: u64) -> bool {
     signal(process, STOP);
     let end = now() + limit;

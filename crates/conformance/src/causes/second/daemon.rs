@@ -1,4 +1,4 @@
-//! As much of a file system in user space as answers how its root looks (<linux/fuse.h>).
+//! As much of a file system in user space as it takes to answer for the attributes of its root (<linux/fuse.h>).
 
 use super::super::system;
 use std::ffi::CString;
@@ -16,7 +16,7 @@ const HEADER: usize = 40;
 /// The daemon's side of a mount.
 pub(super) struct Daemon(OwnedFd);
 
-/// What is asked.
+/// A request from the kernel.
 pub(super) struct Request {
     what: u32,
     number: u64,
@@ -81,7 +81,7 @@ fn greeting() -> Vec<u8> {
     bytes
 }
 
-/// A directory, which is asked anew each time: they are valid for no time.
+/// A directory whose attributes are asked for again each time, because they are never valid for any time.
 fn attributes() -> Vec<u8> {
     const MODE: usize = 16 + 60;
     let mut bytes = vec![0; 104];

@@ -1,4 +1,4 @@
-//! Who holds what the victim wants: a lock of an address space, of a directory, a mutex.
+//! Holders of what the victim wants: a lock of an address space, of a directory, a mutex.
 
 use super::super::group::Group;
 use super::super::locks::{PERIOD, victim};
@@ -58,7 +58,7 @@ pub(in super::super) fn beside(
     Ok(())
 }
 
-/// The kernel's lock of an address space, which protecting pages holds as mapping does.
+/// The kernel's lock of an address space, which protecting pages holds just as mapping does.
 pub(super) fn protection(scene: &mut Scene) -> Made {
     let board = scene.board;
     let memory = Memory::private(96 * MIB)?;
@@ -73,7 +73,7 @@ pub(super) fn protection(scene: &mut Scene) -> Made {
     })
 }
 
-/// The kernel's lock of a directory: who lists shares it, who makes a file wants it alone.
+/// The kernel's lock of a directory: listing shares it, making a file takes it exclusively.
 pub(super) fn directory(scene: &mut Scene) -> Made {
     const FILES: usize = 12_000;
     let (board, there, count) = (scene.board, scene.there, scene.count);
@@ -93,7 +93,7 @@ pub(super) fn directory(scene: &mut Scene) -> Made {
         let mut buffer = vec![0; MIB];
         board.injections(count, (12, 28), |_| {
             calls::rewind(listed.as_raw_fd());
-            // One call: between two of them the victim may have the lock.
+            // One call, because between two calls the victim might get the lock.
             let start = now();
             calls::list(listed.as_raw_fd(), &mut buffer);
             board.injected("c-lister", start, now());
@@ -103,7 +103,7 @@ pub(super) fn directory(scene: &mut Scene) -> Made {
     Ok(())
 }
 
-/// A process that ends in the middle of its work: the kernel lets its robust mutex go.
+/// A process that ends in the middle of its work: the kernel releases its robust mutex.
 pub(super) fn dead(scene: &mut Scene) -> Made {
     let (board, there, count) = (scene.board, scene.there, scene.count);
     let mutex = Mutex::new(board, 0, Nature::Robust);
@@ -133,7 +133,7 @@ pub(super) fn dead(scene: &mut Scene) -> Made {
 const QUOTA_US: u64 = 10_000;
 const PERIOD_US: u64 = 50_000;
 
-/// Works until its group has been out of quota; gives that time. None where it was not, or something else kept it.
+/// Works until its group has been out of quota; returns that time. None if it was not, or if something else kept it.
 fn work_until_throttled(group: &Group) -> Option<(u64, u64)> {
     const MIN_GAP: u64 = 20 * MS;
     let (begin, throttled) = (now(), group.throttled_ns());
@@ -141,7 +141,7 @@ fn work_until_throttled(group: &Group) -> Option<(u64, u64)> {
     while last < begin + 150 * MS {
         let time = now();
         if time - last > MIN_GAP {
-            // Where it waited for its CPU as well, the time would not be the quota's.
+            // If it waited for its CPU as well, the time would not be the quota's.
             let by_quota = group.throttled_ns() - throttled;
             return (by_quota * 10 > (time - last) * 8).then_some((last, time));
         }

@@ -1,6 +1,7 @@
-//! Causes that were chosen before any answer to them was seen, by somebody who had not read the judge.
+//! Causes chosen by somebody who had not read the judge, before anybody saw an answer to them.
 //!
-//! In about half of them a bystander looks guilty: who handed on what another did, who ran meanwhile, whose disk was busy.
+//! In about half of them a bystander looks guilty: one that passed on what another did, one that ran meanwhile, one
+//! whose disk was busy.
 
 mod answers;
 mod c_library;
@@ -17,7 +18,7 @@ pub(super) use holders::beside;
 
 use super::cause::{CAUSE, Cause, Set, Stage};
 
-/// Chosen on one morning, as what is heard of audio engines, games, servers, containers and garbage collectors.
+/// Chosen on one morning from what people report of audio engines, games, servers, containers and garbage collectors.
 const SECOND: Cause = Cause { set: Set::Second, ..CAUSE };
 
 /// The list.

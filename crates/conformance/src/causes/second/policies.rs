@@ -10,13 +10,13 @@ use std::sync::atomic::Ordering::{Acquire, Release};
 /// A FIFO 70 victim that works for `work` ns.
 fn victim(scene: &mut Scene, work: u64) -> Result<Pid, Refused> {
     scene.waker(work, |cpu| {
-        // Of no meaning while it is in real time.
+        // It has no effect while the victim is real-time.
         system::nice(0, 10);
         real_time(70, cpu)
     })
 }
 
-/// A mutex that makes whoever holds it go first, whether or not anybody waits for it.
+/// A mutex that makes its holder go first, whether or not anybody waits for it.
 pub(super) fn ceiling(scene: &mut Scene) -> Made {
     let (board, here, count) = (scene.board, scene.here, scene.count);
     victim(scene, MS / 20)?;
@@ -33,7 +33,8 @@ pub(super) fn ceiling(scene: &mut Scene) -> Made {
     Ok(())
 }
 
-/// A thread of budget 2 ms in each 10 ms that once in a while works for longer. Normal threads run while it may not.
+/// A thread with a budget of 2 ms in each 10 ms that now and then works for longer. Normal threads run while it may
+/// not.
 pub(super) fn own_budget(scene: &mut Scene) -> Made {
     const MIN_GAP: u64 = 4 * MS;
     let (board, count) = (scene.board, scene.count);
@@ -60,7 +61,7 @@ pub(super) fn own_budget(scene: &mut Scene) -> Made {
     Ok(())
 }
 
-/// Of a CPU that real-time threads keep, the kernel gives normal ones a twentieth, before whoever has a priority.
+/// On a CPU that real-time threads keep, the kernel gives normal ones a twentieth, ahead of any thread with a priority.
 pub(super) fn fair_share(scene: &mut Scene) -> Made {
     let (board, here, count) = (scene.board, scene.here, scene.count);
     victim(scene, MS / 20)?;
@@ -87,7 +88,7 @@ pub(super) fn demoted(scene: &mut Scene) -> Made {
     let victim = victim(scene, 3 * MS / 4)?;
     let is_demoted = &board.words[5];
     scene.role("c-burst", || {
-        // Before other normal threads that may be there.
+        // Ahead of other normal threads that may be there.
         system::steady(here);
         board.prepared();
         while !board.is_ending() {
@@ -115,7 +116,7 @@ pub(super) fn demoted(scene: &mut Scene) -> Made {
     Ok(())
 }
 
-/// A normal thread's timers may be late by what it allowed; the kernel uses that where it can.
+/// A normal thread's timers may be as late as it allowed; the kernel makes use of that where it can.
 pub(super) fn slack(scene: &mut Scene) -> Made {
     const SLACK: u64 = 5 * MS;
     let (board, here, count) = (scene.board, scene.here, scene.count);
@@ -137,7 +138,7 @@ pub(super) fn slack(scene: &mut Scene) -> Made {
             let due = now() + random.between(8 * MS, 14 * MS);
             sleep_until(due);
             let woke = now();
-            // What is later than allowed was somebody's.
+            // Anything later than allowed was somebody's doing.
             if (600_000..SLACK + MS / 5).contains(&woke.saturating_sub(due)) {
                 board.injected("c-victim", due, woke);
             }

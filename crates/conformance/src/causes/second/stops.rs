@@ -1,4 +1,4 @@
-//! What stops the victim in the middle: a garbage collector, a snapshot, a wakeup of very many.
+//! What stops the victim in the middle: a garbage collector, a snapshot, a wakeup of very many threads.
 
 use super::super::scene::{MS, Made, Refused, Scene, real_time};
 use super::super::system::{self, now, spin};
@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt;
 use std::process::Command;
 use std::time::Duration;
 
-/// As collectors for C do it: one signal to stop, whose handler waits for another one.
+/// As collectors for C do: one signal to stop, whose handler waits for another one.
 pub(super) fn world(scene: &mut Scene) -> Made {
     let board = scene.board;
     collector::handle();
@@ -47,7 +47,7 @@ pub(super) fn snapshot(scene: &mut Scene) -> Made {
     let opened =
         || -> std::io::Result<_> { Ok((std::fs::File::create(place.join("c-file"))?, std::fs::File::open(&place)?)) };
     let opened = opened();
-    // It goes with whoever has a file of it open.
+    // It disappears with the last process that has a file of it open.
     calls::detach(&place)?;
     let (file, root) = opened?;
     scene.role("c-victim", || {
@@ -77,7 +77,7 @@ pub(super) fn snapshot(scene: &mut Scene) -> Made {
     Ok(())
 }
 
-/// All who watch an event are told of it in one go, with interrupts off.
+/// All waiters that watch an event are told of it in one go, with interrupts off.
 pub(super) fn herd(scene: &mut Scene) -> Made {
     let (board, here, count) = (scene.board, scene.here, scene.count);
     scene.waker(MS / 20, |cpu| real_time(70, cpu))?;

@@ -1,4 +1,4 @@
-//! Waits for another's turn, in which somebody stands between the victim and who is slow.
+//! Waits for another's turn, where somebody stands between the victim and the slow one.
 
 use super::super::board::Board;
 use super::super::locks::{Exchange, PERIOD, holder, serve};
@@ -10,13 +10,13 @@ use std::os::unix::net::UnixDatagram;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use std::time::Duration;
 
-/// Three meet; one of them comes late once in a while.
+/// Three threads meet; one of them comes late now and then.
 pub(super) fn barrier(scene: &mut Scene) -> Made {
     let (board, there) = (scene.board, scene.there);
     let barrier = Barrier::new(board, 0, 3);
     scene.victim(PERIOD, || barrier.wait())?;
     scene.role("c-early", || {
-        // Else it may wait for its CPU, and be the last.
+        // Otherwise it might wait for its CPU and be the last.
         real_time(60, there)?;
         board.prepared();
         while !board.is_ending() {
@@ -45,7 +45,7 @@ pub(super) fn barrier(scene: &mut Scene) -> Made {
     Ok(())
 }
 
-/// Whoever waits for a condition is also woken by those to whom it means something else.
+/// A thread that waits for a condition is also woken by calls that mean something else.
 pub(super) fn spurious(scene: &mut Scene) -> Made {
     let (board, there, count) = (scene.board, scene.there, scene.count);
     let exchange = Exchange::new(board);
@@ -85,7 +85,7 @@ pub(super) fn spurious(scene: &mut Scene) -> Made {
     Ok(())
 }
 
-/// A reader that comes after a waiting writer waits for the reader that is in.
+/// A reader that comes after a waiting writer waits for the reader that is already in.
 pub(super) fn queued_writer(scene: &mut Scene) -> Made {
     let (board, there) = (scene.board, scene.there);
     let lock = ReadWrite::new(board, 0, First::Writers);
@@ -138,7 +138,7 @@ pub(super) fn broker(scene: &mut Scene) -> Made {
     serve(scene, "c-worker", next, done)
 }
 
-/// Fills a socket's queue: several senders, for each may have only so much in it.
+/// Fills a socket's queue: it takes several senders, because each may have only so much in it.
 fn fill(senders: &[UnixDatagram]) {
     for sender in senders {
         while sender.send(&[7; 16]).is_ok() {}

@@ -3,7 +3,7 @@
 use super::read;
 use std::io;
 
-/// Memory of this process: private or shared with those it forks, or of a file.
+/// Memory of this process: private, shared with the processes that it forks, or of a file.
 pub(crate) struct Memory {
     pub(crate) start: *mut u8,
     pub(crate) length: usize,
@@ -87,7 +87,7 @@ impl Drop for Memory {
     }
 }
 
-/// Faults of a range that another process answers.
+/// Faults in a range that another process answers.
 pub(crate) struct UserFaults {
     descriptor: i32,
 }
@@ -120,7 +120,7 @@ impl UserFaults {
         }
     }
 
-    /// Waits for a fault; gives its address.
+    /// Waits for a fault; returns its address.
     pub(crate) fn next(&self) -> Option<u64> {
         let mut message = [0_u8; 32];
         let read = read(self.descriptor, &mut message);

@@ -1,11 +1,11 @@
-//! The system calls that the third list is made of.
+//! The system calls for the third list.
 
 use super::super::system::{Memory, PAGE, checked};
 use std::ffi::CStr;
 use std::io;
 use std::sync::atomic::AtomicU32;
 
-/// A message queue for messages of a byte, which nobody else finds.
+/// A message queue for messages of one byte, which nobody else finds.
 pub(super) fn message_queue(name: &CStr) -> io::Result<i32> {
     // SAFETY: the name ends with NUL; the attributes are whole: zeroes but for two numbers, and live through the call.
     unsafe {
@@ -41,21 +41,21 @@ impl Semaphore {
         Ok(semaphore)
     }
 
-    /// By 1 to let it go, by -1 to take it.
+    /// Changes it: by 1 to release it, by -1 to take it.
     pub(super) fn change(self, by: i16) {
         let mut operation = libc::sembuf { sem_num: 0, sem_op: by, sem_flg: 0 };
         // SAFETY: one operation, which lives through the call.
         unsafe { libc::semop(self.0, &mut operation, 1) };
     }
 
-    /// Else it would outlive all who use it.
+    /// Removes it; otherwise it would outlive all who use it.
     pub(super) fn remove(self) {
         // SAFETY: plain numbers.
         unsafe { libc::semctl(self.0, 0, libc::IPC_RMID) };
     }
 }
 
-/// Sleeps until one of two words has another value than 0, or somebody wakes those who wait for it.
+/// Sleeps until one of two words is no longer 0, or somebody wakes the threads that wait for it.
 pub(super) fn wait_for_either(words: [&AtomicU32; 2]) {
     const SIZE_32: u32 = 2;
     #[repr(C)]
@@ -72,7 +72,7 @@ pub(super) fn wait_for_either(words: [&AtomicU32; 2]) {
     unsafe { libc::syscall(libc::SYS_futex_waitv, waiters.as_ptr(), 2, 0, none, 0) };
 }
 
-/// Waits for a signal that is kept back.
+/// Waits for a blocked signal.
 pub(super) fn wait_for_signal(signal: i32) {
     // SAFETY: an initialized set that lives through the call.
     unsafe {
@@ -87,7 +87,7 @@ pub(super) fn make_pipe(path: &CStr) -> io::Result<()> {
     checked(unsafe { libc::mkfifo(path.as_ptr(), 0o600) }.into()).map(drop)
 }
 
-/// Locks a range of a file for this description of it, or lets it go.
+/// Takes or releases a lock on a range of a file, for this open file description.
 pub(super) fn lock_range(descriptor: i32, lock: bool) {
     const LOCK_AND_WAIT: i32 = 38;
     // SAFETY: the structure is whole: zeroes but for what kind of lock, and lives through the call.
@@ -99,8 +99,8 @@ pub(super) fn lock_range(descriptor: i32, lock: bool) {
     }
 }
 
-/// Makes all pages of a private memory, in one call where the kernel has that (5.14): a fault for each would take the place of what is
-/// looked for in the recorder's rings.
+/// Makes all pages of a private memory range, in one call if the kernel has that (5.14): a fault for each page would
+/// fill the recorder's rings, in place of what the scene looks for.
 pub(super) fn make_pages(memory: &Memory) {
     // SAFETY: the whole of the mapping, whose contents stay.
     let made = unsafe { libc::madvise(memory.start.cast(), memory.length, libc::MADV_POPULATE_WRITE) };
@@ -109,12 +109,12 @@ pub(super) fn make_pages(memory: &Memory) {
     }
 }
 
-/// Takes the pages of a private memory away; the next touch finds zeroes.
+/// Gives the pages of a private memory range back; the next touch finds zeroes.
 pub(super) fn give_back(memory: &Memory) {
     memory.advise(libc::MADV_DONTNEED);
 }
 
-/// Changes what may be done with the last page of a memory.
+/// Changes the access to the last page of a memory range.
 pub(super) fn protect_last_page(memory: &Memory, access: i32) {
     let last = memory.length - PAGE;
     // SAFETY: within the mapping, whose last page nobody looks into.

@@ -1,5 +1,5 @@
-//! Loops that are told of other things before the answer comes: of one descriptor, with work to do, from a server that was at work when
-//! it was asked.
+//! Loops that learn of other things before the answer comes: through one descriptor, with work to do, from a server
+//! that was busy when it was asked.
 
 use super::super::locks::{PERIOD, serve};
 use super::super::scene::{MS, Made, Refused, Scene, real_time};
@@ -8,14 +8,14 @@ use punctual_random::Random;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 
-/// The answer within what is read from an event counter, beside news that count one each.
+/// The answer in what is read from an event counter, beside news that count one each.
 const ANSWER: u64 = 1 << 20;
-/// What a victim works on each news, ns, that does.
+/// How long a victim that works on news works on each, ns.
 const WORK: u64 = 6 * MS / 5;
-/// The same, where its own work shall not be more than what it waits.
+/// The same for a victim whose own work must not be more than its waiting.
 const LITTLE_WORK: u64 = MS / 2;
 
-/// Somebody who has something to say every so often, ns, and nobody waits for that.
+/// Has something to say at this interval, ns, and nobody waits for it.
 fn noise(scene: &mut Scene, pause: u64, tell: impl Fn()) -> Made {
     let (board, here) = (scene.board, scene.here);
     scene.role("c-noise", || {
@@ -30,7 +30,7 @@ fn noise(scene: &mut Scene, pause: u64, tell: impl Fn()) -> Made {
     Ok(())
 }
 
-/// Reads from an event counter until the answer is in it, and works so long, ns, on what else there is.
+/// Reads from an event counter until the answer is in it, and works for this long, ns, on everything else.
 fn until_answered(counter: i32, work: u64) {
     let mut bytes = [0; 8];
     while system::read(counter, &mut bytes) == 8 && u64::from_ne_bytes(bytes) < ANSWER {
@@ -38,7 +38,8 @@ fn until_answered(counter: i32, work: u64) {
     }
 }
 
-/// Takes what comes, works on news for so long, ns, and ends with the answer. `word` is 1 meanwhile: there is no news at other times.
+/// Takes what comes, works for this long, ns, on news, and ends with the answer. `word` is 1 meanwhile: there is no
+/// news at other times.
 fn works_on(word: &AtomicU32, (news, answer): (i32, i32), work: u64) {
     word.store(1, Release);
     loop {
@@ -63,8 +64,8 @@ fn news_while(word: &AtomicU32, news: i32) {
 /// The ends of a pipe, to read and to write.
 type Pipe = (i32, i32);
 
-/// A victim that asks through the first pipe, takes the answer from the second, and works so long, ns, on each news that is told it so
-/// often meanwhile.
+/// A victim that asks through the first pipe and takes the answer from the second. Meanwhile news comes at this
+/// interval, and it works for this long on each, ns.
 fn asks_by_pipe(scene: &mut Scene, pause: u64, work: u64) -> Result<(Pipe, Pipe), Refused> {
     let (ask, answer, news) = (pipe()?, pipe()?, pipe()?);
     let word = &scene.board.words[0];
@@ -76,8 +77,8 @@ fn asks_by_pipe(scene: &mut Scene, pause: u64, work: u64) -> Result<(Pipe, Pipe)
     Ok((ask, answer))
 }
 
-/// A victim that asks through the pipe, and reads the answer from the event counter in which news are counted too, so often; it works
-/// so long on them, ns.
+/// A victim that asks through the pipe and reads the answer from the event counter, in which news at this interval is
+/// counted too; it works for this long on the news, ns.
 fn asks_by_counter(scene: &mut Scene, pause: u64, work: u64) -> Result<(Pipe, i32), Refused> {
     let (ask, counter) = (pipe()?, system::event_fd());
     scene.victim(PERIOD, || {
@@ -102,7 +103,7 @@ pub(super) fn working(scene: &mut Scene) -> Made {
 
 const OTHERS: u8 = 2;
 
-/// A server that takes what is asked in turn: another client's questions take long.
+/// A server that answers in turn: another client's questions take long.
 fn busy_server(scene: &mut Scene, ask: (i32, i32), answer: impl Fn()) -> Made {
     let (board, there, count) = (scene.board, scene.there, scene.count);
     scene.role("c-client", || {
@@ -180,7 +181,7 @@ pub(super) fn busy_polled(scene: &mut Scene) -> Made {
     busy_server(scene, ask, || _ = system::write(answer.1, &[1]))
 }
 
-/// Whoever tells the news is at work nearly all the time, as one that says how far it has come.
+/// The one that tells the news is at work nearly all the time, like one that reports its progress.
 pub(super) fn busy_beside_busy(scene: &mut Scene) -> Made {
     let (ask, answer, news) = (pipe()?, pipe()?, pipe()?);
     let (board, here) = (scene.board, scene.here);
@@ -202,10 +203,10 @@ pub(super) fn busy_beside_busy(scene: &mut Scene) -> Made {
     busy_server(scene, ask, || _ = system::write(answer.1, &[1]))
 }
 
-/// The answer within the word of a queue, beside news that count one each.
+/// The answer in the word of a queue, beside news that count one each.
 const QUEUED_ANSWER: u32 = 1 << 20;
 
-/// A queue of the program: a word that says what is in it, and those who wait for it to be more than nothing.
+/// A queue of the program: a word that says what is in it, and threads that wait for it to be more than nothing.
 fn put(queue: &AtomicU32, what: u32) {
     queue.fetch_add(what, Release);
     system::futex_wake(queue, 1);
@@ -228,7 +229,7 @@ pub(super) fn queued(scene: &mut Scene) -> Made {
     serve(scene, "c-server", || _ = system::read(ask.0, &mut [0; 1]), || put(queue, QUEUED_ANSWER))
 }
 
-/// A place to park as Rust's library has it: nothing, somebody who waits, or a token for who comes next.
+/// A place to park like that of Rust's library: nothing, somebody who waits, or a token for whoever comes next.
 const EMPTY: u32 = 0;
 const PARKED: u32 = u32::MAX;
 const TOKEN: u32 = 1;

@@ -1,5 +1,5 @@
-//! Causes that were put down before any answer to them was seen, as what audio, robot, radio and game programs meet. Unlike the
-//! second list they were chosen by somebody who had read the judge, not by a stranger.
+//! Causes written down before anybody saw an answer to them: what audio, robot, radio and game programs meet. Unlike
+//! those of the second list, they were chosen by somebody who had read the judge, not by a stranger.
 
 mod calls;
 mod loops;

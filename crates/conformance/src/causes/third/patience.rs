@@ -1,4 +1,4 @@
-//! Locks of those that cannot go on, and of those that give up.
+//! Locks held by threads that cannot go on, and wanted by threads that give up.
 
 use super::super::group::Group;
 use super::super::locks::{PERIOD, holder};
@@ -19,8 +19,8 @@ pub(super) fn robust_limit(scene: &mut Scene) -> Made {
     holder(scene, "c-holder", (15, 30), || mutex.lock(), keep, || mutex.unlock())
 }
 
-/// A group with the holder of a mutex and others that queue for it is frozen; the victim queues behind them. `words[0]` says that the
-/// holder has it.
+/// A group with the holder of a mutex, and others that queue for it, is frozen; the victim queues behind them.
+/// `words[0]` says that the holder has it.
 pub(super) fn frozen_queue(scene: &mut Scene) -> Made {
     let (board, there, count) = (scene.board, scene.there, scene.count);
     let group = Group::new(scene, "freezer", "queue")?;
@@ -36,7 +36,7 @@ pub(super) fn frozen_queue(scene: &mut Scene) -> Made {
             system::sleep(16 * MS);
             mutex.lock();
             board.words[0].store(1, Release);
-            // Frozen in the midst of this.
+            // It is frozen in the middle of this.
             let start = now();
             while now() < start + 2 * MS && board.words[0].load(Acquire) == 1 {}
             board.words[0].store(0, Release);

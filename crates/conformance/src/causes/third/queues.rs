@@ -1,4 +1,4 @@
-//! Somebody is slow to answer, through what audio, robot and game programs use beside pipes and sockets.
+//! Somebody is slow to answer, through what audio, robot and game programs use besides pipes and sockets.
 
 use super::super::locks::{PERIOD, serve};
 use super::super::scene::{MS, Made, Refused, Scene, real_time};
@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
-/// A dispatcher as of a message bus: it reads from whoever has something for it, in turn.
+/// A dispatcher like a message bus's: it reads in turn from everybody who has something for it.
 pub(super) fn dispatched(scene: &mut Scene) -> Made {
     let (board, there, count) = (scene.board, scene.there, scene.count);
     let (own, others) = (system::pipe()?, system::pipe()?);
@@ -126,14 +126,14 @@ pub(super) fn signals(scene: &mut Scene) -> Made {
     let board = scene.board;
     system::keep_back(ASK);
     system::keep_back(ANSWER);
-    // Who the server is: it comes after the victim.
+    // The server's id: the server starts after the victim.
     let server: &'static AtomicU32 = &board.words[0];
     let victim = {
         let here = scene.here;
         scene.role("c-victim", || {
             real_time(70, here)?;
             board.cycle(PERIOD, || {
-                // 0 would be all of the group.
+                // 0 would mean the whole group.
                 match server.load(Acquire) {
                     0 => {}
                     server => {
@@ -152,7 +152,7 @@ pub(super) fn signals(scene: &mut Scene) -> Made {
     serve(scene, "c-server", next, move || system::kill(victim, ANSWER))
 }
 
-/// Who opens a named pipe to read waits for one who opens it to write.
+/// A process that opens a named pipe for reading waits for one that opens it for writing.
 pub(super) fn named_pipe(scene: &mut Scene) -> Made {
     let path = scene.directory.join("c-pipe");
     let name = CString::new(path.as_os_str().as_bytes()).map_err(std::io::Error::from)?;
@@ -167,11 +167,11 @@ pub(super) fn named_pipe(scene: &mut Scene) -> Made {
     };
     let opens = || {
         use std::os::unix::fs::OpenOptionsExt;
-        // Nobody may be there to read any more.
+        // By now, perhaps nobody is there to read.
         drop(std::fs::File::options().write(true).custom_flags(libc::O_NONBLOCK).open(&path));
     };
     serve(scene, "c-opener", next, move || {
-        // It is opened once the victim waits: else nobody is there.
+        // It is opened once the victim waits; before that, nobody is there.
         system::sleep(MS / 5);
         opens();
     })
@@ -181,7 +181,7 @@ pub(super) fn full_socket(scene: &mut Scene) -> Made {
     slow_reader(scene, system::socket_pair()?, 64 << 10, 256 << 10)
 }
 
-/// A thread a job, as plug-in hosts do when they render: the victim waits for its end.
+/// A thread per job, as in plug-in hosts when they render: the victim waits for the thread's end.
 pub(super) fn joined(scene: &mut Scene) -> Made {
     let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
     scene.culprit("c-victim", || {

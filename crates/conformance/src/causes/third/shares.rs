@@ -1,4 +1,4 @@
-//! What is shared by the kernel's rules: files, address spaces, a CPU.
+//! What is shared under the kernel's rules: files, address spaces, a CPU.
 
 use super::super::competition::fair;
 use super::super::locks::{PERIOD, holder, victim};
@@ -16,7 +16,7 @@ use std::time::Duration;
 
 const MIB: usize = 1 << 20;
 
-/// As databases lock their files: a range, by each opening of the file.
+/// As databases lock their files: a range, for each opening of the file.
 pub(super) fn range(scene: &mut Scene) -> Made {
     drop(file(scene, "c-locked", MIB)?);
     let path = scene.directory.join("c-locked");
@@ -44,8 +44,8 @@ pub(super) fn unmapping(scene: &mut Scene) -> Made {
     })
 }
 
-/// From Linux 6.17 on the kernel has only the area locked meanwhile, and no longer the whole map: who maps elsewhere is not
-/// kept. So the victim changes the protection of that area's last page.
+/// From Linux 6.17 on, the kernel locks only the area meanwhile, no longer the whole map: mapping elsewhere does not
+/// have to wait. So the victim changes the protection of that area's last page.
 pub(super) fn dropping(scene: &mut Scene) -> Made {
     let board = scene.board;
     let memory = Arc::new(Memory::private(96 * MIB)?);
@@ -64,7 +64,7 @@ pub(super) fn dropping(scene: &mut Scene) -> Made {
     })
 }
 
-/// The lock of a file, which whoever changes its blocks has as whoever writes to it.
+/// The lock of a file: changing its blocks takes it, just as writing to it does.
 pub(super) fn punching(scene: &mut Scene) -> Made {
     const LENGTH: usize = 48 * MIB;
     let (board, there, count) = (scene.board, scene.there, scene.count);
@@ -78,7 +78,7 @@ pub(super) fn punching(scene: &mut Scene) -> Made {
         board.injections(count, (12, 28), |_| {
             for number in 0..LENGTH / MIB {
                 let _ = file.write_at(&block, (number * MIB) as u64);
-                // Between two of them the victim may write.
+                // Between two of them, the victim may write.
                 system::sleep(MS / 10);
             }
             let start = now();
@@ -90,7 +90,7 @@ pub(super) fn punching(scene: &mut Scene) -> Made {
     Ok(())
 }
 
-/// A thread that runs when nobody else wants the CPU has what others want.
+/// A thread that runs when nobody else wants the CPU holds what others want.
 pub(super) fn idle_holder(scene: &mut Scene) -> Made {
     let (board, there, count) = (scene.board, scene.there, scene.count);
     let mutex = Mutex::new(board, 0, Nature::Plain);
@@ -116,7 +116,7 @@ pub(super) fn idle_holder(scene: &mut Scene) -> Made {
                 spin(now(), MS / 20);
             }
             let end = now();
-            // It was kept from its CPU for most of it, or it was its own work.
+            // It was kept from its CPU for most of it; otherwise the time went into its own work.
             if end - start > 3 * ns {
                 board.injected("c-holder", start, end);
             }
@@ -127,7 +127,7 @@ pub(super) fn idle_holder(scene: &mut Scene) -> Made {
     Ok(())
 }
 
-/// What the calling thread has had of its CPU, ns.
+/// How much CPU time the calling thread has had, ns.
 pub(in super::super) fn cpu_time() -> u64 {
     let mut time = system::timespec(0);
     // SAFETY: writes into a structure that lives.
@@ -135,7 +135,7 @@ pub(in super::super) fn cpu_time() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// FIFO threads of one priority have the CPU until they give it away.
+/// FIFO threads of equal priority have the CPU until they give it away.
 pub(super) fn equal(scene: &mut Scene) -> Made {
     let (board, here, count) = (scene.board, scene.here, scene.count);
     scene.waker(MS / 20, |cpu| real_time(70, cpu))?;
