@@ -1,10 +1,11 @@
-//! What tests of every crate share: a way to skip what this machine or user does not allow, so that it is counted.
+//! What the tests of all crates share: a way to skip what this machine or user does not allow, so that the skip is
+//! counted.
 
 use std::fmt::Display;
 use std::io::Write;
 use std::path::Path;
 
-/// Names the file that gets the skips, a line each. `./test` sets it and prints the file.
+/// Names the file that gets the skips, one per line. `./test` sets it and prints the file.
 pub const SKIP_LOG: &str = "PUNCTUAL_SKIP_LOG";
 
 /// Says loudly that a test, or a named part of it, is skipped and why: on standard error and in the file that
@@ -25,7 +26,7 @@ fn line(test: &str, reason: &str) -> String {
     format!("{}: {}", test.replace([':', '\n'], " "), reason.replace('\n', " "))
 }
 
-/// In one write, so that tests that run at the same time do not mix their lines.
+/// In one write, so that tests running at the same time do not mix their lines.
 fn append(path: &Path, line: &str) {
     let written = std::fs::File::options()
         .create(true)

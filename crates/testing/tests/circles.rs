@@ -1,9 +1,9 @@
-//! Modules of a crate know one another in one direction.
+//! The modules of a crate depend on one another in one direction only.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The path of a module in its crate; of the crate itself, the empty one.
+/// The path of a module in its crate; empty for the crate itself.
 type Module = Vec<String>;
 
 /// The modules of a crate by path, each with its code, without comments and tests.
@@ -33,7 +33,7 @@ fn is_of_a_name(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }
 
-/// Reads the paths at the beginning of a text, several where there are braces; returns what comes after them.
+/// Reads the paths at the beginning of a text, several if there are braces; returns what comes after them.
 fn read<'code>(text: &'code str, before: &[&'code str], found: &mut Vec<Vec<&'code str>>) -> &'code str {
     let mut path = before.to_vec();
     let mut rest = text.trim_start();
@@ -66,7 +66,7 @@ fn read<'code>(text: &'code str, before: &[&'code str], found: &mut Vec<Vec<&'co
     }
 }
 
-/// The module that a path leads to from another one.
+/// The module to which a path leads from another module.
 fn named(path: &[&str], from: &Module, modules: &BTreeMap<Module, String>) -> Option<Module> {
     let mut at = from.clone();
     for name in path {
@@ -83,7 +83,7 @@ fn named(path: &[&str], from: &Module, modules: &BTreeMap<Module, String>) -> Op
     Some(at)
 }
 
-/// The modules that a module uses, but for those that it lies in and those that lie in it.
+/// The modules that a module uses, except those that contain it and those that it contains.
 fn used(from: &Module, code: &str, modules: &BTreeMap<Module, String>) -> BTreeSet<Module> {
     let mut paths = Vec::new();
     for (at, _) in code.match_indices("crate::").chain(code.match_indices("super::")) {
@@ -96,7 +96,7 @@ fn used(from: &Module, code: &str, modules: &BTreeMap<Module, String>) -> BTreeS
     modules.filter(|module| !module.starts_with(from) && !from.starts_with(module)).collect()
 }
 
-/// Whether a module comes to use itself.
+/// Whether a module ends up using itself.
 fn is_in_a_circle(module: &Module, uses: &BTreeMap<Module, BTreeSet<Module>>) -> bool {
     let mut seen = BTreeSet::new();
     let mut ahead: Vec<&Module> = uses[module].iter().collect();
