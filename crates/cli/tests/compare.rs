@@ -356,7 +356,8 @@ fn several_sides_stand_beside_the_first_and_share_the_error_rate() {
     let rows = found["comparisons"].as_array().unwrap();
     let of = |row: usize, name: &str| rows[row]["comparison"][name].as_str().unwrap().to_owned();
     assert_eq!((of(0, "outcome"), of(1, "outcome")), ("no difference".to_owned(), "worse".to_owned()));
-    // The difference that shows most is held to half of the twentieth, the one that is left to all of it.
+    // The difference that shows most is judged with half of the error rate of one in twenty, the one that is left with
+    // all of it.
     let number = |row: usize, name: &str| rows[row][name].as_f64().unwrap();
     assert!((number(1, "confidence") - 0.975).abs() < 1e-9 && (number(0, "confidence") - 0.95).abs() < 1e-9);
     assert!(number(1, "p_of_all") <= 0.05 && number(0, "p_of_all") > 0.05, "{rows:?}");
