@@ -53,7 +53,6 @@ const COMMANDS: [&[&str]; 30] = [
     &["device", "study", "modem", "-q", "-D", "60s", "-o", "s"],
 ];
 
-/// How many kills.
 fn kills() -> usize {
     let number = std::env::var("PUNCTUAL_KILLS").ok().and_then(|text| text.parse().ok());
     number.unwrap_or(if support::tests_all() { 600 } else { 30 })

@@ -37,7 +37,6 @@ impl Display {
         RustConnection::connect_to_stream(stream, 0).unwrap()
     }
 
-    /// Its name.
     pub(crate) fn name(&self) -> String {
         format!(":{}", self.number)
     }
