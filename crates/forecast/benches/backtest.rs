@@ -1,10 +1,12 @@
-//! A recording's first part against the rest of it, and each recording against the next: `scripts/back-test` makes the recordings.
+//! Compares a recording's first part with the rest of it, and each recording with the next: `scripts/back-test` makes
+//! the recordings.
 //!
 //! `cargo bench -p punctual-forecast --bench backtest -- [--next] [--first SECONDS] A.punctual ...`
 //!
-//! For every shipped device and CPU: the mean time between underruns forecast from the first seconds (a tenth, unless said), and what
-//! the rest had. Held out are wakeups, so this shows what the interval is worth if the load goes on as it was. With `--next` also from
-//! each whole recording and what the next one had, with the limit that the next hour is said to stay below.
+//! For every shipped device and CPU it prints the mean time between underruns that is forecast from the first seconds
+//! (a tenth by default), and what the rest had. It holds out wakeups, so this shows what the interval is worth if the
+//! load stays as it was. With `--next` it also forecasts from each whole recording and prints what the next one had,
+//! with the limit below which the next hour should stay.
 
 use punctual_device::Catalogue;
 use punctual_forecast::{Horizon, Input, Late, Lateness, Question, Stage, answer, format_seconds};
@@ -44,7 +46,7 @@ fn part(recording: &Recording, from: f64, to: f64) -> Result<Vec<Input>, Box<dyn
     Ok(parts)
 }
 
-/// What each task had, with its largest values kept as a recording keeps them.
+/// What each task had, keeping its largest values as a recording keeps them.
 fn lateness(tasks: Vec<(Distribution, Vec<Late>)>) -> Lateness {
     let (mut distribution, mut largest, mut by_task) = (Distribution::new(), Vec::new(), Vec::new());
     for (own, mut values) in tasks {
@@ -64,16 +66,16 @@ fn lateness(tasks: Vec<(Distribution, Vec<Late>)>) -> Lateness {
 #[derive(Default)]
 struct Tally {
     agree: u32,
-    /// The interval holds the mean time that the rest had itself.
+    /// The interval holds the mean time of the rest itself.
     covers: u32,
-    /// Contradicted, but said only while conditions stay as recorded.
+    /// Contradicted, but the forecast spoke only of conditions as recorded.
     hedged: u32,
-    /// Contradicted, and said without a condition.
+    /// Contradicted, and forecast without a condition.
     plain: u32,
-    /// Of the limits for an hour: how often one was said, how often the hour stayed below it.
+    /// Of the limits for an hour: how often the forecast gave one, and how often the hour stayed below it.
     said: u32,
     kept: u32,
-    /// And how often none was said.
+    /// And how often it gave none.
     refused: u32,
 }
 
@@ -85,9 +87,9 @@ fn compare(early: &Input, rest: &Input) -> Result<Tally, Box<dyn std::error::Err
         let (forecast, found) = (early.underruns(device, Stage::Total)?, rest.underruns(device, Stage::Total)?);
         for own in &forecast.cpus {
             let Some(other) = found.cpus.iter().find(|other| other.cpu == own.cpu) else { continue };
-            // The rest is a sample too: the forecast is contradicted where the two intervals do not meet.
+            // The rest is a sample too: it contradicts the forecast where the two intervals do not meet.
             let (low, high) = (own.mttf_s.low.unwrap_or(0.0), own.mttf_s.high.unwrap_or(f64::INFINITY));
-            // Where the rest had none, its mean time lies anywhere above its limit.
+            // Where the rest had no underrun, its mean time may lie anywhere above its limit.
             let had = other.mttf_s.value.map_or((other.mttf_s.low.unwrap_or(0.0), f64::INFINITY), |had| (had, had));
             tally.covers += u32::from(low <= had.1 && had.0 <= high);
             let meets = own.mttf_s.low.is_none_or(|low| other.mttf_s.high.is_none_or(|high| low <= high))
@@ -112,7 +114,7 @@ fn compare(early: &Input, rest: &Input) -> Result<Tally, Box<dyn std::error::Err
     Ok(tally)
 }
 
-/// Holds the limit that the next hour is said to stay below against what came.
+/// Compares the limit below which the next hour should stay with what came.
 fn next_hour(early: &Input, later: &Input, tally: &mut Tally) -> Result<(), Box<dyn std::error::Error>> {
     // An hour of this load, whatever it stands for.
     let question =
@@ -129,7 +131,7 @@ fn next_hour(early: &Input, later: &Input, tally: &mut Tally) -> Result<(), Box<
     Ok(())
 }
 
-/// The share of a recording that its first so many seconds are; a tenth, unless said.
+/// The share of a recording that its first seconds make up: this many, or a tenth by default.
 fn share_of(recording: &Recording, first_s: Option<f64>) -> Result<f64, Box<dyn std::error::Error>> {
     let Some(first_s) = first_s else { return Ok(0.1) };
     let (mut first, mut last) = (u64::MAX, 0);

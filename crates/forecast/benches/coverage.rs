@@ -1,14 +1,15 @@
-//! How often the intervals hold what they promise: simulated recordings of known tails, forecast through the same
-//! code as real ones.
+//! How often the intervals hold what they promise: simulated recordings of known tails, forecast through the same code
+//! as real ones.
 //!
 //! `cargo bench -p punctual-forecast --bench coverage -- [--runs 500] [--tail NAME] [--hours 1]`
 //!
-//! Each run is a recording of `hours` at 1 kHz with about 5,000 stalls an hour. Asked: the level of an hour, of a day
-//! (8 hours of use) and of a week (40 hours), and the mean time between underruns of devices that meet 3, 6
-//! and 30 stalls an hour (at 3 the chance of seeing none in an hour is just 5 %: the worst case of the bound). Printed: the share of intervals that hold the truth (`covered`), that lie wholly on the unsafe side of
-//! it (`unsafe`: level too low, time too long), and of forecasts that were withheld (`vetoed`), of which the rest is
-//! counted as neither. `bound`: the share of runs in which "stalls longer than all seen come at most three times in as
-//! long as was measured" is true; it is printed with every forecast.
+//! Each run is a recording of `hours` at 1 kHz with about 5,000 stalls an hour. It asks for the level of an hour, of a
+//! day (8 hours of use) and of a week (40 hours), and the mean time between underruns of devices that meet 3, 6 and 30
+//! stalls an hour (at 3 the chance of seeing none in an hour is just 5 %: the worst case of the bound). It prints the
+//! share of intervals that hold the truth (`covered`) and that lie wholly on the unsafe side of it (`unsafe`: level too
+//! low, time too long), and the share of forecasts that were withheld (`vetoed`), which count as neither. `bound`: the
+//! share of runs in which "stalls longer than all seen come at most three times in as long as was measured" is true;
+//! every forecast prints it.
 
 use punctual_forecast::{Horizon, Input, Late, Lateness, Method, ObservedTask};
 use punctual_random::Random;
@@ -18,17 +19,17 @@ use std::collections::BTreeMap;
 const STALLS_AN_HOUR: f64 = 5_000.0;
 const PERIOD_NS: u64 = 1_000_000;
 const HOUR_NS: f64 = 3.6e12;
-/// The shortest stall, ns, and the scale of what is above.
+/// The shortest stall, ns, and the scale of what lies above it.
 const FLOOR_NS: f64 = 200_000.0;
 const SCALE_NS: f64 = 100_000.0;
 
-/// The lengths of stalls: the length, in scales, that a share `survival` of them exceeds.
+/// The lengths of stalls: the length, in scales, that a share `survival` of the stalls exceeds.
 #[derive(Clone, Copy)]
 enum Lengths {
     Pareto(f64),
     Lognormal,
     Weibull,
-    /// Exponential, and so many stalls an hour of 20 to 40 scales.
+    /// Exponential, and this many stalls an hour of 20 to 40 scales.
     RareMode(f64),
 }
 
@@ -72,7 +73,7 @@ impl Lengths {
     }
 }
 
-/// By bisection of the complementary error function's continued form: slow, and enough here.
+/// By bisection of the complementary error function's continued form: slow, but good enough here.
 fn normal_quantile(p: f64) -> f64 {
     // Abramowitz and Stegun 26.2.17 has 7 digits, far below the noise of 500 runs.
     let cumulative = |x: f64| {
@@ -95,7 +96,7 @@ enum Times {
     Poisson,
     /// Each stall is followed by late wakeups of the same cause: 1 in 0.3 on average.
     Clustered,
-    /// Every so often to the millisecond.
+    /// At regular intervals, to the millisecond.
     Periodic,
 }
 
@@ -256,7 +257,7 @@ fn main() {
     }
 }
 
-/// A device of the recording's own period with this slack, ns: it computes for what is left of its buffers.
+/// A device of the recording's own period with this slack, ns: it computes for the rest of its buffers.
 fn device(slack_ns: u64) -> punctual_device::Profile {
     let buffers = (slack_ns.div_ceil(PERIOD_NS) + 1) as u32;
     let compute = u64::from(buffers - 1) * PERIOD_NS - slack_ns;

@@ -2,8 +2,9 @@
 //!
 //! `cargo bench -p punctual-forecast --bench day -- [--tasks 2]`
 //!
-//! Made up: 86.4 million wakeups a task, as its document, tail and block maxima would hold them, all stages. Timed:
-//! from those to the whole answer about every shipped device, with advice, curves and the table of worst cases.
+//! The input is made up: 86.4 million wakeups a task, as its document, tail and block maxima would hold them, in all
+//! stages. The time runs from those to the whole answer about every shipped device, with advice, curves and the table
+//! of worst cases.
 
 use punctual_device::Catalogue;
 use punctual_forecast::{CurveQuestion, Input, Question, Stage, answer};

@@ -1,4 +1,4 @@
-//! What a device would have to be like: buffers and periods that reach a want, curves, and reliable time scales.
+//! What a device would have to be like: the buffers and periods that reach a want, curves, and reliable time scales.
 
 use crate::input::Input;
 use crate::interval::{Estimate, garwood};
@@ -6,7 +6,7 @@ use crate::underrun::Underruns;
 use crate::{Error, Level, Method, Stage};
 use punctual_device::Profile;
 
-/// Most buffers that are ever advised.
+/// The most buffers that are ever advised.
 const MAX_BUFFERS: u32 = 256;
 /// Periods are tried from a 16th of the present one to 1,024 times as much, by doubling.
 const PERIOD_DOUBLINGS: (u32, u32) = (4, 10);
@@ -28,12 +28,12 @@ pub struct Advice {
     /// The shortest period, by doubling and halving, with the present number of buffers and share of computing,
     /// whose lower limit reaches the want.
     pub period: Option<Variant>,
-    /// Where neither can be shown: the fewest buffers that no stall exceeded. What was not seen in so short a time
-    /// may still come.
+    /// Where neither can be shown: the fewest buffers that no stall exceeded. What did not show in so short a time may
+    /// still come.
     pub never_exceeded: Option<Variant>,
     /// Beside it, where the device as it is ran dry: the shortest longer period, by doubling, that no stall exceeded.
     pub longer_never_exceeded: Option<Variant>,
-    /// How much longer to measure until buffering that nothing exceeded is shown to reach the want, s of this load.
+    /// How much longer to measure until a buffering that nothing exceeded provably reaches the want, s of this load.
     pub measure_further_s: Option<f64>,
 }
 
@@ -50,7 +50,7 @@ pub struct CurvePoint {
     pub mttf_per_buffer_s: Option<f64>,
 }
 
-/// The shortest period that is met with a wanted reliability.
+/// The shortest period that is met with a given reliability.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimeScale {
     /// The share of activations that must begin within their period.
@@ -75,7 +75,7 @@ impl Input {
             let Ok(underruns) = watch.underruns(&changed) else { continue };
             let (holds, nothing) = (underruns.outcome.holds(), underruns.over == 0);
             if nothing && !holds {
-                // More buffering cannot be exceeded by fewer than none: only more measuring tells.
+                // Nothing exceeded the present buffering, so more of it changes nothing: only more measuring tells.
                 advice.measure_further_s = underruns.measure_further_s;
                 advice.never_exceeded = Some(Variant { device: changed, underruns });
                 break;
@@ -106,8 +106,8 @@ impl Input {
         Ok(advice)
     }
 
-    /// The mean time between underruns against buffering, for a device that computes for `compute_thousandths` of a
-    /// thousand of its period and is double buffered, as Figures 6 and 7 of Cota-Robles and Held (OSDI 1999) have it.
+    /// The mean time between underruns against buffering, for a double-buffered device that computes for
+    /// `compute_thousandths` thousandths of its period, as in Figures 6 and 7 of Cota-Robles and Held (OSDI 1999).
     ///
     /// # Errors
     /// As for [`Input::underruns`].
@@ -136,9 +136,9 @@ impl Input {
         Ok(points)
     }
 
-    /// The shortest period of which a wanted share of activations begins before the next is due, with 95 % confidence:
-    /// the time scale at which the system is reliable (Jones and Regehr, NOSSDAV 1998, sections 1 and 7).
-    /// Late wakeups of one stall are one piece of evidence.
+    /// The shortest period for which a wanted share of activations begins before the next is due, with 95 % confidence:
+    /// the time scale at which the system is reliable (Jones and Regehr, NOSSDAV 1998, sections 1 and 7). Late wakeups
+    /// of one stall are one piece of evidence.
     ///
     /// # Errors
     /// [`Error::Question`] for a reliability outside 0 to 1; [`Error::Recording`] where the stage was not measured.
@@ -164,7 +164,7 @@ impl Input {
         let found = crate::stalls(&lateness.largest, &self.tasks, level, self.exposure_of(stage), fill_in);
         let index = if found.filled > 0 { found.of_tasks.len() as f64 / found.filled as f64 } else { 1.0 };
         let highest = lateness.distribution.max().unwrap_or(0);
-        // What stands for a bucket may lie above all that is in it.
+        // The value that stands for a bucket may lie above everything in it.
         let buckets: Vec<(u64, u64)> =
             lateness.distribution.buckets().map(|(value, count)| (value.min(highest), count)).collect();
         let exceeded = |period: u64| {
@@ -202,7 +202,7 @@ mod tests {
     use crate::testing::{Random, device, input};
     use crate::underrun::Outcome;
 
-    /// So many hours with stalls of exponential length, 60 an hour, 2 ms on average.
+    /// This many hours with stalls of exponential length, 60 an hour, 2 ms on average.
     fn hours(hours: u64) -> Input {
         let mut random = Random(11);
         let end = hours as f64 * 3.6e12;
@@ -235,14 +235,14 @@ mod tests {
         assert!(advice.buffers.is_none() && advice.period.is_none());
         let enough = advice.never_exceeded.unwrap();
         assert_eq!(enough.underruns.over, 0);
-        // The shortest of the periods of 4, 8, 16 ms ... beside it.
+        // The shortest of the periods of 4, 8, 16 ms ... that stands beside it.
         let longer = advice.longer_never_exceeded.unwrap();
         assert_eq!((longer.underruns.over, longer.device.buffers), (0, 2));
         let doublings = (longer.device.period_ns / audio.period_ns).ilog2();
         assert!(doublings > 0 && longer.device.period_ns == audio.period_ns << doublings, "{longer:?}");
         let shorter = audio.with_period(longer.device.period_ns / 2);
         assert!(hours(1).underruns(&shorter, Stage::Total).unwrap().over > 0);
-        // A device that nothing exceeded as it is needs no longer period.
+        // A device that nothing exceeded as it stands needs no longer period.
         let enough = hours(1).advise(&enough.device, Stage::Total).unwrap();
         assert!(enough.never_exceeded.is_some() && enough.longer_never_exceeded.is_none());
         // Five days in all, at least.
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn what_a_time_scale_still_takes() {
-        // None of 1,000 was later than the longest: 2.996 in as many at most (-ln 0.05), one in a thousand of 2,996.
+        // None of 1,000 was later than the longest: at most 2.996 in as many (-ln 0.05), one in a thousand of 2,996.
         let found = input(1_000_000, &[], 1_000, Some(0)).time_scale(0.999, Stage::Total).unwrap();
         assert_eq!(found.period_ns, None);
         assert!((found.measure_further_s.unwrap() - 1.996).abs() < 0.001, "{found:?}");

@@ -18,16 +18,16 @@ pub struct CurveQuestion {
     pub buffering_ns: Vec<u64>,
     /// Computing time in thousandths of the period.
     pub compute_thousandths: u64,
-    /// Where the device's work begins: after which stages. One curve each; a stage that was not measured is left out.
+    /// Where the device's work begins: after these stages. One curve each; a stage that was not measured is left out.
     pub stages: Vec<Stage>,
 }
 
-/// What is asked of recordings.
+/// A question to recordings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
-    /// How far ahead worst cases are wanted.
+    /// The horizons for which worst cases are wanted.
     pub horizons: Vec<Horizon>,
-    /// Of which stages; one that was not measured is left out.
+    /// The stages for which worst cases are wanted; one that was not measured is left out.
     pub stages: Vec<Stage>,
     /// The devices to judge.
     pub devices: Vec<Profile>,
@@ -65,8 +65,8 @@ impl Default for Question {
 }
 
 impl Question {
-    /// The stages of the paper's Table 3, for which the table of worst cases is printed: its totals are composites
-    /// of each wakeup, never sums of maxima.
+    /// The stages of the paper's Table 3, for which the table of worst cases is printed: its totals are composites of
+    /// each wakeup, never sums of maxima.
     pub const TABLE_STAGES: [Stage; 5] =
         [Stage::Irq, Stage::Softirq, Stage::DpcInterruptLatency, Stage::ThreadLatency, Stage::Total];
 }
@@ -76,20 +76,21 @@ impl Question {
 pub struct WorstCase {
     /// How far ahead.
     pub horizon: Horizon,
-    /// That in s of use.
+    /// The horizon, s of use.
     pub horizon_s: f64,
-    /// Of which stage.
+    /// The stage.
     pub stage: Stage,
     /// The lateness that is exceeded once in the horizon on average, ns, and how it was found.
     pub level: Level,
-    /// What the next horizon does not exceed with a probability of 95 %, ns; otherwise why that cannot be said.
+    /// What the next horizon does not exceed with a probability of 95 %, ns; otherwise why the forecast cannot say
+    /// that.
     pub next: Result<u64, String>,
     /// The longest that was seen, ns.
     pub longest_ns: Option<u64>,
     /// The probability that the horizon brings a longer one than any seen, if nothing changes: H/(H+T).
     pub longer_probability: f64,
-    /// Longer ones than any seen come at most so often, per hour of use (95 %): 3/T, and more where stalls
-    /// vary more than independent ones.
+    /// How often longer ones than any seen come at most, per hour of use (95 %): 3/T, and more where stalls vary more
+    /// than independent ones.
     pub longer_per_hour: f64,
     /// How much longer to measure until there is more than a bound, s of this load.
     pub measure_further_s: Option<f64>,
@@ -108,12 +109,12 @@ pub struct DeviceAnswer {
     pub advice: Option<Advice>,
 }
 
-/// What a device would have met under one load.
+/// What would have happened to a device under one load.
 #[derive(Debug, Clone)]
 pub struct JudgedDevice {
-    /// The load it was judged under.
+    /// The load under which it was judged.
     pub load: String,
-    /// Whose wakeups it was judged by: policy and priority.
+    /// The wakeups by which it was judged: policy and priority.
     pub measure: String,
     /// The forecast.
     pub answer: DeviceAnswer,
@@ -124,8 +125,8 @@ pub struct JudgedDevice {
 }
 
 impl JudgedDevice {
-    /// How many times it would have run dry on the worst CPU, as its forecast counts: once for each wait, however many wakeups that made
-    /// late.
+    /// How many times it would have run dry on the worst CPU, as its forecast counts: once for each wait, however many
+    /// wakeups that wait made late.
     pub fn ran_dry(&self) -> u64 {
         self.answer.underruns.misses.ceil() as u64
     }
@@ -149,11 +150,11 @@ pub struct Group {
     pub load: String,
     /// How long it was watched, s.
     pub exposure_s: f64,
-    /// That in s of use.
+    /// The same, s of use.
     pub use_s: f64,
     /// Hours of use for an hour of load.
     pub compression: f64,
-    /// Whether that is known, or 1 for want of anything better.
+    /// Whether the recordings give that number; otherwise it is 1.
     pub compression_is_known: bool,
     /// How long a day and a week of use are.
     pub usage: Usage,
@@ -169,14 +170,14 @@ pub struct Group {
     pub curves: Vec<Curve>,
     /// Reliable time scales.
     pub time_scales: Vec<TimeScale>,
-    /// What a reader must know about this group. One line each.
+    /// What a reader must know about this group, one line each.
     pub notes: Vec<String>,
 }
 
 /// The answer to a question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// The whole in a sentence; it says first if records were lost.
+    /// The whole answer in a sentence; if records were lost, it says that first.
     pub verdict: String,
     /// Time watched, s, over all groups.
     pub exposure_s: f64,
@@ -191,7 +192,7 @@ pub struct Answer {
 /// Answers a question from one or more inputs: each stays by itself, side by side.
 ///
 /// # Errors
-/// [`Error::Device`] for a device that cannot work; [`Error::Recording`] where there is nothing to forecast from.
+/// [`Error::Device`] for a device that cannot work; [`Error::Recording`] if there is nothing to forecast from.
 pub fn answer(inputs: &[Input], question: &Question) -> Result<Answer, Error> {
     if inputs.is_empty() {
         return Err(Error::Recording("there is none".to_owned()));
@@ -299,7 +300,7 @@ fn worst_case(input: &Input, stage: Stage, tail: &Tail, horizon: Horizon, usage:
     }
 }
 
-/// What there is to say about how long it was measured, and for how much use that stands.
+/// Notes on how long the load was measured, and for how much use that stands.
 fn exposure_notes(input: &Input, question: &Question, usage: Usage) -> Vec<String> {
     let mut notes = Vec::new();
     if input.compression_thousandths.is_none() && input.load != NO_LOAD {
@@ -330,7 +331,7 @@ fn device_answers(input: &Input, question: &Question, devices: &[Profile]) -> Re
         .collect()
 }
 
-/// What there is to say about how devices were judged.
+/// Notes on how devices were judged.
 fn device_notes(input: &Input, answers: &[DeviceAnswer]) -> Vec<String> {
     let mut notes = Vec::new();
     let several = answers.iter().find_map(|answer| answer.underruns.alike);
@@ -367,10 +368,10 @@ fn device_notes(input: &Input, answers: &[DeviceAnswer]) -> Vec<String> {
     notes
 }
 
-/// What so short a recording need not show.
+/// What a recording this short need not show.
 fn what_is_too_short(input: &Input) -> String {
     let watched_s = input.tasks.iter().map(|task| task.exposure_ns() as f64 / 1e9).fold(f64::INFINITY, f64::min);
-    // Of what comes so often on average, so long a time shows nothing with one of 200.
+    // If something comes this often on average, so long a time shows nothing of it in one of 200 cases.
     let seldom_s = watched_s / -(1.0 - HOLDS_CONFIDENCE).ln();
     format!(
         "{} need not show what comes less often than every {}, and a machine does much by the day and by the week: devices are said to hold only while \
@@ -380,10 +381,10 @@ fn what_is_too_short(input: &Input) -> String {
     )
 }
 
-/// Beyond so many times the variance of independent stalls the figure tells a reader nothing.
+/// Beyond this many times the variance of independent stalls, the figure tells a reader nothing.
 const MAX_TOLD_DISPERSION: f64 = 100.0;
 
-/// What there is to say about dependence: how much wider intervals are, how many pieces there are, and drift.
+/// Notes on dependence: how much wider intervals are, how many pieces there are, and drift.
 fn spread_notes(tail: &Tail) -> Vec<String> {
     let spread = tail.spread();
     let mut notes = Vec::new();

@@ -4,10 +4,10 @@
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The recording holds nothing that could be forecast from.
+    /// The recording holds nothing to forecast from.
     #[error("this recording cannot be forecast from: {0}")]
     Recording(String),
-    /// A device that cannot work whatever the latency.
+    /// A device that cannot work, whatever the latency.
     #[error(transparent)]
     Device(#[from] punctual_device::Error),
     /// A task set that cannot be read.
@@ -18,7 +18,7 @@ pub enum Error {
         /// What is wrong there.
         message: String,
     },
-    /// Something that was asked for makes no sense.
+    /// The question makes no sense.
     #[error("{0}")]
     Question(String),
 }

@@ -43,12 +43,12 @@ pub struct Usage {
     pub day_s: f64,
     /// A week of use, s.
     pub week_s: f64,
-    /// Whether that is around the clock, because nothing is known of its users.
+    /// Whether that is around the clock, because nothing is known of the load's users.
     pub continuous: bool,
 }
 
 impl Usage {
-    /// The usage of a class, for whoever asks for it; else a day is 24 hours of use and a week 168, as in a want.
+    /// The usage of a class, if one is given; otherwise a day is 24 hours of use and a week 168, as in a want.
     pub fn of(class: Option<LoadClass>) -> Usage {
         class.map_or(Usage { day_s: 86_400.0, week_s: 604_800.0, continuous: true }, LoadClass::usage)
     }
@@ -63,7 +63,7 @@ pub enum Horizon {
     Day,
     /// A week of use: see [`Usage`].
     Week,
-    /// So many nanoseconds of use.
+    /// This many nanoseconds of use.
     Nanoseconds(u64),
 }
 
@@ -71,7 +71,7 @@ impl Horizon {
     /// Reads `hour`, `day`, `week` or a duration such as `10m`.
     ///
     /// # Errors
-    /// [`crate::Error::Question`] in a sentence.
+    /// [`crate::Error::Question`], in a sentence.
     pub fn parse(text: &str) -> Result<Horizon, crate::Error> {
         let wrong = || {
             let message = format!("`{text}` is no horizon: write hour, day, week, or a duration such as 30m");

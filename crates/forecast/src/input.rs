@@ -1,4 +1,4 @@
-//! What a forecast is made from: late wakeups, and for how long they were looked for.
+//! What a forecast is made from: late wakeups, and how long somebody looked for them.
 
 use crate::Error;
 use punctual_recording::bounds::MAX_TIME_NS;
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 /// A measured thread, as far as forecasting cares.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObservedTask {
-    /// Its thread id, to find its values in the tail.
+    /// Its thread id, which finds its values in the tail.
     pub tid: u32,
     /// The CPU that it was bound to; `None` if it could move.
     pub cpu: Option<u32>,
@@ -19,7 +19,7 @@ pub struct ObservedTask {
     pub period_ns: u64,
     /// Wakeups that were measured.
     pub wakeups: u64,
-    /// Activations that went by without a wakeup; `None` for threads without a grid.
+    /// Activations that passed without a wakeup; `None` for threads without a grid.
     pub missed: Option<u64>,
 }
 
@@ -44,11 +44,11 @@ impl ObservedTask {
 /// One late wakeup, on the timeline of its [`Input`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Late {
-    /// When it was due, ns of observed time: seconds in which nothing was measured are left out.
+    /// When it was due, ns of observed time, which leaves out seconds in which nothing was measured.
     pub at_ns: u64,
     /// Which of the input's tasks.
     pub task: usize,
-    /// By how much it was late, ns.
+    /// How late it was, ns.
     pub value_ns: u64,
 }
 
@@ -59,26 +59,26 @@ pub struct Lateness {
     pub distribution: Distribution,
     /// The largest values, in the order of their times.
     pub largest: Vec<Late>,
-    /// Every value above this, ns, is among [`Lateness::largest`]; below, only the distribution knows.
+    /// Every value above this, ns, is among [`Lateness::largest`]; below it, only the distribution knows.
     pub complete_above_ns: u64,
-    /// Of each of the input's tasks: its values, and above which of them all are among the largest. Empty where
-    /// they cannot be told apart.
+    /// For each of the input's tasks: its values, and the level above which all of them are among the largest. Empty
+    /// where they cannot be told apart.
     pub by_task: Vec<(Distribution, u64)>,
 }
 
-/// What was measured of one measure (policy and priority) under one load.
+/// The measurements of one measure (policy and priority) under one load.
 #[derive(Debug, Clone)]
 pub struct Input {
     /// Whose wakeups: policy and priority, such as `fifo:80`.
     pub measure: String,
     /// The load that ran beside them.
     pub load: String,
-    /// Hours of use that an hour of the load stands for, times 1,000, as the load's own file says; `None` where it
-    /// says nothing.
+    /// Hours of use that an hour of the load stands for, times 1,000, according to the load's own file; `None` if it
+    /// does not say.
     pub compression_thousandths: Option<u64>,
     /// How long the tasks were watched, ns. Time whose records were lost does not count.
     pub exposure_ns: u64,
-    /// The measured threads: one a CPU as a rule.
+    /// The measured threads: usually one per CPU.
     pub tasks: Vec<ObservedTask>,
     /// Lateness by stage.
     pub stages: BTreeMap<Stage, Lateness>,
@@ -86,17 +86,17 @@ pub struct Input {
     pub lost: u64,
     /// Whether a recording was cut short.
     pub cut: bool,
-    /// What a reader must know first: losses, cuts, trouble with the load. One line each.
+    /// What a reader must know first, one line each: losses, cuts, trouble with the load.
     pub cautions: Vec<String>,
 }
 
 impl Input {
-    /// Takes apart what a recording holds: its document, its tail and the seconds in which it has wakeups, in order
-    /// (`Recording::tail_and_seconds`), into one input for each measure. No wakeup is read.
-    /// `damaged` are files that could not be read (`Recording::damaged`).
+    /// Splits what a recording holds (its document, its tail and the seconds in which it has wakeups, in order:
+    /// `Recording::tail_and_seconds`) into one input for each measure. It reads no wakeup. `damaged` are files that
+    /// could not be read (`Recording::damaged`).
     ///
     /// # Errors
-    /// [`Error::Recording`] where it holds no wakeup of any periodic task.
+    /// [`Error::Recording`] if it holds no wakeup of any periodic task.
     pub fn from_recording(
         document: &Document,
         tail: &[TailValue],
@@ -108,7 +108,7 @@ impl Input {
         if inputs.is_empty() { Err(nothing_periodic(document)) } else { Ok(inputs) }
     }
 
-    /// One input for each measure that has threads to be looked at, which `of` tells.
+    /// One input for each measure that has threads to look at; `of` tells which.
     pub(crate) fn of_threads(
         document: &Document,
         (tail, seconds): (&[TailValue], &[u64]),
@@ -163,7 +163,7 @@ impl Input {
     /// Adds another run of the same measure and load, as if it had followed this one.
     ///
     /// # Errors
-    /// [`Error::Recording`] where measure, load or periods differ: those are laid side by side, never mixed.
+    /// [`Error::Recording`] where measure, load or periods differ: such runs stand side by side, and are never mixed.
     pub fn followed_by(mut self, other: Input) -> Result<Input, Error> {
         let shape = |input: &Input| input.tasks.iter().map(|task| (task.cpu, task.period_ns)).collect::<Vec<_>>();
         let same = self.measure == other.measure
@@ -180,7 +180,7 @@ impl Input {
         for (stage, lateness) in other.stages {
             let sum = self.stages.entry(stage).or_default();
             sum.distribution.add(&lateness.distribution);
-            // Blocks may begin in the middle of a second: a second more keeps the runs apart.
+            // Blocks may begin in the middle of a second: one more second keeps the runs apart.
             let offset = self.exposure_ns.max(sum.largest.last().map_or(0, |late| late.at_ns)).saturating_add(BLOCK_NS);
             let later = |late: &Late| Late { at_ns: late.at_ns.saturating_add(offset), ..*late };
             sum.largest.extend(lateness.largest.iter().map(later));
@@ -209,7 +209,8 @@ impl Input {
         Ok(self)
     }
 
-    /// What each CPU's task saw, of one stage: one input for each. One alone where tasks could move between CPUs.
+    /// What each CPU's task saw in one stage: one input for each CPU, or a single one where tasks could move between
+    /// CPUs.
     pub(crate) fn by_cpu(&self, stage: Stage) -> Vec<Input> {
         let whole = |task: Option<usize>| {
             let stages = self.stages.get(&stage).map(|lateness| {
@@ -239,17 +240,17 @@ impl Input {
         (0..self.tasks.len()).filter(watched).map(|task| whole(Some(task))).collect()
     }
 
-    /// Hours of use for each hour measured: as the load's own file says, else 1.
+    /// Hours of use for each hour measured, according to the load's own file; otherwise 1.
     pub fn compression(&self) -> f64 {
         self.compression_thousandths
             .filter(|thousandths| (1..=1_000_000_000).contains(thousandths))
             .map_or(1.0, |thousandths| thousandths as f64 / 1_000.0)
     }
 
-    /// For how long this stage was watched, ns: less than the whole where some wakeups were not observed.
+    /// How long this stage was watched, ns: less than the whole where some wakeups were not observed.
     pub(crate) fn exposure_of(&self, stage: Stage) -> f64 {
         let count = |stage| self.stages.get(&stage).map_or(0, |lateness: &Lateness| lateness.distribution.count());
-        // Every observed wakeup has an `irq` stage, whichever others it passed through.
+        // Every observed wakeup has an `irq` stage, whatever other stages it passed through.
         let share = match (stage, count(Stage::Irq), count(Stage::Total)) {
             (Stage::Total, _, _) | (_, _, 0) | (_, 0, _) => 1.0,
             (_, observed, all) => observed as f64 / all as f64,
@@ -257,8 +258,8 @@ impl Input {
         self.exposure_ns as f64 * share.min(1.0)
     }
 
-    /// Whether an activation missed behind a late wakeup has to be filled in: only where the thread goes on at the
-    /// next point of its grid, which the count of missed activations tells, and only for the whole lateness.
+    /// Whether an activation missed behind a late wakeup has to be filled in: only for the whole lateness, and only
+    /// where the thread continues at the next point of its grid, as the count of missed activations tells.
     pub(crate) fn fills_in(&self, stage: Stage) -> bool {
         stage == Stage::Total && self.tasks.iter().any(|task| task.missed.is_some_and(|missed| missed > 0))
     }
@@ -329,7 +330,7 @@ pub(crate) fn cautions(document: &Document, damaged: &[String]) -> Vec<String> {
     lines
 }
 
-/// The largest values of each thread: a recording may have thousands of measures, each of which looks for its own.
+/// The largest values of each thread: a recording may have thousands of measures, and each looks up its own.
 fn by_thread(tail: &[TailValue]) -> HashMap<u32, Vec<&TailValue>> {
     let mut threads: HashMap<u32, Vec<&TailValue>> = HashMap::new();
     for value in tail {
@@ -338,7 +339,7 @@ fn by_thread(tail: &[TailValue]) -> HashMap<u32, Vec<&TailValue>> {
     threads
 }
 
-/// Maps the clock to observed time: seconds in which nothing was measured are left out.
+/// Maps the clock to observed time, which leaves out seconds in which nothing was measured.
 struct Timeline<'a> {
     /// Which ones hold wakeups, in order.
     blocks: &'a [u64],

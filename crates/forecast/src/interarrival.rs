@@ -1,27 +1,29 @@
 //! Do late events come periodically, in clusters or at random?
 //!
-//! Endo, Wang, Chen and Seltzer (*Using latency to evaluate interactive system performance*, Table 2) give the number of
-//! events above a threshold and the mean and standard deviation of the times between them, and conclude from a deviation
-//! as large as the mean that there is no strong periodicity. That is the right idea with little in it: here two tests follow,
-//! each with a probability, and the word is *at random* unless one of them speaks.
+//! Endo, Wang, Chen and Seltzer (*Using latency to evaluate interactive system performance*, Table 2) give the number
+//! of events above a threshold and the mean and standard deviation of the times between them, and conclude from a
+//! deviation as large as the mean that there is no strong periodicity. The idea is right, but it shows little. Here two
+//! tests follow, each with a probability, and the answer is *at random* unless one of them speaks.
 //!
-//! * **Clusters**: of independent events the spaces between them, divided by the whole, are uniform spacings; the sum of
-//!   their squares (Greenwood 1946) is large where they come in clusters. Its distribution is drawn, for each number of events.
+//! * **Clusters**: for independent events the gaps between them, divided by the whole, are uniform spacings; the sum of
+//!   their squares (Greenwood 1946) is large where events come in clusters. Its distribution is drawn at random for
+//!   each number of events.
 //! * **Period**: at the frequency f, independent events point in all directions of the circle of their phases, so that
-//!   the power `|sum of exp(2 pi i f t)|^2 / n` exceeds z with probability exp(-z) (Rayleigh). The largest over
-//!   many frequencies is judged by Bonferroni. The events of a cluster point the same way and would pass for a period: where
-//!   there are clusters, each counts once here.
+//!   the power `|sum of exp(2 pi i f t)|^2 / n` exceeds z with probability exp(-z) (Rayleigh). The largest over many
+//!   frequencies is judged by Bonferroni. The events of a cluster point the same way and would pass for a period, so
+//!   each cluster counts once here.
 
 use crate::stall::{GAP_NS, Stalls};
 use punctual_random::Random;
 
-/// Fewer events say nothing about how they come.
+/// Fewer events than this say nothing about how they come.
 pub const MIN_EVENTS: usize = 8;
-/// A test speaks below this probability. Two tests: at most one of fifty sets of independent events is called otherwise.
+/// A test speaks below this probability. With two tests, at most one in fifty sets of independent events is called
+/// otherwise.
 pub const UNLIKELY: f64 = 0.01;
-/// More events are not looked at for clusters: so many tell, and the work stays bounded.
+/// The search for clusters takes no more events: these are enough, and the work stays bounded.
 const MAX_EVENTS: usize = 4_000;
-/// More events are not looked at for a period.
+/// The search for a period takes no more events.
 const MAX_PHASES: usize = 1_000;
 /// Draws of Greenwood's statistic.
 const DRAWS: usize = 2_000;
@@ -35,12 +37,12 @@ pub enum Arrival {
     Periodic {
         /// The distance, ns.
         period_ns: f64,
-        /// How sharply: 1 where each comes exactly on time, 0 where phases are uniform.
+        /// How sharp it is: 1 if each event comes exactly on time, 0 if phases are uniform.
         sharpness: f64,
     },
-    /// Several together, then none for long.
+    /// Several together, then none for a long time.
     Clustered,
-    /// As far as can be told independently of each other.
+    /// Independently of each other, as far as can be told.
     Random,
 }
 
@@ -71,11 +73,11 @@ pub struct Interarrival {
     pub arrival: Arrival,
     /// The test that decided, or the one that came nearest to it.
     pub test: &'static str,
-    /// Its probability if the events were independent, corrected for how often was looked.
+    /// The probability of its result if the events were independent, corrected for the number of looks.
     pub p: Option<f64>,
 }
 
-/// The events of stalls: each cause once, since neighbours over a threshold within one stall are one event.
+/// The events of stalls: each cause once, because neighbours over a threshold within one stall are one event.
 pub fn events_of(stalls: &Stalls) -> Vec<u64> {
     stalls.peaks().into_iter().map(|(_, start_ns)| start_ns).collect()
 }
@@ -106,7 +108,7 @@ fn judge(times: &[u64]) -> (Arrival, &'static str, Option<f64>) {
     let heads = if clusters < UNLIKELY { heads(times) } else { times.to_vec() };
     let heads = &heads[..heads.len().min(MAX_PHASES)];
     let found = if heads.len() < MIN_EVENTS { None } else { Some(periodogram(heads)) };
-    // A period first: a job that runs every second for half of the time is both, and its period says more.
+    // A period comes first: a job that runs every second for half of the time is both, and its period says more.
     if let Some((period_ns, power, p)) = found.filter(|found| found.2 < UNLIKELY) {
         return (Arrival::Periodic { period_ns, sharpness: (power / heads.len() as f64).sqrt() }, RAYLEIGH, Some(p));
     }
@@ -119,7 +121,7 @@ fn judge(times: &[u64]) -> (Arrival, &'static str, Option<f64>) {
     }
 }
 
-/// The first event of each cluster: those nearer to the one before than a quarter of the mean distance are left out.
+/// The first event of each cluster: leaves out those closer to the previous one than a quarter of the mean distance.
 fn heads(times: &[u64]) -> Vec<u64> {
     let near = (times[times.len() - 1] - times[0]) / (4 * times.len() as u64);
     let mut heads = times.to_vec();
@@ -132,13 +134,13 @@ fn heads(times: &[u64]) -> Vec<u64> {
     heads
 }
 
-/// The probability that spaces of independent events vary as much.
+/// The probability that the gaps of independent events vary as much.
 fn greenwood(times: &[u64]) -> f64 {
     let span = (times[times.len() - 1] - times[0]) as f64;
     let statistic = |spaces: &mut dyn Iterator<Item = f64>| spaces.map(|space| space * space).sum::<f64>();
     let seen = statistic(&mut times.windows(2).map(|two| (two[1] - two[0]) as f64 / span));
     let count = times.len() - 1;
-    // Few events are drawn more often: drawing is cheap there.
+    // Fewer events get more draws: drawing is cheap there.
     let draws = (DRAWS * 40 / count).clamp(400, DRAWS);
     let mut random = Random(count as u64);
     let mut larger = 0usize;
@@ -160,8 +162,8 @@ fn periodogram(times: &[u64]) -> (f64, f64, f64) {
     let since: Vec<f64> = times.iter().map(|time| (time - first) as f64).collect();
     let span = since[since.len() - 1];
     let count = since.len() as f64;
-    // From four turns in the whole (slower is not told from a cluster) to a quarter of the mean distance: a job that comes
-    // on time is often missed. Steps fine enough not to pass over a peak.
+    // From four turns in the whole (a slower one looks like a cluster) to a quarter of the mean distance: a job that
+    // comes on time is often missed. The steps are fine enough not to miss a peak.
     let step = 0.25 / span;
     let steps = (4.0 * (4.0 * count - 4.0)).max(1.0) as usize;
     let mut best = (0.0f64, 4.0 / span);
@@ -187,7 +189,7 @@ fn periodogram(times: &[u64]) -> (f64, f64, f64) {
             break;
         }
     }
-    // Neighbouring frequencies are no independent looks; four to the width of a peak count as half of that.
+    // Neighbouring frequencies are not independent looks; four to the width of a peak count as half of that.
     let looks = (steps as f64 / 2.0).max(1.0);
     (1.0 / best.1, best.0, (looks * (-best.0).exp()).min(1.0))
 }
@@ -202,10 +204,11 @@ fn power(since: &[f64], frequency: f64) -> f64 {
     (sine * sine + cosine * cosine) / since.len() as f64
 }
 
-/// Events nearer to each other than this are one: the distance within which late wakeups are one stall.
+/// Events closer together than this are one: the distance within which late wakeups are one stall.
 pub const ONE_EVENT_NS: u64 = GAP_NS;
 
-/// Joins events nearer than [`ONE_EVENT_NS`] to the one before, as stalls are. For gaps and other events without stalls.
+/// Joins events closer than [`ONE_EVENT_NS`] to the previous one, as stalls are joined. For gaps and other events
+/// without stalls.
 pub fn joined(times_ns: &[u64]) -> Vec<u64> {
     let mut times = times_ns.to_vec();
     times.sort_unstable();

@@ -2,30 +2,30 @@
 
 use crate::special::gamma_quantile;
 
-/// The share of intervals that should hold what they are about.
+/// The share of intervals that should hold the truth.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// What zero events in a time T leave open: up to 3.0 events in T, at 95 %, one-sided (-ln 0.05).
 pub const ZERO_EVENTS: f64 = 2.995_732_273_553_991;
 
-/// Limits of which one is more than so many times the other say nothing together.
+/// Limits that differ by more than this factor together say nothing.
 const MAX_SPAN: f64 = 1_000.0;
 
-/// Whether limits are so far apart that they say nothing together: then only the one that an answer goes by is told.
+/// Whether limits are so far apart that together they say nothing: then an answer gives only the one that decides.
 pub fn are_too_wide(low: f64, high: f64) -> bool {
     high > MAX_SPAN * low
 }
 
-/// So many times as many as independent events leave open ([`ZERO_EVENTS`]) may have come unseen: beyond that, a limit of how often they
-/// come says nothing.
+/// This many times as many events as independent ones leave open ([`ZERO_EVENTS`]) may have come unseen: beyond that, a
+/// limit on how often they come says nothing.
 const MAX_UNSEEN: f64 = 10.0;
 
-/// Whether so many may have come where none was seen that nothing is said of how often they come.
+/// Whether so many may have come where none was seen that nothing can be said of how often they come.
 pub fn may_be_too_many(unseen: f64) -> bool {
     unseen > MAX_UNSEEN * ZERO_EVENTS
 }
 
-/// A number with its interval. What is not known is `None`, never 0.
+/// A number with its interval. An unknown part is `None`, never 0.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Estimate {
     /// The lower limit.
@@ -59,8 +59,8 @@ impl Estimate {
     }
 }
 
-/// The rate of a Poisson process that showed so many events in an exposure of 1, two-sided 95 %
-/// (Garwood, Biometrika 1936). Zero events give the one-sided bound [`ZERO_EVENTS`] and no estimate.
+/// The rate of a Poisson process that showed this many events in an exposure of 1, two-sided 95 % (Garwood, Biometrika
+/// 1936). Zero events give the one-sided bound [`ZERO_EVENTS`] and no estimate.
 pub fn garwood(events: u64) -> Estimate {
     weighted(events as f64, events as f64, 1.0)
 }
@@ -79,13 +79,13 @@ pub fn weighted(sum: f64, sum_of_squares: f64, largest_weight: f64) -> Estimate 
     Estimate { low: Some(low), value: Some(sum), high: Some(high) }
 }
 
-/// The largest exposure, relative to now, that is ever suggested where something was seen: beyond it measuring longer
-/// is no advice.
+/// The largest exposure, relative to the present one, that is ever suggested where something was seen: beyond it,
+/// measuring longer is no advice.
 const MAX_MEASUREMENT: f64 = 10_000.0;
 
-/// How much longer than now one would have to measure, as a multiple of the present exposure, until the mean time
-/// between events can be told from `want` (in units of the present exposure), if events go on coming at the rate
-/// of their estimate. `None` where that rate is too near the wanted one.
+/// How much longer one would have to measure, as a multiple of the present exposure, until the mean time between events
+/// can be distinguished from `want` (in units of the present exposure), if events continue at the rate of their
+/// estimate. `None` where that rate is too near the wanted one.
 pub fn further_exposure(sum: f64, largest_weight: f64, dispersion: f64, want: f64) -> Option<f64> {
     let upper = |events: f64| dispersion * gamma_quantile(events / dispersion + 1.0, 0.995);
     if sum <= 0.0 {
@@ -129,7 +129,7 @@ mod tests {
             [(1.0, 1_001.0), (0.0, 1.0), (2.16e-3, 1_800.0)].map(|(low, high)| are_too_wide(low, high)),
             [true; 3]
         );
-        // A limit of 89 where none was seen is none.
+        // A limit of 89 where none was seen is no limit.
         assert_eq!([ZERO_EVENTS, 29.0, 30.0, 89.0].map(may_be_too_many), [false, false, true, true]);
     }
 
@@ -147,11 +147,11 @@ mod tests {
     fn what_to_measure_still() {
         // Nothing in an hour and one allowed an hour: 5.3 hours in all, for 99.5 %.
         assert!((further_exposure(0.0, 1.0, 1.0, 1.0).unwrap() - 4.298).abs() < 0.01);
-        // Nothing seen is never too near the want, however far off that is.
+        // Where nothing was seen, it is never too near the want, however far off that is.
         assert!(further_exposure(0.0, 1.0, 1.0, 1e6).is_some());
         // Exactly as often as allowed: no measurement tells.
         assert_eq!(further_exposure(10.0, 1.0, 1.0, 0.1), None);
-        // Three seen where one was wanted: the more the sooner.
+        // Three seen where one was wanted: the more, the sooner.
         let more = further_exposure(3.0, 1.0, 1.0, 1.0).unwrap();
         assert!(more > 0.0 && more < 3.0, "{more}");
     }

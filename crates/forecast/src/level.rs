@@ -7,16 +7,17 @@ use crate::stall::{Stalls, peak_level, stalls};
 use crate::veto::{Peak, veto};
 
 /// From this exposure on, relative to the horizon, ranks alone give a two-sided interval where stalls come
-/// independently: the chance of no exceedance is then below 2.5 % (-ln 0.025 = 3.69). Where they vary more, later.
+/// independently: the chance of no exceedance is then below 2.5 % (-ln 0.025 = 3.69). Where stalls vary more, it takes
+/// longer.
 pub const ENOUGH: f64 = 3.7;
 
-/// The furthest a tail model is asked to look, relative to the exposure: as far as its coverage was measured.
+/// How far ahead a tail model is ever asked to look, relative to the exposure: as far as its coverage was measured.
 pub const FURTHEST: f64 = 40.0;
 
-/// What is not exceeded in the next horizon is said with this probability.
+/// The probability with which the next horizon does not exceed the limit that is given.
 pub const PREDICTED: f64 = 0.95;
 
-/// A tail is too heavy to be continued where its shape is above the first with more than the second probability.
+/// A tail is too heavy to continue where its shape is above the first number with more than the second probability.
 const HEAVY: (f64, f64) = (0.3, 0.15);
 
 /// How a level was found.
@@ -50,11 +51,12 @@ pub struct Level {
     pub level: Estimate,
     /// Why there is no more than a bound.
     pub veto: Option<String>,
-    /// How much longer to measure until there may be, as a multiple of the present exposure, where that is known: at least so long.
+    /// How much longer to measure until there may be more than a bound, as a multiple of the present exposure, where
+    /// that is known: at least this long.
     pub further: Option<f64>,
 }
 
-/// The stalls of one exposure, made ready to be asked for levels.
+/// The stalls of one exposure, ready to be asked for levels.
 #[derive(Debug, Clone)]
 pub struct Tail {
     /// Longest first, ns.
@@ -91,20 +93,22 @@ impl Tail {
         &self.spread
     }
 
-    /// Stalls longer than all seen come at most so often in an exposure (95 %, one-sided): 3.0, and more where stalls
+    /// How often stalls longer than all seen come at most in an exposure (95 %, one-sided): 3.0, and more where stalls
     /// vary more than independent ones.
     pub fn longer_at_most(&self) -> f64 {
         self.spread.upper(0.0, 1.0, 0.95)
     }
 
-    /// The lateness, ns, that nothing in the next `horizon` exceeds with a probability of 95 %, if all goes on as it was: by ranks
-    /// (any of the next stalls is as likely to be the longest as any of those seen), else by the tail model.
+    /// The lateness, ns, that nothing in the next `horizon` exceeds with a probability of 95 %, if all goes on as it
+    /// was: by ranks (any of the next stalls is as likely to be the longest as any of those seen), otherwise by the
+    /// tail model.
     ///
-    /// Both count stalls as if they came independently. Where they come together, nothing at all comes in more of the horizons; but how
-    /// variable the longest are is not known from the others, and what is taken for that variability would promise too much.
+    /// Both count stalls as if they came independently. Where they come together, more of the horizons have none at
+    /// all; but the others do not tell how variable the longest are, and any guess at that variability would promise
+    /// too much.
     ///
     /// # Errors
-    /// Why that cannot be said, in words.
+    /// Why the forecast cannot say that, in words.
     pub fn next(&self, horizon: f64) -> Result<u64, String> {
         let ahead = horizon / self.exposure;
         let none_ahead = |seen: usize| (1.0 + ahead).powf(-(seen as f64));
@@ -142,7 +146,7 @@ impl Tail {
         self.sorted.first().map(|&longest| longest as u64)
     }
 
-    /// The lateness that stalls exceed once in so much time, ns (in units of the exposure).
+    /// The lateness that stalls exceed once in this time, ns (in units of the exposure).
     pub fn level(&self, horizon: f64) -> Level {
         let expected = self.exposure / horizon;
         let ranked = self.ranks(expected);
@@ -151,7 +155,7 @@ impl Tail {
             return Level { method: Method::OrderStatistics, level: ranked, veto: None, further: None };
         }
         if expected >= ENOUGH && self.spread.drift.is_none() && self.spread.upper(0.0, 1.0, 0.975) <= expected {
-            // Long enough, but so few stalls that the level lies below them, among what is not told apart.
+            // Long enough, but with so few stalls that the level lies below them, where they cannot be told apart.
             let veto = Some(format!("too few stalls: {} in {expected:.1} times as long", self.sorted.len()));
             return Level { method: Method::Bound, level: lower, veto, further: None };
         }
@@ -164,7 +168,7 @@ impl Tail {
         let modelled_from = ratio / FURTHEST - 1.0;
         match &self.fit {
             Err(veto) => {
-                // However long it is measured, the same may speak against a tail; only that there are too few passes.
+                // The same may speak against a tail however long it is measured; only a lack of stalls passes.
                 let stalls = self.sorted.len();
                 let few = stalls > 0 && stalls <= MIN_PEAKS;
                 let more = (MIN_PEAKS + 1) as f64 / stalls.max(1) as f64 - 1.0;
@@ -195,7 +199,7 @@ impl Tail {
     /// longest exactly when at least k of them exceed it.
     fn ranks(&self, expected: f64) -> Estimate {
         let at = |rank: u64| self.sorted.get((rank as usize).saturating_sub(1)).copied();
-        // Limits grow with the count: the least and the greatest count that speak against this mean are searched for.
+        // Limits grow with the count: this searches for the least and the greatest count that contradict this mean.
         let least = |is_enough: &dyn Fn(u64) -> bool| {
             let (mut below, mut above) = (0u64, self.sorted.len() as u64 + 2);
             while above - below > 1 {
@@ -214,11 +218,11 @@ impl Tail {
 }
 
 impl crate::Input {
-    /// The tail of a stage: its stalls, those of several tasks with one cause counted once.
-    /// Its levels are the worst on any of the measured CPUs; ask it in ns of this load's time.
+    /// The tail of a stage: its stalls, where those of several tasks with one cause count once. Its levels are the
+    /// worst on any of the measured CPUs; ask it in ns of this load's time.
     ///
     /// # Errors
-    /// [`crate::Error::Recording`] where the stage was not measured.
+    /// [`crate::Error::Recording`] if the stage was not measured.
     pub fn tail(&self, stage: punctual_recording::Stage) -> Result<Tail, crate::Error> {
         let found = self.tail_stalls(stage).ok_or_else(|| {
             let message = format!("{} under {} has no stage `{}`", self.measure, self.load, stage.name());
@@ -227,8 +231,8 @@ impl crate::Input {
         Ok(Tail::new(&found.peaks(), self.exposure_of(stage)))
     }
 
-    /// The tails of a stage as a task meets them that wakes as often: of each CPU, every separate wait counts, whichever stall it is part
-    /// of. A storm is one stall and makes many activations late.
+    /// The tails of a stage as a task meets them that wakes as often: on each CPU, every separate wait counts,
+    /// whichever stall it is part of. A storm is one stall and makes many activations late.
     pub(crate) fn tails_of_waits(&self, stage: punctual_recording::Stage) -> Vec<Tail> {
         let of = |input: &crate::Input| {
             let lateness = input.stages.get(&stage)?;
@@ -243,7 +247,7 @@ impl crate::Input {
         self.by_cpu(stage).iter().filter_map(of).collect()
     }
 
-    /// Stalls for each late wakeup in the tail of a stage; `None` where there is none.
+    /// Stalls per late wakeup in the tail of a stage; `None` if there is none.
     pub fn extremal_index(&self, stage: punctual_recording::Stage) -> Option<f64> {
         self.tail_stalls(stage)?.extremal_index()
     }
@@ -273,7 +277,7 @@ fn fit(by_length: &[(u64, u64)], exposure: f64, spread: &Spread) -> Result<(Post
         return Err(reason);
     }
     let excesses: Vec<f64> = peaks.iter().map(|peak| peak.excess).collect();
-    // Peaks that come together are alike: they tell as much as fewer independent ones.
+    // Peaks that come together are alike: they tell no more than fewer independent ones.
     let told = 1.0 / spread.dispersion(count as f64);
     let posterior = Posterior::fit(&excesses, 0, 0.0, told).ok_or("the stalls have no spread")?;
     if posterior.heavier_than(HEAVY.0) > HEAVY.1 {
@@ -313,7 +317,7 @@ mod tests {
 
     #[test]
     fn stalls_that_come_together_promise_no_quiet_hour() {
-        // Two hours with all long stalls in one of three minutes: the next hour may have such a one as well.
+        // Two hours with all long stalls in a single span of three minutes: the next hour may have such a span too.
         let mut random = Random(11);
         let mut peaks = exponential(5, 500);
         peaks.extend((0..500).map(|_| {
@@ -321,24 +325,25 @@ mod tests {
         }));
         let tail = Tail::new(&peaks, 1e9);
         assert!(tail.next(5e8).is_err(), "{:?}", tail.next(5e8));
-        // The longest of twenty hours is one that the next exceeds with a probability of 1/21, however they come.
+        // The next hour exceeds the longest of twenty hours with a probability of 1/21, however they come.
         assert_eq!(tail.next(5e7).unwrap(), tail.longest_ns().unwrap());
     }
 
     #[test]
     fn what_the_next_hour_brings_is_no_level() {
-        // 2,000 exponential stalls in 20 hours: the level of an hour is ln 100 = 4.6 scales; not above with 95 % is 7.6.
+        // 2,000 exponential stalls in 20 hours: the level of an hour is ln 100 = 4.6 scales; with 95 % nothing
+        // exceeds 7.6.
         let tail = Tail::new(&exponential(3, 2_000), 1e9);
         let (level, next) = (tail.level(5e7), tail.next(5e7).unwrap() as f64);
         assert!(level.level.value.unwrap() < 5.2e6 && next > 6.2e6, "{level:?} {next}");
         // By the model where the exposure is shorter, and not at all where it is much shorter.
         assert!(tail.next(1e9).unwrap() as f64 >= next);
         assert!(tail.next(3e9).unwrap_err().contains("times as long"));
-        // Independent of the model, where 20 recordings in a row are asked: one in twenty is longer.
+        // Independent of the model, if 20 recordings in a row are asked: one in twenty is longer.
         let (mut longer, mut refused) = (0, 0);
         for seed in 0..400 {
             let both = exponential(1_000 + seed, 2_100);
-            // Where their frequency seems to change nothing may be said.
+            // Where their frequency seems to change, nothing may be said.
             let Ok(next) = Tail::new(&both[..2_000], 1e9).next(5e7) else {
                 refused += 1;
                 continue;
@@ -348,7 +353,8 @@ mod tests {
         assert!((6..=34).contains(&longer) && refused < 80, "{longer} of 400, {refused} refused");
     }
 
-    /// Half as frequent again at the end: by ranks and by the model alike nothing is said of the next hour, and why.
+    /// Half as frequent again at the end: neither ranks nor the model say anything of the next hour, and the answer
+    /// says why.
     #[test]
     fn nothing_is_said_of_the_next_hour_of_a_machine_that_may_drift() {
         let mut refused = 0;
@@ -371,7 +377,8 @@ mod tests {
         assert_eq!(Tail::new(&stalls, 1e9).level(2e9).method, Method::Bound);
     }
 
-    /// What keeps a tail from being modelled for an hour keeps it from that for a day and a week too: none is known before the others.
+    /// What keeps a tail from being modelled for an hour keeps it from being modelled for a day and a week too: none is
+    /// known before the others.
     #[test]
     fn a_longer_horizon_is_never_known_sooner() {
         let mut random = Random(8);
@@ -383,7 +390,7 @@ mod tests {
             assert_eq!(level.veto, levels[0].veto);
             assert!((level.further.unwrap() / (ENOUGH * times - 1.0) - 1.0).abs() < 1e-9, "{level:?}");
         }
-        // Of too few there are enough at some time: for what is further away, when that is long enough.
+        // With too few, there are enough after some time: for what is further away, once that is long enough.
         let few = Tail::new(&exponential(3, 10), 1e9);
         let further = [2e9, 1_000e9].map(|horizon| few.level(horizon).further.unwrap());
         assert!((further[0] - 4.1).abs() < 1e-9 && (further[1] - 24.0).abs() < 1e-9, "{further:?}");

@@ -1,20 +1,21 @@
 //! How often will it be too late, and can this set of jobs be scheduled.
 //!
-//! Pure: late wakeups in, worst cases, mean times between underruns and schedulability out, each with an interval
-//! or with the reason why there is none. A recording becomes an [`Input`] for each measure and load, from its
-//! document, tail and block maxima alone; [`answer`] answers a [`Question`] from several of them side by side.
+//! Pure: late wakeups in, worst cases, mean times between underruns and schedulability out, each with an interval or
+//! with the reason why there is none. A recording becomes an [`Input`] for each measure and load, from its document,
+//! tail and block maxima alone; [`answer`] answers a [`Question`] from several of them side by side.
 //!
-//! * [`Input::of_loops`]: the same of other programs' loops, of which a cycle may take longer than its period.
-//! * [`stalls`]: late wakeups with one cause count once, for at most so long; skipped activations are filled in, once.
-//! * [`Input::underruns`]: how often a device runs dry, CPU by CPU, by playing it over the recording,
-//!   with an interval that is as wide as stalls vary.
+//! * [`Input::of_loops`]: the same for other programs' loops, whose cycles may take longer than their period.
+//! * [`stalls`]: late wakeups with one cause count once, within a limited time; skipped activations are filled in,
+//!   once.
+//! * [`Input::underruns`]: how often a device runs dry, CPU by CPU, by playing it over the recording, with an interval
+//!   that is as wide as stalls vary.
 //! * [`Input::tail`] and [`Tail::level`]: the worst of an hour, a day, a week: by ranks, by a tail model that nothing
-//!   spoke against, or only a bound.
+//!   contradicted, or only by a bound.
 //! * [`Input::advise`], [`Input::curve`], [`Input::time_scale`]: what buffering or period would do.
 //! * [`interarrival`]: whether late events come periodically, in clusters or at random.
-//! * [`schedulability`]: response times, EDF demand, reservations, and the latency a task set bears.
+//! * [`schedulability`]: response times, EDF demand, reservations, and the latency that a task set tolerates.
 //!
-//! The method and its measured coverage are described in `docs/forecast.md` and `docs/forecast-truth.md`.
+//! `docs/forecast.md` and `docs/forecast-truth.md` describe the method and its measured coverage.
 //!
 //! ```
 //! use punctual_forecast::garwood;

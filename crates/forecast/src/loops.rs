@@ -8,11 +8,11 @@ use punctual_recording::bounds::MAX_TIME_NS;
 use punctual_recording::{CycleCount, Document, TailValue, Task, agreeing, counted, format_ns, grouped};
 use std::collections::BTreeMap;
 
-/// A loop wakes in so many of a hundred of its periods or more, and in no more: who wakes twice in a cycle has cycles that are not
-/// its wakeups.
+/// The fewest and the most wakeups of a loop in a hundred of its periods: a thread that wakes twice in a cycle has
+/// cycles that are not its wakeups.
 const PERCENT: (u128, u128) = (50, 105);
 
-/// Whoever wakes in fewer of a hundred periods that were asked for may have another period.
+/// A thread that wakes in fewer of a hundred periods than this may have another period than the one asked for.
 const CLOSE_PERCENT: u64 = 90;
 
 /// Hours of use that an hour of a program stands for, times 1,000.
@@ -23,15 +23,16 @@ const ITS_OWN_USE: u64 = 1_000;
 pub struct Loops {
     /// One for each measure.
     pub inputs: Vec<Input>,
-    /// The loop as a device that has to be done with a cycle's work before the next begins: judged by
-    /// [`Stage::Response`](crate::Stage::Response), from when a cycle was due until its work was done, which leaves nothing to compute.
+    /// The loop as a device that has to finish a cycle's work before the next begins. It is judged by
+    /// [`Stage::Response`](crate::Stage::Response), from when a cycle was due until its work was done, which leaves
+    /// nothing to compute.
     pub profile: Profile,
-    /// What was counted of loops whose cycles ran into the next: sentences that go before what is forecast.
+    /// The counts of loops whose cycles ran into the next: sentences that go before the forecast.
     pub counted: Vec<String>,
 }
 
-/// Whether a thread of a recording wakes about once in each period that it was recorded with, and its measure is one of those whose
-/// cycles can be counted: from others no loop is forecast.
+/// Whether a thread of a recording wakes about once in each period that it was recorded with, and its measure is one of
+/// those whose cycles can be counted: others yield no forecast of a loop.
 pub fn has_loops(document: &Document, is_counted: impl Fn(&str) -> bool) -> bool {
     let period_ns = document.followed.as_ref().and_then(|followed| followed.period_ns);
     period_ns.is_some_and(|period_ns| {
@@ -47,13 +48,13 @@ fn periods_in(document: &Document, period_ns: u64) -> u64 {
 }
 
 impl Input {
-    /// Takes apart a recording of followed threads, as [`Input::from_recording`] does one of periodic threads. The loops' period, ns,
-    /// is that of the recording unless another one is given.
+    /// Splits a recording of followed threads, as [`Input::from_recording`] does one of periodic threads. The loops'
+    /// period, ns, is that of the recording unless another one is given.
     ///
     /// `None` for any other recording, and without a period.
     ///
     /// # Errors
-    /// [`Error::Recording`] where none of the threads wakes about once in a period.
+    /// [`Error::Recording`] if none of the threads wakes about once in a period.
     pub fn of_loops(
         document: &Document,
         period_ns: Option<u64>,
@@ -82,7 +83,7 @@ impl Input {
         }
         let of = |task: &Task| loops(task).then(|| ObservedTask { period_ns, missed: None, ..ObservedTask::of(task) });
         let mut inputs = Input::of_threads(document, (tail, seconds), &of, &cautions);
-        // Of a command that was followed alone an hour is an hour of its own use.
+        // If a command was followed alone, an hour is an hour of its own use.
         if followed.is_of_the_command() && document.provenance.load.commands.len() == 1 {
             inputs.iter_mut().for_each(|input| input.compression_thousandths = Some(ITS_OWN_USE));
         }
@@ -98,11 +99,12 @@ impl Input {
 }
 
 impl Loops {
-    /// A forecast counts wakeups: leaves out measures whose wakeups do not show where a cycle begins, and says which periods it cannot
-    /// see, by the cycles of each measure.
+    /// Compares the forecast, which counts wakeups, with whole cycles. It leaves out measures whose wakeups do not show
+    /// where a cycle begins, and says which periods it cannot see, by the cycles of each measure.
     ///
     /// # Errors
-    /// [`Error::Recording`] where whole cycles tell of more overruns than single wakeups do, and where none can be counted.
+    /// [`Error::Recording`] where whole cycles tell of more overruns than single wakeups do, and where none can be
+    /// counted.
     pub fn held_against(self, document: &Document, cycles: &BTreeMap<String, CycleCount>) -> Result<Loops, Error> {
         let mut loops = self.without_uncounted(cycles)?;
         for input in &mut loops.inputs {
@@ -122,7 +124,7 @@ impl Loops {
                 )));
             }
             let watched_ns = count.periods.saturating_mul(loops.profile.period_ns).min(MAX_TIME_NS);
-            // Periods that were skipped went by, and brought no cycle. Of several threads nothing says whose they were.
+            // Skipped periods went by and brought no cycle. With several threads, nothing says whose they were.
             if input.tasks.len() == 1 {
                 input.exposure_ns = input.exposure_ns.max(watched_ns);
             }
@@ -138,7 +140,7 @@ impl Loops {
         Ok(loops)
     }
 
-    /// Leaves out the measures of which `punctual report` counts no cycles either.
+    /// Leaves out the measures for which `punctual report` counts no cycles either.
     fn without_uncounted(mut self, cycles: &BTreeMap<String, CycleCount>) -> Result<Loops, Error> {
         let is_counted = |input: &Input| {
             let count = cycles.get(&input.measure);
@@ -162,11 +164,12 @@ impl Loops {
     }
 }
 
-/// So many times as many overruns, or as long a cycle, as single wakeups show make a forecast of these another one.
+/// If whole cycles show this many times as many overruns, or as long a cycle, as single wakeups do, the forecast would
+/// be another one.
 const MUCH_MORE: u64 = 2;
 
-/// That whole cycles tell of more, or of longer ones, than single wakeups, of which a forecast is made: each wakeup that nobody saw may
-/// have begun a cycle of its own, or have stood within one.
+/// Says that whole cycles tell of more overruns, or of longer cycles, than single wakeups, from which a forecast is
+/// made: each wakeup that nobody saw may have begun a cycle of its own, or may lie within one.
 fn what_single_wakeups_miss(input: &Input, count: &CycleCount, watched_ns: u64) -> Option<String> {
     let longest_ns = input.stages.get(&Stage::Response).and_then(|work| work.distribution.max()).unwrap_or(0);
     let beyond = |factor: u64| {
@@ -200,7 +203,7 @@ fn agreeing_count(unseen: u64) -> String {
     format!("{} {}", counted(unseen, "wakeup"), agreeing(unseen, "was", "were"))
 }
 
-/// What periods within a cycle are to a forecast that counts wakeups.
+/// What periods within a cycle mean to a forecast that counts wakeups.
 fn which_periods(measure: &str, count: &CycleCount) -> String {
     let within = count.began_within();
     let unseen = match count.not_woken - within {
@@ -215,7 +218,7 @@ fn which_periods(measure: &str, count: &CycleCount) -> String {
     )
 }
 
-/// What a forecast of such a loop has to be read beside, before it.
+/// What to read before a forecast of such a loop.
 fn what_was_counted(measure: &str, count: &CycleCount, (period_ns, watched_ns): (u64, u64)) -> String {
     let every = |overruns: u64| format_ns(watched_ns / overruns);
     format!(
@@ -229,10 +232,11 @@ fn what_was_counted(measure: &str, count: &CycleCount, (period_ns, watched_ns): 
     )
 }
 
-/// Of so many periods one without a wakeup is none to speak of.
+/// One period without a wakeup in this many is not worth a word.
 const MANY_PERIODS: u64 = 100;
 
-/// In how many periods loops did not wake, where nothing tells which of their wakeups begin cycles, and so whether a period began within one.
+/// In how many periods loops did not wake, where nothing tells which of their wakeups begin cycles, and so whether a
+/// period began within one.
 fn what_is_not_told(measure: &str, document: &Document, period_ns: u64) -> Option<String> {
     let periods = periods_in(document, period_ns);
     let own: Vec<&Task> =
@@ -256,7 +260,7 @@ fn what_is_not_told(measure: &str, document: &Document, period_ns: u64) -> Optio
     })
 }
 
-/// Says of a thread that wakes clearly less often than once in the period that was asked for how often it does.
+/// If a thread wakes clearly less often than once in the period that was asked for, says how often it does.
 fn other_period(task: &Task, asked_ns: u64, periods: u64) -> Option<String> {
     let seen = task.counters.wakeups.saturating_add(task.counters.unobserved);
     let is_other = u128::from(seen) * 100 < u128::from(periods) * u128::from(CLOSE_PERCENT);

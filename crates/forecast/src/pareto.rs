@@ -1,16 +1,16 @@
 //! The tail model: a Generalized Pareto distribution over the largest stalls, fitted as a posterior on a grid.
 //!
-//! Stalls above a high level u exceed it by an amount that is nearly Generalized Pareto, with shape xi and scale
-//! sigma (Pickands, Annals of Statistics 1975). A point fit with an interval from its curvature is wrong on its
-//! unsafe side far too often; averaging over the posterior is not. Prior: xi ~ N(0.1, 0.2) on (-0.5, 1), flat in
-//! ln sigma; the rate above u is Gamma(k + 1/2). Every quantity is a sum over a fixed grid: no chain, no seed.
+//! Stalls above a high level u exceed it by an amount that is nearly Generalized Pareto, with shape xi and scale sigma
+//! (Pickands, Annals of Statistics 1975). A point fit with an interval from its curvature errs on its unsafe side far
+//! too often; averaging over the posterior does not. Prior: xi ~ N(0.1, 0.2) on (-0.5, 1), flat in ln sigma; the rate
+//! above u is Gamma(k + 1/2). Every quantity is a sum over a fixed grid: no chain, no seed.
 
 use crate::interval::{CONFIDENCE, Estimate};
 use crate::special::gamma_quantile;
 
 /// Fewest peaks a tail is fitted to.
 pub(crate) const MIN_PEAKS: usize = 50;
-/// Most peaks a tail is fitted to: more reach down into what is not tail any more.
+/// The most peaks a tail is fitted to: more would reach down into what is no longer tail.
 pub(crate) const MAX_PEAKS: usize = 250;
 const SHAPES: usize = 106;
 const SCALES: usize = 129;
@@ -18,12 +18,12 @@ const PRIOR_MEAN: f64 = 0.1;
 const PRIOR_DEVIATION: f64 = 0.2;
 /// The grid of ln sigma, about the scale that an exponential tail of the same median has.
 const SCALE_SPAN: (f64, f64) = (-1.8, 2.2);
-/// Grid points less probable than the best by e to this are left out: all together they weigh less than 1e-6.
+/// Grid points that are less probable than the best by e to this are left out: all together they weigh less than 1e-6.
 const NEGLIGIBLE: f64 = 21.0;
-/// The rate's posterior is stood for by this many equally probable values.
+/// This many equally probable values stand for the rate's posterior.
 const RATES: usize = 25;
 
-/// How many of so many stalls are tail: 5 %, at least [`MIN_PEAKS`], at most [`MAX_PEAKS`].
+/// How many of this many stalls are tail: 5 %, at least [`MIN_PEAKS`], at most [`MAX_PEAKS`].
 pub(crate) fn peak_count(stalls: usize) -> usize {
     (stalls / 20).clamp(MIN_PEAKS, MAX_PEAKS)
 }
@@ -54,9 +54,8 @@ pub(crate) struct Posterior {
 }
 
 impl Posterior {
-    /// Fits to excesses over the level, and to `above` more of which only is known that they exceed `beyond`. Each tells as much
-    /// as the share `told` of an independent one.
-    /// `None` where the excesses have no spread.
+    /// Fits to excesses over the level, and to `above` more that are only known to exceed `beyond`. Each tells as much
+    /// as the share `told` of an independent one. `None` if the excesses have no spread.
     pub(crate) fn fit(excesses: &[f64], above: usize, beyond: f64, told: f64) -> Option<Posterior> {
         let mut sorted = excesses.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
@@ -121,7 +120,7 @@ impl Posterior {
         self.points.iter().map(|point| point.weight * of(point)).sum()
     }
 
-    /// Mean shape and mean ln scale: one tail to stand for all.
+    /// Mean shape and mean ln scale: one tail that stands for all.
     pub(crate) fn center(&self) -> (f64, f64) {
         (self.mean(|point| point.shape), self.mean(|point| point.scale.ln()).exp())
     }
@@ -152,8 +151,8 @@ impl Posterior {
         high
     }
 
-    /// The excess that is exceeded once in `horizon`, if `peaks` exceeded the level in an exposure of 1.
-    /// `dispersion`: how many times as variable that number is as if they came independently.
+    /// The excess that is exceeded once in `horizon`, if `peaks` exceeded the level in an exposure of 1. `dispersion`:
+    /// how many times as variable that number is as it would be if they came independently.
     pub(crate) fn return_level(&self, peaks: usize, horizon: f64, dispersion: f64) -> Estimate {
         let count = (peaks as f64 + 0.5) / dispersion;
         let rates: Vec<f64> =

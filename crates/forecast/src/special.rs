@@ -1,7 +1,7 @@
 //! The few special functions that intervals need: gamma and normal, with quantiles.
 //!
-//! Written here because the quantile functions of general libraries are where they are weakest: some do not
-//! return for the counts of a day at 1 kHz. Every iteration below is bounded.
+//! They are written here because quantile functions are the weakest part of general libraries: some do not return for
+//! the counts of a day at 1 kHz. Every iteration below is bounded.
 
 /// Natural logarithm of the gamma function, for positive arguments (Lanczos, g = 7; 14 digits).
 pub fn ln_gamma(x: f64) -> f64 {
@@ -38,7 +38,7 @@ pub(crate) fn gamma_p(a: f64, x: f64) -> f64 {
     if x < a + 1.0 { gamma_series(a, x) } else { 1.0 - gamma_fraction(a, x) }
 }
 
-/// The upper one, Q(a, x) = 1 - P(a, x), without loss of digits in the far tail.
+/// The upper one, Q(a, x) = 1 - P(a, x), without losing digits in the far tail.
 pub(crate) fn gamma_q(a: f64, x: f64) -> f64 {
     if x <= 0.0 {
         return 1.0;
@@ -130,7 +130,7 @@ pub(crate) fn gamma_quantile(a: f64, p: f64) -> f64 {
     0.5 * (low + high)
 }
 
-/// The probability that a chi-squared variable with so many degrees of freedom exceeds x.
+/// The probability that a chi-squared variable with this many degrees of freedom exceeds x.
 pub(crate) fn chi_squared_q(degrees: f64, x: f64) -> f64 {
     gamma_q(0.5 * degrees, 0.5 * x)
 }

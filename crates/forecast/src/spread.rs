@@ -1,8 +1,8 @@
-//! How much more a count of stalls varies than one of independent stalls, for how long the machine remembers, and
-//! whether it drifts: measured from stalls at lower levels too, since a device's own level has mostly few.
+//! How much more a count of stalls varies than a count of independent stalls, for how long the machine remembers, and
+//! whether it drifts. All this is measured at lower levels of stalls too, because a device's own level usually has few.
 //!
-//! A count n is taken to vary by n + excess(n)·n. The excess is that of counts in blocks of the recording; it grows with
-//! the count (stalls that are rarer are more independent), never faster than the count, so that limits made from it
+//! A count n is taken to vary by n + excess(n)·n. The excess is that of counts in blocks of the recording. It grows
+//! with the count (rarer stalls are more independent), but never faster than the count, so that limits made from it
 //! grow with the count: a device that meets fewer stalls never gets a worse limit.
 
 mod clusters;
@@ -20,48 +20,54 @@ pub use drift::Drift;
 use drift::{Found, Line, drift};
 use ladder::Ladder;
 
-/// Fewest events whose spread is measured.
+/// The fewest events whose spread is measured.
 const MIN_EVENTS: usize = 40;
-/// Where there is a memory, what was measured of the excess is multiplied by this: chosen by the coverage measured for
-/// scales that wander and stalls that branch (`benches/processes`).
+/// Where there is a memory, the measured excess is multiplied by this: chosen by the coverage measured for scales that
+/// wander and stalls that branch (`benches/processes`).
 const SELDOM_SEEN: f64 = 1.3;
-/// A variance v, relative to the square of the rate, is taken for v·(1 + this·v). Where stalls are few to a crest of the rate, 1/v is the
-/// number of crests; where those are few, the highest is mostly not among them. Chosen likewise.
+/// A variance v, relative to the square of the rate, is taken to be v·(1 + this·v). Where stalls are few to a crest of
+/// the rate, 1/v is the number of crests; if those are few, the highest is usually not among them. Chosen likewise.
 const FEW_CRESTS: f64 = 8.0;
-/// Where rarer stalls vary more, what they gain with each halving of their number goes on; never as much as their number loses.
+/// Where rarer stalls vary more, their gain with each halving of their number continues; it is never as much as the
+/// loss of their number.
 const MAX_GROWTH: f64 = 1.9;
-/// Events are of one cluster where they are so many times nearer to each other than on average, and nearer than the memory.
+/// Events belong to one cluster where they are this many times closer to each other than on average, and closer than
+/// the memory.
 const NEAR: f64 = 4.0;
-/// The sizes of clusters are told at so many levels, from the rarest events on.
+/// The number of levels at which cluster sizes are measured, from the rarest events on.
 const CLUSTER_LEVELS: usize = 5;
-/// Clusters come more evenly than independent ones where counts would vary as little with less than this probability, at each of these levels.
+/// Clusters come more evenly than independent ones if counts would vary as little with less than this probability, at
+/// each of these levels.
 const EVEN: f64 = 0.05;
-/// A drift is looked for at so many levels, from the most frequent events on.
+/// The number of levels at which a drift is looked for, from the most frequent events on.
 const DRIFT_LEVELS: usize = 4;
-/// A tail model needs so many times as long as the machine remembers.
+/// A tail model needs a recording this many times as long as the machine remembers.
 pub(crate) const MIN_PIECES: f64 = 20.0;
-/// A verdict of *holds* without a condition needs so many times as long: that it is 20 times is only an estimate.
+/// A verdict of *holds* without a condition needs one this many times as long: that it is 20 times as long is only an
+/// estimate.
 pub(crate) const SETTLED_PIECES: f64 = 40.0;
-/// And what varies from part to part must be made by so many clusters: of fewer, the largest of all is mostly not among those seen.
+/// And this many clusters must make what varies from part to part: with fewer, the largest of all is usually not among
+/// those seen.
 pub(crate) const SETTLED_CARRIERS: f64 = 8.0;
-/// And a week of exposure, less what a run of that length may miss, ns. What comes less often than five times in a recording may not have
-/// come at all, of which nothing in the recording tells. Where calms last as a Pareto law of shape 1.5 says (`sojourns` of
-/// `benches/processes`), three days are too few for a *holds* that is false in 1 of 200; and machines do much by the day and by the week.
+/// And a week of exposure, less what a run of that length may miss, ns. What comes less often than five times in a
+/// recording may not have come at all, and then nothing in the recording tells of it. Where calms last as a Pareto law
+/// of shape 1.5 says (`sojourns` of `benches/processes`), three days are too few for a *holds* that is false in 1 of
+/// 200; and machines do much by the day and by the week.
 pub(crate) const MIN_SETTLED_NS: f64 = 6.0e14;
-/// Of what it shows of itself a recording says more from an hour on, less what a run of that length may miss, ns: much comes by the
+/// From an hour on, less what a run of that length may miss, a recording says more of itself, ns: much comes by the
 /// minute (jobs, collections, heat).
 pub(crate) const MIN_TELLING_NS: f64 = 3.5e12;
 
-/// Why a device is said to hold only while conditions stay as recorded.
+/// Why a forecast says *holds* only while conditions stay as recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Condition {
     /// Whatever the recording shows, it is too short for what comes by the day.
     Short,
-    /// It is too short against its own memory.
+    /// It is too short for its own memory.
     Memory,
     /// Few clusters of stalls make what varies.
     Clusters,
-    /// The machine drifts, or may do so.
+    /// The machine drifts, or may drift.
     Drift,
 }
 
@@ -80,26 +86,26 @@ impl Condition {
 /// How stalls spread over a recording.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spread {
-    /// How much the long-run rate of so many events varies.
+    /// How much the long-run rate of a given number of events varies.
     ladder: Ladder,
     /// How many times as large that is at half as many events.
     growth: f64,
-    /// How long what happened still shows in what happens, ns of observed time; `None` where nothing shows.
+    /// How long an event still shows in later ones, ns of observed time; `None` where nothing shows.
     pub memory_ns: Option<f64>,
-    /// How the frequency of stalls changes over the recording, where that is no accident.
+    /// How the frequency of stalls changes over the recording, if that is not chance.
     pub drift: Option<Drift>,
-    /// Whether a drift, though none is sure, cannot be ruled out.
+    /// Whether a drift, though not certain, cannot be ruled out.
     pub may_drift: bool,
-    /// As many independent pieces as would vary as the rarest counts do, where those vary by no accident.
+    /// The number of independent pieces that would vary as the rarest counts do, if those vary by more than chance.
     worth: Option<f64>,
-    /// How many clusters make what varies, where that is no accident: the least at any level.
+    /// How many clusters make what varies, if it varies by more than chance: the least at any level.
     pub carriers: Option<f64>,
-    /// How many events come with one on average, itself included.
+    /// How many events come with one on average, including itself.
     sizes: Sizes,
     /// Whether such clusters come more evenly than independent ones.
     is_even: bool,
-    /// By how much the rate at the end may differ from its mean though no test shows it, as a variance: where such a drift is slight, and
-    /// where it may be of any size.
+    /// How much the rate at the end may differ from its mean although no test shows it, as a variance: if such a drift
+    /// is slight, and if it may be of any size.
     slight: Ladder,
     unseen: Ladder,
     /// The exposure, ns.
@@ -107,7 +113,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Nothing is known of it: independent events.
+    /// A spread of which nothing is known: independent events.
     pub(crate) fn independent(exposure: f64) -> Spread {
         Spread {
             ladder: Ladder::default(),
@@ -125,14 +131,15 @@ impl Spread {
         }
     }
 
-    /// Measures it. `times`: when events above the level of so many were, ns; for ever more events, as far as known.
+    /// Measures the spread. `times`: when events above the level of each number of them were, ns; for ever more events,
+    /// as far as known.
     pub(crate) fn of(levels: &[Vec<u64>], exposure: f64) -> Spread {
         let usable: Vec<&Vec<u64>> = levels.iter().filter(|times| times.len() >= MIN_EVENTS).collect();
         let mut spread = Spread::independent(exposure);
-        // Blocks may show a part of the excess only, and a rate that wanders shows its crests seldom.
+        // Blocks may show only a part of the excess, and a rate that wanders seldom shows its crests.
         let mut unsettled = 1.0;
         let all_counts: Vec<Counts> = usable.iter().map(|times| Counts::of(times, exposure)).collect();
-        // Where most is known of the time course: memory and drift.
+        // Memory and drift, from the level where most is known of the time course.
         let mut lines = Vec::new();
         for counts in all_counts.iter().rev().take(DRIFT_LEVELS) {
             let course = Course::of(counts, exposure);
@@ -157,7 +164,7 @@ impl Spread {
         }
         let seldom = if spread.memory_ns.is_some() { SELDOM_SEEN } else { 1.0 };
         let size = |times: &&Vec<u64>| {
-            // As near as few independent events are to each other.
+            // As near as a few independent events are to each other.
             let near = exposure / (NEAR * times.len() as f64);
             let gap = spread.memory_ns.unwrap_or(exposure / counts::MAX_BLOCKS as f64).min(near);
             (times.len() as f64, cluster(times, gap))
@@ -182,7 +189,7 @@ impl Spread {
             measured.push((count, relative * (1.0 + FEW_CRESTS * relative) * fewer));
         }
         spread.ladder = Ladder::of(measured);
-        // Where the scale of lateness wanders, the rarest stalls vary most: what they gain from level to level goes on.
+        // Where the scale of lateness wanders, the rarest stalls vary most: their gain from level to level continues.
         if significant.len() >= 3 && significant[0] && significant[2] {
             spread.growth = spread.ladder.growth().clamp(1.0, MAX_GROWTH);
         }
@@ -192,8 +199,8 @@ impl Spread {
         spread
     }
 
-    /// How the rate at the end may differ from its mean though no test shows it: by what the lines come to, and by as much as they can err.
-    /// Where a drift is sure, limits reach as far as the end by [`Spread::ahead`].
+    /// How the rate at the end may differ from its mean although no test shows it: by what the lines amount to, and by
+    /// as much as they can err. Where a drift is certain, limits reach as far as the end by [`Spread::ahead`].
     fn allow_for_drift(&mut self, lines: &[Line]) {
         if self.drift.is_some() {
             return;
@@ -202,25 +209,25 @@ impl Spread {
         (self.slight, self.unseen) = (of(Line::if_slight), of(Line::of_any_size));
     }
 
-    /// Of so many events: by how much their dispersion exceeds that of independent ones.
+    /// By how much the dispersion of this many events exceeds that of independent ones.
     pub fn excess(&self, count: f64) -> f64 {
         self.ladder.at(count, self.growth) * count
     }
 
-    /// How many times as variable a count of so many is as one of independent events: at least 1.
+    /// How many times as variable a count of this size is as one of independent events: at least 1.
     pub fn dispersion(&self, count: f64) -> f64 {
         1.0 + self.excess(count)
     }
 
-    /// The exposure as pieces that know nothing of each other: so many memories long, or as many as would make the
-    /// rarest counts as variable as they are, if those are fewer. `None` where nothing shows that any do.
+    /// The exposure in pieces that know nothing of each other: as many as it is memories long, or as many as would make
+    /// the rarest counts as variable as they are, if those are fewer. `None` if nothing shows that any do.
     pub fn pieces(&self) -> Option<f64> {
         let lengths = self.memory_ns.map(|memory| self.exposure / memory);
         lengths.into_iter().chain(self.worth).reduce(f64::min)
     }
 
-    /// What keeps a verdict from being said without a condition: nothing where the recording is long enough by itself, against its own
-    /// memory and its largest clusters, and the same throughout.
+    /// What keeps a verdict from coming without a condition: nothing if the recording is long enough by itself,
+    /// compared with its own memory and its largest clusters, and the same throughout.
     pub fn conditions(&self) -> Vec<Condition> {
         let found = [
             (Condition::Short, self.exposure < MIN_SETTLED_NS),
@@ -231,7 +238,7 @@ impl Spread {
         found.into_iter().filter_map(|(condition, is_met)| is_met.then_some(condition)).collect()
     }
 
-    /// Whether so few clusters make what varies that larger ones have to be expected than were seen.
+    /// Whether so few clusters make what varies that larger ones than those seen are to be expected.
     pub(crate) fn is_carried_by_few(&self) -> bool {
         self.carriers.is_some_and(|carriers| carriers < SETTLED_CARRIERS)
     }
@@ -241,10 +248,10 @@ impl Spread {
         self.exposure >= MIN_TELLING_NS
     }
 
-    /// The most that the sum in the long run may be, with this probability, where so much was counted; `largest` is
-    /// the weight of an event that was not seen. What was not seen is a cluster of events, not one, and as large as the rarest that were
-    /// seen, or as the count is times as variable as one of independent events. It grows with the count. Without excess and weights it is
-    /// Garwood's.
+    /// The most that the sum may be in the long run, with this probability, if this much was counted; `largest` is the
+    /// weight of an event that was not seen. What was not seen is a cluster of events, not one event, and it is as
+    /// large as the rarest that were seen, or as many times as large as the count is more variable than one of
+    /// independent events. The limit grows with the count. Without excess and weights it is Garwood's.
     pub(crate) fn upper(&self, sum: f64, largest: f64, confidence: f64) -> f64 {
         self.upper_if(&self.slight, sum, largest, confidence)
     }
@@ -255,33 +262,35 @@ impl Spread {
     }
 
     fn upper_if(&self, drift: &Ladder, sum: f64, largest: f64, confidence: f64) -> f64 {
-        // A gamma law of the mean and the variance of both, as Fay and Feuer have it (Statistics in Medicine 1997).
+        // A gamma law with the mean and the variance of both, as in Fay and Feuer (Statistics in Medicine 1997).
         let most = |sum: f64| {
             let count = sum.max(1.0);
             let unseen = self.dispersion(count).max(self.sizes.at(count));
-            // Independent clusters make a count vary as much as they are large.
+            // Independent clusters make a count vary in proportion to their size.
             let own = if self.is_even { self.dispersion(count) } else { unseen };
             let variance = sum * own + unseen * unseen + sum * sum * drift.at(count, 1.0);
             let scale = variance / (sum + unseen);
             scale * gamma_quantile((sum + unseen) / scale, confidence)
         };
-        // Of a few that vary little beside one large cluster, such a law has a shorter tail than of that cluster alone.
+        // For a few that vary little beside one large cluster, such a law has a shorter tail than that of the cluster
+        // alone.
         largest * self.ahead().1 * most(sum / largest).max(most(0.0))
     }
 
-    /// The least that it may be. One event that counts for `largest` is one event, and what was seen is one cluster at least.
+    /// The least that the sum may be. One event that counts for `largest` is one event, and what was seen is at least
+    /// one cluster.
     pub(crate) fn lower(&self, sum: f64, largest: f64, confidence: f64) -> f64 {
         let sum = sum / largest;
         let scale = (self.dispersion(sum) + sum * self.slight.at(sum, 1.0)).min(sum.max(1.0));
         largest * self.ahead().0 * scale * gamma_quantile(sum / scale, 1.0 - confidence)
     }
 
-    /// Where the frequency changes, what lies ahead may be as it is at the end: so many times the mean, at least and at most.
+    /// Where the frequency changes, the future may be like the end: this many times the mean, at least and at most.
     pub(crate) fn ahead(&self) -> (f64, f64) {
         self.drift.map_or((1.0, 1.0), |drift| drift.ahead)
     }
 
-    /// Both with 95 %, and the sum itself; nothing seen has only an upper limit, one-sided.
+    /// Both with 95 %, and the sum itself; if nothing was seen, there is only an upper limit, one-sided.
     pub(crate) fn interval(&self, sum: f64, largest: f64) -> Estimate {
         if sum <= 0.0 {
             return Estimate { low: None, value: None, high: Some(self.upper(0.0, largest, 0.95)) };
@@ -294,8 +303,9 @@ impl Spread {
     }
 }
 
-/// Student's 97.5 % quantile over the normal one, squared: the excess is an estimate itself, of as many degrees of freedom as the blocks
-/// have, or the independent pieces, if those are fewer. By the expansion of the quantile (Abramowitz and Stegun, 26.7.5).
+/// Student's 97.5 % quantile over the normal one, squared: the excess is an estimate itself, with as many degrees of
+/// freedom as there are blocks, or independent pieces if those are fewer. By the expansion of the quantile (Abramowitz
+/// and Stegun, 26.7.5).
 fn of_an_estimate(pieces: f64) -> f64 {
     let degrees = (pieces - 1.0).clamp(2.0, (BLOCKS - 1) as f64);
     let z = 1.959_964_f64;
@@ -305,7 +315,8 @@ fn of_an_estimate(pieces: f64) -> f64 {
     ((z + first / degrees + second / degrees.powi(2) + third / degrees.powi(3)) / z).powi(2)
 }
 
-/// Separate waits, of (when due, how long) in the order of time: when each began, and its longest. Of those that overlap one counts.
+/// Separate waits, from (when due, how long) in the order of time: when each began, and the longest. Of those that
+/// overlap one counts.
 pub(crate) fn separate(waits: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
     let mut found: Vec<(u64, u64)> = Vec::new();
     let mut end = 0;
@@ -325,8 +336,8 @@ pub(crate) fn separate(waits: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64
     found
 }
 
-/// The levels of the ladder, each exceeded by twice as many of these values as the one before, as far as they go: from a few more than
-/// [`MIN_EVENTS`] on, since some are of one stall, to all.
+/// The levels of the ladder, each exceeded by twice as many of these values as the previous one, as far as they go:
+/// from a few more than [`MIN_EVENTS`], because some belong to one stall, to all.
 pub(crate) fn levels(values: impl Iterator<Item = u64>) -> Vec<u64> {
     let mut values: Vec<u64> = values.collect();
     values.sort_unstable_by(|left, right| right.cmp(left));
@@ -336,7 +347,7 @@ pub(crate) fn levels(values: impl Iterator<Item = u64>) -> Vec<u64> {
         levels.push(values.last().copied().unwrap_or(0));
     }
     levels.dedup();
-    // A level is exceeded by the value that it is taken from, and by its equals.
+    // The value from which a level is taken exceeds it, and so do its equals.
     levels.into_iter().map(|level| level.saturating_sub(1)).collect()
 }
 

@@ -2,18 +2,19 @@
 //!
 //! A wakeup that was due at e and late by v says that nothing ran from e to e + v. Two such spans of one task that
 //! overlap, or lie within [`GAP_NS`] (or two periods) of each other, are one stall; so are spans of different tasks
-//! that overlap, since whatever held them up held up both. A stall has a greatest length, [`MAX_STALL_NS`]: a storm of
-//! late wakeups that goes on for a minute is no one stall.
+//! that overlap, because whatever held up one held up both. A stall has a greatest length, [`MAX_STALL_NS`]: a storm of
+//! late wakeups that goes on for a minute is not one stall.
 
 use crate::input::{Late, ObservedTask};
 
-/// Late wakeups of one task this near to each other have one cause, ns.
+/// Late wakeups of one task this close to each other have one cause, ns.
 pub const GAP_NS: u64 = 10_000_000;
 
-/// A stall lasts no longer than this, ns, unless one wakeup alone waited longer: what goes on beyond is another.
+/// A stall lasts no longer than this, ns, unless a single wakeup waited longer: what continues beyond that is another
+/// stall.
 pub const MAX_STALL_NS: u64 = 100_000_000;
 
-/// Above this many late wakeups in a gap's time, nearness says nothing about causes any more.
+/// Above this many late wakeups in a gap's time, closeness no longer says anything about causes.
 pub(crate) const DENSE: f64 = 0.05;
 
 /// A stall of one task.
@@ -29,9 +30,9 @@ pub struct Stall {
     pub peak_ns: u64,
     /// Late wakeups in it that were measured.
     pub late: u64,
-    /// Late wakeups in it with those filled in that were skipped.
+    /// Late wakeups in it, including those filled in for skipped activations.
     pub filled: u64,
-    /// Which stall of the machine it is part of: the same number for stalls of several tasks with one cause.
+    /// The stall of the machine that it is part of: stalls of several tasks with one cause have the same number.
     pub cause: usize,
 }
 
@@ -40,17 +41,17 @@ pub struct Stall {
 pub struct Stalls {
     /// Each task's stalls, in the order of their beginning.
     pub of_tasks: Vec<Stall>,
-    /// How many there are with those merged that hit several tasks at once.
+    /// How many there are, with those that hit several tasks at once merged.
     pub count: usize,
     /// Late wakeups that were measured.
     pub late: u64,
-    /// Late wakeups with those filled in that were skipped.
+    /// Late wakeups, including those filled in for skipped activations.
     pub filled: u64,
 }
 
 impl Stalls {
-    /// Stalls for each late wakeup that was measured: 1 where late wakeups come singly, less where they cluster.
-    /// `None` where none was late.
+    /// Stalls per measured late wakeup: 1 where late wakeups come singly, less where they cluster. `None` if none was
+    /// late.
     pub fn extremal_index(&self) -> Option<f64> {
         (self.late > 0).then(|| self.of_tasks.len() as f64 / self.late as f64)
     }
@@ -68,8 +69,8 @@ impl Stalls {
 
 /// Finds the stalls among late wakeups (in the order of their times) above a level, ns.
 ///
-/// `fill_in`: activations that were skipped behind a late wakeup count as the late wakeups they would have been,
-/// each a period less late than the one before.
+/// `fill_in`: activations that were skipped behind a late wakeup count as the late wakeups they would have been, each a
+/// period less late than the previous one.
 pub fn stalls(largest: &[Late], tasks: &[ObservedTask], level_ns: u64, exposure_ns: f64, fill_in: bool) -> Stalls {
     let mut counts = vec![0u64; tasks.len()];
     for late in largest.iter().filter(|late| late.value_ns > level_ns) {
@@ -85,7 +86,8 @@ pub fn stalls(largest: &[Late], tasks: &[ObservedTask], level_ns: u64, exposure_
         .collect();
     let mut found = Stalls::default();
     let mut open: Vec<Option<usize>> = vec![None; tasks.len()];
-    // Until when the wakeup that opened a stall waited: what was due meanwhile is part of it, however long that was.
+    // Until when the wakeup that opened a stall waited: whatever was due meanwhile is part of the stall, however long
+    // that was.
     let mut held = vec![0u64; tasks.len()];
     for late in largest.iter().filter(|late| late.value_ns > level_ns) {
         let end_ns = late.at_ns.saturating_add(late.value_ns);
@@ -124,7 +126,8 @@ pub fn stalls(largest: &[Late], tasks: &[ObservedTask], level_ns: u64, exposure_
 }
 
 impl Stalls {
-    /// Numbers the causes: stalls that overlap have one. They stand in the order of their beginning, because late wakeups did.
+    /// Numbers the causes: stalls that overlap share one. Stalls are in the order of their beginning, because late
+    /// wakeups were.
     fn tell_causes(&mut self) {
         let (mut reached, mut first) = (0, 0);
         for (index, stall) in self.of_tasks.iter_mut().enumerate() {
@@ -138,8 +141,8 @@ impl Stalls {
     }
 }
 
-/// A level above which late wakeups are rare enough that nearness tells causes apart, ns, and above which all are
-/// known: the least that gives many peaks to judge a tail by.
+/// A level, ns, above which late wakeups are rare enough for closeness to separate causes, and above which all are
+/// known: the least level that gives many peaks to judge a tail by.
 pub(crate) fn peak_level(largest: &[Late], tasks: &[ObservedTask], complete_above_ns: u64, exposure_ns: f64) -> u64 {
     let gap = tasks.iter().map(|task| GAP_NS.max(2 * task.period_ns)).max().unwrap_or(GAP_NS);
     let rare = (DENSE * exposure_ns / gap as f64 * tasks.len().max(1) as f64) as usize;
@@ -169,7 +172,8 @@ mod tests {
 
     #[test]
     fn one_blackout_is_one_stall_however_it_is_sampled() {
-        // 20 ms without running: once as the one wakeup of a thread that skips, once as twenty of one that catches up.
+        // 20 ms without running: once as the single wakeup of a thread that skips, once as twenty of one that catches
+        // up.
         let skipping = stalls(&[late(0, 1_000, 20)], &[task()], 5 * MS, 1e12, true);
         assert_eq!((skipping.count, skipping.late, skipping.filled), (1, 1, 15));
         let all: Vec<Late> = (0..20).map(|index| late(0, 1_000 + index, 20 - index)).collect();
@@ -195,14 +199,14 @@ mod tests {
         assert!(found.count >= 380 && found.of_tasks.iter().all(|stall| stall.end_ns - stall.start_ns <= 120 * MS));
         let two: Vec<Late> = (0..5_000).map(|index| late(index as usize % 2, 1_000 + 8 * index, 9)).collect();
         assert!(stalls(&two, &[task(), task()], 5 * MS, 1e13, false).count >= 300);
-        // One wakeup that waited 500 ms, and those that were due meanwhile, are one.
+        // One wakeup that waited 500 ms, and those that were due meanwhile, are one stall.
         let all: Vec<Late> = (0..500).map(|index| late(0, 1_000 + index, 500 - index)).collect();
         assert_eq!(stalls(&all, &[task()], 5 * MS, 1e12, false).count, 1);
     }
 
     #[test]
     fn where_everything_is_late_nothing_is_merged() {
-        // Every wakeup late by 15 us: no stall of a second, but as many as there are wakeups.
+        // Every wakeup is late by 15 us: not one stall of a second, but as many as there are wakeups.
         let all: Vec<Late> = (0..1_000).map(|index| Late { at_ns: index * MS, task: 0, value_ns: 15_000 }).collect();
         let found = stalls(&all, &[task()], 10_000, 1e9, false);
         assert_eq!(found.count, 1_000);

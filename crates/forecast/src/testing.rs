@@ -27,7 +27,7 @@ pub(crate) fn device(period_ns: u64, buffers: u32, compute_ns: u64) -> Profile {
     }
 }
 
-/// One task with these late wakeups (when, by how much, ns; in order) beside so many that were 10 us late.
+/// One task with these late wakeups (when, by how much, ns; in order) beside this many that were 10 us late.
 pub(crate) fn input(period_ns: u64, late: &[(u64, u64)], others: u64, missed: Option<u64>) -> Input {
     let mut distribution = Distribution::new();
     distribution.record_n(10_000, others);

@@ -10,12 +10,13 @@ use punctual_device::Profile;
 use punctual_recording::Stage;
 use std::collections::BTreeSet;
 
-/// The confidence, one-sided, with which *holds* is said.
+/// The one-sided confidence of *holds*.
 pub const HOLDS_CONFIDENCE: f64 = 0.995;
 
-/// CPUs are told apart where their counts differ by no accident: below this probability, at any of [`APART_RANKS`].
+/// CPUs count as different if their counts differ by more than chance: below this probability, at any of
+/// [`APART_RANKS`].
 const APART: f64 = 0.01;
-/// So many of the longest waits of all CPUs are counted, CPU by CPU.
+/// This many of the longest waits of all CPUs are counted, CPU by CPU.
 const APART_RANKS: [usize; 7] = [10, 20, 40, 100, 400, 1_600, 6_400];
 
 /// What a forecast says about a device.
@@ -23,11 +24,11 @@ const APART_RANKS: [usize; 7] = [10, 20, 40, 100, 400, 1_600, 6_400];
 pub enum Outcome {
     /// On some CPU the upper limit of the mean time between underruns does not reach the want.
     Fails,
-    /// Neither.
+    /// It neither fails nor holds.
     Unknown,
-    /// As [`Outcome::Holds`], while conditions stay as recorded: see [`Condition`].
+    /// Like [`Outcome::Holds`], but only while conditions stay as recorded: see [`Condition`].
     HoldsAsRecorded,
-    /// On every CPU the lower limit of 99.5 %, one-sided, reaches the want.
+    /// On every CPU the lower limit with 99.5 %, one-sided, reaches the want.
     Holds,
 }
 
@@ -64,12 +65,12 @@ pub struct CpuUnderruns {
 /// How often a device runs dry under one load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Underruns {
-    /// Stalls beyond the slack that were seen, on the worst CPU.
-    /// Where the recording's tail does not reach down to the slack: late wakeups.
+    /// Stalls beyond the slack that were seen, on the worst CPU; late wakeups, where the recording's tail does not
+    /// reach down to the slack.
     pub over: u64,
     /// How many times the device itself would have run dry there, as it is played over the recording: separate waits
-    /// beyond the slack, each weighted by the chance that it holds up one of the device's activations. Never more
-    /// where the slack is larger.
+    /// beyond the slack, each weighted by the chance that it holds up one of the device's activations. Never more if
+    /// the slack is larger.
     pub misses: f64,
     /// Whether both count wakeups, more than there are stalls, because the tail does not reach down to the slack.
     pub is_upper_count: bool,
@@ -77,50 +78,50 @@ pub struct Underruns {
     pub cpu: Option<u32>,
     /// Every CPU, worst first.
     pub cpus: Vec<CpuUnderruns>,
-    /// Whether no test could tell the CPUs apart: then the interval is that of an average CPU. `None` for one CPU.
+    /// Whether no test could distinguish the CPUs: then the interval is that of an average CPU. `None` for one CPU.
     pub alike: Option<bool>,
-    /// The share of all wakeups, with those that were skipped, that were later than the slack.
+    /// The share of all wakeups, including skipped ones, that were later than the slack.
     pub probability: Option<f64>,
-    /// Stalls for each late wakeup; 1 where they come singly. `None` where none was late.
+    /// Stalls per late wakeup; 1 where they come singly. `None` if none was late.
     pub extremal_index: Option<f64>,
-    /// How many times as variable such a count is taken to be as if underruns came independently: at least 1.
-    /// Intervals are widened by it.
+    /// How many times as variable such a count is taken to be as it would be if underruns came independently, at least
+    /// 1: intervals are widened by this.
     pub dispersion: f64,
-    /// The exposure in pieces that know nothing of each other; `None` where nothing shows that any do.
+    /// The exposure in pieces that know nothing of each other; `None` if nothing shows that any do.
     pub pieces: Option<f64>,
-    /// How many times as frequent late wakeups are at the end as at the beginning, where that is no accident.
+    /// How many times as frequent late wakeups are at the end as at the beginning, if that is not chance.
     pub drift: Option<f64>,
-    /// What keeps *holds* from being said without a condition, on any CPU.
+    /// What keeps the forecast from saying *holds* without a condition, on any CPU.
     pub conditions: Vec<Condition>,
-    /// Underruns for each hour of use that this device would meet.
+    /// Underruns per hour of use that this device would meet.
     pub per_hour: Estimate,
     /// The mean time between underruns, s of use: one for each separate wait.
     pub mttf_s: Estimate,
-    /// Its lower limit with 99.5 %, one-sided, on the worst CPU: what *holds* goes by.
+    /// Its lower limit with 99.5 %, one-sided, on the worst CPU: this decides *holds*.
     pub holds_low_s: f64,
-    /// The same, if the machine drifts as much as the recording could not have shown: what *holds* without a condition goes by.
+    /// The same, if the machine drifts as much as the recording could hide: this decides *holds* without a condition.
     pub plain_low_s: f64,
     /// The mean time between stalls, s of use, on the worst CPU: a stall may be several underruns.
     pub mttf_per_stall_s: Option<f64>,
     /// The mean time between missed buffers as the paper has it, s of use: (n-1)·t over the probability
     /// (Cota-Robles and Held, OSDI 1999, section 5); it counts every buffer of a stall.
     pub mttf_per_buffer_s: Option<f64>,
-    /// Against the device's want.
+    /// The outcome against the device's want.
     pub outcome: Outcome,
-    /// How much longer to measure until the outcome is known, s of this load; `None` where it is known,
-    /// or where measuring would not tell.
+    /// How much longer to measure until the outcome is known, s of this load; `None` if it is known, or if measuring
+    /// would not tell.
     pub measure_further_s: Option<f64>,
-    /// Whether that is the least it takes: what it takes where stalls come independently. A recording that is not many times as long
-    /// as the machine remembers does not show how much longer it takes where they do not.
+    /// Whether that is the least it takes, namely what it takes if stalls come independently. A recording that is not
+    /// many times as long as the machine remembers does not show how much longer it takes if they do not.
     pub further_is_least: bool,
 }
 
-/// One stage of an input, made ready to play devices over: each CPU with how its stalls spread.
+/// One stage of an input, ready to play devices over: each CPU with how its stalls spread.
 #[derive(Debug, Clone)]
 pub(crate) struct Watch {
     stage: Stage,
     cpus: Vec<(Input, Spread)>,
-    /// All CPUs together, where there are several and no test tells them apart.
+    /// All CPUs together, if there are several and no test distinguishes them.
     together: Option<Spread>,
 }
 
@@ -128,7 +129,7 @@ pub(crate) struct Watch {
 struct Count {
     over: u64,
     sum: f64,
-    /// At most so much, where the tail does not reach down to the slack.
+    /// The most there can be, where the tail does not reach down to the slack.
     most: f64,
     value: f64,
     filled: u64,
@@ -143,8 +144,8 @@ impl Input {
     ///
     /// The device is played over the recording, CPU by CPU: each separate wait beyond the slack is an underrun, if it
     /// holds up one of the device's own activations. These are `t` apart and the recording's wakeups `p`: a wait that
-    /// made m wakeups late beyond the slack holds one up with probability min(1, m·p/t) where t >= p, and counts p/t
-    /// fold where the recording is coarser than the device, since such a recording misses short stalls.
+    /// made m wakeups late beyond the slack holds one up with probability min(1, m·p/t) if t >= p, and counts p/t fold
+    /// if the recording is coarser than the device, because such a recording misses short stalls.
     ///
     /// # Errors
     /// [`Error::Device`] for a device that cannot work; [`Error::Recording`] where the stage was not measured.
@@ -153,7 +154,7 @@ impl Input {
         self.watch(stage)?.underruns(device)
     }
 
-    /// Makes a stage ready to be asked for many devices.
+    /// Makes a stage ready for questions about many devices.
     pub(crate) fn watch(&self, stage: Stage) -> Result<Watch, Error> {
         if !self.stages.contains_key(&stage) {
             let message = format!("{} under {} has no stage `{}`", self.measure, self.load, stage.name());
@@ -177,7 +178,7 @@ impl Input {
     }
 }
 
-/// The waits above a level that are separate on their CPU: when they began, on any of the CPUs.
+/// The separate waits above a level on each CPU: when they began, on any of the CPUs.
 fn waits(inputs: &[Input], stage: Stage, level: u64) -> impl Iterator<Item = Vec<u64>> + '_ {
     inputs.iter().map(move |input| {
         let largest = input.stages.get(&stage).map_or(&[][..], |lateness| &lateness.largest);
@@ -213,7 +214,7 @@ fn spread_of(inputs: &[Input], stage: Stage) -> Spread {
     Spread::of(&levels, exposure)
 }
 
-/// Whether no test tells the CPUs apart: the longest waits of all, counted CPU by CPU, at several levels.
+/// Whether no test distinguishes the CPUs: counts the longest waits of all, CPU by CPU, at several levels.
 fn are_alike(inputs: &[Input], stage: Stage) -> bool {
     let mut sorted: Vec<u64> = values(inputs, stage).collect();
     sorted.sort_unstable_by(|left, right| right.cmp(left));
@@ -280,7 +281,7 @@ fn count(input: &Input, lateness: &Lateness, stage: Stage, slack_ns: u64, period
         exposure_s: exposure / 1e9 * input.compression(),
     };
     if is_upper {
-        // Below the tail only the distribution knows: its wakeups may share waits, so they bound them from above.
+        // Below the tail only the distribution knows: its wakeups may share waits, so they bound the waits from above.
         (count.over, count.filled, count.most) = (0, 0, 0.0);
         for (value, number) in lateness.distribution.buckets().filter(|(value, _)| *value > slack_ns) {
             let beyond = value - slack_ns;
@@ -294,17 +295,17 @@ fn count(input: &Input, lateness: &Lateness, stage: Stage, slack_ns: u64, period
     count
 }
 
-/// What was counted of one CPU, or of all of them together.
+/// The counts of one CPU, or of all of them together.
 struct Counted<'a> {
     count: Count,
     spread: &'a Spread,
-    /// The most misses that one stall makes of one.
+    /// The most misses that one stall alone makes.
     largest: f64,
     cpu: Option<u32>,
 }
 
 impl Counted<'_> {
-    /// Underruns a second. Where the worst of several is looked for, its lower limit allows for that.
+    /// Underruns a second. If the worst of several is wanted, the lower limit allows for that.
     fn rate(&self, of_several: f64) -> Estimate {
         let Counted { count, spread, largest, .. } = self;
         let mut found = spread.interval(count.most, *largest);
@@ -329,8 +330,8 @@ impl Counted<'_> {
     }
 }
 
-/// The lowest mean times of any CPU with the confidence of *holds*, s, of what runs dry so often at most: if drifts are slight, and at any
-/// drift. Where nothing but such a drift would change the answer, that is a condition.
+/// The lowest mean times of any CPU with the confidence of *holds*, s, for a device that runs dry at most this often:
+/// if drifts are slight, and at any drift. Where only such a drift would change the answer, that is a condition.
 fn lowest(counted: &[Counted<'_>], most: f64, want_s: f64, conditions: &mut Vec<Condition>) -> [f64; 2] {
     let low_s = |of: &dyn Fn(&Counted<'_>) -> f64| 1.0 / counted.iter().map(of).fold(0.0, f64::max).min(most);
     let found = [low_s(&|one| one.upper()), low_s(&|one| one.upper_at_any_drift())];
@@ -340,7 +341,7 @@ fn lowest(counted: &[Counted<'_>], most: f64, want_s: f64, conditions: &mut Vec<
     found
 }
 
-/// What keeps *holds* from being said without a condition, on any CPU.
+/// What keeps the forecast from saying *holds* without a condition, on any CPU.
 fn conditions(counted: &[Counted<'_>]) -> Vec<Condition> {
     let all: BTreeSet<Condition> = counted.iter().flat_map(|one| one.spread.conditions()).collect();
     all.into_iter().collect()
@@ -371,7 +372,7 @@ impl Watch {
         Ok(counted)
     }
 
-    /// Underruns a second, and what tells how they are spread: of an average CPU where no test tells them apart, else of the
+    /// Underruns a second, and how they are spread: for an average CPU if no test distinguishes them, otherwise for the
     /// worst.
     fn typical<'a>(&'a self, counted: &[Counted<'a>], worst: &Counted<'a>) -> (Estimate, &'a Spread) {
         let Some(together) = &self.together else { return (worst.rate(self.cpus.len() as f64), worst.spread) };
@@ -393,7 +394,7 @@ impl Watch {
         let sure = counted.iter().map(|one| one.rate(several).low.unwrap_or(0.0)).fold(0.0, f64::max);
         let (interval, spread) = self.typical(&counted, worst);
         let mut conditions = conditions(&counted);
-        // Nothing runs dry more often than once in its period.
+        // No device runs dry more often than once in its period.
         let most = 1e9 / device.period_ns as f64;
         let interval = interval.at_most(most);
         let mttf_s = interval.inverse();

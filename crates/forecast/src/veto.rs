@@ -1,11 +1,11 @@
 //! What speaks against a tail model: tests that can each forbid it.
 //!
-//! None of them sees a mode of the machine that the recording never met. That is what the bound is for.
+//! None of them sees a mode of the machine that the recording never met. The bound is for that.
 
 use crate::pareto::{MIN_PEAKS, Posterior, ln_survival};
 use crate::special::{chi_squared_q, kolmogorov_q};
 
-/// Tests of independence forbid below this probability: three of them, 0.3 % of good tails each.
+/// Tests of independence forbid below this probability: three of them, each for 0.3 % of good tails.
 const UNLIKELY: f64 = 0.003;
 /// Tests against the fitted tail forbid below this probability.
 const IMPLAUSIBLE: f64 = 0.01;
@@ -21,7 +21,7 @@ pub(crate) struct Peak {
     pub(crate) excess: f64,
 }
 
-/// The first reason, in words, not to trust a tail model of these peaks (in the order of time, within an exposure).
+/// The first reason, in words, to distrust a tail model of these peaks (in the order of time, within an exposure).
 pub(crate) fn veto(peaks: &[Peak], exposure: f64) -> Option<String> {
     if peaks.len() < MIN_PEAKS {
         return Some(format!("too few stalls: {} where a tail needs {MIN_PEAKS}", peaks.len()));
@@ -44,7 +44,7 @@ pub(crate) fn veto(peaks: &[Peak], exposure: f64) -> Option<String> {
     None
 }
 
-/// Whether stalls spread evenly: the probability of counts in blocks varying as much, if they did.
+/// Whether stalls spread evenly: the probability that counts in blocks vary as much, if they do.
 fn dispersion(peaks: &[Peak], exposure: f64) -> f64 {
     let times: Vec<u64> = peaks.iter().map(|peak| peak.at as u64).collect();
     block_statistic(&times, exposure).map_or(1.0, |statistic| chi_squared_q((BLOCKS - 1) as f64, statistic))
@@ -63,7 +63,7 @@ fn block_statistic(times: &[u64], exposure: f64) -> Option<f64> {
     Some(counts.iter().map(|count| (count - mean) * (count - mean) / mean).sum())
 }
 
-/// Whether lengths are independent of those before: on ranks, so that one long stall does not decide alone.
+/// Whether lengths are independent of earlier ones: on ranks, so that a single long stall does not decide.
 fn ljung_box(peaks: &[Peak]) -> f64 {
     let count = peaks.len();
     let mut order: Vec<usize> = (0..count).collect();
@@ -105,7 +105,7 @@ fn half_split(peaks: &[Peak]) -> f64 {
 }
 
 /// How plausible the three longest stalls are, judged by a tail fitted to the others: the least of the predictive
-/// probabilities that the longest of three is as long, and that all three are; doubled for having looked twice.
+/// probabilities that the longest of three is as long, and that all three are; doubled because there are two looks.
 fn outlier(peaks: &[Peak]) -> Option<f64> {
     let mut excesses: Vec<f64> = peaks.iter().map(|peak| peak.excess).collect();
     excesses.sort_unstable_by(f64::total_cmp);
@@ -131,7 +131,7 @@ fn spacing(peaks: &[Peak]) -> Option<f64> {
     let exponential: Vec<f64> = excesses.iter().map(|&excess| -ln_survival(shape, scale, excess)).collect();
     let count = exponential.len();
     let normalised = exponential.windows(2).enumerate().map(|(index, pair)| {
-        // A bounded fit may end below the longest stall: that end is no evidence of a gap.
+        // A bounded fit may end below the longest stall: that end is not evidence of a gap.
         if pair[1].is_finite() { (count - 1 - index) as f64 * (pair[1] - pair[0]) } else { 0.0 }
     });
     let largest = normalised.fold(0.0, f64::max);
@@ -159,8 +159,8 @@ mod tests {
         assert!(forbidden <= 14, "{forbidden} of 200");
     }
 
-    /// Ljung and Box (1978), equation 1, computed apart: Q = n (n + 2) times the sum of squared correlations over n - lag, 13.0583 of
-    /// these ranks; with ten degrees of freedom its tail has a closed form.
+    /// Ljung and Box (1978), equation 1, computed apart: Q = n (n + 2) times the sum of squared correlations over n -
+    /// lag, 13.0583 of these ranks; with ten degrees of freedom its tail has a closed form.
     #[test]
     fn correlation_of_lengths_is_as_unlikely_as_was_computed_apart() {
         let excess = |index: usize| ((index * index * 7 + index * 3) % 211) as f64 + index as f64 * 1e-3;

@@ -24,7 +24,7 @@ fn task() -> Task {
     Task { measure: "fifo:80".into(), tid: 7, cpu: Some(0), period_ns: MS, counters: Default::default() }
 }
 
-/// Writes so many seconds at 1 kHz; every tenth second a wakeup is late by 20 ms and skips 20.
+/// Writes this many seconds at 1 kHz; every tenth second a wakeup is late by 20 ms and skips 20.
 fn write(directory: &std::path::Path, seconds: u64, lost: u64, finish: bool) {
     let mut writer = Writer::create(directory, provenance("office"), vec![task()]).unwrap();
     let mut due = 5_000 * MS;
@@ -65,7 +65,7 @@ fn a_recording_is_answered_from() {
     let found = answer(&inputs, &question).unwrap();
     let modem = found.groups[0].devices.iter().find(|answer| answer.device.id == "modem").unwrap();
     assert_eq!((modem.underruns.over, modem.underruns.outcome), (12, Outcome::Fails));
-    // Twelve stalls in 120 s, of which a device every 8 ms meets 6 of 8: those beyond 14 ms for 6 ms.
+    // Twelve stalls in 120 s; a device with a period of 8 ms meets 6 of 8: those beyond 14 ms for 6 ms.
     let mttf = modem.underruns.mttf_s.value.unwrap();
     assert!((mttf / (120.0 / (12.0 * 7.0 / 8.0)) - 1.0).abs() < 0.01, "{mttf}");
     assert!(found.groups[0].notes.iter().any(|note| note.contains("240 skipped")), "{:?}", found.groups[0].notes);
@@ -82,7 +82,7 @@ fn what_is_lossy_or_cut_says_so_first() {
     assert!(found.verdict.starts_with("This rests on a lossy recording (5 wakeups lost)"), "{}", found.verdict);
     let found = answer(&read(&cut), &question).unwrap();
     assert!(found.cautions[0].contains("cut short"), "{:?}", found.cautions);
-    // Too short for any horizon: a bound, and how much longer.
+    // Too short for any horizon: only a bound, and how much longer to measure.
     assert!(found.groups[0].worst.iter().all(|worst| worst.level.veto.is_some() && worst.measure_further_s.is_some()));
 }
 
@@ -157,7 +157,7 @@ fn stage_with(levels: [f64; 3], class: LoadClass, exposure_ns: u64) -> Lateness 
     let mut largest = Vec::new();
     for rank in 0..ranks[0] {
         let horizon = (0..3).rev().find(|&horizon| rank < ranks[horizon]).unwrap();
-        // In no order of their lengths, and evenly: by the golden section.
+        // In no particular order of length, and evenly spaced: by the golden section.
         let at_ns = ((rank as f64 * 0.618_034).fract() * exposure_ns as f64) as u64;
         // A week's level ranks 8th of those, a day's further down.
         let value = if rank < 14 { levels[2] } else { levels[horizon.min(if rank < ranks[1] { 1 } else { 0 })] };
@@ -176,7 +176,7 @@ fn the_papers_table_comes_out_of_composites() {
         let week_h = punctual_forecast::Usage::of(Some(class)).week_s / 3_600.0;
         let exposure_ns = (8.0 * week_h * 3.6e12 * 1_000.0 / class.compression_thousandths() as f64) as u64;
         let column = |of: &dyn Fn(&[f64; 7]) -> f64| [of(&rows[0]), of(&rows[1]), of(&rows[2])];
-        // Composites are of the same wakeups, as the paper's table has it: their levels are then its sums.
+        // Composites belong to the same wakeups, as in the paper's table: their levels are then its sums.
         let composites = [
             (Stage::Irq, column(&|row| row[0])),
             (Stage::DpcInterruptLatency, column(&|row| row[0] + row[1])),
@@ -274,14 +274,14 @@ fn a_loop_that_was_followed_is_held_to_its_period() {
     let of_command = Input::of_loops(&document, None, (&tail, &seconds), &[]).unwrap().unwrap();
     assert_eq!(of_command.inputs[0].compression_thousandths, Some(1_000));
 
-    // A shorter period than the one in which it wakes.
+    // A shorter period than that of its wakeups.
     let shorter = loops(&path, Some(600_000)).unwrap().unwrap();
     let said = &shorter.inputs[0].cautions[1];
     assert!(said.starts_with("loop fifo:80 woke about every 1.00 ms, not every 600 us"), "{said}");
-    // Another period than the recording's; none of its threads wakes once in that.
+    // Another period than the recording's: none of its threads wakes once in that.
     let error = loops(&path, Some(7 * MS)).unwrap_err().to_string();
     assert!(error.contains("none of its threads wakes about once in 7.00 ms"), "{error}");
-    // Without a period, and of periodic threads, there are no loops.
+    // Without a period there are no loops, nor with periodic threads.
     let unknown = directory.path().join("b.punctual");
     write_loop(&unknown, None);
     assert!(loops(&unknown, None).unwrap().is_none() && loops(&unknown, Some(MS)).unwrap().is_some());
@@ -295,7 +295,8 @@ fn a_loop_whose_cycles_are_not_told_may_catch_up() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.punctual");
     write_loop(&path, Some(MS));
-    // Of a measure one of whose threads has cycles that are told: nothing tells whether the other catches up: 60,000 wakeups in a minute of periods of 600 us.
+    // A measure with a thread whose cycles are known: nothing tells whether the other catches up: 60,000 wakeups in a
+    // minute of periods of 600 us.
     let untold = |period_ns: u64| {
         let told = CycleCount { untold: 1, cycles: 1, ..CycleCount::default() };
         let cycles = BTreeMap::from([("loop fifo:80".to_owned(), told)]);
@@ -317,7 +318,7 @@ fn a_loop_whose_cycles_are_not_counted_is_left_out() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.punctual");
     write_loop(&path, Some(MS));
-    // Of whom `report` counts no cycles there is no forecast.
+    // There is no forecast for threads whose cycles `report` does not count.
     let untold = BTreeMap::from([("loop fifo:80".to_owned(), CycleCount { untold: 1, ..CycleCount::default() })]);
     let recording = Recording::open(&path).unwrap();
     let document = recording.document();
@@ -341,7 +342,8 @@ fn a_loop_that_was_followed_is_held_against_its_cycles() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.punctual");
     write_loop(&path, Some(MS));
-    // Held against whole cycles: those that a single wakeup shows, periods without a wakeup, and those that no wakeup shows.
+    // Compared with whole cycles: those that a single wakeup shows, periods without a wakeup, and those that no wakeup
+    // shows.
     let held = |count: CycleCount| {
         let cycles = BTreeMap::from([(
             "loop fifo:80".to_owned(),
@@ -353,7 +355,7 @@ fn a_loop_that_was_followed_is_held_against_its_cycles() {
     assert_eq!(told(CycleCount { overruns: 60, certain: 60, ..CycleCount::default() }), 1);
     assert_eq!(told(CycleCount { overruns: 62, certain: 60, unseen: 2, ..CycleCount::default() }), 1);
     assert_eq!(told(CycleCount { overruns: 60, certain: 60, not_woken: 7, ..CycleCount::default() }), 2);
-    // Those that nobody saw are no overruns, and periods that were skipped are time that went by.
+    // Unseen cycles are not overruns, and skipped periods are time that passed.
     assert_eq!(told(CycleCount { overruns: 60, certain: 60, not_woken: 7, unseen: 7, ..CycleCount::default() }), 1);
     let skips = CycleCount {
         overruns: 60,
@@ -379,7 +381,7 @@ fn a_loop_that_was_followed_is_held_against_its_cycles() {
     );
     let mttf = skips.inputs[0].underruns(&skips.profile, Stage::Response).unwrap().mttf_s.value.unwrap();
     assert!((2.1..2.3).contains(&mttf), "{mttf}");
-    // Overruns that wakeups nobody saw may have cut in two are said before anything is forecast.
+    // Overruns that unseen wakeups may have cut in two are stated before anything is forecast.
     let torn = CycleCount { overruns: 440, certain: 40, unseen: 400, longest_ns: 275 * MS, ..CycleCount::default() };
     let [said] = &held(torn).unwrap().counted[..] else { panic!("one sentence") };
     for words in [
@@ -398,7 +400,7 @@ fn a_loop_that_was_followed_is_held_against_its_cycles() {
     assert!(error.contains("90 cycles of loop fifo:80 took too long, of which single wakeups show 60"), "{error}");
 }
 
-/// Overruns that may stand behind a few wakeups that nobody saw are said beside those that are certain.
+/// Overruns that may hide behind a few unseen wakeups are stated beside those that are certain.
 #[test]
 fn what_a_few_wakeups_that_nobody_saw_may_hide_is_said() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Random task sets against a simulation of Linux's rules: nothing that is called schedulable is late in any schedule that is played. The whole
-//! is `cargo bench --profile dev -p punctual-forecast --bench sets`.
+//! Random task sets against a simulation of Linux's rules: no set that is called schedulable is late in any schedule
+//! that is played. The whole benchmark is `cargo bench --profile dev -p punctual-forecast --bench sets`.
 
 #[path = "../benches/sets/classes.rs"]
 mod classes;

@@ -1,4 +1,4 @@
-//! What the answers to simulated recordings of one length come to: how often they are right, refused and wrong.
+//! What the answers to simulated recordings of one length amount to: how often they are right, refused and wrong.
 
 use super::SCALE_NS;
 use super::process::Process;
@@ -7,59 +7,60 @@ use punctual_device::Profile;
 use punctual_forecast::{Answer, Condition, Horizon, Method, Outcome, Question, Underruns, WorstCase, answer};
 use punctual_random::Random;
 
-/// How often the devices run dry in the long run, s: ten and a hundred times as seldom where a recording lasts so long that it
-/// keeps none of the others.
+/// How often the devices run dry in the long run, s: ten or a hundred times less often where a recording lasts so long
+/// that it keeps none of the others.
 fn intervals(seconds: f64) -> [f64; 3] {
     let factor = 10f64.powf((seconds / 9_000.0).log10().ceil().max(0.0));
     [factor, 10.0 * factor, 100.0 * factor]
 }
 const HOUR_S: f64 = 3_600.0;
-/// Below this length of a recording, s, nothing is said of the next hour.
+/// For recordings shorter than this, s, the forecast says nothing of the next hour.
 const SHORT_S: f64 = 1_700.0;
 
-/// Of one device.
+/// The counts of one device.
 #[derive(Default)]
 struct Cell {
-    /// How often it ran dry, relative to the truth, all runs together.
+    /// How often it ran dry, relative to the truth, over all runs.
     counted: f64,
     covered: u32,
     unsafe_side: u32,
     holds: u32,
-    /// Nothing but its length would keep it from being said without a condition.
+    /// Only the recording's length would keep the forecast from saying *holds* without a condition.
     plainly: u32,
-    /// The limit of a plain *holds* is beyond the truth, and the recording shows no reason for a condition, but for its length.
+    /// The limit of a plain *holds* is beyond the truth, and the recording shows no reason for a condition, except its
+    /// length.
     unwarned: u32,
-    /// That of a *holds* with its condition is.
+    /// The limit of a *holds* with its condition is beyond the truth.
     warned: u32,
 }
 
-/// Of the worst hour.
+/// The counts of the worst hour.
 #[derive(Default)]
 struct Hour {
     refused: u32,
     covered: u32,
     unsafe_side: u32,
-    /// The next hour: how often its limit was said, and how often it held.
+    /// The next hour: how often its limit was given, and how often it held.
     said: u32,
     held: u32,
 }
 
-/// What was counted of one process.
+/// The counts of one process.
 pub(crate) struct Counted {
     process: Process,
-    /// The slack of each device, ns, and of the level exceeded once an hour.
+    /// The slack of each device, and of the level exceeded once an hour, ns.
     devices: Vec<Profile>,
     seconds: f64,
     level: f64,
     cells: [Cell; 3],
     hour: Hour,
-    /// Recordings that show a reason for a condition; and of which kind, by the order of [`REASONS`].
+    /// Recordings that show a reason for a condition, and how many show each kind, in the order of [`REASONS`].
     shown: u32,
     reasons: [u32; REASONS.len()],
     runs: u32,
 }
 
-/// What a recording may show that keeps *holds* from being said without a condition.
+/// What a recording may show that keeps the forecast from saying *holds* without a condition.
 const REASONS: [Condition; 3] = [Condition::Memory, Condition::Clusters, Condition::Drift];
 
 fn share(count: u32, of: u32) -> String {
@@ -82,7 +83,7 @@ impl Counted {
         }
     }
 
-    /// Records it once, from this seed, and asks.
+    /// Records the process once, from this seed, and asks for a forecast.
     pub(crate) fn run(&mut self, seed: u64) {
         let after = if self.seconds < SHORT_S { 0.0 } else { HOUR_S };
         let (input, later) = record(self.process, self.seconds, after, &mut Random(seed));
@@ -101,7 +102,7 @@ impl Counted {
         self.hour.take(&groups[0].worst[0], self.level, later * SCALE_NS);
     }
 
-    /// One row: of the three devices the worst, but for how often each holds.
+    /// One row: the worst of the three devices, except for how often each holds.
     pub(crate) fn row(&self) -> String {
         let (runs, hour) = (self.runs, &self.hour);
         let worst = |of: fn(&Cell) -> u32| self.cells.iter().map(of).max().unwrap_or(0);
@@ -142,7 +143,8 @@ impl Counted {
 }
 
 impl Cell {
-    /// Of a device that runs dry once in `truth` seconds. Its own want is another: its limits are held against those of the benchmark.
+    /// For a device that runs dry once in `truth` seconds. Its own want differs: its limits are compared with those of
+    /// the benchmark.
     fn take(&mut self, found: &Underruns, truth: f64, seconds: f64) {
         self.counted += found.misses * truth / seconds;
         let above = found.mttf_s.low.is_some_and(|low| low > truth);
@@ -153,7 +155,7 @@ impl Cell {
         self.unsafe_side += u32::from(above);
         self.holds += u32::from(found.holds_low_s >= 0.5 * truth);
         self.plainly += u32::from(found.plain_low_s >= 0.5 * truth && !is_warned);
-        // At twice the truth it is false as well, and less often.
+        // At twice the truth it is false too, and less often.
         let is_unwarned = found.plain_low_s >= 1.001 * truth && !is_warned;
         self.unwarned += u32::from(is_unwarned);
         self.warned += u32::from(found.holds_low_s >= 1.001 * truth && !is_unwarned);
@@ -161,7 +163,7 @@ impl Cell {
 }
 
 impl Hour {
-    /// Of the worst hour, of which the level is known, and the next one, which came to `later`: ns.
+    /// For the worst hour, whose level is known, and the next one, which came to `later`: ns.
     fn take(&mut self, worst: &WorstCase, truth: f64, later: f64) {
         let level = &worst.level;
         if level.method == Method::Bound {
@@ -178,11 +180,11 @@ impl Hour {
     }
 }
 
-/// A device of the recording's own period with this slack, ns: it computes for what is left of its buffers.
+/// A device of the recording's own period with this slack, ns: it computes for the rest of its buffers.
 fn device(slack_ns: u64) -> Profile {
     let buffers = (slack_ns.div_ceil(PERIOD_NS) + 1).max(2) as u32;
     let compute = u64::from(buffers - 1) * PERIOD_NS - slack_ns;
     let any = punctual_device::Catalogue::shipped().profiles()[0].clone();
-    // No limit reaches such a want: what each says of others is looked at here.
+    // No limit reaches such a want: here only what each limit says of others counts.
     any.with_period(PERIOD_NS).with_buffers(buffers).with_compute(compute).with_want(1 << 40)
 }

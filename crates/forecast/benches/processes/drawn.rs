@@ -1,7 +1,7 @@
-//! Processes that nobody chose: each is drawn from a grammar, by its number. Over a ground of independent stalls lie one to three
-//! parts, each a renewal process, a regime that comes and goes, a rate that wanders, a cycle, a queue or a trend, with laws and
-//! figures drawn as well. Sizes within a part do not depend on when a stall comes, so that how often a level is exceeded in the
-//! long run follows from each part's mean rate.
+//! Processes that nobody chose: each is drawn from a grammar, by its number. One to three parts lie over a ground of
+//! independent stalls. Each part is a renewal process, a regime that comes and goes, a rate that wanders, a cycle, a
+//! queue or a trend, with laws and figures drawn as well. Sizes within a part do not depend on when a stall comes, so
+//! that how often a level is exceeded in the long run follows from each part's mean rate.
 
 use super::unseen::{above, left_of_pareto, one_at_a_time, raised};
 use super::{BASE, EVENTS, floor};
@@ -14,14 +14,14 @@ pub(crate) const NAMES: [&str; 24] = [
     "drawn-20", "drawn-21", "drawn-22", "drawn-23", "drawn-24",
 ];
 
-/// So many of them were drawn before limits allowed for a drift that no test shows.
+/// This many of them were drawn before limits allowed for a drift that no test shows.
 pub(crate) const EARLIER: usize = 12;
 
 /// One of them.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Drawn(u64);
 
-/// How long something lasts, or is apart: a law of this mean.
+/// How long something lasts, or how long until it comes again: a law of this mean.
 #[derive(Debug, Clone, Copy)]
 enum Law {
     Constant,
@@ -37,17 +37,18 @@ enum Law {
 /// A part: how its stalls come.
 #[derive(Debug, Clone, Copy)]
 enum Form {
-    /// So many on average (geometric) at each renewal, this far apart.
+    /// This many on average (geometric) at each renewal, this far apart.
     Renewal { gap: Law, mean: f64, size: f64, apart: f64 },
-    /// So many a second while it lasts, and none in between.
+    /// This many a second while it lasts, and none in between.
     Regime { calm: Law, calm_s: f64, busy: Law, busy_s: f64, rate: f64 },
-    /// So many a second, of which the logarithm is an AR(1).
+    /// This many a second; the logarithm of the rate is an AR(1).
     Wander { memory: f64, deviation: f64, rate: f64 },
-    /// So many a second, more and less by this share in turn.
+    /// This many a second, more and less by this share in turn.
     Cycle { period: f64, depth: f64, rate: f64 },
-    /// Jobs of which so many are done a second; 10 wakeups a second wait for all that are in the queue, a scale each on average.
+    /// Jobs, of which this many are done a second; 10 wakeups a second wait for all that are in the queue, a scale each
+    /// on average.
     Queue { full: f64, done: f64 },
-    /// From this share of its last rate to that rate, which it then keeps.
+    /// From this share of its last rate up to that rate, which it then keeps.
     Trend { from: f64, rate: f64 },
 }
 
@@ -83,7 +84,7 @@ impl Law {
         mean * unit
     }
 
-    /// What is left of one that goes on at any moment.
+    /// How much longer a stretch goes on from any moment.
     fn left(self, mean: f64, random: &mut Random) -> f64 {
         if let Law::Pareto(shape) = self {
             return left_of_pareto(mean * (shape - 1.0) / shape, shape, random);
@@ -96,7 +97,7 @@ impl Law {
     }
 }
 
-/// Of numbers whose logarithm is anywhere between these.
+/// A number whose logarithm is anywhere between these.
 fn anywhere(low: f64, high: f64, random: &mut Random) -> f64 {
     low * (high / low).powf(random.uniform())
 }
@@ -142,12 +143,13 @@ impl Part {
             Form::Renewal { mean, size, .. } => own(size / mean),
             Form::Regime { calm_s, busy_s, rate, .. } => own(rate * busy_s / (calm_s + busy_s)),
             Form::Wander { rate, .. } | Form::Cycle { rate, .. } | Form::Trend { rate, .. } => own(rate),
-            // So many that wait are a geometric law's, and so many exponential waits are one exponential wait again.
+            // The number that wait follows a geometric law, and that many exponential waits are one exponential wait
+            // again.
             Form::Queue { full, .. } => 0.5 * EVENTS * full * above(x, BASE + self.level, self.scale / (1.0 - full)),
         }
     }
 
-    /// For how long what happened still shows, s, or comes again; 0 where it does not, or for good.
+    /// For how long an event still shows, s, or until it comes again; 0 where it does not, or for good.
     fn memory(&self) -> f64 {
         match self.form {
             Form::Renewal { mean, size, .. } => {
@@ -165,7 +167,7 @@ impl Part {
         }
     }
 
-    /// Adds what comes until `until`, on a machine that is recorded for so many seconds.
+    /// Adds what comes until `until`, on a machine that is recorded for this many seconds.
     #[allow(clippy::too_many_lines, reason = "one arm for each form")]
     fn run(&self, events: &mut Vec<(f64, f64)>, seconds: f64, until: f64, random: &mut Random) {
         let sizes = (BASE + self.level, self.scale);

@@ -1,5 +1,5 @@
-//! Eight processes that a real machine has and none of the others is, written when the method was frozen, before any answer to them
-//! was seen.
+//! Eight processes that real machines have and none of the others is, written when the method was frozen, before anyone
+//! had seen an answer to them.
 
 use super::unseen::{above, ground, one_at_a_time};
 use super::{BASE, EVENTS};
@@ -7,11 +7,13 @@ use punctual_random::Random;
 
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Later {
-    /// A job on every minute, for 2 s on average (log-normal), with ten late wakeups a second of twice the scale.
+    /// A job every minute, for 2 s on average (log-normal), with ten late wakeups a second of twice the scale.
     Minutes,
-    /// A temperature that wanders (60 s) throttles the CPU from one level on until it is below another: the scale is then 1.3.
+    /// A temperature that wanders (60 s) throttles the CPU from one level until it falls below another: the scale is
+    /// then 1.3.
     Heat,
-    /// Another guest works for 120 s and rests for 240 s on average; meanwhile every 2 s it keeps the CPU for up to 10 scales more.
+    /// Another guest works for 120 s and rests for 240 s on average; meanwhile every 2 s it keeps the CPU for up to 10
+    /// scales more.
     Neighbour,
     /// Firmware takes the CPU every 32 s, for nearly the same time each.
     Firmware,
@@ -19,7 +21,8 @@ pub(crate) enum Later {
     Sessions,
     /// The recording begins with a machine that is cold: five times as many stalls, which fade by e in 60 s.
     Cold,
-    /// Ten minutes in three hours it copies its disks: three times as many stalls, the others of 1.5 times the scale.
+    /// For ten minutes in three hours it copies its disks: three times as many stalls, the others of 1.5 times the
+    /// scale.
     Backup,
     /// What holds up wakeups moves between two CPUs, every 100 s on average.
     Moving,

@@ -1,25 +1,29 @@
-//! How often the intervals hold what they promise where stalls are not independent: they chain, wander, branch, come and
-//! go, differ by CPU.
+//! How often the intervals hold what they promise where stalls are not independent: they chain, wander, branch, come
+//! and go, or differ by CPU.
 //!
-//! `cargo bench -p punctual-forecast --bench processes -- [--runs 200] [--process NAME,...] [--seconds 600,...] [--each] [--words]`
+//! `cargo bench -p punctual-forecast --bench processes -- [--runs 200] [--process NAME,...] [--seconds 600,...]
+//! [--each] [--words]`
 //!
 //! Each run is a recording at 1 kHz of a process, forecast through the same code as real ones, for devices that run dry
-//! once in 1, 10 and 100 s in the long run (ten and a hundred times as seldom where the recording is long). The truth is that of the
-//! process, by its formula or, for a scale that wanders, by summing over its states. Printed for each process, of the three devices the
-//! worst: the share of intervals of the mean time that hold the truth (`covered`) and that lie wholly above it (`unsafe`); of
-//! recordings that show a reason for a condition (`shows`: memory, few clusters, drift); how often each device's limit of *holds*
-//! reaches half of the truth (`holds`), and how often nothing but the recording's length keeps that from being said without a condition
-//! (`plainly`: no reason shows, and no drift that it could not have shown would change it); how often the limit of that reaches 1.001 times
-//! the truth and is false (`unwarned`: what a plain *holds* would be, and is where the recording is long enough), and that of a *holds*
-//! with its condition (`warned`). `pieces` is how long the recording is, in memories of the process. Then `hour`: the level exceeded
-//! once an hour, how often it is in its interval and how often that is refused; and `next`: how often a limit for the next hour is
-//! refused, and how often the process stayed below it in the hour that followed (0.95 and more is right). `--each` prints each device and
-//! the reasons, `--words` what drawn processes are made of.
+//! once in 1, 10 and 100 s in the long run (ten and a hundred times less often where the recording is long). The truth
+//! is that of the process, by its formula or, for a scale that wanders, by summing over its states. For each process
+//! and the worst of the three devices it prints: the share of intervals of the mean time that hold the truth
+//! (`covered`) and that lie wholly above it (`unsafe`); the share of recordings that show a reason for a condition
+//! (`shows`: memory, few clusters, drift); how often each device's limit of *holds* reaches half of the truth
+//! (`holds`), and how often only the recording's length keeps that from coming without a condition (`plainly`: no
+//! reason shows, and no drift that might have stayed hidden would change it); how often that limit reaches 1.001 times
+//! the truth and is false (`unwarned`: what a plain *holds* would be, and is where the recording is long enough), and
+//! that of a *holds* with its condition (`warned`). `pieces` is how long the recording is, in memories of the process.
+//! Then come `hour`, how often the level exceeded once an hour is in its interval and how often the forecast refuses
+//! it, and `next`, how often it refuses a limit for the next hour, and how often the process stayed below it in the
+//! hour that followed (0.95 and more is right). `--each` prints each device and the reasons, `--words` what drawn
+//! processes are made of.
 //!
-//! The processes of `unseen` were chosen before any answer to them was seen: `--process unseen` is all of them. Those of `later` were
-//! written when the method had been changed by what those showed and was frozen: `--process later`. Those of `stranger`
-//! are by somebody else who did not know it: `--process stranger`. On those of `tuned` later rules were chosen. Those of `drawn` nobody
-//! chose: they are drawn from a grammar; those of `fresh` likewise, when limits allowed for drifts that no test shows.
+//! The processes of `unseen` were chosen before anyone had seen an answer to them: `--process unseen` is all of them.
+//! Those of `later` were written when the method had been changed by what those showed and was frozen:
+//! `--process later`. Those of `stranger` come from somebody else who did not know the method: `--process stranger`.
+//! Later rules were chosen on those of `tuned`. Nobody chose those of `drawn`: they are drawn from a grammar; so are
+//! those of `fresh`, drawn when limits allowed for drifts that no test shows.
 
 mod cell;
 mod drawn;
@@ -36,24 +40,25 @@ use cell::Counted;
 const BASE: f64 = 3.912;
 /// The scale of lateness, ns.
 const SCALE_NS: f64 = 20_000.0;
-/// Events that are made, a second on average: those above a level that a share of 0.02 of wakeups exceeds.
+/// How many events are made a second on average: those above a level that a share of 0.02 of wakeups exceeds.
 const EVENTS: f64 = 20.0;
-/// The ground's scale is no less than this, and so many of its events are made: more than a recording keeps.
+/// The ground's scale is no less than this, and this many of its events are made: more than a recording keeps.
 const MIN_SCALE: f64 = 0.7;
 const MADE: f64 = 12_000.0;
-/// So many are made of all on average, where that is fewer.
+/// This many are made of all on average, where that is fewer.
 const MADE_OF_ALL: f64 = 60_000.0;
 
 std::thread_local! {
     static FLOOR: std::cell::Cell<f64> = const { std::cell::Cell::new(BASE) };
 }
 
-/// The level above which late wakeups are made, scales: of a long recording that keeps its longest only, the others need not be.
+/// The level above which late wakeups are made, scales: a long recording keeps only its longest, so the others need not
+/// be made.
 fn floor() -> f64 {
     FLOOR.get()
 }
 
-/// Chooses it for a process and a recording of so many seconds.
+/// Chooses it for a process and a recording of this many seconds.
 fn choose_floor(process: process::Process, seconds: f64) {
     FLOOR.set(BASE);
     let of_ground = MIN_SCALE * (EVENTS * seconds / MADE).ln();
@@ -61,7 +66,7 @@ fn choose_floor(process: process::Process, seconds: f64) {
     FLOOR.set(BASE + of_ground.min(of_all).max(0.0));
 }
 
-/// What was asked.
+/// What the command line asked for.
 struct Asked {
     runs: u32,
     seconds: Vec<f64>,

@@ -1,4 +1,5 @@
-//! Processes by which late wakeups come, with how often each level is exceeded in the long run; those of other files beside them.
+//! Processes that make late wakeups, with how often each level is exceeded in the long run; those of other files stand
+//! beside them.
 
 use super::drawn::{self, Drawn};
 use super::later::{self, Later};
@@ -15,11 +16,12 @@ pub(crate) enum Process {
     Mixture,
     /// A Generalized Pareto tail of shape 0.5.
     Heavy,
-    /// Storms every 100 s on average, of 4 s on average, with a late wakeup of scale 3 every 8 ms, above independent ones.
+    /// Storms every 100 s on average, of 4 s on average, with a late wakeup of scale 3 every 8 ms, above independent
+    /// ones.
     Storms,
-    /// Two CPUs; on the second a tenth as many.
+    /// Two CPUs; the second has a tenth as many.
     Cpus,
-    /// The scale's logarithm is an AR(1) of this deviation and a memory of 50 s.
+    /// The scale's logarithm is an AR(1) with this deviation and a memory of 50 s.
     Wander(f64),
     /// Each late wakeup brings on 0.75 others within 3 s on average.
     Branching,
@@ -34,7 +36,7 @@ pub(crate) enum Process {
     Drawn(Drawn),
 }
 
-/// Name, process and memory, s, of those of this file.
+/// Name, process and memory, s, of those in this file.
 const PROCESSES: [(&str, Process, f64); 10] = [
     ("independent", Process::Independent, 0.0),
     ("mixture", Process::Mixture, 0.0),
@@ -65,7 +67,7 @@ impl Process {
             Process::Heavy => 1_000.0 * (1.0 + 0.5 * x / 0.15).powi(-2),
             Process::Storms => exponential(1.0) + 125.0 * 4.0 / 100.0 * (-x / 3.0).exp(),
             Process::Wander(deviation) => {
-                // Over the states, by the middle of 2,000 steps to 8 deviations either way.
+                // Sums over the states, at the middle of 2,000 steps to 8 deviations either way.
                 let step = 16.0 / 2_000.0;
                 let of = |index: usize| {
                     let z = -8.0 + (index as f64 + 0.5) * step;
@@ -81,7 +83,8 @@ impl Process {
         }
     }
 
-    /// How many times as many there are on any of the CPUs as on the one that [`Process::rate`] is of: the worst hour is that of all.
+    /// How many times as many there are on any of the CPUs as on the CPU that [`Process::rate`] speaks of: the worst
+    /// hour is that of all.
     pub(crate) fn of_all_cpus(self) -> f64 {
         match self {
             Process::Cpus => 1.1,
@@ -92,7 +95,7 @@ impl Process {
         }
     }
 
-    /// The level that so many a second exceed, scales.
+    /// The level that this many a second exceed, scales.
     pub(crate) fn level(self, per_second: f64) -> f64 {
         let (mut low, mut high) = (0.0, 1e4);
         for _ in 0..100 {
@@ -106,7 +109,7 @@ impl Process {
     #[expect(clippy::too_many_lines, reason = "one flat match: what each process does in a second")]
     fn one(self, seconds: f64, random: &mut Random) -> Vec<(f64, f64)> {
         let mut events: Vec<(f64, f64)> = Vec::new();
-        // So many a second on average, from here for a second, above a level, of this scale.
+        // This many a second on average, for a second from here, above a level, of this scale.
         let steady = |events: &mut Vec<(f64, f64)>, from: f64, share: f64, scale: f64, random: &mut Random| {
             let level = floor();
             let rate = 1_000.0 * share * (-level / scale).exp();
@@ -200,7 +203,8 @@ impl Process {
         events
     }
 
-    /// Late wakeups of each CPU until `until`, of a machine that is recorded for so many seconds: (when s, by how many scales).
+    /// Late wakeups of each CPU until `until`, on a machine that is recorded for this many seconds: (when s, by how
+    /// many scales).
     pub(crate) fn run(self, seconds: f64, until: f64, random: &mut Random) -> Vec<Vec<(f64, f64)>> {
         match self {
             Process::Unseen(unseen) => unseen.run(seconds, until, random),
@@ -229,7 +233,7 @@ pub(crate) fn all() -> Vec<(&'static str, Process, f64)> {
     PROCESSES.into_iter().chain(unseen).chain(later).chain(stranger).chain(tuned).chain(drawn).collect()
 }
 
-/// Whether this name is meant by a name of the command line: its own, or that of its set.
+/// Whether a name of the command line means this one: its own name, or that of its set.
 pub(crate) fn is_meant(only: &str, name: &str) -> bool {
     match only {
         "first" => PROCESSES.iter().any(|process| process.0 == name),

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 pub(crate) const PERIOD_NS: u64 = 1_000_000;
 const KEPT: usize = 10_000;
 
-/// Records a process for so many seconds, and looks how late it comes in so many after that: scales, on any CPU.
+/// Records a process for this many seconds, and looks how late its wakeups are in this many after that: scales, on any
+/// CPU.
 pub(crate) fn record(process: Process, seconds: f64, after: f64, random: &mut Random) -> (Input, f64) {
     let mut cpus = process.run(seconds, seconds + after, random);
     let later = cpus.iter().flatten().filter(|event| event.0 >= seconds).map(|event| event.1).fold(0.0, f64::max);

@@ -1,7 +1,7 @@
-//! Twelve processes more, chosen by another stranger to the method, before any answer to them was seen.
+//! Twelve more processes, chosen by another stranger to the method, before anyone had seen an answer to them.
 //!
-//! Of most the recording is many memories long; of `leak` and `tenants` it is not. How often a level is exceeded in the long run
-//! follows from each formula.
+//! For most of them the recording is many memories long; for `leak` and `tenants` it is not. How often a level is
+//! exceeded in the long run follows from each formula.
 
 use super::unseen::{above, ground, normal_above, one_at_a_time, raised};
 use super::{BASE, EVENTS};
@@ -9,29 +9,35 @@ use punctual_random::Random;
 
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Stranger {
-    /// A fast clock and a slow one, 40 s each on average: on the fast one stalls are frequent and short, on the slow one rare and long.
+    /// A fast clock and a slow one, 40 s each on average: on the fast one stalls are frequent and short, on the slow
+    /// one rare and long.
     Governor,
-    /// Every 20 s on average memory is compacted, in as many steps as a Pareto law of shape 1.5 says, with a stall in each.
+    /// Every 20 s on average memory is compacted, in a number of steps that follows a Pareto law of shape 1.5, with a
+    /// stall in each.
     Compaction,
-    /// A device fails every 150 s on average and is tried again after 1, 2, 4 ... 64 s, until it works: four of five times it does not.
+    /// A device fails every 150 s on average and is tried again after 1, 2, 4 ... 64 s, until it works: four times out
+    /// of five it does not.
     Retries,
-    /// A queue, 0.6 full, of which a wakeup waits for all that are in it.
+    /// A queue, 0.6 full; a wakeup waits for all that are in it.
     Queue,
-    /// The scale grows as memory leaks, until the leaking program is started again, after 50 to 100 minutes.
+    /// The scale grows as memory leaks, until the leaking program restarts, after 50 to 100 minutes.
     Leak,
-    /// Builds of 30 s, 90 s apart, which compile for 2 s and link for 2 s in turn (means); what compiles brings stalls.
+    /// Builds of 30 s, 90 s apart, which compile for 2 s and link for 2 s in turn (means); compiling brings stalls.
     Builds,
-    /// Four CPUs, each with stalls of its own, which all become more frequent and longer when a neighbour has the cache.
+    /// Four CPUs, each with stalls of its own, which all become longer and more frequent when a neighbour has the
+    /// cache.
     Siblings,
-    /// Something breaks every 250 s on average, and then stalls fade as a power law does; how many is as unlike as an exponential law.
+    /// Something breaks every 250 s on average, and then stalls fade as a power law does; how many there are varies as
+    /// an exponential law does.
     Aftershocks,
-    /// A timer's phase is anywhere, and stays so for 25 s on average; by it wakeups are later.
+    /// A timer's phase is anywhere, and stays there for 25 s on average; wakeups are later by the phase.
     Phase,
-    /// Every 5 s what was written goes to the disk: one stall, as long as that is much, which wanders (60 s).
+    /// Every 5 s what was written goes to the disk: one stall, as long as there is much to write, and that wanders (60
+    /// s).
     Flush,
-    /// A container spends more or less than its quota; when its credit is used up it is stopped every 100 ms.
+    /// A container spends more or less than its quota; when its credit is used up, it is stopped every 100 ms.
     Credits,
-    /// Tenants come every 300 s and stay for half an hour on average; each brings stalls, one more than another.
+    /// Tenants come every 300 s and stay for half an hour on average; each brings stalls, some more than others.
     Tenants,
 }
 
@@ -60,7 +66,7 @@ const FAULTS: f64 = 1.0 / 150.0;
 const TRIES: i32 = 7;
 const FAILS: f64 = 0.8;
 const FULL: f64 = 0.6;
-/// So many are done in a second, on average, while any are there.
+/// This many are done in a second, on average, while any are there.
 const DONE: f64 = 4.0;
 const WAITS: f64 = 0.6;
 const LEAK_S: (f64, f64) = (3_000.0, 6_000.0);
@@ -81,7 +87,7 @@ impl Stranger {
     /// Wakeups later than `x` scales a second, of one CPU, in the long run.
     pub(crate) fn rate(self, x: f64) -> f64 {
         let alone = EVENTS * above(x, BASE, 1.0);
-        // The mean over what is anywhere from 0 to 1.
+        // The mean over a number that is anywhere from 0 to 1.
         let mean = |of: &dyn Fn(f64) -> f64| {
             (0..2_000).map(|index| of((f64::from(index) + 0.5) / 2_000.0)).sum::<f64>() / 2_000.0
         };
@@ -95,7 +101,8 @@ impl Stranger {
                 let tries: f64 = (0..TRIES).map(|number| FAILS.powi(number)).sum();
                 alone + FAULTS * tries * 10.0 * above(x, BASE + 2.0, 1.5)
             }
-            // So many that wait are a geometric law's, and so many exponential waits are one exponential wait again.
+            // The number that wait follows a geometric law, and that many exponential waits are one exponential wait
+            // again.
             Stranger::Queue => EVENTS * FULL * above(x, BASE, WAITS / (1.0 - FULL)),
             Stranger::Leak => mean(&|share| {
                 let age = LEAK_S.1 * share;
@@ -153,7 +160,7 @@ impl Stranger {
     }
 }
 
-/// Now one, now the other, for exponential times of these means: when which begins and ends (true: the first).
+/// One and the other in turn, for exponential times of these means: when each begins and ends (true: the first).
 fn in_turn((from, to): (f64, f64), means: (f64, f64), random: &mut Random) -> Vec<(f64, f64, bool)> {
     let mut is_first = random.uniform() < means.0 / (means.0 + means.1);
     let (mut at, mut turns) = (from, Vec::new());
@@ -238,7 +245,7 @@ fn queue(events: &mut Vec<(f64, f64)>, seconds: f64, random: &mut Random) {
     }
 }
 
-/// The scale, so many seconds after the start of what leaks.
+/// The scale, this many seconds after the leaking program started.
 fn leaking(age: f64) -> f64 {
     1.0 + age / 10_000.0
 }

@@ -1,5 +1,5 @@
-//! Six processes on which the rules were chosen that say when the recording's own events cannot carry a verdict, or a limit for the
-//! next hour: none of the others was looked at for that.
+//! Six processes used to choose the rules that say when the recording's own events cannot carry a verdict, or a limit
+//! for the next hour: nobody looked at any of the others for that.
 
 use super::unseen::{above, ground, one_at_a_time, raised};
 use super::{BASE, EVENTS};
@@ -7,17 +7,18 @@ use punctual_random::Random;
 
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Tuned {
-    /// Jobs, 30 s apart on average, each for a log-normal time (its logarithm's deviation 1.8) that brings 20 stalls a second.
+    /// Jobs, 30 s apart on average; each lasts a log-normal time (its logarithm's deviation 1.8) and brings 20 stalls a
+    /// second.
     Jobs,
-    /// The same every minute, for as long as a Pareto law of shape 1.3 says, a minute at most.
+    /// The same every minute, for as long as a Pareto law of shape 1.3 says, but at most a minute.
     Crowds,
-    /// Work comes at random and is done at one speed, 0.7 of what can be done: a wakeup waits for all that is there.
+    /// Work comes at random and is done at one speed, 0.7 of capacity: a wakeup waits for all that is there.
     Backlog,
-    /// Calm for as long as a Pareto law of shape 2 says, storms of 5 s on average.
+    /// Calm for as long as a Pareto law of shape 2 says, then storms of 5 s on average.
     Spells,
-    /// The logarithm of the rate is an AR(1) of deviation 0.8 and a memory of 20 s.
+    /// The logarithm of the rate is an AR(1) with deviation 0.8 and a memory of 20 s.
     Waves,
-    /// It becomes less frequent by the second, to half of what it was, and stays so.
+    /// Stalls become less frequent by the second, down to half of what they were, and stay so.
     Settling,
 }
 
@@ -33,7 +34,7 @@ pub(crate) const PROCESSES: [(&str, Tuned, f64); 6] = [
 
 const JOB: (f64, f64) = (0.05, 1.8);
 const CROWD: (f64, f64, f64) = (0.05, 1.3, 60.0);
-/// The share of what can be done, how much comes at once, scales, and how much is done in a second.
+/// The share of capacity, how much comes at once, scales, and how much is done in a second.
 const WORK: (f64, f64, f64) = (0.7, 0.6, 2.0);
 const DEVIATION: f64 = 0.8;
 
@@ -57,7 +58,8 @@ impl Tuned {
         }
     }
 
-    /// Late wakeups of each CPU until `until`, of a machine that is recorded for so many seconds: (when s, by how many scales).
+    /// Late wakeups of each CPU until `until`, on a machine that is recorded for this many seconds: (when s, by how
+    /// many scales).
     pub(crate) fn run(self, seconds: f64, until: f64, random: &mut Random) -> Vec<Vec<(f64, f64)>> {
         let mut events = Vec::new();
         match self {

@@ -1,37 +1,37 @@
-//! Twelve processes that were chosen by somebody who had not read the forecast, before any answer to them was seen.
+//! Twelve processes chosen by somebody who had not read the forecast, before anyone had seen an answer to them.
 //!
-//! Below each lies a ground of independent late wakeups, 20 a second above [`BASE`], whose amounts above it are exponential.
-//! How often a level is exceeded follows from each formula, for sizes do not depend on when the stall comes, or their law is
-//! known. Of a process that changes for good (`trend`, `change`) the truth is how it is from the end on: that is what is
-//! forecast.
+//! Below each lies a ground of independent late wakeups, 20 a second above [`BASE`], whose amounts above it are
+//! exponential. How often a level is exceeded follows from each formula, because sizes do not depend on when the stall
+//! comes, or their law is known. For a process that changes for good (`trend`, `change`), the truth is how it is from
+//! the end on: that is what the forecast is about.
 
 use super::{BASE, EVENTS, floor};
 use punctual_random::Random;
 
-/// Two late wakeups are not due at the same time, s.
+/// Two late wakeups are never due at the same time, s.
 const STEP: f64 = 0.001;
 
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Unseen {
     /// Gaps of a Weibull law of shape 0.5 and mean 20 s.
     Weibull,
-    /// A collector of garbage: 8 late wakeups within 40 ms, after a period about 10 s that drifts.
+    /// A garbage collector: 8 late wakeups within 40 ms, after a period of about 10 s that drifts.
     Collector,
     /// Calm and storm in turn, each for as long as a Pareto law of shape 1.5 says.
     Sojourns,
     /// The logarithm of the rate is the sum of nine memories, from 1 s to 18 h: long memory.
     LongMemory,
-    /// The rate grows by the second, to three times what it was, and stalls are log-normal.
+    /// The rate grows by the second, to three times its first value, and stalls are log-normal.
     Trend,
-    /// Every 10 ms something has the CPU for 200 us or a little more; where that lies between wakeups moves round in 400 s.
+    /// Every 10 ms something has the CPU for 200 us or a little more; its place between wakeups moves round in 400 s.
     Beat,
-    /// Two CPUs, which have four of five stalls together.
+    /// Two CPUs, which share four of five stalls.
     Together,
     /// Pairs of the same size, 50 ms apart, 0.02 a second.
     Pairs,
-    /// The longer the last is ago, the larger.
+    /// The longer ago the last one was, the larger.
     Charged,
-    /// At some time it becomes three times as frequent.
+    /// At some time stalls become three times as frequent.
     Change,
     /// The scale goes 30 % up and down in ten times the recording.
     Tenth,
@@ -55,14 +55,14 @@ pub(crate) const PROCESSES: [(&str, Unseen, f64); 12] = [
     ("critical", Unseen::Critical, 100.0),
 ];
 
-/// Of an exponential law of this scale that begins at `from`, the share above `x`.
+/// The share above `x` of an exponential law of this scale that begins at `from`.
 pub(super) fn above(x: f64, from: f64, scale: f64) -> f64 {
     (-(x - from).max(0.0) / scale).exp()
 }
 
-/// Of a standard normal law, the share above `z`.
+/// The share above `z` of a standard normal law.
 pub(super) fn normal_above(z: f64) -> f64 {
-    // By the middle of 2,000 steps to 10 deviations more.
+    // At the middle of 2,000 steps over 10 more deviations.
     let step = 10.0 / 2_000.0;
     let of = |index: usize| {
         let z = z + (index as f64 + 0.5) * step;
@@ -74,9 +74,9 @@ pub(super) fn normal_above(z: f64) -> f64 {
 const PAIRS: f64 = 0.02;
 const STALLS: f64 = 0.05;
 const CHARGES: f64 = 0.2;
-/// Storms: so much more frequent than the ground, and of twice the scale.
+/// Storms: how much more frequent than the ground, and of twice the scale.
 const STORM: f64 = 5.0;
-/// In `trend`, sizes are so many scales at the middle, with this deviation of the logarithm.
+/// In `trend`, sizes are this many scales at the middle, with this deviation of the logarithm.
 const MIDDLE: f64 = 4.0;
 const DEVIATION: f64 = 0.35;
 
@@ -90,7 +90,8 @@ impl Unseen {
             Unseen::Sojourns => ground + 6.0 / 66.0 * STORM * EVENTS * above(x, BASE, 2.0),
             Unseen::LongMemory | Unseen::Together | Unseen::Critical => ground,
             Unseen::Trend => 1.5 * EVENTS * normal_above((x / MIDDLE).ln() / DEVIATION),
-            // The length is 10 scales and an exponential amount, of which the wakeup meets the rest: it may fall anywhere.
+            // The length is 10 scales and an exponential amount, and the wakeup meets the rest of it: it may fall
+            // anywhere.
             Unseen::Beat => ground + 100.0 / 50.0 * (above(x, 10.0, 1.0) + (10.0 - x).max(0.0)),
             Unseen::Pairs => ground + 2.0 * PAIRS * above(x, BASE + 5.0, 2.0),
             Unseen::Charged => ground + CHARGES * above(x, BASE + 1.0, 3.0),
@@ -105,7 +106,8 @@ impl Unseen {
         }
     }
 
-    /// Late wakeups of each CPU until `until`, of a machine that is recorded for so many seconds: (when s, by how many scales).
+    /// Late wakeups of each CPU until `until`, on a machine that is recorded for this many seconds: (when s, by how
+    /// many scales).
     pub(crate) fn run(self, seconds: f64, until: f64, random: &mut Random) -> Vec<Vec<(f64, f64)>> {
         let mut cpus = match self {
             Unseen::Together => together(until, random),
@@ -133,7 +135,7 @@ impl Unseen {
     }
 }
 
-/// Wakeups are due one after another: of two in the same period one is the next's.
+/// Wakeups are due one after another: of two in the same period, one becomes the next period's.
 pub(super) fn one_at_a_time(events: &mut Vec<(f64, f64)>) {
     events.retain(|event| event.1 > floor());
     events.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
@@ -144,7 +146,7 @@ pub(super) fn one_at_a_time(events: &mut Vec<(f64, f64)>) {
     }
 }
 
-/// Independent late wakeups, so many a second, of which those that are recorded are made.
+/// Independent late wakeups, this many a second; only those that are recorded are made.
 pub(super) fn ground(events: &mut Vec<(f64, f64)>, between: (f64, f64), rate: f64, scale: f64, random: &mut Random) {
     let floor = floor();
     poisson(events, between, rate * above(floor, BASE, scale), (floor, scale), random);
@@ -180,7 +182,7 @@ fn poisson(
 }
 
 fn renewed(events: &mut Vec<(f64, f64)>, seconds: f64, random: &mut Random) {
-    // Long before the recording, so that it begins anywhere.
+    // Begins long before the recording, so that the recording begins anywhere.
     let mut at = -2_000.0;
     while at < seconds {
         // The mean of a squared exponential is 2.
@@ -212,7 +214,7 @@ fn stormy(events: &mut Vec<(f64, f64)>, seconds: f64, random: &mut Random) {
     const SHAPE: f64 = 1.5;
     // Of shape 1.5, the mean is three times the least.
     let sojourn = |least: f64, random: &mut Random| least * random.uniform().powf(-1.0 / SHAPE);
-    // The recording begins anywhere: in calm or storm for as long as each lasts, and of that one what is left.
+    // The recording begins anywhere: in calm or storm in proportion to how long each lasts, with what is left of it.
     let mut is_calm = random.uniform() < 20.0 / 22.0;
     let mut until = left_of_pareto(if is_calm { 20.0 } else { 2.0 }, SHAPE, random);
     let mut at = 0.0;
@@ -225,7 +227,7 @@ fn stormy(events: &mut Vec<(f64, f64)>, seconds: f64, random: &mut Random) {
     }
 }
 
-/// How long what lasts as a Pareto law says, with this least and shape, goes on from any moment on.
+/// How much longer something goes on from any moment, if it lasts as a Pareto law with this least and shape says.
 pub(super) fn left_of_pareto(least: f64, shape: f64, random: &mut Random) -> f64 {
     if random.uniform() < 1.0 / shape {
         least * random.uniform().powf(-1.0 / (shape - 1.0))
@@ -308,7 +310,7 @@ fn growing(seconds: f64, until: f64, random: &mut Random) -> Vec<(f64, f64)> {
         if at >= until {
             return events;
         }
-        // From a third of its last rate on, which it then keeps.
+        // From a third of its last rate up to that rate, which it then keeps.
         let share = (1.0 + 2.0 * (at / seconds).min(1.0)) / 3.0;
         let late = MIDDLE * (DEVIATION * random.normal()).exp();
         if random.uniform() < share && late > BASE {

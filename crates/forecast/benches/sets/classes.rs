@@ -22,13 +22,13 @@ pub(crate) struct Class {
     pub(crate) cpus: u32,
     /// How many of ten tasks are deadline tasks.
     pub(crate) deadline_in_ten: u64,
-    /// Priorities are drawn, of so many levels; 0: they follow the deadlines.
+    /// Priorities are drawn from this many levels; 0: they follow the deadlines.
     pub(crate) levels: u64,
-    /// Deadlines of at least so many tenths of the period, and at most.
+    /// Deadlines lie between these numbers of tenths of the period.
     pub(crate) tenths: (u64, u64),
-    /// Releases are late, by this share of the period at most, tenths.
+    /// Releases are late by at most this share of the period, tenths.
     pub(crate) jitter_tenths: u64,
-    /// Work that cannot be preempted takes so many ticks at most.
+    /// Work that cannot be preempted takes at most this many ticks.
     pub(crate) blocking: u64,
     /// First releases are drawn.
     pub(crate) offsets: bool,
@@ -113,7 +113,7 @@ pub(crate) const CLASSES: [Class; 24] = [
     },
 ];
 
-/// A set of the class, in ticks: as the analysis takes it.
+/// Draws a set of the class, in ticks, as the analysis takes it.
 pub(crate) fn draw(class: &Class, random: &mut Random) -> TaskSet {
     let count = if class.cpus > 1 { within(random, 3, 4 * u64::from(class.cpus).min(3)) } else { within(random, 2, 5) };
     // All together ask for 40 to 105 % of the CPUs, or of the reservation.
@@ -154,7 +154,7 @@ pub(crate) fn draw(class: &Class, random: &mut Random) -> TaskSet {
             tasks[index as usize].cpu = 0;
         }
     }
-    // Priorities are the analysis's own affair where none are given: here they follow the deadlines, one each.
+    // Where no priorities are given, they are the analysis's own affair: here they follow the deadlines, one each.
     if class.levels == 0 || class.levels > count {
         let mut order: Vec<usize> = (0..tasks.len()).collect();
         let drawn: Vec<u64> = (0..tasks.len()).map(|_| random.bits()).collect();

@@ -1,13 +1,17 @@
-//! The rules by which Linux serves deadline tasks and fixed priorities, from event to event, as plainly as can be: nothing of the analysis.
+//! The rules by which Linux serves deadline tasks and fixed priorities, played from event to event as plainly as
+//! possible: they use nothing of the analysis.
 //!
-//! - `SCHED_DEADLINE`: of all that may run, the `cpus` with the earliest deadlines do (global EDF over a root domain). A thread that wakes
-//!   gets a new deadline (now + D) and its whole budget if its old deadline is over or what is left of the budget until then would be more than its
-//!   density (`update_dl_entity`, `dl_entity_overflow`); otherwise it goes on with what is left, and with D < T with no more
-//!   than its density until the deadline (`update_dl_revised_wakeup`). One with D < T that wakes between its deadline and its next period waits
-//!   for that (`dl_check_constrained_dl`). One without budget waits for its next period (`start_dl_timer`, `replenish_dl_entity`).
-//! - `SCHED_FIFO`: bound to a CPU, below all deadlines; equal priorities in the order of their waking, one that was
-//!   preempted at their head, and one that is done when its next job is already there goes on with that.
-//! - Work that cannot be preempted holds a CPU from the start of a run on, before everything.
+//! - `SCHED_DEADLINE`: of all threads that may run, the `cpus` with the earliest deadlines do (global EDF over a root
+//!   domain). A thread that wakes gets a new deadline (now + D) and its whole budget if its old deadline is over or
+//!   what is left of the budget until then would be more than its density (`update_dl_entity`, `dl_entity_overflow`);
+//!   otherwise it continues with what is left, and if D < T with no more than its density until the deadline
+//!   (`update_dl_revised_wakeup`). A thread with D < T that wakes between its deadline and its next period waits for
+//!   that period (`dl_check_constrained_dl`). A thread without budget waits for its next period (`start_dl_timer`,
+//!   `replenish_dl_entity`).
+//! - `SCHED_FIFO`: bound to a CPU, below all deadlines; equal priorities run in the order of their waking. A thread
+//!   that was preempted stays at their head, and a thread that finishes when its next job is already there continues
+//!   with that job.
+//! - Work that cannot be preempted holds a CPU from the start of a run, ahead of everything.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -49,20 +53,20 @@ struct Server {
     has_begun: bool,
 }
 
-/// What happens besides.
+/// What else happens.
 #[derive(Debug, Clone)]
 pub(crate) struct Circumstances {
     /// CPUs of the machine.
     pub(crate) cpus: usize,
-    /// Whether deadline threads run on any of them; else on their own.
+    /// Whether deadline threads run on any of them; otherwise on their own.
     pub(crate) is_global: bool,
-    /// From when until when no thread runs on any CPU.
+    /// The time in which no thread runs on any CPU.
     pub(crate) blocked: Range<u64>,
-    /// Of those that wake at one instant this one is the last.
+    /// Of the threads that wake at one instant, this one is the last.
     pub(crate) last: usize,
-    /// Whose deadlines are looked at.
+    /// The threads whose deadlines count.
     pub(crate) judged: Range<usize>,
-    /// How long is played, ns.
+    /// How long the schedule is played, ns.
     pub(crate) end: u64,
 }
 
@@ -82,13 +86,13 @@ impl Played<'_> {
         !self.pending.is_empty() && (self.thread.priority.is_some() || self.server.until.is_none())
     }
 
-    /// What comes next to it by itself.
+    /// The next thing that happens to it by itself.
     fn event(&self) -> Option<u64> {
         let wakes = self.thread.jobs.get(self.next).map(|job| job.wakes);
         [wakes, self.server.until].into_iter().flatten().min()
     }
 
-    /// Wakes, and gets its budget again, if it is time.
+    /// Wakes, and gets its budget again if it is time.
     fn begin(&mut self, now: u64, sequence: &mut u64) {
         let was_idle = self.pending.is_empty();
         while let Some(job) = self.thread.jobs.get(self.next).filter(|job| job.wakes <= now) {
@@ -115,7 +119,7 @@ impl Played<'_> {
         if self.thread.priority.is_none() { work.min(self.server.left) } else { work }
     }
 
-    /// Runs until `now`; whether a job is done that is late.
+    /// Runs until `now`, and tells whether a job finishes late.
     fn run(&mut self, now: u64, length: u64) -> bool {
         let Some(front) = self.pending.front_mut() else { return false };
         front.1 -= length;
@@ -126,7 +130,7 @@ impl Played<'_> {
         }
         if self.thread.priority.is_none() {
             self.server.left -= length;
-            // One that sleeps gets what it gets when it wakes.
+            // A sleeping thread gets its share when it wakes.
             if self.server.left == 0 && !self.pending.is_empty() {
                 self.server.until = Some(self.server.deadline - self.thread.deadline + self.thread.period);
             }
@@ -135,7 +139,7 @@ impl Played<'_> {
     }
 }
 
-/// Whether a job of the threads that are judged is done later than its deadline from its nominal release, or not at all.
+/// Whether a job of the judged threads finishes later than its deadline from its nominal release, or not at all.
 pub(crate) fn is_late(threads: &[Thread], circumstances: &Circumstances) -> bool {
     let Circumstances { blocked, last, judged, end, .. } = circumstances;
     let mut played: Vec<Played<'_>> = threads

@@ -1,5 +1,5 @@
-//! Random task sets against a simulation of Linux's rules: is a *schedulable* ever contradicted, and how many sets are refused in which
-//! no schedule was found that misses.
+//! Random task sets against a simulation of Linux's rules: whether one ever contradicts a *schedulable*, and how many
+//! sets are refused although no schedule that misses was found.
 //!
 //! `cargo bench --locked -p punctual-forecast --bench sets -- [--sets 25000] [--only NUMBER,...]`
 
@@ -42,7 +42,7 @@ fn main() {
                 *count += u64::from(passed);
             }
         }
-        // Of those in which nothing was missed, how many were not called schedulable.
+        // Of those in which nothing was missed: how many were not called schedulable.
         let needless = 100.0 * (1.0 - (schedulable - contradicted) as f64 / bears.max(1) as f64);
         let refused = sets - schedulable - unknown;
         let named = if tests.iter().any(|&count| count > 0) {

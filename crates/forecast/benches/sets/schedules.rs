@@ -8,7 +8,7 @@ use punctual_random::Random;
 /// Two hyperperiods of the sets and what comes before.
 const TICKS: u64 = 320;
 const END_NS: u64 = TICKS * TICK_NS;
-/// Releases that are aimed at lie within so much of the start.
+/// Releases that are aimed at lie within this time from the start.
 const AIMED_NS: u64 = 60 * TICK_NS;
 
 /// What came of one set.
@@ -35,33 +35,34 @@ pub(crate) fn one(class: &Class, random: &mut Random) -> Found {
 /// When jobs come.
 #[derive(Debug, Clone, Copy)]
 enum Coming {
-    /// All as late as may be and together, then on time; `own` so much later, ns.
+    /// All together and as late as possible, then on time; `own` this much later, ns.
     Together { own: usize, phase: u64 },
     /// By the offsets, strictly periodic.
     Strictly,
     /// At random: phases, lateness, and work up to the most.
     Anyhow,
-    /// `own` so much later, as late as may be each time; of the servers each so that the most comes, or is due, within `window` ns from
-    /// the start on.
+    /// `own` this much later and as late as possible each time; each server so that the most comes, or is due, within
+    /// `window` ns from the start.
     Aimed { own: usize, phase: u64, window: u64, is_due: bool },
-    /// All together, and reservations with a rest that is due so much later, ns.
+    /// All together, and reservations with a rest that is due this much later, ns.
     Rested { due: u64 },
-    /// `own` at random, each server in some way of those that bring it more than a sporadic task has.
+    /// `own` at random, and each server in one of the ways that bring it more than a sporadic task has.
     Served { own: usize },
 }
 
-/// How a server that wakes late comes by more than a sporadic task does.
+/// How a server that wakes late gets more than a sporadic task does.
 #[derive(Debug, Clone, Copy)]
 enum Way {
-    /// As late as may be, then on time.
+    /// As late as possible, then on time.
     Plain,
-    /// It has woken before, and at the start goes on with the rest of that budget, due so much later, ns.
+    /// It has woken before, and at the start continues with the rest of that budget, due this much later, ns.
     Rest(u64),
-    /// The first budget is used so little that the next wakeup, so much less than a period later, gets a new one, ns.
+    /// It uses so little of the first budget that the next wakeup, this much less than a period later, gets a new one,
+    /// ns.
     Early(u64),
 }
 
-/// What is played: a set, from when on.
+/// What is played: a set, and from when.
 struct Stage<'a> {
     class: &'a Class,
     set: &'a TaskSet,
@@ -74,7 +75,7 @@ struct Served {
     budget: u64,
     period: u64,
     deadline: u64,
-    /// `None`: it wakes whenever it likes, and has work without end.
+    /// `None`: it wakes at any time, and has work without end.
     late: Option<u64>,
 }
 
@@ -89,7 +90,7 @@ impl Served {
         (self.late.unwrap_or(self.period) + self.deadline).saturating_sub(self.period)
     }
 
-    /// The way in which the most of it is due within a window.
+    /// The way in which the most of its work is due within a window.
     fn most_due(self, window: u64) -> Way {
         let (beyond, late) = (window % self.period, self.late.unwrap_or(self.period));
         if beyond >= self.deadline || self.rest() == 0 || beyond == 0 {
@@ -101,7 +102,7 @@ impl Served {
         }
     }
 
-    /// The way in which the most of it comes within a window.
+    /// The way in which the most of its work comes within a window.
     fn most_come(self, window: u64) -> Way {
         let begun = window - (window.max(1) - 1) / self.period * self.period;
         let Some(late) = self.late else { return Way::Rest(begun.max(2) - 1) };
@@ -128,7 +129,7 @@ impl Served {
             Way::Plain => (Vec::new(), start - late.min(period)),
             Way::Rest(due) => {
                 let began = start + due - deadline;
-                // With a deadline that is its period it must have used the rest, or it gets a whole budget.
+                // If its deadline is its period, it must have used the rest, or it gets a whole budget.
                 let used = if deadline == period { budget - budget * due / deadline } else { 1 };
                 let before = Job { nominal: began - late.min(period), wakes: began, work: used.max(1) };
                 (vec![before], began - late.min(period) + period)
@@ -221,7 +222,7 @@ impl Stage<'_> {
         jobs
     }
 
-    /// Whether a task, or the one that is judged, is late.
+    /// Whether a task, or the judged one, is late.
     fn is_late(&self, coming: Coming, blocked: u64, judged: Option<usize>, end: u64, random: &mut Random) -> bool {
         let Stage { class, set, start } = *self;
         let mut threads: Vec<Thread> = (0..set.tasks.len())
@@ -256,7 +257,7 @@ impl Stage<'_> {
         is_late(&threads, &circumstances)
     }
 
-    /// Whether the task is late where the servers beside it bring the most by the time at which it must be done.
+    /// Whether the task is late where the servers beside it bring the most by the time when it must be done.
     fn is_late_when_aimed_at(&self, own: usize, random: &mut Random) -> bool {
         let Task { period_ns: period, deadline_ns: deadline, jitter_ns: jitter, blocking_ns: blocked, .. } =
             self.set.tasks[own];
@@ -278,14 +279,14 @@ impl Stage<'_> {
     }
 }
 
-/// The rests of a reservation that are due just when a whole number of ticks of other work, and so many budgets, are done.
+/// The rests of a reservation that are due just when a whole number of ticks of other work, and of budgets, is done.
 fn rests(reservation: &Reservation) -> impl Iterator<Item = u64> {
     let Reservation { budget_ns, period_ns, .. } = *reservation;
     let other = period_ns - budget_ns;
     (1..=other / TICK_NS).map(move |ticks| ticks * TICK_NS * period_ns / other - 1)
 }
 
-/// Whether a schedule is found in which some task is late.
+/// Whether some schedule makes some task late.
 fn misses(class: &Class, set: &TaskSet, random: &mut Random) -> bool {
     // Servers that have woken before need room.
     let has_rests = set.tasks.iter().any(|task| task.policy == Policy::Deadline && task.jitter_ns > 0)
@@ -297,7 +298,7 @@ fn misses(class: &Class, set: &TaskSet, random: &mut Random) -> bool {
         return stage.is_late(Coming::Strictly, 0, None, END_NS, random);
     }
     for (own, task) in set.tasks.iter().enumerate() {
-        // Released with all others is the worst for distinct priorities; elsewhere a little later may be.
+        // Release together with all others is the worst for distinct priorities; elsewhere a slightly later one may be.
         let phases = if class.levels == 2 || task.policy == Policy::Deadline { task.period_ns / TICK_NS } else { 1 };
         for phase in (0..phases).map(|phase| phase * TICK_NS) {
             if stage.is_late(Coming::Together { own, phase }, task.blocking_ns, Some(own), END_NS, random) {
@@ -317,12 +318,12 @@ fn misses(class: &Class, set: &TaskSet, random: &mut Random) -> bool {
         || (0..4).any(|_| stage.is_late(Coming::Anyhow, 0, None, END_NS, random))
 }
 
-/// Whether a place of the budget is found, anywhere in each period, at which a task inside is late.
+/// Whether some place of the budget, anywhere in each period, makes a task inside late.
 fn misses_within(set: &TaskSet, random: &mut Random) -> bool {
     let reservation = &set.reservations[0];
     let (budget, period) = (reservation.budget_ns / TICK_NS, reservation.period_ns / TICK_NS);
     (0..8).any(|trial| {
-        // First as early as can be and from then on as late as can be; then anywhere.
+        // First as early as possible and from then on as late as possible; then anywhere.
         let mut served = Vec::new();
         for number in 0..TICKS.div_ceil(period) {
             let place = match trial {

@@ -4,7 +4,7 @@ use crate::testing::{Random, device, input};
 const MS: u64 = 1_000_000;
 const HOUR: u64 = 3_600_000;
 
-/// An hour at 1 kHz with a stall a minute, of 5.0 to 10.9 ms in steps of 0.1, in no order.
+/// An hour at 1 kHz with a stall a minute, of 5.0 to 10.9 ms in steps of 0.1, in no particular order.
 fn hour_with_stalls() -> Input {
     let late: Vec<(u64, u64)> =
         (0..60).map(|minute| (minute * 60_000 * MS + 30_000 * MS, 5 * MS + minute * 37 % 60 * MS / 10)).collect();
@@ -49,7 +49,7 @@ fn devices_finer_than_the_recording_are_noted() {
     }
 }
 
-/// Of 53 hours without a stall: what comes every ten or less often need not have come (ln 200 is 5.3).
+/// In 53 hours without a stall, whatever comes every ten hours or less often need not have come (ln 200 is 5.3).
 #[test]
 fn what_a_recording_is_too_short_for_is_said() {
     for (hours, said) in [(53, Some("2.2 days need not show what comes less often than every 10.0 h, ")), (288, None)] {
@@ -64,7 +64,7 @@ fn what_a_recording_is_too_short_for_is_said() {
 
 #[test]
 fn devices_are_named_with_their_load_where_there_are_several() {
-    // An hour without an underrun tells nothing of one an hour.
+    // An hour without an underrun says nothing about one an hour.
     let question = Question { devices: vec![device(10 * MS, 3, 0)], ..Question::default() };
     let (one, other) = (hour_with_stalls(), Input { load: "games".into(), ..hour_with_stalls() });
     let verdict = |inputs: &[Input]| answer(inputs, &question).unwrap().verdict;
@@ -74,7 +74,7 @@ fn devices_are_named_with_their_load_where_there_are_several() {
 
 #[test]
 fn how_long_what_happens_still_shows_is_said_in_seconds() {
-    // Five stalls a second for a minute, then none for a minute, both exponential: what goes on fades by e in 30 s.
+    // Five stalls a second for a minute, then none for a minute, both exponential: the state fades by e in 30 s.
     let (mut random, mut late, mut at, mut on) = (Random(2), Vec::new(), 0.0, true);
     while at < 10.0 * 3.6e12 {
         let until = at + random.exponential() * 60e9;
@@ -92,7 +92,7 @@ fn how_long_what_happens_still_shows_is_said_in_seconds() {
     assert!((10.0..120.0).contains(&seconds), "{notes:?}");
 }
 
-/// Two hours with 2,000 stalls anywhere; and with 60 others within a second, which no second cluster stands beside.
+/// Two hours with 2,000 stalls anywhere; then with 60 others within a second, beside which no second cluster stands.
 #[test]
 fn that_one_cluster_makes_what_varies_is_said() {
     for in_one in [0, 60] {

@@ -1,4 +1,5 @@
-//! The answer of a forecast in words: a sentence for each of what holds, what fails, what holds on a condition, and what is not known.
+//! The answer of a forecast in words: one sentence each for what holds, what fails, what holds on a condition, and what
+//! is not known.
 
 use super::{DeviceAnswer, Group, format_seconds};
 use crate::advice::is_known;
@@ -6,9 +7,9 @@ use crate::input::Input;
 use crate::underrun::Outcome;
 use punctual_recording::{NO_LOAD, agreeing, counted, format_ns};
 
-/// Of so many names all stand in a sentence; of more the first ones, for the table has them all.
+/// A sentence names all of up to this many; of more it names the first ones, because the table has them all.
 const MAX_NAMED: usize = 4;
-/// Of so many that fail each has its own time.
+/// Of up to this many that fail, each gets its own time.
 const MAX_FAILING: usize = 3;
 
 /// The verdict on everything that was asked.
@@ -22,7 +23,7 @@ pub(super) fn in_words(inputs: &[Input], groups: &[Group]) -> String {
     format!("This rests on a lossy recording ({} lost), so it is optimistic. {text}", counted(lost, "wakeup"))
 }
 
-/// What holds, what fails and how often, and of what it cannot be told.
+/// What holds, what fails and how often, and what cannot be told.
 fn devices(groups: &[Group]) -> String {
     let names = Names::of(groups);
     let all = || groups.iter().flat_map(|group| group.devices.iter().map(move |answer| (group, answer)));
@@ -65,7 +66,7 @@ fn failure(name: &str, answer: &DeviceAnswer) -> String {
     }
 }
 
-/// How devices are named: by what tells the groups apart, and nothing else.
+/// How to name devices: by what distinguishes the groups, and nothing else.
 struct Names {
     loads_differ: bool,
     measures_differ: bool,
@@ -91,7 +92,7 @@ impl Names {
     }
 }
 
-/// Under what it was measured.
+/// The load under which it was measured.
 fn under(load: &str) -> String {
     if load == NO_LOAD { "with no load".to_owned() } else { format!("under {load}") }
 }
@@ -106,7 +107,7 @@ fn some_of(names: &[String]) -> String {
     if words.is_empty() { last.to_owned() } else { format!("{} and {last}", words.join(", ")) }
 }
 
-/// What is exceeded once in the first horizon that was asked for.
+/// The level exceeded once in the first horizon that was asked for.
 fn level(groups: &[Group]) -> String {
     let Some((group, worst)) = groups.first().and_then(|group| Some((group, group.worst.first()?))) else {
         return "Nothing was asked that this recording can answer.".to_owned();

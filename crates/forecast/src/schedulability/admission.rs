@@ -41,8 +41,8 @@ pub struct Admission {
     pub asked: u64,
     /// The available bandwidth, in the same units.
     pub available: u64,
-    /// What holds on one CPU. On several, deadlines are only guaranteed if tasks are partitioned and each part passes
-    /// by itself; global EDF only bounds the tardiness.
+    /// Whether the whole holds on one CPU. On several, deadlines are guaranteed only if tasks are partitioned and each
+    /// part passes by itself; global EDF only bounds the tardiness.
     pub should: Edf,
 }
 

@@ -17,13 +17,13 @@ use punctual_recording::{Stage, format_ns};
 /// The verdict on a task set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// Every deadline is met, with the measured latency charged to every activation, if there is one.
+    /// Every deadline is met, with the measured latency, if there is one, charged to every activation.
     Schedulable,
-    /// It keeps up with the measured latencies, but a task that meets one of the permitted rate is late.
+    /// The set keeps up with the measured latencies, but a task that meets one of the permitted rate is late.
     OnAverage,
-    /// A task breaks.
+    /// A task misses its deadline.
     NotSchedulable,
-    /// An analysis was given up.
+    /// The analysis was given up.
     Unknown,
 }
 
@@ -42,7 +42,7 @@ impl Standing {
 /// One CPU.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CpuAnalysis {
-    /// Which.
+    /// Its number.
     pub cpu: u32,
     /// Computing times over periods, added up; reservations count with their budgets.
     pub utilization: f64,
@@ -51,8 +51,7 @@ pub struct CpuAnalysis {
     pub liu_layland: Option<f64>,
     /// The hyperbolic product, which may reach 2; `None` likewise.
     pub hyperbolic: Option<f64>,
-    /// What EDF makes of its deadline tasks and reservations; `None` if there are none, or if they are served on
-    /// several CPUs.
+    /// What EDF says of its deadline tasks and reservations; `None` if there are none, or if several CPUs serve them.
     pub edf: Option<Edf>,
 }
 
@@ -61,13 +60,13 @@ pub struct CpuAnalysis {
 pub struct TaskAnalysis {
     /// The task.
     pub task: Task,
-    /// Without any latency.
+    /// The outcome without any latency.
     pub plain: Outcome,
     /// The measured latency at the task's permitted error rate.
     pub latency: Option<LatencyFigure>,
-    /// With the pseudo worst case as blocking.
+    /// The outcome with the pseudo worst case as blocking.
     pub with_pseudo: Option<Outcome>,
-    /// With the latency at the permitted error rate as blocking.
+    /// The outcome with the latency at the permitted error rate as blocking.
     pub with_blocking: Option<Outcome>,
     /// How much latency it tolerates, ns; `None` if it breaks without any.
     pub bears_ns: Option<u64>,
@@ -91,7 +90,7 @@ pub struct ReservationAnalysis {
 pub struct Analysis {
     /// The verdict.
     pub standing: Standing,
-    /// The same in a sentence, with the task that breaks.
+    /// The same in a sentence, with the task that misses its deadline.
     pub verdict: String,
     /// By CPU.
     pub cpus: Vec<CpuAnalysis>,
@@ -103,11 +102,11 @@ pub struct Analysis {
     pub admission: Option<Admission>,
     /// If deadline tasks and reservations share several CPUs: what published tests for global EDF say.
     pub global: Option<GlobalEdf>,
-    /// The name of the first task that breaks.
+    /// The name of the first task that misses its deadline.
     pub breaks: Option<String>,
     /// Changes, each of which alone would make every task meet its deadline.
     pub fixes: Vec<String>,
-    /// What a reader must know. One line each.
+    /// What a reader must know, one line each.
     pub notes: Vec<String>,
 }
 
@@ -177,8 +176,8 @@ pub fn analyse(set: &TaskSet, latency: Option<(&Input, Stage)>) -> Result<Analys
     })
 }
 
-/// The verdict on a set without latency, and what tests for global EDF say if its deadline tasks and reservations share
-/// CPUs: what [`analyse`] begins with, for callers that ask about many sets.
+/// The verdict on a set without latency, and, if its deadline tasks and reservations share CPUs, what tests for global
+/// EDF say. [`analyse`] begins with this; callers that ask about many sets use it directly.
 pub fn standing(set: &TaskSet) -> (Standing, Option<GlobalEdf>) {
     let zero = vec![0u64; set.tasks.len()];
     let global = global_on(set, &zero);
@@ -189,9 +188,9 @@ pub fn standing(set: &TaskSet) -> (Standing, Option<GlobalEdf>) {
 /// The verdict on a set.
 struct Judgement {
     standing: Standing,
-    /// The first task that breaks.
+    /// The first task that misses its deadline.
     breaks: Option<usize>,
-    /// What is charged to each task when it does, ns.
+    /// The latency charged to each task when it does, ns.
     extra_ns: Vec<u64>,
     verdict: String,
 }
@@ -210,7 +209,7 @@ fn judge(
         let standing = Standing::NotSchedulable;
         return Some(Judgement { standing, breaks: Some(index), extra_ns: none(), verdict });
     }
-    // If deadline tasks move, nobody knows whom it makes late.
+    // If deadline tasks move between CPUs, nobody knows which task they make late.
     let asked = utilization(set.tasks.iter().map(|task| (task.compute_ns, task.period_ns)));
     if let Some(tests) = global.filter(|tests| asked > f64::from(tests.cpus) * (1.0 + 1e-12)) {
         let verdict =
@@ -229,7 +228,7 @@ fn judge(
         let verdict = format!("not schedulable with the measured latency: `{name}` does not keep up even on average");
         return Some(Judgement { standing: Standing::NotSchedulable, breaks: Some(index), extra_ns, verdict });
     }
-    // What no test shows is not shown to be met.
+    // A deadline that no test covers is not shown to be met.
     let not_shown = |charged: Option<&Charged>| {
         charged.is_some_and(|charged| charged.outcomes.iter().any(|outcome| outcome.meets.is_none()))
     };

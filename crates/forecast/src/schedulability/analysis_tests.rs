@@ -29,12 +29,12 @@ fn a_modem_above_audio() {
     assert_eq!(responses, [Some(3_300_000), Some(5_300_000)]);
     // Nothing ties their releases to each other.
     assert!(found.tasks.iter().all(|task| task.plain.analysed == Analysed::ResponseTime));
-    // Blocked for 11.25 - 3.3 ms the modem is just in time; audio bears 16 - 2 - 2 * 3.3.
+    // Blocked for 11.25 - 3.3 ms the modem is just in time; audio tolerates 16 - 2 - 2 * 3.3.
     let bears: Vec<_> = found.tasks.iter().map(|task| task.bears_ns.unwrap() / 10_000).collect();
     assert_eq!(bears, [794, 739]);
     let cpu = &found.cpus[0];
     assert!(cpu.utilization < cpu.liu_layland.unwrap() && cpu.hyperbolic.unwrap() < 2.0);
-    // Neither a deadline task nor a reservation: nothing to ask of EDF.
+    // Neither a deadline task nor a reservation: there is nothing to ask of EDF.
     assert_eq!(cpu.edf, None);
 }
 
@@ -94,14 +94,14 @@ fn deadline_tasks_share_the_cpus_unless_each_is_a_root_domain() {
     let task = |name: &str, cpu: u32, compute: u32| {
         format!("[[task]]\nname=\"{name}\"\ncpu={cpu}\nperiod=\"10ms\"\ncompute=\"{compute}ms\"\npolicy=\"deadline\"\n")
     };
-    // Both on one CPU are too much for it; on two they have one each.
+    // Together they are too much for one CPU; on two, each has one to itself.
     let pair = task("a", 0, 6) + &task("b", 0, 6);
     let shared = analyse(&set(&format!("cpus = 2\n{pair}")), None).unwrap();
     assert_eq!(shared.standing, Standing::Schedulable);
     assert!(shared.global.as_ref().is_some_and(|global| global.response && global.cpus == 2), "{shared:?}");
     let apart = analyse(&set(&format!("cpus = 2\npartitioned = true\n{pair}")), None).unwrap();
     assert_eq!((apart.standing, apart.global), (Standing::NotSchedulable, None));
-    // Three of them no test lets pass, although a CPU each and a third of each other might do.
+    // No test passes three of them, although a CPU each and a third of each other might do.
     let three = format!("cpus = 2\n{}{}", pair, task("c", 1, 6));
     let found = analyse(&set(&three), None).unwrap();
     assert_eq!(found.standing, Standing::Unknown);
@@ -120,7 +120,7 @@ fn held_up_for_3_ms() -> Input {
 
 #[test]
 fn what_no_test_shows_with_latency_is_not_schedulable() {
-    // 1.2 of two CPUs; held up for 3 ms each of the three may need 11 of its 10 ms, as far as any test can tell.
+    // 1.2 of two CPUs; held up for 3 ms, each of the three may need 11 of its 10 ms, as far as any test can tell.
     let task =
         |name: &str| format!("[[task]]\nname=\"{name}\"\nperiod=\"10ms\"\ncompute=\"4ms\"\npolicy=\"deadline\"\n");
     let set = set(&format!("cpus = 2\n{}{}{}", task("a"), task("b"), task("c")));
@@ -164,7 +164,7 @@ fn more_than_all_cpus_is_too_much_whoever_is_late() {
 fn jitter_counts_from_the_wakeup() {
     let text = "[[task]]\nname=\"a\"\nperiod=\"10ms\"\ncompute=\"3ms\"\ndeadline=\"8ms\"\npolicy=\"deadline\"\njitter=\"2ms\"\n\
                 [[task]]\nname=\"b\"\nperiod=\"10ms\"\ncompute=\"3ms\"\ndeadline=\"8ms\"\npolicy=\"deadline\"\n";
-    // Woken 2 late it may wait 3 for the other and compute 3: done at 8.
+    // Woken 2 late, it may wait 3 for the other and compute 3: done at 8.
     assert_eq!(analyse(&set(text), None).unwrap().standing, Standing::Schedulable);
     let later = analyse(&set(&text.replace("jitter=\"2ms\"", "jitter=\"2.1ms\"")), None).unwrap();
     assert_eq!((later.standing, later.breaks.as_deref()), (Standing::NotSchedulable, Some("a")));
@@ -179,7 +179,7 @@ fn reservations_under_both_supplies() {
     // Fixed: 5 + 6 + 0.84; floating: 5 more.
     assert_eq!((modem.fixed_slot_ns, modem.response_ns), (Some(11_840_000), Some(16_840_000)));
     assert_eq!(found.standing, Standing::NotSchedulable);
-    // All of its work in one budget: after 2 * (6 - 1.84) ms of nothing it is done in time; with two it is not.
+    // All of its work in one budget: after 2 * (6 - 1.84) ms of nothing it finishes in time; with two it does not.
     let fix = "reservation `r` of 1.84 ms in every 6.00 ms (it has 1.00 ms)";
     assert!(found.fixes.iter().any(|found| found == fix), "{:?}", found.fixes);
     assert_eq!(
@@ -193,7 +193,7 @@ fn offsets_keep_tasks_apart() {
     let text = "[[task]]\nname=\"a\"\nperiod=\"10ms\"\ncompute=\"4ms\"\ndeadline=\"5ms\"\npriority=2\n\
                 [[task]]\nname=\"b\"\nperiod=\"10ms\"\ncompute=\"4ms\"\ndeadline=\"5ms\"\npriority=1\noffset=\"5ms\"\n";
     assert_eq!(analyse(&set(text), None).unwrap().standing, Standing::Schedulable);
-    // Deadline tasks of other CPUs would come between; there are none.
+    // Deadline tasks of other CPUs would run in between; there are none.
     assert_eq!(analyse(&set(&format!("cpus = 2\n{text}")), None).unwrap().standing, Standing::Schedulable);
     let together = analyse(&set(&text.replace("offset=\"5ms\"", "")), None).unwrap();
     assert_eq!(together.breaks.as_deref(), Some("b"));
@@ -206,11 +206,11 @@ fn offsets_that_are_left_out_leave_open_what_only_they_could_mend() {
             "[[task]]\nname=\"{name}\"\nperiod=\"6ms\"\ncompute=\"{compute}ms\"\ndeadline=\"{deadline}ms\"\npriority=2\noffset=\"{offset}ms\"\n"
         )
     };
-    // Played through by hand both are in time: `a` runs from 1 to 5, `b` from 5 to 6.
+    // Played through by hand, both are in time: `a` runs from 1 to 5, `b` from 5 to 6.
     let found = analyse(&set(&format!("{}{}", task("a", 4, 4, 1), task("b", 1, 2, 5))), None).unwrap();
     assert_eq!(found.standing, Standing::Unknown, "{}", found.verdict);
     assert!(found.notes.iter().any(|note| note.starts_with("offsets count only")), "{:?}", found.notes);
-    // Late by itself, and more than a CPU can do, no offset mends.
+    // No offset helps a task that is late by itself, or more work than a CPU can do.
     for hopeless in [[task("a", 4, 3, 1), task("b", 1, 2, 5)], [task("a", 4, 6, 1), task("b", 3, 6, 5)]] {
         let found = analyse(&set(&hopeless.concat()), None).unwrap();
         assert_eq!(found.standing, Standing::NotSchedulable, "{}", found.verdict);
@@ -219,7 +219,7 @@ fn offsets_that_are_left_out_leave_open_what_only_they_could_mend() {
 
 #[test]
 fn a_latency_once_an_hour_is_borne_on_average_only() {
-    // Ten hours; stalls of 12 ms twenty times an hour, which the modem's deadline cannot bear.
+    // Ten hours; stalls of 12 ms twenty times an hour, which the modem's deadline cannot tolerate.
     let mut random = Random(3);
     let mut late: Vec<(u64, u64)> = (0..200)
         .map(|_| ((random.uniform() * 3.6e13) as u64, 12_000_000 + (random.exponential() * 1e5) as u64))

@@ -5,15 +5,16 @@ pub fn utilization(tasks: impl IntoIterator<Item = (u64, u64)>) -> f64 {
     tasks.into_iter().map(|(compute, period)| compute as f64 / period.max(1) as f64).sum()
 }
 
-/// Below this utilization any set of so many tasks meets its deadlines under rate-monotonic priorities, deadlines
+/// Below this utilization any set of this many tasks meets its deadlines under rate-monotonic priorities, deadlines
 /// being periods: n·(2^(1/n) - 1) (Liu and Layland, Journal of the ACM 1973).
 pub fn liu_layland(tasks: usize) -> f64 {
     let count = tasks.max(1) as f64;
     count * (2f64.powf(1.0 / count) - 1.0)
 }
 
-/// The product of (utilization + 1) over the tasks: up to 2, the set meets its deadlines under rate-monotonic
-/// priorities (Bini, Buttazzo and Buttazzo, ECRTS 2001). It accepts all that [`liu_layland`] does, and more.
+/// The product of (utilization + 1) over the tasks: while it is at most 2, the set meets its deadlines under
+/// rate-monotonic priorities (Bini, Buttazzo and Buttazzo, ECRTS 2001). It accepts all that [`liu_layland`] does, and
+/// more.
 pub fn hyperbolic(tasks: impl IntoIterator<Item = (u64, u64)>) -> f64 {
     tasks.into_iter().map(|(compute, period)| compute as f64 / period.max(1) as f64 + 1.0).product()
 }

@@ -8,14 +8,14 @@ use super::server::Server;
 pub enum Edf {
     /// Every deadline is met.
     Schedulable,
-    /// In some window of this length more work is due than fits, ns.
+    /// Some window of this length has more work due than fits, ns.
     Overrun {
         /// The window's length, ns.
         window_ns: u64,
         /// The work that must be done in it, ns.
         demand_ns: u64,
     },
-    /// More than a processor's time is asked for in the long run.
+    /// In the long run the tasks ask for more than a processor's time.
     Overloaded,
     /// The analysis was given up: nothing is known.
     Unknown,
@@ -23,7 +23,8 @@ pub enum Edf {
 
 const STEPS: usize = 1_000_000;
 
-/// Whether these tasks meet their deadlines under EDF, each held up by `blocking_ns` at most by work it cannot preempt.
+/// Whether these tasks meet their deadlines under EDF, each held up for at most `blocking_ns` by work it cannot
+/// preempt.
 ///
 /// Quick processor-demand analysis: from the end of the longest busy period backwards, checking only where demand
 /// itself says to look next (Zhang and Burns, IEEE Transactions on Computers 2009). Blocking is charged to every
@@ -35,15 +36,15 @@ pub fn edf(tasks: &[Demand], blocking_ns: u64) -> Edf {
 /// The same with a blocking for each task (0 if none is given): a window is charged the longest of those whose deadline
 /// lies within it, because no other is late in it (Baker, Real-Time Systems 1991).
 ///
-/// `late_ns`: how late each may wake, so that its constant-bandwidth server goes on with what is left of its last
-/// budget ([`Server`]).
+/// `late_ns`: how late each may wake, in which case its constant-bandwidth server continues with what is left of its
+/// last budget ([`Server`]).
 pub(super) fn edf_served(tasks: &[Demand], blocking_ns: &[u64], late_ns: &[u64]) -> Edf {
     let load: f64 = tasks.iter().map(|task| task.compute_ns as f64 / task.period_ns.max(1) as f64).sum();
     if load > 1.0 + 1e-12 {
         return Edf::Overloaded;
     }
     // The densities fit: that is enough for any servers (Abeni and Buttazzo, RTSS 1998), and on a processor that is
-    // never idle, the busy period never ends.
+    // never idle the busy period never ends.
     let density: f64 =
         tasks.iter().map(|task| task.compute_ns as f64 / task.deadline_ns.min(task.period_ns).max(1) as f64).sum();
     if density <= 1.0 + 1e-12 && blocking_ns.iter().all(|&blocking| blocking == 0) {
@@ -58,7 +59,8 @@ pub(super) fn edf_served(tasks: &[Demand], blocking_ns: &[u64], late_ns: &[u64])
     let change_before = |instant: u128| servers.iter().filter_map(|server| server.change_before(instant)).max();
     let longest = blocking_ns.iter().copied().max().unwrap_or(0);
     let Some(end) = busy_period(tasks, &servers, longest) else { return Edf::Unknown };
-    // A deadline within the busy period may lie after its last release; from there on demand repeats itself or is less.
+    // A deadline within the busy period may lie after its last release; from there on demand repeats itself or is
+    // lower.
     let latest = tasks.iter().map(|task| u128::from(task.deadline_ns.max(task.period_ns))).max().unwrap_or(0);
     let Some(mut window) = change_before(end + latest) else { return Edf::Schedulable };
     for _ in 0..STEPS {
@@ -74,7 +76,8 @@ pub(super) fn edf_served(tasks: &[Demand], blocking_ns: &[u64], late_ns: &[u64])
             continue;
         }
         let Some(before) = change_before(window) else { return Edf::Schedulable };
-        // From there to here demand grows along a line: if it is ever too much, it is so at its beginning.
+        // From there to here demand grows along a line: if it is ever too much, it is too much at the beginning of the
+        // line.
         for beginning in [before, before + 1] {
             let due = needed(beginning);
             if due > beginning {
@@ -93,7 +96,7 @@ fn overrun(window: u128, demand: u128) -> Edf {
     }
 }
 
-/// The servers of tasks that wake late by so much; in time if nothing is given.
+/// The servers of tasks that wake this late; on time if nothing is given.
 pub(super) fn servers(tasks: &[Demand], late_ns: &[u64]) -> Vec<Server> {
     let late = late_ns.iter().copied().chain(std::iter::repeat(0));
     tasks.iter().zip(late).map(|(task, late)| Server::of(task, late)).collect()
@@ -162,16 +165,17 @@ mod tests {
     fn rests_of_budgets_may_be_too_much_where_whole_ones_are_not() {
         let pair = [task(3_000, 4_000, 20_000), task(4_000, 8_000, 20_000)];
         assert_eq!(edf_served(&pair, &[], &[]), Edf::Schedulable);
-        // Woken again at any time: all of the first is due in 4, and half of 4 of the second.
+        // Woken again at any time: in 4, all of the first is due, and half of the 4 of the second.
         let found = edf_served(&pair, &[], &[20_000; 2]);
         assert_eq!(found, Edf::Overrun { window_ns: 4_000, demand_ns: 5_000 });
-        // A rest of the second is due 2 after a wakeup at most, if it is late by 14: 1 of 4.
+        // If the second is late by 14, a rest of it is due at most 2 after a wakeup: 1 of 4.
         assert_eq!(edf_served(&pair, &[], &[0, 14_000]), Edf::Schedulable);
     }
 
     #[test]
     fn a_processor_that_is_never_idle_repeats_itself() {
-        // 4 of 5 and 2 of 10: 4 are due in 5, 10 in 10. A deadline of 9: 10 are due in 10, and 6 in 9. One of 5: 16 are due in 15.
+        // 4 of 5 and 2 of 10: 4 are due in 5, 10 in 10. A deadline of 9: 10 are due in 10, and 6 in 9. One of 5: 16 are
+        // due in 15.
         let with = |deadline| edf(&[task(4, 5, 5), task(2, deadline, 10)], 0);
         assert_eq!([10, 9].map(with), [Edf::Schedulable; 2]);
         assert_eq!(with(5), Edf::Overrun { window_ns: 15, demand_ns: 16 });

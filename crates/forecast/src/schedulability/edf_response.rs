@@ -3,17 +3,17 @@
 use super::demand::Demand;
 use super::edf::{busy_period, servers};
 
-/// Steps after which an answer is given up.
+/// Steps after which the search is given up.
 const STEPS: usize = 200_000;
-/// Releases as close as this, ns, are not told apart: they count as the worst of them.
+/// Releases as close as this, ns, count as one: the worst of them.
 const FINEST_NS: u128 = 1_000;
 
 /// The longest response time, ns, of the task at `own`, scheduled by its deadline from the release on; `None` if there
-/// is none within its deadline, or none was found. `late_ns`: how late each may wake. It does not include the task's
-/// own lateness.
+/// is none within its deadline, or none was found. `late_ns`: how late each may wake. The task's own lateness is not
+/// included.
 ///
-/// Under EDF the worst case need not begin with the task itself: it is looked for at every release for which its
-/// deadline is where another's demand grows (Spuri, INRIA RR-2772, 1996).
+/// Under EDF the worst case need not begin with the task itself: the search tries every release for which its deadline
+/// is where another's demand grows (Spuri, INRIA RR-2772, 1996).
 pub(super) fn edf_response(tasks: &[Demand], own: usize, blocking_ns: u64, late_ns: &[u64]) -> Option<u64> {
     let load: f64 = tasks.iter().map(|task| task.compute_ns as f64 / task.period_ns.max(1) as f64).sum();
     if load > 1.0 + 1e-12 {
@@ -26,7 +26,8 @@ pub(super) fn edf_response(tasks: &[Demand], own: usize, blocking_ns: u64, late_
     let busy = busy_period(tasks, &servers, blocking_ns)?;
     let blocking = u128::from(blocking_ns);
     let mut steps = 0;
-    // When it is done, from the beginning of the busy period on: released then, with the others' work that is due by then.
+    // When it finishes, from the beginning of the busy period on: released then, with the others' work that is due by
+    // then.
     let mut done = |release: u128, due: u128| {
         let own_work = blocking + (1 + release / period) * compute;
         settled(&mut steps, own_work, |length| {
@@ -61,7 +62,7 @@ pub(super) fn edf_response(tasks: &[Demand], own: usize, blocking_ns: u64, late_
     u64::try_from(worst).ok().filter(|&worst| worst <= task.deadline_ns)
 }
 
-/// The least length at which no more work comes than fits; `None` if the steps for the whole search do not suffice.
+/// The least length in which no more work comes than fits; `None` if the steps for the whole search do not suffice.
 fn settled(steps: &mut usize, from: u128, work: impl Fn(u128) -> u128) -> Option<u128> {
     let mut length = from;
     loop {
@@ -95,7 +96,8 @@ mod tests {
 
     #[test]
     fn the_worst_release_need_not_be_the_first() {
-        // With both released together the long one takes 3, since the short one's second deadline is no earlier than its own.
+        // With both released together the long one takes 3, because the short one's second deadline is no earlier than
+        // its own.
         let pair = [task(1, 2, 2), task(2, 4, 4)];
         assert_eq!((edf_response(&pair, 0, 0, &[]), edf_response(&pair, 1, 0, &[])), (Some(2), Some(4)));
     }
@@ -104,9 +106,9 @@ mod tests {
     fn a_late_one_may_come_again_too_soon() {
         let pair = [task(4_000, 20_000, 40_000), task(5_000, 10_000, 10_000)];
         assert_eq!(edf_response(&pair, 0, 0, &[]), Some(9_000));
-        // Late by 3 it may come again after 7: 4, two whole ones; after 14 there is no third.
+        // If late by 3, it may come again after 7: 4, two whole ones; after 14 there is no third.
         assert_eq!(edf_response(&pair, 0, 0, &[0, 3_000]), Some(14_000));
-        // Late by 0.5, after 9.5: 4 and the first are done by then.
+        // If late by 0.5, after 9.5: 4 and the first are done by then.
         assert_eq!(edf_response(&pair, 0, 0, &[0, 500]), Some(9_000));
     }
 
@@ -115,8 +117,8 @@ mod tests {
         assert_eq!(edf_response(&[task(10, 10, 10)], 0, 1, &[]), None);
     }
 
-    /// The longest response of the task at `own` in schedules that are played: the others are released together, it at every time after
-    /// that, and where deadlines are equal it comes last.
+    /// The longest response of the task at `own` in schedules that are played: the others are released together, this
+    /// one at every time after that, and where deadlines are equal it comes last.
     fn played(tasks: &[Demand], own: usize) -> u64 {
         const LENGTH: u64 = 200;
         let mut worst = 0;
@@ -152,7 +154,7 @@ mod tests {
         #[test]
         fn agrees_with_schedules_that_are_played(tasks in prop::collection::vec((1..4u64, 1..14u64, 3..12u64), 1..4)) {
             let tasks: Vec<Demand> = tasks.into_iter().map(|(compute, deadline, period)| task(compute, deadline, period)).collect();
-            // Busy periods end long before what is played does.
+            // Busy periods end long before the played time does.
             prop_assume!(tasks.iter().map(|task| task.compute_ns as f64 / task.period_ns as f64).sum::<f64>() <= 0.9);
             let expected = played(&tasks, 0);
             prop_assert_eq!(edf_response(&tasks, 0, 0, &[]), Some(expected).filter(|&worst| worst <= tasks[0].deadline_ns));

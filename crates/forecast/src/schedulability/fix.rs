@@ -1,11 +1,11 @@
-//! What would fix a set that breaks.
+//! What would fix a set that misses a deadline.
 
 use super::edf::Edf;
 use super::outcome::{demand_on, global_on, outcomes};
 use super::tasks::{Policy, TaskSet};
 use punctual_recording::format_ns;
 
-/// Every change that alone would make every task meet its deadline, in words, for the first task that breaks.
+/// Every change that alone would make every task meet its deadline, in words, for the first task that misses its own.
 pub(super) fn fixes(set: &TaskSet, extra_ns: &[u64], breaking: usize) -> Vec<String> {
     let all_meet = |set: &TaskSet| outcomes(set, extra_ns).iter().all(|outcome| outcome.meets == Some(true));
     let task = &set.tasks[breaking];
@@ -62,7 +62,7 @@ pub(super) fn fixes(set: &TaskSet, extra_ns: &[u64], breaking: usize) -> Vec<Str
     found
 }
 
-/// The longest extra blocking, ns, that a task tolerates, everything else being the same; `None` if it tolerates none.
+/// The longest extra blocking, ns, that a task tolerates, with everything else the same; `None` if it tolerates none.
 pub(super) fn bearable(set: &TaskSet, task: usize) -> Option<u64> {
     let mut extra = vec![0; set.tasks.len()];
     let mut fits = |blocking_ns: u64| {
@@ -122,7 +122,7 @@ fn best_order(set: &TaskSet, extra_ns: &[u64], cpu: u32) -> Option<Vec<usize>> {
     if !urgent {
         return None;
     }
-    // Offsets make an order's effect depend on the whole order: the search ignores them, which is safe.
+    // With offsets, an order's effect depends on the whole order: the search ignores them, which is safe.
     for &index in &open {
         changed.tasks[index].priority = Some(u32::MAX);
         changed.tasks[index].offset_ns = 0;

@@ -1,15 +1,15 @@
-//! Global EDF, as `SCHED_DEADLINE` runs on the CPUs of a root domain: published tests, each sufficient by itself.
+//! Global EDF, as `SCHED_DEADLINE` runs it on the CPUs of a root domain: published tests, each sufficient by itself.
 
 use super::demand::Demand;
 use super::server::Server;
 
-/// What each test says: whether it shows that every deadline is met. None of them shows that one is missed.
+/// What each test says: whether it shows that every deadline is met. No test shows that one is missed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GlobalEdf {
     /// How many CPUs the tasks share.
     pub cpus: u32,
-    /// The density bound: Σλ <= m - (m - 1)·max λ with λ = C / min(D, T) (Goossens, Funk and Baruah, Real-Time Systems 2003, for
-    /// D = T; Bertogna, Cirinei and Lipari, ECRTS 2005, for D < T).
+    /// The density bound: Σλ <= m - (m - 1)·max λ with λ = C / min(D, T) (Goossens, Funk and Baruah, Real-Time Systems
+    /// 2003, for D = T; Bertogna, Cirinei and Lipari, ECRTS 2005, for D < T).
     pub density: bool,
     /// The bound on interference of Bertogna, Cirinei and Lipari (ECRTS 2005).
     pub interference: bool,
@@ -17,7 +17,7 @@ pub struct GlobalEdf {
     pub response: bool,
     /// Those response times, ns; `None` if one is beyond its deadline.
     pub responses_ns: Vec<Option<u64>>,
-    /// More is asked for than the CPUs have, or a task needs longer than its deadline: no test could pass.
+    /// The tasks ask for more than the CPUs have, or a task needs longer than its deadline: no test could pass.
     pub is_hopeless: bool,
 }
 
@@ -37,14 +37,14 @@ impl GlobalEdf {
     }
 }
 
-/// Rounds of response times after which they stay as they are, which is safe.
+/// After this many rounds, response times stay as they are, which is safe.
 const ROUNDS: usize = 200;
-/// Steps of one response time.
+/// The most steps of one response time.
 const STEPS: usize = 20_000;
 
-/// Tasks under global EDF on so many CPUs, each also held up for its own `blocking_ns`.
+/// Tasks under global EDF on this many CPUs, each also held up for its own `blocking_ns`.
 pub fn global_edf(tasks: &[Demand], blocking_ns: &[u64], cpus: u32) -> GlobalEdf {
-    // If its deadline is later than the next release, a task could still be at work then: its period counts as the
+    // If its deadline is later than the next release, a task could still be running then: its period counts as the
     // deadline, which is safe.
     let tasks: Vec<Demand> =
         tasks.iter().map(|task| Demand { deadline_ns: task.deadline_ns.min(task.period_ns), ..*task }).collect();
@@ -69,14 +69,15 @@ pub fn global_edf(tasks: &[Demand], blocking_ns: &[u64], cpus: u32) -> GlobalEdf
     }
 }
 
-/// The same with servers that may go on with what is left of a budget, since their threads wake late by so much (`late_ns`, one for
-/// each): a reservation's at any time.
+/// The same with servers that may continue with what is left of a budget, because their threads wake late by this much
+/// (`late_ns`, one for each): for a reservation, at any time.
 ///
-/// In no time does such a server ask for more than its density, C / D: a rest is never more than that until its deadline, and a new budget comes
-/// only where so much was left that what was used is no more. So it would be in time alone on a processor of that speed, and the density bound
-/// holds for it as for a sporadic task (Baruah, Goossens and Lipari, RTAS 2002, for D = T), unless it is held up: a rest that is due soon bears
-/// no blocking. Of the other tests none is for rests. Where all deadlines are met by density, response times tell for how long a thread that
-/// wakes late needs; besides what comes to it, a server has at most one budget from before.
+/// In no span of time does such a server ask for more than its density, C / D: a rest is never more than that until its
+/// deadline, and a new budget comes only if what was used is no more, because so much was left. So it would be in time
+/// alone on a processor of that speed, and the density bound holds for it as for a sporadic task (Baruah, Goossens and
+/// Lipari, RTAS 2002, for D = T), unless it is held up: a rest that is due soon tolerates no blocking. None of the
+/// other tests covers rests. If all deadlines are met by density, response times tell how long a thread that wakes late
+/// needs; besides what comes to it, a server has at most one budget from before.
 pub(super) fn global_edf_served(tasks: &[Demand], blocking_ns: &[u64], late_ns: &[u64], cpus: u32) -> GlobalEdf {
     let plain = global_edf(tasks, blocking_ns, cpus);
     let bears_rests = blocking_ns.iter().all(|&blocking| blocking == 0)
@@ -92,10 +93,11 @@ pub(super) fn global_edf_served(tasks: &[Demand], blocking_ns: &[u64], late_ns: 
     }
 }
 
-/// The response time of a whole budget beside servers that may have rests, if all deadlines are met; `None` where it lies beyond the deadline.
+/// The response time of a whole budget beside servers that may have rests, if all deadlines are met; `None` where it
+/// lies beyond the deadline.
 ///
-/// What a server does within a window is bounded by what comes to it; and where its thread has a job in every period, which then is done by its
-/// deadline after the latest wakeup, by those jobs too.
+/// What comes to a server bounds what it does within a window. If its thread has a job in every period, which then
+/// finishes by its deadline after the latest wakeup, those jobs bound it too.
 fn served_response(tasks: &[Demand], late_ns: &[u64], own: usize, cpus: u32) -> Option<u64> {
     let deadline = tasks[own].deadline_ns;
     let most = |other: usize, window: u128| {
@@ -115,8 +117,8 @@ fn served_response(tasks: &[Demand], late_ns: &[u64], own: usize, cpus: u32) -> 
     settled(u128::from(tasks[own].compute_ns), deadline, cpus, others)
 }
 
-/// The least response time, of what takes `base` by itself, at which what `others` take of it (of the response time, and at most so much each)
-/// fits on the CPUs; `None` where it lies beyond the deadline.
+/// The least response time of work that takes `base` by itself at which the `others` fit on the CPUs, each taking its
+/// part of the response time and at most that much; `None` where it lies beyond the deadline.
 fn settled(base: u128, deadline_ns: u64, cpus: u32, others: impl Fn(u128, u128) -> u128) -> Option<u64> {
     let mut response = base;
     for _ in 0..STEPS {
@@ -145,19 +147,19 @@ fn interference(tasks: &[Demand], densities: &[f64], cpus: u32) -> bool {
     })
 }
 
-/// The most that a task with its deadline at or before the end of a window does within it, under EDF, if it is always done `slack`
-/// before its deadline.
+/// The most that a task with its deadline at or before the end of a window does within it, under EDF, if it always
+/// finishes `slack` before its deadline.
 fn within(task: &Demand, window: u64, slack: u64) -> u128 {
     let period = u128::from(task.period_ns.max(1));
     let (window, compute) = (u128::from(window), u128::from(task.compute_ns));
-    // Its last deadline is at the end of the window; the first job may have begun before, and only a part of it is
-    // done.
+    // Its last deadline is at the end of the window; the first job may have begun earlier, and only a part of it is
+    // done here.
     let whole = (window + period).saturating_sub(u128::from(task.deadline_ns)) / period;
     let rest = window.saturating_sub(whole * period).saturating_sub(u128::from(slack));
     whole * compute + compute.min(rest)
 }
 
-/// The most that a task does within a window anywhere, if it is always done `slack` before its deadline.
+/// The most that a task does within a window anywhere, if it always finishes `slack` before its deadline.
 fn workload(task: &Demand, window: u128, slack: u64) -> u128 {
     let period = u128::from(task.period_ns.max(1));
     let compute = u128::from(task.compute_ns);
@@ -208,11 +210,13 @@ mod tests {
 
     #[test]
     fn a_heavy_task_beside_light_ones() {
-        // Dhall's effect (Dhall and Liu, Operations Research 1978): two light tasks hold up both CPUs, and the heavy one misses.
+        // Dhall's effect (Dhall and Liu, Operations Research 1978): two light tasks hold up both CPUs, and the heavy
+        // one misses.
         let dhall = [task(2, 10, 10), task(2, 10, 10), task(10, 11, 11)];
         let found = global_edf(&dhall, &[0; 3], 2);
         assert!(!found.is_schedulable() && !found.is_hopeless, "{found:?}");
-        // With a deadline that bears both it passes: response times by hand, C + floor(sum of min(W, R - C + 1) / m) from R = C on.
+        // With a deadline that tolerates both, it passes: response times by hand, C + floor(sum of min(W, R - C + 1) /
+        // m) from R = C on.
         let found = global_edf(&[task(2, 10, 10), task(2, 10, 10), task(6, 11, 11)], &[0; 3], 2);
         assert_eq!(found.responses_ns, [Some(4), Some(4), Some(8)]);
         assert!(found.density && found.response && !found.is_hopeless, "{found:?}");
@@ -224,7 +228,7 @@ mod tests {
         let of_ten = |computes: [u64; 3]| global_edf(&computes.map(|compute| task(compute, 10, 10)), &[0; 3], 2);
         assert!(of_ten([5, 5, 4]).density);
         assert!(!of_ten([5, 5, 6]).density);
-        // What holds a task up counts as its own.
+        // What holds a task up counts as its own work.
         assert!(!global_edf(&[task(5, 10, 10), task(5, 10, 10), task(4, 10, 10)], &[0, 0, 2], 2).density);
     }
 
@@ -239,13 +243,14 @@ mod tests {
 
     #[test]
     fn servers_that_wake_at_any_time_keep_to_their_density() {
-        // Reservations of 3 and 2 of 10 and a task of 2, late by 2: 0.7 <= 2 - 0.3. Beside it the first does 3 + 3 within 10, the other
-        // 2 + 2: 2 + floor((5 + 4) / 2) = 6.
+        // Reservations of 3 and 2 of 10 and a task of 2, late by 2: 0.7 <= 2 - 0.3. Beside it the first does 3 + 3
+        // within 10, the other 2 + 2: 2 + floor((5 + 4) / 2) = 6.
         let tasks = [task(2, 10, 10), task(3, 10, 10), task(2, 10, 10)];
         let found = global_edf_served(&tasks, &[0], &[2, 10, 10], 2);
         assert!(found.is_schedulable() && !found.interference && !found.response, "{found:?}");
         assert_eq!(found.responses_ns[0], Some(6));
-        // A rest that is due soon bears no blocking, and what is not dense enough for the bound passes no other test.
+        // A rest that is due soon tolerates no blocking, and what is not dense enough for the bound passes no other
+        // test.
         assert!(!global_edf_served(&tasks, &[1], &[2, 10, 10], 2).is_schedulable());
         let dense = [task(6, 10, 10), task(5, 10, 10), task(5, 10, 10)];
         assert!(!global_edf_served(&dense, &[0], &[1, 0, 0], 2).is_schedulable());
@@ -255,9 +260,10 @@ mod tests {
     #[test]
     fn what_a_task_does_in_a_window() {
         let task = task(3, 10, 10);
-        // Deadlines at 5, 15 and 25 of 25: all of two, and of the first what it has not done 4 before its deadline.
+        // Deadlines at 5, 15 and 25 of 25: all of two, and of the first what is not done 4 before its deadline.
         assert_eq!((within(&task, 25, 0), within(&task, 25, 4)), (9, 7));
-        // 3 up to a deadline at 3, then from 3, 13 and 23 on: the last has 2. Done 4 before, the first two follow at 7 and 17.
+        // 3 up to a deadline at 3, then from 3, 13 and 23 on: the last has 2. If done 4 early, the first two follow at
+        // 7 and 17.
         assert_eq!((workload(&task, 25, 0), workload(&task, 25, 4)), (11, 9));
     }
 }

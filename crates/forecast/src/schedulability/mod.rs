@@ -1,4 +1,4 @@
-//! Whether a set of jobs can be scheduled, which one breaks, and what would fix it.
+//! Whether a set of jobs can be scheduled, which job misses its deadline, and what would fix that.
 
 mod admission;
 mod analysis;

@@ -40,7 +40,7 @@ pub struct Outcome {
     /// Which analysis.
     pub analysed: Analysed,
     /// Its longest response time, ns; `None` if there is no bound, and under EDF, which gives none. Within a
-    /// reservation: with a floating budget, the worse of the two.
+    /// reservation with a floating budget, it is the worse of the two.
     pub response_ns: Option<u64>,
     /// Within a reservation: with a fixed slot, ns.
     pub fixed_slot_ns: Option<u64>,
@@ -54,7 +54,7 @@ fn before(other: &Task, task: &Task) -> bool {
         (Some(left), Some(right)) => left > right,
         (Some(_), None) => true,
         (None, Some(_)) => false,
-        // Deadline-monotonic, which is the best order if deadlines are at most periods.
+        // Deadline-monotonic, which is the best order if deadlines do not exceed periods.
         (None, None) => other.deadline_ns <= task.deadline_ns,
     }
 }
@@ -63,8 +63,8 @@ fn is_equal(other: &Task, task: &Task) -> bool {
     other.priority.is_some() && other.priority == task.priority
 }
 
-/// Tasks of equal priority that sleep between their jobs are served in order of arrival. With a deadline beyond its
-/// period, a task may find its next job already there, and goes on with it before any other.
+/// Tasks of equal priority that sleep between their jobs are served in order of arrival. If its deadline is beyond its
+/// period, a task may find its next job already there, and continues with it before any other.
 fn is_peer(other: &Task, task: &Task) -> bool {
     is_equal(other, task) && other.deadline_ns <= other.period_ns
 }
@@ -80,20 +80,20 @@ fn interferer(task: &Task) -> Interferer {
     Interferer { compute_ns, period_ns, jitter_ns, server_deadline_ns }
 }
 
-/// What is served before all fixed priorities of any CPU that it may come to: what is held up on one CPU comes to
-/// another close to the next activation, like jitter. On one processor it is not like jitter: whatever waits there
-/// keeps the processor from fixed priorities, so that their busy period begins without it, and the order in which EDF
-/// serves it does not matter to what comes after.
+/// Work that is served before all fixed priorities of any CPU that it may come to. If it is held up on one CPU, it
+/// comes to another CPU close to the next activation, like jitter. On one processor it is not like jitter: whatever
+/// waits there keeps the processor from fixed priorities, so their busy period begins without it, and the order in
+/// which EDF serves it does not matter to what comes after.
 fn from_anywhere(task: &Task, response_ns: Option<u64>) -> Interferer {
     let late = response_ns.unwrap_or(task.deadline_ns).saturating_sub(task.compute_ns);
     Interferer { jitter_ns: task.jitter_ns + late, server_deadline_ns: None, ..interferer(task) }
 }
 
-/// A reservation wakes whenever its tasks do, so only its server keeps it from the others.
+/// A reservation wakes whenever its tasks do, so only its server limits what it takes from the others.
 fn from_reservation(reservation: &Reservation, is_anywhere: bool) -> Interferer {
     let Reservation { budget_ns, period_ns, .. } = *reservation;
-    // Of a server that wakes at any time no more than its share of a window, and of a period before and behind it, runs within the window:
-    // so much is due by then.
+    // A server that wakes at any time runs, within a window, no more than its share of the window and of a period
+    // before and behind it: that much is due by then.
     let jitter_ns = if is_anywhere { 2 * period_ns } else { period_ns };
     let server_deadline_ns = (!is_anywhere).then_some(period_ns);
     Interferer { compute_ns: budget_ns, period_ns, jitter_ns, server_deadline_ns }
@@ -132,7 +132,8 @@ pub(super) fn outcomes(set: &TaskSet, extra_ns: &[u64]) -> Vec<Outcome> {
     found.into_iter().map(|outcome| outcome.unwrap_or(none)).collect()
 }
 
-/// The fixed-priority tasks of a CPU that go before one, and those of its priority: in its reservation, or in none.
+/// The fixed-priority tasks of a CPU that run before this one, and those of its priority: in its reservation, or in
+/// none.
 fn beside(set: &TaskSet, on_cpu: &[usize], index: usize) -> (Vec<Interferer>, Vec<Interferer>) {
     let task = &set.tasks[index];
     let is_beside = |other: &&usize| {
@@ -146,7 +147,7 @@ fn beside(set: &TaskSet, on_cpu: &[usize], index: usize) -> (Vec<Interferer>, Ve
     (those(goes_first), those(is_peer))
 }
 
-/// A fixed-priority task and what is in its way.
+/// A fixed-priority task and what stands in its way.
 struct Judged<'a> {
     set: &'a TaskSet,
     index: usize,
@@ -154,7 +155,7 @@ struct Judged<'a> {
     extra_ns: u64,
     above: Vec<Interferer>,
     peers: Vec<Interferer>,
-    /// Whether tasks of its CPU have offsets that are not taken into account: then they may never coincide as its bound
+    /// Whether tasks of its CPU have offsets that the analysis ignores: then they may never coincide as its bound
     /// assumes.
     leaves_out_offsets: bool,
 }
@@ -179,7 +180,7 @@ impl Judged<'_> {
         // It keeps its promise only if it is served itself.
         let meets = match self.meets(response_ns) {
             Some(true) => urgent.fits,
-            // On several CPUs its budget may never come that late: only what a whole processor would not save is
+            // On several CPUs its budget may never come that late: only what even a whole processor would not save is
             // certainly late.
             Some(false) if urgent.global.is_some() && response_ns.is_some() => {
                 self.meets(self.response_ns(&self.above, Supply::Processor)).filter(|meets| !meets)
@@ -199,7 +200,7 @@ impl Judged<'_> {
             let meets = match self.meets(bound) {
                 // How late a deadline task comes to this CPU is known only if it meets its deadline.
                 Some(true) if urgent.global.is_some() && urgent.fits != Some(true) => None,
-                // Nobody knows when deadline tasks come to this CPU at worst: only what is late without them is
+                // Nobody knows when, at worst, deadline tasks come to this CPU: only what is late without them is
                 // certainly late.
                 Some(false) if urgent.global.is_some() => {
                     self.meets(self.response_ns(&self.above, Supply::Processor)).filter(|meets| !meets)
@@ -213,7 +214,7 @@ impl Judged<'_> {
             };
             return Outcome { analysed: Analysed::ResponseTime, response_ns: bound, fixed_slot_ns: None, meets };
         };
-        // Playing through stops being exact below a miss; the bound is safe everywhere.
+        // Below a miss, playing through stops being exact; the bound is safe everywhere.
         let response_ns = Some(bound.map_or(exact, |bound| bound.min(exact)));
         Outcome { analysed: Analysed::Offsets, response_ns, fixed_slot_ns: None, meets: self.meets(response_ns) }
     }
@@ -223,11 +224,11 @@ impl Judged<'_> {
 struct Urgent<'a> {
     /// Whether all meet their deadlines; `None` if no test shows it.
     fits: Option<bool>,
-    /// Under global EDF, what its tests say.
+    /// Under global EDF: what its tests say.
     global: Option<&'a GlobalEdf>,
-    /// The deadline tasks among those, by their place in the set, in the order of their demands.
+    /// The deadline tasks among them, by their place in the set, in the order of their demands.
     members: Vec<usize>,
-    /// On one processor, their demands, and how long work that they cannot preempt may hold up each.
+    /// On one processor: their demands, and how long work that they cannot preempt may hold up each.
     demands: Vec<Demand>,
     blocking_ns: Vec<u64>,
     /// How late each of them may wake, ns.
@@ -257,7 +258,7 @@ impl<'a> Urgent<'a> {
         Urgent { fits, global: None, members, demands, blocking_ns, late_ns }
     }
 
-    /// Whether a deadline task is done within its deadline of its nominal release. Its budget and its deadline count
+    /// Whether a deadline task finishes within its deadline of its nominal release. Its budget and its deadline count
     /// from the moment it wakes, and the constant-bandwidth server gives it no more than one budget a period whenever
     /// it wakes (`update_dl_entity`): so its lateness adds to its own response time and does not affect the others.
     fn meets(&self, set: &TaskSet, index: usize) -> Option<bool> {
@@ -307,7 +308,7 @@ fn demand_of_reservation(reservation: &Reservation) -> Demand {
     Demand { compute_ns: budget_ns, period_ns, deadline_ns: period_ns }
 }
 
-/// Whether a deadline task may wake before its last deadline is over, and so go on with what is left of its budget.
+/// Whether a deadline task may wake before its last deadline is over, and so continue with what is left of its budget.
 fn rests(task: &Task) -> bool {
     task.jitter_ns > task.period_ns.saturating_sub(task.deadline_ns)
 }
@@ -350,7 +351,7 @@ pub(super) fn demand_on(set: &TaskSet, cpu: u32, indices: &[usize], extra_ns: &[
     edf_served(&demands, &blocking, &late)
 }
 
-/// Whether given offsets do not count on some CPU, because its schedule cannot be played through.
+/// Whether some CPU's offsets do not count, because its schedule cannot be played through.
 pub(super) fn leaves_out_offsets(set: &TaskSet) -> bool {
     let none = vec![0u64; set.tasks.len()];
     let cpus = set.tasks.iter().filter(|task| task.offset_ns > 0).map(|task| task.cpu);
@@ -361,7 +362,7 @@ pub(super) fn leaves_out_offsets(set: &TaskSet) -> bool {
 }
 
 /// Response times with offsets, where the schedule of a CPU can be played through exactly: fixed priorities, all
-/// different, strictly periodic, deadlines at most periods, nothing that blocks or comes late.
+/// different, strictly periodic, deadlines no longer than periods, nothing that blocks or comes late.
 fn played_through(set: &TaskSet, cpu: u32, indices: &[usize], extra_ns: &[u64]) -> Option<Vec<(usize, Option<u64>)>> {
     let tasks = || indices.iter().map(|&index| &set.tasks[index]);
     let exact = |task: &Task| {
@@ -431,7 +432,7 @@ mod tests {
     #[test]
     fn what_was_held_up_elsewhere_comes_like_jitter() {
         let set = TaskSet::parse_toml(&deadline(3.0, 10.0, 1.0)).unwrap();
-        // Done at 8, 5 after the soonest; or by the deadline, 7 after.
+        // Done at 8, which is 5 after the earliest; or by the deadline, 7 after.
         let jitter_ns = |response_ns| from_anywhere(&set.tasks[0], response_ns).jitter_ns;
         assert_eq!((jitter_ns(Some(8_000_000)), jitter_ns(None)), (6_000_000, 8_000_000));
     }
@@ -439,7 +440,7 @@ mod tests {
     #[test]
     fn below_deadline_tasks_of_all_cpus() {
         assert_eq!(meets(2, &(deadline(3.0, 10.0, 0.0) + FIXED)), [Some(true); 2]);
-        // No test passes three that may come at once: when they come to this CPU is not known then.
+        // No test passes three that may come at once: then nobody knows when they come to this CPU.
         let three = ["a", "b", "c"].map(|name| deadline(1.0, 1.1, 0.0).replace("\"d\"", &format!("{name:?}")));
         assert_eq!(meets(2, &(three.concat() + FIXED))[3], None);
     }
@@ -448,7 +449,7 @@ mod tests {
     fn what_is_late_only_with_deadline_tasks_of_other_cpus_is_unknown() {
         let below =
             |compute: &str| deadline(3.0, 10.0, 0.0) + &FIXED.replace("\"1ms\"", compute) + "deadline=\"2ms\"\n";
-        // Charged for 3 of the deadline task it takes 4, without 1; of 3 it can never be done in 2.
+        // Charged for 3 of the deadline task it takes 4, without it 1; if it needs 3, it can never be done in 2.
         assert_eq!(meets(2, &below("\"1ms\"")), [Some(true), None]);
         assert_eq!(meets(2, &below("\"3ms\"")), [Some(true), Some(false)]);
         assert_eq!(meets(1, &below("\"1ms\"")), [Some(true), Some(false)]);

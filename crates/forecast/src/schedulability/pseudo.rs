@@ -5,18 +5,18 @@ use crate::level::{Level, Method, Tail};
 use crate::{Error, Input};
 use punctual_recording::Stage;
 
-/// Measured latency at the error rate that a task is permitted.
+/// A measured latency at a task's permitted error rate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LatencyFigure {
-    /// The permitted error rate: once in so many seconds of use.
+    /// The permitted error rate: once in this many seconds of use.
     pub permitted_s: u64,
     /// The latency that separate waits exceed that often on the worst CPU, ns, with its interval.
     pub at_rate: Estimate,
-    /// The latency charged as plain blocking, ns: the estimate of the above; if there is none, the longest seen, which
-    /// may be too short.
+    /// The latency charged as plain blocking, ns: the estimate above, or, if there is none, the longest seen, which may
+    /// be too short.
     pub charged_ns: u64,
-    /// Whether it is only the longest seen: the recording is too short for the permitted rate, or its tail may not be
-    /// modelled.
+    /// Whether it is only the longest seen, because the recording is too short for the permitted rate or its tail may
+    /// not be modelled.
     pub is_longest_seen: bool,
     /// The mean latency of all activations, ns.
     pub mean_ns: u64,
@@ -26,19 +26,20 @@ pub struct LatencyFigure {
     pub pseudo_ns: u64,
 }
 
-/// The pseudo worst case, ns: one latency L beside the average latencies A of the other activations between two such
-/// events, N in all, spread over them: (L + (N-1)·A) / N = A + (L - A)/N.
+/// The pseudo worst case, ns: between two such events, one latency L stands beside the average latencies A of the other
+/// activations, N in all, and is spread over them: (L + (N-1)·A) / N = A + (L - A)/N.
 ///
 /// Cota-Robles and Held (OSDI 1999, section 5.2) describe the amortization and give no formula; this is the simplest
-/// that does what they describe. It answers whether the set keeps up *on average* although latencies happen. It is
-/// optimistic for the activation that meets L itself, which needs buffering for L: see plain blocking beside it.
+/// one that does what they describe. It answers whether the set keeps up *on average* although latencies happen. It is
+/// optimistic for the activation that meets L itself, which needs buffering for L: compare plain blocking.
 pub fn pseudo_worst_case(latency_ns: u64, mean_ns: u64, activations: f64) -> u64 {
     let activations = activations.max(1.0);
     let excess = latency_ns.saturating_sub(mean_ns) as f64;
     mean_ns + (excess / activations).ceil() as u64
 }
 
-/// The latency of a stage, as recorded, at the error rate a task is permitted, on the CPU where it is worst. `tails`: those of each CPU.
+/// The latency of a stage, as recorded, at a task's permitted error rate, on the CPU where it is worst. `tails`: those
+/// of each CPU.
 ///
 /// # Errors
 /// [`Error::Recording`] if the stage was not measured.
@@ -86,8 +87,8 @@ mod tests {
         assert_eq!(pseudo_worst_case(20_000_000, 1_000_000, 1.0), 20_000_000);
     }
 
-    /// Twice an hour a storm of ten waits, 8 ms apart: by its stalls, in which that many come together, the machine looks far better than
-    /// to a task that wakes every millisecond.
+    /// Twice an hour a storm of ten waits, 8 ms apart: judged by its stalls, in which that many come together, the
+    /// machine looks far better than it does to a task that wakes every millisecond.
     #[test]
     fn a_storm_makes_many_activations_late() {
         const MS: u64 = 1_000_000;
@@ -102,7 +103,7 @@ mod tests {
         let figure = latency_figure(&input, &tails, Stage::Total, 1_800, MS).unwrap();
         let beyond = late.iter().filter(|wait| wait.1 > figure.charged_ns).count();
         let by_stalls = late.iter().filter(|wait| wait.1 as f64 > stalls).count();
-        // Some waits overlap, of which one counts.
+        // Some waits overlap; one of those counts.
         assert!(beyond <= 840 && by_stalls > 2_000, "{beyond} and {by_stalls} of {} waits: {figure:?}", late.len());
     }
 

@@ -11,10 +11,10 @@ pub struct Interferer {
     pub compute_ns: u64,
     /// Its period, or least time between activations, ns.
     pub period_ns: u64,
-    /// By how much an activation may be released late, so that the next follows closer than a period, ns.
+    /// How late an activation may be released, so that the next one follows closer than a period, ns.
     pub jitter_ns: u64,
-    /// The relative deadline, ns, of the constant-bandwidth server that serves it (`SCHED_DEADLINE`), if one does: then it gets no more
-    /// than its budget in a period from when it wakes, and what is left of the last.
+    /// The relative deadline, ns, of the constant-bandwidth server that serves it (`SCHED_DEADLINE`), if there is one:
+    /// then it gets no more than its budget in a period from when it wakes, plus what is left of the last budget.
     pub server_deadline_ns: Option<u64>,
 }
 
@@ -28,7 +28,7 @@ impl Interferer {
     }
 }
 
-/// Steps after which an answer is given up: such a set is practically overloaded.
+/// Steps after which the search is given up: such a set is practically overloaded.
 const STEPS: usize = 200_000;
 /// How many activations of one busy period are examined.
 const ACTIVATIONS: u128 = 20_000;
@@ -126,11 +126,11 @@ fn among(own: Interferer, above: &[Interferer], peers: &[Interferer], blocking_n
     u64::try_from(worst).ok()
 }
 
-/// When work that others run before is done, from the beginning of a busy period on.
+/// When work that others precede is done, from the beginning of a busy period on.
 struct Below {
     above: Vec<Interferer>,
-    /// Of those that wake at any time, such as reservations, the one with the largest budget: the others count as
-    /// whatever is the worst at each instant.
+    /// Of the servers that wake at any time, such as reservations, the one with the largest budget: for the others, the
+    /// worst at each instant counts.
     free: Option<Interferer>,
     supply: Supply,
     steps: usize,
@@ -148,11 +148,11 @@ impl Below {
         Below { above, free, supply, steps: 0 }
     }
 
-    /// With this work, at the latest; `None` if the search is given up.
+    /// The latest time at which this work is done; `None` if the search is given up.
     ///
-    /// A server that wakes at any time may begin with a rest of its budget that is due l later, and has a whole one every period from then on.
-    /// The more that rest is, the later the others come. With n of them before the end, the worst is the latest l at which the n-th still comes
-    /// before the work is done.
+    /// A server that wakes at any time may begin with a rest of its budget that is due l later, and has a whole one
+    /// every period from then on. The larger that rest is, the later the others come. With n of them before the end,
+    /// the worst case is the latest l at which the n-th still comes before the work is done.
     fn done(&mut self, work: u128) -> Option<u128> {
         let Some(free) = self.free else { return self.settle(work, None) };
         let (budget, period) = (u128::from(free.compute_ns), u128::from(free.period_ns));
@@ -169,7 +169,8 @@ impl Below {
                 if done - others >= due {
                     break;
                 }
-                // With no more work of the rest than until now, it is done at a time that grows with l by the budget's share.
+                // If no more of the rest is done than before, the work is done at a time that grows with l by the
+                // budget's share.
                 let alone = done.saturating_sub(rest(due) + others);
                 let next = (alone * period).div_ceil(period.saturating_sub(budget).max(1));
                 if next >= due {
@@ -182,7 +183,7 @@ impl Below {
         Some(worst)
     }
 
-    /// With this work, if the free one also counts as whatever is the worst at each instant.
+    /// With this work, if for the free one too the worst at each instant counts.
     fn done_at_most(&mut self, work: u128) -> Option<u128> {
         self.settle(work, self.free)
     }
@@ -248,7 +249,8 @@ mod tests {
 
     #[test]
     fn of_equal_priorities_those_that_come_later_run_later() {
-        // 2 of 10 and 5 of 20: the second of the first comes at 10, after the other, which is done at 7 whatever happens.
+        // 2 of 10 and 5 of 20: the second job of the first comes at 10, after the other, which is done at 7 whatever
+        // happens.
         let (short, long) = (task(2, 10), task(5, 20));
         assert_eq!(response_time_among(long, &[], &[short], 0, Supply::Processor), Some(7_000));
         assert_eq!(response_time_among(short, &[], &[long], 0, Supply::Processor), Some(7_000));
@@ -260,7 +262,8 @@ mod tests {
 
     #[test]
     fn of_equal_priorities_one_may_come_close_behind_another() {
-        // The other's first comes 9 late, at 0, its second at 1, just before the task: 2 are left of the first, 3 of the second, 2 its own.
+        // The other's first comes 9 late, at 0, its second at 1, just before the task: 2 are left of the first, 3 of
+        // the second, and 2 are its own.
         let late = Interferer { jitter_ns: 9_000, ..task(3, 10) };
         assert_eq!(response_time_among(task(2, 20), &[], &[late], 0, Supply::Processor), Some(7_000));
     }
@@ -290,7 +293,7 @@ mod tests {
         assert_eq!(response_time(task(6, 10), &[task(5, 10)], 0, Supply::Processor), None);
     }
 
-    /// When work is done below a server that begins with a rest due at `due`, and below a task.
+    /// When work finishes below a server that begins with a rest due at `due`, and below a task.
     fn done_with(due: u64, work: u64, server: Interferer, other: Interferer) -> u64 {
         let Interferer { compute_ns: budget, period_ns: period, .. } = server;
         let mut done = 1u64;

@@ -5,8 +5,8 @@ use crate::Error;
 use serde_json::{Map, Value};
 
 impl TaskSet {
-    /// Reads what rt-app reads: tasks with `run` and `timer` events in microseconds, in one phase or several. Only the
-    /// structure is used; what a single number cannot say is noted.
+    /// Reads what rt-app reads: tasks with `run` and `timer` events in microseconds, in one phase or several. It uses
+    /// only the structure, and notes what a single number cannot express.
     ///
     /// # Errors
     /// [`Error::Tasks`] with the place and what is wrong there.
@@ -19,7 +19,7 @@ fn wrong(place: &str, message: impl Into<String>) -> Error {
     Error::Tasks { place: place.to_owned(), message: message.into() }
 }
 
-/// An event's kind: rt-app lets keys be repeated with numbers after them, `run`, `run0`, `run_1`.
+/// An event's kind: rt-app allows keys to repeat with numbers after them, `run`, `run0`, `run_1`.
 fn kind(key: &str) -> &str {
     key.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_')
 }
@@ -50,7 +50,7 @@ impl Events {
                 "timer" => {
                     let period = value.get("period").ok_or_else(|| wrong(place, format!("`{key}` has no period")))?;
                     let period = microseconds(place, "period", period)?.saturating_mul(repeats);
-                    // A timer in each of several phases: together they are one round.
+                    // A timer in each of several phases: together they make one round.
                     self.period_ns = Some(self.period_ns.unwrap_or(0).saturating_add(period));
                 }
                 "sleep" | "suspend" | "wait" | "sync" | "barrier" => self.sleeps = true,
@@ -62,7 +62,7 @@ impl Events {
 }
 
 impl Events {
-    /// Those of all phases of a task, or of one without phases.
+    /// The events of all phases of a task, or of a task without phases.
     fn of(place: &str, object: &Map<String, Value>) -> Result<Events, Error> {
         let mut events = Events::default();
         match object.get("phases") {

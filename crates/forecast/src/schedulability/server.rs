@@ -1,11 +1,11 @@
 //! What the constant-bandwidth server of a `SCHED_DEADLINE` thread can ask for, if the thread may wake late.
 //!
-//! A thread that wakes before its deadline is over goes on with what is left of its budget, if that is no more than its
-//! density until then. If it is more, it gets a new deadline and a whole budget if its deadline is its period
-//! (`update_dl_entity`), and is left as much as its density allows if its deadline is shorter
+//! A thread that wakes before its deadline is over continues with what is left of its budget, if that is no more than
+//! its density until then. If it is more, the thread gets a new deadline and a whole budget if its deadline is its
+//! period (`update_dl_entity`), and keeps as much as its density allows if its deadline is shorter
 //! (`update_dl_revised_wakeup`). So more can come than from a sporadic task, but only as much as the lateness of the
-//! wakeup before makes room for: with C in every T, due D after the wakeup, and late by J at most, a rest is due after
-//! J - (T - D) at most, and a period that begins anew is cut by J at most.
+//! previous wakeup makes room for: with C in every T, due D after the wakeup, and late by at most J, a rest is due
+//! after at most J - (T - D), and a period that begins anew is shorter by at most J.
 
 use super::demand::Demand;
 
@@ -19,7 +19,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// By how much the thread wakes late at most; if it may wake at any time, by a period.
+    /// How late the thread wakes at most; a period, if it may wake at any time.
     pub(super) fn of(task: &Demand, late_ns: u64) -> Server {
         let [compute, deadline, late] = [task.compute_ns, task.deadline_ns, late_ns].map(u128::from);
         Server { compute, period: u128::from(task.period_ns.max(1)), deadline, late }
@@ -54,7 +54,7 @@ impl Server {
         whole * compute + part
     }
 
-    /// The most work that comes within a window of this length, from a moment on at which none of it can run.
+    /// The most work that comes within a window of this length, from a moment at which none of it can run yet.
     pub(super) fn come_within(&self, window: u128) -> u128 {
         let Server { compute, period, deadline, late } = *self;
         if window == 0 {
@@ -103,7 +103,8 @@ mod tests {
 
     #[test]
     fn a_rest_with_a_short_deadline() {
-        // Woken 5 late it has until 8 later; the next wakeup may come 5 later, in time, with 3 left: 4 * 3 / 8 at most.
+        // Woken 5 late, it has until 8 later; the next wakeup may come 5 later, on time, with 3 left: at most 4 * 3 /
+        // 8.
         let server = server(400, 80, 100, 50);
         assert_eq!(server.rest(), 30);
         assert_eq!([10, 30, 79, 80, 130].map(|window| server.due_within(window)), [50, 150, 150, 400, 550]);
@@ -119,7 +120,7 @@ mod tests {
             [20, 30, 60, 70, 90, 100, 120].map(|window| server.due_within(window)),
             [100, 150, 150, 350, 450, 500, 600]
         );
-        // Its next may come at 70.
+        // Its next one may come at 70.
         assert_eq!([70, 80, 100, 101].map(|window| server.come_within(window)), [500, 900, 1_000, 1_000]);
     }
 

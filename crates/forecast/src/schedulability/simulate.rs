@@ -12,10 +12,10 @@ pub(crate) struct Periodic {
 /// The most activations to play through.
 const MAX_ACTIVATIONS: u128 = 300_000;
 
-/// The longest response time of each task, released strictly periodically from its offset, deadlines at most periods:
-/// the schedule repeats from the largest offset plus one hyperperiod on, so two hyperperiods show everything (Leung and
-/// Merrill, Information Processing Letters 1980). `None` if that is too long to play through; `Some(None)` for a task
-/// that misses its deadline.
+/// The longest response time of each task, released strictly periodically from its offset, with deadlines no longer
+/// than periods: the schedule repeats from the largest offset plus one hyperperiod on, so two hyperperiods show
+/// everything (Leung and Merrill, Information Processing Letters 1980). `None` if that is too long to play through;
+/// `Some(None)` for a task that misses its deadline.
 pub(crate) fn responses(tasks: &[Periodic]) -> Option<Vec<Option<u64>>> {
     let hyperperiod = tasks.iter().try_fold(1u128, |sum, task| {
         let period = u128::from(task.period);
@@ -35,7 +35,7 @@ pub(crate) fn responses(tasks: &[Periodic]) -> Option<Vec<Option<u64>>> {
     while now < end {
         for (index, task) in tasks.iter().enumerate() {
             if next[index] <= now {
-                // Still at work when the next is due: deadlines are periods at most, so this one was missed.
+                // Still running when the next is due: deadlines do not exceed periods, so this one was missed.
                 if left[index].is_some() {
                     worst[index] = None;
                 }
@@ -61,7 +61,7 @@ pub(crate) fn responses(tasks: &[Periodic]) -> Option<Vec<Option<u64>>> {
         worst[running] =
             worst[running].filter(|_| response <= tasks[running].deadline).map(|worst| worst.max(response));
     }
-    // If more is released than can be done, the backlog grows, even if only after what was played through.
+    // If more is released than can be done, the backlog grows, even if only after the time that was played.
     let mut demanded = 0u128;
     for (worst, task) in worst.iter_mut().zip(tasks) {
         demanded += u128::from(task.compute) * (hyperperiod / u128::from(task.period));
@@ -83,7 +83,7 @@ mod tests {
     use crate::schedulability::supply::Supply;
     use proptest::prelude::*;
 
-    /// Tick by tick, as plainly as can be.
+    /// Tick by tick, as plainly as possible.
     fn brute_force(tasks: &[Periodic], end: u64) -> Vec<Option<u64>> {
         let mut worst = vec![Some(0u64); tasks.len()];
         let mut queue: Vec<Vec<(u64, u64)>> = vec![Vec::new(); tasks.len()];
@@ -119,7 +119,7 @@ mod tests {
         })
     }
 
-    /// Found by the property below: 0.8 + 0.2 + 0.07 is too much, but the miss comes after two hyperperiods.
+    /// The property below found this: 0.8 + 0.2 + 0.07 is too much, but the miss comes after two hyperperiods.
     #[test]
     fn what_repeats_too_late_is_not_played_through() {
         let task = |period| Periodic { compute: 1, period, deadline: period, offset: 0 };
@@ -141,7 +141,7 @@ mod tests {
             let found = responses(&tasks).unwrap();
             let brute = brute_force(&tasks, 20 + 2 * 120);
             for (index, (found, brute)) in found.iter().zip(&brute).enumerate() {
-                // Once a task misses, what comes after it differs between the two; above it nothing may.
+                // Once a task misses, what comes after it differs between the two; nothing above it may differ.
                 prop_assert_eq!(found, brute, "task {}", index);
                 if brute.is_none() {
                     break;

@@ -1,4 +1,4 @@
-//! What a reservation of X in every Y gives, at worst.
+//! What a reservation of X in every Y gives at worst.
 
 /// Who gives processor time, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Supply {
         }
     }
 
-    /// The share of the processor it gives in the long run.
+    /// The share of the processor that it gives in the long run.
     pub fn share(self) -> f64 {
         match self {
             Supply::Processor => 1.0,
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn the_smallest_floating_server_of_the_modem() {
-        // 14.7 % and at most 12.5 ms without: a period of 7.33 ms and a budget of 1.08.
+        // 14.7 % and at most 12.5 ms without any: a period of 7.33 ms and a budget of 1.08.
         let server = Supply::FloatingBudget { budget_ns: 1_077 * US, period_ns: 7_327 * US };
         assert!((server.share() - 0.147).abs() < 1e-4 && server.blackout_ns().abs_diff(GAP_NS) <= 10 * US);
     }

@@ -8,7 +8,7 @@ use punctual_recording::{BareUnit, format_ns, parse_duration};
 use serde::Deserialize;
 use toml::Spanned;
 
-/// How often a task may be late unless it says otherwise: once in so many seconds.
+/// How often a task may be late unless its definition differs: once in this many seconds.
 pub const DEFAULT_PERMITTED_S: u64 = 3_600;
 
 /// Which scheduler runs a task.
@@ -37,7 +37,7 @@ pub struct Task {
     pub policy: Policy,
     /// Its priority: larger runs first. Without one, priorities follow deadlines, shortest first.
     pub priority: Option<u32>,
-    /// By how much its release may be late, ns.
+    /// How late its release may be, ns.
     pub jitter_ns: u64,
     /// When its first activation is released, ns; tasks with offsets are strictly periodic.
     pub offset_ns: u64,
@@ -45,7 +45,7 @@ pub struct Task {
     pub blocking_ns: u64,
     /// The reservation in which it runs, by name.
     pub reservation: Option<String>,
-    /// It may be late once in so many seconds.
+    /// It may be late once in this many seconds.
     pub permitted_s: u64,
 }
 
@@ -68,7 +68,7 @@ impl Reservation {
         Supply::FixedSlot { budget_ns: self.budget_ns, period_ns: self.period_ns }
     }
 
-    /// What it gives if its budget may come anywhere in the period, as from `SCHED_DEADLINE`.
+    /// What it gives if its budget may come anywhere in the period, as `SCHED_DEADLINE` gives it.
     pub fn floating_budget(&self) -> Supply {
         Supply::FloatingBudget { budget_ns: self.budget_ns, period_ns: self.period_ns }
     }
@@ -83,10 +83,10 @@ pub struct TaskSet {
     pub reservations: Vec<Reservation>,
     /// What the kernel's admission depends on.
     pub limits: AdmissionLimits,
-    /// Whether each CPU is a root domain of its own (exclusive cpusets), so that a deadline task or a reservation stays on its CPU. Otherwise the
-    /// kernel serves them on whichever of the CPUs is free of more urgent ones (global EDF).
+    /// Whether each CPU is a root domain of its own (exclusive cpusets), so that a deadline task or a reservation stays
+    /// on its CPU. Otherwise the kernel serves them on whichever CPU has no more urgent work (global EDF).
     pub partitioned: bool,
-    /// What was read differently from how it is written, or left out. One line each.
+    /// What was read differently from how it is written, or left out, one line each.
     pub notes: Vec<String>,
 }
 
@@ -94,7 +94,7 @@ fn in_task(name: &str, message: impl Into<String>) -> Error {
     Error::Tasks { place: format!("task `{name}`"), message: message.into() }
 }
 
-/// No analysis takes more tasks: response times take the square of their number and more.
+/// No analysis takes more tasks: response times take time with the square of their number and more.
 pub(crate) const MAX_TASKS: usize = 256;
 /// No machine has a CPU with a larger number.
 const MAX_CPU: u32 = 65_535;
@@ -140,7 +140,7 @@ impl TaskSet {
         set.checked()
     }
 
-    /// Says what is impossible, and notes what will be ignored.
+    /// Says what is impossible, and notes what the analysis will ignore.
     pub(crate) fn checked(mut self) -> Result<TaskSet, Error> {
         if self.tasks.len() > MAX_TASKS || self.reservations.len() > MAX_TASKS {
             let message = format!("more than {MAX_TASKS} tasks or reservations are not analysed");
@@ -352,7 +352,7 @@ mod tests {
         ]
     }
 
-    /// A task as TOML: what it must have, and some of what it may.
+    /// A task as TOML: what it must have, and some of the rest.
     fn task() -> impl Strategy<Value = String> {
         let keys = vec!["deadline", "jitter", "offset", "blocking", "permitted"];
         let times = prop::collection::btree_map(prop::sample::select(keys), value("ms"), 0..3);
@@ -370,7 +370,7 @@ mod tests {
         )
     }
 
-    /// What both readers promise of a set that they do not refuse.
+    /// What both readers promise of a set that they accept.
     fn is_sound(set: &TaskSet) -> bool {
         let names: std::collections::BTreeSet<&str> = set.tasks.iter().map(|task| task.name.as_str()).collect();
         names.len() == set.tasks.len()
@@ -382,7 +382,7 @@ mod tests {
             })
     }
 
-    /// The same cases in every run, so that how many get how far is the same too.
+    /// The same cases in every run, so that as many sets get as far each time.
     fn count(sets: impl Strategy<Value = String>, read: impl Fn(&str) -> Result<TaskSet, Error>) -> (u32, u32) {
         use proptest::test_runner::{Config, TestRunner};
         let mut runner = TestRunner::new_with_rng(

@@ -57,7 +57,8 @@ pub(super) fn unknown_in_words(global: Option<&GlobalEdf>, leaves_out_offsets: b
     }
 }
 
-/// That no test shows whether deadlines are met with the measured latency, though they are without it, and perhaps on average.
+/// Says that no test shows whether deadlines are met with the measured latency, although they are met without it, and
+/// perhaps on average.
 pub(super) fn unknown_with_latency_in_words(is_met_on_average: bool) -> String {
     let (met, open) = match is_met_on_average {
         true => ("without latency and on average", "the latency of the permitted rate charged to every activation"),
@@ -66,7 +67,7 @@ pub(super) fn unknown_with_latency_in_words(is_met_on_average: bool) -> String {
     format!("unknown: every deadline is met {met}; with {open} no test shows it")
 }
 
-/// That every deadline is met, and what was charged.
+/// Says that every deadline is met, and what was charged.
 pub(super) fn schedulable_in_words(is_measured: bool, figures: &[Option<LatencyFigure>]) -> String {
     let too_short = figures.iter().flatten().any(|figure| figure.is_longest_seen);
     let with = match is_measured {
@@ -79,7 +80,7 @@ pub(super) fn schedulable_in_words(is_measured: bool, figures: &[Option<LatencyF
     format!("schedulable: every deadline is met{with}")
 }
 
-/// If the kernel's admission is not what it should be, or refuses.
+/// A note if the kernel's admission differs from what it should be, or refuses.
 pub(super) fn admission_note(set: &TaskSet, admission: &Admission) -> Option<String> {
     if let Some((index, reason)) = &admission.refused {
         return Some(format!("the kernel refuses deadline task or reservation {}: {reason}", index + 1));

@@ -1,16 +1,17 @@
-//! How few clusters make what varies, and how large the rarest are: what the recording's own events can carry.
+//! How few clusters make what varies, and how large the rarest are: how much the recording's own events can carry.
 
 use super::counts::{Counts, excess};
 use super::course::SHOWS;
 use crate::special::chi_squared_q;
 
-/// The fewest blocks of which it is told how many of them make what varies.
+/// The fewest blocks for which it can be said how many of them make what varies.
 const MIN_BLOCKS: usize = 128;
 
-/// How many clusters make what varies: of counts in ever shorter blocks, as far as there are events, the square of the sum of what each
-/// adds to the excess over the sum of their squares, less what independent events would add to both. It is the number of clusters where
-/// these are alike, a sixth of it where their sizes are exponential, and near one where a single one outweighs the rest. The least over
-/// all lengths; `None` where counts vary by accident.
+/// How many clusters make what varies. From counts in ever shorter blocks, as far as there are events: the square of
+/// the sum of what each adds to the excess over the sum of their squares, less what independent events would add to
+/// both. This is the number of clusters if they are alike, a sixth of it if their sizes are exponential, and near one
+/// if a single cluster outweighs the rest. The result is the least over all lengths; `None` where counts vary by
+/// accident.
 pub(super) fn carriers(counts: &Counts) -> Option<f64> {
     let of = |counts: &[f64]| {
         let blocks = counts.len() as f64;
@@ -19,39 +20,41 @@ pub(super) fn carriers(counts: &Counts) -> Option<f64> {
         let mean = counts.iter().sum::<f64>() / blocks;
         let added = counts.iter().map(|count| (count - mean).powi(2) - count);
         let (sum, squares) = added.fold((0.0, 0.0), |sums, own| (sums.0 + own, sums.1 + own * own));
-        // Of a Poisson law, what is added has a mean of nothing and a variance of 2 mean^2.
+        // Under a Poisson law, the addition has a mean of nothing and a variance of 2 mean^2.
         let own_squares = (squares - 2.0 * mean * mean * blocks).max(sum * sum / blocks);
         shows.then(|| sum * sum / own_squares)
     };
     counts.from(MIN_BLOCKS).filter_map(of).reduce(f64::min)
 }
 
-/// How large the clusters are by how many events there are above a level: a constant and a power of that number, fitted to what several
-/// levels show. Where each stall of a storm is large or small by itself, half as many events come in clusters of half as many; where a
-/// whole storm is large or small, in clusters as large as before. At the level of the rarest there are few clusters, and where these are
-/// small by chance, so is the count: what more frequent events show tells more, and what it is known to is allowed for.
+/// How large the clusters are, by the number of events above a level: a constant and a power of that number, fitted to
+/// several levels. If each stall of a storm is large or small by itself, half as many events come in clusters of half
+/// the size; if a whole storm is large or small, they come in clusters as large as before. At the level of the rarest
+/// there are few clusters, and if these are small by chance, so is the count: more frequent events tell more, and the
+/// fit allows for how well it is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Sizes {
-    /// The fewest and the most events of which the size was told.
+    /// The fewest and the most events for which the size is known.
     told: (f64, f64),
     /// How many come with one event.
     fit: Option<Fit>,
-    /// All are taken for so many times as large.
+    /// The factor by which all clusters are taken to be larger.
     times: f64,
 }
 
-/// The logarithm of how many come with one event, a line over that of how many there are: in the middle of all clusters that it was fitted
-/// to, and how many these are.
+/// The logarithm of how many come with one event, as a line over the logarithm of how many there are: in the middle of
+/// all clusters that it was fitted to, and how many these are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Fit {
     middle: (f64, f64),
     power: f64,
     clusters: f64,
-    /// How far from the middle they lie, squared and added up.
+    /// How far from the middle they lie: the sum of squares.
     across: f64,
 }
 
-/// The variance of the logarithm of a mean size, of an event's own cluster, that one cluster tells, where sizes are exponential.
+/// The variance of the logarithm of the mean size of an event's own cluster that one cluster tells, if sizes are
+/// exponential.
 const OF_ONE: f64 = 2.0;
 
 impl Fit {
@@ -67,10 +70,10 @@ impl Sizes {
     /// Events come singly.
     pub(super) const SINGLE: Sizes = Sizes { told: (1.0, 1.0), fit: None, times: 1.0 };
 
-    /// Fits it to (how many events, the size of their clusters), fewest events first.
+    /// Fits the line to (how many events, the size of their clusters), fewest events first.
     pub(super) fn of(told: &[(f64, f64)], times: f64) -> Sizes {
         let (Some(first), Some(last)) = (told.first(), told.last()) else { return Sizes { times, ..Sizes::SINGLE } };
-        // By as many clusters as there are: a weight, x and y.
+        // Weighted by the number of clusters: a weight, x and y.
         let points: Vec<(f64, f64, f64)> = told
             .iter()
             .filter(|(_, size)| *size > 1.0)
@@ -85,14 +88,16 @@ impl Sizes {
         Sizes { told: (first.0, last.0), fit: (weight > 0.0).then_some(fit), times }
     }
 
-    /// Of an event of so many, the size of its cluster: never less than of fewer, though these are known less well.
+    /// The size of an event's cluster among this many events: never less than among fewer, although those are known
+    /// less well.
     pub(super) fn at(&self, count: f64) -> f64 {
         let events = count.clamp(self.told.0, self.told.1);
         self.times * (1.0 + self.fit.map_or(0.0, |fit| fit.at(events.ln()).max(fit.at(self.told.0.ln()))))
     }
 }
 
-/// How large the clusters are in which events come that are no further apart than `gap`, ns: of an event, the mean size of its own.
+/// How large the clusters of events are that are no further apart than `gap`, ns: the mean size of an event's own
+/// cluster.
 pub(super) fn cluster(times: &[u64], gap: f64) -> f64 {
     let sizes =
         times.chunk_by(|before, after| after.abs_diff(*before) as f64 <= gap).map(|cluster| cluster.len() as f64);

@@ -26,12 +26,12 @@ impl Counts {
         Counts { by_length: std::iter::successors(Some(counts), longer).collect(), events: times.len() as f64 }
     }
 
-    /// The counts in so many blocks, a power of two.
+    /// The counts in this many blocks, a power of two.
     pub(super) fn in_blocks(&self, blocks: usize) -> &[f64] {
         self.by_length.iter().find(|counts| counts.len() <= blocks).map_or(&[], Vec::as_slice)
     }
 
-    /// From the fewest blocks that are meant on to the most that have two events each on average.
+    /// From the fewest wanted blocks to the most that have two events each on average.
     pub(super) fn from(&self, fewest: usize) -> impl Iterator<Item = &[f64]> {
         let own = self.by_length.iter().rev().map(Vec::as_slice);
         own.filter(move |counts| counts.len() >= fewest && self.events >= 2.0 * counts.len() as f64)

@@ -1,22 +1,23 @@
-//! How counts in blocks of the recording vary, by the length of the blocks: for how long the machine remembers, and how much of
-//! what varies within the recording is left in its whole.
+//! How counts in blocks of the recording vary with the length of the blocks: how long the machine remembers, and how
+//! much of what varies within the recording is left in the whole of it.
 
 use super::counts::{Counts, excess};
 use crate::special::chi_squared_q;
 
-/// Dispersion is no accident below this probability.
+/// Below this probability, dispersion is not chance.
 pub(super) const UNLIKELY: f64 = 0.01;
 /// A memory shows below this probability, at any number of blocks.
 pub(super) const SHOWS: f64 = 0.002;
 /// The fewest blocks, which are the longest.
 const MIN_BLOCKS: usize = 8;
-/// Blocks of which the spread is told that is extrapolated to the whole.
+/// The number of blocks whose spread is extrapolated to the whole.
 pub(super) const BLOCKS: usize = 16;
-/// How slowly the variance of block means is taken to fall with their length, at the least: this power of it. With no memory, or
-/// one that is short beside the blocks, it is 1; where what varies does so at every length alike (1/f), near 0.
+/// How slowly, at the least, the variance of block means is taken to fall with their length: this power of it. Without
+/// memory, or with one that is short beside the blocks, it is 1; if the variation is the same at every length (1/f), it
+/// is near 0.
 const MIN_POWER: f64 = 0.25;
 
-/// Of that power, how far from 1 it usually lies (a normal prior's deviation).
+/// How far from 1 that power usually lies (a normal prior's deviation).
 const POWER_DEVIATION: f64 = 0.7;
 
 /// How counts vary, from long blocks to short ones.
@@ -41,14 +42,14 @@ impl Course {
         course
     }
 
-    /// For how long what happened still shows, ns: half of the excess is reached by blocks of 1.6 times as long as an
-    /// exponential memory takes to fade by e, and independent pieces are two such times long. `None` where nothing shows.
+    /// How long an event still shows, ns. Half of the excess is reached by blocks 1.6 times as long as an exponential
+    /// memory takes to fade by e, and independent pieces are two such times long. `None` where nothing shows.
     pub(super) fn memory(&self) -> Option<f64> {
         let most = self.curve.iter().map(|point| point.1).fold(0.0, f64::max);
         if !self.shows || most <= 0.0 {
             return None;
         }
-        // The longest blocks may show a part of the excess only: how much, the memory itself tells.
+        // The longest blocks may show only a part of the excess: the memory itself tells how much.
         let mut memory = self.crossing(most / 2.0);
         for _ in 0..20 {
             memory = self.crossing(most / settled(self.exposure / MIN_BLOCKS as f64 / memory).max(0.2) / 2.0);
@@ -56,8 +57,8 @@ impl Course {
         Some(2.0 * memory)
     }
 
-    /// From short blocks to long ones: where so much excess is reached, in the times in which an exponential memory fades
-    /// by e that reaches half of its excess there.
+    /// From short blocks to long ones: where this much excess is reached, in the times in which an exponential memory
+    /// that reaches half of its excess there fades by e.
     fn crossing(&self, wanted: f64) -> f64 {
         let mut before = (0.0, 0.0);
         for &(blocks, excess) in self.curve.iter().rev() {
@@ -71,10 +72,10 @@ impl Course {
         self.curve.first().map_or(1.0, |&(blocks, _)| self.exposure / blocks as f64 / 1.6)
     }
 
-    /// How many times as much varies in the whole as the excess of its [`BLOCKS`] blocks says that are taken for independent. The
-    /// variance of the means of b blocks about their own mean is taken to be A·(b^a - 1), with A that of the whole: a = 1 for a
-    /// memory that is short beside the blocks, and less the longer it is (of fractional noise a = 2 - 2H). The power is fitted to
-    /// blocks that are no shorter than the memory.
+    /// How many times as much varies in the whole as the excess of its [`BLOCKS`] blocks says if they are taken as
+    /// independent. The variance of the means of b blocks about their own mean is taken to be A·(b^a - 1), with A that
+    /// of the whole: a = 1 for a memory that is short beside the blocks, and less the longer it is (for fractional
+    /// noise a = 2 - 2H). The power is fitted to blocks that are no shorter than the memory.
     pub(super) fn left(&self, memory: f64) -> f64 {
         let shortest = ((self.exposure / memory) as usize).clamp(4 * MIN_BLOCKS, 256);
         let points: Vec<(f64, f64)> = self

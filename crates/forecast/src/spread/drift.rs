@@ -1,31 +1,31 @@
-//! Whether the machine is another at the end of the recording than at its beginning, or in its middle.
+//! Whether the machine differs at the end of the recording from its beginning, or in its middle.
 
 use super::counts::Counts;
 use crate::special::{chi_squared_q, normal_quantile};
 
 /// Blocks in which events are counted.
 const BLOCKS: usize = 16;
-/// A drift is no accident below this probability; so is a bend.
+/// Below this probability a drift is not chance, nor is a bend.
 const UNLIKELY: f64 = 0.0015;
-/// And below this one it can not be ruled out, so that nothing is said without a condition.
+/// Below this probability a drift cannot be ruled out, so that nothing is said without a condition.
 const POSSIBLE: f64 = 0.02;
-/// Scatter beyond that of independent events is no accident below this probability.
+/// Below this probability, scatter beyond that of independent events is not chance.
 const SCATTERED: f64 = 0.05;
 
-/// How the frequency of stalls changes over the recording, where that is no accident.
+/// How the frequency of stalls changes over the recording, if that is not chance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Drift {
     /// How many times as frequent stalls are in the last quarter as in the first.
     pub end: f64,
-    /// How many times as frequent they are in the middle half as in the outer quarters, where they rise and fall (or fall and
-    /// rise) by no accident rather than change in one direction.
+    /// How many times as frequent stalls are in the middle half as in the outer quarters, where they rise and fall (or
+    /// fall and rise) beyond chance, rather than change in one direction.
     pub middle: Option<f64>,
-    /// How many times as frequent as on average they are at the end: at the least, and at the most.
+    /// How many times as frequent as on average stalls are at the end: at the least, and at the most.
     pub(super) ahead: (f64, f64),
 }
 
 impl Drift {
-    /// The same of another level: as far apart as either says.
+    /// Joined with the drift at another level: as wide as either says.
     pub(super) fn with(self, other: Drift) -> Drift {
         let ahead = (self.ahead.0.min(other.ahead.0), self.ahead.1.max(other.ahead.1));
         Drift { end: self.end, middle: self.middle.filter(|_| other.middle.is_some()), ahead }
@@ -40,7 +40,7 @@ impl Drift {
     }
 }
 
-/// How often something is in one place beside another one, told from where it is more frequent.
+/// How frequent something is in one place compared with another, starting from where it is more frequent.
 fn often(times: f64, here: &str, there: &str) -> String {
     match times {
         _ if times < 0.05 => format!("far rarer {here} than {there}"),
@@ -49,7 +49,8 @@ fn often(times: f64, here: &str, there: &str) -> String {
     }
 }
 
-/// By what share of the mean the rate at the end exceeds it, as the fitted line has it, and how well that is known: a variance.
+/// The share of the mean by which the rate at the end exceeds it, according to the fitted line, and how well that is
+/// known: a variance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Line {
     /// How many events it was fitted to.
@@ -58,18 +59,19 @@ pub(super) struct Line {
     variance: f64,
 }
 
-/// A drift that no test shows is taken to be of this size (a normal prior's deviation of the share by which the rate at the end exceeds its
-/// mean), where counts scatter so much that they do not tell it any better.
+/// The assumed size of a drift that no test shows (a normal prior's deviation of the share by which the rate at the end
+/// exceeds its mean), where counts scatter so much that they do not tell it any better.
 const SLIGHT: f64 = 0.1;
 
 impl Line {
-    /// The mean square of the share by which the rate at the end differs from its mean, if no drift is sure; as far as drifts are slight.
+    /// The mean square of the share by which the rate at the end differs from its mean, if no drift is certain and
+    /// drifts are slight.
     pub(super) fn if_slight(&self) -> f64 {
         let told = SLIGHT * SLIGHT / (SLIGHT * SLIGHT + self.variance);
         (self.end * told).powi(2) + self.variance * told
     }
 
-    /// The same of a drift of any size.
+    /// The same for a drift of any size.
     pub(super) fn of_any_size(&self) -> f64 {
         self.end * self.end + self.variance
     }
@@ -78,11 +80,11 @@ impl Line {
 /// What counts in blocks say of a drift.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Found {
-    /// None shows.
+    /// No drift shows.
     Nothing,
-    /// It may be one.
+    /// There may be one.
     Possible,
-    /// It is no accident.
+    /// There is one, beyond chance.
     Sure(Drift),
 }
 
@@ -102,7 +104,8 @@ pub(super) fn drift(counts: &Counts) -> (Found, Line) {
     let rest = |block: usize| counts[block] - mean - slope * line(block) - curvature * bend(block);
     let squares = (0..BLOCKS).map(|block| rest(block).powi(2)).sum::<f64>();
     let degrees = n - 3.0;
-    // Independent events scatter as is known; others as these did, whose 13 degrees of freedom widen a normal limit by a quarter.
+    // Independent events scatter as is known; others as these did, and their 13 degrees of freedom widen a normal limit
+    // by a quarter.
     let is_scattered = chi_squared_q(degrees, squares / mean) < SCATTERED;
     let (scatter, widened) = if is_scattered { (squares / degrees, 1.27) } else { (mean, 1.0) };
     let to_end = n / 2.0 / mean;
@@ -122,7 +125,7 @@ pub(super) fn drift(counts: &Counts) -> (Found, Line) {
     let sum = |from: usize, to: usize| counts[from..to].iter().sum::<f64>();
     let (first, last) = (sum(0, quarter), sum(BLOCKS - quarter, BLOCKS));
     let middle = sum(quarter, BLOCKS - quarter);
-    // What the line comes to at the end, and what the last blocks were: whichever is least, and most.
+    // What the line amounts to at the end, and what the last blocks were: whichever is least, and most.
     let at_end = (mean + slope * n / 2.0).max(0.0);
     let lately = [1, 2, quarter].map(|blocks| sum(BLOCKS - blocks, BLOCKS) / blocks as f64);
     let least = lately.iter().copied().fold(at_end, f64::min).max(mean / n);

@@ -1,15 +1,15 @@
-//! A variance by how many events it is of: relative to the square of their rate.
+//! A variance, relative to the square of the rate, by the number of events that it belongs to.
 
 /// (how many events, the variance), fewest events first.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Ladder(Vec<(f64, f64)>);
 
 impl Ladder {
-    /// Of what was measured at each level, fewest events first: never less among rare events than among frequent ones, and never so much
-    /// less among more that these would vary less than fewer do.
+    /// From what was measured at each level, fewest events first: never less among rare events than among frequent
+    /// ones, and never so much less among more events that these would vary less than fewer do.
     pub(super) fn of(measured: Vec<(f64, f64)>) -> Ladder {
         let mut steps = measured;
-        // A rate that varies among frequent stalls does among rare ones; and rare storms are storms among all.
+        // A rate that varies among frequent stalls also varies among rare ones; and rare storms are storms among all.
         for index in (0..steps.len().saturating_sub(1)).rev() {
             steps[index].1 = steps[index].1.max(steps[index + 1].1);
         }
@@ -25,7 +25,8 @@ impl Ladder {
         self.0.first().map(|step| step.1)
     }
 
-    /// How many times as large it is at half as many events, from the third level to the first; 1 where there are not three.
+    /// How many times as large it is at half as many events, from the third level to the first; 1 if there are not
+    /// three.
     pub(super) fn growth(&self) -> f64 {
         let (Some(first), Some(third)) = (self.0.first(), self.0.get(2)) else { return 1.0 };
         if third.1 <= 0.0 {
@@ -35,7 +36,8 @@ impl Ladder {
         (first.1 / third.1).powf(1.0 / doublings)
     }
 
-    /// The variance of so many events; of fewer than were measured it grows by this with each halving of their number.
+    /// The variance for this many events; for fewer than were measured it grows by this with each halving of their
+    /// number.
     pub(super) fn at(&self, count: f64, growth: f64) -> f64 {
         let Some((&first, &last)) = self.0.first().zip(self.0.last()) else { return 0.0 };
         if count <= first.0 {

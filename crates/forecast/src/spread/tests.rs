@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 const EXPOSURE: f64 = 4e12;
 
-/// Whether nothing but its length keeps the recording from a verdict without a condition.
+/// Whether only its length keeps the recording from a verdict without a condition.
 fn is_settled(spread: &Spread) -> bool {
     spread.conditions().iter().all(|condition| *condition == Condition::Short)
 }
@@ -45,7 +45,7 @@ fn too_few_events_show_no_memory() {
     assert!(memory(16).is_some());
 }
 
-/// Beside independent events, clusters of these sizes, each within 40 ms and anywhere.
+/// Clusters of these sizes beside independent events, each within 40 ms and anywhere.
 fn with_clusters(seed: u64, sizes: impl Iterator<Item = u64>) -> Vec<u64> {
     let mut random = Random(seed);
     let mut times = independent(seed, 1_500);
@@ -57,8 +57,8 @@ fn with_clusters(seed: u64, sizes: impl Iterator<Item = u64>) -> Vec<u64> {
     times
 }
 
-/// 400 clusters of 2 are enough; of one with 60 events beside 60 with 4 it is that one, nearly; and where
-/// sizes have no finite variance few do, in most recordings.
+/// 400 clusters of 2 are enough. With one of 60 events beside 60 of 4, it is nearly that one alone; and where sizes
+/// have no finite variance, a few do it, in most recordings.
 #[test]
 fn few_clusters_that_make_what_varies_leave_a_condition() {
     let of = |times: Vec<u64>| Spread::of(&[times], EXPOSURE);
@@ -78,8 +78,8 @@ fn few_clusters_that_make_what_varies_leave_a_condition() {
     assert!(few >= 30 && none >= 45, "{few} and {none} of 50");
 }
 
-/// At the end the rate is 5 % more than on average, of which most recordings of 7,200 events show nothing that is no accident: limits that
-/// are narrower than that drift would miss it in most.
+/// At the end the rate is 5 % above the average, and most recordings of 7,200 events show none of that beyond chance:
+/// limits narrower than that drift would miss it in most of them.
 #[test]
 fn limits_reach_a_drift_that_no_test_shows() {
     let (mut unseen, mut held, mut narrow) = (0, 0, 0);
@@ -103,7 +103,7 @@ fn limits_reach_a_drift_that_no_test_shows() {
         held += u32::from(limits.low.unwrap() <= at_end && at_end <= limits.high.unwrap());
         let own = Spread::independent(EXPOSURE).interval(7_200.0, 1.0);
         narrow += u32::from(own.high.unwrap() >= at_end);
-        // What no condition goes with reaches further where a drift of any size is allowed for.
+        // What needs no condition reaches further if a drift of any size is allowed for.
         let [slight, any] = [Spread::upper, Spread::upper_at_any_drift].map(|upper| upper(&found, 72.0, 1.0, 0.995));
         assert!(any >= slight && slight > Spread::independent(EXPOSURE).upper(72.0, 1.0, 0.995), "{found:?}");
     }
@@ -116,7 +116,7 @@ fn clusters_of_rare_events_are_told_from_those_of_frequent_ones() {
     let of = |sizes: [f64; 3]| Sizes::of(&[(50.0, sizes[0]), (200.0, sizes[1]), (800.0, sizes[2])], 1.0);
     let thinned = of([2.0, 5.0, 17.0]);
     for (count, size) in [(1.0, 2.0), (50.0, 2.0), (100.0, 3.0), (800.0, 17.0), (5_000.0, 17.0)] {
-        // One standard error more, of 25, 40 and 47 clusters.
+        // One standard error more, for 25, 40 and 47 clusters.
         let beyond = (thinned.at(count) - 1.0) / (size - 1.0);
         assert!((1.05..1.35).contains(&beyond), "{count}: {beyond}");
     }
@@ -125,7 +125,7 @@ fn clusters_of_rare_events_are_told_from_those_of_frequent_ones() {
     assert!(alike.at(50.0) > 6.0, "{}", alike.at(50.0));
     assert_eq!(of([1.0; 3]).at(100.0), 1.0);
     assert_eq!(Sizes::of(&[], 1.3).at(100.0), 1.3);
-    // What shrinks from level to level is taken to stay.
+    // What shrinks from level to level is assumed to stay.
     let falling = of([9.0, 5.0, 3.0]);
     assert!([50.0, 800.0].map(|count| falling.at(count)).iter().all(|size| (3.0..6.0).contains(size)), "{falling:?}");
 }
@@ -139,7 +139,7 @@ fn a_spread_told_from_few_pieces_is_widened_more() {
     }
 }
 
-/// Where the rarest come by the dozen, what was not seen would have come by the dozen too.
+/// Where the rarest come by the dozen, those not seen would have come by the dozen too.
 #[test]
 fn what_was_not_seen_is_as_large_as_the_rarest_clusters() {
     let dozens =

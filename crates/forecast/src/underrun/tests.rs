@@ -86,7 +86,7 @@ fn nothing_seen_is_a_bound_and_never_for_ever() {
     assert_eq!(found.outcome, Outcome::Unknown);
     // One underrun an hour is wanted, to be shown with 99.5 %: 5.3 hours in all.
     assert!((found.measure_further_s.unwrap() / (4.298 * 3_600.0) - 1.0).abs() < 0.01);
-    // The same of ten hours of use, which are one of this load.
+    // The same for ten hours of use, which are one of this load.
     let input = Input { compression_thousandths: Some(10_000), ..input };
     let found = input.underruns(&device(4_000_000, 3, 1_000_000).with_want(36_000), Stage::Total).unwrap();
     assert!((found.measure_further_s.unwrap() / (4.298 * 3_600.0) - 1.0).abs() < 0.01);
@@ -94,7 +94,7 @@ fn nothing_seen_is_a_bound_and_never_for_ever() {
 
 #[test]
 fn a_short_recording_says_what_it_takes_at_the_least() {
-    // Ten seconds in which short waits come all together: how long the machine remembers does not show.
+    // Ten seconds in which short waits come all at once: how long the machine remembers does not show.
     let waits: Vec<(u64, u64)> = (0..400).map(|index| (1_000_000_000 + index * 4_000_000, 300_000)).collect();
     let found =
         input(1_000_000, &waits, 9_600, Some(0)).underruns(&device(4_000_000, 3, 1_000_000), Stage::Total).unwrap();
@@ -123,7 +123,7 @@ fn verdicts_need_their_whole_interval() {
 
 #[test]
 fn one_stall_is_one_event_however_fine_the_device() {
-    // A device of 50 us, recorded every 1 ms: one stall that counts 20 times tells no more than one does.
+    // A device of 50 us, recorded every 1 ms: one stall that counts 20 times tells no more than one stall does.
     let input = input(1_000_000, &[(5_000_000_000, 3_000_000)], 3_600_000, Some(0));
     let found = input.underruns(&device(50_000, 41, 0), Stage::Total).unwrap();
     let (low, value, high) = (found.mttf_s.low.unwrap(), found.mttf_s.value.unwrap(), found.mttf_s.high.unwrap());
@@ -132,7 +132,7 @@ fn one_stall_is_one_event_however_fine_the_device() {
     assert!((high / value * garwood.low.unwrap() - 1.0).abs() < 0.01, "{found:?}");
 }
 
-/// Two CPUs at 1 kHz, an hour: so many late wakeups of 20 ms on each.
+/// Two CPUs at 1 kHz for an hour: this many late wakeups of 20 ms on each.
 fn two_cpus(first: u64, second: u64) -> Input {
     let every = |count: u64| -> Vec<(u64, u64)> {
         (0..count).map(|index| (index * 3_600_000_000_000 / count, 20_000_000)).collect()
@@ -158,14 +158,14 @@ fn the_worst_cpu_is_the_answer() {
     let found = two_cpus(225, 0).underruns(&modem, Stage::Total).unwrap();
     assert_eq!((found.cpu, found.alike, found.cpus.len()), (Some(0), Some(false), 2));
     assert!((found.mttf_s.value.unwrap() / 16.0 - 1.0).abs() < 0.01, "{found:?}");
-    // What no test tells apart is laid together, and is said to be.
+    // CPUs that no test distinguishes are pooled, and the answer says so.
     let found = two_cpus(50, 52).underruns(&modem, Stage::Total).unwrap();
     assert_eq!(found.alike, Some(true));
     assert!((found.mttf_s.value.unwrap() / (7_200.0 / 102.0) - 1.0).abs() < 0.01, "{found:?}");
     let longest = 7_200.0 / crate::garwood(102).low.unwrap();
     // And a drift that nothing shows.
     assert!((1.0..1.15).contains(&(found.mttf_s.high.unwrap() / longest)), "{found:?}");
-    // Eleven are the fewest that are looked at.
+    // Eleven is the least number that is looked at.
     assert_eq!(two_cpus(6, 5).underruns(&modem, Stage::Total).unwrap().alike, Some(true));
     assert_eq!(two_cpus(11, 0).underruns(&modem, Stage::Total).unwrap().alike, Some(false));
 }
@@ -183,7 +183,7 @@ fn a_storm_counts_as_what_a_listener_hears() {
 
 #[test]
 fn a_short_recording_of_a_slow_machine_holds_only_as_recorded() {
-    // Load that comes and goes for 100 s each, 400 s in all: quiet enough for 1 s, and known for 4 pieces only.
+    // Load that comes and goes for 100 s each, 400 s in all: quiet enough for 1 s, and known for only 4 pieces.
     let mut random = Random(3);
     let mut late: Vec<(u64, u64)> = Vec::new();
     for second in 0..400u64 {
@@ -216,7 +216,7 @@ proptest! {
         input.stages.get_mut(&Stage::Total).unwrap().complete_above_ns = known * 1_000;
         let watch = input.watch(Stage::Total).unwrap();
         let with = |period_us: u64, slack_us: u64| {
-            // Enough buffers, and computing for what is left of them.
+            // Enough buffers, and computing for the rest of them.
             let buffers = (slack_us.div_ceil(period_us) + 1).max(2) as u32;
             let compute = u64::from(buffers - 1) * period_us - slack_us;
             device(period_us * 1_000, buffers, compute.min(period_us) * 1_000).with_want(30)
@@ -242,7 +242,7 @@ fn bursts_widen_the_interval() {
     let independent = crate::garwood(200).scaled(1.0 / 10.0);
     let bursts = judge(&at(&|index| index / 50 * 9_000 + index % 50));
     assert!(even.dispersion == 1.0 && bursts.dispersion > 10.0);
-    // But for a drift that nothing shows.
+    // Except for a drift that nothing shows.
     assert!((0.85..1.0).contains(&(even.per_hour.low.unwrap() / independent.low.unwrap())), "{even:?}");
     assert_eq!(even.over, bursts.over);
     assert!(bursts.mttf_s.low < even.mttf_s.low && bursts.mttf_s.high > even.mttf_s.high);
