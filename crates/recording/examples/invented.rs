@@ -1,5 +1,5 @@
-//! Writes a recording that nobody measured, to see how reports and pages bear many wakeups:
-//! `cargo run -p punctual-recording --example invented -- big.punctual 10000000 4 [LOAD]`.
+//! Writes a recording that nobody measured, to see how reports and pages cope with many wakeups: `cargo run -p
+//! punctual-recording --example invented -- big.punctual 10000000 4 [LOAD]`.
 
 use punctual_recording::{
     Configuration, Counters, EndReason, Ended, LoadInfo, Provenance, Stamps, Task, Wakeup, Writer,
@@ -61,7 +61,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let rounds = wakeups / u64::from(cpus.max(1));
     for round in 0..rounds {
         let expected = (1_000 + round) * MS;
-        // Every 20 s a second is worse, and one CPU is worse than the others.
+        // Every 20 s one second is worse, and one CPU is worse than the others.
         let storm = if (round / 1_000).is_multiple_of(20) { 4.0 } else { 1.0 };
         for cpu in 0..cpus {
             let worse = slower * storm * if cpu == 1 { 1.6 } else { 1.0 };

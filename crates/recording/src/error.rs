@@ -27,7 +27,7 @@ pub enum ErrorKind {
     Full,
 }
 
-/// An error with the path it concerns and what was wrong there.
+/// An error with the path that it concerns and what was wrong there.
 #[derive(Debug)]
 pub struct Error {
     kind: ErrorKind,
@@ -59,7 +59,7 @@ impl Error {
         self.kind
     }
 
-    /// The path it concerns.
+    /// The path that it concerns.
     pub fn path(&self) -> &Path {
         &self.path
     }

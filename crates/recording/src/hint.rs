@@ -5,6 +5,6 @@ pub const CHOOSE_ANOTHER_PLACE: &str = "what was written until then was kept; ch
 
 /// An error that may know a remedy. The command line shows the remedy on a line of its own.
 pub trait Hint: std::error::Error {
-    /// The remedy, as a person would say it; `None` where there is none, or the message has it.
+    /// The remedy, as a person would say it; `None` if there is none, or if the message already has it.
     fn hint(&self) -> Option<&'static str>;
 }

@@ -16,16 +16,16 @@
 //! interaction_events/       from the same with `--toolkit`: what the program's toolkit passed on to it
 //! ```
 //!
-//! Times are whole nanoseconds of `CLOCK_MONOTONIC`; there are no floats on disk.
-//! A recording that was cut short opens, and says that it is cut.
+//! Times are whole nanoseconds of `CLOCK_MONOTONIC`; there are no floats on disk. A recording that was cut short still
+//! opens, and says that it is cut.
 //!
-//! The crate knows no kernel interface: a measured machine, a simulated one and a guest kernel
-//! write the same recording, so that one forecast or report serves them all.
+//! The crate knows no kernel interface: a measured machine, a simulated one and a guest kernel write the same
+//! recording, so that one forecast or report serves them all.
 //!
 //! * [`Stage`] and [`Wakeup`]: one activation, split into stages that add up to its total exactly.
 //! * [`Distribution`]: every value counted, 1 ns and up, three significant digits, exact extremes.
 //! * [`Writer`]: rows in, a crash-safe directory out.
-//! * [`Recording`]: opens a directory, whole or cut; [`merge`] adds up what may be added.
+//! * [`Recording`]: opens a directory, whole or cut; [`merge`] adds up recordings that belong together.
 //!
 //! A wakeup's stamps become stages, and these add up:
 //!

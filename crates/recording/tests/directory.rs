@@ -104,7 +104,7 @@ proptest! {
         let whole = directory.path().join("whole.punctual");
         let cut = directory.path().join("cut.punctual");
         write(&whole, "1", &lates, per_flush).finish(ended(), vec![]).unwrap();
-        // Dropped without an end, as by a kill.
+        // Dropped without an end, as a kill would do.
         drop(write(&cut, "1", &lates, per_flush));
         let (whole, cut) = (Recording::open(&whole).unwrap(), Recording::open(&cut).unwrap());
         prop_assert!(cut.is_cut());
@@ -288,7 +288,7 @@ fn nothing_is_overwritten() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Whatever is done to a recording's files: an answer or an error, never a panic, and stages still add up.
+    /// Whatever happens to a recording's files: an answer or an error, never a panic, and the stages still add up.
     #[test]
     fn damaged_recordings_are_refused_or_read_never_a_panic(
         file in 0..4usize,
@@ -388,8 +388,8 @@ fn threads_that_come_later_and_have_no_period_are_written_and_read() {
     assert_eq!(merged.followed.unwrap().wakers.len(), 1);
 }
 
-/// A name is its thread's to choose. However many come: every wakeup is counted under one of a bounded number of measures, the
-/// recording can be read, and its tail belongs to it.
+/// A thread chooses its own name. However many names come: every wakeup counts under one of a bounded number of
+/// measures, the recording can be read, and its tail belongs to it.
 #[test]
 fn names_without_end_become_one_measure() {
     let directory = tempfile::tempdir().unwrap();
@@ -419,11 +419,12 @@ fn names_without_end_become_one_measure() {
     for task in &document.tasks {
         assert!(measures.contains(&task.measure), "{} has no distribution", task.measure);
     }
-    // Each measure's largest value stands in the tail, or the recording would be refused.
+    // The tail holds each measure's largest value, or the recording would be refused.
     assert!(!recording.tail().unwrap().is_empty());
 }
 
-/// Threads with a period, of a simulated machine for instance, may have more names than a reader takes. What is written opens.
+/// Threads with a period, of a simulated machine for instance, may have more names than a reader takes. The written
+/// recording still opens.
 #[test]
 fn more_measures_than_are_read_are_not_written() {
     let directory = tempfile::tempdir().unwrap();

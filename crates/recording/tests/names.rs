@@ -82,7 +82,7 @@ fn numbers_have_their_names_beside_them() {
         }
         assert!(seen.contains("total") && seen.contains("irq") && seen.len() >= 4, "{name}: {seen:?}");
     }
-    // And what reads the numbers reads on.
+    // And readers of the numbers still work.
     let mut wakeups = 0;
     Recording::open(&path).unwrap().for_each_wakeup(|_| wakeups += 1).unwrap();
     assert_eq!(wakeups, 3_000);

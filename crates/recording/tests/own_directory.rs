@@ -1,4 +1,4 @@
-//! Whatever others do around a recording that is being written, it is written nowhere else.
+//! Whatever others do around a recording that is being written, it is never written anywhere else.
 
 use punctual_recording::{Directory, EndReason, Ended, Place, Provenance, Recording, Standing, Task, Wakeup, Writer};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -20,7 +20,7 @@ fn wakeup(index: u64) -> Wakeup {
     Wakeup { cpu: 0, tid: 7, expected_ns: expected, total_ns: 5_000, ..Wakeup::default() }
 }
 
-/// Writes a recording in so many flushes; between two of them something may happen.
+/// Writes a recording in this many flushes; between two of them something may happen.
 fn write(path: &Path, flushes: u64, mut between: impl FnMut(u64)) -> punctual_recording::Result<()> {
     let mut writer = Writer::create(path, Provenance { started_ns: MS, ..Provenance::default() }, vec![task()])?;
     for flush in 0..flushes {
@@ -31,7 +31,7 @@ fn write(path: &Path, flushes: u64, mut between: impl FnMut(u64)) -> punctual_re
     writer.finish(Ended { reason: EndReason::Completed, detail: None, at_ns: 0 }, Vec::new()).map(drop)
 }
 
-/// The names under which a recording's files are written before they are renamed, and their last ones.
+/// The names under which a recording's files are written before they are renamed, and their final names.
 const NAMES: [&str; 8] = [
     "recording.tmp",
     "tail.tmp",
@@ -49,7 +49,8 @@ fn planted_links_lead_nowhere() {
     let victim = directory.path().join("victim");
     std::fs::write(&victim, "precious").unwrap();
     let planted = AtomicU64::new(0);
-    // A link that comes between a file and its renaming may spoil the recording, and nothing else: then the next is tried.
+    // A link that comes between a file and its renaming may spoil the recording, but nothing else: then the next
+    // attempt follows.
     for attempt in 0..100 {
         let path = directory.path().join(format!("{attempt}.punctual"));
         let over = AtomicBool::new(false);
@@ -129,14 +130,14 @@ fn what_is_discarded_takes_nothing_else_along() {
     let at = |name: &str| directory.path().join(name);
     std::fs::create_dir_all(at("precious/below")).unwrap();
     std::fs::write(at("precious/below/file"), "precious").unwrap();
-    // One that was made goes with all that is in it; links go, and not what they lead to.
+    // A directory that was made is removed with everything in it; links are removed, but not what they lead to.
     let made = Directory::make(&at("made")).unwrap();
     made.below("events").unwrap();
     symlink(at("precious"), at("made/link")).unwrap();
     std::fs::write(at("made/events/file"), "").unwrap();
     made.discard();
     assert!(!at("made").exists());
-    // In its place stands another by now.
+    // Another one is in its place by now.
     let made = Directory::make(&at("made")).unwrap();
     std::fs::rename(at("made"), at("moved")).unwrap();
     symlink(at("precious"), at("made")).unwrap();
@@ -278,7 +279,7 @@ fn a_pipe_is_written_to_only_where_somebody_reads() {
         let pipe = pipe.clone();
         move || std::fs::read(pipe).unwrap()
     });
-    // Longer than a pipe holds at once: the reader takes its time. Until it stands there, nobody reads.
+    // More than a pipe holds at once: the reader takes its time. Until it arrives, nobody reads.
     let page = vec![b'x'; 1 << 20];
     let mut written = Place::of(&pipe).unwrap().write(&page);
     while written.is_err() && begun.elapsed().as_secs() < 20 {

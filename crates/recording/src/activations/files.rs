@@ -34,12 +34,12 @@ static ACTIVATIONS: Schema = Schema {
     ],
 };
 
-/// One block that a device processed. Times are ns of `CLOCK_MONOTONIC`.
+/// One block that a device processed; times are ns of `CLOCK_MONOTONIC`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ActivationRow {
-    /// Whose: a position in [`ActivationDocument::devices`].
+    /// The device: a position in [`ActivationDocument::devices`].
     pub device: u32,
-    /// Its number, from 0. Numbers that are missing were not processed.
+    /// Its number, from 0. Missing numbers were not processed.
     pub block: u64,
     /// When it was complete.
     pub arrival_ns: u64,
@@ -49,20 +49,21 @@ pub struct ActivationRow {
     pub start_ns: u64,
     /// When it ended.
     pub end_ns: u64,
-    /// How much of that the work had the CPU for, ns.
+    /// For how much of that time the work had the CPU, ns.
     pub executed_ns: u64,
     /// Samples that had come and were not processed when it ended.
     pub pending: u32,
-    /// Blocks that waited when it began, its own included.
+    /// Blocks that waited when it began, including its own.
     pub queued: u32,
-    /// Where it ended.
+    /// The CPU on which it ended.
     pub cpu: u32,
-    /// Whether the work was given up before it was done.
+    /// Whether the work was cut short before it was done.
     pub cut: bool,
-    /// Whether its interrupt came but no program was called for it, or its softirq callback was refused, so that it waited
-    /// for the next one.
+    /// Whether its interrupt came but no program was called for it, or its softirq callback was refused, so that it
+    /// waited for the next one.
     pub unobserved: bool,
-    /// Whether it, or one that was lost before it, waited while punctual's own threads rested to leave others their share of the CPU.
+    /// Whether it, or one that was lost before it, waited while punctual's own threads rested to leave others their
+    /// share of the CPU.
     pub rested: bool,
 }
 
@@ -70,7 +71,7 @@ pub struct ActivationRow {
 const UNOBSERVED: i64 = 1;
 const RESTED: i64 = 2;
 
-/// What is known of all devices. Integers only; times are ns.
+/// A summary of all devices. Integers only; times are ns.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ActivationDocument {
     /// [`ACTIVATIONS_SCHEMA`].
@@ -115,7 +116,7 @@ pub struct DeviceSummary {
     pub compute_ns: u64,
     /// Samples in a block.
     pub samples: u32,
-    /// Samples that the ring holds.
+    /// Samples that fit into the ring.
     pub ring: u32,
     /// How often each sample was filtered, by calibration.
     pub passes: u32,
@@ -131,40 +132,41 @@ pub struct DeviceSummary {
     pub lost: u64,
     /// Blocks that were not processed, to leave others their share of the CPU.
     pub refused: u64,
-    /// Blocks whose processing was given up.
+    /// Blocks whose processing was cut short.
     pub cut: u64,
     /// Blocks whose interrupt came together with a later one's.
     pub coalesced: u64,
-    /// Interrupts that came but for which no program was called. Buffers that were late because of that are no underruns:
-    /// a real interrupt would have been served.
+    /// Interrupts that came but for which no program was called. Buffers that were late because of that are not
+    /// underruns: a real interrupt would have been served.
     pub unobserved: u64,
-    /// Buffers that were late or lost because punctual's own threads rested, to leave others their share of the CPU: they are no
-    /// underruns, because a real device would not have rested.
+    /// Buffers that were late or lost because punctual's own threads rested, to leave others their share of the CPU.
+    /// They are not underruns, because a real device would not have rested.
     #[serde(default)]
     pub rested: u64,
-    /// Softirq callbacks that the kernel refused to queue; the blocks waited for the next one, and count like the above.
-    /// `None` if no interrupt queues any, and in recordings that are too old to count them.
+    /// Softirq callbacks that the kernel refused to queue; the blocks waited for the next one, and count like the
+    /// above. `None` if no interrupt queues any, and in recordings too old to count them.
     #[serde(default)]
     pub callbacks_refused: Option<u64>,
-    /// Why it did so last.
+    /// The last reason why it did so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,
     /// How often the ring wrapped.
     pub overruns: u64,
     /// Records that were lost: those blocks were processed, but nothing more is known of them.
     pub records_lost: u64,
-    /// Interrupts that came, where there are any.
+    /// Interrupts that came, if there are any.
     pub interrupts: Option<u64>,
     /// Time in interrupts that only queue, ns.
     pub interrupt_ns: Option<u64>,
     /// How often a competing reservation used up its budget.
     pub demotions: Option<u64>,
-    /// Where the work ran according to the kernel's own count of interrupts: `interrupt`, `softirq`, `thread`; empty if unknown.
+    /// Where the work ran according to the kernel's own count of interrupts: `interrupt`, `softirq`, `thread`; empty if
+    /// unknown.
     pub proven: Vec<String>,
     /// Buffers that were not served in time; a dummy went out in their place.
     pub underruns: u64,
-    /// How many of the underruns are blocks that were processed, but too late; the others were never processed. 0 in recordings
-    /// that are too old to count them.
+    /// How many of the underruns are blocks that were processed, but too late; the others were never processed. 0 in
+    /// recordings too old to count them.
     #[serde(default)]
     pub late: u64,
     /// Underruns as forecasts count them, with those that share a wait as one.
@@ -183,26 +185,27 @@ pub struct DeviceSummary {
     pub intervals: Distribution,
     /// From start to end of each activation, ns.
     pub elapsed: Distribution,
-    /// Executed in each activation, ns.
+    /// Time that each activation executed, ns.
     pub executed: Distribution,
     /// Samples pending after each activation; not a time.
     pub pending: Distribution,
     /// From arrival to end, ns.
     pub response: Distribution,
-    /// Executed in each second of the run, ns.
+    /// Time executed in each second of the run, ns.
     pub executed_by_second: Vec<u64>,
-    /// What became of the signal, if it decoded one; `None` if it filtered samples.
+    /// What happened to the signal, if it decoded one; `None` if it filtered samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decoded: Option<DecodedSummary>,
-    /// What became of a user's own work, if that ran.
+    /// What happened to a user's own work, if that ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own: Option<OwnSummary>,
 }
 
 impl DeviceSummary {
-    /// Whether all blocks that came were processed, except for a number that may be missing and as many as the buffers hold. A device
-    /// that seldom gets its turn is seldom late: its blocks wait, or were lost to newer ones. What punctual or the kernel kept from
-    /// coming is not counted against anybody. The counts overlap, so those of lost blocks are not used for this.
+    /// Whether all blocks that came were processed, except for a number that may be missing and as many as the buffers
+    /// hold. A device that seldom gets its turn is seldom late: its blocks wait, or were lost to newer ones. What
+    /// punctual or the kernel prevented from coming counts against nobody. The counts overlap, so those of lost blocks
+    /// are not used for this.
     pub fn served_but_for(&self, missing: f64) -> bool {
         let excused = self.refused + self.rested + self.unobserved;
         let served = self.processed.saturating_add(excused) as f64;
@@ -210,28 +213,28 @@ impl DeviceSummary {
     }
 }
 
-/// What became of a user's own work.
+/// What happened to a user's own work.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnSummary {
     /// The name of its file.
     pub name: String,
-    /// What one block took before the run, ns.
+    /// The time that one block took before the run, ns.
     pub block_ns: u64,
-    /// What a block may take, ns.
+    /// The time that a block may take, ns.
     pub budget_ns: u64,
     /// Blocks that it was called for.
     pub done: u64,
     /// How many of these took longer than the budget.
     pub over: u64,
-    /// How many of these it said were not done.
+    /// How many of these failed according to the work itself.
     pub failed: u64,
-    /// The most that one took, ns.
+    /// The longest time that one took, ns.
     pub longest_ns: u64,
-    /// What it last gave to the device.
+    /// Its last output to the device.
     pub output: Vec<i64>,
     /// A digest of its output and its state, 16 hexadecimal digits: the same blocks give the same one on every machine.
     pub digest: String,
-    /// Why, in words, and at which block its process ended before the run did.
+    /// Why its process ended before the run did, in words, and at which block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<OwnEnd>,
 }
@@ -239,24 +242,24 @@ pub struct OwnSummary {
 /// How the process of a user's own work ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnEnd {
-    /// The number of the block that it was at.
+    /// The number of the block that it was processing.
     pub block: u64,
     /// Why, in words.
     pub reason: String,
 }
 
-/// What became of the signal that a device decoded, bit by bit.
+/// What happened to the signal that a device decoded, bit by bit.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecodedSummary {
     /// What it was.
     pub signal: String,
-    /// What is decoded together: a symbol of a DSL, or a unit of a radio's samples.
+    /// The unit that is decoded at a time: a symbol of a DSL, or a unit of a radio's samples.
     #[serde(default = "symbol")]
     pub unit: String,
-    /// What its bits come in, each with a check: a superframe of a DSL, a packet of a radio.
+    /// The unit in which bits come, each with a check: a superframe of a DSL, a packet of a radio.
     #[serde(default = "superframe")]
     pub frame: String,
-    /// Taps of its echo canceller, as many as come closest to the compute time asked for; a radio has none.
+    /// Taps of its echo canceller, as many as come closest to the requested compute time; a radio has none.
     pub taps: u32,
     /// Units in a block.
     pub symbols_a_block: u32,
@@ -276,10 +279,10 @@ pub struct DecodedSummary {
     pub missing: u64,
     /// Connections that were lost; each takes a start-up of about a second to come back.
     pub connections_lost: u64,
-    /// Frames that ended, including those in units that were not processed; 0 in recordings that are too old to count them.
+    /// Frames that ended, including those in units that were not processed; 0 in recordings too old to count them.
     #[serde(default)]
     pub frames: u64,
-    /// Frames that were received and whose check was right.
+    /// Frames that were received with a correct check.
     #[serde(default)]
     pub frames_right: u64,
 }
@@ -300,7 +303,7 @@ impl ActivationWriter {
     /// Begins to write into a directory that [`crate::Writer::create`] has made.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Io`] where the file system refuses.
+    /// [`crate::ErrorKind::Io`] if the file system refuses.
     pub fn create(recording: &Directory) -> Result<ActivationWriter> {
         SummarizedWriter::create(recording, &ACTIVATIONS).map(ActivationWriter)
     }

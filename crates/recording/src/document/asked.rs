@@ -1,4 +1,4 @@
-//! Whom a user asks to be followed, and the words for it in a recording.
+//! Whom a user wants to follow, and the words for it in a recording.
 
 use crate::document::contents::Followed;
 use std::fmt;
@@ -8,7 +8,7 @@ const THREAD: &str = "thread ";
 const NAMED: &str = "threads named ";
 const COMMAND: &str = "the command and all it starts";
 
-/// Whom a user asked to be followed. [`fmt::Display`] gives the words that [`crate::Followed::asked`] has.
+/// Whom a user wants to follow. [`fmt::Display`] gives the words of [`crate::Followed::asked`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked<'a> {
     /// All threads of a process.
@@ -17,19 +17,19 @@ pub enum Asked<'a> {
     Thread(u32),
     /// All threads whose names match a regular expression.
     Named(&'a str),
-    /// The command that was started, and all that it starts.
+    /// The command that was started, and everything that it starts.
     Command,
 }
 
 impl Followed {
-    /// Whether these are the threads of the command that was started, which was no load then.
+    /// Whether these are the threads of the command that was started; then it was not a load.
     pub fn is_of_the_command(&self) -> bool {
         self.asked.iter().any(|words| Asked::parse(words) == Some(Asked::Command))
     }
 }
 
 impl Asked<'_> {
-    /// Parses these words; `None` for any others.
+    /// Parses these words; `None` for any other words.
     pub fn parse(words: &str) -> Option<Asked<'_>> {
         if words == COMMAND {
             return Some(Asked::Command);

@@ -1,4 +1,4 @@
-//! The bounds that a `recording.json` must keep, so that whoever works with it can add, multiply and list.
+//! The bounds that a `recording.json` must keep, so that whoever works with it can safely add, multiply and list.
 
 use crate::document::contents::{Counters, Document};
 use crate::format::bounds::{
@@ -37,7 +37,7 @@ fn at_most(what: &str, many: u64, max: u64) -> Result<(), String> {
     if many > max { Err(format!("holds {many} {what}; {max} are read at most")) } else { Ok(()) }
 }
 
-/// Readers go through each measure by itself.
+/// Readers go through each measure separately.
 fn check_measures(document: &Document) -> Result<(), String> {
     let of_tasks = document.tasks.iter().map(|task| &task.measure);
     let all = of_tasks.chain(document.distributions.iter().map(|(key, _)| &key.measure));
@@ -69,7 +69,7 @@ fn check_counters(counters: &Counters) -> Result<(), String> {
     }
 }
 
-/// What a report prints, compares or draws one by one.
+/// Lists that a report prints, compares or draws item by item.
 fn check_lists(document: &Document) -> Result<(), String> {
     let provenance = &document.provenance;
     let (configuration, load) = (&provenance.configuration, &provenance.load);

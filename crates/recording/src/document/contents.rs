@@ -16,16 +16,16 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub struct Document {
     /// [`SCHEMA`].
     pub schema: String,
-    /// What it is a recording of; `None` in old recordings that do not say: see [`kind_of`](crate::kind_of).
+    /// What kind of recording it is; `None` in old recordings that do not say: see [`kind_of`](crate::kind_of).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<RecordingKind>,
     /// Why and when it ended; absent while it is being written, and so in a recording that was cut short.
     pub ended: Option<Ended>,
     /// Where it comes from.
     pub provenance: Provenance,
-    /// Whose wakeups were measured.
+    /// The threads whose wakeups were measured.
     pub tasks: Vec<Task>,
-    /// What was counted over the whole run.
+    /// The counts over the whole run.
     pub counters: Counters,
     /// Limits that the user set, as judged so far.
     #[serde(default)]
@@ -40,7 +40,8 @@ pub struct Document {
     /// In a recording of other programs' threads: who they were and what woke them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub followed: Option<Followed>,
-    /// In a recording with evidence of late wakeups that ended in order: what the flight recorder counted and cost.
+    /// In a recording with evidence of late wakeups that ended in order: the counts and the cost of the flight
+    /// recorder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorder: Option<RecorderSummary>,
 }
@@ -48,15 +49,15 @@ pub struct Document {
 /// Threads that were not punctual's own.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Followed {
-    /// Whom the user asked for, in words: those of [`crate::Asked`].
+    /// Whom the user wanted to follow, in the words of [`crate::Asked`].
     pub asked: Vec<String>,
     /// The threads, in the order of [`Document::tasks`]; a thread that changed its name or policy appears again.
     pub threads: Vec<FollowedThread>,
     /// What woke them, each once. A wakeup's `woken_by` is a position in this list.
     pub wakers: Vec<Waker>,
-    /// CPU time that punctual itself used meanwhile, ns. What its BPF programs take is part of the threads' own.
+    /// CPU time that punctual itself used meanwhile, ns. The time of its BPF programs is part of the threads' own.
     pub cost_ns: u64,
-    /// The period at which the user says these threads start over, ns; `None` if none was given.
+    /// The period at which, according to the user, these threads start over, ns; `None` if none was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub period_ns: Option<u64>,
 }
@@ -72,7 +73,7 @@ pub struct FollowedThread {
     pub name: String,
     /// When it ended, ns of `CLOCK_MONOTONIC`; `None` if, as far as is known, it did not.
     pub ended_ns: Option<u64>,
-    /// What woke it and how often, by kind and name; beyond the 64th, `others`.
+    /// What woke it and how often, by kind and name; after the 64th, `others`.
     pub woken_by: BTreeMap<String, u64>,
 }
 
@@ -80,7 +81,7 @@ pub struct FollowedThread {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WakerKind {
-    /// A timer of the thread's own.
+    /// One of the thread's own timers.
     Timer,
     /// An interrupt's handler.
     Interrupt,
@@ -95,7 +96,7 @@ pub enum WakerKind {
 pub struct Waker {
     /// Its kind.
     pub kind: WakerKind,
-    /// The timer's use, the interrupt handler's or vector's name, the softirq's, the thread's.
+    /// The use of the timer, or the name of the interrupt's handler or vector, of the softirq, or of the thread.
     pub name: String,
     /// The interrupt's number or the thread's id.
     pub id: Option<u32>,
@@ -117,7 +118,7 @@ impl std::fmt::Display for Waker {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndReason {
-    /// The time asked for had passed.
+    /// The requested time had passed.
     Completed,
     /// The user or the system asked it to stop.
     Interrupted,
@@ -138,7 +139,7 @@ pub enum EndReason {
 pub struct Ended {
     /// Why.
     pub reason: EndReason,
-    /// In words, where there is more to say.
+    /// In words, if there is more to say.
     pub detail: Option<String>,
     /// When the last wakeup was taken, ns of `CLOCK_MONOTONIC`.
     pub at_ns: u64,
@@ -152,7 +153,7 @@ pub const WAS_STOPPED: &str = "punctual itself was stopped meanwhile, by a signa
 pub const THREADS_RESTED: &str = "real-time threads, punctual's own among them, left everything below them too little of a CPU: there \
                                   punctual's rested for 10 of every 100 ms, and those points of the grid count as missed";
 
-/// Where a recording comes from. Unknown things are `None` or absent, never invented.
+/// Where a recording comes from. What is unknown is `None` or absent, never invented.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Provenance {
     /// The version of punctual that wrote it.
@@ -173,10 +174,10 @@ pub struct Provenance {
     pub started_ns: u64,
     /// What to add to a time in this recording to get ns since 1970, UTC.
     pub monotonic_to_unix_ns: i64,
-    /// What was asked for but not possible, and what was done instead; the first lines of a report.
+    /// What was requested but not possible, and what was done instead; the first lines of a report.
     pub fallbacks: Vec<String>,
-    /// Why threads ran at normal priority although real-time was asked for: *not* what was asked for, and the reason; also in the fallbacks.
-    /// [`Provenance::at_normal_priority`] also understands older recordings, which lack this.
+    /// Why threads ran at normal priority although real-time was requested, and *not* what was requested; also in the
+    /// fallbacks. [`Provenance::at_normal_priority`] also understands older recordings, which lack this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub normal_priority: Option<String>,
     /// What this measurement could not see.
@@ -184,9 +185,9 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    /// Why threads ran at normal priority although real-time was asked for, to follow "Measured at normal priority, ".
+    /// Why threads ran at normal priority although real-time was requested, to follow "Measured at normal priority, ".
     pub fn at_normal_priority(&self) -> Option<&str> {
-        // Older recordings say it only in their fallbacks, in words that are kept for them.
+        // Older recordings have it only in their fallbacks, in words that are kept for them.
         let older = || self.fallbacks.iter().find_map(|line| line.strip_prefix("measured at normal priority, "));
         self.normal_priority.as_deref().or_else(older)
     }
@@ -246,7 +247,7 @@ pub struct Host {
     pub architecture: Option<String>,
     /// The processor's name for itself.
     pub cpu_model: Option<String>,
-    /// CPUs that are on line.
+    /// CPUs that are online.
     pub cpus_online: Option<u32>,
     /// The kernel's clock source.
     pub clock_source: Option<String>,
@@ -269,18 +270,18 @@ impl Host {
 pub struct Configuration {
     /// The period of each measured thread, ns; 0 where other programs' threads were followed.
     pub interval_ns: u64,
-    /// The scheduling policy that was asked for: `fifo`, `rr`, `other`, `deadline`; empty for followed threads.
+    /// The requested scheduling policy: `fifo`, `rr`, `other`, `deadline`; empty for followed threads.
     pub policy: String,
-    /// The priorities that were asked for; empty where the policy has none.
+    /// The requested priorities; empty if the policy has none.
     pub priorities: Vec<u32>,
-    /// The CPUs that were asked for.
+    /// The requested CPUs.
     pub cpus: Vec<u32>,
-    /// What wakes the threads: `timer`, `softirq` out of a softirq callback, `own` for followed threads, or `driver` where a
+    /// What wakes the threads: `timer`, `softirq` from a softirq callback, `own` for followed threads, or `driver` if a
     /// kernel module gave the stamps.
     pub via: String,
     /// Whether the stages were followed inside the kernel by BPF programs.
     pub bpf: bool,
-    /// Whether the processors were kept from deep idle states.
+    /// Whether the processors were kept out of deep idle states.
     pub power_request: bool,
     /// Whether memory was locked.
     pub memory_locked: bool,
@@ -298,12 +299,12 @@ pub struct LoadInfo {
     /// How long it ran before measuring began, ns, so that its start is not measured.
     #[serde(default)]
     pub warm_up_ns: u64,
-    /// What it got done while it was measured, by command; nothing where that is not known.
+    /// How much it got done while it was measured, by command; nothing where that is not known.
     #[serde(default)]
     pub scores: Vec<LoadScore>,
     /// What went wrong with it, if anything did.
     pub trouble: Vec<String>,
-    /// Why it was not the load that was asked for: a command failed.
+    /// Why it was not the requested load: a command failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
@@ -317,7 +318,7 @@ impl LoadInfo {
         if self.name.is_empty() { NO_LOAD } else { &self.name }
     }
 
-    /// Adds what the same load got done in another run. A score that either of them lacks is not known for both together.
+    /// Adds what the same load got done in another run. A score that either of them lacks is unknown for both together.
     pub fn add_scores(&mut self, other: &LoadInfo) {
         self.scores.retain_mut(|score| {
             let same = |found: &&LoadScore| (&found.name, &found.unit) == (&score.name, &score.unit);
@@ -329,7 +330,7 @@ impl LoadInfo {
     }
 }
 
-/// What one command of a load got done: its throughput is the count over the time.
+/// How much one command of a load got done: its throughput is the count over the time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadScore {
     /// Which command, the same in every recording under the same load.
@@ -340,7 +341,8 @@ pub struct LoadScore {
     pub count_thousandths: u64,
     /// The time they were counted over, ns, never 0: the measurement, or the part of it that is known.
     pub elapsed_ns: u64,
-    /// From one start of the command to the next, ns, if it was held to a pace and cannot get more done than that.
+    /// The time from one start of the command to the next, ns, if it was held to a pace and cannot get more done than
+    /// that.
     pub pace_ns: Option<u64>,
 }
 
@@ -356,7 +358,8 @@ impl LoadScore {
 /// A measured thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
-    /// The key of its distributions: policy and priority, such as `fifo:80`; of a followed thread its name before.
+    /// The key of its distributions: policy and priority, such as `fifo:80`; for a followed thread preceded by its
+    /// name.
     pub measure: String,
     /// Its thread id.
     pub tid: u32,
@@ -373,25 +376,25 @@ pub struct Task {
 pub struct Counters {
     /// Wakeups that were measured.
     pub wakeups: u64,
-    /// Activations that went by without a wakeup, each a period; `None` for threads without a grid.
+    /// Activations that passed without a wakeup, each a period; `None` for threads without a grid.
     pub missed: Option<u64>,
-    /// Wakeups for which no kernel event, or no believable one, came: they ran and only their total is known, or,
-    /// if such an event is what wakes the thread, they did not become a wakeup.
+    /// Wakeups for which no kernel event, or no believable one, came: they ran and only their total is known; or, if
+    /// such an event is what wakes the thread, they never became a wakeup.
     pub unobserved: u64,
     /// Wakeups that were measured and then lost, because the writing could not keep up.
     pub lost: u64,
-    /// Timers that were already due when the measured thread armed them, where that was seen: it was the thread itself that
-    /// was late. Older kernels then force an interrupt; newer ones let the thread continue at once.
+    /// Timers that were already due when the measured thread armed them, where that was seen: the thread itself was
+    /// late. Older kernels then force an interrupt; newer ones let the thread continue at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub armed_late: Option<u64>,
-    /// At most how much host steal is within the totals of wakeups, ns; `None` where it cannot be seen.
+    /// How much host steal, at most, is within the totals of wakeups, ns; `None` where it cannot be seen.
     pub wakeup_steal_ns: Option<u64>,
     /// Host steal on the measured CPUs over the whole run, ns.
     pub steal_ns: Option<u64>,
     /// CPU time that passed on the measured CPUs over the whole run, used or not, ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passed_ns: Option<u64>,
-    /// How much of that they were idle, ns.
+    /// How long they were idle during that time, ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_ns: Option<u64>,
     /// CPU time that the measured threads used, user and kernel, ns.
@@ -418,8 +421,8 @@ impl Counters {
         self.cpu_ns = self.cpu_ns.saturating_add(other.cpu_ns);
     }
 
-    /// The part of the measured CPUs' time that was neither idle, nor the host's, nor the measured threads': what other
-    /// programs and the kernel used. `None` where the kernel did not say.
+    /// The part of the measured CPUs' time that was neither idle, nor the host's, nor the measured threads': the time
+    /// of other programs and the kernel. `None` if the kernel did not say.
     pub fn others_share(&self) -> Option<f64> {
         let (passed, idle) = self.passed_ns.zip(self.idle_ns).filter(|(passed, _)| *passed > 0)?;
         let known = idle.saturating_add(self.steal_ns.unwrap_or(0)).saturating_add(self.cpu_ns);
@@ -452,7 +455,7 @@ pub struct Limit {
     pub what: String,
     /// The limit, ns.
     pub limit_ns: u64,
-    /// The value that was found, ns; `None` where there was nothing to judge.
+    /// The value that was found, ns; `None` if there was nothing to judge.
     pub found_ns: Option<u64>,
     /// Whether it was exceeded.
     pub exceeded: bool,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RecordingKind {
-    /// Wakeups, of threads of punctual's own or of others.
+    /// Wakeups of punctual's own threads or of others.
     #[default]
     Wakeups,
     /// Gaps of idle loops: `gaps.json`.
@@ -15,7 +15,7 @@ pub enum RecordingKind {
     Activations,
     /// An event log: `events/log.json`.
     Log,
-    /// Inputs to a program, and what became of each: `interactions.json`.
+    /// Inputs to a program, and what happened to each: `interactions.json`.
     Interaction,
 }
 

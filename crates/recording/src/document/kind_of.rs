@@ -5,10 +5,10 @@ use crate::document::reader::stated_kind;
 use crate::error::Result;
 use std::path::Path;
 
-/// The kind of the recording in a directory; for old recordings, which do not say, judged by the files in it.
+/// The kind of the recording in a directory; for old recordings, which do not say, inferred from the files in it.
 ///
 /// # Errors
-/// As for [`crate::Recording::open`], where there is no recording.
+/// As for [`crate::Recording::open`], if there is no recording.
 pub fn kind_of(recording: &Path) -> Result<RecordingKind> {
     Ok(stated_kind(recording)?.unwrap_or_else(|| {
         let has = |file: &str| recording.join(file).exists();

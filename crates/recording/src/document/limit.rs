@@ -77,10 +77,10 @@ fn quantile_of(what: &str) -> Option<f64> {
     (percent > 0.0 && percent < 100.0).then(|| quantile_of_percent(percent))
 }
 
-/// The quantile for a percentage: for 99.9 what `0.999` is in source text. 99.9 divided by 100 is a little more, and may
-/// pick the next value.
+/// The quantile for a percentage: for 99.9 what `0.999` is in source text. 99.9 divided by 100 is a little more, and
+/// may pick the next value.
 pub fn quantile_of_percent(percent: f64) -> f64 {
-    // As a decimal number with an exponent it is rounded once.
+    // As a decimal number with an exponent, it is rounded only once.
     format!("{percent}e-2").parse().unwrap_or(percent / 100.0)
 }
 
@@ -91,7 +91,7 @@ impl Limit {
         self.stage.as_ref().and_then(named).unwrap_or_default()
     }
 
-    /// How many wakeups it takes for its quantile to differ from the maximum, if there were fewer.
+    /// How many wakeups its quantile needs in order to differ from the maximum, if there were fewer.
     pub fn takes_more_than(&self, wakeups: u64) -> Option<u64> {
         let takes = (1.0 / (1.0 - quantile_of(&self.what)?)).round() as u64;
         (takes > wakeups).then_some(takes)

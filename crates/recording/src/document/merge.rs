@@ -33,10 +33,10 @@ pub fn compatible(left: &Document, right: &Document) -> Option<String> {
 
 /// The sum of recordings of the same configuration and load: one document, as if they had been one run.
 ///
-/// Ended only if all of them are; the reason is the first that is not [`crate::EndReason::Completed`].
+/// The sum has ended only if all of them have; the reason is the first that is not [`crate::EndReason::Completed`].
 ///
 /// # Errors
-/// [`ErrorKind::Incompatible`] if they cannot be added up, or if a run is there twice.
+/// [`ErrorKind::Incompatible`] if they cannot be added up, or if a run appears twice.
 pub fn merge(documents: impl IntoIterator<Item = Document>) -> Result<Document> {
     let mut documents = documents.into_iter();
     let Some(mut sum) = documents.next() else {
@@ -44,7 +44,7 @@ pub fn merge(documents: impl IntoIterator<Item = Document>) -> Result<Document> 
     };
     let mut runs = HashSet::from([sum.provenance.run_id.clone()]);
     for document in documents {
-        // What is compared stays as in the first.
+        // Every recording is compared with the first, whose settings the sum keeps.
         if let Some(reason) = compatible(&sum, &document) {
             return Err(Error::new(ErrorKind::Incompatible, "", reason));
         }
@@ -57,7 +57,7 @@ pub fn merge(documents: impl IntoIterator<Item = Document>) -> Result<Document> 
         sum.tasks.extend(document.tasks.iter().cloned());
         if let (Some(followed), Some(other)) = (&mut sum.followed, &document.followed) {
             followed.threads.extend(other.threads.iter().cloned());
-            // Positions in the list are those of the first recording: no wakeup is read from a sum.
+            // Positions in the list are those of the first recording: nobody reads wakeups from a sum.
             let known: HashSet<_> = followed.wakers.iter().cloned().collect();
             followed.wakers.extend(other.wakers.iter().filter(|waker| !known.contains(*waker)).cloned());
             followed.cost_ns = followed.cost_ns.saturating_add(other.cost_ns);
@@ -79,7 +79,7 @@ pub fn merge(documents: impl IntoIterator<Item = Document>) -> Result<Document> 
             (Some(_), Some(ended)) => Some(ended.clone()),
             _ => None,
         };
-        // Between two runs nothing was measured, and either may be the earlier one.
+        // Nothing was measured between two runs, and either may be the earlier one.
         sum.last_ns = sum.provenance.started_ns.saturating_add(measured_ns);
         if let Some(ended) = &mut sum.ended {
             ended.at_ns = sum.last_ns;

@@ -1,4 +1,4 @@
-//! Opens recordings, whole or cut.
+//! Opens recordings, whole or cut short.
 
 use crate::document::check;
 use crate::document::contents::{Counters, Document, SCHEMA_VERSION};
@@ -71,17 +71,17 @@ impl Recording {
         Ok(Recording { directory, document, damaged })
     }
 
-    /// Where it is.
+    /// Its directory.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// What `recording.json` holds, with what came after it was last written, if the recording was cut.
+    /// The content of `recording.json`, with what came after it was last written, if the recording was cut.
     pub fn document(&self) -> &Document {
         &self.document
     }
 
-    /// What [`Recording::document`] shows.
+    /// The document of [`Recording::document`].
     pub fn into_document(self) -> Document {
         self.document
     }
@@ -139,12 +139,12 @@ impl Recording {
         Ok(values)
     }
 
-    /// [`Recording::tail`], and the seconds of `CLOCK_MONOTONIC` in which any wakeup was due, in order. If the recording
-    /// was cut, its wakeups are read only once for both.
+    /// [`Recording::tail`], and the seconds of `CLOCK_MONOTONIC` in which any wakeup was due, in order. If the
+    /// recording was cut, its wakeups are read only once for both.
     ///
     /// # Errors
-    /// As for [`Recording::tail`] and [`Recording::for_each_block_maximum`]; [`ErrorKind::Invalid`] for more seconds than
-    /// 36 days have.
+    /// As for [`Recording::tail`] and [`Recording::for_each_block_maximum`]; [`ErrorKind::Invalid`] for more seconds
+    /// than 36 days have.
     pub fn tail_and_seconds(&self) -> Result<(Vec<TailValue>, Vec<u64>)> {
         let mut seconds = BTreeSet::new();
         let mut take = |maximum: &BlockMaximum| {
@@ -164,7 +164,7 @@ impl Recording {
         Ok((values, seconds.into_iter().collect()))
     }
 
-    /// Passes on the maxima as soon as their second is over: a long run has far more than fit in memory.
+    /// Passes on the maxima as soon as their second is over: a long run has far more than fit into memory.
     fn rebuild(
         &self,
         mut rebuilt: Rebuilt,
@@ -189,19 +189,19 @@ impl Recording {
         Ok(())
     }
 
-    /// A tail that belongs to this recording contains the largest total of each measure.
+    /// Checks that the tail contains the largest total of each measure, as one that belongs to this recording does.
     fn check_tail(&self, path: &Path, values: &[TailValue]) -> Result<()> {
-        // The measures of each thread: one that changed its name has values in more than one.
+        // The measures of each thread: a thread that changed its name has values in more than one.
         let mut measures: HashMap<u32, HashSet<&str>> = HashMap::new();
         let mut shared = HashSet::new();
         for task in &self.document.tasks {
             measures.entry(task.tid).or_default().insert(&task.measure);
-            // Threads that are not told apart share a task, which has no number.
+            // Threads that are not distinguished share a task, which has no number.
             if task.tid == 0 {
                 shared.insert(task.measure.as_str());
             }
         }
-        // By thread first, because one may have very many measures.
+        // By thread first, because a thread may have very many measures.
         let mut of_thread: HashMap<u32, u64> = HashMap::new();
         for value in values.iter().filter(|value| value.stage == Stage::Total) {
             let largest = of_thread.entry(value.tid).or_default();
@@ -357,7 +357,7 @@ fn parse(path: &Path, text: &[u8]) -> Result<Document> {
     Ok(document)
 }
 
-/// Whether this version can read a document, before anything else of it is read.
+/// Checks whether this version can read a document, before anything else of it is read.
 fn check_version(path: &Path, text: &[u8]) -> Result<()> {
     #[derive(serde::Deserialize)]
     struct Head {
@@ -387,7 +387,7 @@ fn take_in_later_segments(directory: &Path, document: &mut Document, damaged: &m
     let tasks: HashMap<u32, usize> =
         document.tasks.iter().enumerate().rev().map(|(position, task)| (task.tid, position)).collect();
     for segment in segments::list(&directory.join("wakeups"))?.iter().filter(|segment| segment.first > known) {
-        // A first pass, so that nothing of a segment that is damaged further on is counted.
+        // A first pass, so that nothing counts from a segment that turns out to be damaged further on.
         if let Err(error) = read_wakeups(segment, &mut |_| Ok(())) {
             damaged.push(error.to_string());
             continue;
@@ -396,7 +396,7 @@ fn take_in_later_segments(directory: &Path, document: &mut Document, damaged: &m
         let mut until_weighed = WEIGHED_EVERY;
         read_wakeups(segment, &mut |wakeup| {
             document.last_ns = document.last_ns.max(wakeup.expected_ns.saturating_add(wakeup.total_ns));
-            // Threads that are not told apart share the task without a number.
+            // Threads that are not distinguished share the task without a number.
             let position = tasks.get(&wakeup.tid).or_else(|| tasks.get(&0));
             let Some(task) = position.and_then(|&position| document.tasks.get_mut(position)) else {
                 return Ok(());

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 const STAGES: usize = Stage::ALL.len();
 
-/// If writing `recording.json` takes longer than this, it may take up the [`DOCUMENT_SHARE`]th part of the time.
+/// If writing `recording.json` takes longer than this, it may use the [`DOCUMENT_SHARE`]th part of the time.
 const QUICK: Duration = Duration::from_millis(50);
 const DOCUMENT_SHARE: u32 = 8;
 
@@ -30,13 +30,13 @@ const DOCUMENT_SHARE: u32 = 8;
 struct TaskState {
     /// Position of its measure.
     measure: usize,
-    /// Position of its largest values: its own, or, if it has no period, those of its measure, because there may be very
-    /// many threads that come and go.
+    /// Position of its largest values: its own, or, if it has no period, those of its measure, because very many
+    /// threads may come and go.
     tail: usize,
     blocks: [OpenBlock; STAGES],
-    /// The unobserved ones that never became a wakeup.
+    /// The unobserved activations that never became a wakeup.
     unseen: u64,
-    /// The missed ones after the last wakeup.
+    /// The missed activations after the last wakeup.
     missed_at_end: u64,
 }
 
@@ -45,16 +45,16 @@ struct TaskState {
 pub struct Totals {
     /// The distribution of [`Stage::Total`] over all tasks.
     pub total: Distribution,
-    /// What was counted over all tasks.
+    /// The counts over all tasks.
     pub counters: Counters,
 }
 
 /// Writes a recording.
 ///
-/// [`Writer::push`] takes wakeups, [`Writer::flush`] closes a segment and rewrites `recording.json` by rename:
-/// call it about once a second. Whatever ends the run after that, at most what came since is lost.
-/// Memory grows neither with the length of the run nor with the number of measures of threads without a period: those for
-/// which there is no room are merged into [`OTHERS`]. What is written stays within what [`crate::Recording`] reads.
+/// [`Writer::push`] takes wakeups, [`Writer::flush`] closes a segment and rewrites `recording.json` by rename: call it
+/// about once a second. Whatever ends the run after that, only what came since can be lost. Memory grows neither with
+/// the length of the run nor with the number of measures of threads without a period: those for which there is no room
+/// are merged into [`OTHERS`]. What is written stays within what [`crate::Recording`] reads.
 pub struct Writer {
     directory: Directory,
     document: Document,
@@ -65,7 +65,7 @@ pub struct Writer {
     tails: Vec<[LargestValues; STAGES]>,
     /// How many each task with a period keeps.
     tail_length: usize,
-    /// How many of them are of measures of threads without a period.
+    /// How many of them belong to measures of threads without a period.
     named_tails: usize,
     observing: bool,
     wakeups: SegmentWriter,
@@ -79,7 +79,7 @@ impl Writer {
     /// Makes the directory and begins to write.
     ///
     /// # Errors
-    /// [`ErrorKind::Exists`] if a recording, or anything else but an empty directory, is already there;
+    /// [`ErrorKind::Exists`] if a recording, or anything other than an empty directory, is already there;
     /// [`ErrorKind::Io`] if the file system refuses.
     pub fn create(directory: impl Into<PathBuf>, provenance: Provenance, tasks: Vec<Task>) -> Result<Writer> {
         Writer::create_of(RecordingKind::Wakeups, directory, provenance, tasks)
@@ -142,23 +142,23 @@ impl Writer {
             writer.add_task(task);
         }
         if let Err(error) = writer.write_document() {
-            // Nothing was measured yet: leave nothing behind.
+            // Nothing has been measured yet: leave nothing behind.
             writer.directory.discard();
             return Err(error);
         }
         Ok(writer)
     }
 
-    /// Where the recording is written, held open.
+    /// The directory that the recording is written into, held open.
     pub fn directory(&self) -> &Directory {
         &self.directory
     }
 
-    /// Adds another task, whose wakeups will follow. Returns its index.
+    /// Adds another task, whose wakeups will follow, and returns its index.
     pub fn add_task(&mut self, mut task: Task) -> usize {
         let is_named = task.period_ns == 0;
         let measure = self.measure(&task.measure, is_named);
-        // Its measure may have become another.
+        // It may have been put into another measure.
         task.measure.clone_from(&self.measures[measure].name);
         let tail = if is_named { self.tail_of(measure) } else { self.new_tail(self.tail_length) };
         self.states.push(TaskState { measure, tail, blocks: Default::default(), unseen: 0, missed_at_end: 0 });
@@ -225,8 +225,8 @@ impl Writer {
         ]);
     }
 
-    /// Sets what a measuring thread counts itself, for the task with this index: records lost, activations that
-    /// no program saw and that therefore never became a wakeup, CPU time used (ns).
+    /// Sets the counts that a measuring thread keeps itself, for the task with this index: records lost, activations
+    /// that no program saw and that therefore never became a wakeup, CPU time used (ns).
     pub fn set_thread_counts(&mut self, task: usize, lost: u64, unseen: u64, cpu_ns: u64) {
         let counters = &mut self.document.tasks[task].counters;
         counters.lost = lost;
@@ -235,8 +235,8 @@ impl Writer {
         self.states[task].unseen = unseen;
     }
 
-    /// Sets how many timers the task with this index armed when they were already due, and how many activations at the
-    /// end went by without a wakeup that could report them.
+    /// Sets how many timers were already due when the task with this index armed them, and how many activations at the
+    /// end passed without a wakeup that could report them.
     pub fn set_activations(&mut self, task: usize, armed_late: Option<u64>, missed_at_end: u64) {
         let counters = &mut self.document.tasks[task].counters;
         counters.armed_late = armed_late;
@@ -247,12 +247,12 @@ impl Writer {
         self.states[task].missed_at_end = missed_at_end;
     }
 
-    /// Says who the followed threads are and what woke them, in a recording of other programs' threads.
+    /// Who the followed threads are and what woke them, in a recording of other programs' threads.
     pub fn followed_mut(&mut self) -> &mut Followed {
         self.document.followed.get_or_insert_default()
     }
 
-    /// Says what the flight recorder counted and cost.
+    /// Sets the counts and the cost of the flight recorder.
     pub fn set_recorder(&mut self, summary: RecorderSummary) {
         self.document.recorder = Some(summary);
     }
@@ -262,13 +262,13 @@ impl Writer {
         self.document.counters.steal_ns = steal_ns;
     }
 
-    /// Sets what passed on the measured CPUs since the beginning, and how much of that they were idle, ns.
+    /// Sets how much time passed on the measured CPUs since the beginning, and for how much of it they were idle, ns.
     pub fn set_cpu_times(&mut self, passed_ns: u64, idle_ns: u64) {
         self.document.counters.passed_ns = Some(passed_ns);
         self.document.counters.idle_ns = Some(idle_ns);
     }
 
-    /// The provenance, to add what became known during the run.
+    /// The provenance, to which the caller adds what became known during the run.
     pub fn provenance_mut(&mut self) -> &mut Provenance {
         &mut self.document.provenance
     }
@@ -296,7 +296,7 @@ impl Writer {
     pub fn flush(&mut self) -> Result<()> {
         self.wakeups.close_segment()?;
         self.flushes += 1;
-        // The tail is rebuilt from the wakeups if the run is cut; here it only spares that work.
+        // If the run is cut, the tail is rebuilt from the wakeups; writing it here only saves that work.
         if self.flushes.is_multiple_of(60) {
             self.maxima.close_segment()?;
             self.maxima.join()?;
@@ -308,7 +308,7 @@ impl Writer {
             return Ok(());
         }
         self.write_document()?;
-        // Only once the document knows them: of a joined file nobody can tell which of its segments it knows.
+        // Only once the document knows them: nobody can tell which segments of a joined file the document knows.
         self.wakeups.join()
     }
 
@@ -330,7 +330,8 @@ impl Writer {
         self.keep_bounds();
         let closed = self.wakeups.close_segment().and_then(|()| self.maxima.close_segment());
         let closed = closed.and_then(|()| self.write_tail());
-        // Even if the tables could not be finished, try to say so: there may be room for the document where there was none for them.
+        // Even if the tables could not be finished, try to say so: there may be room for the document where there was
+        // none for them.
         self.document.ended = Some(ended);
         self.document.limits = limits;
         if let Err(error) = &closed {
@@ -338,7 +339,7 @@ impl Writer {
         }
         let written = self.write_document();
         closed.and(written)?;
-        // Everything is written by now: a run that is killed while its files are joined is complete.
+        // By now everything is written: if the run is killed while its files are joined, it is still complete.
         if let Err(error) = self.wakeups.join_all().and_then(|()| self.maxima.join_all()) {
             self.note_failure(&error);
             let _ = self.write_document();

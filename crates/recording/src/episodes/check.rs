@@ -1,4 +1,4 @@
-//! The bounds that an episode must keep when it is read, so that whoever works with it can add and recurse.
+//! The bounds that an episode must keep when it is read, so that whoever works with it can safely add and recurse.
 
 use crate::episodes::episode::{Episode, EventKind, MAX_FRAMES};
 use crate::format::bounds::{MAX_EPISODE_EVENTS, MAX_EPISODE_FRAMES, MAX_EPISODE_SAMPLES, MAX_EPISODE_TEXT_BYTES};
@@ -40,8 +40,8 @@ pub(crate) fn check(episode: &Episode) -> Result<(), String> {
     Ok(())
 }
 
-/// Whoever works with an episode may give each event a name of its own, and names each function of a stack. Names of functions
-/// are long in some languages, and are used only where a stack has them.
+/// Whoever works with an episode may give each event a name of its own, and names each function of a stack. Function
+/// names are long in some languages, and are used only where a stack has them.
 fn check_size(episode: &Episode) -> Result<(), String> {
     let at_most = |what: &str, many: usize, max: usize| {
         if many > max { Err(format!("it has {many} {what}; {max} are read at most")) } else { Ok(()) }
@@ -58,15 +58,15 @@ fn check_size(episode: &Episode) -> Result<(), String> {
     at_most("bytes of names where they are used", bytes_of_names(episode), MAX_EPISODE_TEXT_BYTES)
 }
 
-/// About how many bytes an episode takes up at most when it is judged: names wherever they are used, and what each event and
-/// function of a stack takes.
+/// Roughly the most bytes that an episode takes up when it is judged: names wherever they are used, and the size of
+/// each event and of each function of a stack.
 pub(super) fn bytes_when_told(episode: &Episode) -> usize {
     const EVENT_BYTES: usize = 64;
     let frames = episode.samples.iter().map(|sample| sample.frames.len()).sum::<usize>();
     bytes_of_names(episode).saturating_add((episode.events.len() + frames) * EVENT_BYTES)
 }
 
-/// How many bytes its names may come to wherever they are used, if each were as long as the longest.
+/// The number of bytes that its names may take wherever they are used, if each were as long as the longest.
 fn bytes_of_names(episode: &Episode) -> usize {
     let groups = episode.groups.iter().map(|group| &group.path);
     let programs = episode.programs.iter().flat_map(|program| [&program.name, &program.hook]);
@@ -78,7 +78,7 @@ fn bytes_of_names(episode: &Episode) -> usize {
     let called = stacks.filter_map(|&number| episode.frames.get(number as usize));
     let functions = called.map(|frame| frame.function.len() + frame.module.len());
     let text = functions.fold(longest.saturating_mul(episode.events.len()), usize::saturating_add);
-    // One stack at a late interrupt may speak for every interrupt around it.
+    // One stack at a late interrupt may stand for every interrupt around it.
     let late = episode.samples.iter().filter(|sample| sample.at_late_interrupt).flat_map(|sample| &sample.frames);
     let late = late.filter_map(|&number| episode.frames.get(number as usize));
     let longest_late = late.map(|frame| frame.function.len()).max().unwrap_or(0);
@@ -86,7 +86,7 @@ fn bytes_of_names(episode: &Episode) -> usize {
     text.saturating_add(longest_late.saturating_mul(interrupts))
 }
 
-/// Makes every name of an episode fit on a line and control no terminal.
+/// Makes every name of an episode fit on a line and unable to control a terminal.
 pub(crate) fn clean(episode: &mut Episode) {
     let clean = |name: &mut String| {
         if !is_printable(name) {

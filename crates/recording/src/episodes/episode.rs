@@ -4,8 +4,8 @@ use punctual_codes::Stage;
 pub use punctual_codes::{Call, EventKind};
 use serde::{Deserialize, Serialize};
 
-/// In place of a priority in [`Event::priority`] and the like: the thread is `SCHED_IDLE`, which has the least weight whatever its nice
-/// value. Recordings from before that was told have its nice value's.
+/// Stands in place of a priority in [`Event::priority`] and the like: the thread is `SCHED_IDLE`, which has the least
+/// weight whatever its nice value. Recordings made before this was known have the priority of its nice value.
 pub const IDLE_PRIORITY: i16 = 140;
 
 /// In `extra` of [`EventKind::VectorBegin`]: user code was interrupted.
@@ -13,9 +13,9 @@ pub const INTERRUPTED_USER: u64 = 1 << 63;
 
 /// In [`Event::context`]: a softirq is being served.
 pub const IN_SOFTIRQ: u32 = 1 << 8;
-/// In [`Event::context`]: any of these bits, an interrupt that nothing can keep off is being served.
+/// In [`Event::context`]: if any of these bits is set, an interrupt that nothing can keep off is being served.
 pub const IN_NMI: u32 = 0xf << 20;
-/// In [`Event::context`]: any of these bits, an interrupt is being served.
+/// In [`Event::context`]: if any of these bits is set, an interrupt is being served.
 pub const IN_INTERRUPT: u32 = 0xf << 16;
 
 /// No real stack is deeper than this: the kernel gives 96 places, and inlined functions come between them.
@@ -32,11 +32,11 @@ pub struct Event {
     pub kind: EventKind,
     /// The thread that the CPU was running; 0 if it was idle.
     pub tid: u32,
-    /// That thread's priority as the kernel counts: -1 deadline, 0 to 98 real-time (the smaller goes first), 100 to 139
-    /// normal, [`IDLE_PRIORITY`] one of `SCHED_IDLE`.
+    /// That thread's priority as the kernel counts: -1 deadline, 0 to 98 real-time (the smaller runs first), 100 to 139
+    /// normal, [`IDLE_PRIORITY`] for `SCHED_IDLE`.
     pub priority: i16,
-    /// The kernel's nesting count at that moment ([`IN_SOFTIRQ`], [`IN_INTERRUPT`]), laid out the same for every kernel; see
-    /// [`Episode::nesting_known`].
+    /// The kernel's nesting count at that moment ([`IN_SOFTIRQ`], [`IN_INTERRUPT`]), with the same layout for every
+    /// kernel; see [`Episode::nesting_known`].
     pub context: u32,
     /// The host's steal counter of this CPU, ns; 0 where it cannot be read.
     pub steal_ns: u64,
@@ -70,8 +70,9 @@ impl Event {
     }
 }
 
-/// For the beginning of a timer's function, by its [`Event::value`]: the thread that armed the timer (also an ordinary one), and
-/// the position of its name in [`Episode::names`]; `None` where that was not seen, or is not in the recording.
+/// For the beginning of a timer's function, from its [`Event::value`]: the thread that armed the timer (possibly an
+/// ordinary one), and the position of its name in [`Episode::names`]; `None` if that was not seen, or is not in the
+/// recording.
 pub fn armed_by(kind: EventKind, value: u64) -> Option<(u32, u32)> {
     let is_timer = matches!(kind, EventKind::TimerBegin | EventKind::CallbackBegin);
     // Older recordings have the function's address there.
@@ -81,14 +82,14 @@ pub fn armed_by(kind: EventKind, value: u64) -> Option<(u32, u32)> {
 
 /// A state of [`Event::left_state`]: it cannot be interrupted, as in disk I/O.
 pub const LEFT_UNINTERRUPTIBLE: u32 = 2;
-/// States of [`Event::left_state`]: any of these, it was stopped by a signal, by a tracer, ...
+/// States of [`Event::left_state`]: with any of these, it was stopped by a signal, by a tracer, ...
 pub const LEFT_STOPPED: u32 = 4;
-/// ... by this one, ...
+/// ... with this one, ...
 pub const LEFT_TRACED: u32 = 8;
 /// ... or by the freezer of its control group.
 pub const LEFT_FROZEN: u32 = 0x8000;
-/// A state of [`Event::left_state`]: it sleeps for a lock of the kernel's that others spin for, as with `PREEMPT_RT`, in the midst of
-/// whatever it does.
+/// A state of [`Event::left_state`]: it sleeps for a kernel lock that others spin for, as with `PREEMPT_RT`, in the
+/// middle of whatever it does.
 pub const LEFT_FOR_SPINLOCK: u32 = 0x1000;
 /// A state of [`Event::left_state`]: it has ended.
 pub const LEFT_DEAD: u32 = 0x80;
@@ -97,7 +98,7 @@ pub const LEFT_FOR_IO: u32 = 1 << 31;
 /// A mark in [`Event::left_state`]: it waits for a lock of its program, a futex that another thread holds.
 pub const LEFT_FOR_LOCK: u32 = 1 << 30;
 
-/// The work item with which the kernel releases what a control group's limit for disks had held back.
+/// The work item with which the kernel releases what a control group's disk limit had held back.
 pub const HELD_BACK_WORK: &str = "blk_throtl_dispatch_work_fn";
 
 /// Who was late.
@@ -138,41 +139,41 @@ pub struct StackSample {
 pub struct Frame {
     /// The function; without symbols the module and offset.
     pub function: String,
-    /// Where it belongs: `kernel`, `bpf`, a kernel module, or a program's file.
+    /// What it belongs to: `kernel`, `bpf`, a kernel module, or a program's file.
     pub module: String,
 }
 
-/// A BPF program of somebody else that runs at a tracepoint inside interrupts.
+/// Somebody else's BPF program that runs at a tracepoint inside interrupts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookedProgram {
     /// Its name.
     pub name: String,
     /// The tracepoint, or `perf_event`.
     pub hook: String,
-    /// How long it ran in all around the episode, ns; `None` if it was not measured.
+    /// How long it ran in total around the episode, ns; `None` if that was not measured.
     pub ran_ns: Option<u64>,
 }
 
-/// A process, and those of its threads that an episode mentions.
+/// A process, and its threads that an episode mentions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
     /// Its number: that of its first thread.
     pub number: u32,
-    /// What it was called.
+    /// Its name at the time.
     pub name: String,
-    /// Threads, by their numbers.
+    /// Threads, by number.
     pub threads: Vec<u32>,
 }
 
-/// A control group in which CPU time is shared out, or the automatic group of a session.
+/// A control group that shares out CPU time, or the automatic group of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
     /// Its path below the mount point of its hierarchy; `/` is the root.
     pub path: String,
-    /// The weight of each group on the way to it, its own last, as the scheduler counts (1,024 is usual); 0: none of its
-    /// own, so its members compete with its siblings.
+    /// The weight of each group on the way to it, its own last, as the scheduler counts (1,024 is usual); 0: it has
+    /// none of its own, so its members compete with its siblings.
     pub weights: Vec<u64>,
-    /// For how much of each period its real-time threads may run, us; `None` where nothing limits that.
+    /// For how much of each period its real-time threads may run, us; `None` if nothing limits that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub real_time_us: Option<u64>,
 }
@@ -188,13 +189,13 @@ pub struct Episode {
     pub expected_ns: u64,
     /// Where `stage` ends.
     pub end_ns: u64,
-    /// What was too long: [`Stage::Total`], which ends with the first user-space instruction (for somebody else's thread,
-    /// when it is switched in), [`Stage::Response`], which ends when the thread sleeps until it is woken for something new, or
-    /// [`Stage::Request`], which ends when it waits for the next unit of its work.
+    /// The stage that was too long: [`Stage::Total`], which ends with the first user-space instruction (for somebody
+    /// else's thread, when it is switched in), [`Stage::Response`], which ends when the thread sleeps until it is woken
+    /// for something new, or [`Stage::Request`], which ends when it waits for the next unit of its work.
     pub stage: Stage,
-    /// What a wakeup had to exceed.
+    /// The length that a wakeup had to exceed.
     pub threshold_ns: u64,
-    /// Why the evidence is not complete, if it is not: then nothing is concluded from it.
+    /// Why the evidence is incomplete, if it is: then it supports no conclusion.
     pub void: Option<String>,
     /// How long a timer interrupt usually takes to come, ns; 0 if not known.
     pub usual_delivery_ns: u64,
@@ -204,8 +205,8 @@ pub struct Episode {
     pub sample_period_ns: u64,
     /// Whether [`Event::context`] could be read on the machine. If not, it is 0 and says nothing.
     pub nesting_known: bool,
-    /// How often a program of the recorder should have run in this time, or shortly before, and did not. If so, that something was
-    /// not seen means nothing.
+    /// How often one of the recorder's programs should have run in this time, or shortly before, and did not. If it did
+    /// happen, that something was not seen means nothing.
     pub missed_runs: u64,
     /// Names of threads, handlers, functions.
     pub names: Vec<String>,
@@ -213,7 +214,7 @@ pub struct Episode {
     pub frames: Vec<Frame>,
     /// What happened, by time.
     pub events: Vec<Event>,
-    /// What was being executed, by time.
+    /// What was executing, by time.
     pub samples: Vec<StackSample>,
     /// BPF programs that may have run inside interrupts.
     pub programs: Vec<HookedProgram>,
@@ -223,9 +224,9 @@ pub struct Episode {
     pub groups: Vec<Group>,
     /// Threads, by their numbers, and the position of each's group in `groups`; those of one that was moved meanwhile stand there several times.
     pub members: Vec<(u32, u32)>,
-    /// The path of the control group whose limit for disks the late thread is under, if such limits held requests back.
+    /// The path of the control group whose disk limit the late thread is under, if such limits held requests back.
     pub disk_limit: Option<String>,
-    /// Which processes threads belonged to, as far as that is known; older recordings do not say.
+    /// Which processes the threads belonged to, as far as that is known; older recordings do not say.
     pub processes: Vec<Process>,
 }
 
@@ -235,7 +236,7 @@ impl Episode {
         self.end_ns.saturating_sub(self.expected_ns)
     }
 
-    /// The control group of a thread, where it is known.
+    /// The control group of a thread, if it is known.
     pub fn group_of(&self, tid: u32) -> Option<&Group> {
         let (_, number) = self.members.iter().find(|(member, _)| *member == tid)?;
         self.groups.get(*number as usize)

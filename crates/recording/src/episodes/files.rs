@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
 
-/// What the flight recorder was set to and what it counted. Rewritten by rename about every second.
+/// The settings and the counts of the flight recorder. Rewritten by rename about every second.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecorderSummary {
     /// The threshold as the user gave it: `500us`, `p99.9`.
@@ -26,7 +26,7 @@ pub struct RecorderSummary {
     pub sample_rate: u32,
     /// Wakeups that exceeded it.
     pub late: u64,
-    /// Those that were kept as episodes, void ones among them.
+    /// Those that were kept as episodes, including void ones.
     pub kept: u64,
     /// Those without evidence because the budget was spent.
     pub over_budget: u64,
@@ -36,10 +36,11 @@ pub struct RecorderSummary {
     /// Requests whose end was not found, see [`Stage::Request`].
     #[serde(default, skip_serializing_if = "is_zero")]
     pub without_end: u64,
-    /// Why evidence could not be written, if it could not: a full disk. The recording itself may have had no room to say so.
+    /// Why evidence could not be written, if it could not: a full disk. The recording itself may have had no room to
+    /// say so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// Episodes whose evidence is not complete.
+    /// Episodes whose evidence is incomplete.
     pub void: u64,
     /// The clock for samples: `cpu-cycles` sees code that has interrupts off, `cpu-clock` does not.
     pub sample_clock: Option<String>,
@@ -49,33 +50,33 @@ pub struct RecorderSummary {
     /// Stacks that were taken in all.
     pub samples: u64,
     /// Run time of the recorder's programs on all CPUs, ns, including what interrupted them: as the kernel measured it
-    /// in the first second, then as it follows from the number of records. `None` if it could not be measured. It leaves out the
-    /// sampling program if `sampling_ns` has that.
+    /// in the first second, then as it follows from the number of records. `None` if it could not be measured. It
+    /// leaves out the sampling program if `sampling_ns` has that.
     #[serde(default)]
     pub programs_ns: Option<u64>,
     /// How often they ran.
     #[serde(default)]
     pub program_runs: Option<u64>,
-    /// How long was measured with the recorder armed, ns.
+    /// How long the measurement ran with the recorder armed, ns.
     #[serde(default)]
     pub armed_ns: u64,
     /// The number of CPUs.
     #[serde(default)]
     pub cpus: u64,
-    /// CPU time of the thread that finds names and writes the evidence, ns, during the measurement.
+    /// CPU time during the measurement, ns, of the thread that finds names and writes the evidence.
     pub collecting_ns: u64,
-    /// The same before the measurement, reading the kernel's symbols.
+    /// Its CPU time before the measurement, for reading the kernel's symbols.
     #[serde(default)]
     pub starting_ns: u64,
-    /// The same after the measurement, for what was not written yet.
+    /// Its CPU time after the measurement, for what had not been written yet.
     #[serde(default)]
     pub finishing_ns: u64,
     /// The longest time from a trigger until its evidence was out of the rings, ns; the rings stay armed all the time.
     pub longest_collection_ns: u64,
-    /// Programs for which this kernel lacks the tracepoint, or that it refuses.
+    /// Programs that lack their tracepoint on this kernel, or that it refuses.
     pub missing: Vec<String>,
-    /// Whether the kernel's count of nested interrupts could be read; if not, interrupts and softirqs are known only by their
-    /// beginnings and ends.
+    /// Whether the kernel's count of nested interrupts could be read; if not, interrupts and softirqs are known only by
+    /// their beginnings and ends.
     #[serde(default = "yes")]
     pub nesting_known: bool,
 }
@@ -87,18 +88,18 @@ impl RecorderSummary {
     }
 
     /// Those for which neither the budget nor slow writing is known to be the reason: their evidence was still to be
-    /// written when this was counted.
+    /// written at the time of this count.
     pub fn unwritten_yet(&self) -> u64 {
         self.without_evidence().saturating_sub(self.over_budget.saturating_add(self.writing_behind))
     }
 
-    /// Counts what is still to be written as impossible to write: nothing is written any more.
+    /// Counts what is still to be written as impossible to write, because nothing will be written any more.
     pub fn nothing_is_written_any_more(&mut self) {
         self.writing_behind = self.writing_behind.saturating_add(self.unwritten_yet());
     }
 
-    /// Brings the counts into line with the episodes in the recording, given how many there are and how many are void: the last
-    /// counts may be older than the episodes.
+    /// Brings the counts into line with the episodes in the recording, given how many there are and how many of them
+    /// are void: the last counts may be older than the episodes.
     pub fn agree_with(&mut self, episodes: u64, void: u64) {
         self.kept = self.kept.max(episodes);
         self.void = self.void.max(void);
@@ -115,18 +116,18 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// What an interrupt handler, a softirq or a callback took over a whole run, late wakeups or not.
+/// The time that an interrupt handler, a softirq or a callback took over a whole run, late wakeups or not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HandlerSum {
     /// `irq` for classes of interrupts, `handler` for devices' handlers, `softirq`, `tasklet`, `callback` for kernel
     /// timers, `timer_irq` and `timer_softirq` for high-resolution ones, `softirq_queue` for softirq work that was
-    /// queued at once.
+    /// queued at the same time.
     pub kind: String,
     /// Its name.
     pub name: String,
     /// How often it ran.
     pub count: u64,
-    /// How long in all, ns, including what interrupted it.
+    /// How long it ran in all, ns, including what interrupted it.
     pub total_ns: u64,
     /// The longest, ns.
     pub longest_ns: u64,
@@ -134,7 +135,7 @@ pub struct HandlerSum {
     pub longest_at_ns: u64,
 }
 
-/// The sums of a recording; `None` where it was made without the recorder, or was cut short.
+/// The sums of a recording; `None` if it was made without the recorder, or was cut short.
 ///
 /// # Errors
 /// [`ErrorKind::Invalid`] or [`ErrorKind::Io`].
@@ -142,7 +143,7 @@ pub fn read_handler_sums(recording: &Path) -> Result<Option<Vec<HandlerSum>>> {
     read_json(&directory(recording).join("handlers.json"), "are not sums of handlers")
 }
 
-/// Writes what was counted so far into a recording, and makes `events/` if it is not there.
+/// Writes the counts so far into a recording, and makes `events/` if it is not there.
 ///
 /// # Errors
 /// [`ErrorKind::Io`].
@@ -186,7 +187,7 @@ impl EpisodeWriter {
             .map_err(|error| Error::new(ErrorKind::Invalid, &self.path, format!("cannot be put into JSON: {error}")))?;
         line.push(b'\n');
         if let Err(error) = self.file.write_all(&line) {
-            // Half a line is useless, and takes the room that the recording needs to say why it ended.
+            // Half a line is useless, and takes up the room that the recording needs to say why it ended.
             let _ = self.file.set_len(self.bytes);
             let _ = self.file.seek(std::io::SeekFrom::Start(self.bytes));
             return Err(Error::io(&self.path, "cannot write", error));
@@ -201,7 +202,7 @@ impl EpisodeWriter {
     }
 }
 
-/// What the flight recorder counted; `None` if the recording was made without it.
+/// The counts of the flight recorder; `None` if the recording was made without it.
 ///
 /// # Errors
 /// [`ErrorKind::Invalid`] or [`ErrorKind::Io`].
@@ -359,7 +360,7 @@ mod tests {
 
     #[test]
     fn a_count_that_is_told_twice_comes_from_one_place() {
-        // Late, kept, over budget, not written; of so many episodes.
+        // Late, kept, over budget, not written; for this many episodes.
         let counted = |late, kept, over_budget, writing_behind, episodes| {
             let mut summary = RecorderSummary { late, kept, over_budget, writing_behind, ..RecorderSummary::default() };
             summary.agree_with(episodes, 0);
@@ -380,7 +381,7 @@ mod tests {
         assert_eq!((hostile.late, hostile.unwritten_yet()), (u64::MAX, 0));
     }
 
-    /// What reading a line says in the place of the sound episode, changed.
+    /// What reading says of a sound episode's line after this change.
     fn read_changed(change: impl FnOnce(&mut serde_json::Value)) -> Result<Vec<Episode>> {
         let directory = tempfile::tempdir().unwrap();
         EpisodeWriter::create(&Directory::make(directory.path()).unwrap()).unwrap().push(&episode()).unwrap();

@@ -1,7 +1,8 @@
 //! Looks into the episodes of a recording on several CPUs, and passes on the findings in the order of the episodes.
 //!
-//! Lines go to the threads in batches, in turn, and come back in the same turn: nothing has to be sorted, and no more than
-//! [`AHEAD`] batches are under way for each thread. Only the caller's thread looks into what would take up much memory.
+//! Lines go to the threads in batches, in turn, and come back in the same turn: nothing has to be sorted, and no more
+//! than [`AHEAD`] batches are under way for each thread. Only the caller's thread looks into episodes that would take
+//! up much memory.
 
 use crate::episodes::check::bytes_when_told;
 use crate::episodes::episode::Episode;
@@ -12,9 +13,9 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::{Builder, Scope};
 
-/// A file shorter than this, bytes, is read before a thread would have started.
+/// A file shorter than this, bytes, has been read before a thread would have started.
 const SHORT_BYTES: u64 = 1 << 20;
-/// A batch is handed to a thread once it has this many bytes.
+/// A thread gets a batch once it has this many bytes.
 const BATCH_BYTES: usize = 64 << 10;
 /// A batch of more bytes than this is left to the caller's thread, once the others are done.
 const LONG_BYTES: usize = 256 << 10;
@@ -23,8 +24,9 @@ const HEAVY_BYTES: usize = 1 << 20;
 /// How many batches are under way for each thread.
 const AHEAD: usize = 2;
 
-/// Passes on what `look` finds in each episode of a recording, in the order of the episodes, whichever of up to `threads`
-/// threads looked. `take` runs in the caller's thread. Returns what [`for_each_episode`](crate::for_each_episode) does.
+/// Passes on what `look` finds in each episode of a recording, in the order of the episodes, whichever of up to
+/// `threads` threads looked. `take` runs in the caller's thread. Returns what
+/// [`for_each_episode`](crate::for_each_episode) does.
 ///
 /// # Errors
 /// As [`for_each_episode`](crate::for_each_episode); what comes before the damaged line has been passed on by then.
@@ -74,7 +76,7 @@ impl Batch {
 /// What became of a line.
 enum Found<T> {
     Looked(T),
-    /// To be looked into by the caller's thread.
+    /// Left for the caller's thread.
     Heavy(Box<Episode>),
 }
 
@@ -87,7 +89,7 @@ struct Looker<T> {
 }
 
 impl<T: Send> Looker<T> {
-    /// `None` if the system gives no further thread.
+    /// `None` if the system does not allow another thread.
     fn start<'scope, 'all: 'scope, L: Fn(Episode) -> T + Sync>(
         scope: &'scope Scope<'scope, 'all>,
         path: &'all Path,
@@ -154,7 +156,7 @@ fn look_with<T: Send>(
     })
 }
 
-/// Passes on what became of the oldest batches, until no more than `left` are under way.
+/// Passes on what was found in the oldest batches, until no more than `left` are under way.
 fn take_oldest<T>(
     under_way: &mut VecDeque<&Looker<T>>,
     left: usize,
@@ -225,7 +227,8 @@ mod tests {
         }
     }
 
-    /// A recording of so many episodes, each a bit longer than the one before; those in `long` and `heavy` far more so.
+    /// A recording of this many episodes, each a bit longer than the previous one; those in `long` and `heavy` far more
+    /// so.
     fn recording(many: u64, long: u64, heavy: u64) -> tempfile::TempDir {
         let directory = tempfile::tempdir().unwrap();
         let mut writer = EpisodeWriter::create(&Directory::make(directory.path()).unwrap()).unwrap();
@@ -264,7 +267,7 @@ mod tests {
             let by_others: BTreeSet<u64> = by_others.map(|(id, _)| *id).collect();
             match threads {
                 1 => assert!(by_others.is_empty()),
-                // What is long or heavy is the caller's.
+                // The caller gets what is long or heavy.
                 _ => assert!(by_others.len() > 600 && !by_others.contains(&300) && !by_others.contains(&500)),
             }
             met += taken.len() as u64;

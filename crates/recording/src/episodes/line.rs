@@ -13,7 +13,7 @@ type EventLine = (i64, u32, u8, u32, i16, u32, u64, u64, u64, u32);
 /// `[after expected ns, cpu, tid, context, at a late interrupt, name, frames]`
 type SampleLine = (i64, u32, u32, u32, bool, u32, Vec<u32>);
 
-/// An episode as a line of the file has it: times relative to the expected one, events as plain numbers.
+/// An episode as it stands on a line of the file: times relative to the expected one, events as plain numbers.
 #[derive(Serialize, Deserialize)]
 struct Line {
     id: u64,
@@ -58,7 +58,7 @@ struct Line {
     processes: Vec<Process>,
 }
 
-/// Events as lists of numbers, parsed one by one: there may be very many.
+/// Events as lists of numbers, parsed one by one, because there may be very many.
 mod as_numbers {
     use super::{Event, EventKind, EventLine};
     use serde::de::{Deserializer, Error, SeqAccess, Visitor};
@@ -102,7 +102,7 @@ mod as_numbers {
     }
 }
 
-/// The kernels of older recordings told it, or `blame` finds out that they did not.
+/// The kernels of older recordings had it, or `blame` finds out that they did not.
 fn yes() -> bool {
     true
 }

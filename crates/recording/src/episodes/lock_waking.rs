@@ -1,14 +1,14 @@
-//! What a waking says of the sleep that it ends: whether whoever woke the thread released the lock that it slept for and, if the
-//! recording has it, what each of the two had called the kernel for.
+//! What a waking says of the sleep that it ends: whether whoever woke the thread released the lock that it slept for
+//! and, if the recording has it, why each of the two had called the kernel.
 
 use crate::episodes::episode::Event;
 use punctual_codes::{Call, EventKind};
 
-/// In `extra` of [`EventKind::LockBegin`]: the lock is one of the program's that lends priority, and the event's
+/// In `extra` of [`EventKind::LockBegin`]: the lock belongs to the program and lends priority, and the event's
 /// [`Event::value`] is the thread that holds it.
 pub const LOCK_OF_PROGRAM: u64 = 1 << 16;
 
-/// What the current thread was doing when it woke one that slept for a lock of its program.
+/// What the current thread was doing when it woke a thread that slept for a lock of its program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WakingAct {
     /// The recording does not say: it is old, or this architecture's system calls are not known.
@@ -19,18 +19,18 @@ pub enum WakingAct {
     WakesWord,
     /// It released a lock that lends priority.
     UnlocksWord,
-    /// It made threads that wait for a word wait for another one.
+    /// It made threads that waited for one word wait for another.
     Requeues,
     /// It sent a signal.
     Signals,
-    /// It was ending: the kernel gave back what it had.
+    /// It was ending: the kernel took back what it had.
     Ends,
-    /// It released the sleeper, which the freezer of a control group had stopped in its sleep: what the sleeper had waited for had
-    /// already come. A sleeper that has to go on waiting is not woken.
+    /// It released the sleeper, which the freezer of a control group had stopped in its sleep: what the sleeper had
+    /// waited for had already come. A sleeper that has to continue to wait is not woken.
     Thaws,
 }
 
-/// What was in the word when the waker woke.
+/// The content of the word when the waker woke the thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WordState {
     /// It was not read.
@@ -50,9 +50,9 @@ pub struct LockWaking {
     pub act: WakingAct,
     /// Whether it did that with the word that the sleeper waited for; `None` if no word was involved.
     pub same_word: Option<bool>,
-    /// What was there.
+    /// The content of the word.
     pub state: WordState,
-    /// Bits of the word's location, to tell words apart: the same for all processes that share it, and different ones for
+    /// Bits of the word's location, to distinguish words: the same for all processes that share it, and different for
     /// processes that have different words at the same address.
     pub place: u32,
     /// The thread that held the lock, according to the kernel or the word; 0 if neither says.
@@ -62,9 +62,9 @@ pub struct LockWaking {
 /// What the waking of a thread that did not wait for a word in memory shows, if the recording has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WaitEnd {
-    /// What the sleeper had called the kernel for.
+    /// Why the sleeper had called the kernel.
     pub sleeper: Call,
-    /// What the current thread had called it for; in an interrupt this has nothing to do with the waking.
+    /// Why the current thread had called it; in an interrupt this has nothing to do with the waking.
     pub waker: Option<Call>,
     /// Whether the current thread was sending a signal.
     pub signals: bool,
@@ -72,10 +72,10 @@ pub struct WaitEnd {
     pub ends: bool,
     /// Whether it released a thread that the freezer had stopped; see [`WakingAct::Thaws`].
     pub thaws: bool,
-    /// The number of what the sleeper read from, or [`ONE_POLLED`]; `None` if it had called for something else, if the recording
-    /// does not say, and from number 1,022 on.
+    /// The number of the descriptor that the sleeper read from, or [`ONE_POLLED`]; `None` if it had called for
+    /// something else, if the recording does not say, and from number 1,022 on.
     pub descriptor: Option<u32>,
-    /// Who sent what was delivered by the softirq in which this happened.
+    /// The sender of what was delivered by the softirq in which this happened.
     pub sender: Sender,
 }
 
@@ -90,7 +90,7 @@ pub enum Sender {
     Thread(u32),
 }
 
-/// In place of a descriptor's number: the sleeper had polled just one descriptor.
+/// Stands in place of a descriptor's number: the sleeper had polled just one descriptor.
 pub const ONE_POLLED: u32 = 1_022;
 
 const ACT_BIT: u32 = 16;
@@ -106,7 +106,7 @@ const WAKER_BIT: u32 = 28;
 const DESCRIPTOR_BIT: u32 = 32;
 const DESCRIPTOR_BITS: u64 = 0x3ff;
 const NO_WORD: u64 = 3;
-/// Says, in the sender's place, that there was none.
+/// Says, in the sender's place, that there was no thread.
 const NO_THREAD: u32 = 1;
 
 const ACTS: [WakingAct; 8] = [
@@ -130,7 +130,7 @@ impl LockWaking {
             && self.state != WordState::NoLock
     }
 
-    /// As [`Event::extra`] has it, above the woken thread's priority.
+    /// The bits in [`Event::extra`], above the woken thread's priority.
     pub fn bits(&self) -> u64 {
         let position = |found: Option<usize>| found.unwrap_or(0) as u64;
         position(ACTS.iter().position(|act| *act == self.act)) << ACT_BIT
@@ -142,7 +142,7 @@ impl LockWaking {
 }
 
 impl WaitEnd {
-    /// As [`Event::extra`] has it, above the woken thread's priority.
+    /// The bits in [`Event::extra`], above the woken thread's priority.
     pub fn bits(&self) -> u64 {
         let act = match (self.ends, self.thaws, self.signals) {
             (true, ..) => WakingAct::Ends,
@@ -167,8 +167,8 @@ impl WaitEnd {
 }
 
 impl Event {
-    /// For a waking, what it shows of a wait that was for no word in memory. `None` if the recording does not say because such
-    /// evidence was not asked for.
+    /// For a waking, what it shows of a wait that was not for a word in memory. `None` if the recording does not say
+    /// because such evidence was not requested.
     pub fn wait_end(&self) -> Option<WaitEnd> {
         if self.kind != EventKind::Waking || self.extra >> WORD_BIT & 3 != NO_WORD {
             return None;

@@ -19,7 +19,7 @@ const BUFFER: usize = 128 << 10;
 /// Passes on every episode of a recording. Returns whether the last line was cut off, as a kill leaves it.
 ///
 /// # Errors
-/// [`ErrorKind::NotFound`] if the recording has none, [`ErrorKind::Invalid`] with the line that is damaged.
+/// [`ErrorKind::NotFound`] if the recording has none, [`ErrorKind::Invalid`] with the number of the damaged line.
 pub fn for_each_episode(recording: &Path, take: impl FnMut(Episode)) -> Result<bool> {
     read_episodes(Lines::open(recording)?, take)
 }
@@ -67,7 +67,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Opens those of a recording.
+    /// Opens the lines of a recording.
     pub(super) fn open(recording: &Path) -> Result<Lines> {
         let path = directory(recording).join(EPISODES);
         match input::open_file(&path) {
@@ -79,12 +79,12 @@ impl Lines {
         }
     }
 
-    /// Those of a file that is open.
+    /// The lines of an open file.
     pub(super) fn of(file: File, path: PathBuf) -> Lines {
         Lines { reader: BufReader::with_capacity(BUFFER, file), path, number: 0 }
     }
 
-    /// How long the file is, bytes; 0 where that is not known.
+    /// How long the file is, bytes; 0 if that is not known.
     pub(super) fn bytes(&self) -> u64 {
         self.reader.get_ref().metadata().map_or(0, |metadata| metadata.len())
     }

@@ -1,16 +1,16 @@
-//! Calls into a library that panics on what it should refuse.
+//! Calls into a library that panics on input that it should refuse.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::sync::Once;
 
 thread_local! {
-    /// Whether a panic of this thread is an answer, which is not to be printed.
+    /// Whether a panic of this thread is an answer and must not be printed.
     static IS_EXPECTED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What a call returns; `None` if it panicked, which prints nothing. Whatever it was changing at the time must not be
-/// used again.
+/// What a call returns; `None` if it panicked, in which case nothing is printed. Whatever it was changing at the time
+/// must not be used again.
 pub(crate) fn caught<T>(call: impl FnOnce() -> T) -> Option<T> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

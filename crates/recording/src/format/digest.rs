@@ -1,4 +1,4 @@
-//! A short digest that tells texts apart.
+//! A short digest that distinguishes texts.
 
 /// FNV-1a, 64 bits: for identities that need no protection against a forger.
 pub fn digest(text: &str) -> u64 {

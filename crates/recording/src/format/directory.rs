@@ -1,4 +1,4 @@
-//! The directory into which a recording is written: opened once, and the recording's own from then on.
+//! The directory that a recording is written into: opened once, and the recording's own from then on.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::place::{self, Caller, Place};
@@ -10,8 +10,8 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// An open directory of the caller's. Everything written into it is named relative to it, newly made or renamed over
-/// what was there: neither a link inside it nor a change above it leads anywhere else. Whoever called sudo owns
+/// An open directory of the caller's. Everything written into it is named relative to it, and is newly made or renamed
+/// over what was there: neither a link inside it nor a change above it leads anywhere else. Whoever called sudo owns
 /// what is made.
 #[derive(Debug, Clone)]
 pub struct Directory {
@@ -22,7 +22,7 @@ pub struct Directory {
 struct Opened {
     descriptor: OwnedFd,
     path: PathBuf,
-    /// What it was made in, and as what, where it was made.
+    /// The directory that it was made in, and its name there, if it was made.
     made: Option<(OwnedFd, OsString)>,
 }
 
@@ -41,7 +41,7 @@ impl Directory {
     /// Makes or opens a directory inside this one.
     ///
     /// # Errors
-    /// As [`Directory::make`].
+    /// As for [`Directory::make`].
     pub fn below(&self, name: &str) -> Result<Directory> {
         let path = self.path().join(name);
         let parent = self.opened.descriptor.try_clone().map_err(|error| Error::io(&path, "cannot create", error))?;
@@ -104,7 +104,7 @@ impl Directory {
         Ok(entries.flatten().all(|entry| is_dot(entry.file_name().to_bytes())))
     }
 
-    /// Makes a file. One that an earlier try left under this name is replaced; what a link leads to stays as it is.
+    /// Makes a file. One that an earlier try left under this name is replaced; the target of a link stays as it is.
     pub(crate) fn create(&self, name: &str) -> std::io::Result<File> {
         match place::create_new(&self.opened.descriptor, name.as_ref()) {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
@@ -120,7 +120,7 @@ impl Directory {
         place::create_new(&self.opened.descriptor, name.as_ref())
     }
 
-    /// Opens a file of this directory to read it; a link is refused, and nothing is waited for.
+    /// Opens a file of this directory for reading; refuses a link, and waits for nothing.
     pub(crate) fn open(&self, name: &str) -> std::io::Result<File> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&self.opened.descriptor, name, flags, Mode::empty())?;
@@ -144,7 +144,7 @@ impl Directory {
         Ok(rustix::fs::renameat_with(from, name, to, new_name, rustix::fs::RenameFlags::NOREPLACE)?)
     }
 
-    /// Reads a file of this directory; a link is refused, and nothing is waited for.
+    /// Reads a file of this directory; refuses a link, and waits for nothing.
     ///
     /// # Errors
     /// What the system says, and where the file holds more than `max` bytes.
@@ -171,7 +171,7 @@ impl Directory {
         written
     }
 
-    /// Removes a file; it is fine if it is not there.
+    /// Removes a file, if it is there.
     pub fn remove(&self, name: &str) {
         let _ = rustix::fs::unlinkat(&self.opened.descriptor, name, AtFlags::empty());
     }
@@ -185,7 +185,7 @@ impl Directory {
     /// Removes the directory if this run made it and nothing was written into it.
     pub fn discard_if_empty(&self) {
         if let Some((parent, name)) = &self.opened.made {
-            // Only an empty one is removed, so nothing is lost if another is in its place by now.
+            // Only an empty one is removed, so nothing is lost if another has taken its place by now.
             let _ = rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR);
         }
     }

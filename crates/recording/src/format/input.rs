@@ -1,4 +1,5 @@
-//! Opens whatever somebody names as an input: only files, never anything that has to be waited for, never beyond a limit.
+//! Opens whatever somebody names as an input: only files, never anything that has to be waited for, never beyond a
+//! limit.
 //!
 //! A pipe, a terminal or a device in place of a file blocks or never ends, and a directory is not text. All of them are
 //! refused at once, in one line, and nothing tries to read them.
@@ -26,7 +27,7 @@ pub fn open_file(path: &Path) -> Result<File> {
         if is_other { no_file() } else { error }
     };
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(refused)?;
-    // Checked on what was opened, so that nothing can be put in its place in between.
+    // Checks what was opened, so that nobody can put anything in its place in between.
     let about = file.metadata()?;
     if about.is_dir() {
         return Err(ErrorKind::IsADirectory.into());
@@ -43,11 +44,11 @@ fn no_file() -> Error {
 
 /// Reads a regular file of at most `limit` bytes.
 ///
-/// A file that claims to be empty is not read at all: that includes the kernel's files that have to be waited for, such as
+/// A file that claims to be empty is not read at all: that includes kernel files that have to be waited for, such as
 /// `/proc/kmsg`, and those that change when they are read.
 ///
 /// # Errors
-/// As [`open_file`]; [`ErrorKind::FileTooLarge`] beyond the limit.
+/// As for [`open_file`]; [`ErrorKind::FileTooLarge`] beyond the limit.
 pub fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>> {
     read_opened(open_file(path)?, limit)
 }
@@ -61,7 +62,7 @@ fn read_opened(file: File, limit: u64) -> Result<Vec<u8>> {
     if says == 0 {
         return Ok(bytes);
     }
-    // The length that a file reports is no promise: it may grow while it is read.
+    // The length that a file reports is not binding: the file may grow while it is read.
     file.take(limit + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
         return Err(too_large(limit));
@@ -69,11 +70,11 @@ fn read_opened(file: File, limit: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads a regular file of at most `limit` bytes that is to be run, provided that nobody but root and the caller owns it or
-/// may write to it. Under sudo the caller is whoever called it.
+/// Reads a regular file of at most `limit` bytes that is to be run, provided that nobody but root and the caller owns
+/// it or may write to it. Under sudo the caller is whoever called it.
 ///
 /// # Errors
-/// As [`read_file`]; [`ErrorKind::PermissionDenied`] where somebody else may have written it.
+/// As for [`read_file`]; [`ErrorKind::PermissionDenied`] if somebody else may have written it.
 pub fn read_trusted(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let file = open_file(path)?;
     let about = rustix::fs::fstat(&file)?;
@@ -93,7 +94,7 @@ pub fn read_trusted(path: &Path, limit: u64) -> Result<Vec<u8>> {
 /// Reads a text of at most [`MAX_TEXT_BYTES`] that somebody wrote.
 ///
 /// # Errors
-/// As [`read_file`]; [`ErrorKind::InvalidData`] for anything that is not text, or is empty.
+/// As for [`read_file`]; [`ErrorKind::InvalidData`] for anything that is not text, or is empty.
 pub fn read_text(path: &Path) -> Result<String> {
     let bytes = read_file(path, MAX_TEXT_BYTES)?;
     if bytes.is_empty() {
@@ -158,7 +159,7 @@ mod tests {
             let error = read_text(path).unwrap_err().to_string();
             assert!(error.contains("not a file"), "{}: {error}", path.display());
         }
-        // The kernel says that these are empty; reading them may never end.
+        // According to the kernel these are empty; reading them may never end.
         for path in ["/proc/kmsg", "/proc/self/status"] {
             match read_text(Path::new(path)) {
                 Err(error) if error.kind() == ErrorKind::PermissionDenied => {}

@@ -1,5 +1,5 @@
-//! Joins a table's small files into larger ones alongside the measurement. That reads and writes a minute's rows, which takes
-//! seconds on a busy machine, and the thread that empties the queues of measuring threads must not wait for it.
+//! Joins a table's small files into larger ones alongside the measurement. That reads and writes a minute's rows, which
+//! takes seconds on a busy machine, and the thread that empties the queues of measuring threads must not wait for it.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::directory::Directory;
@@ -32,7 +32,7 @@ pub(crate) struct Joiner {
     schema: &'static Schema<'static>,
     thread: Option<(Sender<Batch>, JoinHandle<()>)>,
     failed: Arc<Mutex<Option<Error>>>,
-    /// Set when nobody waits for what is still to be joined: then it stays in small files.
+    /// Set when nobody waits for what has not been joined yet: then it stays in small files.
     given_up: Arc<AtomicBool>,
 }
 
@@ -41,7 +41,7 @@ impl Joiner {
         Joiner { directory, schema, thread: None, failed: Arc::default(), given_up: Arc::default() }
     }
 
-    /// Has a batch joined later. Says what went wrong with an earlier one.
+    /// Has a batch joined later, and reports what went wrong with an earlier one.
     pub(crate) fn begin(&mut self, batch: Batch) -> Result<()> {
         self.what_failed()?;
         if self.thread.is_none() {

@@ -1,4 +1,4 @@
-//! JSON files of a recording: written by rename; if one cannot be read, the error has the reason.
+//! JSON files of a recording: written by rename; if one cannot be read, the error says why.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bounds::{MAX_JSON_BYTES, MAX_JSON_DEPTH, MAX_JSON_VALUES};
@@ -18,11 +18,11 @@ pub(crate) fn write_json(directory: &Directory, name: &str, document: &impl Seri
     directory.write(name, &text).map_err(|error| Error::io(path(), "cannot write", error))
 }
 
-/// Reads a file; `None` if there is none. For a file that holds something else, `is_not` says what it is not.
+/// Reads a file; `None` if there is none. If the file holds something else, `is_not` says what it is not.
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path, is_not: &str) -> Result<Option<T>> {
     match input::read_file(path, MAX_JSON_BYTES) {
         Ok(text) => parse_json(path, &text, is_not).map(Some),
-        // A file in place of a directory can contain nothing: the caller says that it is no recording.
+        // A file in place of a directory can contain nothing: the caller says that it is not a recording.
         Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
             Ok(None)
         }
@@ -30,7 +30,7 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path, is_not: &str) -> Resul
     }
 }
 
-/// Parses a text whose values and depth are bounded. Nothing in its texts can control what displays them, or begin a line.
+/// Parses a text whose values and depth are bounded. No string in it can control what displays it, or begin a line.
 pub(crate) fn parse_json<T: DeserializeOwned>(path: &Path, text: &[u8], is_not: &str) -> Result<T> {
     let invalid = |what: String| Error::new(ErrorKind::Invalid, path, format!("{is_not}: {what}"));
     check_json(text).map_err(invalid)?;
@@ -46,9 +46,9 @@ fn in_words(text: &[u8], error: &serde_json::Error) -> String {
     }
 }
 
-/// Counts values and depth before anything of a text is kept. What is not JSON is left to the parser.
+/// Counts values and depth before anything of a text is kept. The parser deals with what is not JSON.
 pub(crate) fn check_json(text: &[u8]) -> std::result::Result<(), String> {
-    // Each value takes a byte at least, and most texts are short.
+    // Each value takes at least a byte, and most texts are short.
     if text.len() < MAX_JSON_VALUES { check_depth(text) } else { check_values(text) }
 }
 
@@ -119,7 +119,7 @@ fn plain_bytes(text: &[u8]) -> usize {
     8 * words.len() + plain.count()
 }
 
-/// How long a text is with its closing quotation mark; all that is left if there is none.
+/// How long a text is with its closing quotation mark; everything that is left if there is none.
 fn text_bytes(text: &[u8]) -> usize {
     let mut at = 0;
     while let Some(next) = text[at.min(text.len())..].iter().position(|&byte| byte == b'"' || byte == b'\\') {

@@ -1,8 +1,8 @@
 //! How a recording is laid out on disk, whatever it holds: directories, JSON, tables, and the bounds of each.
 //!
-//! * `directory`, `place`, `input`: files, written and read without following where others lead.
+//! * `directory`, `place`, `input`: files, written and read without following anybody else's links.
 //! * `json_file`, `table`, `segments`, `summarized`, `joining`, `parquet_check`, `numbers`: what is in them.
-//! * `bounds`, `caught`: how much is accepted, and what happens if a library stumbles.
+//! * `bounds`, `caught`: how much is accepted, and what happens if a library panics.
 //! * `texts`, `printable`, `units`, `digest`: words and numbers.
 
 pub mod bounds;

@@ -19,7 +19,7 @@ pub fn write_numbers(path: &Path, names: &[&str], rows: &[Vec<Option<i64>>]) -> 
     table::write_table(&Directory::of_others(above)?, &name, &table)
 }
 
-/// Reads these columns of a Parquet file; what the file lacks is `None`.
+/// Reads these columns of a Parquet file; values that the file lacks are `None`.
 ///
 /// # Errors
 /// [`crate::ErrorKind::Invalid`] or [`crate::ErrorKind::Io`].

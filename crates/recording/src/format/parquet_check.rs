@@ -1,7 +1,8 @@
 //! What a Parquet file says of itself, checked before anything is prepared for it.
 //!
-//! The library that decodes tables believes the counts and sizes in them: of a dictionary, of a page before it is
-//! decompressed, of the tree of columns. Here they are checked against what the file has, and against [`crate::format::bounds`].
+//! The library that decodes tables believes their counts and sizes: of a dictionary, of a page before it is
+//! decompressed, of the tree of columns. Here they are compared with what the file has, and with
+//! [`crate::format::bounds`].
 
 use crate::format::bounds::{
     MAX_COLUMNS, MAX_METADATA_BYTES, MAX_PAGE_BYTES, MAX_PAGE_VALUES, MAX_ROW_GROUPS, MAX_ROWS_A_BYTE,
@@ -77,7 +78,7 @@ impl Thrift<'_> {
         Ok((head & 15, count as usize))
     }
 
-    /// Passes on each field, with number and type. What `take` does not read is skipped.
+    /// Passes on each field, with number and type, and skips what `take` does not read.
     fn fields(&mut self, depth: usize, mut take: impl FnMut(&mut Self, i64, u8) -> Checked<bool>) -> Checked<()> {
         if depth > MAX_DEPTH {
             return Err(format!("is nested deeper than {MAX_DEPTH}"));
@@ -198,8 +199,8 @@ fn check_metadata(bytes: &[u8]) -> Checked<u64> {
     Ok(rows)
 }
 
-/// Checks what a table says it holds against its length: reading takes time for each row, and a few bytes can stand
-/// for very many rows, or be claimed by each of many row groups.
+/// Compares what a table says it holds with its length: reading takes time for each row, and a few bytes can stand for
+/// very many rows, or be claimed by each of many row groups.
 pub(crate) fn check_amount(file: &File, about: &ParquetMetaData) -> Checked<()> {
     let length = file.metadata().map_err(|error| format!("is not a whole table: {error}"))?.len();
     let number = |value: i64| u64::try_from(value).map_err(|_| "is not a whole table: a negative size".to_owned());
@@ -340,7 +341,8 @@ fn check_page(page: &PageHeader, chunk: &ColumnChunkMetaData) -> Checked<usize> 
 mod tests {
     use super::*;
 
-    /// A structure without a field, as its one closing byte: what it does not say is not taken for a data page, which is 0.
+    /// A structure without a field, as its one closing byte: if the type is missing, it must not pass for a data page,
+    /// which is 0.
     #[test]
     fn a_page_without_a_kind_has_none() {
         let (page, length) = page_header(&[0]).unwrap();

@@ -1,8 +1,8 @@
 //! Where a file or directory is written: its path is walked once, and what it leads to is held open.
 //!
-//! Root may be asked to write into a place where others may write too. Between looking at a path and using it, others can
-//! put a link there or swap a directory above it; so nothing here looks at a path twice. Links are followed only if
-//! they are the caller's own, or root's, that is the system's.
+//! Root may be asked to write into a place where others may write too. Between looking at a path and using it, others
+//! can put a link there or swap a directory above it; so nothing here looks at a path twice. Links are followed only if
+//! they belong to the caller or to root, that is, to the system.
 
 use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, Stat, Uid};
 use rustix::io::Errno;
@@ -14,16 +14,16 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
-/// The mode of new directories, whatever more the umask allows: nobody else may write there.
+/// The mode of new directories, even if the umask allows more: nobody else may write there.
 pub const DIRECTORY_MODE: u32 = 0o755;
-/// The mode of new files, whatever more the umask allows.
+/// The mode of new files, even if the umask allows more.
 pub const FILE_MODE: u32 = 0o644;
 
 /// As many links as the kernel follows.
 const MAX_LINKS: u32 = 40;
 const PROC_SUPER_MAGIC: u64 = 0x9fa0;
 
-/// Whose program this is.
+/// The user that this program runs for.
 pub(crate) struct Caller {
     effective: u32,
     /// Who called sudo.
@@ -47,9 +47,9 @@ impl Caller {
         link.st_uid == 0 || self.owns(link)
     }
 
-    /// Gives what was made to whoever called sudo, if they could have made it themselves: in a directory of their own, or one
-    /// open to everybody. What is made in root's directories stays root's; otherwise whoever may call only this program as root
-    /// could get anything.
+    /// Gives what was made to whoever called sudo, if they could have made it themselves: in a directory of their own,
+    /// or one open to everybody. What is made in root's directories stays root's; otherwise anyone allowed to run only
+    /// this program as root could get anything.
     pub(crate) fn give(&self, made: &impl std::os::fd::AsFd, within: &OwnedFd) {
         let Some((user, group)) = self.behind_sudo else { return };
         let is_theirs = |about: Stat| about.st_uid == user || Mode::from_raw_mode(about.st_mode).contains(Mode::WOTH);
@@ -67,7 +67,7 @@ pub struct Place {
     /// `None` if the path names the directory itself, as `.` and `/` do.
     pub(crate) name: Option<OsString>,
     path: PathBuf,
-    /// A link of the kernel's own, as /proc/self/fd/1 is: it leads to what is open there, not to a path.
+    /// A link of the kernel's own, such as /proc/self/fd/1: it leads to what is open there, not to a path.
     is_magic: bool,
 }
 
@@ -130,7 +130,7 @@ impl Place {
     /// Opens something other than a file to write into it: /dev/stdout, a pipe. It must be the caller's own, or root's.
     ///
     /// # Errors
-    /// What the system refused, that it is somebody else's, or that it is a pipe from which nobody reads.
+    /// What the system refused, that it is somebody else's, or that it is a pipe without a reader.
     pub fn open_special(&self) -> Result<File> {
         // Without waiting: a pipe without a reader would block the opening itself, and with it the whole answer.
         let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
@@ -139,7 +139,7 @@ impl Place {
             Err(Errno::NXIO) => return Err(Error::other("nobody reads from it")),
             opened => opened?,
         };
-        // What is already open was somebody's decision.
+        // Somebody decided to open what is already open.
         if !self.is_magic && !Caller::current().trusts(&rustix::fs::fstat(&file)?) {
             return Err(Error::new(ErrorKind::PermissionDenied, "it belongs to another user"));
         }
@@ -148,8 +148,8 @@ impl Place {
         Ok(file.into())
     }
 
-    /// Writes a whole file: under a temporary name, then renamed, so that nobody opens half of one. Anything that is not a file
-    /// is written into.
+    /// Writes a whole file: under a temporary name, then renamed, so that nobody opens half of one. If the target is
+    /// not a file, it writes into it.
     ///
     /// # Errors
     /// What the system refused.
@@ -171,7 +171,7 @@ impl Place {
         }
     }
 
-    /// Whether a file can be written there: one is made beside it and removed.
+    /// Whether a file can be written there: makes one beside it and removes it.
     ///
     /// # Errors
     /// What the system refused.
@@ -227,7 +227,7 @@ pub(crate) fn make_directory(parent: &OwnedFd, name: &OsStr) -> Result<bool> {
     }
 }
 
-/// Opens a directory to look into it; a link is refused.
+/// Opens a directory to look into it; refuses a link.
 pub(crate) fn open_directory(parent: &OwnedFd, name: &OsStr) -> Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(rustix::fs::openat(parent, name, flags, Mode::empty())?)

@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-/// Whether a character may control whatever displays it: a control character, or one that changes the direction of writing.
+/// Whether a character may control whatever displays it: a control character, or one that changes the direction of
+/// writing.
 pub fn is_control(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Whether a name is shown as it is.
+/// Whether a name can be shown as it is.
 pub(crate) fn is_printable(name: &str) -> bool {
     // Most names are plain ASCII, and a whole table of those can be checked at the speed of memory.
     name.bytes().all(|byte| matches!(byte, 0x20..0x7f)) || !name.contains(is_control)
@@ -25,10 +26,11 @@ pub fn printable_path(path: &Path) -> String {
     printable(&path.to_string_lossy())
 }
 
-/// JSON whose texts and keys are printable once they are parsed: spaces in place of ends of lines and tabs, which commands
-/// may contain, and U+FFFD in place of all other control characters. What is not JSON is left to the parser.
+/// JSON whose texts and keys are printable once they are parsed: spaces in place of ends of lines and tabs, which
+/// commands may contain, and U+FFFD in place of all other control characters. What is not JSON is left to the parser.
 pub(crate) fn printable_json(json: &[u8]) -> Cow<'_, [u8]> {
-    // Control characters cannot appear in JSON as they are; those beyond ASCII begin with a byte that has its highest bit set.
+    // Control characters cannot appear in JSON as they are; those beyond ASCII begin with a byte that has its highest
+    // bit set.
     if !json.iter().any(|&byte| byte == b'\\' || byte >= 0x7f) {
         return Cow::Borrowed(json);
     }
@@ -62,7 +64,7 @@ fn escape(json: &[u8]) -> (usize, Option<char>) {
         Some(b'u') => {
             let digits = json.get(2..6).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
             let number = digits.and_then(|digits| u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
-            // Half of a pair is no character, and no control character takes two.
+            // Half of a pair is not a character, and no control character takes two.
             match number.and_then(char::from_u32) {
                 Some(character) => (6, character),
                 None => return (2, None),

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// Small segments are joined into one file when there are this many ...
 const JOIN: usize = 60;
-/// ... or this many rows in them: the description of a file's row groups stays far below what readers accept.
+/// ... or this many rows in them: that keeps the description of a file's row groups far below what readers accept.
 const MAX_JOINED_ROWS: u64 = 8_000_000;
 
 /// Writes `000001.parquet`, `000002.parquet`, ... and joins them into `000001-000060.parquet`.
@@ -55,7 +55,7 @@ impl SegmentWriter {
         Ok(())
     }
 
-    /// Rows of the segments that were not joined.
+    /// Rows of the segments that have not been joined.
     pub(crate) fn unjoined_rows(&self) -> u64 {
         self.unjoined_rows
     }
@@ -81,7 +81,7 @@ impl SegmentWriter {
         }
     }
 
-    /// The segments that were not joined, if there are several.
+    /// The segments that have not been joined, if there are several.
     fn batch(&mut self) -> Option<Batch> {
         let unjoined = std::mem::take(&mut self.unjoined);
         self.unjoined_rows = 0;
@@ -99,8 +99,8 @@ pub(crate) struct Segment {
     pub(crate) path: PathBuf,
 }
 
-/// The segment files of a directory in order. A small one that a joined one also holds (the run was ended
-/// between joining and removing) is left out.
+/// The segment files of a directory in order. Leaves out a small one that a joined one also holds (the run ended
+/// between joining and removing).
 pub(crate) fn list(directory: &Path) -> Result<Vec<Segment>> {
     let entries = match std::fs::read_dir(directory) {
         Ok(entries) => entries,

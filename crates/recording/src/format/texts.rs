@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// If there are more than this, they are forgotten when a new table begins.
+/// If there are more texts than this, they are forgotten when a new table begins.
 const MAX_TEXTS: usize = 1 << 16;
-/// So they are if there is more text than this, bytes.
+/// The same goes for more text than this, bytes.
 const MAX_BYTES: usize = 8 << 20;
 
 /// Numbers texts in the order in which they come.
@@ -15,7 +15,7 @@ pub(crate) struct Texts {
     numbers: HashMap<Arc<str>, i64>,
     bytes: usize,
     /// Where the last texts were, and their numbers: the same ones come again and again from the same places in memory.
-    /// What is there now is compared, so a place that was reused gives no wrong number.
+    /// The text there now is compared, so a place that was reused gives no wrong number.
     recent: [(usize, u32); RECENT],
 }
 
@@ -61,7 +61,7 @@ impl Texts {
         usize::try_from(number).ok().and_then(|number| self.list.get(number)).map_or("", |text| text)
     }
 
-    /// All, by number.
+    /// All texts, by number.
     pub(crate) fn all(&self) -> impl Iterator<Item = &str> {
         self.list.iter().map(AsRef::as_ref)
     }
@@ -71,7 +71,7 @@ impl Texts {
         self.bytes
     }
 
-    /// Forgets them if there are many. Only when no number is in use.
+    /// Forgets them if there are many. Call it only when no number is in use.
     pub(crate) fn forget_many(&mut self) {
         if self.list.len() > MAX_TEXTS || self.bytes > MAX_BYTES {
             *self = Texts::default();
@@ -83,7 +83,7 @@ impl Texts {
 mod tests {
     use super::*;
 
-    /// One place in memory holds one text after another: each has its number all the same.
+    /// One place in memory holds one text after another; each gets its own number all the same.
     #[test]
     fn a_place_that_is_used_anew_gives_the_number_of_what_stands_there() {
         let (mut texts, mut buffer) = (Texts::default(), String::with_capacity(8));

@@ -99,8 +99,8 @@ pub fn grouped(count: u64) -> String {
     text
 }
 
-/// A count of something, a word that takes an s: `1 wakeup`, `1,996 wakeups`. Every count of something in a sentence is
-/// worded here.
+/// A count of something, with a word that takes an s: `1 wakeup`, `1,996 wakeups`. All counts in sentences are worded
+/// here.
 pub fn counted(count: impl TryInto<u64>, what: &str) -> String {
     let count = count.try_into().unwrap_or(u64::MAX);
     format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })

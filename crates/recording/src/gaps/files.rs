@@ -35,7 +35,7 @@ pub struct Gap {
     pub start_ns: u64,
     /// How long it then did not run, ns.
     pub length_ns: u64,
-    /// Whose loop.
+    /// The CPU of the loop.
     pub cpu: u32,
     /// What took most of it.
     pub kind: CauseKind,
@@ -45,7 +45,7 @@ pub struct Gap {
     pub cause_ns: Option<u64>,
 }
 
-/// What is known of all gaps together. Integers only; times are ns.
+/// A summary of all gaps. Integers only; times are ns.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct GapDocument {
     /// [`GAPS_SCHEMA`].
@@ -58,13 +58,13 @@ pub struct GapDocument {
     pub ticks_per_second: u64,
     /// Whether gaps were attributed to what caused them.
     pub followed: bool,
-    /// Entries of the kernel's that were overwritten before they could be read.
+    /// Entries from the kernel that were overwritten before they could be read.
     pub entries_lost: u64,
     /// Names that gaps and causes refer to by position.
     pub names: Vec<String>,
     /// Each measured CPU.
     pub cpus: Vec<CpuGaps>,
-    /// What took the time, the most first.
+    /// What took the time, with the largest first.
     pub causes: Vec<CauseSum>,
     /// The smallest gap that held one interrupt of a class and nothing else.
     pub interrupt_costs: Vec<InterruptCost>,
@@ -109,11 +109,11 @@ pub struct CpuGaps {
     pub steal_ns: Option<u64>,
     /// The sum of gaps with nothing traced inside, ns.
     pub outside_ns: u64,
-    /// At most how much of that the host's steal counter confirms, ns; `None` where it cannot be read in the kernel.
+    /// How much of that, at most, the host's steal counter confirms, ns; `None` if it cannot be read in the kernel.
     pub outside_stolen_ns: Option<u64>,
-    /// For each bin of the run, how much of it gaps took, ns.
+    /// How much of each bin of the run the gaps took, ns.
     pub profile: Vec<u64>,
-    /// The fixed count of the loop, where it had one.
+    /// The fixed count of the loop, if it had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibrated: Option<CalibratedCount>,
 }
@@ -145,7 +145,7 @@ pub struct CauseSum {
     pub kind: CauseKind,
     /// Its name: a position in [`GapDocument::names`].
     pub name: u32,
-    /// How often it took some of a gap.
+    /// How often it took a part of a gap.
     pub count: u64,
     /// How much in all, ns.
     pub total_ns: u64,
@@ -167,7 +167,7 @@ pub struct InterruptCost {
 /// Something that recurs at a steady rate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Periodicity {
-    /// Where.
+    /// The CPU.
     pub cpu: u32,
     /// Its kind.
     pub kind: CauseKind,
@@ -177,7 +177,7 @@ pub struct Periodicity {
     pub period_ns: u64,
     /// Thousandths of its intervals that are this period or a small multiple of it, to a tenth.
     pub share_thousandths: u64,
-    /// How many intervals were looked at.
+    /// How many intervals were examined.
     pub count: u64,
 }
 

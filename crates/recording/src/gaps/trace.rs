@@ -1,4 +1,4 @@
-//! What ran on a CPU during a gap, as the kernel reported it. It is not kept: a gap keeps only what it was attributed to.
+//! What ran on a CPU during a gap, as the kernel reported it. It is not kept: a gap keeps only its attribution.
 
 /// What ran on a CPU instead of its loop.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -11,8 +11,8 @@ pub enum Ran {
     Thread(String),
 }
 
-/// An interval in which something else ran on a CPU. Times are ns of `CLOCK_MONOTONIC`. Threads may hold softirqs and
-/// interrupts inside, softirqs interrupts.
+/// An interval in which something else ran on a CPU. Times are ns of `CLOCK_MONOTONIC`. Threads may contain softirqs
+/// and interrupts, and softirqs interrupts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceEntry {
     /// When it began.

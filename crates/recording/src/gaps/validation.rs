@@ -13,7 +13,7 @@ pub const VALIDATION_SCHEMA: &str = "punctual.validation/1";
 /// A keystroke. Times are ns of `CLOCK_MONOTONIC`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Keystroke {
-    /// When it was about to be written to the terminal's other end.
+    /// When it was about to be written to the other end of the terminal.
     pub typed_ns: u64,
     /// When the program's read had returned.
     pub read_ns: u64,
@@ -30,15 +30,15 @@ pub struct SeenKeystroke {
     pub keystroke: Keystroke,
     /// How long the loop did not run.
     pub gap_ns: u64,
-    /// Of the gap, what lies before the program's read returned.
+    /// The part of the gap before the program's read returned.
     pub before_ns: u64,
-    /// From there until its echo was written: all that the program sees.
+    /// From there until its echo was written: everything that the program sees.
     pub program_ns: u64,
-    /// Of the gap, what lies after.
+    /// The part of the gap after that.
     pub after_ns: u64,
-    /// How long the program's thread had the CPU, from switch to switch; `None` where nothing was followed.
+    /// How long the program's thread had the CPU, from switch to switch; `None` if nothing was followed.
     pub thread_ns: Option<u64>,
-    /// What lies before and after, by cause; `None` where nothing was followed.
+    /// What lies before and after, by cause; `None` if nothing was followed.
     pub parts: Option<KeystrokeParts>,
 }
 
@@ -53,7 +53,7 @@ pub struct KeystrokeParts {
     pub reschedule_ns: u64,
     /// After the echo was written: the program's way back into its read, and passing the echo on (a kernel worker).
     pub echo_ns: u64,
-    /// Other threads, which have nothing to do with it.
+    /// Other threads, which are unrelated.
     pub others_ns: u64,
     /// Nothing that this kernel traced: the host, the firmware.
     pub outside_ns: u64,
@@ -79,8 +79,8 @@ impl KeystrokeParts {
 }
 
 impl SeenKeystroke {
-    /// Whether nothing unrelated to the keystroke had the CPU, neither before nor after nor while the program computed.
-    /// `false` where that is not known.
+    /// Whether nothing unrelated to the keystroke had the CPU, neither before it nor after it nor while the program
+    /// computed. `false` if that is not known.
     pub fn is_undisturbed(&self) -> bool {
         self.parts.is_some_and(|parts| parts.others_ns == 0 && parts.outside_ns == 0)
             && self.thread_ns.is_some_and(|thread| thread >= self.program_ns)
@@ -94,7 +94,7 @@ pub struct ValidationDocument {
     pub schema: String,
     /// How many were asked for.
     pub keystrokes: u64,
-    /// How long the program computed for each, ns.
+    /// How long the program computed for each keystroke, ns.
     pub compute_ns: u64,
     /// The CPU of the loop and the program.
     pub cpu: u32,
@@ -114,7 +114,7 @@ pub fn write_validation(recording: &Directory, document: &ValidationDocument) ->
     write_json(recording, "validation.json", document)
 }
 
-/// Reads it; `None` where a recording has none.
+/// Reads it; `None` if a recording has none.
 ///
 /// # Errors
 /// [`crate::ErrorKind::Invalid`], [`crate::ErrorKind::NewerSchema`] or [`crate::ErrorKind::Io`].

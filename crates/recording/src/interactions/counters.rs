@@ -1,21 +1,22 @@
-//! What the kernel and the processor counted of a program between an input and the next one.
+//! What the kernel and the processor counted for a program between an input and the next one.
 
 use serde::{Deserialize, Serialize};
 
-/// How many counters there are, all together.
+/// How many counters there are in all.
 pub(crate) const COUNTERS: usize = OF_KERNEL + OF_PROCESSOR;
 const OF_KERNEL: usize = 11;
 const OF_PROCESSOR: usize = 7;
 
-/// Counts for all threads of a program and of the processes that it started, from just before an input was put in to just
-/// before the next one, including what they did in the background. What is not known is `None`, never 0.
+/// Counts for all threads of a program and of the processes that it started, from just before an input was put in to
+/// just before the next one, including their work in the background. What is unknown is `None`, never 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct InputCounters {
     /// Page faults without a disk.
     pub minor_faults: Option<u64>,
     /// Page faults that had to wait for a disk.
     pub major_faults: Option<u64>,
-    /// How often threads went to sleep; here and in the next two, without threads that came and went within a process.
+    /// How often threads went to sleep; this count and the next two leave out threads that came and went within a
+    /// process.
     pub waits: Option<u64>,
     /// How often threads left their CPU although they could have continued.
     pub preemptions: Option<u64>,
@@ -33,11 +34,11 @@ pub struct InputCounters {
     pub disk_read_bytes: Option<u64>,
     /// Bytes that were left for disks to write.
     pub disk_written_bytes: Option<u64>,
-    /// What the processor counted.
+    /// The processor's counts.
     pub hardware: HardwareCounts,
 }
 
-/// What the processor counted in code of the program's own and in the kernel's code for it.
+/// What the processor counted in the program's own code and in the kernel's code for it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HardwareCounts {
     /// Cycles in the program's own code.
@@ -52,11 +53,12 @@ pub struct HardwareCounts {
     pub cache_misses_user: Option<u64>,
     /// Cache misses in the kernel.
     pub cache_misses_kernel: Option<u64>,
-    /// For how much of the time the one counted that counted least, in thousandths; what the others had is scaled up by it.
+    /// For how much of the time the counter that counted least was active, in thousandths; the counts of the others are
+    /// scaled up by it.
     pub counted_thousandths: Option<u64>,
 }
 
-/// The processor's counters that were asked for.
+/// The processor's counters that were requested.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HardwareDocument {
     /// Each of them.
@@ -68,12 +70,12 @@ pub struct HardwareDocument {
 pub struct HardwareCounter {
     /// `cycles_user`, ...
     pub name: String,
-    /// Why it does not count; `None`: it does.
+    /// Why it does not count; `None` if it does.
     pub absent: Option<String>,
 }
 
 impl HardwareCounts {
-    /// Of what each counter said, in the order of the fields.
+    /// From the values of the counters, in the order of the fields.
     pub fn of(counts: [Option<u64>; OF_PROCESSOR - 1], counted_thousandths: Option<u64>) -> HardwareCounts {
         let [
             cycles_user,
@@ -96,7 +98,7 @@ impl HardwareCounts {
 }
 
 impl InputCounters {
-    /// In the order of their fields.
+    /// The values in the order of the fields.
     pub fn values(&self) -> [Option<u64>; COUNTERS] {
         [
             self.minor_faults,
@@ -120,7 +122,7 @@ impl InputCounters {
         ]
     }
 
-    /// Of values in the order of their fields.
+    /// From values in the order of the fields.
     pub(crate) fn of(values: [Option<u64>; COUNTERS]) -> InputCounters {
         let [minor_faults, major_faults, waits, preemptions, migrations, reads, writes, rest @ ..] = values;
         let [read_bytes, written_bytes, disk_read_bytes, disk_written_bytes, counts @ .., counted_thousandths] = rest;

@@ -1,4 +1,5 @@
-//! Events that a program's toolkit passed on to the program's own code: table `interaction_events/`, and a summary of them.
+//! Events that a program's toolkit passed on to the program's own code: the table `interaction_events/`, and a summary
+//! of them.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bounds::MAX_TIME_NS;
@@ -33,7 +34,7 @@ pub struct InputEvent {
     pub number: Option<u32>,
     /// The toolkit.
     pub toolkit: String,
-    /// What the toolkit calls it.
+    /// The toolkit's name for it.
     pub name: String,
 }
 
@@ -44,20 +45,20 @@ pub struct ToolkitLibrary {
     pub toolkit: String,
     /// The file, as the program sees it.
     pub library: String,
-    /// The function that is given the events.
+    /// The function that receives the events.
     pub function: String,
     /// In how many processes it was watched; 0: it lacks the function, or the kernel refused.
     pub processes: u64,
 }
 
-/// What is known about all events of toolkits together.
+/// A summary of all events of toolkits.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolkitDocument {
     /// The libraries that the program had.
     pub libraries: Vec<ToolkitLibrary>,
-    /// How often the program was stopped for it.
+    /// How often the program was stopped to see them.
     pub stops: u64,
-    /// What a stop costs the program, as measured on another function, ns.
+    /// What a stop costs the program, ns, as measured on another function.
     pub stop_ns: u64,
     /// Events that were overwritten before they could be read.
     pub lost: u64,

@@ -1,4 +1,4 @@
-//! Inputs to a program and what became of each: tables `interactions/` and `interaction_parts/`, and a summary
+//! Inputs to a program and what happened to each: the tables `interactions/` and `interaction_parts/`, and a summary
 //! `interactions.json` beside `recording.json`.
 
 use crate::error::{Error, ErrorKind, Result};
@@ -17,7 +17,7 @@ use std::path::Path;
 
 /// The most inputs of a recording.
 pub const MAX_INTERACTIONS: u32 = 100_000;
-/// The most parts that one input's time is split into; smaller ones than the largest of them become one.
+/// The most parts that one input's time is split into; those beyond the largest ones become one.
 pub const MAX_PARTS: usize = 64;
 
 /// An unknown outcome is shown up to this length, characters.
@@ -192,7 +192,7 @@ pub fn read_interaction_document(recording: &Path) -> Result<Option<InteractionD
 /// The summary of a recording of inputs.
 ///
 /// # Errors
-/// As [`read_interaction_document`], and [`ErrorKind::Invalid`] where there is none: it is written last.
+/// As for [`read_interaction_document`], and [`ErrorKind::Invalid`] where there is none: it is written last.
 pub fn required_interaction_document(recording: &Path) -> Result<InteractionDocument> {
     let what = "broke off before the summary of its inputs (interactions.json) was written, as on a full disk: nothing can be said about them";
     read_interaction_document(recording)?.ok_or_else(|| Error::new(ErrorKind::Invalid, recording, what.to_owned()))
@@ -265,7 +265,7 @@ fn counters(of: impl Fn(usize) -> Option<u64>) -> Option<InputCounters> {
     values.iter().any(Option::is_some).then(|| InputCounters::of(values))
 }
 
-/// What of an input came so long after it, or was counted so often, that it could not be added for all inputs.
+/// Whatever came so long after an input, or was counted so often for it, that it could not be added up for all inputs.
 fn impossible(input: &Interaction) -> Option<String> {
     let moments = [input.got_ns, input.busy_ns, input.blocked_ns, input.seen_ns, input.arrived_ns];
     let moments = moments.into_iter().flatten().chain([input.injected_ns, input.end_ns]);
@@ -285,7 +285,7 @@ fn impossible(input: &Interaction) -> Option<String> {
 pub fn for_each_interaction_part(recording: &Path, mut take: impl FnMut(InteractionPart)) -> Result<()> {
     let max = MAX_INTERACTIONS as usize * MAX_PARTS;
     let (mut count, mut sum_ns) = (0, [0_u64; 2]);
-    // Which input's part was read last, and how many of its parts in a row.
+    // The input whose part was read last, and how many of its parts came in a row.
     let (mut last, mut in_a_row) = (0, 0);
     for segment in segments::list(&recording.join(PARTS.name))? {
         table::read_table(&segment.path, &PARTS, |rows| {

@@ -1,4 +1,4 @@
-//! An input to a program, what its time was spent on, and what is known of all of them together.
+//! An input to a program, where its time went, and what is known of all of them together.
 
 use crate::interactions::counters::{HardwareDocument, InputCounters};
 use crate::interactions::events::ToolkitDocument;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// The name and version of `interactions.json`.
 pub const INTERACTIONS_SCHEMA: &str = "punctual.interactions/1";
-/// The pace for somebody's own use, which was only watched.
+/// The pace of somebody's own use, which was only watched.
 pub const OWN_PACE: &str = "own";
 /// The kind for a program's own start, which nobody types.
 pub const START: &str = "start";
@@ -26,13 +26,13 @@ pub struct Interaction {
     pub label: String,
     /// The task that it belongs to; empty if none was named.
     pub task: String,
-    /// Which one of its kind and label it is, from 1: the first is the cold one.
+    /// Its number among those of its kind and label, from 1: the first is the cold one.
     pub repeat: u32,
     /// Just before it was put in.
     pub begin_ns: u64,
     /// When it had been put in.
     pub injected_ns: u64,
-    /// Until when its effects were looked for: the next one's beginning.
+    /// Until when its effects count: the next one's beginning.
     pub end_ns: u64,
     /// When the program had taken it.
     pub got_ns: Option<u64>,
@@ -42,9 +42,9 @@ pub struct Interaction {
     pub blocked_ns: Option<u64>,
     /// When the last output that it caused had been written.
     pub seen_ns: Option<u64>,
-    /// When that arrived at the typist.
+    /// When that output arrived at the typist.
     pub arrived_ns: Option<u64>,
-    /// CPU time of all threads of the program from its beginning to its end, so also what they did in the background.
+    /// CPU time of all threads of the program from its beginning to its end, including their work in the background.
     pub cpu_ns: Option<u64>,
     /// CPU time of threads while they were working on it, and until they slept after that.
     pub caused_cpu_ns: Option<u64>,
@@ -54,13 +54,13 @@ pub struct Interaction {
     pub run_delay_ns: Option<u64>,
     /// How much of the time until it was seen counts as thinking for the state machine of 1996.
     pub think_1996_ns: Option<u64>,
-    /// The later one that it was taken together with.
+    /// The later input that it was taken together with.
     pub merged_into: Option<u32>,
     /// Bytes that were put in; with a window, bytes of the requests to the display.
     pub bytes: u64,
     /// Bytes that came out before the next one; with a window, four for each pixel that was drawn.
     pub output_bytes: u64,
-    /// What became of it.
+    /// What happened to it.
     pub outcome: Option<Outcome>,
 }
 
@@ -71,49 +71,49 @@ impl Interaction {
     }
 }
 
-/// What part of the time from an input's beginning until it was seen was spent on.
+/// Where a part of the time from an input's beginning until it was seen went.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InteractionPart {
-    /// Whose: [`Interaction::number`].
+    /// The input: [`Interaction::number`].
     pub number: u32,
     /// Why it passed, as `punctual why` names it.
     pub kind: String,
-    /// Who had it.
+    /// Who took it.
     pub name: String,
-    /// Who was waited for, if that one was not seen and the name stands for nobody.
+    /// Who was waited for, if that was not seen and the name stands for nobody.
     pub not_seen: Option<Awaited>,
-    /// What more is known; empty for nothing.
+    /// Further details; empty if there are none.
     pub detail: String,
     /// How much, ns.
     pub ns: u64,
-    /// How much of it nothing explains, ns.
+    /// How much of it is unexplained, ns.
     pub unknown_ns: u64,
 }
 
-/// What is known of the whole.
+/// A summary of the whole.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InteractionDocument {
     /// [`INTERACTIONS_SCHEMA`].
     pub schema: String,
-    /// How it was used: `pty`, `x11` or `wayland`.
+    /// The interface through which the program was used: `pty`, `x11` or `wayland`.
     pub via: String,
     /// `human`, `full` or `recorded`; [`OWN_PACE`] if somebody else used the program.
     pub pace: String,
     /// The program and its arguments.
     pub program: Vec<String>,
-    /// What the script calls itself.
+    /// The script's own name.
     pub script: String,
     /// A digest of the script's text.
     pub script_digest: String,
-    /// What the pauses were drawn from.
+    /// The seed for the pauses.
     pub seed: u64,
     /// Whether the kernel was followed: what arrived, what blocked, and who had the time.
     pub followed: bool,
     /// Inputs that were put in.
     pub inputs: u64,
-    /// Inputs of the script that were not put in because the program or the run ended before.
+    /// Inputs of the script that were not put in because the program or the run ended first.
     pub not_put_in: u64,
-    /// How often something was put out that no input caused.
+    /// How often there was output that no input caused.
     pub background_outputs: u64,
     /// Records of the kernel's programs that were overwritten before they could be read.
     pub records_lost: u64,
@@ -136,7 +136,7 @@ pub struct InteractionDocument {
     /// Inputs for which only the millisecond in which they began is known.
     #[serde(default)]
     pub to_a_millisecond: u64,
-    /// Inputs that were reported faster than they could be taken up.
+    /// Inputs that were reported faster than they could be recorded.
     #[serde(default)]
     pub presses_lost: u64,
     /// About the processor's counters; `None` if they were not asked for.

@@ -1,4 +1,4 @@
-//! What somebody who uses a program waits for.
+//! What somebody who uses a program has to wait for.
 
 pub(crate) mod counters;
 pub(crate) mod events;

@@ -1,18 +1,18 @@
-//! What became of an input.
+//! What happened to an input.
 
 use serde::{Deserialize, Serialize};
 
-/// What became of an input.
+/// What happened to an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// It caused some output.
     Seen,
-    /// The program took it together with a later one: the output then belongs to both.
+    /// The program took it together with a later one, and the output belongs to both.
     Merged,
     /// The program took it, and it caused no output.
     Unanswered,
-    /// The program did not take it while somebody looked.
+    /// The program did not take it while somebody was watching.
     Unread,
     /// The terminal itself took it: its line editing, which echoes it if the echo is on, or it turned it into a signal.
     ByTerminal,

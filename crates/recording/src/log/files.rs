@@ -43,7 +43,7 @@ pub struct LogRow<'a> {
     pub name: &'a str,
 }
 
-/// What is known of the whole log. Integers only; times are ns of `CLOCK_MONOTONIC`.
+/// A summary of the whole log. Integers only; times are ns of `CLOCK_MONOTONIC`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogDocument {
     /// [`LOG_SCHEMA`].
@@ -66,7 +66,8 @@ pub struct LogDocument {
     pub started_ns: u64,
     /// Up to here the table is complete, except for what was dropped.
     pub reached_ns: u64,
-    /// The threads that existed when it began; empty if this process numbers threads differently from the kernel's programs.
+    /// The threads that existed when it began; empty if this process numbers threads differently from the kernel's
+    /// programs.
     #[serde(default)]
     pub threads: Vec<LoggedThread>,
     /// What it cost.
@@ -76,14 +77,14 @@ pub struct LogDocument {
 /// Threads that are listed when a log begins.
 pub const MAX_LOGGED_THREADS: usize = 1 << 16;
 
-/// A thread that existed when the log began. Those made later are in rows of the kind `fork`.
+/// A thread that existed when the log began. Threads made later are in rows of the kind `fork`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoggedThread {
     /// The thread.
     pub tid: u32,
     /// The number of its process.
     pub process: u32,
-    /// What the thread was called.
+    /// The thread's name at that time.
     pub name: String,
 }
 
@@ -107,7 +108,7 @@ pub struct LogCount {
     pub count: u64,
 }
 
-/// What was dropped of one CPU's events.
+/// The events of one CPU that were dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuDrops {
     /// The CPU.
@@ -116,7 +117,7 @@ pub struct CpuDrops {
     pub dropped: u64,
 }
 
-/// What became of programs' marks.
+/// What happened to programs' marks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MarkCounts {
     /// Logged, made with `punctual.h`.
@@ -130,7 +131,7 @@ pub struct MarkCounts {
     /// Programs' requests for memory for marks that were refused because too many programs had some.
     #[serde(default)]
     pub unserved: u64,
-    /// Programs that broke the memory of their marks: later ones are missing, how many is not known.
+    /// Programs that broke the memory of their marks: later ones are missing, and how many is not known.
     #[serde(default)]
     pub broken: u64,
     /// The first of them.
@@ -143,7 +144,8 @@ pub struct MarkCounts {
 pub struct BrokenMarks {
     /// When it was noticed, ns of `CLOCK_MONOTONIC`.
     pub at_ns: u64,
-    /// The process that had asked for the memory, as the log sees its number; 0 in a PID namespace that it does not see.
+    /// The process that had requested the memory, by its number as the log sees it; 0 in a PID namespace that the log
+    /// does not see.
     pub process: u32,
     /// Its user.
     pub user: u32,
@@ -156,8 +158,8 @@ pub struct LogCost {
     pub process_ns: u64,
     /// CPU time of the thread that empties the rings, which is part of it, ns.
     pub reader_ns: u64,
-    /// Run time of the programs in the kernel, ns, as it follows from a first second in which the kernel measured it; `None`
-    /// where it did not.
+    /// Run time of the programs in the kernel, ns, extrapolated from a first second in which the kernel measured it;
+    /// `None` if it did not.
     pub programs_ns: Option<u64>,
 }
 
@@ -180,10 +182,10 @@ impl LogDocument {
     }
 }
 
-/// At its end a log joins its segments only if they have no more rows than this: it has to end at once.
+/// At its end a log joins its segments only if they have no more rows than this, because it has to end at once.
 const MAX_ROWS_JOINED_AT_END: u64 = 1 << 17;
 
-/// There are no more codes of kinds than this.
+/// The most codes that kinds can have.
 const CODES: usize = 1 << u8::BITS;
 
 /// Writes `events/log/` and `events/log.json` into the directory of a recording.
@@ -297,12 +299,12 @@ pub fn read_log_document(recording: &Path) -> Result<Option<LogDocument>> {
     read_document(&path, "is not a summary of an event log", LOG_SCHEMA, |document: &LogDocument| &document.schema)
 }
 
-/// Whether a recording is one of an event log.
+/// Whether a recording is an event log.
 pub fn is_log(recording: &Path) -> bool {
     recording.join("events/log").is_dir()
 }
 
-/// Rows of a recording's event log, as its files say.
+/// The rows of a recording's event log, according to its files.
 ///
 /// # Errors
 /// As for [`for_each_log_row`].
@@ -318,7 +320,7 @@ pub fn for_each_log_row(recording: &Path, mut take: impl FnMut(&LogRow<'_>) -> b
     for segment in segments::list(&recording.join("events/log"))? {
         let mut go_on = true;
         table::read_table(&segment.path, &LOG, |rows| {
-            // Time, CPU, thread, context, stolen time. Values, whatever else belongs to them, and priorities have a sign.
+            // Time, CPU, thread, context, stolen time. Values, what else belongs to them, and priorities have a sign.
             let number = u64::from(u32::MAX);
             for (column, max) in [(0, MAX_TIME_NS), (1, number), (3, number), (6, number), (7, MAX_SPAN_NS)] {
                 rows.check_column(&segment.path, column, max)?;

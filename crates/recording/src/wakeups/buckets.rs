@@ -1,11 +1,12 @@
-//! Counts of values by bucket: no larger than what is in them, and quick to count into if much is counted.
+//! Counts of values by bucket: no larger than their contents, and quick to count into if there is much to count.
 
 use hdrhistogram::Histogram;
 
-/// From this many filled buckets on, counting uses one array of all buckets: an order of magnitude quicker than a search.
+/// From this many filled buckets on, counting uses one array of all buckets: an order of magnitude quicker than a
+/// search.
 const DENSE_FROM: usize = 1 << 9;
-/// Values below this have a bucket each; above it, a bucket is a thousandth of its values or less, as in the library for three
-/// digits.
+/// Values below this have a bucket each; above it, a bucket is a thousandth of its values or less, as in the library
+/// for three digits.
 const SINGLE_BELOW: u64 = 2_048;
 
 /// The bucket of a value: the smallest value that falls into it, and how many different values do.
@@ -38,7 +39,7 @@ impl Default for Buckets {
 }
 
 impl Buckets {
-    /// Of values and their counts, in any order.
+    /// From values and their counts, in any order.
     pub(crate) fn of(mut pairs: Vec<(u64, u64)>) -> Buckets {
         pairs.retain(|(_, count)| *count > 0);
         pairs.iter_mut().for_each(|pair| pair.0 = bucket(pair.0).0);
@@ -89,7 +90,7 @@ impl Buckets {
         }
     }
 
-    /// Adds another's counts. What is only added to stays as small as it is.
+    /// Adds another's counts. If values are only ever added, it stays as small as it is.
     pub(crate) fn add(&mut self, other: &Buckets) {
         match self {
             Buckets::Dense(_) => other.iter().for_each(|(value, count)| self.record(value, count)),

@@ -1,4 +1,4 @@
-//! Cycles of somebody else's loop: how many there were, and how many took longer than the period that they should take.
+//! Cycles of somebody else's loop: how many there were, and how many took longer than their period.
 
 use super::grid::{Grid, MIN_PERIODS, periods_between};
 use crate::format::bounds::MAX_TASKS;
@@ -16,16 +16,17 @@ pub struct CycleCount {
     pub longest_ns: u64,
     /// Threads whose wakeups do not show which of them begin a cycle; they count no cycles.
     pub untold: u64,
-    /// Wakeups of these threads that nobody saw, or that were lost: at most this many overruns are really two cycles that both
-    /// kept their period.
+    /// Wakeups of these threads that nobody saw, or that were lost: at most this many overruns are really two cycles
+    /// that both kept their period.
     pub unseen: u64,
     /// Overruns that a single wakeup proves, whatever else was not seen.
     pub certain: u64,
-    /// Overruns of cycles in which their thread ended: they include the time that the kernel took to free what it had.
+    /// Overruns of cycles in which their thread ended: they include the time that the kernel took to free its
+    /// resources.
     pub ending: u64,
     /// How many periods the grid of the threads' own timers had, from the first that woke a thread to the last.
     pub periods: u64,
-    /// Those that began without a wakeup: within the previous cycle, or with one that nobody saw.
+    /// Those that began without a wakeup: within the previous cycle, or with a wakeup that nobody saw.
     pub not_woken: u64,
 }
 
@@ -43,20 +44,20 @@ impl CycleCount {
         self.not_woken = self.not_woken.saturating_add(other.not_woken);
     }
 
-    /// The least number of overruns that there were.
+    /// The least number of overruns that there can have been.
     pub fn least_overruns(&self) -> u64 {
         self.certain.max(self.overruns.saturating_sub(self.unseen).saturating_sub(self.ending))
     }
 
-    /// Whether the loop overran more often than its single wakeups show, because it sleeps within its cycles: then nothing can be
-    /// forecast from those wakeups.
+    /// Whether the loop overran more often than its single wakeups show, because it sleeps within its cycles: then
+    /// those wakeups allow no forecast.
     pub fn overran_beyond_wakeups(&self) -> bool {
         self.least_overruns() > self.certain
     }
 
-    /// Periods that certainly began while the previous cycle still ran: those without a wakeup, less the wakeups that nobody saw. A
-    /// loop that catches up overran in each of them; one that skips them, once for each row of them. A cycle within which a period
-    /// began is an overrun: without one there is no such period.
+    /// Periods that certainly began while the previous cycle still ran: those without a wakeup, less the wakeups that
+    /// nobody saw. A loop that catches up overran in each of them; one that skips them, once for each row of them. A
+    /// cycle within which a period began is an overrun: without an overrun there is no such period.
     pub fn began_within(&self) -> u64 {
         if self.overruns == 0 { 0 } else { self.not_woken.saturating_sub(self.unseen) }
     }
@@ -70,16 +71,16 @@ impl CycleCount {
 
 /// Puts the wakeups of followed threads together into cycles.
 ///
-/// A loop may sleep several times in a cycle: for a lock, a page, an answer, a moment. If its own timers are due on a grid of the
-/// period, a cycle goes from a point of the grid to the last time that the thread slept before the next point at which it was woken.
-/// Otherwise, if a thread's own timers begin its cycles, one goes from each timer to the last sleep before the next; if others wake
-/// it, one begins with the first wakeup that comes half a period or more after the previous cycle began. Which of these a thread is,
-/// is known only at the end. If others wake it more than once a cycle, or about as often as its own timers, or if its timers are due
-/// on two grids, nothing can be said.
+/// A loop may sleep several times in a cycle: for a lock, a page, an answer, a moment. If its own timers are due on a
+/// grid of the period, a cycle goes from a point of the grid to the last time that the thread slept before the next
+/// point at which it was woken. Otherwise, if a thread's own timers begin its cycles, a cycle goes from each timer to
+/// the last sleep before the next; if others wake it, a cycle begins with the first wakeup that comes half a period or
+/// more after the previous one began. Only the end shows which of these a thread is. If others wake it more than once a
+/// cycle, or about as often as its own timers, or if its timers are due on two grids, nothing can be said.
 ///
-/// A loop that computes how long it has to sleep has timers a few microseconds beside its grid, or far off where it was kept from
-/// running before it slept, and one that starts over after an overrun goes on by another grid. If such timers come about once in a
-/// period, each of them begins a cycle.
+/// A loop that computes how long it has to sleep has timers a few microseconds beside its grid, or far off it where the
+/// loop was kept from running before it slept. A loop that starts over after an overrun continues on another grid. If
+/// such timers come about once in a period, each of them begins a cycle.
 #[derive(Debug)]
 pub struct Cycles {
     period_ns: u64,
@@ -90,7 +91,7 @@ pub struct Cycles {
 const MAX_GRIDS: usize = 8;
 /// A thread's last work ends with the thread, to within this, ns.
 const ENDS_NS: u64 = 1_000;
-/// Who has no more timers than this in a hundred periods has about one in each.
+/// A thread that has no more timers than this in a hundred periods has about one in each.
 const ONCE_PERCENT: u64 = 105;
 
 #[derive(Debug, Default)]
@@ -100,7 +101,7 @@ struct Thread {
     timers: u64,
     /// When the first and the last of these timers were due.
     timers_due_ns: Option<(u64, u64)>,
-    /// With the cycles that begin with its points.
+    /// Each with the cycles that begin at its points.
     grids: Vec<(Grid, Series)>,
     by_timer: Series,
     by_time: Series,
@@ -139,7 +140,7 @@ impl Thread {
             && self.timers.saturating_mul(100) <= self.periods(period_ns).saturating_mul(ONCE_PERCENT)
     }
 
-    /// What was counted; `None` if nothing shows which of the wakeups begin a cycle.
+    /// The counts; `None` if nothing shows which of the wakeups begin a cycle.
     fn finish(mut self, period_ns: u64) -> Option<CycleCount> {
         let counted = |series: Series| series.finish(period_ns);
         self.grids.sort_by_key(|(grid, _)| std::cmp::Reverse(grid.points));
@@ -162,7 +163,7 @@ impl Thread {
         if timers > others {
             let count = counted(self.by_timer);
             let not_woken = periods.saturating_sub(timers);
-            // Without a grid nothing tells which periods went by.
+            // Without a grid nothing tells which periods passed.
             return Some(if is_meant { CycleCount { periods, not_woken, ..count } } else { count });
         }
         let count = counted(self.by_time);
@@ -170,7 +171,7 @@ impl Thread {
     }
 }
 
-/// Cycles by one rule, and the one that has not ended.
+/// Cycles by one rule, and the cycle that has not ended.
 #[derive(Debug, Default)]
 struct Series {
     count: CycleCount,
@@ -180,11 +181,11 @@ struct Series {
 #[derive(Debug, Clone, Copy)]
 struct Open {
     due_ns: u64,
-    /// When the thread first slept; `None` where that was not seen.
+    /// When the thread first slept; `None` if that was not seen.
     first_slept_ns: Option<u64>,
-    /// When it last did.
+    /// When it last slept.
     slept_ns: Option<u64>,
-    /// Whether that was its end.
+    /// Whether it ended then.
     ends: bool,
 }
 
@@ -211,7 +212,8 @@ impl Series {
         self.count.ending += u64::from(is_certain && open.ends);
     }
 
-    /// No cycle follows the last one, so nothing says when it last slept: what came after its first sleep may be the program's end.
+    /// No cycle follows the last one, so nothing says when it last slept: what came after its first sleep may be the
+    /// program's end.
     fn finish(mut self, period_ns: u64) -> CycleCount {
         if let Some(open) = self.open.take() {
             self.close(open, open.first_slept_ns, period_ns);
@@ -221,12 +223,12 @@ impl Series {
 }
 
 impl Cycles {
-    /// For loops that should start over this often, ns.
+    /// Counts for loops that should start over this often, ns.
     pub fn new(period_ns: u64) -> Cycles {
         Cycles { period_ns: period_ns.max(1), threads: HashMap::new() }
     }
 
-    /// Takes a thread's next wakeup, and whether a timer of its own caused it.
+    /// Takes a thread's next wakeup, and whether one of its own timers caused it.
     pub fn take(&mut self, wakeup: &Wakeup, is_by_timer: bool) {
         // A file may name any number of threads; no measurement follows this many.
         if self.threads.len() >= MAX_TASKS && !self.threads.contains_key(&wakeup.tid) {
@@ -235,8 +237,8 @@ impl Cycles {
         self.threads.entry(wakeup.tid).or_default().take(wakeup, is_by_timer, self.period_ns);
     }
 
-    /// Notes that a thread ended then, ns: the cycle in which it did ends without a sleep, with the time the kernel took to free what
-    /// the thread had.
+    /// Notes that a thread ended then, ns: the cycle in which it did so ends without a sleep, and includes the time
+    /// that the kernel took to free the thread's resources.
     pub fn end(&mut self, tid: u32, ended_ns: u64) {
         let Some(thread) = self.threads.get_mut(&tid) else { return };
         let grids = thread.grids.iter_mut().map(|(_, series)| series);
@@ -248,7 +250,7 @@ impl Cycles {
         }
     }
 
-    /// What was counted for each thread, by its id.
+    /// The counts for each thread, by its id.
     pub fn finish(self) -> impl Iterator<Item = (u32, CycleCount)> {
         let period_ns = self.period_ns;
         let untold = CycleCount { untold: 1, ..CycleCount::default() };
@@ -274,7 +276,7 @@ impl Recording {
                 cycles.end(thread.tid, ended_ns);
             }
         }
-        // A thread that changed its name or policy counts under its last ones.
+        // A thread that changed its name or policy counts under its last name and policy.
         let mut tasks: HashMap<u32, (&str, u64)> = HashMap::new();
         for task in &document.tasks {
             let (name, unseen) = tasks.entry(task.tid).or_default();
@@ -311,11 +313,11 @@ mod tests {
     #[test]
     fn a_cycle_goes_from_its_timer_to_the_last_sleep_before_the_next() {
         let (short, long) = (Some(200_000), Some(900_001));
-        // The second cycle sleeps for a lock, goes on late and has run over.
+        // The second cycle sleeps for a lock, continues late and runs over.
         let count =
             counted(&[(0, short, true), (MS, short, true), (MS + 950_000, short, false), (3 * MS, short, true)]);
         assert_eq!(count, CycleCount { cycles: 3, overruns: 1, longest_ns: 1_250_000, ..CycleCount::default() });
-        // To end with the period is to keep it; a nanosecond more is not.
+        // Ending with the period still keeps it; a nanosecond more does not.
         let count = counted(&[(0, Some(900_000), true), (MS, long, true)]);
         assert_eq!(
             count,
@@ -328,7 +330,7 @@ mod tests {
         let short = Some(100_000);
         let count = counted(&[(0, short, false), (300_000, short, false), (MS, short, false), (2 * MS, short, false)]);
         assert_eq!(count, CycleCount { cycles: 3, overruns: 0, longest_ns: 500_000, ..CycleCount::default() });
-        // One sleep on a timer at the beginning makes no loop of timers.
+        // One sleep on a timer at the beginning does not make it a loop of timers.
         let mut driven = vec![(0, short, true)];
         driven.extend((1..20).map(|number| (number * MS, short, false)));
         assert_eq!(
@@ -348,7 +350,7 @@ mod tests {
             wakeups.push((due + 250_000 + slept, Some(50_000), true));
         }
         wakeups.sort_unstable();
-        // The next point of the grid goes by while such a one sleeps.
+        // The next point of the grid passes while such a cycle sleeps.
         wakeups.retain(|(due, ..)| due / MS % 10 != 1 || due % MS != 0);
         let count = counted(&wakeups);
         assert_eq!((count.cycles, count.overruns, count.untold), (180, 20, 0), "{count:?}");
@@ -358,7 +360,7 @@ mod tests {
     #[test]
     fn an_overrun_is_certain_where_one_wakeup_tells_of_it() {
         let short = Some(100_000);
-        // A long wakeup; and one that goes on after a sleep, which may hide a wakeup that was not seen.
+        // A long wakeup; and one that continues after a sleep, which may hide a wakeup that nobody saw.
         let mut wakeups: Vec<_> = (0..20).map(|number| (number * MS, short, true)).collect();
         wakeups[5].1 = Some(1_500_000);
         wakeups[6] = (6_800_000, short, false);
@@ -381,7 +383,7 @@ mod tests {
         let short = Some(100_000);
         let mut cycles = Cycles::new(MS);
         (0..20).for_each(|number| cycles.take(&wakeup(number * MS, short), true));
-        // It frees what it had, for 50 ms.
+        // It frees its resources, for 50 ms.
         cycles.take(&wakeup(20 * MS, Some(50 * MS)), true);
         cycles.end(7, 70 * MS + 100_000);
         cycles.end(8, 70 * MS + 100_000);
@@ -403,7 +405,8 @@ mod tests {
     fn where_nothing_tells_what_begins_a_cycle_none_is_counted() {
         let short = Some(100_000);
         let untold = CycleCount { untold: 1, ..CycleCount::default() };
-        // Woken by others twice a cycle; by another one and a moment on its way; by timers at two points of each period.
+        // Woken by others twice a cycle; by another thread and for a moment on its way; by timers at two points of each
+        // period.
         for (kinds, off) in [([false, false], 0), ([false, true], 37_001), ([true, true], 0)] {
             let of = |number: u64| {
                 let moment = 600_000 + number * off % 50_000;
@@ -424,7 +427,7 @@ mod tests {
         let count = counted(&wakeups);
         let expected = CycleCount { cycles: 500, longest_ns: 200_000, periods: 500, ..CycleCount::default() };
         assert_eq!(count, expected);
-        // Periods that went by while it caught up are counted, and so is the cycle that was too long.
+        // Periods that passed while it caught up are counted, and so is the cycle that was too long.
         wakeups[100].1 = Some(3_500_000);
         wakeups.drain(101..104);
         let count = counted(&wakeups);

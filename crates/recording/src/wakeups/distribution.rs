@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 /// What a distribution describes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Key {
-    /// Whose wakeups: policy and priority, such as `fifo:80`.
+    /// The wakeups that it counts: policy and priority, such as `fifo:80`.
     pub measure: String,
-    /// Which stage.
+    /// The stage.
     pub stage: Stage,
-    /// On which CPU.
+    /// The CPU.
     pub cpu: u32,
-    /// Under which load; `none` for an idle machine.
+    /// The load; `none` for an idle machine.
     pub load: String,
 }
 
@@ -121,7 +121,7 @@ impl Distribution {
 struct Stored {
     min_ns: u64,
     max_ns: u64,
-    /// As text where it does not fit 64 bits.
+    /// As text, because it may not fit 64 bits.
     sum_ns: String,
     counts: Pairs,
 }
@@ -192,7 +192,8 @@ impl<'de> Deserialize<'de> for Distribution {
     }
 }
 
-/// No distribution on disk counts more than this, so the sum of all fits 64 bits. At a million a second that takes four years.
+/// No distribution on disk counts more than this, so that the sum of all fits 64 bits. At a million a second that takes
+/// four years.
 const MAX_COUNT: u64 = 1 << 47;
 
 impl Stored {
@@ -217,7 +218,7 @@ impl Stored {
     }
 }
 
-/// Adds distributions up; if they are many, in one array into which each counts quickly.
+/// Adds distributions up; if there are many, in one array into which each counts quickly.
 fn sum<'a>(parts: impl Iterator<Item = &'a Distribution>) -> Distribution {
     let mut sum = Distribution::new();
     for (position, part) in parts.enumerate() {
@@ -276,12 +277,12 @@ impl Distributions {
         }
     }
 
-    /// The sum of all distributions whose key is chosen; looks at every one.
+    /// The sum of all distributions with a chosen key; looks at every one.
     pub fn sum(&self, chosen: impl Fn(&Key) -> bool) -> Distribution {
         sum(self.0.iter().filter(|(key, _)| chosen(key)).map(|(_, distribution)| distribution))
     }
 
-    /// The sum of a measure's stage, on one CPU or on all. Only those that belong to it are looked at.
+    /// The sum of a measure's stage, on one CPU or on all; looks only at those that belong to it.
     pub fn sum_of(&self, measure: &str, stage: Stage, cpu: Option<u32>) -> Distribution {
         let first = Key { measure: measure.to_owned(), stage, cpu: cpu.unwrap_or(0), load: String::new() };
         let own = self.0.range(first..).take_while(|(key, _)| {
@@ -310,7 +311,7 @@ impl Distributions {
     }
 }
 
-/// A distribution with its key, all in one: serde first keeps all of a flattened part in another form, of any size.
+/// A distribution together with its key: serde would first keep all of a flattened part in another form, of any size.
 #[derive(Deserialize)]
 struct Entry {
     measure: String,

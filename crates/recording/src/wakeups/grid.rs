@@ -11,16 +11,16 @@ pub(super) const MIN_PERIODS: u64 = 10;
 #[derive(Debug)]
 pub(super) struct Grid {
     pub(super) points: u64,
-    /// Timers that were meant for it, and were due beside it.
+    /// Timers that were meant for it but were due beside it.
     near: u64,
     /// When its first and its last point were due.
     due_ns: (u64, u64),
-    /// Which of the thread's timers these two were.
+    /// The numbers of these two among the thread's timers.
     timers: (u64, u64),
 }
 
 impl Grid {
-    /// For a timer that was due then, and is still to be taken.
+    /// For a timer that was due then, and that has not been taken yet.
     pub(super) fn new(due_ns: u64, timer: u64) -> Grid {
         Grid { points: 0, near: 0, due_ns: (due_ns, due_ns), timers: (timer, timer) }
     }
@@ -51,13 +51,14 @@ impl Grid {
         periods_between(self.due_ns, period_ns)
     }
 
-    /// Whether it has so many of the thread's timers that it is the thread's own.
+    /// Whether it has so many of the thread's timers that it is the thread's own grid.
     pub(super) fn is_kept(&self, timers: u64, period_ns: u64) -> bool {
         let periods = self.periods(period_ns);
         periods >= MIN_PERIODS && self.points * 2 >= periods && self.points * 4 >= timers
     }
 
-    /// Whether what is off it was not meant for it: hardly any timer is beside it, and it lasts as long as the thread's timers.
+    /// Whether timers off the grid were not meant for it: hardly any timer is beside it, and it lasts as long as the
+    /// thread's timers.
     pub(super) fn is_exact(&self, timers: u64) -> bool {
         self.near * 20 <= self.points && (self.timers.1 - self.timers.0 + 1) * 10 >= timers * 9
     }
@@ -68,7 +69,7 @@ impl Grid {
     }
 }
 
-/// The periods from one point to another, with both.
+/// The periods from one point to another, including both.
 pub(super) fn periods_between((first_ns, last_ns): (u64, u64), period_ns: u64) -> u64 {
     last_ns.saturating_sub(first_ns).saturating_add(period_ns / 2) / period_ns + 1
 }

@@ -1,4 +1,4 @@
-//! Wakeups: one activation in stages, and many of them counted.
+//! Wakeups: one activation in stages, and counts of many.
 
 pub(crate) mod buckets;
 pub(crate) mod cycles;

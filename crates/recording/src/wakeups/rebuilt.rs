@@ -17,7 +17,7 @@ struct Thread {
 pub(crate) struct Rebuilt {
     threads: Vec<Thread>,
     positions: HashMap<u32, usize>,
-    /// That of the previous wakeup: the next one is often of the same thread.
+    /// The position of the previous wakeup's thread: the next wakeup often belongs to the same thread.
     last: usize,
     maxima: Vec<BlockMaximum>,
     without_tail: bool,
@@ -62,7 +62,7 @@ impl Rebuilt {
         self.maxima.drain(..)
     }
 
-    /// The largest values of each thread and stage, largest first; and the maxima that were not taken out.
+    /// The largest values of each thread and stage, largest first, and the maxima that were not taken out.
     pub(crate) fn finish(mut self) -> (Vec<TailValue>, Vec<BlockMaximum>) {
         self.threads.sort_by_key(|thread| thread.tid);
         let mut values = Vec::new();

@@ -5,8 +5,8 @@ use crate::format::bounds::MAX_TAIL_VALUES;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// How many of the largest values are kept for each task and stage; for followed threads, for each measure and stage, as long
-/// as there are few measures.
+/// How many of the largest values are kept for each task and stage; for followed threads, for each measure and stage,
+/// as long as there are few measures.
 pub const TAIL_LENGTH: usize = 10_000;
 
 /// How many are kept for each task and stage if there are very many tasks: as many as a reader holds at once.
@@ -24,7 +24,7 @@ pub struct TailValue {
     pub tid: u32,
     /// The stage.
     pub stage: Stage,
-    /// When the wakeup's timer was to expire, ns of `CLOCK_MONOTONIC`.
+    /// When the wakeup's timer was due to expire, ns of `CLOCK_MONOTONIC`.
     pub expected_ns: u64,
     /// The value, ns.
     pub value_ns: u64,
@@ -45,12 +45,12 @@ pub struct BlockMaximum {
     pub count: u64,
 }
 
-/// Keeps the largest values it is shown.
+/// Keeps the largest values that it is shown.
 #[derive(Debug)]
 pub(crate) struct LargestValues {
-    /// In the order in which they came, until there are as many as are kept.
+    /// In the order in which they came, until there are as many as it keeps.
     first: Vec<Reverse<Largest>>,
-    /// All of them from then on.
+    /// From then on, all of them.
     values: BinaryHeap<Reverse<Largest>>,
     /// A value that is not above this changes nothing, ns; checked before anything else, because most are not.
     least_ns: Option<u64>,

@@ -7,7 +7,7 @@ use crate::Stage;
 /// 0 means that the point was not seen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stamps {
-    /// When the timer was to expire.
+    /// When the timer was due to expire.
     pub expected: u64,
     /// First instruction of the interrupt's timer handler.
     pub irq: u64,
@@ -15,8 +15,8 @@ pub struct Stamps {
     pub softirq: u64,
     /// The thread was made runnable.
     pub waking: u64,
-    /// The thread was switched in; without `irq` and `waking`, when it was allowed to continue: its timer had expired before it was
-    /// armed, no interrupt came and the thread never slept.
+    /// The thread was switched in; without `irq` and `waking`, when it was allowed to continue: its timer had expired
+    /// before it was armed, no interrupt came and the thread never slept.
     pub switch_in: u64,
     /// First user-space instruction.
     pub user: u64,
@@ -26,14 +26,14 @@ pub struct Stamps {
 /// stamps that are further out of order are not believed.
 const CLOCK_DISAGREEMENT_NS: u64 = 1_000;
 
-/// One activation of a periodic job. Stage lengths in nanoseconds; `None` where not passed through or not seen.
+/// One activation of a periodic job. Stage lengths are in nanoseconds; `None` if not passed through or not seen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Wakeup {
     /// The CPU on which the thread ran.
     pub cpu: u32,
     /// The thread.
     pub tid: u32,
-    /// When the timer was to expire or, for a followed thread that no timer woke, when what is known of its wakeup
+    /// When the timer was due to expire or, for a followed thread that no timer woke, when the known part of its wakeup
     /// began; ns of `CLOCK_MONOTONIC`.
     pub expected_ns: u64,
     /// See [`Stage::Irq`].
@@ -48,14 +48,14 @@ pub struct Wakeup {
     pub user_ns: Option<u64>,
     /// See [`Stage::Total`].
     pub total_ns: u64,
-    /// Activations that went by without a wakeup directly after this one; in a softirq chain also those
-    /// directly before it whose wake never came.
+    /// Activations that passed without a wakeup directly after this one; in a softirq chain also those directly before
+    /// it whose wake never came.
     pub missed: u64,
-    /// At most this much of the total was time in which the host ran something else, where it can be known.
+    /// How much of the total, at most, was time in which the host ran something else, where that can be known.
     pub steal_ns: Option<u64>,
     /// See [`Stage::Work`]; only for followed threads.
     pub work_ns: Option<u64>,
-    /// For how much of the work the thread was on a CPU; only for followed threads.
+    /// How much of the work the thread spent on a CPU; only for followed threads.
     pub executed_ns: Option<u64>,
     /// What woke the thread: a position in the document's `followed.wakers`; only for followed threads.
     pub woken_by: Option<u32>,
@@ -64,8 +64,8 @@ pub struct Wakeup {
 /// The instants at which one wakeup of a followed thread passed each point, ns of `CLOCK_MONOTONIC`; 0: not passed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FollowedStamps {
-    /// When what is known of the wakeup began: its timer was due, the interrupt or softirq that woke it began,
-    /// or another thread woke it.
+    /// When the known part of the wakeup began: its timer was due, the interrupt or softirq that woke it began, or
+    /// another thread woke it.
     pub began: u64,
     /// First instruction of the timer's handler, where a timer woke it.
     pub irq: u64,
@@ -80,13 +80,13 @@ pub struct FollowedStamps {
 /// What a driver says of one of its activations, ns of `CLOCK_MONOTONIC`; 0: not passed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DriverStamps {
-    /// When its interrupt was to come.
+    /// When its interrupt was due.
     pub expected: u64,
-    /// When that came.
+    /// When the interrupt came.
     pub interrupt: u64,
     /// When the work that the interrupt deferred began.
     pub deferred: u64,
-    /// When its thread did.
+    /// When its thread began.
     pub thread: u64,
 }
 
@@ -130,9 +130,9 @@ impl Wakeup {
         })
     }
 
-    /// An activation of a driver. Its thread stage begins with the deferred work or, if there is none, with the interrupt,
-    /// because nothing says when the thread was made runnable. If the interrupt was not seen, or the stamps are out of order by
-    /// more than 1 us, it has only its total.
+    /// An activation of a driver. Its thread stage begins with the deferred work or, if there is none, with the
+    /// interrupt, because nothing says when the thread was made runnable. If the interrupt was not seen, or the stamps
+    /// are out of order by more than 1 us, it has only its total.
     pub fn from_driver(stamps: &DriverStamps, cpu: u32, tid: u32) -> Wakeup {
         let mut wakeup = Wakeup {
             cpu,
@@ -165,12 +165,12 @@ impl Wakeup {
 
     /// The wakeup with these stamps.
     ///
-    /// Stages are given only where the interrupt and the wake were seen and the stamps are in order
-    /// (to within 1 us of disagreement between clock readings, which is folded into the earlier stage):
-    /// otherwise the wakeup counts as *unobserved* and has only its total.
+    /// It has stages only where the interrupt and the wake were seen and the stamps are in order (to within 1 us of
+    /// disagreement between clock readings, which is folded into the earlier stage): otherwise the wakeup counts as
+    /// *unobserved* and has only its total.
     ///
-    /// A thread that never slept, because its timer had expired before it was armed, has no stage but
-    /// [`Stage::User`]: no interrupt came, nothing woke it, it had the CPU when it armed the timer.
+    /// A thread that never slept, because its timer had expired before it was armed, has no stage but [`Stage::User`]:
+    /// no interrupt came, nothing woke it, it had the CPU when it armed the timer.
     pub fn from_stamps(stamps: &Stamps, cpu: u32, tid: u32) -> Wakeup {
         let mut wakeup = Wakeup {
             cpu,
@@ -180,7 +180,7 @@ impl Wakeup {
             ..Wakeup::default()
         };
         if stamps.never_slept() {
-            // Before it was due the kernel would have waited; after the reading nobody can have continued.
+            // Before the timer was due the kernel would have waited; after the reading nobody can have continued.
             let possible = stamps.expected.saturating_sub(CLOCK_DISAGREEMENT_NS)
                 ..=stamps.user.saturating_add(CLOCK_DISAGREEMENT_NS);
             wakeup.user_ns = possible.contains(&stamps.switch_in).then_some(wakeup.total_ns);
@@ -210,7 +210,7 @@ impl Wakeup {
 
     /// Whether the stages were seen, not only the total.
     pub fn is_observed(&self) -> bool {
-        // A followed thread's first instruction is never seen, its switch always.
+        // A followed thread's first instruction is never seen; its switch always is.
         self.user_ns.is_some() || self.thread_ns.is_some()
     }
 

@@ -1,11 +1,12 @@
-//! Whose wakeups are counted together, and how that stays within bounds although other programs choose the names.
+//! Which wakeups are counted together, and how their number stays within bounds although other programs choose the
+//! names.
 
 use super::{STAGES, Writer};
 use crate::Distribution;
 use crate::format::bounds::MAX_MEASURES;
 use crate::wakeups::tail::TAIL_LENGTH;
 
-/// The measure of the threads that are not told apart: other programs choose names, and there is no end to them.
+/// The measure of threads that are not distinguished: other programs choose names, and there is no end to them.
 pub const OTHERS: &str = "others";
 /// The distributions of threads without a period may take up this much, bytes; those of [`OTHERS`] come on top.
 const MAX_NAMED_BYTES: usize = 48 << 20;
@@ -21,9 +22,9 @@ const SHORT_TAIL: usize = 32;
 /// Accumulates the wakeups of all tasks of a measure.
 pub(super) struct MeasureState {
     pub(super) name: String,
-    /// Distributions of each CPU its tasks were seen on.
+    /// Distributions for each CPU on which its tasks were seen.
     pub(super) by_cpu: Vec<(u32, [Distribution; STAGES])>,
-    /// Position of the largest values of those of its tasks that have no period.
+    /// Position of the largest values of its tasks without a period.
     tail: Option<usize>,
     /// Whether all its tasks are threads without a period: other programs' threads, which name themselves.
     is_named: bool,
@@ -76,7 +77,7 @@ impl Writer {
         tail
     }
 
-    /// Makes sure that there is room for the distributions of a task's measure on another CPU; if there is none, its
+    /// Makes sure that there is room for the distributions of a task's measure on another CPU; if there is none, the
     /// measure becomes one of [`OTHERS`].
     #[cold]
     pub(super) fn make_room(&mut self, task: usize) {
@@ -92,12 +93,12 @@ impl Writer {
         }
     }
 
-    /// The measures of which other programs decide how many there are.
+    /// The measures whose number other programs decide.
     fn named(&self) -> impl Iterator<Item = &MeasureState> + Clone {
         self.measures.iter().filter(|measure| measure.is_named && measure.name != OTHERS)
     }
 
-    /// Makes a measure one of [`OTHERS`], with all that was counted for it.
+    /// Merges a measure into [`OTHERS`], with everything that was counted for it.
     fn fold(&mut self, measure: usize) {
         let others = self.measure(OTHERS, true);
         for (cpu, distributions) in std::mem::take(&mut self.measures[measure].by_cpu) {
@@ -111,12 +112,12 @@ impl Writer {
                 OTHERS.clone_into(&mut task.measure);
             }
         }
-        // Any later thread with this name is one of the others, too.
+        // Any later thread with this name counts as one of the others, too.
         let name = self.measures[measure].name.clone();
         self.measure_positions.insert(name, others);
     }
 
-    /// Keeps the counts within their bounds: the measures that came last are merged into the others.
+    /// Keeps the counts within their bounds: merges the measures that came last into the others.
     pub(super) fn keep_bounds(&mut self) {
         let size = |measure: &MeasureState| -> (usize, usize) {
             let sizes = measure.distributions().map(|one| (one.bytes(), one.buckets().count()));

@@ -20,7 +20,8 @@ pub(crate) struct Column<'a> {
     pub(crate) name: &'a str,
     pub(crate) optional: bool,
     pub(crate) is_text: bool,
-    /// Whether it only says in words what another column says as a number. Such columns come last; nothing here reads them.
+    /// Whether it only repeats in words what another column says as a number. Such columns come last; nothing here
+    /// reads them.
     pub(crate) is_for_people: bool,
     /// What it holds, in a sentence; empty if the file is to have no description.
     pub(crate) about: &'a str,
@@ -43,7 +44,7 @@ pub(crate) const fn optional(name: &str) -> Column<'_> {
     Column { name, optional: true, is_text: false, is_for_people: false, about: "" }
 }
 
-/// A column of texts that every row has and few of which differ.
+/// A column of texts that every row has, with few different ones.
 pub(crate) const fn text(name: &str) -> Column<'_> {
     Column { name, optional: false, is_text: true, is_for_people: false, about: "" }
 }
@@ -131,7 +132,8 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Refuses rows with a number below 0, or above what a column may hold; the last bound applies to all further columns.
+    /// Refuses rows with a number below 0, or above what a column may hold; the last bound applies to all further
+    /// columns.
     pub(crate) fn check(&self, path: &Path, max: &[u64]) -> Result<()> {
         (0..self.columns.len())
             .try_for_each(|index| self.check_column(path, index, max.get(index).or(max.last()).copied().unwrap_or(0)))
@@ -169,7 +171,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// A number as a table has it: the largest that fits, if it does not.
+/// A number as it stands in a table: the largest that fits, if it does not fit.
 pub(crate) fn signed(value: u64) -> Option<i64> {
     Some(i64::try_from(value).unwrap_or(i64::MAX))
 }

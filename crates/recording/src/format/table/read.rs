@@ -14,7 +14,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Rows read so far, from all tables, for whoever shows the progress.
+/// Rows read so far, from all tables, for progress displays.
 static ROWS_READ: AtomicU64 = AtomicU64::new(0);
 
 /// How many rows of tables this process has read so far.
@@ -22,14 +22,15 @@ pub fn rows_read() -> u64 {
     ROWS_READ.load(Ordering::Relaxed)
 }
 
-/// Rows read together; a table of any length is read in this much memory.
+/// How many rows are read together, so that a table of any length is read in this much memory.
 const BATCH: usize = 1 << 12;
 /// The most bytes of pages that the texts of a batch may keep in memory.
 const HELD_PAGES: usize = 16 << 20;
 
 /// Reads a table and passes its rows on, a few thousand at a time, in memory that does not grow with its length.
 ///
-/// Columns that the file lacks read as absent; columns that the schema lacks, and those that are for people, are skipped.
+/// Columns that the file lacks read as absent; columns that the schema lacks, and those that are for people, are
+/// skipped.
 pub(crate) fn read_table(path: &Path, schema: &Schema<'_>, take: impl FnMut(&Rows<'_>) -> Result<()>) -> Result<()> {
     read_opened(open_table(path)?, path, &schema.as_read(), take)
 }
@@ -69,7 +70,7 @@ pub(super) fn read_opened(
     Ok(())
 }
 
-/// Rows of a table, by what it says of itself.
+/// The rows of a table, according to itself.
 pub(crate) fn count_rows(path: &Path) -> Result<u64> {
     check_end(&open_table(path)?, path)
 }
@@ -78,7 +79,7 @@ fn open_table(path: &Path) -> Result<File> {
     input::open_file(path).map_err(|error| Error::io(path, "cannot read", error))
 }
 
-/// Checks what a table says of itself before anything trusts it. Returns how many rows it says it has.
+/// Checks what a table says of itself before anything trusts it. Returns its own count of rows.
 fn check_end(file: &File, path: &Path) -> Result<u64> {
     parquet_check::check_end(file).map_err(|what| invalid(path, what))
 }
@@ -92,7 +93,7 @@ enum Source {
     /// The file lacks the column.
     Absent,
     Numbers(ColumnReaderImpl<Int64Type>, bool),
-    /// Texts, of which only this many are taken at a time: each keeps the page that it is in.
+    /// Texts, of which only this many are taken at a time, because each keeps the page that it is in.
     Texts(ColumnReaderImpl<ByteArrayType>, bool, usize),
 }
 
@@ -156,7 +157,7 @@ impl Source {
     }
 }
 
-/// The number of a text, with its control characters replaced. It is refused if it, or a whole batch together, is longer
+/// The number of a text, with its control characters replaced. Refuses it if it, or a whole batch together, is longer
 /// than anything that is written.
 fn text_number(path: &Path, value: Option<&ByteArray>, texts: &mut Texts) -> Result<i64> {
     let bytes = value.map_or(&[][..], ByteArray::data);

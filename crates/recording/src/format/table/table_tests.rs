@@ -1,4 +1,4 @@
-//! What is written is read again, and what was damaged is refused.
+//! What was written reads back, and what was damaged is refused.
 
 use super::*;
 use crate::format::directory::Directory;

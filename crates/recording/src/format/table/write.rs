@@ -14,7 +14,7 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Rows written together; a table of any length is written in this much memory.
+/// How many rows are written together, so that a table of any length is written in this much memory.
 const ROW_GROUP: usize = 1 << 15;
 
 /// Writes a table to a file in row groups.
@@ -91,7 +91,7 @@ fn described(schema: &Schema<'_>) -> parquet::errors::Result<Type> {
     Type::group_type_builder(schema.name).with_fields(fields).build()
 }
 
-/// Numbers as differences, texts by a dictionary, all of it compressed; the file says what its columns hold, by their names.
+/// Numbers as differences, texts by a dictionary, all of it compressed; the file says what its columns hold, by name.
 fn properties(schema: &Schema<'_>) -> WriterProperties {
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
@@ -134,8 +134,8 @@ fn into_place(directory: &Directory, temporary: &str, name: &str) -> Result<()> 
     directory.rename(temporary, name).map_err(refused)
 }
 
-/// Writes several files' rows into one, in order, in constant memory. If told to stop, returns false and leaves everything as
-/// it was.
+/// Writes several files' rows into one, in order, in constant memory. If told to stop, it returns false and leaves
+/// everything as it was.
 pub(crate) fn concatenate(
     directory: &Directory,
     sources: &[String],
