@@ -1,12 +1,12 @@
-//! How often the intervals hold what they promise, and how often the verdict is right: on streams that were made up.
+//! How often the intervals hold what they promise, and how often the verdict is right, on made-up streams.
 //!
 //! `cargo bench -p punctual-comparison --bench coverage -- [--runs 200]`
 //!
-//! A stream is 1,000 wakeups a second: a lognormal body, and a share of wakeups in a tail ten times as late. Both the body and
-//! the share wander from second to second (an autoregressive process of first order, coefficient `rho`), and each run has a
-//! level of its own (`between`, the standard deviation of its logarithm). Side B is side A's machine, its body multiplied by
-//! `body` and its tail by `tail`. Printed: how often the intervals of all figures of the total held the true ratio together
-//! (95 % is promised; only where both are the same), and what the verdict was.
+//! A stream is 1,000 wakeups a second: a lognormal body, and a share of wakeups in a tail ten times as late. Both the
+//! body and the share wander from second to second (an autoregressive process of first order, coefficient `rho`), and
+//! each run has a level of its own (`between`, the standard deviation of its logarithm). Side B is side A's machine,
+//! its body multiplied by `body` and its tail by `tail`. It prints how often the intervals of all figures of the total
+//! held the true ratio together (95 % is promised; only where both are the same), and what the verdict was.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 

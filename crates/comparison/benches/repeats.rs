@@ -1,11 +1,11 @@
-//! How far repeats of one measurement lie apart, and what `compare` makes of them: on real recordings.
+//! How far repeats of one measurement lie apart, and what `compare` makes of them, on real recordings.
 //!
 //! `cargo bench -p punctual-comparison --bench repeats -- DIRECTORY [--csv]`
 //!
-//! The directory holds recordings of one measurement, named in the order in which they were made. Printed: for each quantile
-//! of the total the standard deviation of its logarithm between runs, between neighbours, and what the seconds of a run
-//! alone say; then the share of false alarms when neighbours, and groups of neighbours in turn, are compared.
-//! With `--csv`: a line for each run, stage and quantile.
+//! The directory holds recordings of one measurement, named in the order in which they were made. For each quantile of
+//! the total it prints the standard deviation of its logarithm between runs, between neighbours, and as the seconds of
+//! a run alone suggest; then the share of false alarms when neighbours, and groups of neighbours in turn, are compared.
+//! With `--csv` it prints a line for each run, stage and quantile.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// A recording is cut into at most this many stretches.
 const MAX_STRETCHES: u64 = 600;
-/// A short recording is cut into this many, shorter than a second.
+/// A short recording is cut into this many, which are shorter than a second.
 const MIN_STRETCHES: u64 = 20;
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -95,7 +95,7 @@ impl Gather {
         }
     }
 
-    /// What was counted. The quantiles themselves are those of the recording's own distributions.
+    /// The counts. The quantiles themselves are those of the recording's own distributions.
     ///
     /// # Errors
     /// If the recording holds no wakeup.

@@ -16,8 +16,8 @@ use punctual_device::Profile;
 use punctual_recording::{Document, Stage, format_ns};
 use std::collections::BTreeSet;
 
-/// A stage's figures on one side, over all its runs; a quantile is the geometric mean of the runs' quantiles, which is what the
-/// ratios compare. `None` if there are too few wakeups.
+/// A stage's figures on one side, over all its runs; a quantile is the geometric mean of the runs' quantiles, which is
+/// what the ratios compare. `None` if there are too few wakeups.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Quantiles {
     /// How many wakeups had this stage.
@@ -46,7 +46,7 @@ pub struct StageComparison {
 }
 
 impl StageComparison {
-    /// The ratio to show if only one is shown: the one that decided, or the one furthest out up to p99.
+    /// The ratio to show if only one is shown: the one that decided, or the one furthest out, up to p99.
     pub fn shown(&self) -> Option<&Ratio> {
         let usual = self.ratios.iter().rfind(|ratio| ratio.figure.level <= 0.99);
         self.verdict.by.and_then(|by| self.ratios.get(by)).or(usual)
@@ -64,16 +64,16 @@ pub struct Comparison {
     pub outcome: Outcome,
     /// What the outcome applies to.
     pub standing: Standing,
-    /// How many runs of each side it would take to find a difference of the estimated size four times out of five, by the
-    /// figure that shows it most clearly; `None` if that is more than [`crate::ratio::MAX_RUNS_NEEDED`].
+    /// How many runs of each side it would take to find a difference of the estimated size four times out of five, by
+    /// the figure that shows it most clearly; `None` if that is more than [`crate::ratio::MAX_RUNS_NEEDED`].
     pub runs_needed: Option<usize>,
     /// Which stage decided, and by which of its ratios: positions in `stages` and in its `ratios`.
     pub decided_by: Option<(usize, usize)>,
     /// Each measure's stages, in the order of the tables.
     pub stages: Vec<StageComparison>,
-    /// The devices that were asked for.
+    /// The devices of the question.
     pub devices: Vec<DeviceComparison>,
-    /// What the loads got done.
+    /// How much the loads got done.
     pub throughput: Vec<Throughput>,
     /// What else differs.
     pub differences: Vec<Difference>,
@@ -104,9 +104,9 @@ impl Comparison {
 
 /// Compares two sides.
 ///
-/// The totals are one family of intervals that hold together with 95 % probability, all other stages another: the verdict,
-/// which only the totals decide, is a false alarm in at most one of twenty comparisons of a machine with itself, even if it changes
-/// from run to run, provided that its [`Standing`] is [`Standing::Systems`].
+/// The totals are one family of intervals that hold together with 95 % probability, all other stages another: the
+/// verdict, which only the totals decide, is a false alarm in at most one of twenty comparisons of a machine with
+/// itself, even if it changes from run to run, provided that its [`Standing`] is [`Standing::Systems`].
 ///
 /// # Errors
 /// If the sides measured different things: another period, another chain, no measure in common.
@@ -114,19 +114,20 @@ pub fn compare(a: &Side, b: &Side, devices: &[Profile]) -> Result<Comparison, Er
     compare_with(a, b, devices, CONFIDENCE, 1)
 }
 
-/// The probability with which an interim look's intervals hold together.
+/// The probability with which the intervals of an interim look hold together.
 pub const INTERIM_CONFIDENCE: f64 = 0.995;
-/// No interim look before each side has this many runs: with three, a machine with two states fools any rule once in 32, and
-/// looking then and again at the end would add up.
+/// No interim look before each side has this many runs: with three, a machine with two states fools any rule once in
+/// 32, and the chances of looking then and again at the end would add up.
 pub const MIN_INTERIM_RUNS: usize = 4;
 
 /// Whether what was measured so far, in turn, is so clear that the rest of the repeats can be left out.
 ///
-/// The rule of Haybittle (1971) and Peto (1976): an interim look has to be ten times as certain as the last one, so that all looks
-/// together add little to the false alarms of the last; how little has been measured (`docs/compare.md`).
+/// The rule of Haybittle (1971) and Peto (1976): an interim look has to be ten times as certain as the last one, so
+/// that all looks together add little to the false alarms of the last; how little has been measured
+/// (`docs/compare.md`).
 ///
 /// # Errors
-/// As [`compare`].
+/// As for [`compare`].
 pub fn is_clear(a: &Side, b: &Side) -> Result<bool, Error> {
     if a.runs.len().min(b.runs.len()) < MIN_INTERIM_RUNS {
         return Ok(false);
@@ -137,7 +138,7 @@ pub fn is_clear(a: &Side, b: &Side) -> Result<bool, Error> {
     Ok(found.is_some() && outcome(&compare(a, b, &[])?) == found)
 }
 
-/// As [`compare`], with another probability, as one of `share` comparisons that share the order of runs.
+/// Like [`compare`], with another probability, as one of `share` comparisons that share the order of runs.
 pub(crate) fn compare_with(
     a: &Side,
     b: &Side,
@@ -207,7 +208,7 @@ struct StagePair<'a> {
 }
 
 impl StagePair<'_> {
-    /// How many figures all runs have.
+    /// How many figures all runs have in common.
     fn figures(&self) -> usize {
         self.left.iter().chain(&self.right).map(|stage| stage.estimates.len()).min().unwrap_or(0)
     }
@@ -225,7 +226,7 @@ impl StagePair<'_> {
         (0..self.figures()).filter_map(ratio).collect()
     }
 
-    /// For each ratio that needs more runs, how many would tell.
+    /// For each ratio that needs more runs: how many would be enough.
     fn runs_needed(&self, ratios: &[Ratio], family: usize) -> Vec<usize> {
         let needed = ratios.iter().enumerate().filter_map(|(index, ratio)| {
             let [left, right] = self.estimates(index);
@@ -261,7 +262,7 @@ fn comparable(side: &Side, with: &Document, other: &str) -> Result<(), Error> {
     let expected = &with.provenance.configuration;
     for run in &side.runs {
         let found = &run.document.provenance.configuration;
-        // Other programs' threads have no period that anybody knows.
+        // Other programs' threads have no known period.
         if (found.interval_ns == 0) != (expected.interval_ns == 0) {
             let (followed, own) = if found.interval_ns == 0 { (&*side.name, other) } else { (other, &*side.name) };
             return Err(Error(format!(
@@ -321,7 +322,7 @@ fn quantiles(runs: &[&RunStage]) -> Quantiles {
     let mut values_ns = [None; FIGURES.len()];
     for (index, value) in values_ns.iter_mut().enumerate() {
         let figure = &FIGURES[index];
-        // Shown where at least one wakeup lies beyond it, even where that is too little to compare.
+        // Shown if at least one wakeup lies beyond it, even if that is too little to compare.
         let known = runs.iter().all(|run| run.distribution.count() as f64 * (1.0 - figure.level) >= 0.999);
         *value = known.then(|| match runs {
             [one] => figure.of_distribution(&one.distribution).unwrap_or(0),
@@ -339,7 +340,7 @@ fn quantiles(runs: &[&RunStage]) -> Quantiles {
     }
 }
 
-/// The totals decide. Of several measures, the one whose decision lies furthest out; if they disagree there, none.
+/// The totals decide. Among several measures, the one whose decision lies furthest out; if they disagree there, none.
 fn overall(stages: &[StageComparison]) -> (Outcome, Option<(usize, usize)>) {
     let decided = stages.iter().enumerate().filter(|(_, stage)| stage.stage == Stage::Total);
     let decided: Vec<(usize, usize, Outcome)> =

@@ -4,8 +4,8 @@ use crate::student::beta_quantile;
 use punctual_device::Profile;
 use punctual_forecast::{Input, Stage};
 
-/// How many times as often something happens on side B as on side A. Limits that do not exist are `None`:
-/// something never seen on A may be any number of times as frequent on B.
+/// How many times as often something happens on side B as on side A. Limits that do not exist are `None`: something
+/// never seen on A may be any number of times as frequent on B.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RateRatio {
     /// The lower limit of the 95 % interval.
@@ -29,12 +29,12 @@ pub struct DeviceComparison {
     pub over: (u64, u64),
     /// Stalls beyond the slack in an hour; `None` if there were none.
     pub per_hour: (Option<f64>, Option<f64>),
-    /// How many times as often B exceeds the slack; the interval assumes that stalls are independent and does not include
-    /// the spread between runs.
+    /// How many times as often B exceeds the slack; the interval assumes that stalls are independent and does not
+    /// include the spread between runs.
     pub ratio: RateRatio,
 }
 
-/// A side's inputs of one measure, joined: its runs follow one another. `None` if they cannot be joined.
+/// A side's inputs of one measure, joined one run after another. `None` if they cannot be joined.
 pub(crate) fn joined(inputs: &[Input], measure: &str) -> Option<Input> {
     let mut own = inputs.iter().filter(|input| input.measure == measure).cloned();
     let first = own.next()?;
@@ -46,7 +46,7 @@ pub(crate) fn compare_devices(devices: &[Profile], a: &Input, b: &Input) -> Vec<
     let compared = devices.iter().filter_map(|device| {
         let slack_ns = device.usable_slack_ns().ok()?;
         let (left, right) = (a.underruns(device, Stage::Total).ok()?, b.underruns(device, Stage::Total).ok()?);
-        // Late wakeups and stalls are not counts of one kind.
+        // Late wakeups and stalls are counts of different kinds.
         let alike = left.is_upper_count == right.is_upper_count;
         let hours = |input: &Input| input.exposure_ns as f64 / 3.6e12;
         let ratio = rate_ratio(
@@ -67,11 +67,12 @@ pub(crate) fn compare_devices(devices: &[Profile], a: &Input, b: &Input) -> Vec<
     compared.collect()
 }
 
-/// The ratio of two rates (count, how many times as variable as independent ones), exposed `exposure` times as long on B.
+/// The ratio of two rates (count, how many times as variable as independent ones), with an exposure `exposure` times as
+/// long on B.
 ///
-/// Stalls that come together count as clusters, as large as the counts are times as variable as independent ones, each side by its
-/// own measure, with at least one cluster if there is a stall. If the clusters of both sides are single stalls, the interval is the
-/// exact one given the sum of the counts (Przyborowski and Wilenski 1940).
+/// Stalls that come together count as clusters, as large as the counts are times as variable as independent ones, each
+/// side by its own measure, with at least one cluster if there is a stall. If the clusters of both sides are single
+/// stalls, the interval is the exact one given the sum of the counts (Przyborowski and Wilenski 1940).
 fn rate_ratio(a: (u64, f64), b: (u64, f64), exposure: f64) -> RateRatio {
     let cluster = |(count, dispersion): (u64, f64)| dispersion.clamp(1.0, (count as f64).max(1.0));
     let (left, right) = (a.0 as f64 / cluster(a), b.0 as f64 / cluster(b));
@@ -96,13 +97,13 @@ mod tests {
         assert!((even.high.unwrap() - 2.676).abs() < 2e-2, "{even:?}");
         // Twice as long and as many: half as often.
         assert_eq!(rate_ratio((10, 1.0), (10, 1.0), 2.0).estimate, Some(0.5));
-        // None on A: at least this many times.
+        // None on A: a lower limit only.
         let new = rate_ratio((0, 1.0), (20, 1.0), 1.0);
         assert!(new.low.unwrap() > 4.0 && new.estimate.is_none() && new.high.is_none(), "{new:?}");
         // None at all says nothing.
         let none = rate_ratio((0, 1.0), (0, 1.0), 1.0);
         assert_eq!((none.low, none.estimate, none.high), (None, None, None));
-        // What comes together on one side alone leaves the other side's count as sure as it was.
+        // What comes together on only one side leaves the other side's count as certain as it was.
         let burst = rate_ratio((6, 1.0), (295, 59.0), 1.0);
         assert!((burst.estimate.unwrap() - 49.2).abs() < 0.1, "{burst:?}");
         assert!(burst.low.unwrap() > 5.0 && burst.high.unwrap() < 250.0, "{burst:?}");

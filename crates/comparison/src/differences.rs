@@ -1,9 +1,9 @@
-//! What differs between two recordings apart from the latencies.
+//! What differs between two recordings besides the latencies.
 
 use punctual_recording::{Document, FollowedThread, Provenance, Setting, Task};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most followed threads whose scheduling is said to differ: a program may have any number of them.
+/// The most followed threads whose different scheduling is mentioned: a program may have any number of them.
 const MAX_THREADS: usize = 8;
 
 /// Something that differs.
@@ -11,11 +11,11 @@ const MAX_THREADS: usize = 8;
 pub struct Difference {
     /// Where: `host`, `configuration`, `load`, `tuning`, `program`, or `cycles` of followed loops.
     pub area: &'static str,
-    /// What.
+    /// What it is.
     pub what: String,
-    /// What it is on side A; `None` if it is not known or not there.
+    /// Its value on side A; `None` if it is not known or not there.
     pub a: Option<String>,
-    /// On side B.
+    /// Its value on side B.
     pub b: Option<String>,
 }
 
@@ -87,7 +87,7 @@ fn schedulings<'a>(tasks: &'a [Task], threads: &'a [FollowedThread]) -> BTreeMap
     named
 }
 
-/// The names that both sides have with another scheduling, and the scheduling of each.
+/// The names that both sides have with different scheduling, and the scheduling of each.
 fn in_common<'a>(
     a: &'a BTreeMap<&'a str, BTreeSet<&'a str>>,
     b: &'a BTreeMap<&'a str, BTreeSet<&'a str>>,

@@ -1,8 +1,8 @@
 //! The figures that are compared: quantiles, and means of the worst wakeups.
 //!
-//! A quantile such as p99 often lies on a cliff: 0.8 % of wakeups are late by 500 us and all others by 60, so that it jumps
-//! tenfold when 0.8 becomes 1.2. It is what people read, but a poor witness. The mean over the worst tenth of all wakeups
-//! moves by a tenth then. So both are compared.
+//! A quantile such as p99 often lies on a cliff: if 0.8 % of wakeups are late by 500 us and all others by 60, it jumps
+//! tenfold when 0.8 becomes 1.2. It is what people read, but a poor witness. The mean over the worst tenth of all
+//! wakeups then moves by only a tenth. So both are compared.
 
 use punctual_recording::Distribution;
 
@@ -13,18 +13,18 @@ pub struct Figure {
     pub name: &'static str,
     /// Its key in JSON: `p99_9_ns`.
     pub key: &'static str,
-    /// The share of wakeups that are at most this late or, for a mean, that it leaves out.
+    /// The share of wakeups that are at most this late; for a mean, the share that it leaves out.
     pub level: f64,
-    /// Whether it is the geometric mean of all wakeups beyond the level, not the quantile at it.
+    /// Whether it is the geometric mean of all wakeups beyond the level, rather than the quantile at it.
     pub is_mean: bool,
-    /// It is compared only where each run has this many wakeups.
+    /// It is compared only if each run has this many wakeups.
     pub needed: u64,
-    /// How much it must be expected to differ between runs of one machine even if each run is steady: the
-    /// standard deviation of its logarithm. Set by repeats: `docs/compare.md`.
+    /// How much it must be expected to differ between runs of one machine even if each run is steady: the standard
+    /// deviation of its logarithm. Set from repeats: `docs/compare.md`.
     pub between: f64,
 }
 
-/// A quantile decides only if this many wakeups of each run lie beyond it: fewer may be a single stall.
+/// A quantile decides only if this many wakeups of each run lie beyond it: fewer may come from a single stall.
 const BEYOND: u64 = 8;
 
 const fn figure(

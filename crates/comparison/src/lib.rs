@@ -2,15 +2,15 @@
 //!
 //! Pure: runs in, a [`Comparison`] out. A side is one run or several of the same measurement.
 //!
-//! * [`Gather`]: one pass over a recording's wakeups into counts for each second, and from them a [`Run`]: quantiles, and how
-//!   uncertain they are, by a bootstrap over blocks of seconds as long as the seconds stay correlated.
+//! * [`Gather`]: one pass over a recording's wakeups into counts for each second, and from them a [`Run`]: quantiles,
+//!   and how uncertain they are, by a bootstrap over blocks of seconds as long as the seconds stay correlated.
 //! * [`ratio`]: the ratio of two sides' quantiles with an interval that includes the spread between runs.
-//! * [`compare`]: all stages side by side, the devices' slack, the loads' throughput, what differs in provenance,
-//!   and a [`Verdict`]: on the systems if there are enough runs, otherwise on these runs only ([`Standing`]).
-//! * [`interact`]: inputs to a program, by kind and by what was typed, with what the difference was spent on.
+//! * [`compare`]: all stages side by side, the devices' slack, the loads' throughput, what differs in provenance, and a
+//!   [`Verdict`]: on the systems if there are enough runs, otherwise on these runs only ([`Standing`]).
+//! * [`interact`]: inputs to a program, by kind and by what was typed, and where the difference went.
 //! * [`compare_several`]: several sides, each compared with the first, with one error rate for all.
 //!
-//! The method and its measured coverage are described in `docs/compare.md`.
+//! `docs/compare.md` describes the method and its measured coverage.
 //!
 //! ```
 //! use punctual_comparison::ratio::ratio;

@@ -49,7 +49,7 @@ fn notes_of_side(label: &str, side: &Side) -> Vec<String> {
     notes
 }
 
-/// That requests were recorded, which is not what is compared.
+/// Says that requests were recorded, which the comparison ignores.
 fn note_on_requests(a: &Side, b: &Side) -> Option<String> {
     let mut recorders = a.runs.iter().chain(&b.runs).filter_map(|run| run.document.recorder.as_ref());
     recorders.any(|recorder| recorder.stage == Stage::Request).then(|| {

@@ -11,7 +11,7 @@ const MAX_LOOPS: usize = 8;
 /// Cycles by the name of their threads.
 type Named = BTreeMap<String, CycleCount>;
 
-/// The loops of which cycles took longer than the period that both sides were recorded with.
+/// The loops whose cycles took longer than the period that both sides were recorded with.
 pub(crate) fn overruns(a: &[Run], b: &[Run]) -> Vec<Difference> {
     match (period(a), period(b)) {
         (Some(period_ns), Some(other_ns)) if period_ns == other_ns => rows(period_ns, &named(a), &named(b)),
@@ -34,7 +34,7 @@ fn named(runs: &[Run]) -> Named {
     named
 }
 
-/// The name before policy and priority, which may be what was changed.
+/// The name before policy and priority, because these may be what was changed.
 fn name_of(measure: &str) -> &str {
     measure.rsplit_once(' ').map_or(measure, |(name, _)| name)
 }
@@ -52,7 +52,7 @@ fn rows(period_ns: u64, a: &Named, b: &Named) -> Vec<Difference> {
     a.iter().filter_map(row).take(MAX_LOOPS).collect()
 }
 
-/// How many took too long, of how many; the fewest and the most where wakeups were not seen.
+/// How many took too long, and out of how many; the fewest and the most, if some wakeups were not seen.
 fn words(count: &CycleCount) -> String {
     let (least, most) = (count.least_overruns(), count.overruns);
     match (count.cycles, least < most) {
@@ -82,7 +82,7 @@ mod tests {
         let [row] = &found[..] else { panic!("{found:?}") };
         assert_eq!((row.area, row.what.as_str()), ("cycles", "of robot-ctl longer than 1.00 ms"));
         assert_eq!((row.a.as_deref(), row.b.as_deref()), (Some("4,969 of 20,000"), Some("1 to 3 of 20,000")));
-        // Where none took too long, where it cannot be told, and of a loop that only one side has.
+        // If none took too long, if it cannot be told, and for a loop that only one side has.
         assert_eq!(rows(1_000_000, &side("a other", count(0, 0, 0)), &side("a other", count(0, 0, 0))), []);
         let untold = side("robot-ctl other", CycleCount { untold: 1, ..CycleCount::default() });
         assert_eq!(rows(1_000_000, &before, &untold)[0].b.as_deref(), Some("not countable"));

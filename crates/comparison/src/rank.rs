@@ -1,8 +1,8 @@
-//! Whether two sides' runs lie apart in their order: the rank-sum test, exact.
+//! Whether two sides' runs are separated in their order: the rank-sum test, exact.
 
-/// The probability that the ranks of two samples of these sizes add up at least as unevenly as these do if all orders are
-/// equally likely (Wilcoxon 1945; Mann and Whitney 1947), two-sided. It assumes no spread and no distribution. For equal values,
-/// the middle between the fewest and the most pairs counts.
+/// The probability that the ranks of two samples of these sizes add up at least as unevenly as these do if all orders
+/// are equally likely (Wilcoxon 1945; Mann and Whitney 1947), two-sided. It assumes no spread and no distribution. For
+/// equal values, the middle between the fewest and the most pairs counts.
 pub(crate) fn rank_sum_p(a: &[f64], b: &[f64]) -> f64 {
     // Twice the number of pairs in which b lies above a, so that ties count one.
     let above: usize = a
@@ -18,8 +18,8 @@ pub(crate) fn rank_sum_p(a: &[f64], b: &[f64]) -> f64 {
     uneven.map(|(_, count)| count).sum::<f64>() / all
 }
 
-/// For each number of pairs, in how many orders of a and b values that many have b above a: the coefficients of the Gaussian
-/// binomial.
+/// For each number of pairs, in how many orders of a and b values that many have b above a: the coefficients of the
+/// Gaussian binomial.
 fn orders(a: usize, b: usize) -> Vec<f64> {
     let most = a * b;
     let mut counts = vec![0.0; most + 1];

@@ -1,16 +1,17 @@
 //! The ratio of two sides' quantiles, with an interval that includes the spread between runs.
 //!
-//! Each run gives the logarithm of a quantile and, by the bootstrap over its seconds, how uncertain that is.
-//! Two runs of the same machine differ by more: other work, another phase of the tick, another place in memory. Several runs
-//! show that themselves; one alone cannot, and few show it badly. So the variance between runs is a weighted mean
-//! of what is known beforehand ([`WITHIN`] times the variance within a run, and the square of [`Figure::between`]), worth
-//! [`PRIOR_DEGREES`] degrees of freedom, fewer if there are many runs, and of what the runs show, worth one degree less than each
-//! side has runs (an empirical-Bayes variance, Smyth 2004). The interval is Student's with the degrees of both together.
+//! Each run gives the logarithm of a quantile and, by the bootstrap over its seconds, how uncertain that is. Two runs
+//! of the same machine differ by more: other work, another phase of the tick, another place in memory. Several runs
+//! show that themselves; one run alone cannot, and a few show it badly. So the variance between runs is a weighted mean
+//! of what is known beforehand ([`WITHIN`] times the variance within a run, and the square of [`Figure::between`]),
+//! worth [`PRIOR_DEGREES`] degrees of freedom, fewer if there are many runs, and of what the runs show, worth one
+//! degree less than each side has runs (an empirical-Bayes variance, Smyth 2004). The interval is Student's with the
+//! degrees of both together.
 //!
-//! What is known beforehand holds for a machine that stays what it is. If the runs spread by more, it is wrong, and
-//! counts for less and less ([`CONFLICT`]). If they spread much more ([`SPREAD`]), the runs of the two sides also have to lie
-//! apart in their order, whatever their distribution (rank sum), or all pairs have to point the same way; otherwise the interval
-//! reaches 1.
+//! What is known beforehand holds for a machine that does not change. If the runs spread more, it is wrong, and counts
+//! for less and less ([`CONFLICT`]). If they spread much more ([`SPREAD`]), the runs of the two sides also have to be
+//! separated in their order, whatever their distribution (rank sum), or all pairs have to point the same way; otherwise
+//! the interval reaches 1.
 
 use crate::figure::{Estimate, Figure};
 use crate::rank::rank_sum_p;
@@ -20,21 +21,24 @@ use crate::student::{student_q, student_quantile};
 pub const CONFIDENCE: f64 = 0.95;
 /// How many times as variable whole runs are as their own seconds say, measured on repeats.
 pub const WITHIN: f64 = 2.5;
-/// What is known beforehand counts as this many degrees of freedom if the runs show nothing, and less the more they
-/// show: divided by one plus half their own degrees.
+/// If the runs show nothing, what is known beforehand counts as this many degrees of freedom; the more they show, the
+/// less: divided by one plus half their own degrees.
 pub const PRIOR_DEGREES: f64 = 12.0;
-/// From this many times the expected variance in the runs on, what is known beforehand counts for less: by the
+/// If the runs show more than this many times the expected variance, what is known beforehand counts for less: by the
 /// fourth power of how many times that is.
 pub const CONFLICT: f64 = 2.5;
-/// From this many times the expected variance on, the ranks have a say.
+/// From this many times the expected variance, the ranks have a say.
 pub const SPREAD: f64 = 2.0;
-/// Two sides lie apart if an order as uneven as theirs has at most this probability: all of three runs above all of three, 0.1.
+/// Two sides are separated if an order as uneven as theirs has at most this probability: all of three runs above all of
+/// three, 0.1.
 const APART: f64 = 0.11;
-/// Or if this many pairs of neighbours all point the same way: by chance once in 32 times, before the interval has its say.
+/// Or if this many pairs of neighbours all point the same way: by chance once in 32 times, before the interval has its
+/// say.
 const AGREEING: usize = 6;
-/// A family's figures are those of one distribution, and rise and fall together: if runs spread no more than expected, the first of
-/// these shares of them counts (Bonferroni's correction would count each); if they spread more, up to the second, more than all.
-/// Set, by measuring both, so that intervals hold together and equal machines are found equal in 95 % of cases: `docs/compare.md`.
+/// A family's figures belong to one distribution, and rise and fall together: if runs spread no more than expected, the
+/// first of these shares of them counts (Bonferroni's correction would count each); if they spread more, up to the
+/// second, which is more than all. Both were measured and set so that intervals hold together and equal machines are
+/// found equal in 95 % of cases: `docs/compare.md`.
 const ALIKE: [f64; 2] = [0.4, 1.25];
 /// Between these multiples of the expected variance the share goes from the first to the second.
 const ALIKE_FROM_TO: [f64; 2] = [1.0, 2.25];
@@ -52,14 +56,15 @@ pub struct Ratio {
     pub high: f64,
     /// Within this ratio of each other the two quantiles count as the same.
     pub same_within: f64,
-    /// The probability of a ratio this far from 1 if nothing differed by more than is worth the name, times the number
-    /// of ratios in the family.
+    /// The probability of a ratio this far from 1 if no difference were worth the name, times the number of ratios in
+    /// the family.
     pub p: f64,
-    /// From this ratio up, or from its inverse down, a difference is found four times out of five by runs that are as many and spread as much.
+    /// From this ratio up, or from its inverse down, runs that are as many and spread as much find a difference four
+    /// times out of five.
     pub findable: f64,
 }
 
-/// A ratio closer to 1 than this is no difference worth the name.
+/// A ratio closer to 1 than this is not a difference worth the name.
 pub const WORTH_THE_NAME: f64 = 1.05;
 /// Nor is a difference smaller than this, ns: reading the clock, and the programs that do so, cost as much.
 pub const RESOLUTION_NS: f64 = 250.0;
@@ -98,14 +103,14 @@ fn spread(figure: Figure, a: &[Estimate], b: &[Estimate], paired: bool) -> Sprea
     pooled(expected, shown, degrees, excess)
 }
 
-/// What is expected and what the runs show, each by what it is worth.
+/// What is expected and what the runs show, each weighted by what it is worth.
 fn pooled(expected: f64, shown: f64, degrees: f64, excess: f64) -> Spread {
     let prior = PRIOR_DEGREES / (1.0 + 0.5 * degrees) * (CONFLICT / excess.max(CONFLICT)).powi(4);
     let all = prior + degrees;
     Spread { variance: (prior * expected + shown) / all, degrees: all, excess }
 }
 
-/// A figure of one side, with an interval that holds the spread between its runs; ns.
+/// A figure of one side, with an interval that includes the spread between its runs; ns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Level {
     /// Which figure.
@@ -118,8 +123,8 @@ pub struct Level {
     pub high_ns: f64,
 }
 
-/// A side's figure, one [`Estimate`] for each run. The interval holds with the probability [`CONFIDENCE`], by itself. `None` where
-/// there is no run.
+/// A side's figure, from one [`Estimate`] for each run. The interval holds with the probability [`CONFIDENCE`], by
+/// itself. `None` if there is no run.
 pub fn level(figure: Figure, runs: &[Estimate]) -> Option<Level> {
     if runs.is_empty() {
         return None;
@@ -143,11 +148,11 @@ fn counted(family: usize, excess: f64) -> f64 {
     (family.max(1) as f64 * (ALIKE[0] + way * (ALIKE[1] - ALIKE[0]))).max(1.0)
 }
 
-/// The ratio of B's quantile to A's, one [`Estimate`] for each run; one of `family` ratios whose intervals hold together
-/// with the probability [`CONFIDENCE`].
+/// The ratio of B's quantile to A's, from one [`Estimate`] for each run; one of `family` ratios whose intervals hold
+/// together with the probability [`CONFIDENCE`].
 ///
-/// `paired`: the runs were measured in turn, the n-th of A beside the n-th of B, so that slow drift cancels.
-/// `None` if a side has no run.
+/// `paired`: the runs were measured in turn, the n-th of A beside the n-th of B, so that slow drift cancels. `None` if
+/// a side has no run.
 pub fn ratio(figure: Figure, a: &[Estimate], b: &[Estimate], paired: bool, family: usize) -> Option<Ratio> {
     ratio_with(figure, a, b, paired, family, Demand { confidence: CONFIDENCE, share: 1 })
 }
@@ -157,7 +162,7 @@ pub fn ratio(figure: Figure, a: &[Estimate], b: &[Estimate], paired: bool, famil
 pub(crate) struct Demand {
     /// A family's intervals hold together with this probability.
     pub(crate) confidence: f64,
-    /// How many comparisons share the order of the runs, which must not mislead any of them either.
+    /// How many comparisons share the order of the runs, which must not mislead any of them.
     pub(crate) share: usize,
 }
 
@@ -180,13 +185,13 @@ impl Ratio {
     }
 }
 
-/// How far apart the logarithms of two sides' figures are: with the sides swapped the limits are exactly the opposite ones.
+/// How far apart the logarithms of two sides' figures are: with the sides swapped, the limits are exactly the opposite.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Logarithms {
     pub(crate) low: f64,
     pub(crate) estimate: f64,
     pub(crate) high: f64,
-    /// As in [`Ratio`], and so are the next two.
+    /// As in [`Ratio`], like the next two.
     pub(crate) same_within: f64,
     pub(crate) p: f64,
     pub(crate) findable: f64,
@@ -215,7 +220,7 @@ pub(crate) fn logarithms(
     let beyond = (difference.abs() - same_within.ln()).max(0.0) / error;
     let p = (student_q(degrees, beyond) * counted).min(1.0);
     let ln = |runs: &[Estimate]| runs.iter().map(|run| run.ln).collect::<Vec<f64>>();
-    // What drifts slowly mixes the sides' ranks, but not the pairs.
+    // Slow drift mixes the sides' ranks, but not the pairs.
     let mut signs = a.iter().zip(b).map(|(a, b)| b.ln.total_cmp(&a.ln));
     let first = signs.next();
     // Each further pair halves the chance that all of them point the same way.
@@ -234,8 +239,8 @@ pub(crate) fn logarithms(
     })
 }
 
-/// How many runs of each side it takes to find a difference like this one four times out of five, if runs spread as expected and
-/// as these did; `None` if more than [`MAX_RUNS_NEEDED`] would be needed.
+/// How many runs of each side it takes to find a difference like this one four times out of five, if runs spread as
+/// expected and as these did; `None` if more than [`MAX_RUNS_NEEDED`] would be needed.
 pub(crate) fn runs_needed(ratio: &Ratio, a: &[Estimate], b: &[Estimate], family: usize) -> Option<usize> {
     let wanted = ratio.estimate.ln().abs() - ratio.same_within.ln();
     let Spread { variance, degrees, excess } = spread(ratio.figure, a, b, false);
@@ -247,7 +252,7 @@ pub(crate) fn runs_needed(ratio: &Ratio, a: &[Estimate], b: &[Estimate], family:
     })
 }
 
-/// No more runs than this are ever called for.
+/// The most runs that are ever asked for.
 pub const MAX_RUNS_NEEDED: usize = 30;
 /// This many standard errors beyond the limit, a difference is found four times out of five.
 const FOUR_OF_FIVE: f64 = 0.842;
@@ -316,7 +321,7 @@ mod tests {
         let (a, b) = (runs(&[1e5, 1.02e5, 0.98e5]), runs(&[1.01e5, 5e5, 5.05e5]));
         let found = ratio(FIGURES[2], &a, &b, true, 4).unwrap();
         assert!(found.low < 1.0 && found.p > 0.05, "{found:?}");
-        // The ranks are those of both sides mixed: however narrow the interval, it reaches 1.
+        // The ranks of both sides are mixed: however narrow the interval, it reaches 1.
         let (a, b) = (runs(&[1e5, 1e5, 1e5, 1e5, 9e5]), runs(&[1.01e5, 9e5, 9e5, 9e5, 9e5]));
         let found = ratio(FIGURES[2], &a, &b, false, 1).unwrap();
         assert!(found.low <= 1.0, "{found:?}");

@@ -1,8 +1,8 @@
 //! The bootstrap over blocks of seconds.
 //!
-//! Seconds depend on one another: a compiler that runs for ten seconds makes ten of them late. Drawing them one by one would treat
-//! them as ten accidents. So stretches are drawn (circular block bootstrap, Politis and Romano 1992), as long as the share of
-//! late wakeups stays correlated.
+//! Seconds depend on one another: a compiler that runs for ten seconds makes ten of them late. Drawing them one by one
+//! would treat them as ten accidents. So the bootstrap draws stretches (circular block bootstrap, Politis and Romano
+//! 1992), as long as the share of late wakeups stays correlated.
 
 use crate::figure::{Estimate, Figure};
 use punctual_random::Random;
@@ -12,7 +12,7 @@ const PER_OCTAVE_BITS: u32 = 5;
 const PER_OCTAVE: usize = 1 << PER_OCTAVE_BITS;
 /// Up to 2^40 ns, 18 minutes; anything later counts there.
 pub(crate) const BINS: usize = (40 - PER_OCTAVE_BITS as usize + 1) * PER_OCTAVE;
-/// The number of resamples: the variance comes out within a tenth.
+/// The number of resamples: enough for the variance to come out within a tenth.
 const RESAMPLES: usize = 200;
 
 /// The bin of a value, ns.
@@ -57,7 +57,7 @@ impl Stretches {
             return whole.into_iter().map(|ln| Estimate { ln, variance: 1.0 }).collect();
         }
         let length = figures.iter().map(|figure| block_length(&stretches, &all, figure.level)).max().unwrap_or(1);
-        // What lasts for longer than the run can show makes whole runs differ by as much as its halves do.
+        // What lasts longer than the run can show makes whole runs differ by as much as its halves do.
         let halves = (length > 1 && length == longest(count)).then(|| {
             let (early, late) = stretches.split_at(count / 2);
             [early, late].map(|half| {
@@ -98,7 +98,8 @@ impl Stretches {
     }
 }
 
-/// The variance of the logarithm of a sum, given stretch by stretch; as uncertain as a factor of e if there is nothing to draw from.
+/// The variance of the logarithm of a sum, given stretch by stretch; as uncertain as a factor of e if there is nothing
+/// to draw from.
 pub(crate) fn variance_of_sum(stretches: &[f64]) -> f64 {
     let (count, whole) = (stretches.len(), stretches.iter().sum::<f64>());
     if count < 2 || whole <= 0.0 {
@@ -142,7 +143,7 @@ fn ln_figure(counts: &[u64], figure: &Figure) -> f64 {
 }
 
 /// How many stretches depend on one another: the first lag at which the share of values beyond the quantile, stretch by
-/// stretch, is no longer correlated, at most a quarter of all.
+/// stretch, is no longer correlated, but at most a quarter of all.
 fn block_length(stretches: &[&Vec<(u16, u32)>], all: &[u64], level: f64) -> usize {
     let total: u64 = all.iter().sum();
     let limit = (1.0 - level) * total as f64;
@@ -169,8 +170,8 @@ fn longest(count: usize) -> usize {
     (count / 4).max(1)
 }
 
-/// The first lag of three in a row at which a series of mean 0 has no noticeable autocorrelation (Politis and White 2004 look
-/// for the same), at least 1, at most a quarter of the series.
+/// The first lag of three in a row at which a series of mean 0 has no noticeable autocorrelation (Politis and White
+/// 2004 look for the same), at least 1, at most a quarter of the series.
 pub(crate) fn correlated_length(series: &[f64]) -> usize {
     let count = series.len();
     let most = longest(count);
@@ -240,7 +241,7 @@ mod tests {
 
     #[test]
     fn what_outlasts_the_run_makes_it_as_uncertain_as_its_halves_are_apart() {
-        // Three times as late from the middle on: the next run may be all of the one or all of the other.
+        // Three times as late from the middle on: the next run may be all of one kind or all of the other.
         let changing: Vec<f64> = (0..20).map(|index| if index < 10 { 20_000.0 } else { 60_000.0 }).collect();
         let (changing, steady) = (stretches(&changing, 1), stretches(&[20_000.0; 20], 1));
         let [changing, steady] = [changing, steady].map(|run| run.estimates(&FIGURES[..1])[0].variance);

@@ -1,9 +1,9 @@
 //! Several sides, each compared with the first, with one error rate for all.
 //!
-//! Each comparison by itself is a false alarm at most once in twenty; among several, one is more often. Holm's rule (1979) shares
-//! the twentieth: of *n* comparisons, the one that shows most has to be *n* times as certain, the next one *n* - 1 times, and so on
-//! up to the first that shows nothing; from there on none does. If runs spread so much that their order
-//! has a say, the order has to meet the same share, which takes more runs.
+//! Each comparison by itself is a false alarm at most once in twenty; among several, some comparison is one more often.
+//! Holm's rule (1979) shares the twentieth: of *n* comparisons, the one that shows most has to be *n* times as certain,
+//! the next one *n* - 1 times, and so on up to the first that shows nothing; from there on none does. If runs spread so
+//! much that their order has a say, the order has to meet the same share, which takes more runs.
 
 use crate::compare::{Comparison, INTERIM_CONFIDENCE, MIN_INTERIM_RUNS, compare_with, is_clear};
 use crate::error::Error;
@@ -17,7 +17,8 @@ use punctual_recording::Stage;
 /// A side beside the first, judged as one of several.
 #[derive(Debug, Clone)]
 pub struct Shared {
-    /// The comparison, the first side as A; its intervals hold together with [`Shared::confidence`], its outcome is Holm's.
+    /// The comparison, the first side as A; its intervals hold together with [`Shared::confidence`], its outcome is
+    /// Holm's.
     pub comparison: Comparison,
     /// The probability with which its intervals hold together.
     pub confidence: f64,
@@ -25,14 +26,14 @@ pub struct Shared {
     pub p: f64,
 }
 
-/// Compares each of the others with the first side. A false alarm among all the outcomes is no more probable than in a single
-/// comparison.
+/// Compares each of the others with the first side. A false alarm among all the outcomes is no more probable than in a
+/// single comparison.
 ///
 /// # Errors
-/// As [`crate::compare`], for the first pair that cannot be compared.
+/// As for [`crate::compare`], for the first pair that cannot be compared.
 pub fn compare_several(first: &Side, others: &[&Side], devices: &[Profile]) -> Result<Vec<Shared>, Error> {
     let many = others.len();
-    // In the order of what they show: a look at how far the data go, not a judgement.
+    // In the order of what they show: this only looks at how far the data go, and judges nothing.
     let mut order = Vec::new();
     for (index, other) in others.iter().enumerate() {
         order.push((least_p(&compare_with(first, other, &[], CONFIDENCE, 1)?), index));
@@ -58,11 +59,11 @@ pub fn compare_several(first: &Side, others: &[&Side], devices: &[Profile]) -> R
     Ok(found.into_iter().map(|(_, shared)| shared).collect())
 }
 
-/// Whether what was measured so far, in turn, is so clear for every other side that the rest of the repeats can be left out: as
-/// [`crate::is_clear`], whose probability all of them share.
+/// Whether what was measured so far, in turn, is so clear for every other side that the rest of the repeats can be left
+/// out: like [`crate::is_clear`], whose probability all of them share.
 ///
 /// # Errors
-/// As [`compare_several`].
+/// As for [`compare_several`].
 pub fn are_clear(first: &Side, others: &[&Side]) -> Result<bool, Error> {
     if let [other] = others {
         return is_clear(first, other);

@@ -6,7 +6,7 @@ use punctual_forecast::Input;
 /// One side: runs of the same measurement.
 #[derive(Debug, Clone)]
 pub struct Side {
-    /// What it is called: a path, or the command that set it up.
+    /// Its name: a path, or the command that set it up.
     pub name: String,
     /// Its runs.
     pub runs: Vec<Run>,
@@ -17,7 +17,7 @@ pub struct Side {
 /// A summary of a side.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SideSummary {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// How many runs it has.
     pub runs: usize,
@@ -27,7 +27,7 @@ pub struct SideSummary {
     pub measured_ns: u64,
     /// Wakeups that were measured.
     pub wakeups: u64,
-    /// Activations that went by without a wakeup; `None` if there is no grid.
+    /// Activations that passed without a wakeup; `None` if there is no grid.
     pub missed: Option<u64>,
     /// Wakeups for which only the total is known.
     pub unobserved: u64,
@@ -35,7 +35,7 @@ pub struct SideSummary {
     pub lost: u64,
     /// Host steal on the measured CPUs, ns.
     pub steal_ns: Option<u64>,
-    /// The part of the measured CPUs' time that other programs took; `None` where the kernel did not say.
+    /// The part of the measured CPUs' time that other programs took; `None` if the kernel did not say.
     pub others_share: Option<f64>,
     /// Whether a run was cut short.
     pub cut: bool,

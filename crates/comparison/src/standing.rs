@@ -1,11 +1,11 @@
-//! Whether runs allow a verdict on the systems, or only one on these runs.
+//! Whether runs allow a verdict on the systems, or only on these runs.
 
 use punctual_random::Random;
 use punctual_recording::Document;
 
-/// A verdict takes this many runs of each side: fewer do not show how much runs differ. With two of each, a machine that changes
-/// between two states at random puts both runs of one side into one state and both of the other side into the other once in eight
-/// comparisons; with three, once in 32.
+/// A verdict takes this many runs of each side: fewer do not show how much runs differ. With two of each, a machine
+/// that switches between two states at random puts both runs of one side into one state and both of the other side into
+/// the other once in eight comparisons; with three, once in 32.
 pub const MIN_RUNS: usize = 3;
 
 /// What a comparison's outcome applies to.
@@ -15,7 +15,7 @@ pub enum Standing {
     Systems,
     /// These runs only: a side has fewer than [`MIN_RUNS`].
     TooFewRuns {
-        /// At least how many more of A and of B are needed.
+        /// How many more of A and of B are needed at least.
         more: [usize; 2],
     },
     /// These runs only: all of one side were measured before all of the other, so that what changed on the machine in
@@ -52,7 +52,7 @@ impl Standing {
         }
     }
 
-    /// The standing of two sides whose runs [`began`] then.
+    /// The standing of two sides whose runs [`began`] at these times.
     pub(crate) fn of(a: &[i128], b: &[i128]) -> Standing {
         let more = [a, b].map(|runs| MIN_RUNS.saturating_sub(runs.len()));
         if more != [0, 0] {
@@ -80,8 +80,8 @@ pub(crate) fn began<'a>(documents: impl IntoIterator<Item = &'a Document>) -> Ve
     documents.into_iter().map(when).collect()
 }
 
-/// Whether the runs of two sides, which [`began`] then, were measured in turn: in the order of their times, every pair of neighbours
-/// from the first on has one of each side, and the n-th of A is paired with the n-th of B.
+/// Whether the runs of two sides, which [`began`] at these times, were measured in turn: in the order of their times,
+/// every pair of neighbours from the first on has one of each side, and the n-th of A is paired with the n-th of B.
 pub(crate) fn are_paired(left: &[i128], right: &[i128]) -> bool {
     if left.len() != right.len() || left.len() < 2 {
         return false;
@@ -91,7 +91,8 @@ pub(crate) fn are_paired(left: &[i128], right: &[i128]) -> bool {
     left.iter().zip(right).all(|(left, right)| left != right) && pairs.windows(2).all(|two| two[0].1 < two[1].0)
 }
 
-/// Whether B is measured before A in this pair, counted from 1, of a measurement with this seed: the coins of `--repeat`.
+/// Whether B is measured before A in this pair, counted from 1, of a measurement with this seed: the coin tosses of
+/// `--repeat`.
 pub fn comes_first(seed: u64, pair: usize) -> bool {
     coin(seed, pair).bits() >> 63 == 1
 }
@@ -100,8 +101,8 @@ fn coin(seed: u64, round: usize) -> Random {
     Random(seed ^ (round as u64).wrapping_mul(0xa076_1d64_78bd_642f))
 }
 
-/// The order in which this many sides are measured in a round, counted from 1, of a measurement with this seed; for two sides it is
-/// that of [`comes_first`].
+/// The order in which this many sides are measured in a round, counted from 1, of a measurement with this seed; for two
+/// sides it is that of [`comes_first`].
 pub fn order_of_round(seed: u64, round: usize, sides: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..sides).collect();
     if sides == 2 {

@@ -1,11 +1,11 @@
-//! What the loads of two sides got done.
+//! How much the loads of two sides got done.
 
 use crate::side::Side;
 
 /// How much of its work a load got done.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Throughput {
-    /// Which command of the load.
+    /// The command of the load.
     pub name: String,
     /// What was counted.
     pub unit: String,

@@ -1,4 +1,4 @@
-//! What ratios add up to, in a word.
+//! What ratios amount to, in a word.
 
 use crate::ratio::Ratio;
 
@@ -9,7 +9,7 @@ pub enum Outcome {
     Better,
     /// B is later.
     Worse,
-    /// These data show no difference that is worth the name.
+    /// These data show no difference worth the name.
     NoDifference,
 }
 
@@ -46,15 +46,15 @@ impl Ratio {
     }
 }
 
-/// What quantiles say together, from the middle outwards. The furthest out that shows a difference decides, because it is
-/// late wakeups that run a buffer dry. One still further out may contradict it without being able to show a
-/// difference of its own: it points the other way, and its interval leaves out the deciding effect, so the effect
-/// does not reach that far. Then nothing can be said about the whole. One whose interval holds both the deciding effect
-/// and its opposite knows nothing about either and has no say.
+/// What quantiles say together, from the middle outwards. The furthest out that shows a difference decides, because
+/// late wakeups are what runs a buffer dry. One still further out may contradict it without being able to show a
+/// difference of its own: it points the other way, and its interval leaves out the deciding effect, so the effect does
+/// not reach that far. Then nothing can be said about the whole. One whose interval holds both the deciding effect and
+/// its opposite knows nothing about either and has no say.
 ///
-/// The deciding effect is taken at its estimate, not at the nearest end of its interval: so more is
-/// blocked than is proven to differ, never less. Blocking only takes verdicts away; the intervals bound how many are wrong
-/// when a machine is compared with itself.
+/// The deciding effect is taken at its estimate, not at the nearest end of its interval: so more is blocked than is
+/// proven to differ, never less. Blocking only takes verdicts away; the intervals bound how many are wrong when a
+/// machine is compared with itself.
 pub(crate) fn together(ratios: &[Ratio]) -> Verdict {
     let none = Verdict { outcome: Outcome::NoDifference, by: None };
     let Some(by) = ratios.iter().rposition(|ratio| ratio.outcome() != Outcome::NoDifference) else { return none };
@@ -96,12 +96,12 @@ mod tests {
             (vec![worse, knows_nothing], Outcome::Worse, Some(0)),
             (vec![worse, worse_but_not_so_much], Outcome::NoDifference, None),
             (vec![], Outcome::NoDifference, None),
-            // Shown, but too small to be worth the name.
+            // A difference that shows, but is too small to be worth the name.
             (vec![ratio(0, 1.01, 1.02, 1.03)], Outcome::NoDifference, None),
         ];
         for (ratios, outcome, by) in cases {
             assert_eq!(together(&ratios), Verdict { outcome, by }, "{ratios:?}");
-            // The sides turned round turn the verdict round.
+            // Swapping the sides swaps the verdict.
             let turned = |one: &Ratio| ratio_of(one.figure, one.high.recip(), one.estimate.recip(), one.low.recip());
             let turned: Vec<Ratio> = ratios.iter().map(turned).collect();
             let opposite = match outcome {

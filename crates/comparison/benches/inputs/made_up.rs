@@ -1,4 +1,4 @@
-//! Recordings of inputs that are made up: keys, Enters, pages and a start, as a program answers them that is what it is.
+//! Made-up recordings of inputs: keys, Enters, pages and a start, as a program with known behaviour answers them.
 
 use punctual_random::Random;
 use punctual_recording::{
@@ -8,25 +8,25 @@ use punctual_recording::{
 
 /// The kinds of input of a run: how many, and about how long each takes, ns.
 const KINDS: [(&str, u32, f64); 4] = [("start", 1, 80e6), ("key", 100, 0.3e6), ("enter", 20, 2e6), ("page", 8, 5e6)];
-/// Between two inputs.
+/// The time between two inputs.
 const PAUSE_NS: u64 = 150_000_000;
 
-/// What a machine does between its runs and within them.
+/// How a machine behaves between its runs and within them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Process {
-    /// All inputs are of one distribution.
+    /// All inputs follow one distribution.
     Steady,
     /// Whole runs differ by a lognormal factor with this standard deviation of its logarithm.
     Runs(f64),
-    /// Each run is in one of two states, the second so many times as slow.
+    /// Each run is in one of two states; the second is this many times as slow.
     Regimes(f64),
-    /// Neighbouring inputs hang together, by this much.
+    /// Neighbouring inputs depend on each other, by this much.
     Correlated(f64),
     /// One input in twenty takes ten times as long; whole runs differ by this standard deviation.
     Tail(f64),
 }
 
-/// What is recorded of a run.
+/// The recording of a run.
 pub(crate) struct Made {
     pub(crate) document: Document,
     pub(crate) summary: InteractionDocument,
@@ -45,7 +45,7 @@ impl Machine {
         Machine { random: Random(seed), process }
     }
 
-    /// The run that began so many ns after others, in which inputs of a kind wait for a disk for so many ns more.
+    /// The run that began this many ns after others, in which inputs of a kind wait for a disk for this many ns more.
     pub(crate) fn run(&mut self, began_ns: u64, more: (&str, f64)) -> Made {
         let of_run = match self.process {
             Process::Steady | Process::Correlated(_) => 1.0,
@@ -101,7 +101,7 @@ fn summary() -> InteractionDocument {
     }
 }
 
-/// A document that says no more than when it began and ended.
+/// A document that says only when it began and ended.
 fn document(began_ns: u64, at_ns: u64) -> Document {
     let provenance = Provenance { run_id: began_ns.to_string(), started_ns: began_ns, ..Provenance::default() };
     let value = serde_json::json!({

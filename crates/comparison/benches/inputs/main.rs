@@ -1,10 +1,12 @@
-//! How often the verdict on inputs is wrong on a program that is compared with itself, and what it finds where Enter waits for a disk.
+//! How often the verdict on inputs is wrong for a program compared with itself, and what it finds where Enter waits for
+//! a disk.
 //!
 //! `cargo bench --profile dev --workspace --bench inputs -- [--comparisons 200]`
 //!
-//! Runs of both sides are made in turn, each pair in an order that is drawn. Printed, for each number of runs a side: of a hundred comparisons
-//! of equal sides, how many gave a verdict (at most 5 are promised), and in how many all limits of all kinds held together (95 are
-//! promised); below, how many found Enter slower, and how many of those named the disk.
+//! Runs of both sides are made in turn, each pair in a random order. For each number of runs a side it prints how many
+//! of a hundred comparisons of equal sides gave a verdict (at most 5 are promised), and in how many all limits of all
+//! kinds held together (95 are promised); below that, how many found Enter slower, and how many of those named the
+//! disk.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -29,7 +31,7 @@ const PROCESSES: [(&str, Process); 8] = [
     ("1 in 20 ten times as long, sd 0.3", Process::Tail(0.3)),
 ];
 
-/// Two sides of so many runs in turn; with B an Enter waits for a disk for so many ns.
+/// Two sides of this many runs in turn; on B, Enter waits for a disk for this many ns.
 fn compared(process: Process, seed: u64, pairs: usize, disk_ns: f64) -> InputComparison {
     let mut machine = Machine::new(process, seed);
     let mut sides = [0, 1].map(|_| InputSide { name: String::new(), runs: Vec::new() });

@@ -1,4 +1,4 @@
-//! Runs that are made up: the recording of one thread on one CPU that wakes every millisecond.
+//! Made-up runs: the recording of one thread on one CPU that wakes every millisecond.
 
 use punctual_comparison::{Gather, Run};
 use punctual_recording::{
@@ -8,7 +8,7 @@ use punctual_recording::{
 pub(crate) const SECOND_NS: u64 = 1_000_000_000;
 pub(crate) const PERIOD_NS: u64 = 1_000_000;
 
-/// The run of this number, of these wakeups, in order; `told` adds what else its recording says of it.
+/// The run with this number and these wakeups, in order; `told` adds what else its recording says of it.
 pub(crate) fn run_of(number: u64, wakeups: &[Wakeup], told: impl FnOnce(&mut Document)) -> Run {
     let mut total = Distribution::default();
     wakeups.iter().for_each(|wakeup| total.record(wakeup.total_ns));
@@ -29,7 +29,8 @@ pub(crate) fn run_of(number: u64, wakeups: &[Wakeup], told: impl FnOnce(&mut Doc
     gather.finish().expect("wakeups")
 }
 
-/// A document that says nothing, as it stands on disk, so that what is added to documents later need not be named here.
+/// A document that says nothing, as it stands on disk, so that this file need not name what is added to documents
+/// later.
 fn empty() -> Document {
     let value = serde_json::json!({
         "schema": SCHEMA, "ended": null, "provenance": Provenance::default(), "tasks": [], "counters": Counters::default(),

@@ -1,12 +1,14 @@
-//! How often the verdict is wrong on a machine that is compared with itself, whatever it does between runs and within them, and what
-//! it finds where there is something.
+//! How often the verdict is wrong for a machine compared with itself, whatever it does between runs and within them,
+//! and what it finds where there is something.
 //!
-//! `cargo bench --profile dev -p punctual-comparison --bench verdicts -- [--comparisons 200] [--seconds 10] [--pairs 10] [--only NUMBER,...] [--sides 3]`
+//! `cargo bench --profile dev -p punctual-comparison --bench verdicts -- [--comparisons 200] [--seconds 10] [--pairs
+//! 10] [--only NUMBER,...] [--sides 3]`
 //!
-//! Each machine (`process.rs`) is measured pair by pair, each in an order that is drawn, as `--repeat` does. Printed, for each number of runs a side: how many of a hundred
-//! comparisons gave a verdict although both sides are the same (at most 5 are promised), how often all intervals held together (95 are
-//! promised), the same where the measurement may end early (`--repeat`), and with how many runs. Below: what is found where B's machine is
-//! later by a factor, by the verdict and by each quantile. With `--sides` so many sides are compared with the first in place of two.
+//! Each machine (`process.rs`) is measured pair by pair, each in a random order, as `--repeat` does. For each number of
+//! runs a side it prints how many of a hundred comparisons gave a verdict although both sides are the same (at most 5
+//! are promised), how often all intervals held together (95 are promised), the same where the measurement may end early
+//! (`--repeat`), and with how many runs. Below that comes what is found where B's machine is later by a factor, by the
+//! verdict and by each quantile. With `--sides`, this many sides are compared with the first in place of two.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -18,7 +20,7 @@ mod several;
 use process::{Machine, PROCESSES, Process};
 use punctual_comparison::{Comparison, FIGURES, Outcome, Run, Side, Standing, comes_first, compare, is_clear};
 
-/// Numbers of runs a side of which the table has columns.
+/// The numbers of runs a side that have a column in the table.
 const SIZES: [usize; 4] = [3, 4, 5, 10];
 
 fn sides(runs: &[Run], pairs: usize, seed: u64) -> [Side; 2] {
@@ -29,12 +31,12 @@ fn sides(runs: &[Run], pairs: usize, seed: u64) -> [Side; 2] {
     sides
 }
 
-/// Which side the run of this number is of: each pair in an order that is drawn, as with `--repeat`.
+/// The side of the run with this number: each pair in a random order, as with `--repeat`.
 fn side_of(index: usize, seed: u64) -> usize {
     usize::from(comes_first(seed, index / 2 + 1) == index.is_multiple_of(2))
 }
 
-/// How many steady runs machines of which whole runs differ are made of.
+/// How many steady runs are drawn from to make machines whose whole runs differ.
 const POOL: usize = 200;
 
 /// Steady runs of A, and of B, which is later by these factors (body, tail).
@@ -66,7 +68,7 @@ fn of(runs: &[Run], pairs: usize, seed: u64) -> Comparison {
     compare(&a, &b, &[]).expect("one kind of recording")
 }
 
-/// What `--repeat` says, and after how many pairs.
+/// The answer of `--repeat`, and the number of pairs after which it came.
 fn early(runs: &[Run], pairs: usize, seed: u64) -> (Outcome, usize) {
     for count in 1..pairs {
         let [a, b] = sides(runs, count, seed);

@@ -1,34 +1,35 @@
-//! Machines that are made up: how late each wakeup of a run is, and how runs of one machine differ.
+//! Made-up machines: how late each wakeup of a run is, and how runs of one machine differ.
 
 use crate::made_up::{PERIOD_NS, SECOND_NS, run_of};
 use punctual_comparison::Run;
 use punctual_random::Random;
 use punctual_recording::Wakeup;
 
-/// Between the end of a run and the start of the next, seconds.
+/// The time between the end of a run and the start of the next, seconds.
 const GAP_S: u64 = 2;
 
-/// What a machine does between its runs and within them.
+/// How a machine behaves between its runs and within them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Process {
     /// Every wakeup is independent, all runs alike.
     Steady,
     /// Each run has a level: the standard deviation of its logarithm.
     Levels(f64),
-    /// Each run is in one of two regimes, in the second so many times as late; the probability of the second, and
-    /// that of staying in the regime of the run before (0: drawn anew each time).
+    /// Each run is in one of two regimes, in the second this many times as late; the probability of the second, and
+    /// that of staying in the regime of the previous run (0: drawn anew each time).
     Regimes { factor: f64, share: f64, staying: f64 },
-    /// As many are late in each run as this drew: the share of the tail, its logarithm's standard deviation.
+    /// Each run draws how many wakeups are late in it: the share of the tail, its logarithm's standard deviation.
     Cliff(f64),
-    /// Body and share of the tail wander from second to second (autoregression), on through all runs.
+    /// Body and share of the tail wander from second to second (autoregression), throughout all runs.
     Wander { rho: f64, body: f64, tail: f64 },
-    /// Storms of mean length (seconds) come independently, one in so many seconds: a tenth of all is late meanwhile.
+    /// Storms of mean length (seconds) come independently, one in this many seconds; meanwhile a tenth of all wakeups
+    /// is late.
     Storms { length_s: f64, every_s: f64 },
-    /// On and off in turn, each so many seconds, on through all runs: three times as late while on.
+    /// On and off in turn, this many seconds each, throughout all runs: three times as late while on.
     OnOff(u64),
-    /// Everything becomes later by this a minute.
+    /// Everything becomes later by this every minute.
     Drift(f64),
-    /// One run in so many is a stranger, ten times as late.
+    /// One run in this many is a stranger, ten times as late.
     Strangers(f64),
 }
 
@@ -56,13 +57,14 @@ pub(crate) const PROCESSES: [(&str, Process); 19] = [
 ];
 
 impl Process {
-    /// Whether its runs differ only in how late a whole run is: such a run is a steady one, all of whose figures are moved.
+    /// Whether its runs differ only in how late a whole run is: such a run is a steady one with all its figures
+    /// shifted.
     fn is_level(self) -> bool {
         matches!(self, Process::Steady | Process::Levels(_) | Process::Regimes { .. } | Process::Strangers(_))
     }
 }
 
-/// One machine in time, from which runs are taken one after another.
+/// One machine in time, which makes one run after another.
 pub(crate) struct Machine {
     process: Process,
     random: Random,
@@ -83,7 +85,7 @@ impl Machine {
         Machine { process, random, now_s, number: 0, regime, wander, storm_until_s: 0.0, next_storm_s: 0.0 }
     }
 
-    /// A run like those of a pool, which are steady, where whole runs are all that differs; `None` for other machines.
+    /// A run like those of a pool, which are steady, if only whole runs differ; `None` for other machines.
     pub(crate) fn run_of_pool(&mut self, seconds: u64, pool: &[Run]) -> Option<Run> {
         if !self.process.is_level() {
             return None;
@@ -99,7 +101,7 @@ impl Machine {
         Some(run)
     }
 
-    /// One run: everything so many times as late as the machine has it, and a tail that is `tail` times as late.
+    /// One run: everything this many times as late as the machine has it, and a tail that is `tail` times as late.
     pub(crate) fn run(&mut self, seconds: u64, [body, tail]: [f64; 2]) -> Run {
         let (level, tail_share) = self.level();
         let mut wakeups = Vec::with_capacity(seconds as usize * 1_000);
@@ -121,14 +123,14 @@ impl Machine {
         run_of(self.number, &wakeups, |document| document.provenance.started_ns = start_ns)
     }
 
-    /// How late a whole run is, and how many times as many of it are late.
+    /// How late a whole run is, and how many times as many of its wakeups are late.
     fn level(&mut self) -> (f64, f64) {
         let random = &mut self.random;
         match self.process {
             Process::Levels(deviation) => ((deviation * random.normal()).exp(), 1.0),
             Process::Regimes { factor, share, staying } => {
                 let stays = random.uniform() < staying;
-                // Those that do not stay change over, or, where none stays, are drawn.
+                // Those that do not stay switch or, where none stays, are drawn.
                 self.regime = if staying == 0.0 { random.uniform() < share } else { self.regime == stays };
                 (if self.regime { factor } else { 1.0 }, 1.0)
             }
@@ -138,7 +140,7 @@ impl Machine {
         }
     }
 
-    /// The second that goes by: how late, and how many times as many are late.
+    /// The second that passes: how late, and how many times as many wakeups are late.
     fn second(&mut self) -> (f64, f64) {
         self.now_s += 1;
         match self.process {

@@ -1,4 +1,5 @@
-//! Several sides of one machine beside the first: how often any of them is told to differ, and what is found where the last one does.
+//! Several sides of one machine beside the first: how often the verdict says that any of them differs, and what is
+//! found where the last one does.
 
 use crate::Pools;
 use crate::process::{Machine, PROCESSES, Process};
@@ -8,7 +9,7 @@ use punctual_random::Random;
 /// Numbers of runs a side.
 const SIZES: [usize; 3] = [3, 4, 5];
 
-/// Runs of each side, round by round in an order that is drawn; the last side is as late as the second pool.
+/// Runs of each side, round by round in a random order; the last side is as late as the second pool.
 fn measured(process: Process, seed: u64, seconds: u64, sides: usize, rounds: usize, pools: &Pools) -> Vec<Side> {
     let mut machine = Machine::new(process, seed);
     let mut order = Random(seed ^ 0x51de5);
@@ -27,7 +28,7 @@ fn measured(process: Process, seed: u64, seconds: u64, sides: usize, rounds: usi
     made
 }
 
-/// The outcomes of all but the first, with so many runs of each.
+/// The outcomes of all sides but the first, with this many runs of each.
 fn outcomes(sides: &[Side], runs: usize) -> Vec<Outcome> {
     let cut = |side: &Side| Side { runs: side.runs[..runs].to_vec(), ..side.clone() };
     let cut: Vec<Side> = sides.iter().map(cut).collect();

@@ -17,8 +17,9 @@ use std::collections::BTreeSet;
 
 /// Compares two sides of inputs to a program.
 ///
-/// The kinds share one error rate: a verdict is a false alarm in at most one of twenty comparisons of a program with itself, provided
-/// that its [`Standing`] is [`Standing::Systems`]. What was typed is another family with a rate of its own.
+/// The kinds share one error rate: a verdict is a false alarm in at most one of twenty comparisons of a program with
+/// itself, provided that its [`Standing`] is [`Standing::Systems`]. What was typed is another family with a rate of its
+/// own.
 ///
 /// # Errors
 /// If the sides were not used in the same way, or have no kind of input in common of which every run saw enough.
@@ -81,7 +82,7 @@ fn differences_of(a: &InputSide, b: &InputSide) -> Vec<Difference> {
     }
 }
 
-/// How unlike the sides are: for those that differ, the logarithm of the ratio that decided.
+/// How different the sides are: for those that differ, the logarithm of the ratio that decided.
 fn apart(group: &GroupComparison) -> f64 {
     group.decided().map_or(-1.0, |figure| figure.ratio.estimate.ln().abs())
 }
@@ -115,7 +116,7 @@ impl<'a> Pair<'a> {
         self.runs.iter().all(|runs| runs.len() >= MIN_RUNS_OF_LIMITS)
     }
 
-    /// The figures that all runs have, in their order, and those of each run.
+    /// The figures that all runs have, in order, and those of each run.
     fn figures(&self) -> Vec<(Figure, [Vec<&'a RunFigure>; 2])> {
         let first = self.runs[0][0].figures.iter().map(|figure| figure.figure);
         let of = |runs: &[&'a RunGroup], figure: Figure| -> Option<Vec<&'a RunFigure>> {
@@ -173,7 +174,8 @@ impl FigureComparison {
     ) -> FigureComparison {
         let mean = |runs: &[Estimate]| runs.iter().map(|run| run.ln).sum::<f64>() / runs.len() as f64;
         let means = [mean(left), mean(right)];
-        // A ratio between sides with this geometric mean: so the limits have the signs of the ratio's, and the difference its own value.
+        // A ratio between sides with this geometric mean, so that the limits have the signs of the ratio's, and the
+        // difference its own value.
         let middle = (0.5 * (means[0] + means[1])).exp();
         let apart = |logarithm: f64| 2.0 * middle * (0.5 * logarithm).sinh();
         let splits = |side: usize| runs[side].iter().map(|run| &run.split).collect::<Vec<&Split>>();

@@ -7,14 +7,14 @@ use crate::ratio::Ratio;
 use crate::standing::Standing;
 use crate::verdict::{Outcome, Verdict};
 
-/// With fewer runs of a side nothing has limits: a single one does not show at all how much runs differ, and what is usual for
-/// wakeups is not usual for programs.
+/// With fewer runs of a side nothing has limits: a single run does not show at all how much runs differ, and what is
+/// usual for wakeups is not usual for programs.
 pub(super) const MIN_RUNS_OF_LIMITS: usize = 2;
 
 /// One side: runs of inputs to a program.
 #[derive(Debug, Clone)]
 pub struct InputSide {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Its runs.
     pub runs: Vec<InputRun>,
@@ -23,7 +23,7 @@ pub struct InputSide {
 /// A summary of a side.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InputSummary {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// How many runs it has.
     pub runs: usize,
@@ -39,7 +39,7 @@ pub struct InputSummary {
     pub waited_ns: u64,
     /// Runs in which a signal ended the program before the script did.
     pub ended_by_signal: u64,
-    /// Inputs of the script that were not put in, for that or another reason.
+    /// Inputs of the script that were not put in, for that reason or another.
     pub not_put_in: u64,
 }
 
@@ -52,7 +52,7 @@ pub enum InputOutcome {
     Worse,
     /// Some kinds are faster, others slower.
     Mixed,
-    /// No kind shows a difference that is worth the name.
+    /// No kind shows a difference worth the name.
     NoDifference,
 }
 
@@ -80,21 +80,22 @@ pub struct GroupSide {
 /// A figure of a group on both sides.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FigureComparison {
-    /// The geometric mean of the figure over A's runs and over B's: whole ns, or for [`WAITING`](super::WAITING) ns a second.
+    /// The geometric mean of the figure over A's runs and over B's: whole ns, or for [`WAITING`](super::WAITING) ns a
+    /// second.
     pub values: [f64; 2],
     /// B to A.
     pub ratio: Ratio,
-    /// B less A in the unit of the values: the lower limit, the difference, the upper limit. With the sides swapped it is
-    /// exactly the opposite.
+    /// B less A in the unit of the values: the lower limit, the difference, the upper limit. With the sides swapped it
+    /// is exactly the opposite.
     pub difference: [f64; 3],
-    /// Whether that has limits: not if a side has one run, which does not show how much runs differ.
+    /// Whether that has limits: it has none if a side has one run, which does not show how much runs differ.
     pub has_limits: bool,
-    /// What the time of the inputs near the figure was spent on; `None` if that is not known for every run.
+    /// Where the time of the inputs near the figure went; `None` if that is not known for every run.
     pub parts: Option<Parts>,
 }
 
 impl FigureComparison {
-    /// What it says by itself; `None` if it has no limits.
+    /// Its outcome by itself; `None` if it has no limits.
     pub fn outcome(&self) -> Option<Outcome> {
         self.has_limits.then(|| self.ratio.outcome())
     }
@@ -103,7 +104,7 @@ impl FigureComparison {
 /// A group of inputs on both sides.
 #[derive(Debug, Clone)]
 pub struct GroupComparison {
-    /// Which inputs.
+    /// The inputs.
     pub group: Group,
     /// On A and on B.
     pub sides: [GroupSide; 2],
@@ -121,8 +122,8 @@ impl GroupComparison {
         self.verdict.by.and_then(|by| self.figures.get(by))
     }
 
-    /// The figure that the sentence reports: of those that by themselves say the same as the one that decided, the one nearest to the
-    /// middle, which is known best; otherwise the median.
+    /// The figure that the sentence reports: among those that by themselves say the same as the one that decided, the
+    /// one nearest to the middle, which is known best; otherwise the median.
     pub fn shown(&self) -> Option<&FigureComparison> {
         let mut figures = self.figures.iter();
         let says = figures.find(|figure| self.is_different() && figure.outcome() == Some(self.verdict.outcome));
@@ -146,8 +147,8 @@ pub struct InputComparison {
     pub outcome: InputOutcome,
     /// What the outcome applies to.
     pub standing: Standing,
-    /// How many runs of each side it would take to find the clearest of the estimated differences four times out of five; `None`
-    /// if that is more than [`crate::ratio::MAX_RUNS_NEEDED`].
+    /// How many runs of each side it would take to find the clearest of the estimated differences four times out of
+    /// five; `None` if that is more than [`crate::ratio::MAX_RUNS_NEEDED`].
     pub runs_needed: Option<usize>,
     /// The kinds of input, those that differ first, the most different first. Their intervals hold together.
     pub kinds: Vec<GroupComparison>,
@@ -162,7 +163,7 @@ pub struct InputComparison {
 }
 
 impl InputComparison {
-    /// Whether anything has limits: one run of a side does not show how much runs differ.
+    /// Whether anything has limits: a single run of a side does not show how much runs differ.
     pub fn has_limits(&self) -> bool {
         self.a.runs.min(self.b.runs) >= MIN_RUNS_OF_LIMITS
     }

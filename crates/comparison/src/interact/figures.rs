@@ -1,7 +1,8 @@
 //! The figures of a kind of input that are compared.
 //!
-//! Where a run has thousands of wakeups it has only tens of inputs of a kind, so a figure is compared from fewer on; how uncertain
-//! that makes it is in the interval. How often the verdict is then wrong has been measured: `docs/compare.md`.
+//! Where a run has thousands of wakeups, it has only tens of inputs of a kind, so a figure is compared from fewer on;
+//! the interval includes how uncertain that makes it. How often the verdict is then wrong has been measured:
+//! `docs/compare.md`.
 
 use crate::figure::Figure;
 

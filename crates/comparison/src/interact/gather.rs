@@ -1,4 +1,4 @@
-//! One run: its inputs by kind and by what was typed, with their figures and what the time was spent on.
+//! One run: its inputs by kind and by what was typed, with their figures and where the time went.
 
 use super::figures::{INPUT_FIGURES, MEDIAN, START_FIGURE, WAITING};
 use super::parts::Split;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// A run's inputs are cut into at most this many stretches, from which the bootstrap draws.
 const MAX_STRETCHES: usize = 600;
-/// What was typed most often is compared by itself: at most this many.
+/// What was typed most often is compared separately: at most this many.
 const MAX_LABELS: usize = 32;
 /// A name is kept up to this length, characters: a forged recording may have names of any length.
 const MAX_NAME: usize = 80;
@@ -30,7 +30,7 @@ pub struct Group {
 pub(super) struct RunFigure {
     pub(super) figure: Figure,
     pub(super) estimate: Estimate,
-    /// What the inputs near it were spent on.
+    /// Where the time of the inputs near it went.
     pub(super) split: Split,
 }
 
@@ -55,7 +55,7 @@ pub struct InputRun {
     /// Inputs whose beginnings are not known, and inputs whose parts do not add up.
     pub(super) began_before: u64,
     pub(super) wrong_sums: u64,
-    /// Whether it says, for any input, what its time was spent on.
+    /// Whether it says, for any input, where its time went.
     pub(super) has_parts: bool,
 }
 
@@ -64,7 +64,7 @@ pub struct InputRun {
 pub struct GatherInputs {
     run: InputRun,
     groups: Vec<(Group, RunGroup)>,
-    /// By an input's number: the figures of which groups it is near.
+    /// For an input's number: the groups and figures that it is near.
     near: BTreeMap<u32, Vec<(usize, usize)>>,
     latencies: BTreeMap<u32, u64>,
     sums: BTreeMap<u32, u64>,

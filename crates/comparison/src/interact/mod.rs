@@ -1,7 +1,9 @@
-//! Inputs to a program: is one side of runs slower than the other, on which kind of input, by how much, and because of what.
+//! Inputs to a program: whether one side of runs is slower than the other, on which kind of input, by how much, and
+//! why.
 //!
-//! A run gives its figures for each kind of input, and how uncertain its own inputs leave them ([`GatherInputs`]); ratios, standing and
-//! verdict are as for wakeups. No input is judged by itself: what makes whole runs differ makes all inputs of a run differ.
+//! A run gives its figures for each kind of input, and how uncertain its own inputs leave them ([`GatherInputs`]);
+//! ratios, standing and verdict work as for wakeups. No input is judged by itself: what makes whole runs differ makes
+//! all inputs of a run differ.
 
 mod compare;
 mod comparison;

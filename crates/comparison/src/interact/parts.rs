@@ -1,13 +1,13 @@
-//! What both sides spent the time of a figure's inputs on.
+//! Where both sides spent the time of a figure's inputs.
 
 use crate::ratio::CONFIDENCE;
 use crate::student::student_quantile;
 use punctual_recording::{Awaited, InteractionPart};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many causes are listed by themselves; the others count together.
+/// How many causes are listed separately; the others count together.
 const MAX_ROWS: usize = 24;
-/// How many causes of a figure's inputs are kept by themselves in a run.
+/// How many causes of a figure's inputs a run keeps separately.
 const MAX_CAUSES: usize = 256;
 /// A name is kept up to this length, characters: a forged recording may have names of any length.
 const MAX_NAME: usize = 200;
@@ -19,24 +19,24 @@ pub struct Cause {
     pub kind: String,
     /// Who.
     pub name: String,
-    /// Who was waited for, if that one was not seen.
+    /// Who was waited for, if that was not seen.
     pub not_seen: Option<Awaited>,
 }
 
-/// What the time of the inputs near one figure of one run was spent on.
+/// Where the time of the inputs near one figure of one run went.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Split {
     /// Inputs that have parts.
     pub(super) inputs: u64,
     /// Their latencies, ns.
     pub(super) latency_ns: u64,
-    /// What all of them spent on each cause, ns.
+    /// The time that all of them spent on each cause, ns.
     pub(super) by_cause: BTreeMap<Cause, u64>,
 }
 
 impl Split {
     pub(super) fn take(&mut self, part: &InteractionPart) {
-        // Which of the kernel's workers it was is luck.
+        // It is chance which of the kernel's workers it was.
         let name =
             part.name.split_once('/').filter(|(name, _)| *name == "kworker").map_or(&*part.name, |(name, _)| name);
         let kept = |name: &str| name.chars().take(MAX_NAME).collect();
@@ -48,18 +48,18 @@ impl Split {
     }
 }
 
-/// What the time of both sides' inputs near a figure was spent on: means over their inputs, all runs weighing the same, ns.
+/// Where the time of both sides' inputs near a figure went: means over their inputs, all runs weighing the same, ns.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Parts {
     /// How many inputs of A and of B the means cover.
     pub inputs: [u64; 2],
-    /// What these inputs took on A and on B, which is exactly the sum of all rows and of the rest.
+    /// The time of these inputs on A and on B, which is exactly the sum of all rows and of the rest.
     pub mean_ns: [i64; 2],
     /// The causes whose amounts differ most between the sides, the most different first.
     pub rows: Vec<PartDifference>,
     /// Everything else.
     pub rest_ns: [i64; 2],
-    /// The same by kind alone, of all causes.
+    /// The same by kind alone, over all causes.
     pub kinds: Vec<KindDifference>,
 }
 
@@ -70,8 +70,8 @@ pub struct PartDifference {
     pub cause: Cause,
     /// How much of an input it took on A and on B, mean, ns.
     pub ns: [i64; 2],
-    /// The limits of B less A with 95 % probability, by how the runs differ, ns; `None` if a side has one run, which does not show
-    /// that.
+    /// The limits of B less A with 95 % probability, by how the runs differ, ns; `None` if a side has one run, which
+    /// does not show that.
     pub limits_ns: Option<[i64; 2]>,
 }
 
@@ -86,12 +86,12 @@ pub struct KindDifference {
     pub limits_ns: Option<[i64; 2]>,
 }
 
-/// A cause that clearly makes a good share of a difference.
+/// A cause that clearly makes up a good share of a difference.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClearCause<'a> {
     /// Why.
     pub kind: &'a str,
-    /// Who, if one has at least two thirds of what the kind makes; `None` if several share it.
+    /// Who, if one has at least two thirds of what the kind makes up; `None` if several share it.
     pub one: Option<&'a Cause>,
     /// How much more of exactly that there is on B, ns.
     pub ns: i64,
@@ -108,7 +108,7 @@ fn more([a, b]: [i64; 2]) -> i64 {
     b.saturating_sub(a)
 }
 
-/// What each run of both sides spent on something, ns per input.
+/// The time that each run of both sides spent on something, ns per input.
 struct OfRuns([Vec<f64>; 2]);
 
 impl OfRuns {
@@ -124,7 +124,8 @@ impl OfRuns {
         self.means().map(|mean| mean.round() as i64)
     }
 
-    /// The limits of B less A by Welch's t, which allows the sides different spreads: what only one side waits for spreads only there.
+    /// The limits of B less A by Welch's t, which allows the sides different spreads: what only one side waits for
+    /// spreads only there.
     fn limits_ns(&self) -> Option<[i64; 2]> {
         let means = self.means();
         let errors = [0, 1].map(|side| {
@@ -150,7 +151,7 @@ impl Parts {
         more(self.mean_ns)
     }
 
-    /// At most this many rows, and everything else: together what the inputs took.
+    /// At most this many rows, and everything else: together they make up the time of the inputs.
     pub fn largest(&self, count: usize) -> (&[PartDifference], [i64; 2]) {
         let rows = &self.rows[..self.rows.len().min(count)];
         let told = |side: usize| rows.iter().fold(0i64, |sum, row| sum.saturating_add(row.ns[side]));
@@ -171,7 +172,7 @@ impl Parts {
                 PartDifference { cause: (*cause).clone(), ns: runs.mean_ns(), limits_ns: runs.limits_ns() }
             })
             .collect();
-        // Of equally different ones, the larger go first.
+        // Among equally different ones, the larger come first.
         let unlike = |row: &PartDifference| (row.more_ns().unsigned_abs(), row.ns[0].saturating_add(row.ns[1]));
         rows.sort_by_key(|row| std::cmp::Reverse(unlike(row)));
         rows.truncate(MAX_ROWS);
@@ -193,9 +194,9 @@ impl Parts {
         Some(parts)
     }
 
-    /// What makes at least this share of the difference, in its direction, with limits that exclude zero, the largest first. For each
-    /// kind that is the one cause that makes at least two thirds of it, if there is one, with its own amount; otherwise all causes of
-    /// the kind.
+    /// What makes up at least this share of the difference, in its direction, with limits that exclude zero, the
+    /// largest first. For each kind that is the one cause that makes up at least two thirds of it, if there is one,
+    /// with its own amount; otherwise all causes of the kind.
     pub fn clear(&self, share: f64) -> Vec<ClearCause<'_>> {
         let whole = self.more_ns();
         let along = |ns: i64| ns.saturating_mul(whole.signum());
@@ -221,7 +222,7 @@ impl Parts {
 mod tests {
     use super::*;
 
-    /// A run's inputs that spent so much on each of these, ns.
+    /// A run's inputs that spent this much on each of these, ns.
     fn split(spent: &[(&str, &str, Option<Awaited>, u64)]) -> Split {
         let mut split = Split { inputs: 1, latency_ns: spent.iter().map(|(.., ns)| ns).sum(), ..Split::default() };
         for &(kind, name, not_seen, ns) in spent {
@@ -259,13 +260,13 @@ mod tests {
         let run = |disk: u64, lock: u64| {
             split(&[("own", "editor", None, 100), ("io", "vda", None, disk), ("lock", "x", None, lock)])
         };
-        // The lock makes half of the difference, in one run of three alone.
+        // The lock makes up half of the difference, but in only one run of three.
         let found = parts(&[none(), none(), none()], &[run(1_000, 0), run(1_010, 3_000), run(990, 0)]);
         let told: Vec<&str> = found.clear(0.25).iter().map(|cause| cause.kind).collect();
         assert_eq!(told, ["io"]);
         // One run a side shows nothing of what runs agree on.
         assert!(parts(&[none()], &[run(1_000, 0)]).clear(0.25).is_empty());
-        // A share that is too small is not told either, however clear.
+        // A share that is too small is not reported either, however clear.
         let found = parts(&[none(), none()], &[run(1_000, 200), run(1_000, 200)]);
         assert_eq!(found.clear(0.25).len(), 1);
         assert_eq!(found.rows[0].limits_ns, Some([1_000, 1_000]));

@@ -8,7 +8,8 @@ use crate::standing::Standing;
 use punctual_recording::{EndReason, InteractionDocument, START, agreeing, counted};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// If a side saw this much less of its inputs than the other, what it did not see may be what took long.
+/// If a side saw this much less of its inputs than the other, the inputs that it did not see may be those that took
+/// long.
 const SEEN_APART: f64 = 0.02;
 /// Fewer inputs than this may be chance.
 const FEW: u64 = 3;

@@ -1,4 +1,4 @@
-//! Inputs that were made up, compared.
+//! Made-up inputs, compared.
 
 #[path = "../../benches/inputs/made_up.rs"]
 mod made_up;
@@ -17,7 +17,7 @@ fn gathered(made: Made) -> InputRun {
     gather.finish()
 }
 
-/// Runs in turn, A first; with B an Enter waits for a disk for so long.
+/// Runs in turn, A first; on B, an Enter waits for a disk for this long.
 fn sides(process: Process, seed: u64, pairs: u64, disk_ns: f64) -> [InputSide; 2] {
     let mut machine = Machine::new(process, seed);
     let mut sides = ["before", "after"].map(|name| InputSide { name: name.to_owned(), runs: Vec::new() });
@@ -33,7 +33,7 @@ fn compared(sides: &[InputSide; 2]) -> InputComparison {
     compare_inputs(&sides[0], &sides[1]).unwrap()
 }
 
-/// Every figure that there is, with its group.
+/// Every figure there is, with its group.
 fn figures(comparison: &InputComparison) -> Vec<(&Group, &FigureComparison)> {
     let all = comparison.kinds.iter().chain(&comparison.labels);
     all.flat_map(|one| one.figures.iter().chain(&one.waiting).map(move |figure| (&one.group, figure))).collect()
@@ -84,7 +84,7 @@ fn one_run_a_side_claims_nothing() {
         }
         needed += u64::from(found.runs_needed.is_some());
     }
-    // What it takes is said all the same: it is a large difference.
+    // The number of runs it takes is given all the same: it is a large difference.
     assert!(figures_met >= 140 && needed == 20, "{figures_met} {needed}");
 }
 
@@ -93,7 +93,7 @@ fn the_middle_is_told_where_the_slowest_decide_and_it_says_the_same() {
     let found = compared(&sides(Process::Steady, 7, 4, 50e6));
     let mut enter = found.kinds.into_iter().find(|kind| kind.group.kind == "enter").unwrap();
     assert_eq!(enter.shown().unwrap().ratio.figure.key, MEDIAN.key);
-    // A p90 that shows the same, by which the verdict goes.
+    // A p90 that shows the same, and decides the verdict.
     let mut further = enter.figures[0].clone();
     further.ratio.figure = INPUT_FIGURES[1];
     enter.figures.push(further);
@@ -102,7 +102,7 @@ fn the_middle_is_told_where_the_slowest_decide_and_it_says_the_same() {
         (enter.decided().map(|one| one.ratio.figure.key), enter.shown().map(|one| one.ratio.figure.key))
     };
     assert_eq!(told(&enter), (Some("p90_ns"), Some("p50_ns")));
-    // If the median leaves it open, p90 is reported.
+    // If the median leaves it open, the sentence reports p90.
     enter.figures[0].ratio.low = 0.9;
     assert_eq!(told(&enter), (Some("p90_ns"), Some("p90_ns")));
 }
@@ -116,7 +116,7 @@ fn parts_add_up_to_what_the_inputs_took() {
         for side in 0..2 {
             let rows: i64 = parts.rows.iter().map(|row| row.ns[side]).sum();
             assert_eq!(rows + parts.rest_ns[side], parts.mean_ns[side]);
-            // Two causes each: what is left of them is rounding.
+            // Two causes each: what is left over is rounding.
             assert!(parts.rest_ns[side].abs() <= 2, "{parts:?}");
         }
     }
