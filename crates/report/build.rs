@@ -1,11 +1,11 @@
-//! Takes in the script of the pages, where the set-up could bundle it: `page/dist/page.js`, made by `npm run build`.
+//! Takes in the script of the pages, if the set-up could bundle it: `page/dist/page.js`, made by `npm run build`.
 //!
-//! Without it the crate builds all the same, and a page that needs it says how to get it.
+//! Without it the crate still builds, and a page that needs it says how to get it.
 
 use std::path::PathBuf;
 
 fn main() {
-    // The directory, not the file: a file that is missing would make every build begin anew.
+    // The directory, not the file: a missing file would make every build start over.
     println!("cargo::rerun-if-changed=page/dist");
     let bundled =
         PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("page/dist/page.js");

@@ -1,14 +1,15 @@
-//! Tries every reader with changed inputs, on a stable compiler: how many, how long, how much memory, what went wrong.
+//! Tries every reader with changed inputs, on a stable compiler, and prints how many there were, how long they took,
+//! how much memory they needed and what went wrong.
 //!
 //! ```text
 //! cargo run --release -p punctual-report --example mutate_inputs -- COUNT [SEED] [READER ...]
 //! cargo run -p punctual-report --example mutate_inputs -- write-seeds      makes the tables of fuzz/corpus anew
 //! ```
 //!
-//! An input that makes a reader panic, or take a second of CPU time, stays in the working directory as `fault-READER-NUMBER`;
-//! `try READER FILE ...` in place of COUNT has a reader read it again, and says how long that takes. Run it
-//! under `prlimit --data=300000000`, so that an input that needs more than a reader's bound ends the run: the last input is
-//! in `/dev/shm/punctual-fuzz-PROCESS-READER`.
+//! An input that makes a reader panic, or take a second of CPU time, stays in the working directory as
+//! `fault-READER-NUMBER`; `try READER FILE ...` in place of COUNT makes a reader read it again, and says how long that
+//! takes. Run it under `prlimit --data=300000000`, so that an input that needs more than a reader's bound ends the run:
+//! the last input is in `/dev/shm/punctual-fuzz-PROCESS-READER`.
 
 #![allow(clippy::print_stdout, reason = "it is a program")]
 
@@ -24,9 +25,9 @@ use std::time::{Duration, Instant};
 
 /// An input that takes more CPU time is a fault ...
 const MAX_TIME: Duration = Duration::from_secs(1);
-/// ... and one that takes longer by the clock: others may have the CPU, but a reader that waits is none.
+/// ... and so is one that takes longer by the clock: others may have the CPU, but a reader must not wait.
 const MAX_WAIT: Duration = Duration::from_secs(20);
-/// No input grows beyond this, bytes.
+/// The largest size of an input, bytes.
 const MAX_BYTES: usize = 1 << 16;
 
 /// A small generator of numbers that follow from a seed (xorshift).
@@ -45,7 +46,7 @@ impl Numbers {
     }
 }
 
-/// Numbers at which arithmetic, and sizes that are believed, go wrong.
+/// Numbers at which arithmetic, or trust in sizes, goes wrong.
 const NUMBERS: [&str; 12] = [
     "0",
     "-1",
@@ -82,7 +83,7 @@ fn change(bytes: &mut Vec<u8>, other: &[u8], numbers: &mut Numbers) {
             }
             5 => drop(bytes.splice(at..at, WORDS[numbers.below(WORDS.len())].bytes())),
             6 => {
-                // A number of the text in the place of which another stands.
+                // Replaces a number in the text with another.
                 let digit = |byte: &u8| byte.is_ascii_digit();
                 if let Some(begin) = bytes[at.min(bytes.len())..].iter().position(digit).map(|found| at + found) {
                     let end =
@@ -95,7 +96,7 @@ fn change(bytes: &mut Vec<u8>, other: &[u8], numbers: &mut Numbers) {
                 let part = &other[from..(from + length * 16).min(other.len())];
                 bytes.splice(at..at, part.iter().copied());
             }
-            // A variable-length number that is as large as can be: counts and sizes in a table's description.
+            // A variable-length number that is as large as possible: counts and sizes in a table's description.
             _ => drop(bytes.splice(at..(at + 1).min(bytes.len()), [0xff, 0xff, 0xff, 0xff, 0x0f])),
         }
     }
@@ -144,7 +145,7 @@ fn cpu_time() -> Duration {
     ns.map_or(Duration::ZERO, Duration::from_nanos)
 }
 
-/// The CPU time is asked for only of what took long: what is slow is slow again.
+/// Asks for the CPU time only of inputs that took long: what is slow is slow again.
 fn try_input(reader: Reader, place: &Path, input: &[u8]) -> Tried {
     let start = Instant::now();
     let panicked = std::panic::catch_unwind(|| reader(place, input)).is_err();
@@ -158,7 +159,7 @@ fn try_input(reader: Reader, place: &Path, input: &[u8]) -> Tried {
     Tried { panicked, took, cpu }
 }
 
-/// Has a reader read files as they are; returns how many were faults.
+/// Makes a reader read files as they are; returns how many were faults.
 fn try_files(name: &str, files: &[String]) -> u64 {
     let (_, reader) = READERS.iter().find(|(known, _)| *known == name).expect("a reader of that name");
     let place = place(name);
@@ -218,7 +219,7 @@ fn main() {
     let count = number(0).unwrap_or(1_000);
     let seed = number(1).unwrap_or(1);
     let wanted = words.get(2..).unwrap_or_default();
-    // Panics are caught and told of in one line.
+    // Catches panics and reports them in one line.
     std::panic::set_hook(Box::new(|panic| println!("{}", panic.to_string().replace('\n', ": "))));
     let chosen = READERS.iter().filter(|(name, _)| wanted.is_empty() || wanted.iter().any(|word| word == name));
     let faults: u64 = chosen.map(|(name, reader)| run(name, *reader, count, seed)).sum();

@@ -1,4 +1,4 @@
-// Bundles the script of the pages into dist/page.js, with the licences of what it is made of at its head.
+// Bundles the script of the pages into dist/page.js, with the licences of its parts at its head.
 import * as esbuild from "esbuild";
 import { existsSync, readFileSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ const result = await esbuild.build({
   logLevel: "warning",
 });
 
-// The packages that the bundle really holds something of.
+// The packages that the bundle really contains something of.
 const output = Object.values(result.metafile.outputs)[0];
 const packages = new Set();
 for (const [path, { bytesInOutput }] of Object.entries(output.inputs)) {
@@ -24,7 +24,7 @@ for (const [path, { bytesInOutput }] of Object.entries(output.inputs)) {
   if (found && bytesInOutput > 0) packages.add(found[1]);
 }
 
-// Most share one text and differ in whose it is: the text stands there once, below the names.
+// Most licences share one text and differ in their owners: the text appears once, below the names.
 const texts = new Map();
 for (const name of [...packages].sort()) {
   const folder = join("node_modules", name);

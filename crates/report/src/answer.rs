@@ -1,20 +1,20 @@
 //! What all answers for programs have in common.
 //!
 //! Each command's answer is one type, `FEATURE/answer.rs`: its fields are the JSON's members, in the order in which
-//! they are printed. What is not known is `null`, never 0.
+//! they are printed. What is unknown is `null`, never 0.
 
 use punctual_recording::printable;
 use serde::Serialize;
 
 /// One command's answer, as its JSON object.
 pub trait Answer: Serialize {
-    /// What the process exits with, as the object says it.
+    /// The exit code of the process, as the object gives it.
     fn exit_code(&mut self) -> &mut u8;
 }
 
 /// An answer as a value, for a page to carry.
 pub(crate) fn value(answer: &impl Answer) -> serde_json::Value {
-    // Only a path that is no text cannot be one.
+    // Only a path that is not text cannot become a value.
     serde_json::to_value(answer).unwrap_or_default()
 }
 
@@ -47,7 +47,8 @@ impl<'a> Failure<'a> {
         Failure { schema: "punctual.error/1", error, hint, exit_code }
     }
 
-    /// The same for people, for the standard error stream: one line, and one with the hint. No name in it can begin another line.
+    /// The same for people, for the standard error stream: one line, and one with the hint. No name in it can begin
+    /// another line.
     pub fn text(&self) -> String {
         let hint = self.hint.map(|hint| format!("\nhint: {}", printable(hint))).unwrap_or_default();
         format!("error: {}{hint}", printable(self.error))
@@ -60,7 +61,7 @@ impl Answer for Failure<'_> {
     }
 }
 
-/// Reports that something was done that leaves nothing else to answer.
+/// Reports that something was done that needs no other answer.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Done<'a> {

@@ -1,4 +1,4 @@
-//! Every input that a fuzz target begins with, or that was a fault once, is read: without a panic, within a second.
+//! Every input that a fuzz target begins with, or that was once a fault, is read without a panic and within a second.
 
 #[path = "../../../fuzz/src/readers.rs"]
 #[allow(dead_code, unreachable_pub, reason = "shared with the fuzz targets")]

@@ -1,4 +1,4 @@
-//! Small sound inputs of every kind, to begin with.
+//! Small sound inputs of every kind to start from.
 
 use punctual_recording::episode::{Event, EventKind, Frame, Group, StackSample, Victim};
 use punctual_recording::*;
@@ -178,7 +178,7 @@ fn activations(corpus: &Path, path: &Path) {
     copy(corpus, &path.join("activations.json"), "activation_document", "modem.json");
 }
 
-/// What people write, or other programs.
+/// What people or other programs write.
 fn written_by_people(corpus: &Path) {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     copy(corpus, &top.join("examples/modem-and-audio.toml"), "task_set", "modem-and-audio.toml");

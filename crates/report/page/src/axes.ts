@@ -1,4 +1,4 @@
-// What all pictures have in common: margins, colours, dashes, and axes that are legible on any width.
+// What all pictures share: margins, colours, dashes, and axes that are legible at any width.
 import * as Plot from "@observablehq/plot";
 import type { Subject } from "./types";
 import { clock, lengthOf, tick } from "./words";
@@ -7,7 +7,7 @@ export const margin = { left: 84, right: 30, top: 12, bottom: 44 };
 
 export const colour = (style: number): string => `var(--c${style % 8})`;
 
-// Lines of one picture can be told apart without colour, too.
+// The lines of one picture can be distinguished without colour, too.
 const DASHES = ["", "", "7 3", "2 3", "9 3 2 3", "4 2", "12 4", "1 2"];
 export const dash = (style: number): string => DASHES[style % 8];
 
@@ -18,18 +18,18 @@ export function decades(low: number, high: number): number[] {
   return ticks;
 }
 
-/** Ticks of an axis of times, s: beyond a second, powers of ten are no times that people think in. Their words go in as `text`:
- * as `tickFormat` the scale would leave out those that are no powers. */
+/** Ticks of an axis of times, s: beyond a second, people do not think in powers of ten. Their words go in as `text`:
+ * with `tickFormat` the scale would leave out those that are not powers. */
 export const TIMES = [1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1, 10, 60, 600, 3600, 36000, 86400, 864000, 31536000, 315360000, 3153600000];
 
-/** Latencies of an axis, us: whole decades around what there is. An axis of logarithms has no 0. */
+/** Latencies of an axis, us: whole decades around the data. A logarithmic axis has no 0. */
 export function latencyDomain([low, high]: [number, number]): [number, number] {
   const bottom = 10 ** Math.floor(Math.log10(Math.max(low / 1000, 0.1)) + 1e-9);
   const top = 10 ** Math.ceil(Math.log10(Math.max(high / 1000, 1)) - 1e-9);
   return [bottom, Math.max(top, bottom * 10)];
 }
 
-/** No more ticks than have room. */
+/** Keeps no more ticks than there is room for. */
 export function thinned<T>(ticks: T[], most: number): T[] {
   const every = Math.ceil(ticks.length / Math.max(1, most));
   return ticks.filter((_, index) => (ticks.length - 1 - index) % every === 0);
@@ -72,14 +72,14 @@ export function timeAxis(columns: number, columnNs: number, room: number): Plot.
   ];
 }
 
-/** Draws into a picture what is not one of the library's marks. */
+/** Draws what is not one of the library's marks into a picture. */
 export function element<K extends keyof SVGElementTagNameMap>(name: K, attributes: Record<string, string | number>): SVGElementTagNameMap[K] {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
   return made;
 }
 
-/** What every picture is made with. */
+/** The options that all pictures share. */
 export const paper = {
   style: { background: "none", color: "var(--ink)", fontFamily: "inherit", overflow: "visible" },
   marginLeft: margin.left,
@@ -88,7 +88,7 @@ export const paper = {
   marginBottom: margin.bottom,
 } as const;
 
-/** A step along places 0 to `end`. */
+/** A step along the places 0 to `end`. */
 export function along(place: number | null, key: string, end: number): number | null {
   if (end < 0) return null;
   const from = place ?? -1;
@@ -104,7 +104,7 @@ export function along(place: number | null, key: string, end: number): number | 
   return key in steps ? Math.min(end, Math.max(0, steps[key])) : null;
 }
 
-/** Where in ascending numbers the one nearest to `value` is. */
+/** The position of the number nearest to `value` among ascending numbers. */
 export function nearest(ascending: readonly number[], value: number): number {
   let low = 0;
   let high = ascending.length - 1;

@@ -45,7 +45,7 @@ function draw(picture: Band, width: number, hidden: ReadonlySet<number>): Drawn 
     ],
   }) as SVGSVGElement & Plot.Plot;
   const [sx, sy] = [svg.scale("x")!, svg.scale("y")!];
-  // Lines stand a little beside each other, so that their bars do not hide one another.
+  // Lines are shifted a little against each other, so that their bars do not hide one another.
   const x = (ns: number, index: number) => Number(sx.apply(ns / 1e6)) + (index - (lines.length - 1) / 2) * 5;
   const y = (value: number) => Number(sy.apply(value));
   const [ceiling, floor] = [margin.top, height - margin.bottom];

@@ -1,13 +1,13 @@
-// The share of wakeups that took at least so long, both axes logarithmic.
+// The share of wakeups that took at least a given time, both axes logarithmic.
 import * as Plot from "@observablehq/plot";
 import { along, colour, dash, decades, element, latencyAxis, latencyDomain, margin, nearest, paper, thinned } from "./axes";
 import type { Curve, CurveLine, Drawn, Renderer } from "./types";
 import { count, lengthOf, microseconds, share, shareTick } from "./words";
 
-/** Below this width names of marks stand upright along their lines: across they would lie on the curves. */
+/** Below this width the names of marks run along their lines, upright: set across, they would cover the curves. */
 const NARROW = 560;
 
-/** How many values were at least so long. */
+/** How many values were at least this long. */
 function atLeast(line: CurveLine, ns: number): number {
   let low = 0;
   let high = line.ns.length;
@@ -28,10 +28,10 @@ function draw(picture: Curve, width: number, hidden: ReadonlySet<number>): Drawn
   const shares = decades(bottom, 1);
   const plotHeight = height - margin.top - margin.bottom;
 
-  // Names of marks stand in rows, so that close ones do not overlap.
+  // The names of marks are set in rows, so that close ones do not overlap.
   const marks = picture.marks.filter((mark) => mark.ns / 1000 > left && mark.ns / 1000 < right);
   const pixels = (ns: number) => ((width - margin.left - margin.right) * Math.log(ns / 1000 / left)) / Math.log(right / left);
-  // One that would run out of the picture stands to the left of its line.
+  // A name that would run out of the picture is set to the left of its line.
   const room = width - margin.left - margin.right;
   const texts = marks.map((mark) => {
     const at = pixels(mark.ns);

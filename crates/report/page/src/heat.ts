@@ -1,4 +1,4 @@
-// Cells over time, in a few steps of one colour: one path a step, so that tens of thousands of cells stay light.
+// Cells over time, in a few steps of one colour: one path per step, so that tens of thousands of cells stay light.
 import * as Plot from "@observablehq/plot";
 import { along, element, latencyAxis, margin, paper, timeAxis } from "./axes";
 import type { Drawn, Heat, Renderer } from "./types";
@@ -26,10 +26,10 @@ function told(picture: Heat, value: number): string {
   return picture.value === "longest_ns" ? microseconds(value) : share(value, picture.column_ns);
 }
 
-/** What a cell's value is called. */
+/** The name of a cell's value. */
 const called = (picture: Heat): string => ({ count: picture.of, longest_ns: "longest", taken_ns: "taken" })[picture.value];
 
-/** What is said of a cell that is empty. */
+/** The words for an empty cell. */
 const nothing = (picture: Heat): string => (picture.value === "longest_ns" ? `no ${picture.of.slice(0, -1)}` : told(picture, 0));
 
 const rowName = (picture: Heat, row: number): string =>
@@ -116,7 +116,7 @@ function draw(picture: Heat, width: number): Drawn {
   };
 }
 
-/** Which colour stands for which values. */
+/** The key: which colour stands for which values. */
 function key(picture: Heat): HTMLElement {
   const list = document.createElement("ul");
   list.className = "legend";

@@ -1,4 +1,4 @@
-// Numbers with their intervals, one a line, on a logarithmic axis.
+// Numbers with their intervals, one per line, on a logarithmic axis.
 import * as Plot from "@observablehq/plot";
 import { along, colour, decades, element, margin, paper, thinned, TIMES } from "./axes";
 import type { Drawn, Interval, Intervals, Renderer } from "./types";
@@ -25,7 +25,7 @@ function domainOf(picture: Intervals): [number, number] {
   return picture.unit === "factor" ? [Math.min(low / 1.1, 0.8), Math.max(high * 1.1, 1.25)] : [low / 2, high * 2];
 }
 
-/** 1, 2 and 5 of each decade where there are few decades, powers of ten else. */
+/** 1, 2 and 5 of each decade if there are few decades, otherwise powers of ten. */
 function ticksOf(picture: Intervals, [low, high]: [number, number]): number[] {
   if (picture.unit === "seconds") return TIMES.filter((time) => time >= low && time <= high);
   const span = Math.log10(high / low);
@@ -37,7 +37,8 @@ function ticksOf(picture: Intervals, [low, high]: [number, number]): number[] {
   return ticks.filter((tick) => tick >= low && tick <= high);
 }
 
-/** How wide a letter of a row's name is, pixels, rather more than less: what has no room is cut out of the midst, for names differ at their ends. */
+/** How wide a letter of a row's name is, pixels, rather more than less: a name that is too long is cut in the middle,
+ * because names differ at their ends. */
 const LETTER = 7.2;
 
 function draw(picture: Intervals, width: number): Drawn {

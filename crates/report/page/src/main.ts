@@ -1,4 +1,5 @@
-// Draws every picture of the page that this script stands in. A kind of picture is a line here and a file beside this one.
+// Draws every picture of the page that contains this script. A kind of picture is a line here and a file beside this
+// one.
 import { band } from "./band";
 import { curve } from "./curve";
 import { heat } from "./heat";
@@ -9,7 +10,7 @@ import type { Picture, Renderer } from "./types";
 
 const renderers: { [K in Picture["kind"]]: Renderer<Extract<Picture, { kind: K }>> } = { band, curve, heat, intervals, series };
 
-/** What went wrong stands on the page: a picture that is missing must not look like one that is empty. */
+/** Shows on the page what went wrong: a missing picture must not look like an empty one. */
 function complain(what: unknown): void {
   const place = document.getElementById("errors");
   if (!place) return;
@@ -30,5 +31,5 @@ for (const picture of data.pictures) {
     complain(error);
   }
 }
-// How long it took from the beginning, for those who measure.
+// How long it took from the beginning, for measurements.
 document.documentElement.dataset.readyMs = performance.now().toFixed(0);

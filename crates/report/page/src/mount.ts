@@ -1,4 +1,4 @@
-// Puts a picture into its figure: legend, drawing, reading by pointer and keyboard, and all values as a table.
+// Puts a picture into its figure: legend, drawing, readings by pointer and keyboard, and all values as a table.
 import { colour, dash, element } from "./axes";
 import type { Drawn, Picture, Reading, Renderer } from "./types";
 
@@ -17,11 +17,11 @@ function swatch(style: number): SVGSVGElement {
   return svg;
 }
 
-/** One live region for the page: what is read there was asked for by a key. */
+/** One live region for the page: it reads out only what a key asked for. */
 let announcing = 0;
 function announce(reading: Reading): void {
   const text = `${reading.head}: ${reading.rows.map((row) => `${row.name} ${row.text}`).join("; ")}`;
-  // Not with the next frame: a page that is not in front has none.
+  // Not with the next frame: a page in the background has none.
   clearTimeout(announcing);
   announcing = window.setTimeout(() => {
     const region = document.getElementById("reading");
@@ -42,7 +42,7 @@ function tipOf(reading: Reading): Node[] {
   return [html("b", "", reading.head), ...rows];
 }
 
-/** Values that a table shows at most; more are of no use to anybody who reads them one by one. */
+/** The most values that a table shows; more are of no use to anybody who reads them one by one. */
 const MAX_ROWS = 2000;
 
 function valuesOf<P extends Picture>(picture: P, renderer: Renderer<P>): HTMLElement {

@@ -1,4 +1,4 @@
-// Latency over time: a value a column.
+// Latency over time: one value per column.
 import * as Plot from "@observablehq/plot";
 import { along, colour, dash, element, latencyAxis, latencyDomain, margin, paper, timeAxis } from "./axes";
 import type { Drawn, Renderer, Series } from "./types";
@@ -28,7 +28,7 @@ function draw(picture: Series, width: number, hidden: ReadonlySet<number>): Draw
           strokeLinejoin: "round",
         }),
       ),
-      // A line needs two neighbours: a value without one would not be seen.
+      // A line needs two neighbours: a value without one would be invisible.
       lines.map((line) =>
         Plot.dot(
           line.ns.flatMap((ns, index) => (ns !== null && line.ns[index - 1] == null && line.ns[index + 1] == null ? [{ ns, index }] : [])),

@@ -92,9 +92,9 @@ export interface Drawn {
   svg: SVGSVGElement;
   /** The place that is nearest to a point of the picture, in pixels. */
   nearest(x: number, y: number): number | null;
-  /** The place to go to from `place` by a key; null where the key means nothing here. */
+  /** The place that a key leads to from `place`; null if the key means nothing here. */
   step(place: number | null, key: string): number | null;
-  /** Shows a cursor at a place and says what is there. */
+  /** Shows a cursor at a place and tells what is there. */
   read(place: number): Reading & { x: number; y: number };
   /** Takes the cursor away. */
   leave(): void;
@@ -102,11 +102,11 @@ export interface Drawn {
 
 /** A kind of picture. */
 export interface Renderer<P extends Picture = Picture> {
-  /** What can be hidden and shown: name and style of each line. */
+  /** What can be hidden and shown: the name and style of each line. */
   legend?(picture: P): { name: string; style: number }[];
-  /** A legend of another make. */
+  /** A legend of another kind. */
   key?(picture: P): HTMLElement;
   draw(picture: P, width: number, hidden: ReadonlySet<number>): Drawn;
-  /** All values as a table: the same for those who do not see the picture. */
+  /** All values as a table, for those who do not see the picture. */
   values(picture: P): { head: string[]; rows: string[][] };
 }

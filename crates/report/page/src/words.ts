@@ -13,10 +13,10 @@ export const microseconds = (ns: number): string => `${tenths.format(Math.floor(
 /** A tick of an axis in microseconds. */
 export const tick = (us: number): string => (us >= 1 ? whole.format(us) : String(Number(us.toPrecision(3))));
 
-/** What is long about what a picture counts. */
+/** The word for the length of what a picture counts. */
 export const lengthOf = (of: Subject): string => (of === "gaps" ? "length of a gap" : "latency");
 
-/** A share of 1 in percent with three digits, and from one in ten thousand down also as one in how many. */
+/** A share of 1 in percent with three digits, and below one in ten thousand also as `1 in N`. */
 export function share(part: number, of: number): string {
   const percent = (100 * part) / of;
   const digits = percent >= 99.95 || percent === 0 ? percent.toFixed(0) : String(Number(percent.toPrecision(3)));
@@ -30,7 +30,7 @@ export const shareTick = (value: number): string => {
   return `${percent >= 0.0001 ? percent.toFixed(Math.max(0, -Math.floor(Math.log10(percent)))) : percent.toExponential(0)} %`;
 };
 
-/** The unit in which a stretch of time is told. */
+/** The unit for a stretch of time. */
 export function clock(lengthNs: number): { name: string; scale: number } {
   const seconds = lengthNs / 1e9;
   if (seconds > 2 * 3600) return { name: "h", scale: 3600e9 };
@@ -55,7 +55,7 @@ export function factor(value: number): string {
   return String(Number(value.toFixed(value >= 0.095 ? 2 : 3)));
 }
 
-/** A time in the unit that suits its length, as the program tells it. */
+/** A time in the unit that suits its length, as the program gives it. */
 export function seconds(value: number): string {
   const short = (number: number) => String(Number(number.toPrecision(3)));
   if (value < 0.9995e-3) return `${short(value * 1e6)} us`;

@@ -17,7 +17,8 @@ use punctual_comparison::{
 };
 use punctual_recording::{Document, Stage};
 
-/// The page of a comparison of these two sides, with what to run next. `recorded` is what is drawn of their runs over time.
+/// The page of a comparison of these two sides, with what to run next. `recorded` is what is drawn of their runs over
+/// time.
 pub fn comparison_page(comparison: &Comparison, a: &Side, b: &Side, next: &[NextStep], recorded: &[Recorded]) -> Page {
     let sides = documents([("A".to_owned(), a), ("B".to_owned(), b)]);
     let parts: Vec<(String, &Document)> = sides.iter().map(|(label, document)| (label.clone(), document)).collect();
@@ -43,7 +44,7 @@ pub(super) fn documents<'a>(sides: impl IntoIterator<Item = (String, &'a Side)>)
     sides.into_iter().filter_map(|(label, side)| Some((label, whole(side)?))).collect()
 }
 
-/// What must be known before believing a comparison: its notes, and what its sides' own recordings say, each once.
+/// What must be known before believing a comparison: its notes, and those of its sides' own recordings, each once.
 pub(super) fn each_once(notes: impl Iterator<Item = String>, parts: &[(String, &Document)]) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for note in notes.chain(warnings(parts)) {
@@ -85,7 +86,8 @@ fn style_of(outcome: Outcome) -> usize {
 }
 
 pub(crate) fn row_of(name: String, ratio: &Ratio) -> IntervalRow {
-    // A limit that says nothing would make an axis on which nothing else can be told apart; without both there is nothing to draw.
+    // A limit that says nothing would stretch the axis until nothing else could be distinguished; without both limits
+    // there is nothing to draw.
     let low = Some(ratio.low).filter(|low| *low > 1.0 / MAX_TOLD);
     let high = Some(ratio.high).filter(|high| *high < MAX_TOLD);
     let estimate = low.or(high).map(|_| ratio.estimate);
@@ -202,7 +204,7 @@ fn stages(comparison: &Comparison) -> Section {
     if several {
         columns.push(Column::words("threads"));
     }
-    // A quantile's two values stand beside each other.
+    // A quantile's two values are beside each other.
     let shown: Vec<usize> = (0..FIGURES.len()).filter(|&index| !FIGURES[index].is_mean).collect();
     for &index in &shown {
         columns.push(Column::numbers(format!("{} A us", FIGURES[index].name)));
@@ -347,7 +349,7 @@ fn sides_and_differences(comparison: &Comparison) -> Section {
     }
 }
 
-/// What else differs, as a table, or that nothing does.
+/// What else differs, as a table, or a sentence that nothing does.
 pub(crate) fn differences_block(differences: &[Difference]) -> Block {
     if differences.is_empty() {
         return Block::Text("No other difference is recorded.".to_owned());

@@ -10,7 +10,7 @@ use punctual_recording::format_ns;
 use serde::Serialize;
 use std::fmt::Write;
 
-/// What the sides are called: A, B, C, ...
+/// The names of the sides: A, B, C, ...
 pub(super) fn label(index: usize) -> char {
     char::from(b'A' + u8::try_from(index).unwrap_or(0).min(25))
 }
@@ -65,8 +65,8 @@ fn by_how_much(comparison: &Comparison) -> String {
     })
 }
 
-/// The notes of all pairs, each once. A note on one side alone, which a pair calls A or B, gets that side's own letter; any
-/// other note gets the letters of its pairs.
+/// The notes of all pairs, each once. A note on one side alone, which a pair calls A or B, gets that side's own letter;
+/// any other note gets the letters of its pairs.
 pub(super) fn several_notes(found: &[Shared]) -> Vec<String> {
     let mut notes: Vec<(String, Vec<String>)> = Vec::new();
     for (index, shared) in found.iter().enumerate() {

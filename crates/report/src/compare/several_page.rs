@@ -14,8 +14,8 @@ use crate::recording::page::{marks, share_pictures};
 use punctual_comparison::{Shared, Side, StageComparison, Standing};
 use punctual_recording::{Document, Stage};
 
-/// The page of these sides, including the first, with which the others are compared, with what to run next. `recorded` is what
-/// is drawn of their runs over time.
+/// The page of these sides, including the first, with which the others are compared, with what to run next. `recorded`
+/// is what is drawn of their runs over time.
 pub fn several_page(found: &[Shared], sides: &[&Side], next: &[NextStep], recorded: &[Recorded]) -> Page {
     let whole = documents(sides.iter().enumerate().map(|(index, side)| (label(index).to_string(), *side)));
     let parts: Vec<(String, &Document)> = whole.iter().map(|(label, document)| (label.clone(), document)).collect();

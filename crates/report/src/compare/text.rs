@@ -99,13 +99,13 @@ fn other_way_round(comparison: &Comparison, total: &StageComparison) -> String {
     if others.is_empty() { String::new() } else { format!(" By contrast, its {}.", others.join(", ")) }
 }
 
-/// What a sentence about the runs alone calls them.
+/// What a sentence that is only about the runs calls them.
 fn runs(comparison: &Comparison) -> &'static str {
     if comparison.a.runs == 1 && comparison.b.runs == 1 { "two runs" } else { "runs" }
 }
 
-/// What a verdict on the systems still takes: `what` names them, `by` is a way to measure them, and `runs_needed` is how many runs would
-/// show the estimated difference.
+/// What a verdict on the systems still needs: `what` names them, `by` is a way to measure them, and `runs_needed` is
+/// how many runs would show the estimated difference.
 pub(crate) fn wanting(standing: Standing, what: &str, by: &str, runs_needed: Option<usize>) -> Option<String> {
     match standing {
         Standing::Systems => None,
@@ -133,7 +133,7 @@ pub(crate) fn wanting(standing: Standing, what: &str, by: &str, runs_needed: Opt
     }
 }
 
-/// The paper's point: throughput hardly tells (Cota-Robles and Held, OSDI 1999, section 4.2).
+/// The paper's point: throughput hardly shows it (Cota-Robles and Held, OSDI 1999, section 4.2).
 fn throughput_in_words(comparison: &Comparison) -> Option<String> {
     let ratios: Vec<f64> =
         comparison.throughput.iter().filter_map(|score| score.ratio).filter(|ratio| *ratio > 0.0).collect();
@@ -152,7 +152,8 @@ pub(super) fn value_of(quantiles: &Quantiles, ratio: &Ratio) -> Option<u64> {
 /// No two sides of one machine have a ratio further from 1 than this.
 pub(super) const MAX_TOLD: f64 = 10_000.0;
 
-/// The interval of a ratio; `None` where it is so wide that it says nothing. Of one that tells which side is larger, that limit says something.
+/// The interval of a ratio; `None` if it is so wide that it says nothing. If it shows which side is larger, that limit
+/// says something.
 pub(super) fn interval(ratio: &Ratio) -> Option<String> {
     match are_too_wide(ratio.low, ratio.high) {
         false => Some(format!("{} to {}", factor(ratio.low), factor(ratio.high))),

@@ -1,4 +1,4 @@
-//! What soft devices met, and the study of one.
+//! What happened to soft devices, and the study of one.
 
 mod answer;
 mod origins;

@@ -1,4 +1,4 @@
-//! The page of a recording of soft devices: what became of them, followed by what the bystander met.
+//! The page of a recording of soft devices: what became of them, then what happened to the bystander.
 
 use super::answer::DeviceAnswer;
 use super::run::Run;

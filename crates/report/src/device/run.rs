@@ -1,4 +1,4 @@
-//! A recording with devices, as what is said of it sees it.
+//! A recording with devices, as the report sees it.
 
 use crate::{StageRow, stage_rows};
 use punctual_recording::{ActivationDocument, Document};

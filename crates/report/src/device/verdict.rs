@@ -5,8 +5,9 @@ use super::run::Run;
 use crate::layout::{counted, grouped};
 use punctual_recording::{DecodedSummary, DeviceSummary, EndReason, WAS_STOPPED};
 
-/// Whether a device kept up: no underruns except those that the machine explains, and what came to it was served. `None` if nothing
-/// came to it, or if what it did not do is punctual's own doing; what came to a device that never got a turn was dropped.
+/// Whether a device kept up: it had no underruns except those that the machine explains, and what came to it was
+/// served. `None` if nothing came to it, or if punctual itself caused what it did not do; what came to a device that
+/// never got a turn was dropped.
 pub fn keeps_up(device: &DeviceSummary) -> Option<bool> {
     if device.processed == 0 && device.underruns == 0 {
         return (device.dropped > 0).then_some(false);
@@ -19,8 +20,8 @@ pub fn keeps_up(device: &DeviceSummary) -> Option<bool> {
     (own == 0 && is_most).then_some(true)
 }
 
-/// Blocks that punctual kept from the device, to leave others their share of the CPU. Where a user's own work took longer than its
-/// budget, that is its own doing.
+/// Blocks that punctual kept from the device, to leave others their share of the CPU. If a user's own work took longer
+/// than its budget, that is the work's own doing.
 fn limited(device: &DeviceSummary) -> u64 {
     let is_over = device.own.as_ref().is_some_and(|own| own.over > 0);
     if is_over { 0 } else { device.refused }
@@ -60,7 +61,7 @@ fn sentence(run: &Run<'_>, device: &DeviceSummary) -> String {
     let share = device.share_millionths as f64 / 1e4;
     let gone = device.dropped + device.lost + device.refused;
     let blocks = device.processed + device.underruns.min(gone);
-    // Buffers make up for a block that nobody worked on: it is no underrun, and still not done.
+    // Buffers make up for a block that nobody worked on: it is not an underrun, but it is still not done.
     let not_done = match gone - device.underruns.min(gone) {
         0 => String::new(),
         blocks => format!(", {} not worked on", grouped(blocks)),
@@ -116,7 +117,7 @@ fn why_not_judged(device: &DeviceSummary) -> String {
     }
 }
 
-/// How many of the underruns may be of blocks that punctual kept from the device.
+/// How many of the underruns may belong to blocks that punctual kept from the device.
 fn kept_from_it(device: &DeviceSummary) -> String {
     match limited(device).min(device.underruns.saturating_sub(device.underruns_outside)) {
         0 => String::new(),
@@ -157,7 +158,7 @@ fn decoded_sentence(decoded: &DecodedSummary) -> String {
         lost.push(format!("{} of {} lost", grouped(frames_lost), counted(decoded.frames, &decoded.frame)));
     }
     match connections_lost {
-        // A radio's packets stand for themselves.
+        // A radio's packets speak for themselves.
         0 if decoded.frame == "packet" => {}
         0 => lost.push("it stayed connected".to_owned()),
         connections => lost.push(format!(
@@ -225,7 +226,8 @@ mod tests {
         assert_eq!(keeps_up(&device), Some(false));
         device.underruns_outside = 3;
         assert_eq!(keeps_up(&device), Some(true));
-        // One that was woken twice for two hundred blocks was late twice, by the machine's doing, and served next to nothing.
+        // A device that was woken twice for two hundred blocks was late twice because of the machine, and served next
+        // to nothing.
         (device.arrived, device.buffers) = (200, 2);
         assert_eq!(keeps_up(&device), Some(false));
         assert_eq!(shortfall(&device), ", it processed 10 of 200 blocks that came");
@@ -244,7 +246,7 @@ mod tests {
         assert_eq!(keeps_up(&late), Some(false));
         assert!(kept_from_it(&late).starts_with(", at most 40 of blocks"), "{}", kept_from_it(&late));
         assert_eq!(shortfall(&late), ", its ring overran 7 times");
-        // A user's own work that takes too long is kept from blocks by its own doing.
+        // A user's own work that takes too long keeps itself from blocks.
         let own = OwnSummary { over: 1, ..OwnSummary::default() };
         assert_eq!(keeps_up(&DeviceSummary { own: Some(own), ..limited }), Some(false));
         // Few came to be processed.

@@ -15,8 +15,8 @@ pub struct VerifiedRow<'a> {
     pub expected: (f64, Option<f64>),
     /// Stalls that were counted.
     pub counted: u64,
-    /// The factor by which the machine itself may have changed the rate, judged by how rounds without a device differ from each other;
-    /// `None` for fewer than three rounds.
+    /// The factor by which the machine itself may have changed the rate, judged by how rounds without a device differ
+    /// from each other; `None` for fewer than three rounds.
     pub range: Option<f64>,
     /// Whether the two agree.
     pub agrees: bool,
@@ -29,7 +29,7 @@ impl VerifiedRow<'_> {
     }
 }
 
-/// What a verification says, in a sentence.
+/// The outcome of a verification, in a sentence.
 pub(super) fn verified_verdict(rows: &[VerifiedRow<'_>]) -> String {
     let agree = rows.iter().filter(|row| row.agrees).count();
     format!("{agree} of {} agree with the underruns that were counted.", counted(rows.len(), "forecast"))

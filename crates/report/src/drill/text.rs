@@ -27,13 +27,13 @@ pub struct DrillReport {
     pub start_ns: u64,
     /// When it ended, ns of `CLOCK_MONOTONIC`.
     pub end_ns: u64,
-    /// Whether it was ended before its time.
+    /// Whether it ended before its time.
     pub interrupted: bool,
     /// Injections that were planned and could not be made.
     pub not_made: u64,
     /// What was injected, in the order of beginning.
     pub injections: Vec<InjectionRow>,
-    /// The same as the log has it.
+    /// The same, as the log has it.
     pub log: serde_json::Value,
 }
 

@@ -1,11 +1,11 @@
-//! What comes above the sections of every page, and the pages that contain their pictures as they are.
+//! What comes above the sections of every page, and the pages whose pictures are part of the page itself.
 
 use crate::NextStep;
 use crate::encode::html::style;
 use crate::encode::plain_page::{escape, frame, prose};
 use std::fmt::Write;
 
-/// A verdict with more letters than this is set smaller.
+/// A verdict with more letters than this is set in smaller type.
 const LONG: usize = 400;
 
 /// What a page says before its sections.
@@ -63,7 +63,7 @@ impl Part {
     }
 }
 
-/// A whole page of such sections, which needs no script; `style`: more than every page has.
+/// A whole page of such sections, which needs no script; `style`: what this page has beyond the style of every page.
 pub(crate) fn standing(head: &Head<'_>, parts: &[Part], style: &str) -> String {
     let mut body = head.html(parts.iter().map(|part| (part.id.as_str(), part.title.as_str())));
     body.push_str("<main id=\"main\" tabindex=\"-1\">\n");

@@ -1,4 +1,4 @@
-//! Other people's formats: pages, traces, pictures.
+//! Formats of others: pages, traces, pictures.
 
 pub(crate) mod csv;
 pub(crate) mod head;

@@ -11,7 +11,8 @@ pub(crate) fn escape(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            // Control characters are not allowed in a document, escaped or not; others turn the line around.
+            // Control characters are not allowed in a document, escaped or not; others reverse the direction of the
+            // line.
             steering if is_control(steering) && steering != '\n' && steering != '\t' => out.push('\u{fffd}'),
             other => out.push(other),
         }
@@ -27,7 +28,7 @@ pub(crate) fn prose(text: &str) -> String {
         let is_code = index % 2 == 1;
         let is_open = is_code && index + 1 == pieces.len();
         match (is_code, is_open) {
-            // One without its counterpart is part of somebody's name.
+            // A backtick without its counterpart is part of somebody's name.
             (_, true) => out += &format!("`{}", escape(piece)),
             (true, _) => out += &format!("<code>{}</code>", escape(piece)),
             (false, _) => out += &escape(piece),
@@ -50,8 +51,8 @@ pub(crate) fn coordinate(value: f64) -> String {
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }
 
-// Colours are variables so that pictures follow the page. The three of classes differ in lightness as well as in
-// hue, and every class has a shape besides.
+// Colours are variables, so that pictures follow the page. The three colours of classes differ in lightness as well as
+// in hue, and every class also has a shape.
 const STYLE: &str = "
 :root{color-scheme:light dark;--page:#fff;--ink:#1c1f24;--soft:#596170;--line:#d5d9e0;--panel:#f5f6f8;--mark:#1f5fbf;
 --paper:#a8380c;--bad:#b00020;--badback:#fdecee;--good:#1b6e3c;--no:#dfe2e7;--some:#f0c05a;--yes:#2b7a4b;--onyes:#fff;
@@ -96,7 +97,8 @@ svg .t3{fill:#64748b}svg .late{stroke:var(--bad);stroke-width:2;fill:none}
 details{margin:.5rem 0}summary{cursor:pointer}
 ";
 
-/// A whole page around `body`, which brings its own landmarks; `style`: more than every page has.
+/// A whole page around `body`, which brings its own landmarks; `style`: what this page has beyond the style of every
+/// page.
 pub(crate) fn frame(title: &str, style: &str, body: &str) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
@@ -110,7 +112,7 @@ pub(crate) fn frame(title: &str, style: &str, body: &str) -> String {
 pub(crate) mod tests {
     use super::*;
 
-    /// Every tag that is opened is closed, in order, and nothing is loaded.
+    /// Asserts that every tag is closed, in order, and that nothing is loaded.
     pub(crate) fn assert_well_formed(html: &str) {
         let body = html.strip_prefix("<!DOCTYPE html>\n").expect("a document type");
         let mut open: Vec<&str> = Vec::new();

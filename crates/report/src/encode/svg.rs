@@ -10,14 +10,14 @@ const RIGHT: f64 = 128.0;
 const TOP: f64 = 22.0;
 const HEIGHT: f64 = 210.0;
 const BOTTOM: f64 = 44.0;
-/// At most this many points of one pixel column are drawn, including the lowest and the highest.
+/// At most this many points are drawn in one pixel column, including the lowest and the highest.
 const MAX_IN_COLUMN: usize = 12;
 /// Width of a histogram's bucket, us.
 const BUCKET: f64 = 50.0;
 
 /// One picture.
 pub(crate) struct Plot<'a> {
-    /// What it is called: read out if it cannot be seen.
+    /// Its name, which is read out if it cannot be seen.
     pub(crate) title: &'a str,
     /// Quantity and unit to the right.
     pub(crate) x: &'a str,
@@ -31,7 +31,7 @@ pub(crate) struct Plot<'a> {
     pub(crate) said_x: &'a [f64],
 }
 
-/// The next of 1, 2 and 5 of a power of ten with at most `marks` of them up to `most`.
+/// The next of 1, 2 and 5 times a power of ten that gives at most `marks` marks up to `most`.
 fn step(most: f64, marks: f64) -> f64 {
     let mut scale = 10f64.powf((most.max(1e-9) / marks).log10().floor());
     loop {
@@ -44,7 +44,7 @@ fn step(most: f64, marks: f64) -> f64 {
     }
 }
 
-/// Distinct dots by pixel column. Of several points on the same dot one is drawn; a crowded column keeps its extremes.
+/// Distinct dots by pixel column. Several points on the same dot are drawn once; a crowded column keeps its extremes.
 fn dots(points: &[(f64, f64)], x_at: impl Fn(f64) -> f64, y_at: impl Fn(f64) -> f64) -> (String, usize) {
     let mut columns: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
     for &(x, y) in points {
@@ -173,7 +173,7 @@ impl Plot<'_> {
         drawn
     }
 
-    /// Bars from half a count up, on a logarithmic scale, so that a single late one can still be seen.
+    /// Bars from half a count up, on a logarithmic scale, so that a single late one is still visible.
     fn bars(&self, points: &[(f64, f64)], most: f64, x_at: impl Fn(f64) -> f64, out: &mut String) -> usize {
         let decades = most.log10().ceil().max(1.0);
         let low = 0.5f64.log10();

@@ -12,10 +12,10 @@ pub(super) fn asked(group: &Group, answer: &DeviceAnswer) -> String {
     format!("{}, to {fails} at most once in {}", called(group, answer), format_seconds(answer.device.want_s as f64))
 }
 
-/// What would do, or what nothing exceeded: one sentence each.
+/// What would be enough, or what nothing exceeded, one sentence each.
 pub(super) fn advised(answer: &DeviceAnswer, advice: &Advice) -> Vec<String> {
     let is_loop = is_loop(&answer.device);
-    // Who counts in frames can set them by doubling, and no number in between.
+    // Users who count in frames can set them by doubling, and no number in between.
     let by_doubling = in_frames(&answer.device, answer.device.period_ns).is_some() && advice.period.is_some();
     let mut lines = Vec::new();
     if let Some(variant) = advice.buffers.as_ref().filter(|_| !by_doubling) {
@@ -29,7 +29,7 @@ pub(super) fn advised(answer: &DeviceAnswer, advice: &Advice) -> Vec<String> {
             ),
         });
     }
-    // A loop has the two buffers that it needs and no others: its longer period stands there already.
+    // A loop has the two buffers that it needs and no others: its longer period is already in the sentence.
     if let Some(variant) = advice.period.as_ref().filter(|_| !is_loop || lines.is_empty()) {
         let mttf = interval_text(&variant.underruns.mttf_s, false);
         lines.push(match is_loop {
@@ -56,7 +56,7 @@ pub(super) fn advised(answer: &DeviceAnswer, advice: &Advice) -> Vec<String> {
     lines
 }
 
-/// So many buffers, and the longer period beside them: many drivers have only a few buffers, but long ones.
+/// This many buffers, and the longer period beside them: many drivers have only a few buffers, but long ones.
 fn not_exceeded(device: &Profile, longer: Option<&Variant>) -> String {
     match longer {
         Some(Variant { device: longer, .. }) if in_frames(device, device.period_ns).is_some() => {
@@ -73,7 +73,7 @@ fn not_exceeded(device: &Profile, longer: Option<&Variant>) -> String {
     }
 }
 
-/// What so many buffers are to a loop, which has none to spare: a period as long as they last, for the same work.
+/// What this many buffers mean to a loop, which has none to spare: a period as long as they last, for the same work.
 fn longer_cycle(variant: &Profile) -> String {
     cycle_of(variant, variant.tolerance_ns())
 }
@@ -87,7 +87,7 @@ fn buffers_words(variant: &Profile) -> String {
     format!("{} buffers of {}", variant.buffers, period_words(variant))
 }
 
-/// A period, in time and in what its users set it in.
+/// A period, in time and in the unit in which its users set it.
 fn period_words(device: &Profile) -> String {
     let time = format_ns(device.period_ns);
     match (device.unit, device.rate_millihertz, device.in_units(device.period_ns)) {
@@ -114,7 +114,7 @@ mod tests {
             let device = &found.groups[0].devices[0];
             advised(device, device.advice.as_ref().unwrap()).join("; ")
         };
-        // The longest took 10.7 ms, which 512 frames are a little shorter than.
+        // The longest took 10.7 ms, and 512 frames are a little shorter than that.
         let player = Profile::of_loop(1_333_333).with_written_period("64@48kHz").unwrap();
         let short = said(player.clone(), 10 * 86_400);
         assert!(short.starts_with("nothing exceeded a period of 21.3 ms (1,024 frames), but that is not "), "{short}");

@@ -152,7 +152,7 @@ pub(crate) struct DeviceForecast<'a> {
     misses: f64,
     /// The worst CPU.
     cpu: Option<u32>,
-    /// Whether no test tells the CPUs apart: then the interval is that of an average CPU.
+    /// Whether no test distinguishes the CPUs: then the interval is that of an average CPU.
     cpus_alike: Option<bool>,
     /// Every CPU, worst first.
     cpus: Vec<CpuRow>,
@@ -172,7 +172,7 @@ pub(crate) struct DeviceForecast<'a> {
     mttf_s: Interval,
     /// How often in 24 hours of use.
     per_day: Interval,
-    /// The lower limit of 99.5 %, one-sided, on the worst CPU: what `holds` goes by.
+    /// The lower limit of 99.5 %, one-sided, on the worst CPU, which decides `holds`.
     holds_low_s: f64,
     mttf_per_stall_s: Option<f64>,
     mttf_per_buffer_s: Option<f64>,

@@ -19,7 +19,7 @@ pub struct InterarrivalRow {
     pub events: Interarrival,
 }
 
-/// How they come, in words, with the test that says so.
+/// How they come, in words, with the test that decided it.
 pub fn in_words(events: &Interarrival) -> String {
     let p =
         events.p.map_or(String::new(), |p| if p < 0.001 { ", p < 0.001".to_owned() } else { format!(", p = {p:.3}") });

@@ -2,10 +2,11 @@
 
 use punctual_forecast::{Estimate, are_too_wide, format_seconds};
 
-/// A longer time between underruns than this, ten years, is none that any recording could show, s.
+/// No recording could show a longer time between underruns than this, ten years, s.
 const MAX_TOLD_S: f64 = 10.0 * 365.25 * 86_400.0;
 
-/// A mean time and its limits. Of such as say nothing together the one that the answer goes by stays: of a device that fails the upper.
+/// A mean time and its limits. If the limits together say nothing, the one that decides the answer stays: for a device
+/// that fails, the upper one.
 pub(super) fn interval_text(mttf: &Estimate, fails: bool) -> String {
     let told = |seconds: Option<f64>| seconds.filter(|seconds| *seconds <= MAX_TOLD_S);
     match (mttf.low, told(mttf.value), told(mttf.high)) {
@@ -37,7 +38,7 @@ mod tests {
         assert_eq!(said(0.5, 25.0, Some(4e18)), "25 s (500 ms or more)");
         assert_eq!(said(0.5, 1e12, Some(4e18)), "at least 500 ms");
         assert_eq!(said(0.5, 25.0, None), "at least 500 ms");
-        // Seven in 20 s that came in bursts: limits a millionfold apart are none.
+        // Seven in 20 s that came in bursts: limits a millionfold apart are no limits.
         let bursts = Estimate { low: Some(2.16e-3), value: Some(2.8), high: Some(1_800.0) };
         assert_eq!(
             [true, false].map(|fails| interval_text(&bursts, fails)),

@@ -37,12 +37,12 @@ pub fn forecast_page(answer: &Answer, next: &[NextStep], first: Option<&Document
     }
 }
 
-/// Whether it is of other programs' loops, which have cycles and no buffers.
+/// Whether it is about other programs' loops, which have cycles and no buffers.
 fn is_of_loops(answer: &Answer) -> bool {
     answer.groups.iter().flat_map(|group| &group.devices).any(|device| device.stage.holds_work())
 }
 
-/// What a device is called beside others; a loop by the threads that were measured.
+/// The name of a device beside others; for a loop, the threads that were measured.
 fn device_name(group: &Group, device: &DeviceAnswer) -> String {
     if device.stage.holds_work() { group.measure.clone() } else { device.device.name.clone() }
 }
@@ -51,11 +51,11 @@ fn name_of(group: &Group) -> String {
     format!("{}, {}", load_words(&group.load), group.measure)
 }
 
-/// An upper limit beyond this, s, would leave the rest of a picture no room: a thousand years.
+/// An upper limit beyond this, s, would leave no room for the rest of a picture: a thousand years.
 const MAX_DRAWN_S: f64 = 3.2e10;
 
 fn interval(estimate: &Estimate) -> Interval {
-    // Infinity has no place on an axis: it is no limit.
+    // Infinity has no place on an axis, and is no limit.
     let finite = |value: Option<f64>| value.filter(|value| value.is_finite() && *value > 0.0);
     let high = finite(estimate.high).filter(|high| *high < MAX_DRAWN_S);
     Interval { low: finite(estimate.low), estimate: finite(estimate.value), high }
@@ -160,7 +160,7 @@ fn devices_table(group: &Group, of_loops: bool) -> Table {
             verdict(device),
             Value::text(device.device.origin.whose()),
             Value::Ns(Some(device.device.period_ns)),
-            // A loop has none to spare.
+            // A loop has no buffers to spare.
             Value::Count(Some(u64::from(device.device.buffers)).filter(|_| !of_loops)),
             Value::Ns(u64::try_from(device.device.slack_ns()).ok()),
             Value::Count(Some(device.underruns.over)),
@@ -168,7 +168,7 @@ fn devices_table(group: &Group, of_loops: bool) -> Table {
             Value::text(format_seconds(device.device.want_s as f64)),
         ]
     });
-    // A telephone has room for the first ones.
+    // A telephone has room for the first ones only.
     let mut columns: Vec<Column> = ["device", "verdict", "whose"].map(Column::words).into();
     let often = if of_loops { "overruns" } else { "runs dry" };
     columns.extend(["period us", "buffers", "slack us", "stalls", often, "want"].map(Column::numbers));
@@ -203,7 +203,7 @@ fn worst(answer: &Answer) -> Option<Section> {
     if rows.is_empty() {
         return None;
     }
-    // A telephone has room for the first ones.
+    // A telephone has room for the first ones only.
     let mut columns = vec![Column::words("exceeded once per")];
     columns.extend(["about us", "at least us", "at most us"].map(Column::numbers));
     columns.extend(["where", "stage"].map(Column::words));

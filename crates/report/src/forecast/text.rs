@@ -33,7 +33,7 @@ fn group_text(out: &mut String, group: &Group) {
     };
     let in_a_row = group.extremal_index.filter(|index| *index > 0.0).map(|index| 1.0 / index);
     let in_a_row = in_a_row.map_or_else(String::new, |late| format!(", of {late:.1} late wakeups each on average"));
-    // More than are too long for a device, which its row counts.
+    // More stalls than are too long for a device; the device's row counts those.
     let stalls = match group.stalls {
         0 => "no stall".to_owned(),
         1 => "judged by its longest stall".to_owned(),
@@ -49,7 +49,7 @@ fn group_text(out: &mut String, group: &Group) {
     for note in &group.notes {
         let _ = writeln!(out, "  {note}");
     }
-    // Who names a device has asked about that one first.
+    // A user who names a device has asked about that one first.
     let is_asked = !group.devices.is_empty() && group.devices.len() <= FEW;
     if is_asked {
         devices_text(out, group);
@@ -141,13 +141,13 @@ fn time_scales_text(out: &mut String, group: &Group) {
             (None, Some(further)) => format!("cannot tell yet: measure {} more", format_seconds(further)),
             (None, None) => "cannot tell".to_owned(),
         };
-        // As it was asked for: 0.999 is no binary fraction.
+        // As the user wrote it: 0.999 is not a binary fraction.
         vec![format!("{} %", (scale.reliability * 1e8).round() / 1e6), period]
     });
     indented(out, &[], 0..0, rows);
 }
 
-/// How often, with as many digits as tell anything.
+/// How often, with as many digits as are meaningful.
 fn times(often: f64) -> String {
     if often >= 1_000.0 {
         return grouped(often.round() as u64);
@@ -181,10 +181,10 @@ fn worst_row(worst: &WorstCase) -> Vec<String> {
     ]
 }
 
-/// Of so few devices more is said: whoever asks about all wants the table.
+/// For this many devices or fewer the text says more: whoever asks about all wants the table.
 const FEW: usize = 4;
 
-/// How much longer to measure, where so much, s, is what it takes.
+/// How much longer to measure, if it takes this much, s.
 pub(crate) fn so_much_more(found: &Underruns, further: f64) -> String {
     let least = if found.further_is_least { ", at least" } else { "" };
     if further < 7_200.0 {
@@ -193,7 +193,7 @@ pub(crate) fn so_much_more(found: &Underruns, further: f64) -> String {
     format!("{} more{least}", format_seconds(further))
 }
 
-/// What is said about a device in its row.
+/// What a device's row says about it.
 pub fn device_verdict(answer: &DeviceAnswer) -> String {
     let found = &answer.underruns;
     match (found.outcome, found.measure_further_s) {
@@ -227,7 +227,7 @@ fn device_row(group: &Group, answer: &DeviceAnswer, several: bool) -> Vec<String
         interval_text(&found.mttf_s, found.outcome == Outcome::Fails),
         format_seconds(device.want_s as f64),
         match found.outcome {
-            // The interval stands beside it already.
+            // The interval is beside it already.
             Outcome::Fails => "fails".to_owned(),
             _ => device_verdict(answer),
         },
@@ -238,9 +238,9 @@ fn device_row(group: &Group, answer: &DeviceAnswer, several: bool) -> Vec<String
     row
 }
 
-/// The table of worst cases over loads and stages, after the third of Cota-Robles and Held (OSDI 1999): a row a
-/// stage, for each load its horizons. A level that is only a bound has `>` before it; what is not known is `-`.
-/// Totals are those of composites of each wakeup, not sums of the rows above them.
+/// The table of worst cases over loads and stages, after the third of Cota-Robles and Held (OSDI 1999): a row for each
+/// stage, with each load's horizons. A level that is only a bound has `>` before it; `-` is unknown. Totals are those
+/// of composites of each wakeup, not sums of the rows above them.
 pub fn table_text(answer: &Answer) -> String {
     let mut stages: Vec<Stage> = Vec::new();
     let mut heads = vec!["stage".to_owned()];
@@ -330,7 +330,7 @@ mod tests {
         ] {
             assert!(device.get(key).is_some(), "{key}");
         }
-        // What is not known is null, never 0.
+        // What is unknown is null, never 0.
         let quiet = answer(&[input(0, 0)], &question()).unwrap();
         let value = crate::answer::value(&ForecastAnswer::new(&quiet, &[]));
         let device = &value["devices"][1];
@@ -360,7 +360,7 @@ pub(crate) mod tests_support {
     use punctual_forecast::{Input, Late, Lateness, ObservedTask, Stage};
     use punctual_recording::Distribution;
 
-    /// Ten hours of office at 1 kHz with so many stalls, 2 ms and more, and so many records lost.
+    /// Ten hours of office at 1 kHz with this many stalls, 2 ms and more, and this many records lost.
     pub(crate) fn input(stalls: u64, lost: u64) -> Input {
         let mut distribution = Distribution::new();
         let end = 36_000_000_000_000u64;

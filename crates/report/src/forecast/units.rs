@@ -1,5 +1,5 @@
-//! What lateness and underruns are to whoever has the device: frames and dropouts for audio, cycles and overruns for a control
-//! loop, samples and slots for radio.
+//! What lateness and underruns mean to whoever has the device: frames and dropouts for audio, cycles and overruns for a
+//! control loop, samples and slots for radio.
 
 use crate::layout::{counted, grouped};
 use punctual_device::{OnMiss, Profile, Unit};
@@ -8,7 +8,7 @@ use punctual_recording::format_ns;
 
 const DAY_S: f64 = 86_400.0;
 
-/// How often a device runs dry in a day of use: 24 hours of it, not what a person does in a day.
+/// How often a device runs dry in a day of use: 24 hours of use, not what a person does in a day.
 pub(crate) fn per_day(answer: &DeviceAnswer) -> Estimate {
     let mttf = &answer.underruns.mttf_s;
     let often = |seconds: Option<f64>| seconds.filter(|seconds| *seconds > 0.0).map(|seconds| DAY_S / seconds);
@@ -27,7 +27,7 @@ pub(super) fn slack_in_units(group: &Group, answer: &DeviceAnswer) -> Option<Str
     let plural = |units: f64| counted_units(units, unit);
     let at = device.rate_millihertz.map(|rate| format!(" of {}", rate_words(rate))).unwrap_or_default();
     let has = if is_loop(device) {
-        // With two buffers there is none to spare: nobody calls that buffering.
+        // Two buffers leave none to spare: nobody calls that buffering.
         String::new()
     } else {
         format!("{} buffers of {}{at}; ", device.buffers, plural(device.in_units(device.period_ns)?))
@@ -49,7 +49,7 @@ pub(super) fn slack_in_units(group: &Group, answer: &DeviceAnswer) -> Option<Str
     Some(format!("{}: {has}its work may begin {slack} late{worst}", device.id))
 }
 
-/// So much time in frames, for a loop whose period was written in them.
+/// A time in frames, for a loop whose period was written in frames.
 pub(super) fn in_frames(device: &Profile, nanoseconds: u64) -> Option<String> {
     let frames = device.at_its_rate(nanoseconds).filter(|_| device.unit == Some(Unit::Cycle))?;
     Some(counted_units(frames, Unit::Frame))
@@ -60,7 +60,7 @@ pub(crate) fn is_loop(device: &Profile) -> bool {
     matches!(device.unit, Some(Unit::Cycle | Unit::Slot))
 }
 
-/// So many of a unit: whole ones where there are many.
+/// A number of units: whole ones if there are many.
 pub(super) fn counted_units(units: f64, unit: Unit) -> String {
     if units >= 9.95 {
         return counted(units.round() as u64, unit.name());
@@ -97,17 +97,17 @@ pub(super) fn in_units(group: &Group, answer: &DeviceAnswer) -> Option<String> {
     Some(format!("{}: {about} {}{share}", called(group, answer), each_time(&answer.device)))
 }
 
-/// Of how many slots or cycles one is lost.
+/// How many slots or cycles there are for each one that is lost.
 fn one_of(device: &Profile, seconds: f64) -> Option<String> {
     let unit = device.unit.filter(|_| is_loop(device))?;
     let units = device.in_units((seconds * 1e9) as u64)?;
     Some(format!("; one of {}", counted(units.round().max(1.0) as u64, unit.name())))
 }
 
-/// What they are called in a day, and what each does.
+/// The name of such events in a day, and the effect of each.
 fn each_time(device: &Profile) -> String {
     let period = format_ns(device.period_ns);
-    // With two buffers there is none to spare: one period's work must be done before the next begins.
+    // Two buffers leave none to spare: one period's work must be done before the next begins.
     let is_loop = device.buffers == 2;
     match device.on_miss {
         OnMiss::DummyBuffer => format!("dropouts a day, each {period} of silence or stuffing"),
@@ -119,7 +119,7 @@ fn each_time(device: &Profile) -> String {
     }
 }
 
-/// Two digits are all that such a count tells.
+/// Such a count deserves two digits.
 fn often(times: f64) -> String {
     match times {
         times if times >= 100.0 => {

@@ -15,7 +15,7 @@ use punctual_recording::{CauseKind, CauseSum, Distribution, Document, Gap, GapDo
 const MAX_COLUMNS: usize = 240;
 /// How many causes, and longest gaps, tables show; more causes are folded away, and all gaps are in the recording.
 const SHOWN: usize = 15;
-/// Columns of pictures over time are no narrower than this, ns: as long as the recording's own bins at first.
+/// Columns of pictures over time are no narrower than this, ns: at first as long as the recording's own bins.
 const NARROWEST_NS: u64 = 10_000_000;
 
 /// All gaps of a recording, in memory that does not grow with their number.
@@ -25,7 +25,7 @@ pub struct GapPictures {
 }
 
 impl GapPictures {
-    /// For the gaps of this recording, which are yet to come.
+    /// For the gaps of this recording, which come later.
     pub fn new(document: &Document, gaps: &GapDocument) -> GapPictures {
         let started = document.provenance.started_ns;
         let bins = gaps.cpus.iter().map(|cpu| cpu.profile.len() as u64).max().unwrap_or(0);
@@ -42,7 +42,7 @@ impl GapPictures {
         }
     }
 
-    /// No more gaps come.
+    /// No more gaps will come.
     pub fn close(&mut self) {
         if let Some(history) = &mut self.history {
             history.close();
@@ -93,7 +93,7 @@ fn warnings(report: &IdleReport<'_>) -> Vec<String> {
     warnings
 }
 
-/// What the legend calls gaps of which this kind took most, and their style.
+/// The legend's name for gaps of which this kind took most, and their style.
 fn kind_line(kind: CauseKind) -> (&'static str, usize) {
     match kind {
         CauseKind::Irq => ("interrupts", 1),

@@ -22,12 +22,12 @@ pub struct IdleReport<'a> {
     pub document: &'a Document,
     /// The gaps.
     pub gaps: &'a GapDocument,
-    /// Keystrokes that the loop and a program saw, where there were any.
+    /// Keystrokes that the loop and a program saw, if there were any.
     pub validation: Option<&'a ValidationDocument>,
 }
 
 impl IdleReport<'_> {
-    /// What the process exits with.
+    /// The exit code of the process.
     pub fn exit_code(&self) -> u8 {
         let reason = self.document.ended.as_ref().map(|ended| ended.reason);
         u8::from(matches!(reason, Some(EndReason::Watchdog | EndReason::Failed)))
@@ -123,7 +123,6 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
     if share < 0.1 || (share > 99.9 && share < 100.0) { format!("{share:.3} %") } else { format!("{share:.1} %") }
 }
 
-/// Where the histogram's rows end, ns: 1, 2, 5, 10, ... us.
 /// What could not be written, so that some gaps lack causes; `None` if everything was.
 pub(super) fn what_was_lost(gaps: &GapDocument) -> Option<String> {
     let lost: u64 = gaps.cpus.iter().map(|cpu| cpu.gaps_lost).sum();
@@ -137,6 +136,7 @@ pub(super) fn what_was_lost(gaps: &GapDocument) -> Option<String> {
     (!lost.is_empty()).then(|| format!("{}: some gaps lack causes", lost.join(", and ")))
 }
 
+/// Where the histogram's rows end, ns (1, 2, 5, 10, ... us), and the gaps in each.
 pub(crate) fn histogram(gaps: &GapDocument) -> Vec<(u64, u64)> {
     let bounds = (3..12u32).flat_map(|power| [1u64, 2, 5].map(|digit| digit * 10u64.pow(power)));
     let mut rows: Vec<(u64, u64)> = bounds.map(|bound| (bound, 0)).collect();
@@ -197,7 +197,7 @@ pub fn text(report: &IdleReport<'_>) -> String {
     text
 }
 
-/// Whether the count always takes the same time, the one for which it was calibrated.
+/// Whether the count always takes the same time, the one that was calibrated.
 pub(super) fn is_steady(count: &CalibratedCount) -> bool {
     let modes = &count.modes;
     modes.len() == 1 && modes[0].duration_ns.abs_diff(count.calibrated_ns) * 10 <= count.calibrated_ns

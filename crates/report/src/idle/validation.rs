@@ -17,7 +17,7 @@ pub(super) struct Means {
     pub(super) thread: Option<u64>,
 }
 
-/// Over the keystrokes during which nothing else had the CPU if there are five of them, otherwise over all.
+/// Over the keystrokes during which nothing else had the CPU, if there are five of them; otherwise over all.
 pub(super) fn means(document: &ValidationDocument) -> Option<Means> {
     let mut taken: Vec<&SeenKeystroke> = document.seen.iter().filter(|seen| seen.is_undisturbed()).collect();
     let undisturbed = taken.len() >= 5;

@@ -386,7 +386,8 @@ struct InputRow<'a> {
     counters: Option<CountersRow>,
     bytes: u64,
     output_bytes: u64,
-    /// What the time until it was seen was spent on; `null` if it was not split. Of more than 10,000 inputs, only the longest have it.
+    /// What the time until it was seen was spent on; `null` if it was not split. Of more than 10,000 inputs, only the
+    /// longest have it.
     parts: Option<Vec<PartRow<'a>>>,
     /// What toolkits passed on because of it, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -5,9 +5,9 @@ use punctual_recording::{Distribution, InputEvent, Interaction, ToolkitDocument,
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// How many events of an input JSON has.
+/// How many events of an input are in the JSON.
 const MAX_OF_INPUT: usize = 64;
-/// How many sorts of events are told apart; a forged recording may have any number of names.
+/// How many sorts of events are distinguished; a forged recording may have any number of names.
 const MAX_SORTS: usize = 1_024;
 
 /// Events of one name.
@@ -27,12 +27,13 @@ pub(super) struct Sort {
 pub(super) struct Events {
     sorts: BTreeMap<(String, String), Sort>,
     of_inputs: BTreeMap<u32, Vec<InputEvent>>,
-    /// Events that are in no row of JSON: there are too many of them, or for their input.
+    /// Events that are in no row of the JSON, because there are too many, or too many for their input.
     pub(super) not_told: u64,
 }
 
 impl Events {
-    /// Reads those of a recording with these inputs, in order of their numbers; `told` says for which inputs they are kept.
+    /// Reads the events of a recording with these inputs, in order of their numbers; `told` says for which inputs they
+    /// are kept.
     pub(super) fn read(
         recording: &Path,
         inputs: &[Interaction],

@@ -1,4 +1,5 @@
-//! What the processor counted for each input, and on average for each kind; what it does not count has its reason.
+//! What the processor counted for each input, and on average for each kind; counters that do not count have their
+//! reason.
 
 use super::model::InteractReport;
 use crate::encode::html::Block;
@@ -36,8 +37,8 @@ impl<'a> HardwareRow<'a> {
     }
 }
 
-/// What the processor counted until the next input, in the program's own code and in the kernel's for it; `null` is what is
-/// not counted.
+/// What the processor counted until the next input, in the program's own code and in the kernel's for it; `null` is
+/// what is not counted.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct HardwareCountsRow {
@@ -47,8 +48,8 @@ pub(super) struct HardwareCountsRow {
     instructions_kernel: Option<u64>,
     cache_misses_user: Option<u64>,
     cache_misses_kernel: Option<u64>,
-    /// For how much of the time the one counted that counted least, in thousandths; below 1,000 the events took turns, and
-    /// the counts are scaled up.
+    /// For how much of the time the counter that counted least was active, in thousandths; below 1,000 the events took
+    /// turns, and the counts are scaled up.
     counted_thousandths: Option<u64>,
 }
 
@@ -75,7 +76,7 @@ impl HardwareCountsRow {
     }
 }
 
-/// Reasons are shown up to this length, characters, and so many: a forged recording may have any.
+/// Reasons are shown up to this length, characters, and up to this number: a forged recording may have any.
 const MAX_SHOWN: usize = 160;
 const MAX_REASONS: usize = 6;
 
@@ -101,7 +102,7 @@ fn means(kind: &str, counts: &[HardwareCounts]) -> Vec<String> {
     ]
 }
 
-/// What was counted for inputs of a kind, of those that have any of it.
+/// The counts for inputs of a kind, from those that have any.
 fn counts_of(report: &InteractReport<'_>, kind: Option<&str>) -> Vec<HardwareCounts> {
     let of_kind = report.inputs.iter().filter(|input| kind.is_none_or(|kind| input.kind == kind));
     let counts = of_kind.filter_map(|input| input.counters).map(|counters| counters.hardware);
@@ -143,7 +144,7 @@ fn told(hardware: Option<&HardwareDocument>, counts: &[HardwareCounts]) -> Strin
     words
 }
 
-/// What is known of them, as text.
+/// What is known of the counters, as text.
 pub(super) fn hardware(text: &mut String, report: &InteractReport<'_>) {
     let rows = rows(report);
     if !rows.is_empty() {

@@ -52,7 +52,7 @@ fn name(sum: &KeySum) -> String {
     if sum.kind == sum.label { sum.kind.clone() } else { format!("{} {}", sum.kind, sum.label) }
 }
 
-/// How much of the waiting for a key the largest cause was.
+/// How much of the waiting for a key the largest cause made up.
 fn told_cause(sum: &KeySum, width: usize) -> String {
     let Some((words, ns)) = sum.cause() else { return "-".to_owned() };
     let share = ns as f64 / sum.waited_ns().max(1) as f64 * 100.0;

@@ -1,11 +1,11 @@
-//! Inputs by what was typed: how long each key took, and what most of that was.
+//! Inputs by what was typed: how long each key took, and where most of that time went.
 
 use super::spent::Spent;
 use super::sums::is_measured;
 use punctual_recording::{Distribution, Interaction};
 use std::collections::BTreeMap;
 
-/// How many keys are told apart, and causes of each; further ones count together.
+/// How many keys, and causes of each, are distinguished; further ones count together.
 const MAX_KEYS: usize = 512;
 const MAX_CAUSES: usize = 64;
 /// All further keys.
@@ -21,7 +21,7 @@ pub(super) struct KeySum {
 }
 
 impl KeySum {
-    /// What most of the time was spent on, and how much that was, ns.
+    /// Where most of the time went, and how much that was, ns.
     pub(super) fn cause(&self) -> Option<(String, u64)> {
         let largest = self.causes.iter().max_by_key(|(_, ns)| **ns)?;
         Some((largest.0.words(), *largest.1))

@@ -84,7 +84,7 @@ impl<'a> LearnAnswer<'a> {
         }
     }
 
-    /// What the process exits with.
+    /// The exit code of the process.
     pub fn code(&self) -> u8 {
         self.exit_code
     }

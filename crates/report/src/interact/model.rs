@@ -1,4 +1,4 @@
-//! Inputs and what became of them, as text, JSON and pages show it.
+//! Inputs and what became of them, for text, JSON and pages.
 
 use super::events::{self, Events};
 use super::keys::Keys;
@@ -100,7 +100,7 @@ impl<'a> InteractReport<'a> {
         })
     }
 
-    /// What the process exits with: 2 if a limit was exceeded, 1 if there was nothing to judge or it failed.
+    /// The exit code of the process: 2 if a limit was exceeded, 1 if there was nothing to judge or it failed.
     pub fn exit_code(&self) -> u8 {
         let limits = || self.limits.iter().map(|(_, limit)| limit);
         let failed = self.document.ended.as_ref().is_some_and(|ended| ended.reason == EndReason::Failed);
@@ -135,7 +135,7 @@ impl<'a> InteractReport<'a> {
         self.summary.exit_code.map_or_else(|| "by a signal".to_owned(), |code| format!("with code {code}"))
     }
 
-    /// Inputs other than the start for which it is known when they began.
+    /// Inputs other than the start whose beginnings are known.
     pub(super) fn typed(&self) -> impl Iterator<Item = &Interaction> {
         self.inputs.iter().filter(|input| is_measured(input))
     }
@@ -166,7 +166,8 @@ impl<'a> InteractReport<'a> {
         self.typed().filter_map(Interaction::latency_ns).fold(0, u64::saturating_add)
     }
 
-    /// The same by the state machine of 1996, for those for which that is known, ns; and how long somebody waited for those.
+    /// The same by the state machine of 1996, for inputs where that is known, ns; and how long somebody waited for
+    /// those.
     pub(super) fn waited_1996_ns(&self) -> Option<(u64, u64)> {
         let known = self.typed().filter_map(|input| Some((input.latency_ns()?, input.think_1996_ns?)));
         let sums = known.fold((0, 0, false), |sum, (latency, think)| {
@@ -197,7 +198,8 @@ impl<'a> InteractReport<'a> {
         CURVE_MS.map(at).to_vec()
     }
 
-    /// How much of all waiting is in events that took at least a given time: latency, ns, and ns of waiting; descending.
+    /// How much of all waiting is in events that took at least a given time: latency, ns, and ns of waiting;
+    /// descending.
     pub(super) fn cumulative(&self) -> Vec<(u64, u64)> {
         let mut latencies: Vec<u64> = self.typed().filter_map(Interaction::latency_ns).collect();
         latencies.sort_unstable_by(|one, other| other.cmp(one));
@@ -211,7 +213,7 @@ impl<'a> InteractReport<'a> {
             .collect()
     }
 
-    /// What was counted that makes the result incomplete, in lines.
+    /// Counts that make the result incomplete, in lines.
     pub(super) fn warnings(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if self.document.ended.is_none() {
@@ -344,7 +346,7 @@ impl<'a> InteractReport<'a> {
         verdict
     }
 
-    /// How long the start took, and what most of that was.
+    /// How long the start took, and where most of that time went.
     fn start_in_words(&self) -> String {
         let Some((at, parts)) = &self.start else { return String::new() };
         let (latency, show) = (self.inputs[*at].latency_ns().unwrap_or(0), punctual_recording::format_ns);

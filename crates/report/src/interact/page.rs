@@ -15,7 +15,7 @@ use crate::encode::html::{Block, Drawing, Page, Section, Subject};
 use crate::idle::percent;
 use punctual_recording::{Distribution, Interaction, START, format_ns};
 
-/// Columns of pictures over time are not narrower, ns.
+/// Columns of pictures over time are no narrower than this, ns.
 const NARROWEST_NS: u64 = 20_000_000;
 /// How many kinds have a line of their own.
 const LINES: usize = 6;

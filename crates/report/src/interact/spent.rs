@@ -1,4 +1,4 @@
-//! What the time of inputs was spent on: why, and who had it.
+//! Where the time of inputs went: why, and who had it.
 
 use super::sums::{MAX_CAUSES, is_measured};
 use punctual_blame::{Kind, Who};
@@ -57,7 +57,7 @@ pub(super) struct Part {
     pub(super) unknown_ns: u64,
 }
 
-/// What some of the waiting was spent on.
+/// Where some of the waiting went.
 pub(super) struct Cause {
     pub(super) on: Spent,
     pub(super) ns: u64,
@@ -65,15 +65,15 @@ pub(super) struct Cause {
     pub(super) inputs: u64,
 }
 
-/// What the parts of all inputs add up to.
+/// The sums of the parts of all inputs.
 pub(super) struct Gathered {
     pub(super) causes: Vec<Cause>,
     pub(super) told: BTreeMap<u32, Vec<Part>>,
     pub(super) wrong_sums: u64,
 }
 
-/// Reads the parts of all inputs and says of each whose it is, on what it was spent, and how much, ns. Those in `told` are kept; those
-/// of the start, which nobody put in, are no causes.
+/// Reads the parts of all inputs and says of each which input it belongs to, where it went, and how much it was, ns.
+/// Keeps those in `told`; the parts of the start, which nobody put in, are not causes.
 pub(super) fn gather(
     recording: &Path,
     inputs: &[Interaction],
@@ -123,7 +123,7 @@ mod tests {
         let told = [
             (on("wait", "ender not seen", Some(Awaited::Ender)), "waiting for a thread that was not seen"),
             (on("lock", "holder not seen", Some(Awaited::Holder)), "a lock whose holder was not seen"),
-            // A thread may be called whatever it likes; older recordings do not tell.
+            // A thread may have any name; older recordings do not say.
             (on("wait", "ender not seen", None), "waiting for ender not seen"),
             (on("several", "3 smaller parts", None), "several 3 smaller parts"),
         ];

@@ -3,14 +3,15 @@
 use punctual_recording::{BEGAN_BEFORE, Distribution, Interaction, Limit, LimitSpec, START};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Waiting up to this long goes unnoticed, ns, unless somebody says otherwise: the paper's threshold (III.a, after Shneiderman).
+/// Waiting up to this long goes unnoticed, ns, unless the user says otherwise: the paper's threshold (III.a, after
+/// Shneiderman).
 pub const USUAL_PATIENCE_NS: u64 = 100_000_000;
 /// How many causes, and tasks, have names; later ones count together.
 pub(super) const MAX_CAUSES: usize = 4_096;
 /// All kinds of input together.
 pub(super) const ALL: &str = "all";
 
-/// What a kind of input may take before somebody notices, ns.
+/// How long a kind of input may take before somebody notices, ns.
 #[derive(Debug, Clone, Default)]
 pub struct Patience(BTreeMap<String, u64>);
 

@@ -124,7 +124,7 @@ fn ends(text: &mut String, report: &InteractReport<'_>) {
         ("seen: the last output it caused", median(&|input| input.seen_ns)),
         ("reached the user", median(&|input| input.arrived_ns)),
     ];
-    // Of somebody else's own use nobody tells what reached them.
+    // In somebody else's own use, nobody reports what reached them.
     let rows = rows
         .into_iter()
         .filter(|(_, cells)| cells[0] != "0")

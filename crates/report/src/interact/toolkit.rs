@@ -41,7 +41,8 @@ pub(super) fn rows_of<'a>(report: &'a InteractReport<'_>, input: &Interaction) -
 pub(super) struct ToolkitRow<'a> {
     libraries: Vec<LibraryRow<'a>>,
     events: Vec<SortRow<'a>>,
-    /// Events that are listed with no input here: an input has its first 64, and of more than 10,000 inputs only the longest have any.
+    /// Events that are listed with no input here: an input has its first 64, and of more than 10,000 inputs only the
+    /// longest have any.
     not_told: u64,
     /// How often the program was stopped, and what a stop costs it, measured on another function.
     stops: u64,
@@ -106,7 +107,7 @@ pub(super) fn row<'a>(report: &'a InteractReport<'_>) -> Option<ToolkitRow<'a>> 
     })
 }
 
-/// Whose functions they were, and what the stops cost.
+/// Whose functions they were, and how much the stops cost.
 fn cost_in_words(summary: &ToolkitDocument) -> String {
     let cost = summary.stops.saturating_mul(summary.stop_ns);
     format!(
@@ -195,7 +196,7 @@ mod tests {
             event(Some(1), 1_500, "expose"),
             event(Some(2), 2_100, "key_press"),
             event(None, 2_200, "expose"),
-            // Of an input that is not there.
+            // An event of an input that is not there.
             event(Some(99), 2_300, "expose"),
             event(Some(5), 5_100, "expose"),
         ];

@@ -1,4 +1,5 @@
-//! Inputs as a Perfetto trace: a track for each kind below the program, from input to seen, with what each was spent on inside.
+//! Inputs as a Perfetto trace: a track for each kind below the program, with a slice from input to seen, and inside it
+//! where the time went.
 
 use super::events::Events;
 use super::model::InteractReport;
@@ -14,8 +15,9 @@ use std::collections::{BTreeMap, BinaryHeap};
 const PROGRAM: u64 = 1;
 const TASKS: u64 = 2;
 
-/// The trace: what a file for Perfetto holds. Times are those of `CLOCK_MONOTONIC`, so other traces of this boot line up with it.
-/// The parts of an input have lengths but no places: they follow one another from its beginning, the largest first.
+/// The trace: what a file for Perfetto holds. Times are those of `CLOCK_MONOTONIC`, so other traces of this boot line
+/// up with it. The parts of an input have lengths but no places: they follow one another from its beginning, the
+/// largest first.
 ///
 /// # Errors
 /// As for [`for_each_interaction_part`].
@@ -60,10 +62,10 @@ fn track(at: usize) -> u64 {
     TASKS + 1 + at as u64
 }
 
-/// Until when tracks are in use, the one that is free first on top.
+/// Until when tracks are in use, with the one that is free first on top.
 type Taken = BinaryHeap<Reverse<(u64, usize)>>;
 
-/// Which track an input is on: that of its kind, or a further one if an earlier input of the kind was still waited for.
+/// The track of an input: that of its kind, or a further one if an earlier input of the kind was still waited for.
 struct Tracks {
     names: Vec<String>,
     of_inputs: Vec<usize>,
@@ -73,7 +75,7 @@ impl Tracks {
     /// For inputs in order of their beginnings.
     fn of(inputs: &[&Interaction]) -> Tracks {
         let mut tracks = Tracks { names: Vec::new(), of_inputs: Vec::new() };
-        // Of each kind, until when which of its tracks are taken, and how many it has.
+        // For each kind: until when which of its tracks are taken, and how many it has.
         let mut kinds: BTreeMap<&str, (Taken, usize)> = BTreeMap::new();
         for input in inputs {
             let (taken, count) = kinds.entry(&input.kind).or_default();
@@ -137,7 +139,7 @@ fn put(out: &mut Vec<u8>, first: &mut bool, track: u64, input: &Interaction, mut
     parts.sort_by_key(|part| Reverse(part.ns));
     let mut at = input.begin_ns;
     for part in parts {
-        // A recording that was forged has parts of more than there was.
+        // A forged recording has parts of more than there was.
         let until = at.saturating_add(part.ns).min(end);
         let words = printable(&Spent::of(&part).words());
         begin_told(out, first, at, track, "part", &words, &[("detail", &printable(&part.detail))]);
@@ -158,7 +160,7 @@ mod tests {
     const INPUTS: [Made; 6] = [
         (1_000, Some(90_000), "start", "vim", ""),
         (100_000, Some(180_000), "key", "a", "write"),
-        // While the one before was waited for.
+        // While the previous one was waited for.
         (150_000, Some(260_000), "key", "b", "write"),
         (260_000, Some(300_000), "key", "c", "write"),
         (400_000, None, "control", "ctrl-x", "save"),

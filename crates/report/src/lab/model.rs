@@ -19,31 +19,32 @@ pub const MODELLED: &str = "Each guest has one virtual CPU whose clock counts in
 pub struct LabReport<'a> {
     /// The words of the command in the guests, without `punctual`.
     pub words: &'a [String],
-    /// The module that the guests loaded before, as it was asked for.
+    /// The module that the guests loaded before, as the user named it.
     pub module: Option<String>,
     /// Where the guests' files are.
     pub directory: &'a Path,
-    /// In the order in which they were asked for.
+    /// The systems, in the order in which the user named them.
     pub systems: Vec<SystemReport>,
-    /// The first system that has recordings beside each other one of the same load: the positions of both, and what came of it.
+    /// The first system that has recordings, compared with each other one of the same load: the positions of both, and
+    /// the result.
     pub comparisons: Vec<(usize, usize, Comparison)>,
     /// Systems under one load each, by a quantile of the total that all of them have, the least first.
     pub ranks: Vec<RankRow>,
-    /// Whether somebody ended it before its end.
+    /// Whether somebody ended it early.
     pub is_interrupted: bool,
     /// What else must be known.
     pub notes: Vec<String>,
-    /// What the process exits with.
+    /// The exit code of the process.
     pub exit_code: u8,
 }
 
 /// A kernel with its parameters.
 pub struct SystemReport {
-    /// As it was asked for.
+    /// Its name, as the user gave it.
     pub name: String,
     /// The same without the load.
     pub kernel: String,
-    /// Of a grid with loads, which.
+    /// Its load, in a grid with loads.
     pub load: Option<String>,
     /// Who made its late wakeups late, if there is evidence.
     pub causes: Option<SystemCauses>,
@@ -51,21 +52,21 @@ pub struct SystemReport {
     pub package: Option<String>,
     /// The name of its directory.
     pub directory: String,
-    /// A guest a seed.
+    /// One guest for each seed.
     pub guests: Vec<GuestReport>,
     /// What was recorded, in the order of the seeds.
     pub documents: Vec<Document>,
 }
 
-/// A system's rank by a quantile, with an interval that holds the spread between seeds.
+/// A system's rank by a quantile, with an interval that includes the spread between seeds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RankRow {
     /// From 1; for each load separately.
     pub rank: usize,
-    /// Which.
+    /// The system.
     pub system: String,
-    /// Under which load, if the grid has loads.
+    /// The load, if the grid has loads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load: Option<String>,
     /// Which quantile of the total: `p99.9`.
@@ -76,7 +77,7 @@ pub struct RankRow {
     pub low_ns: u64,
     /// The upper limit.
     pub high_ns: u64,
-    /// How many seeds.
+    /// The number of seeds.
     pub runs: usize,
 }
 
@@ -100,11 +101,11 @@ pub struct SystemCauses {
 pub struct SystemCause {
     /// Its name.
     pub who: String,
-    /// What it is a case of.
+    /// Its kind.
     pub kind: &'static str,
     /// In how many episodes.
     pub episodes: u64,
-    /// In all.
+    /// Its time in all episodes.
     pub ns: u64,
     /// The most in one episode.
     pub max_ns: u64,
@@ -127,7 +128,7 @@ impl SystemCauses {
     }
 }
 
-/// Of a system so many causes are told.
+/// The most causes that are listed for a system.
 const MAX_CAUSES: usize = 5;
 
 /// How a guest ended.
@@ -145,13 +146,13 @@ pub enum GuestEnd {
 
 /// A guest.
 pub struct GuestReport {
-    /// What its randomness began with.
+    /// The seed of its randomness.
     pub seed: u32,
     /// How it ended.
     pub end: GuestEnd,
-    /// What its command ended with.
+    /// The exit code of its command.
     pub exit_code: Option<i32>,
-    /// What it took of a processor, ms.
+    /// Processor time that it used, ms.
     pub used_ms: Option<u64>,
     /// Whether it ran before.
     pub is_kept: bool,
@@ -215,7 +216,7 @@ const RANKED_BY: [Figure; 3] =
     [("99.99 %", |row| row.p99_99_ns), ("99.9 %", |row| row.p99_9_ns), ("99 %", |row| row.p99_ns)];
 
 impl LabReport<'_> {
-    /// Every stage of every system: those of a stage stand together, in the order of the stages.
+    /// Every stage of every system: those of one stage are together, in the order of the stages.
     pub(super) fn stages(&self) -> Vec<SystemStage<'_>> {
         let mut rows: Vec<SystemStage<'_>> = self.systems.iter().flat_map(SystemReport::stages).collect();
         let position = |stage: Stage| Stage::ALL.iter().position(|other| *other == stage);
@@ -228,7 +229,7 @@ impl LabReport<'_> {
         self.systems.iter().flat_map(|system| system.guests.iter().map(move |guest| (system, guest)))
     }
 
-    /// What else must be known, what the recordings say of what they could not see among it.
+    /// What else must be known, including what the recordings say they could not see.
     pub(super) fn all_notes(&self) -> Vec<String> {
         let of = |system: &SystemReport| -> Vec<String> {
             let Some(document) = system.together() else { return Vec::new() };
@@ -270,7 +271,7 @@ impl LabReport<'_> {
         sentences.join(" ")
     }
 
-    /// With which code the command ended on how many guests, where nothing was recorded.
+    /// The codes with which the command ended, and on how many guests each, if nothing was recorded.
     fn ends_in_words(&self) -> Option<String> {
         let mut counts: Vec<(i32, usize)> = Vec::new();
         for code in self.guests().filter_map(|(_, guest)| guest.exit_code) {
@@ -287,7 +288,7 @@ impl LabReport<'_> {
         })
     }
 
-    /// A command that goes on from here.
+    /// A command that continues from here.
     pub fn next(&self) -> Option<String> {
         let (first, other, _) = self.comparisons.first()?;
         let first = &self.systems[*first];

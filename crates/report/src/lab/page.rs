@@ -64,7 +64,7 @@ fn shares(parts: &[(String, &Document)]) -> Option<Section> {
     })
 }
 
-/// Figure 4 of the paper that began this: each system by itself, each stage, a line for each load.
+/// Figure 4 of the paper that began this: for each system and each stage, a line for each load.
 fn by_load(report: &LabReport<'_>, systems: &[(String, Document)]) -> Option<Section> {
     let mut kernels: Vec<&str> = Vec::new();
     for system in report.systems.iter().filter(|system| system.load.is_some()) {

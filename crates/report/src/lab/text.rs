@@ -31,7 +31,7 @@ pub fn text(report: &LabReport<'_>) -> String {
     out
 }
 
-/// What went wrong in a guest, a line each.
+/// What went wrong in a guest, one line each.
 pub(super) fn trouble(guest: &GuestReport) -> Vec<String> {
     let said = || guest.said.clone().unwrap_or_default();
     let mut lines = match (guest.end, guest.exit_code) {
@@ -59,7 +59,7 @@ fn stages(report: &LabReport<'_>, out: &mut String) {
     let cells = rows.iter().map(|stage| {
         let row = &stage.row;
         let key = (row.measure.clone(), row.stage);
-        // A stage's name stands before its first system only.
+        // A stage's name appears only before its first system.
         let is_new = before.replace(key.clone()) != Some(key);
         let whose = if several { format!("{} ", row.measure) } else { String::new() };
         let name = if is_new { format!("{whose}{}", row.stage.name().replace('_', " ")) } else { String::new() };
@@ -107,7 +107,7 @@ fn ranks(report: &LabReport<'_>, out: &mut String) {
     let _ = writeln!(out, "\n{}", table(&["rank", "kernel", &level, "95 %", "seeds"], 2..5, rows));
 }
 
-/// All systems' causes: of which system, the cause, and its share of that system's lateness in percent.
+/// All systems' causes: the system, the cause, and its share of that system's lateness in percent.
 pub(super) fn cause_rows<'a>(report: &'a LabReport<'_>) -> Vec<(String, &'a SystemCause, f64)> {
     let mut rows = Vec::new();
     for system in &report.systems {

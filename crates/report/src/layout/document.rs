@@ -54,7 +54,8 @@ pub fn load_words(name: &str) -> &str {
     if name == NO_LOAD { "idle" } else { name }
 }
 
-/// How busy other programs kept the measured CPUs, percent, if no load was added and that is too much to call them idle.
+/// How busy other programs kept the measured CPUs, percent, if no load was added and that is too much to call them
+/// idle.
 pub(crate) fn busy_with_others(load: &str, others_share: Option<f64>) -> Option<f64> {
     /// The timers and interrupts of a run at a high rate stay below this.
     const IDLE_PERCENT: f64 = 25.0;
@@ -62,7 +63,7 @@ pub(crate) fn busy_with_others(load: &str, others_share: Option<f64>) -> Option<
     (load == NO_LOAD && percent >= IDLE_PERCENT).then_some(percent)
 }
 
-/// A load's name for a line or a cell, with how busy others were if no load was added and they were.
+/// A load's name for a line or a cell; if no load was added and others kept the CPUs busy, with how busy.
 pub(crate) fn load_beside_others(load: &str, others_share: Option<f64>) -> String {
     busy_with_others(load, others_share)
         .map_or_else(|| load_words(load).to_owned(), |percent| format!("none added, others {percent:.0} % busy"))

@@ -15,8 +15,8 @@ const MIN_SENTENCE: usize = 24;
 /// How far below its row it is indented.
 const BELOW: usize = 6;
 
-/// A table without lines; the columns in the range `numbers` are right-aligned, words left-aligned. The header may be empty.
-/// It fits the reader's columns (`fit_to`).
+/// A table without lines; the columns in the range `numbers` are right-aligned, words left-aligned. The header may be
+/// empty. It fits the reader's columns (`fit_to`).
 pub fn table(header: &[&str], numbers: Range<usize>, rows: impl IntoIterator<Item = Vec<String>>) -> String {
     Table::new(header, numbers, rows).fitted(width().unwrap_or(usize::MAX))
 }
@@ -34,7 +34,7 @@ pub(crate) fn indented(
     }
 }
 
-/// What is to be laid out: the header, if there is one, is the first row.
+/// The content to lay out: the header, if there is one, is the first row.
 struct Table {
     rows: Vec<Vec<String>>,
     has_header: bool,
@@ -75,8 +75,8 @@ impl Table {
         Table { rows, has_header, columns }
     }
 
-    /// As it is if it fits. Otherwise with words that wrap, with the last column below its row, or in several parts that
-    /// begin with the same column, whichever reads best.
+    /// As it is, if it fits. Otherwise with words that wrap, with the last column below its row, or in several parts
+    /// that begin with the same column, whichever reads best.
     fn fitted(&self, width: usize) -> String {
         if is_markdown() && !self.columns.is_empty() {
             let numbers: Vec<bool> = self.columns.iter().map(|column| column.is_number).collect();
@@ -211,7 +211,7 @@ fn cell_lines(cell: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// What is left of a word after its beginning has filled lines.
+/// The rest of a word after its beginning has filled lines.
 fn cut(word: &str, width: usize, lines: &mut Vec<String>) -> String {
     let mut current = String::new();
     let mut taken = 0;

@@ -4,14 +4,14 @@ use super::markdown::{is_markdown, paragraphs};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use unicode_width::UnicodeWidthStr;
 
-/// No table can be narrower than this, columns.
+/// The width of the narrowest possible table, columns.
 const MIN_WIDTH: usize = 40;
 
-/// Columns; 0 if nobody said.
+/// Columns; 0 if nobody set it.
 static WIDTH: AtomicUsize = AtomicUsize::new(0);
 
-/// From now on lays out all text for a reader with this many columns; without this call lines are not wrapped.
-/// A process writes for one reader, so one call is enough.
+/// From now on lays out all text for a reader with this many columns; without this call lines are not wrapped. A
+/// process writes for one reader, so one call is enough.
 pub fn fit_to(columns: usize) {
     WIDTH.store(columns.max(MIN_WIDTH), Ordering::Relaxed);
 }
@@ -49,7 +49,7 @@ fn wrapped(text: &str, width: usize) -> String {
 /// One line as several.
 fn broken(line: &str, width: usize) -> String {
     let blanks = line.len() - line.trim_start_matches(' ').len();
-    // A sentence goes on where it began, what has a label or columns two further in.
+    // A sentence continues where it began; text with a label or columns continues two further in.
     let first = line.split(' ').next().unwrap_or_default();
     let is_sentence = blanks == 0 && !first.ends_with([':', '!']) && !first.starts_with('(') && !line.contains("  ");
     let indent = " ".repeat(if is_sentence { 0 } else { (blanks + 2).min(width / 2) });
@@ -76,7 +76,8 @@ fn broken(line: &str, width: usize) -> String {
     lines.join("\n")
 }
 
-/// Puts a command that is too long for a line after what is there, with a backslash at each end of line but the last.
+/// Puts a command that is too long for a line after what is there, with a backslash at the end of each line but the
+/// last.
 fn continued(command: &str, gap: &str, indent: &str, width: usize, lines: &mut Vec<String>) {
     let words = words_of_shell(command);
     let mut gap = gap;
@@ -168,7 +169,7 @@ mod tests {
                 "    'it'\\''s -p 9'` measures both"
             ]
         );
-        // What a shell makes of it are the same words.
+        // A shell sees the same words.
         let command =
             shown.replace("\\\n", "").split('`').nth(1).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(Some(command.as_str()), line.split('`').nth(1));

@@ -24,7 +24,8 @@ pub(crate) fn shortened(name: &str, max_chars: usize) -> String {
     format!("{begin}…{end}")
 }
 
-/// Where lines are not wrapped, names are shown whole up to this length, characters: a forged recording may have any length.
+/// If lines are not wrapped, names are shown whole up to this length, characters: a forged recording may have any
+/// length.
 const MAX_WHOLE: usize = 1_000;
 
 /// The same for a reader with limited columns; what goes into a file or a pipe is not shortened.

@@ -115,7 +115,7 @@ fn what(row: &LogRow<'_>) -> String {
         EventKind::TaskletEnd => "tasklet ends".to_owned(),
         EventKind::TimerBegin => {
             let late = event.at_ns.saturating_sub(event.extra);
-            // Much later than anything that happens: another clock's time.
+            // Much later than anything that can happen: another clock's time.
             let late = if late < 10_000_000_000 {
                 format!(", due {}.{:03} us ago", late / 1_000, late % 1_000)
             } else {

@@ -27,7 +27,7 @@ pub struct LogPictures {
 }
 
 impl LogPictures {
-    /// For the rows of this log, which are yet to come.
+    /// For the rows of this log, which come later.
     pub fn new(report: &LogReport<'_>) -> LogPictures {
         let length = report.length_ns().unwrap_or(0).max(1);
         let column_ns = length.div_ceil(MAX_COLUMNS).max(MIN_COLUMN_NS);
@@ -40,7 +40,7 @@ impl LogPictures {
         }
     }
 
-    /// Takes a row. One before the beginning or after the end counts for the first or last column.
+    /// Takes a row. A row before the beginning or after the end counts for the first or last column.
     pub fn take(&mut self, row: &LogRow<'_>) {
         let event = &row.event;
         let column = (event.at_ns.saturating_sub(self.started_ns) / self.column_ns).min(self.columns - 1);

@@ -22,13 +22,13 @@ pub struct LogSummary {
     pub names: BTreeMap<(EventKind, String), u64>,
     /// The last row's time, ns.
     pub last_ns: u64,
-    /// Events that rows say were dropped.
+    /// Dropped events, according to the rows.
     pub dropped: u64,
     by_name: HashMap<String, HashMap<EventKind, u64>>,
     name_bytes: usize,
 }
 
-/// About how many bytes a name with its count takes up besides its text, in both maps that it passes through.
+/// Roughly how many bytes a name with its count takes up besides its text, in both maps that it passes through.
 const NAME_BYTES: usize = 400;
 
 impl LogSummary {
@@ -47,7 +47,7 @@ impl LogSummary {
             *kinds.entry(event.kind).or_default() += 1;
             return;
         }
-        // Programs make up the texts of their marks: of very many different ones only the count is given.
+        // Programs make up the texts of their marks: if there are very many different ones, only their count is given.
         let is_room = self.name_bytes < MAX_LOG_NAME_BYTES;
         let name = if is_room { row.name } else { OTHERS };
         self.name_bytes += if is_room { NAME_BYTES + name.len() } else { 0 };
@@ -88,21 +88,21 @@ pub struct LogReport<'a> {
     pub recording: &'a Path,
     /// Where it comes from, and why it ended.
     pub document: &'a Document,
-    /// What was counted while it was written; in a log that was cut short, the last second or so is missing.
+    /// The counts from the time of writing; in a log that was cut short, the last second or so is missing.
     pub log: &'a LogDocument,
-    /// What its rows say.
+    /// The counts from its rows.
     pub summary: &'a LogSummary,
 }
 
 impl LogReport<'_> {
-    /// What the process exits with.
+    /// The exit code of the process.
     pub fn exit_code(&self) -> u8 {
         let reason = self.document.ended.as_ref().map(|ended| ended.reason);
         u8::from(matches!(reason, Some(EndReason::Watchdog | EndReason::Failed)))
     }
 
-    /// How long it logged, ns; `None` if that is not known. For a log that was cut short, or failed, it is the time that its
-    /// rows cover.
+    /// How long it logged, ns; `None` if that is not known. For a log that was cut short, or failed, it is the time
+    /// that its rows cover.
     pub fn length_ns(&self) -> Option<u64> {
         let is_whole = self.document.ended.as_ref().is_some_and(|ended| ended.reason != EndReason::Failed);
         let end = if is_whole { self.log.reached_ns } else { self.summary.last_ns };

@@ -1,4 +1,5 @@
-//! An event log as a Perfetto trace: each CPU's threads, interrupts and softirqs, programs' marks, and what else happened.
+//! An event log as a Perfetto trace: each CPU's threads, interrupts and softirqs, programs' marks, and what else
+//! happened.
 
 use crate::encode::perfetto::{Lane, OfProcess, Scheduled, Tracks, instant, processes, switch, waking};
 use crate::why::trace::{nested, thread_names, threads};
@@ -96,7 +97,7 @@ impl LogTrace {
         let named = |tid: &u32| self.names.get(tid).or_else(|| self.commands.get(tid)).map(String::as_str);
         let known = self.names.iter().filter_map(|(&tid, name)| {
             let process = *self.processes.get(&tid)?;
-            // Whose first thread was never heard of is called as this one is.
+            // If the first thread of a process was never seen, the process gets this thread's name.
             Some((tid, OfProcess { tid, process, name, command: named(&process).unwrap_or(name) }))
         });
         known.collect()
@@ -108,7 +109,7 @@ impl LogTrace {
         let mut event = row.event;
         match event.kind {
             EventKind::Dropped => {
-                // What is open there has no end that one could know. Marks' losses say nothing of their CPU.
+                // What is open there has no known end. Losses of marks say nothing about their CPU.
                 if row.name == "ring" {
                     self.play(event.cpu, false);
                 }
@@ -136,11 +137,11 @@ impl LogTrace {
             _ => {}
         }
         if event.kind == EventKind::Mark {
-            // It says nothing of what its CPU was doing.
+            // It says nothing about what its CPU was doing.
             return;
         }
         let part = self.parts.entry(event.cpu).or_default();
-        // As the flight recorder keeps them: these bring the current thread's name.
+        // In the form that the flight recorder keeps: these bring the current thread's name.
         let of_thread = matches!(event.kind, EventKind::Waking | EventKind::VectorBegin);
         event.name = part.name(if of_thread { row.thread } else { row.name });
         part.events.push(event);
@@ -150,7 +151,7 @@ impl LogTrace {
     }
 
     fn note(&mut self, event: &Event, lane: Lane, track: &str, title: &str, row: &LogRow<'_>) {
-        // A program's marks stand together, wherever it ran.
+        // A program's marks are together, wherever it ran.
         let cpu = (!matches!(lane, Lane::Marks(_))).then_some(event.cpu);
         let uuid = self.tracks.of(cpu, lane, track);
         let value = crate::log::lines::signed_value(event)

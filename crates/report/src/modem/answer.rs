@@ -150,7 +150,8 @@ struct LiveAttemptRow {
     /// What the host took; `null`: not known.
     host_ns: Option<u64>,
     underruns_beside_host: u64,
-    /// How often this many samples were waiting after a block was processed: less than a step, less than two, and so on.
+    /// How often this many samples were waiting after a block was processed: less than a step, less than two, and so
+    /// on.
     pending: Vec<u64>,
 }
 

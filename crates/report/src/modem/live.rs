@@ -1,4 +1,4 @@
-//! What was counted of this machine beside calls in real time, for people.
+//! What was counted on this machine beside calls in real time, for people.
 
 use super::{LiveSent, Sent};
 use crate::device::device_table;
@@ -33,7 +33,7 @@ fn in_words(context: &str, threads: &str) -> String {
     }
 }
 
-/// What a call is named: the attempt's number, and where several modems call at once, the modem's behind it.
+/// The name of a call: the attempt's number and, if several modems call at once, the modem's number after it.
 pub(super) fn name(live: Option<&LiveSent<'_>>, place: usize) -> String {
     match live.filter(|live| live.is_many()).and_then(|live| live.calls.get(place)) {
         Some(call) => format!("{}.{}", call.attempt + 1, call.modem + 1),
@@ -41,7 +41,7 @@ pub(super) fn name(live: Option<&LiveSent<'_>>, place: usize) -> String {
     }
 }
 
-/// What was counted of the machine, and the samples that were waiting.
+/// The counts of the machine, and the samples that were waiting.
 pub(super) fn machine(sent: &Sent<'_>, live: &LiveSent<'_>) -> String {
     let header = [
         "attempt",
@@ -86,10 +86,10 @@ pub(super) fn machine(sent: &Sent<'_>, live: &LiveSent<'_>) -> String {
     text
 }
 
-/// Text lists so many calls of modems that call at once; `--json` has all.
+/// Text lists at most this many calls of modems that call at once; `--json` has all.
 const MAX_LISTED: usize = 16;
 
-/// The calls that are listed, in their order: all, or where they are many those that did worst.
+/// The calls that are listed, in order: all, or, if there are many, those that did worst.
 pub(super) fn listed(sent: &Sent<'_>) -> Vec<usize> {
     let attempts = &sent.transfer.attempts;
     let mut places: Vec<usize> = (0..attempts.len()).collect();
@@ -113,16 +113,16 @@ fn percent(part_ns: u64, of_ns: u64) -> f64 {
 /// What the modems that called at once did together.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Together {
-    /// Bits of files a second that arrived, all calls of an attempt together, on average.
+    /// Bits of files that arrived a second, all calls of an attempt together, on average.
     pub(super) bits_per_second: f64,
     /// Their share of a CPU, percent.
     pub(super) cpu_percent: f64,
-    /// Of that, what the datapumps of the calling ends took.
+    /// How much of that the datapumps of the calling ends took.
     pub(super) datapump_percent: f64,
 }
 
 impl Together {
-    /// Averaged over the attempts; `None` where none is over.
+    /// Averaged over the attempts; `None` if none is over.
     pub(super) fn of(sent: &Sent<'_>, live: &LiveSent<'_>) -> Option<Together> {
         let attempts = live.calls.iter().map(|call| call.attempt).max()? + 1;
         let mut sum = Together::default();
@@ -140,7 +140,7 @@ impl Together {
         })
     }
 
-    /// In a line.
+    /// In one line.
     pub(super) fn words(&self) -> String {
         format!(
             "together: {} bit/s, {:.1} % of a CPU, of which the datapumps at the calling ends {:.1} %",
@@ -151,7 +151,7 @@ impl Together {
     }
 }
 
-/// The same, where there were several.
+/// The same, if there were several.
 pub(super) fn together(sent: &Sent<'_>, live: &LiveSent<'_>) -> String {
     let together = Together::of(sent, live).filter(|_| live.is_many());
     together.map_or_else(String::new, |together| format!("{}\n", together.words()))

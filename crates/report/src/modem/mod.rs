@@ -31,7 +31,7 @@ pub struct Sent<'a> {
     pub transfer: &'a Transfer,
     /// Fewer attempts than asked for were made, because somebody stopped it.
     pub interrupted: bool,
-    /// If it was in real time: in which context, and what was counted on the machine.
+    /// If it was in real time: in which context, and the counts of the machine.
     pub live: Option<LiveSent<'a>>,
 }
 
@@ -50,13 +50,13 @@ pub struct LiveSent<'a> {
     pub load: Option<&'a str>,
     /// What it got done.
     pub scores: &'a [LoadScore],
-    /// What is to be known of it.
+    /// What a reader must know about it.
     pub notes: &'a [String],
-    /// Why it was not the load that was asked for.
+    /// Why it was not the requested load.
     pub load_failure: Option<&'a str>,
     /// Modems that could not take part, from 0, and why.
     pub refused: &'a [(u32, String)],
-    /// Of each call.
+    /// The counts of each call.
     pub calls: &'a [LiveAttempt],
     /// The soft devices that worked meanwhile.
     pub devices: Option<Run<'a>>,
@@ -99,7 +99,7 @@ impl Sent<'_> {
         }
     }
 
-    /// 0 where every attempt that was asked for arrived, and nothing was otherwise than asked for; otherwise 1.
+    /// 0 if every requested attempt arrived, and nothing differed from the request; otherwise 1.
     pub fn exit_code(&self) -> u8 {
         let otherwise = |live: &LiveSent<'_>| !live.refused.is_empty() || live.load_failure.is_some();
         let failed = self.transfer.attempts.is_empty() || self.transfer.successes() < self.transfer.attempts.len();

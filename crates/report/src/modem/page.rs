@@ -1,4 +1,4 @@
-//! The page of `punctual modem transfer --html`: each call's samples that were pending, beside what came of it.
+//! The page of `punctual modem transfer --html`: each call's pending samples, beside what came of it.
 
 use super::live;
 use super::picture::{Axes, pending};
@@ -11,7 +11,7 @@ use crate::layout::{counted, grouped};
 use punctual_modem::transfer::{Attempt, Seconds};
 use std::fmt::Write as _;
 
-/// A page has pictures of so many calls.
+/// A page has pictures of at most this many calls.
 const MAX_PICTURES: usize = 64;
 
 /// As wide as the pictures, so that what is above one does not push its neighbours away.

@@ -13,7 +13,7 @@ const LEFT: f64 = 44.0;
 const RIGHT: f64 = WIDTH - 8.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = HEIGHT - 40.0;
-/// More bars could not be told apart: longer calls have several seconds in each.
+/// More bars could not be distinguished: in longer calls, each has several seconds.
 const MAX_BARS: usize = 280;
 
 /// The axes of all pictures of a page.
@@ -25,7 +25,7 @@ pub(super) struct Axes {
 }
 
 impl Axes {
-    /// That hold all of these calls and the ring.
+    /// Axes that hold all of these calls and the ring.
     pub(super) fn of(courses: &[Course], ring: u32) -> Axes {
         let seconds = courses.iter().map(|course| course.seconds.len()).max().unwrap_or(0).max(1).next_multiple_of(3);
         let most = courses.iter().filter_map(Course::max_pending).max().unwrap_or(0);
@@ -41,7 +41,8 @@ impl Axes {
     }
 }
 
-/// The next of 1, 1.5, 2, 3, 6 and 10 times a power of ten: of each a half and a third is a number that people read.
+/// The next of 1, 1.5, 2, 3, 6 and 10 times a power of ten: a half and a third of each are numbers that people read
+/// easily.
 fn round_up(least: u32) -> u32 {
     let mut scale = 10u32;
     loop {
@@ -120,8 +121,8 @@ fn frame(axes: &Axes, out: &mut String) {
     );
 }
 
-/// A bar for each second, or for several: the most that were pending. Below it a mark where something was not sent in time, and
-/// at the top one where the ring wrapped.
+/// A bar for each second, or for several: the most that were pending. Below it is a mark where something was not sent
+/// in time, and at the top one where the ring wrapped.
 fn bars(course: &Course, axes: &Axes, out: &mut String) {
     let wide = axes.seconds.div_ceil(MAX_BARS).max(1);
     let width = axes.x(wide as f64) - axes.x(0.0);
@@ -129,7 +130,7 @@ fn bars(course: &Course, axes: &Axes, out: &mut String) {
     for (place, seconds) in course.seconds.chunks(wide).enumerate() {
         let x = axes.x((place * wide) as f64);
         if let Some(most) = seconds.iter().filter_map(|second| second.max_pending).max() {
-            // What is nothing is seen, too.
+            // Zero is visible, too.
             let height = (BOTTOM - axes.y(most)).max(0.6);
             let _ = write!(
                 drawn,

@@ -47,7 +47,7 @@ pub fn transfer_text(sent: &Sent<'_>) -> String {
     text
 }
 
-/// How the two ends and what is between them are made.
+/// How the two ends and the line between them are set up.
 pub(super) fn how(experiment: &Experiment) -> String {
     let Experiment { telephone, .. } = experiment;
     let line = &telephone.line;
@@ -69,7 +69,7 @@ pub(super) fn how(experiment: &Experiment) -> String {
     text
 }
 
-/// How the end that comes late is set up.
+/// How the end that runs late is set up.
 pub(super) fn calling_end(experiment: &Experiment) -> String {
     let setup = &experiment.setup;
     let late = match setup.late {
@@ -199,7 +199,7 @@ mod tests {
         let value = crate::answer::value(&TransferAnswer::new(&sent));
         assert_eq!((value["exit_code"].as_u64(), value["successes"].as_u64()), (Some(1), Some(1)));
         assert!(value["attempts"][1]["transfer_ns"].is_null() && value["live"].is_null());
-        // Of a thread of this machine: the samples that were waiting, and what the host took.
+        // For a thread of this machine: the samples that were waiting, and what the host took.
         let mut beside = LiveAttempt { activations: 100, host_ns: None, ..LiveAttempt::default() };
         (0..98).for_each(|_| beside.note_pending(3));
         (0..2).for_each(|_| beside.note_pending(200));
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(value["live"]["attempts"][0]["pending"], serde_json::json!([98, 0, 0, 0, 2]));
     }
 
-    /// Two modems that call at once, twice, of three: their shares, what they did together, who was refused.
+    /// Two modems, out of three, that call at once, twice: their shares, what they did together, who was refused.
     #[test]
     fn modems_that_call_at_once_have_their_shares_and_their_pictures() {
         let attempts = vec![attempt(Ending::Arrived, Some(2_000_000_000)); 4];

@@ -7,9 +7,9 @@ use punctual_comparison::interact::{InputComparison, InputOutcome};
 use punctual_comparison::{Comparison, MIN_RUNS, Outcome as Difference, Shared, Standing};
 use punctual_recording::{Document, Followed, Provenance};
 
-/// After a comparison: runs measured in turn if these cannot tell, otherwise what the later side has more of. `first` are
-/// recordings of A and of B, if there are any; `again` is the command that measured both sides, with another number of repeats;
-/// `None` if recordings were compared.
+/// After a comparison: runs measured in turn if these cannot tell, otherwise what the later side has more of. `first`
+/// are recordings of A and of B, if there are any; `again` is the command that measured both sides, with another number
+/// of repeats; `None` if recordings were compared.
 pub fn after_comparison(
     comparison: &Comparison,
     first: [Option<&Document>; 2],
@@ -17,7 +17,7 @@ pub fn after_comparison(
 ) -> Vec<NextStep> {
     if comparison.standing != Standing::Systems || comparison.outcome == Difference::NoDifference {
         let had = comparison.a.runs.min(comparison.b.runs);
-        // Where no number of runs is known that would find it, twice as many as these find a smaller difference, at least.
+        // If no number of runs is known that would find it, twice as many as these at least find a smaller difference.
         let is_known = comparison.runs_needed.is_some() || comparison.standing != Standing::Systems;
         let runs = comparison.runs_needed.unwrap_or(if is_known { MIN_RUNS } else { 2 * had }).max(MIN_RUNS);
         let enough = if is_known {
@@ -66,15 +66,15 @@ fn threads_again(followed: &Followed, provenance: &Provenance) -> (String, Strin
     (written("--why-stage") + &threads + &written("--period"), command)
 }
 
-/// After several sides compared with the first: the stages of the one that differs most, or directories with enough runs. `named`
-/// is what the sides were called on the command line, beginning with the one that all are compared with; `again` is the command
-/// that measured them, with another number of repeats.
+/// After several sides compared with the first: the stages of the one that differs most, or directories with enough
+/// runs. `named` holds the sides' names from the command line, beginning with the one that all are compared with;
+/// `again` is the command that measured them, with another number of repeats.
 pub fn after_comparisons(found: &[Shared], named: &[String], again: Option<&dyn Fn(usize) -> String>) -> Vec<NextStep> {
     let mut steps = Vec::new();
     let unjudged: Vec<&Comparison> =
         (found.iter().map(|shared| &shared.comparison)).filter(|one| one.standing != Standing::Systems).collect();
     if let (Some(again), false) = (again, unjudged.is_empty()) {
-        // The order of the runs has a say: with five sides and more it takes one run more.
+        // The order of the runs has a say: with five sides and more it takes one more run.
         let enough = MIN_RUNS + 1 + usize::from(found.len() > 3);
         steps.push(NextStep::new("measures all sides in turn, often enough for a verdict", again(enough)));
     } else if !unjudged.is_empty() {
@@ -90,8 +90,8 @@ pub fn after_comparisons(found: &[Shared], named: &[String], again: Option<&dyn 
     few(steps)
 }
 
-/// After a comparison of inputs: runs measured in turn if these cannot tell, otherwise the inputs of the slower side. `first` are
-/// recordings of A and of B.
+/// After a comparison of inputs: runs measured in turn if these cannot tell, otherwise the inputs of the slower side.
+/// `first` are recordings of A and of B.
 pub fn after_interact_comparison(comparison: &InputComparison, first: [&str; 2]) -> Vec<NextStep> {
     let is_verdict = comparison.standing == Standing::Systems;
     if !is_verdict || comparison.outcome == InputOutcome::NoDifference {

@@ -9,11 +9,11 @@ use crate::load_name;
 use punctual_recording::{DeviceSummary, printable};
 use std::fmt::Write as _;
 
-/// After a device that does not keep up: who delays its thread, and what would be enough. After devices that do: the same
-/// under a load, and how often they will fail. Loads have the names that the command line knows.
+/// After a device that does not keep up: who delays its thread, and what would be enough. After devices that do: the
+/// same under a load, and how often they will fail. Loads have the names that the command line knows.
 pub fn after_device(run: &Run<'_>, known_loads: &[&str]) -> Vec<NextStep> {
     let devices = &run.activations.devices;
-    // Where the file of a user's own work lies is not recorded, and what follows would run something else.
+    // A recording does not say where the file of a user's own work is, and the next command would run something else.
     if devices.iter().any(|device| device.own.is_some()) {
         return Vec::new();
     }

@@ -10,28 +10,28 @@ use punctual_forecast::{Answer as Forecast, DeviceAnswer, Outcome, Stage};
 use punctual_recording::printable_path;
 use std::path::PathBuf;
 
-/// What a forecast was asked.
+/// The question of a forecast.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ForecastAsked<'a> {
     /// The recordings.
     pub recordings: &'a [PathBuf],
-    /// The devices, as they were named; none for the whole catalogue.
+    /// The devices, as the user named them; none for the whole catalogue.
     pub devices: &'a [String],
     /// What else was asked of the devices, or of a loop, as options.
     pub options: &'a str,
-    /// Whether it was asked what would be enough.
+    /// Whether the user asked what would be enough.
     pub advises: bool,
-    /// A recording of them with evidence of late wakeups, where there is one.
+    /// A recording of them with evidence of late wakeups, if there is one.
     pub explained: Option<&'a PathBuf>,
-    /// The options that measure the same once more ([`crate::own_options`]); `None` where `punctual record` cannot.
+    /// The options that measure the same once more ([`crate::own_options`]); `None` if `punctual record` cannot.
     pub again: Option<&'a str>,
 }
 
-/// After a forecast: who keeps the device that fails, what would be enough for it, or a recording long enough to tell.
+/// After a forecast: who delays the device that fails, what would be enough for it, or a recording long enough to tell.
 pub fn after_forecast(forecast: &Forecast, asked: &ForecastAsked<'_>, known_loads: &[&str]) -> Vec<NextStep> {
     let devices = || forecast.groups.iter().flat_map(|group| group.devices.iter().map(move |device| (group, device)));
     let failing = devices().filter(|(_, device)| device.underruns.outcome == Outcome::Fails);
-    // Under which load it fails most often is where to look.
+    // The load under which it fails most often is where to look.
     let slack = |device: &DeviceAnswer| device.device.usable_slack_ns().unwrap_or(u64::MAX);
     let every_s = |device: &DeviceAnswer| device.underruns.mttf_s.value.unwrap_or(f64::INFINITY);
     let tightest = failing.min_by(|(_, one), (_, other)| {
@@ -100,7 +100,7 @@ impl<'a> ForecastAsked<'a> {
     }
 }
 
-/// So many seconds as a duration that is not shorter, in whole minutes, hours or days.
+/// A number of seconds as a duration that is no shorter, in whole minutes, hours or days.
 fn at_least(seconds: f64) -> String {
     let up = |length: f64| (seconds / length).ceil().max(1.0) as u64;
     match seconds {

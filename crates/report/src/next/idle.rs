@@ -6,8 +6,8 @@ use crate::idle::IdleReport;
 use punctual_blame::Kind;
 use punctual_recording::CauseKind;
 
-/// Who took the CPU, if that is not known; what would be left of it for real-time work; and what a thread that wakes up there
-/// meets. For keystrokes: the same for a program.
+/// Who took the CPU, if that is not known; how much of it would be left for real-time work; and what happens to a
+/// thread that wakes up there. For keystrokes: the same for a program.
 pub fn after_idle(report: &IdleReport<'_>) -> Vec<NextStep> {
     if report.validation.is_some() {
         let purpose = "measures how long your program takes to answer each key; PROGRAM stands for it";

@@ -1,4 +1,4 @@
-//! After an event log, and after it was shown.
+//! After an event log, and after showing one.
 
 use super::options::as_written;
 use super::{NextStep, few};

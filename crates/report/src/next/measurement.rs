@@ -7,15 +7,15 @@ use crate::{Measurement, load_name};
 use punctual_forecast::{JudgedDevice, has_loops};
 use punctual_recording::{CycleCount, Document, Limit, RecorderSummary, Stage, format_ns, printable_path};
 
-/// Of a longer command, characters, what the reader typed of it is left to the reader.
+/// A command longer than this, characters, is not repeated: the reader fills it in.
 const MAX_COMMAND: usize = 240;
-/// The quantile of the total above which to ask who was responsible.
+/// The quantile of the total above which it is worth asking who was responsible.
 const WORTH_ASKING: f64 = 0.99;
-/// The same where that many were too many.
+/// The same if that many were too many.
 const WORST: f64 = 0.999;
 
-/// After a measurement: who made it late, and how often that will be too late. Loads have the names that the command line
-/// knows.
+/// After a measurement: who made it late, and how often that will be too late. Loads have the names that the command
+/// line knows.
 pub fn after_measurement(measurement: &Measurement, known_loads: &[&str]) -> Vec<NextStep> {
     let latest = measurement.parts.iter().max_by_key(|(_, document)| total_of(document, 1.0));
     let Some((path, document)) = latest.filter(|(_, document)| document.counters.wakeups > 0) else {
@@ -82,7 +82,7 @@ fn keeps_what_does_not_matter(recorder: &RecorderSummary) -> bool {
     recorder.kept == 0 || recorder.over_budget > 0
 }
 
-/// Of the devices that wakeups under this load came too late for, the one with the least slack, and that, ns.
+/// Among the devices for which wakeups under this load came too late, the one with the least slack, and that slack, ns.
 fn tightest_missed<'a>(devices: &'a [JudgedDevice], load: &str) -> Option<(&'a str, u64)> {
     let missed = devices.iter().filter(|row| row.load == load && row.late_wakeups > 0);
     let slacks = missed.filter_map(|row| {
@@ -92,12 +92,12 @@ fn tightest_missed<'a>(devices: &'a [JudgedDevice], load: &str) -> Option<(&'a s
     slacks.min_by_key(|(_, slack_ns)| *slack_ns)
 }
 
-/// The command that records who makes the same threads late by more than a device bears, or else the worst of them; `None` if nothing was
-/// late enough to ask.
+/// The command that records who makes the same threads later than a device tolerates, or otherwise the worst of them;
+/// `None` if nothing was late enough to ask.
 fn why_command(document: &Document, known_loads: &[&str], slack_ns: Option<u64>) -> Option<String> {
     let asked = document.recorder.as_ref().map(|recorder| recorder.stage);
     let period_ns = document.followed.as_ref().and_then(|followed| followed.period_ns);
-    // Of a loop, or of work that was limited, what matters is when it was done.
+    // For a loop, or for work that was limited, what matters is when it was done.
     let stage =
         asked.unwrap_or(if period_ns.is_some() || limits_work(document) { Stage::Response } else { Stage::Total });
     // Requests are not measured, only recorded: they take at least as long as the response.
@@ -107,7 +107,7 @@ fn why_command(document: &Document, known_loads: &[&str], slack_ns: Option<u64>)
     let longest = quantile_of(document, measured, 1.0)?;
     let allowed = period_ns.or(of_limit).filter(|allowed| stage == Stage::Response && longest > *allowed);
     let quantiles = [WORTH_ASKING, WORST].map(|quantile| quantile_of(document, measured, quantile));
-    // What was asked already with the same answer is not asked again.
+    // A question that has been asked, with the same answer, is not asked again.
     let is_new = |threshold: &u64| document.recorder.as_ref().is_none_or(|recorder| is_other(recorder, *threshold));
     let mut asked = slack_ns.into_iter().chain(allowed).chain(quantiles.into_iter().flatten());
     let threshold = asked.find(is_new)?;
@@ -123,8 +123,8 @@ fn why_command(document: &Document, known_loads: &[&str], slack_ns: Option<u64>)
     Some(if is_short { whole } else { format!("{why}{options} -- COMMAND") })
 }
 
-/// Whether a recorder with this threshold, ns, would keep other wakeups than this one, which kept nothing or too much: fewer than one
-/// whose budget did not suffice, more than one that saw none that was late enough.
+/// Whether a recorder with this threshold, ns, would keep other wakeups than this one, which kept nothing or too much:
+/// fewer than one whose budget was too small, more than one that saw none late enough.
 fn is_other(recorder: &RecorderSummary, threshold_ns: u64) -> bool {
     let Some(had_ns) = recorder.threshold_ns else { return true };
     let (had, next) = (rounded_us(had_ns), rounded_us(threshold_ns));

@@ -21,7 +21,7 @@ pub use reserve::{ReserveAsked, ReserveSubject, after_reserve, after_reserve_pha
 use serde::Serialize;
 use std::fmt::{Display, Formatter, Result, Write};
 
-/// Nobody follows more.
+/// Nobody follows more steps.
 const MAX_STEPS: usize = 2;
 
 /// A step: what it is for, and the command.
@@ -46,7 +46,7 @@ impl Display for NextStep {
     }
 }
 
-/// No more steps than anybody follows.
+/// Keeps no more steps than anybody follows.
 fn few(mut steps: Vec<NextStep>) -> Vec<NextStep> {
     steps.truncate(MAX_STEPS);
     steps

@@ -4,12 +4,12 @@ use crate::layout::{is_simulated, shell_word};
 use punctual_recording::{Asked, Document, Followed, NO_LOAD, printable};
 use std::fmt::Write as _;
 
-/// What `punctual record` measures when nothing else is asked for.
+/// The period of `punctual record` by default.
 const DEFAULT_INTERVAL_NS: u64 = 1_000_000;
 const DEFAULT_PRIORITY: u32 = 80;
 
-/// The options, except for the load, with which `punctual record` measures the same once more, its own threads or others';
-/// `None` if another command measured or simulated them, or if they were those of a command.
+/// The options, except for the load, with which `punctual record` measures the same once more, its own threads or
+/// others'; `None` if another command measured or simulated them, or if they belonged to a command.
 pub fn own_options(document: &Document) -> Option<String> {
     if let Some(followed) = &document.followed {
         let (options, command) = same_threads(followed, &document.provenance.load.commands);
@@ -29,7 +29,7 @@ pub fn own_options(document: &Document) -> Option<String> {
     let mut options = String::new();
     let interval = configuration.interval_ns;
     if let Some(written) = value_of(words, "-i", "--interval") {
-        // As it was written: 256@48kHz is no whole number of anything else.
+        // As it was written: 256@48kHz is not a whole number of anything else.
         let _ = write!(options, " -i {}", shell_word(&printable(written)));
     } else if interval != 0 && interval != DEFAULT_INTERVAL_NS {
         let _ = write!(options, " -i {}", exact_time(interval));
@@ -85,7 +85,8 @@ pub fn written_period(document: &Document) -> Option<&str> {
     value_of(&document.provenance.command_line, "", "--period")
 }
 
-/// The value of an option on a command line, up to the command after it. An option without a short name has an empty one.
+/// The value of an option on a command line, up to the command after it. An option without a short name has an empty
+/// one.
 pub(super) fn value_of<'a>(words: &'a [String], short: &str, long: &str) -> Option<&'a str> {
     let own: Vec<&str> = words.iter().map(String::as_str).take_while(|word| *word != "--").collect();
     own.iter().enumerate().find_map(|(index, word)| match word.strip_prefix(long) {

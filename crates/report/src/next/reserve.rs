@@ -1,4 +1,5 @@
-//! After a study of a reservation: what keeps it or, where there is none, what was nearest to one and who delays the thread.
+//! After a study of a reservation: what keeps it or, if there is none, what came nearest to one and who delays the
+//! thread.
 
 use super::measurement::rounded_us;
 use super::options::{as_written, every_value, value_of};
@@ -9,10 +10,10 @@ use punctual_recording::printable;
 use punctual_reserve::{Reservation, Setting};
 use std::path::Path;
 
-/// What a study of a reservation was asked for.
+/// The question of a study of a reservation.
 #[derive(Debug, Clone)]
 pub struct ReserveAsked<'a> {
-    /// Whose it is to be.
+    /// Who is to get it.
     pub subject: ReserveSubject<'a>,
     /// A regular expression that matches the thread's name and no other.
     pub thread: String,
@@ -20,21 +21,21 @@ pub struct ReserveAsked<'a> {
     pub words: &'a [String],
 }
 
-/// Whose a reservation is to be.
+/// Who is to get a reservation.
 #[derive(Debug, Clone)]
 pub enum ReserveSubject<'a> {
     /// A command's: its words.
     Command(&'a [String]),
     /// A process's.
     Process(u32),
-    /// A soft device's, as it was named, and what competed with it.
+    /// A soft device's, by its name, and what competed with it.
     Device(&'a str, Vec<String>),
 }
 
-/// What takes the least time.
+/// The options that take the least time.
 const SHORTER: &[(&str, &str)] =
     &[("--measure", "1s"), ("--attempts", "1"), ("--attempt", "1s"), ("--rounds", "1"), ("--round", "2s")];
-/// As often as each setting is tried, if nothing else is asked for.
+/// How often each setting is tried by default.
 const ATTEMPTS: u64 = 3;
 
 /// After a study of one reservation. There is always a step.
@@ -125,7 +126,7 @@ pub fn after_reserve_phases(
     few(steps)
 }
 
-/// The reservation is proven: it is kept, or was and can be given up.
+/// The reservation is proven: it is kept, or it was and can be given up.
 fn keeping(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>, recommended: Reservation) -> NextStep {
     match &asked.subject {
         ReserveSubject::Process(_) if report.stays => {
@@ -147,7 +148,7 @@ fn keeping(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>, recommended: Re
     }
 }
 
-/// Nothing was sufficient: a priority that was, who delays the thread, and the best that was tried.
+/// Nothing was sufficient: a priority that was, who delays the thread, and the best reservation that was tried.
 fn after_none(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>) -> Vec<NextStep> {
     let mut steps = Vec::new();
     if let Some(priority) = report.sufficient_priority() {
@@ -172,7 +173,7 @@ fn after_none(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>) -> Vec<NextS
     steps
 }
 
-/// Who keeps the jobs from ending in time.
+/// Who keeps the jobs from finishing in time.
 fn delayed(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>) -> NextStep {
     let whom = match (&asked.subject, report.tid) {
         (ReserveSubject::Device(spec, _), _) => {
@@ -193,7 +194,7 @@ fn delayed(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>) -> NextStep {
     NextStep::new("records what keeps a job from ending in time", record)
 }
 
-/// Twice as many attempts as were asked for.
+/// Twice as many attempts as before.
 fn more_attempts(words: &[String]) -> NextStep {
     let attempts = value_of(words, "", "--attempts").and_then(|value| value.parse::<u64>().ok()).unwrap_or(ATTEMPTS);
     let twice = attempts.saturating_mul(2).min(100).to_string();
@@ -227,7 +228,7 @@ fn competing(competitors: &[String]) -> String {
     competitors.iter().map(|competitor| format!(" --competitor {}", shell_word(competitor))).collect()
 }
 
-/// The same command with these options instead of what it said of them, and with files of its own.
+/// The same command with these options in place of its own, and with files of its own.
 fn again(words: &[String], options: &[(&str, &str)]) -> String {
     const FILES: [&str; 3] = ["--output", "-o", "--html"];
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
@@ -237,7 +238,7 @@ fn again(words: &[String], options: &[(&str, &str)]) -> String {
     while let Some(word) = rest.next() {
         let name = word.split('=').next().unwrap_or(word);
         if FILES.contains(&name) || options.iter().any(|(option, _)| *option == name) {
-            // Its value, where that is a word of its own.
+            // Its value, if that is a separate word.
             if !word.contains('=') {
                 rest.next();
             }

@@ -39,8 +39,8 @@ impl LoopCycles {
         }
     }
 
-    /// Judges the longest cycle by a limit, ns. Where some threads' cycles cannot be counted, those of the others can break it but
-    /// not show that it was kept.
+    /// Judges the longest cycle by a limit, ns. If some threads' cycles cannot be counted, those of the others can
+    /// break the limit but not show that it was kept.
     pub fn judge(&self, limit_ns: u64) -> Limit {
         let longest_ns = self.longest_ns();
         let exceeded = longest_ns.is_some_and(|found| found > limit_ns);
@@ -119,7 +119,7 @@ impl LoopCycles {
         })
     }
 
-    /// Whose cycles cannot be counted, if there are such threads. Of threads of one name it may be only some.
+    /// The threads whose cycles cannot be counted, if there are any. Among threads of one name it may be only some.
     fn untold_names(&self) -> Option<String> {
         let name = |(name, count): (&String, &CycleCount)| match count.cycles {
             0 => printable(name),
@@ -212,7 +212,8 @@ pub(crate) struct CyclesRow<'a> {
     longest_ns: Option<u64>,
     /// Threads whose wakeups do not show which of them begin a cycle: they count none.
     untold: u64,
-    /// Wakeups that nobody saw or that were lost: at most this many overruns are really two cycles that both kept their period.
+    /// Wakeups that nobody saw or that were lost: at most this many overruns are really two cycles that both kept their
+    /// period.
     unseen: u64,
     /// At least this many overruns, whatever was not seen, not counting those in which a thread ended.
     least_overruns: u64,

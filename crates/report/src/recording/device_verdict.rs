@@ -1,4 +1,4 @@
-//! The verdict of a check that was asked about devices: whether each holds on this machine.
+//! The verdict of a check of devices: whether each holds on this machine.
 
 use super::verdict::{conditions, end_in_words, not_idle, recording_verdict, times, total, when};
 use crate::Measurement;
@@ -9,7 +9,7 @@ use punctual_device::Profile;
 use punctual_forecast::{DeviceAnswer, JudgedDevice, Outcome, format_seconds};
 use punctual_recording::{Document, format_ns};
 
-/// The verdict of a check that was asked about devices, one sentence each, and what has to be known first.
+/// The verdict of a check of devices, one sentence each, after what has to be known first.
 pub fn devices_verdict(measurement: &Measurement) -> String {
     let documents: Vec<&Document> = measurement.parts.iter().map(|(_, document)| document).collect();
     if documents.iter().all(|document| total(document).count() == 0) {
@@ -29,7 +29,7 @@ pub fn devices_verdict(measurement: &Measurement) -> String {
     format!("{}{}{}", conditions(&documents), sentences.join(" "), not_idle(&documents))
 }
 
-/// The devices that were judged, each once, in the order in which they were asked about.
+/// The devices that were judged, each once, in the order of the question.
 pub(super) fn judged_devices(rows: &[JudgedDevice]) -> Vec<&Profile> {
     let mut devices: Vec<&Profile> = Vec::new();
     for row in rows {
@@ -40,7 +40,7 @@ pub(super) fn judged_devices(rows: &[JudgedDevice]) -> Vec<&Profile> {
     devices
 }
 
-/// What a device is called: by its profile, and by its buffers too if another has the same profile.
+/// The name of a device: its profile, and its buffers too if another device has the same profile.
 fn named(device: &Profile, all: &[&Profile]) -> String {
     match all.iter().filter(|other| other.id == device.id).count() {
         0 | 1 => device.id.clone(),
@@ -48,7 +48,8 @@ fn named(device: &Profile, all: &[&Profile]) -> String {
     }
 }
 
-/// What one device would have met in each part, on the CPU where it would have met most, and what that says about it.
+/// What would have happened to one device in each part, on the CPU where most would have happened, and what that says
+/// about it.
 fn sentence(name: &str, device: &Profile, documents: &[&Document], rows: &[JudgedDevice]) -> String {
     let of = |document: &Document| {
         let load = load_name(document);
@@ -127,7 +128,7 @@ mod tests {
         assert!(quiet.iter().all(|words| !words.contains("fails")), "{quiet:?}");
     }
 
-    /// 3,000 waits, on the worst CPU, whatever number of wakeups they made late.
+    /// 3,000 waits on the worst CPU, whatever number of wakeups they made late.
     #[test]
     fn a_device_runs_dry_as_often_as_its_forecast_counts() {
         let device = Catalogue::shipped().parse_spec("ros2-control").unwrap();

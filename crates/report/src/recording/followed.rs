@@ -7,7 +7,7 @@ use punctual_recording::{Counters, Document, Followed, Stage, format_ns};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// The most lines for threads, and the most of them with all stages, unless everything is asked for.
+/// The most lines for threads, and the most threads with all stages, unless the reader wants everything.
 const LINES: usize = 20;
 const DETAILED: usize = 4;
 
@@ -155,7 +155,7 @@ fn number_of_threads(followed: &Followed) -> String {
     if threads.contains(&0) { format!("{} threads", number_of(&threads)) } else { counted(threads.len(), "thread") }
 }
 
-/// How many threads these are. If there were too many, those of a name share an entry with thread id 0.
+/// How many threads these are. If there were too many, those of one name share an entry with thread id 0.
 fn number_of(threads: &BTreeSet<u32>) -> String {
     match threads.contains(&0) {
         true => format!("more than {}", threads.len() - 1),

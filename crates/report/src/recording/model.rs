@@ -6,11 +6,11 @@ use punctual_forecast::JudgedDevice;
 use punctual_recording::Document;
 use std::path::PathBuf;
 
-/// One or more recordings, laid side by side.
+/// One or more recordings, side by side.
 pub struct Measurement {
     /// The recordings and where they are. Merged ones appear once, under the first one's path.
     pub parts: Vec<(PathBuf, Document)>,
-    /// What common devices would have met.
+    /// What would have happened to common devices.
     pub devices: Vec<JudgedDevice>,
     /// The cycles of followed threads, if a period was given for them.
     pub cycles: Vec<LoopCycles>,
@@ -18,7 +18,7 @@ pub struct Measurement {
     pub verdict: String,
     /// What to run next.
     pub next: Vec<NextStep>,
-    /// What the process exits with.
+    /// The exit code of the process.
     pub exit_code: u8,
     /// Whether every thread and CPU gets its own rows in text.
     pub by_cpu: bool,

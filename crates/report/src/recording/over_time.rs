@@ -7,9 +7,9 @@ use punctual_recording::format_ns;
 
 /// A recording's wakeups over time: one history per measure.
 pub struct Recorded {
-    /// What it is called above its pictures.
+    /// Its name above its pictures.
     pub name: String,
-    /// Whose wakeups, and how late they were when.
+    /// The measures, and how late their wakeups were at which time.
     pub histories: Vec<(String, History)>,
 }
 

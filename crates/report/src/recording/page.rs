@@ -1,4 +1,4 @@
-//! The page of `punctual report --html`: recordings laid side by side.
+//! The page of `punctual report --html`: recordings side by side.
 
 use crate::encode::html::curve::{Curve, CurveLine, Mark, survival};
 use crate::encode::html::setting::{context, provenance};
@@ -12,8 +12,8 @@ use punctual_forecast::Outcome;
 use punctual_recording::{Document, Stage, format_ns, printable, printable_path};
 use std::path::{Path, PathBuf};
 
-/// The page of one or more recordings. `devices` holds what devices would have met in each part of `measurement`,
-/// `recorded` the recordings that the parts were merged from.
+/// The page of one or more recordings. `devices` holds what would have happened to devices in each part of
+/// `measurement`, `recorded` the recordings that the parts were merged from.
 pub fn recording_page(measurement: &Measurement, devices: &[Vec<JudgedDevice>], recorded: &[Recorded]) -> Page {
     let parts: Vec<(String, &Document)> =
         names(&measurement.parts).into_iter().zip(measurement.parts.iter().map(|(_, document)| document)).collect();
@@ -78,7 +78,7 @@ fn stem(path: &Path) -> String {
     path.file_stem().map_or_else(|| printable_path(path), |stem| printable(&stem.to_string_lossy()))
 }
 
-/// What was lost, missed or done differently from what was asked, in every part.
+/// What was lost, missed or done differently from the request, in every part.
 pub(crate) fn warnings(parts: &[(String, &Document)]) -> Vec<String> {
     let mut warnings = Vec::new();
     for (name, document) in parts {
@@ -109,7 +109,8 @@ pub(crate) fn warnings(parts: &[(String, &Document)]) -> Vec<String> {
         }
         if counters.unobserved > 0 {
             let unobserved = counted(counters.unobserved, "wakeup");
-            // A thread of punctual's own tells its total itself; of another one nothing is known but that it ran.
+            // One of punctual's own threads reports its total itself; of any other thread nothing is known but that it
+            // ran.
             say(match document.followed {
                 None => {
                     format!("no kernel event was seen for {unobserved}, so only the total is known (unobserved)")
@@ -220,7 +221,7 @@ pub(crate) fn share_pictures(id: &str, parts: &[(&str, &str, &Document)], marks:
     };
     let lines = |stage: Stage| -> Vec<CurveLine> {
         let each = parts.iter().enumerate().map(|(index, (name, measure, document))| {
-            // A single line is that of the stage, several are those of their parts.
+            // A single line has the style of the stage; several have those of their parts.
             let style = if parts.len() == 1 { style_of(stage) } else { index + 1 };
             line_of(document, measure, stage, name, style)
         });
@@ -233,7 +234,7 @@ pub(crate) fn share_pictures(id: &str, parts: &[(&str, &str, &Document)], marks:
         let named = by_stage
             .iter()
             .map(|(stage, _)| line_of(document, measure, *stage, &stage.name().replace('_', " "), style_of(*stage)));
-        // The total first, for it is what the verdict is about.
+        // The total comes first, because the verdict is about it.
         let mut lines: Vec<CurveLine> = named.collect();
         lines.sort_by_key(|line| line.style != 0);
         Curve::of(lines, &all)
@@ -260,7 +261,7 @@ pub(crate) fn share_pictures(id: &str, parts: &[(&str, &str, &Document)], marks:
     blocks
 }
 
-/// What small pictures are drawn of: a name, and what each line is called with its document.
+/// The content of small pictures: a name, and for each line its name and document.
 pub(crate) struct Panel<'a> {
     pub(crate) name: String,
     pub(crate) lines: Vec<(&'a str, &'a Document)>,
@@ -307,7 +308,7 @@ pub(crate) fn load_pictures(measure: &str, panels: &[Panel<'_>]) -> Vec<Block> {
     blocks
 }
 
-/// What devices would have met in each part.
+/// What would have happened to devices in each part.
 fn device_section(names: &[&str], devices: &[Vec<JudgedDevice>]) -> Option<Section> {
     let mut keys: Vec<(&str, &str)> = Vec::new();
     for row in devices.iter().flatten() {
@@ -400,7 +401,7 @@ fn stage_table(caption: String, rows: &[&StageRow], several: bool, by_cpu: bool)
 
 fn stages(parts: &[(String, &Document)]) -> Section {
     let mut blocks = Vec::new();
-    // Only of threads that were followed there is work, and of none of those a first instruction.
+    // Only followed threads have work, and none of those has a first instruction.
     let adds_up = match parts.iter().any(|(_, document)| document.followed.is_some()) {
         true => {
             "The stages above the total add up to it exactly, up to when the thread was switched in; work goes on from there until it \

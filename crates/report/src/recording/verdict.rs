@@ -82,8 +82,8 @@ fn busy_with_others(document: &Document) -> Option<f64> {
     crate::layout::busy_with_others(load_name(document), document.counters.others_share())
 }
 
-/// Says that the threads could not keep up if so many periods went by without a wakeup that the figures are not those of the
-/// period that was asked for.
+/// Says that the threads could not keep up if so many periods passed without a wakeup that the figures do not belong to
+/// the requested period.
 fn missed_in_words(document: &Document) -> Option<String> {
     let missed = document.counters.missed?;
     let periods = document.counters.wakeups.saturating_add(missed);
@@ -116,7 +116,7 @@ fn over_limits(document: &Document) -> Vec<String> {
         if limit.exceeded {
             let found = limit.found_ns.map_or_else(|| "unknown".to_owned(), format_ns);
             let allowed = format_ns(limit.limit_ns);
-            // Of a followed thread much else could be meant: its work, its response.
+            // For a followed thread, much else could be meant: its work, its response.
             let of = match (stage, &document.followed) {
                 (Stage::Total, None) => String::new(),
                 (Stage::Total, Some(_)) => " of the time until they ran".to_owned(),
@@ -155,25 +155,25 @@ pub(crate) fn end_in_words(document: &Document) -> Option<String> {
     }
 }
 
-/// What has to be known first about a recording whose load was not the one that was asked for.
+/// What has to be known first about a recording whose load was not the requested one.
 pub(crate) fn load_failure_in_words(document: &Document) -> Option<String> {
     let failure = document.provenance.load.failure.as_ref()?;
     Some(format!("The load failed, so this was not measured under it: {failure}."))
 }
 
-/// What is said about the end of a recording if nobody asked for it and it could still be noted.
+/// The sentence about the end of a recording if nobody asked for it and it could still be noted.
 pub fn failure_in_words(document: &Document) -> Option<String> {
     let reason = document.ended.as_ref()?.reason;
     if matches!(reason, EndReason::Failed | EndReason::Watchdog) { end_in_words(document) } else { None }
 }
 
-/// The verdict of a check: what it means for music, something that everybody can hear.
+/// The verdict of a check: what it means for music, which everybody can hear.
 pub fn check_verdict(measurement: &Measurement) -> String {
     let documents: Vec<&Document> = measurement.parts.iter().map(|(_, document)| document).collect();
     if documents.iter().all(|document| total(document).count() == 0) {
         return recording_verdict(&documents);
     }
-    // Of each part: its name, how long it was, and how often the device would have crackled on one CPU.
+    // For each part: its name, how long it was, and how often the device would have crackled on one CPU.
     let crackles = |id: &str| -> Vec<String> {
         let parts = documents.iter().filter_map(|document| {
             let load = load_name(document);
@@ -230,7 +230,7 @@ pub(super) fn conditions(documents: &[&Document]) -> String {
     sentences.iter().map(|sentence| format!("{sentence} ")).collect()
 }
 
-/// That threads ran at normal priority, and in place of what; the reason and what would help stand in a note.
+/// Says that threads ran at normal priority, and in place of what; the reason and the remedy are in a note.
 fn at_normal_priority(why: &str) -> String {
     match why.split_once(" (") {
         Some((not_what, _)) => format!("Measured at normal priority, {not_what}: the note says why."),

@@ -4,13 +4,13 @@ use crate::layout::grouped;
 use punctual_recording::{counted, format_ns};
 use punctual_reserve::{AttemptCounts, Jobs};
 
-/// The columns of a table of counts. What the host accounts for has one where it does for any.
+/// The columns of a table of counts. Jobs that the host accounts for have a column if there are any.
 pub(super) struct Columns {
     by_host: bool,
 }
 
 impl Columns {
-    /// For a table of these.
+    /// The columns for these counts.
     pub(super) fn of<'a>(counts: impl IntoIterator<Item = &'a AttemptCounts>) -> Columns {
         Columns { by_host: counts.into_iter().any(|counts| counts.by_host() > 0) }
     }
@@ -34,7 +34,7 @@ impl Columns {
     }
 }
 
-/// `5 of 1,500 jobs`, and what more there is to say of the five.
+/// `5 of 1,500 jobs`, and whatever else there is to say of the five.
 pub(super) fn failed_jobs(counts: &AttemptCounts) -> (String, String) {
     let jobs = counts.jobs();
     (format!("{} of {}", grouped(jobs.failed()), counted(jobs.all(), "job")), failed_of(counts).1)

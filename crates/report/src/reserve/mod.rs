@@ -1,4 +1,4 @@
-//! A reservation that was searched for, tried and proven.
+//! A reservation that was found, tried and proven.
 
 mod answer;
 mod counts;

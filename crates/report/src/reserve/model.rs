@@ -217,7 +217,7 @@ impl ReserveReport<'_> {
         notes
     }
 
-    /// Whose job it is and what it takes.
+    /// Whose job it is and how long it takes.
     pub(super) fn job_in_words(&self) -> String {
         let who = match self.tid {
             Some(tid) => format!("Thread `{}` ({tid})", self.thread),

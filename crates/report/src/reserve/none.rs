@@ -1,4 +1,4 @@
-//! Where no reservation was sufficient: what was nearest to it, and why it was not.
+//! If no reservation was sufficient: which came nearest, and why it was not.
 
 use super::counts::failed_jobs;
 use super::model::ReserveReport;
@@ -8,15 +8,15 @@ use punctual_reserve::{Class, MIN_PERIOD_NS, Setting, Trial};
 use std::cmp::Ordering;
 
 impl ReserveReport<'_> {
-    /// Of the reservations that were tried and can be judged, the one of whose attempts most succeeded; then the one with the
-    /// fewest late jobs among as many.
+    /// Among the reservations that were tried and can be judged, the one with the most successful attempts; among
+    /// equals, the one with the fewest late jobs.
     pub fn best(&self) -> Option<&Trial> {
         let judged =
             |trial: &&Trial| matches!(trial.setting, Setting::Reserved(_)) && trial.class() != Class::NotJudged;
         self.trials.iter().filter(judged).max_by(|one, other| nearer(one, other))
     }
 
-    /// That none was sufficient, in a few sentences; `tried`: how many were tried.
+    /// Says that none was sufficient, in a few sentences; `tried`: how many were tried.
     pub(super) fn none_sufficient(&self, tried: &str) -> String {
         let (thread, job) = (self.thread, in_words(self.job.work_ns, self.job.period_ns));
         if self.grid == 0 {
@@ -44,7 +44,7 @@ impl ReserveReport<'_> {
         )
     }
 
-    /// What is known of why none was.
+    /// What is known about why none was.
     fn why_none(&self) -> String {
         let (longest_ns, deadline_ns) = (self.measured.work.max_ns, self.job.deadline_ns);
         if longest_ns > deadline_ns {
@@ -77,7 +77,7 @@ impl ReserveReport<'_> {
     }
 }
 
-/// Which of two trials was nearer to being sufficient.
+/// Which of two trials came nearer to being sufficient.
 fn nearer(one: &Trial, other: &Trial) -> Ordering {
     let part = |part: u64, whole: u64| u128::from(part) * u128::from(whole);
     let succeeded =

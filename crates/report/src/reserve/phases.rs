@@ -23,9 +23,9 @@ use std::path::Path;
 pub struct PhasesReport<'a> {
     /// The device.
     pub device: &'a str,
-    /// The phases that were looked at, in order, and how many there are.
+    /// The phases that were examined, in order.
     pub rows: Vec<PhaseRow<'a>>,
-    /// See there.
+    /// How many phases there are.
     pub of: usize,
     /// All phases in one run, without and with their reservations.
     pub proof: Option<ProofReport<'a>>,
@@ -58,7 +58,7 @@ pub struct PhaseRow<'a> {
     pub trials: &'a [Trial],
     /// How many reservations a full search tries.
     pub grid: usize,
-    /// What it has; `None`: nothing sufficient was found.
+    /// Its reservation; `None` if nothing sufficient was found.
     pub reservation: Option<Reservation>,
 }
 

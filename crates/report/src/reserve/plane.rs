@@ -8,7 +8,7 @@ use punctual_recording::format_ns;
 use punctual_reserve::{AttemptCounts, Class, Job, Reservation, Setting, Trial, by_rule, by_supply};
 use std::fmt::Write as _;
 
-/// What was tried of one thread or device.
+/// The trials of one thread or device.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plane<'a> {
     pub(super) trials: &'a [Trial],
@@ -25,7 +25,7 @@ impl Plane<'_> {
         (by_rule(self.job, reservation), by_supply(self.job, self.lateness_ns, reservation))
     }
 
-    /// How often the two models were wrong, and of how many trials that can be judged.
+    /// How often the two models were wrong, and out of how many trials that can be judged.
     pub(super) fn wrong(&self) -> (usize, usize, usize) {
         let (mut rule, mut supply, mut count) = (0, 0, 0);
         for trial in self.trials {
@@ -144,14 +144,14 @@ fn picture(plane: &Plane<'_>) -> String {
     }
     if let Some(recommended) = plane.recommended {
         let name = format!("recommended: {}", in_words(recommended.budget_ns, recommended.period_ns));
-        // Hardly larger than the smallest that sufficed, whose mark it would cover: so it goes beside that.
+        // It is hardly larger than the smallest that sufficed, whose mark it would cover, so it goes beside that.
         mark(&scale, recommended, -RECOMMENDED_APART, "◇", &name, &mut out);
     }
     out.push_str("</svg></figure>\n");
     out
 }
 
-/// How far right of its place a mark goes so that it covers none before it.
+/// How far right of its place a mark has to go so that it covers no earlier one.
 fn free_place(places: &mut Vec<(f64, f64)>, (x, y): (f64, f64)) -> f64 {
     let mut aside = 0.0;
     while places.iter().any(|place| (place.0 - x - aside).abs() < MARK && (place.1 - y).abs() < MARK) {

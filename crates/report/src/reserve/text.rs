@@ -81,10 +81,10 @@ fn proof(report: &ReserveReport<'_>, out: &mut String) {
     measured_again(proof, "with the reservation", whose, out);
 }
 
-/// Whose lateness is compared where a device was run.
+/// Whose lateness is compared if a device ran.
 pub(super) const BYSTANDER: &str = "a bystander at fifo:95 was";
 
-/// What came of measuring again; `with`: what the second side is called, `whose`: whose lateness is compared.
+/// The result of measuring again; `with`: the name of the second side, `whose`: whose lateness is compared.
 pub(super) fn measured_again(proof: &ProofReport<'_>, with: &str, whose: &str, out: &mut String) {
     let times = if proof.rounds == 1 { "once".to_owned() } else { counted(proof.rounds, "time") };
     let _ = writeln!(out, "\nMeasured again, {times} each in turn:");
@@ -317,7 +317,7 @@ mod tests {
     fn a_prediction_that_did_not_come_is_marked() {
         let trials = [trial(reserved(2_090_000), 0), trial(reserved(2_200_000), 3)];
         let report = report(&trials);
-        // The rule takes both for sufficient, the least supply neither.
+        // The rule calls both sufficient, the least supply neither.
         assert_eq!(report.plane().wrong(), (1, 1, 2));
         let text = text(&report);
         let marked = text.lines().filter(|line| line.contains("yes !") || line.contains("no !")).count();

@@ -22,7 +22,7 @@ pub struct TogetherReport<'a> {
     pub rows: Vec<TogetherDevice<'a>>,
     /// How many were asked for.
     pub of: usize,
-    /// How often all were measured at once, without and with.
+    /// How often all were measured at once, without and with their reservations.
     pub rounds: u32,
     /// How often one was made larger because of its late jobs among the others.
     pub raised: u32,
@@ -62,11 +62,11 @@ pub struct TogetherDevice<'a> {
     pub lateness_ns: u64,
     /// What was tried.
     pub trials: &'a [Trial],
-    /// Reservations that were tried, and how many a full search tries.
+    /// How many reservations were tried.
     pub tried: usize,
-    /// See there.
+    /// How many a full search tries.
     pub grid: usize,
-    /// What it has.
+    /// Its reservation.
     pub reservation: Option<Reservation>,
     /// Why it has none.
     pub why: Option<&'a str>,
@@ -101,7 +101,7 @@ impl TogetherDevice<'_> {
     }
 }
 
-/// A verdict names so many devices.
+/// The most devices that a verdict names.
 const MAX_NAMED: usize = 4;
 
 impl TogetherReport<'_> {
@@ -123,7 +123,7 @@ impl TogetherReport<'_> {
         self.rows.iter().filter_map(|row| row.reservation).map(Reservation::share_thousandths).sum()
     }
 
-    /// What of the CPUs is reserved, and what the kernel admits.
+    /// How much of the CPUs is reserved, and how much the kernel admits.
     fn admission(&self) -> String {
         let cpus = self.cpus as u64;
         let reserved = thousandths(self.reserved_thousandths() * 100);

@@ -5,12 +5,13 @@ use punctual_recording::format_ns;
 use punctual_rialto::{Form, Received, Share};
 use serde::Serialize;
 
-/// What is told of a run.
+/// The report on a run.
 #[derive(Debug, Clone)]
 pub struct RialtoReport {
     /// What was granted.
     pub share: Share,
-    /// Of every sliding window of a period in which it wanted the CPU all the time; `None` where there was none.
+    /// CPU time in every sliding window of a period in which it wanted the CPU all the time; `None` if there was no
+    /// such window.
     pub received: Option<Received>,
     /// How long it wanted the CPU, as far as that is known, ns.
     pub seen_ns: u64,
@@ -20,15 +21,15 @@ pub struct RialtoReport {
     pub moved: u64,
     /// Whether there were more runs than are kept.
     pub is_cut: bool,
-    /// How often a thread of it slept.
+    /// How often one of its threads slept.
     pub slept: u64,
-    /// How often somebody was stopped whose time it was not.
+    /// How often somebody was stopped outside their own time.
     pub repaired: u64,
-    /// Of the clock at an edge, ns.
+    /// How late the clock was at an edge, at most, ns.
     pub latest_ns: u64,
     /// Why the scheduler was taken away before the command ended.
     pub taken_away: Option<String>,
-    /// What the command ended with; 0 where its time was up.
+    /// The command's exit code; 0 if its time was up.
     pub exit_code: u8,
 }
 
@@ -53,7 +54,7 @@ impl RialtoReport {
     }
 }
 
-/// Budgets are told to the microsecond: what is lost of them at the edges is a few.
+/// Budgets are given to the microsecond: a few are lost at the edges.
 fn microseconds(ns: u64) -> String {
     format!("{}.{} us", ns / 1_000, ns % 1_000 / 100)
 }

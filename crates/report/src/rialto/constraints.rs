@@ -1,4 +1,4 @@
-//! Time constraints by chance: how many were granted, and whether those were met.
+//! Random time constraints: how many were granted, and whether those were met.
 
 use crate::answer::Answer;
 use crate::layout::{grouped, microseconds, table};
@@ -6,34 +6,34 @@ use punctual_recording::{agreeing, counted, format_ns};
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// A time constraint that was asked for.
+/// A requested time constraint.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ConstraintRow {
     /// CPU time that its work takes.
     pub estimate_ns: u64,
-    /// From when it was asked for until its deadline.
+    /// From the request until its deadline.
     pub within_ns: u64,
-    /// From when it was asked for until that was decided.
+    /// From the request until the decision.
     pub decided_ns: u64,
     /// Why it was refused.
     pub refusal: Option<String>,
     /// Whether its work was done by the deadline; it tried even if it was refused.
     pub met: bool,
-    /// CPU time that it had got then.
+    /// CPU time that it had received by then.
     pub got_ns: u64,
 }
 
-/// All of them.
+/// All requested constraints.
 #[derive(Debug, Clone)]
 pub struct ConstraintsReport {
     /// In the order in which they ended, thread by thread.
     pub rows: Vec<ConstraintRow>,
     /// Threads that asked.
     pub threads: u32,
-    /// Of the numbers by chance.
+    /// The seed of the random numbers.
     pub seed: u64,
-    /// Whether somebody ended it before its end.
+    /// Whether somebody ended it early.
     pub is_interrupted: bool,
 }
 
@@ -41,10 +41,10 @@ pub struct ConstraintsReport {
 struct Side {
     all: usize,
     met: usize,
-    /// Of how soon they were decided.
+    /// The median time until the decision.
     median_ns: Option<u64>,
     most_ns: Option<u64>,
-    /// Of the CPU time that the work of those that were not met lacked.
+    /// The most CPU time that the work of one that was not met lacked.
     lacked_ns: Option<u64>,
 }
 
@@ -63,7 +63,7 @@ impl ConstraintsReport {
         }
     }
 
-    /// 1 where one that was granted was not met.
+    /// 1 if a granted one was not met.
     pub fn exit_code(&self) -> u8 {
         let granted = self.side(true);
         u8::from(granted.met < granted.all || self.is_interrupted)

@@ -1,4 +1,4 @@
-//! What Rialto/NT's reservations and time constraints gave.
+//! What Rialto/NT's reservations and time constraints delivered.
 
 mod answer;
 mod constraints;

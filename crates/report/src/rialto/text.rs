@@ -3,7 +3,7 @@
 use super::answer::RialtoReport;
 use punctual_recording::{counted, format_ns};
 
-/// The verdict, and what stands behind it.
+/// The verdict, and the figures behind it.
 pub fn text(report: &RialtoReport) -> String {
     let cut = if report.is_cut { " (the first runs; there were more than are kept)" } else { "" };
     let moved = match report.moved {

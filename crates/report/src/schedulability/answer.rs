@@ -56,7 +56,8 @@ impl<'a> SchedulabilityAnswer<'a> {
     }
 }
 
-/// What published tests say about deadline tasks and reservations that share several CPUs: whether each shows that all deadlines are met.
+/// What published tests say about deadline tasks and reservations that share several CPUs: whether each shows that all
+/// deadlines are met.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct GlobalRow {

@@ -50,7 +50,7 @@ pub(crate) struct Figure {
     pub(crate) experiment: &'static str,
     case: &'static str,
     kind: Kind,
-    /// Rows of the ledger that begin like this are beside it.
+    /// Rows of the ledger whose names begin like this are beside it.
     rows: &'static [&'static str],
 }
 
@@ -207,7 +207,7 @@ pub(crate) const FIGURES: &[Figure] = &[
     ),
 ];
 
-/// The published numbers of these rows that are a place on an axis of this unit.
+/// The published numbers of these rows that can stand on an axis with this unit.
 fn said(rows: &[&LedgerRow], unit: &str) -> Vec<f64> {
     let numbers =
         rows.iter().filter(|row| !unit.is_empty() && row.unit == unit).filter_map(|row| match row.published {
@@ -223,7 +223,7 @@ fn draw(title: &str, kind: Kind, points: &[(f64, f64)], rows: &[&LedgerRow], out
     let histogram = kind == Kind::Intervals;
     let (mut said_x, said_y) = (said(rows, x_unit), said(rows, y_unit));
     if histogram {
-        // A standard deviation is also in microseconds, but no place on the axis.
+        // A standard deviation is also in microseconds, but has no place on the axis.
         said_x = said(&rows.iter().copied().filter(|row| !row.item.contains("deviation")).collect::<Vec<_>>(), x_unit);
     }
     said_x.sort_by(f64::total_cmp);
@@ -279,7 +279,7 @@ fn beside(title: &str, rows: &[&LedgerRow], out: &mut String) {
     }
 }
 
-/// No more figures than this of an experiment that is not built in.
+/// The most figures of an experiment that is not built in.
 const MAX_OWN_FIGURES: usize = 12;
 
 /// What can be drawn of an experiment without a figure in a paper: its device's blocks in every case.
@@ -288,7 +288,7 @@ pub(crate) fn own_figures(experiment: &Experiment, out: &mut String) {
     for case in experiment.cases() {
         for kind in [Kind::Elapsed, Kind::Pending, Kind::Load] {
             let name = (!case.is_empty()).then_some(case);
-            // Without a device there are no points, which is no error.
+            // Without a device there are no points, which is not an error.
             let Ok(points) = experiment.series(name, &kind.series()) else { return };
             if drawn < MAX_OWN_FIGURES && !points.is_empty() {
                 let [_, what, ..] = kind.labels();

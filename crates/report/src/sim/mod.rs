@@ -1,4 +1,4 @@
-//! What was simulated.
+//! The results of simulations.
 
 mod answer;
 mod cases;

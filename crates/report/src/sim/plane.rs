@@ -7,7 +7,7 @@ use punctual_sim::experiment::Point;
 use punctual_sim::sweep::{Axis, Sweep};
 use std::fmt::Write;
 
-/// What is at a point of a plane. A point that is absent was not asked for.
+/// What is at a point of a plane. A missing point was not asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cell {
     /// Nothing was late.
@@ -18,7 +18,7 @@ pub enum Cell {
     Insufficient,
     /// No such machine can exist.
     Impossible,
-    /// How many were missed, or any other count of which more is worse.
+    /// How many were missed, or any other count where more is worse.
     Count(u64),
 }
 
@@ -53,9 +53,9 @@ impl From<&Point> for Cell {
 
 const LEFT: f64 = 64.0;
 const TOP: f64 = 10.0;
-/// A grid with more columns or rows than this would have cells too small to tell apart.
+/// A grid with more columns or rows than this would have cells too small to distinguish.
 const MAX_SIDE: usize = 400;
-/// Each combination of the leading axes of a grid of more than two gives a plane; no more than this.
+/// Each combination of the leading axes of a grid with more than two axes gives a plane; no more than this.
 const MAX_PLANES: u64 = 24;
 
 /// A count in at most four letters, so that it fits into its cell.
@@ -110,7 +110,7 @@ fn draw(cell: &Cell, most: u64, x: f64, y: f64, side: f64, name: &str, out: &mut
     out.push_str("</g>\n");
 }
 
-/// The line around a plane of so many rows, and the axis below it.
+/// The line around a plane with this many rows, and the axis below it.
 fn draw_right_axis(right: &Axis, side: f64, rows: usize, out: &mut String) {
     let columns = right.values.len();
     let bottom = TOP + side * rows as f64;

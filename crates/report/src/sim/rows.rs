@@ -6,7 +6,7 @@ use crate::sim::text::outcome_word;
 use punctual_sim::experiment::{LedgerRow, Value};
 use std::fmt::Write;
 
-/// On a telephone each row of the ledger is a card of its own, because six columns have no room side by side.
+/// On a telephone each row of the ledger is a card of its own, because six columns do not fit side by side.
 pub(crate) const STYLE: &str = "
 .ledger .bad,.ledger .good{white-space:nowrap}
 @media screen and (max-width:40rem){table.ledger,.ledger caption,.ledger tbody,.ledger tr,.ledger th,.ledger td{display:block}
@@ -38,7 +38,7 @@ fn verdict(row: &LedgerRow) -> String {
     }
 }
 
-/// Rows as a table. The paper's number is beside ours, the reason below what it is about.
+/// Rows as a table. The paper's number is beside ours, and the reason is below what it explains.
 pub(crate) fn table<'a>(caption: &str, rows: impl Iterator<Item = &'a LedgerRow>, out: &mut String) {
     let _ = writeln!(
         out,

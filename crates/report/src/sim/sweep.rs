@@ -59,7 +59,7 @@ pub fn verdict(grid: &Sweep, points: &[Point], interrupted: bool) -> String {
         let asked = counted(points.len(), "point");
         return format!("None of {asked} is possible: no such device, reservation or machine can exist.{kept}");
     }
-    // Of several equally bad ones the first.
+    // The first of several equally bad ones.
     let worst = outcomes().max_by_key(|(number, outcome)| (outcome.misses, std::cmp::Reverse(*number)));
     let most = worst.filter(|(_, outcome)| outcome.misses > 0).map_or_else(String::new, |(number, outcome)| {
         let values = grid.axes().iter().zip(grid.written(number)).map(|(axis, value)| format!("{} {value}", axis.name));
@@ -69,7 +69,7 @@ pub fn verdict(grid: &Sweep, points: &[Point], interrupted: bool) -> String {
     format!("No buffer was missed at {without} of {asked}{most}.{}{kept}", impossible(points.len() - possible))
 }
 
-/// The points for people: a plane if there are two axes, else a table.
+/// The points for people: a plane if there are two axes, otherwise a table.
 pub fn text(grid: &Sweep, points: &[Point], interrupted: bool) -> String {
     let verdict = verdict(grid, points, interrupted);
     if let [up, right] = grid.axes() {

@@ -1,4 +1,4 @@
-//! What the simulator gives: the ledger of the papers, one experiment, a what-if, a plane.
+//! The results of the simulator: the ledger of the papers, one experiment, a what-if, a plane.
 
 use punctual_recording::Distribution;
 use punctual_recording::{agreeing, counted};
@@ -26,7 +26,7 @@ pub(crate) fn class_name(class: Class) -> &'static str {
     }
 }
 
-/// What is said of the outcome: never colour alone.
+/// The word for the outcome: never colour alone.
 pub(crate) fn outcome_word(row: &LedgerRow) -> &'static str {
     match (row.class, row.holds) {
         (Class::Fitted, Some(true)) => "fits",

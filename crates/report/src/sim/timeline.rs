@@ -13,7 +13,7 @@ const LEFT: f64 = 190.0;
 const WIDTH: f64 = 880.0;
 const LANE: f64 = 30.0;
 const BAR: f64 = 18.0;
-/// Slices and late starts that are listed as text; a longer run is for Perfetto.
+/// How many slices and late starts are listed as text; a longer run is for Perfetto.
 const MAX_LISTED: usize = 400;
 const MAX_LATE: usize = 2000;
 
@@ -23,7 +23,7 @@ enum Lane {
     Interrupts,
     Deferred,
     Thread {
-        /// How far below the highest priority it was at its highest in this run.
+        /// How far below the highest priority its highest one was in this run.
         below: u8,
         index: u32,
     },
@@ -78,7 +78,7 @@ fn micros(time: Picoseconds) -> String {
     format!("{} us", number((time as f64 / MICROSECOND as f64 * 1000.0).round() / 1000.0))
 }
 
-/// A distance between marks that people count in: 1, 2 or 5 of some power of ten, in picoseconds.
+/// A distance between marks that people can count in: 1, 2 or 5 times a power of ten, in picoseconds.
 fn step(range: Picoseconds) -> Picoseconds {
     let mut scale = 1;
     loop {
@@ -185,7 +185,7 @@ fn picture(timeline: &Timeline, rows: &BTreeMap<(u32, Lane), Row>, from: Picosec
     out
 }
 
-/// From due until a thread's work starts: a line below its lane.
+/// From when a thread was due until its work starts: a line below its lane.
 fn late(
     timeline: &Timeline,
     cpu: u32,

@@ -155,8 +155,8 @@ fn statistics(timers: &Timers) -> String {
     table(&header, 1..header.len(), rows)
 }
 
-/// Rows as in the papers' table, one bin each up to two and a half periods; beyond that each row reaches to twice
-/// where it begins.
+/// Rows as in the papers' table, one bin each up to two and a half periods; beyond that each row reaches to twice the
+/// value where it begins.
 fn histogram(group: &[(&MethodResult, &Measured)], timers: &Timers) -> String {
     let mut rows: BTreeMap<(u64, u64), Vec<u64>> = BTreeMap::new();
     for (column, (_, measured)) in group.iter().enumerate() {

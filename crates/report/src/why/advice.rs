@@ -7,7 +7,7 @@ use punctual_recording::counted;
 
 /// A cause that has at least this share of the lateness is worth a change, percent.
 pub(super) const WORTH_A_CHANGE: u128 = 10;
-/// More are too many to act on at once.
+/// More would be too many to act on at once.
 pub(super) const MAX_SHOWN: usize = 2;
 
 /// What happened, and what would change it.
@@ -15,9 +15,9 @@ pub(super) const MAX_SHOWN: usize = 2;
 pub(super) struct Advice {
     /// One sentence.
     pub(super) happened: String,
-    /// One or two sentences, in the imperative; `None` where there is nothing to change.
+    /// One or two sentences, in the imperative; `None` if there is nothing to change.
     pub(super) remedy: Option<&'static str>,
-    /// Whose page says more.
+    /// The kind whose page says more.
     pub(super) kind: Kind,
 }
 
@@ -29,7 +29,7 @@ impl Advice {
             happened.push_str(&format!(", {ended}."));
         }
         if let Some(fate) = cause.detail.as_ref().and_then(Detail::fate) {
-            // Of a wait what matters is what kept whoever was waited for.
+            // In a wait, what matters is what held up whoever was waited for.
             happened.pop();
             happened.push_str(&format!(", and meanwhile {fate}{}.", part_of_wait(cause)));
         }
@@ -37,7 +37,7 @@ impl Advice {
     }
 }
 
-/// Of a wait, that whoever was waited for ended, and so the wait.
+/// For a wait: says that whoever was waited for ended, and so the wait.
 fn ended(cause: &Cause) -> Option<String> {
     match cause.ended {
         0 => None,

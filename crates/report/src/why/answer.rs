@@ -21,7 +21,8 @@ pub struct WhyAnswer<'a> {
     schema: &'static str,
     verdict: String,
     exit_code: u8,
-    /// What to run next, at most two commands: `why` of one thread that was late for another reason than most, the page of each leading cause.
+    /// What to run next, at most two commands: `why` for a thread that was late for another reason than most, and the
+    /// page of each leading cause.
     next: Vec<NextStep>,
     recording: &'a Path,
     cut: bool,
@@ -41,10 +42,10 @@ pub struct WhyAnswer<'a> {
     blind_ns: u64,
     kinds: Vec<KindRow>,
     causes: Vec<CauseRow<'a>>,
-    /// Late wakeups by process, where they are of threads of several.
+    /// Late wakeups by process, if they belong to threads of several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     processes: Vec<ProcessRow<'a>>,
-    /// Of so many of `episodes` there are only sums: their details would take up too much.
+    /// How many of `episodes` have only sums: their details would take up too much.
     without_details: u64,
     /// How many functions are listed with their caller in `call_tree`: the trees would take up too much.
     functions_left_out: u64,
@@ -211,7 +212,8 @@ struct EpisodeRow<'a> {
     #[cfg_attr(test, schemars(with = "String"))]
     stage: Stage,
     parts: Vec<PartRow<'a>>,
-    /// Then `pieces`, `chain`, `late_interrupt_stacks` and `build_ids` are empty for want of room, not for want of evidence.
+    /// If so, `pieces`, `chain`, `late_interrupt_stacks` and `build_ids` are empty for want of room, not for want of
+    /// evidence.
     without_details: bool,
     pieces: Vec<PieceRow<'a>>,
     chain: Vec<LinkRow<'a>>,
@@ -246,8 +248,8 @@ struct PartRow<'a> {
     waiting_weight: Option<u64>,
 }
 
-/// What the holder of a lock, or whoever else is waited for, was doing meanwhile; all of them add up to the part, and those
-/// inside one add up to that, if there are any.
+/// What the holder of a lock, or whoever else is waited for, was doing meanwhile; all of them add up to the part, and
+/// those inside one add up to that one, if there are any.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct InsideRow<'a> {

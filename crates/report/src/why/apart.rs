@@ -1,4 +1,4 @@
-//! Whether one thread was late for another reason than all threads together, which hides it in a report on all of them.
+//! Whether one thread was late for another reason than all threads together, which a report on all of them hides.
 
 use super::advice::WORTH_A_CHANGE;
 use super::model::{ALWAYS_SHOWN, EpisodeView, WhyReport};
@@ -9,7 +9,8 @@ use punctual_blame::{Kind, Summary, summarize};
 use punctual_recording::{format_ns, printable, printable_path};
 use std::collections::BTreeMap;
 
-/// The step that asks about the thread alone that was late most for another reason than the first sentence names.
+/// The step that asks about a single thread: the one that was late longest for another reason than the first sentence
+/// names.
 pub(super) fn step(report: &WhyReport<'_>) -> Option<NextStep> {
     if report.only.is_some() {
         return None;
@@ -19,7 +20,7 @@ pub(super) fn step(report: &WhyReport<'_>) -> Option<NextStep> {
     for episode in report.episodes.iter().filter(|episode| episode.void.is_none()) {
         threads.entry(&episode.victim.name).or_default().push(episode);
     }
-    // What is made of digits is asked for as a number.
+    // A name that consists of digits would be taken for a number.
     threads.retain(|name, _| !name.bytes().all(|byte| byte.is_ascii_digit()));
     let of = |(name, episodes): (&str, Vec<&EpisodeView>)| {
         let summary = summarize(episodes.iter().map(|episode| (episode.id, &episode.split)));
@@ -41,7 +42,7 @@ pub(super) fn step(report: &WhyReport<'_>) -> Option<NextStep> {
     Some(NextStep::new(&purpose, command))
 }
 
-/// The kind that had most, and how much, ns; what a thread does itself makes nobody late but itself.
+/// The kind with the most time, and how much, ns; what a thread does itself makes nobody late but itself.
 fn leading(summary: &Summary) -> Option<(Kind, u64)> {
     let of = |kind: Kind| {
         let causes = summary.causes.iter().filter(|cause| cause.kind == kind);
@@ -93,7 +94,8 @@ mod tests {
             "{said}"
         );
         assert!(said.ends_with(": 100.0 % of its 265 ms of lateness was locks"), "{said}");
-        // Not of one that is late for the same reason, nor for so short a time that it hides nothing, nor where there is no other.
+        // Not one that is late for the same reason, nor for so short a time that it hides nothing, nor if there is no
+        // other.
         assert_eq!(told(vec![ui(), late("audio-engine", Kind::SamePriority, 265_000_000)]), None);
         assert_eq!(told(vec![ui(), late("audio-engine", Kind::Lock, 20_000_000)]), None);
         assert_eq!(told(vec![ui()]), None);

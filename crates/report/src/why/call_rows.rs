@@ -4,7 +4,7 @@ use punctual_blame::{CallTree, folded};
 use serde::Serialize;
 use std::borrow::Cow;
 
-/// Rows stand in one another up to here. A stack may have more frames than parsers take levels: many stop at 128, and a row is two.
+/// How deep rows are nested. A stack may have more frames than parsers take levels: many stop at 128, and a row is two.
 const MAX_NESTED: usize = 48;
 
 /// How often a function was seen, and what below it.
@@ -17,7 +17,8 @@ pub(super) struct CallRow<'a> {
 }
 
 impl<'a> CallRow<'a> {
-    /// What lies below the root of a tree, largest first. From a depth on each row is all that a stack goes on with, `outer;inner`.
+    /// What lies below the root of a tree, largest first. From a certain depth on, each row is the whole rest of a
+    /// stack, `outer;inner`.
     pub(super) fn below(tree: &'a CallTree) -> Vec<CallRow<'a>> {
         CallRow::from_depth(tree, 1)
     }
@@ -54,7 +55,7 @@ mod tests {
         }
         let text = serde_json::to_string(&CallRow::below(&tree)).unwrap();
         let read: serde_json::Value = serde_json::from_str(&text).unwrap();
-        // Walks down what stands in one another; what follows the deepest of it are whole ends of stacks.
+        // Walks down the nested rows; below the deepest of them come whole ends of stacks.
         let (mut row, mut depth) = (&read[0], 1);
         while row["children"].as_array().unwrap().len() == 1 {
             (row, depth) = (&row["children"][0], depth + 1);

@@ -1,13 +1,13 @@
-//! What the flight recorder counted and what it cost, as it stands in every answer.
+//! What the flight recorder counted and what it cost, as it appears in every answer.
 
 use punctual_recording::{RecorderSummary, counted, format_ns};
 use std::fmt::Write;
 
-/// The counts of a recording that was cut short say nothing about less than this, ns.
+/// The counts of a recording that was cut short say nothing about times shorter than this, ns.
 pub(crate) const MIN_COUNTED_NS: u64 = 100_000_000;
 
-/// Two lines: what was kept, and what that took of the processors. Of a recording that was cut short the counts are
-/// those of about its last second, and so the least that there were.
+/// Two lines: what was kept, and how much of the processors that took. If a recording was cut short, the counts are
+/// those of about its last second, and so a lower bound.
 pub fn recorder_lines(recorder: &RecorderSummary, is_cut: bool) -> String {
     let behind = match recorder.writing_behind {
         0 => String::new(),
@@ -46,11 +46,11 @@ pub fn recorder_lines(recorder: &RecorderSummary, is_cut: bool) -> String {
     lines
 }
 
-/// The share of its CPUs that the recorder took; `None` where that is not known.
+/// The share of its CPUs that the recorder took; `None` if that is not known.
 pub(crate) fn cpu_share(recorder: &RecorderSummary) -> Option<f64> {
     let parts = [recorder.programs_ns?, recorder.sampling_ns.unwrap_or(0), recorder.collecting_ns];
     let cpu_ns = parts.into_iter().fold(0, u64::saturating_add);
-    // What the start took is no share of anything.
+    // The time of the start is not a share of anything.
     let armed_ns = Some(recorder.armed_ns).filter(|ns| *ns >= MIN_COUNTED_NS)?;
     let all_ns = armed_ns.checked_mul(recorder.cpus).filter(|ns| *ns > 0)?;
     Some(cpu_ns as f64 / all_ns as f64)
@@ -72,7 +72,7 @@ mod tests {
         };
         assert_eq!(cpu_share(&recorder), Some(0.002));
         assert!(recorder_lines(&recorder, false).ends_with("in all 0.20 % of each CPU"));
-        // Reading symbols at the start and writing at the end are no share of what was measured.
+        // Reading symbols at the start and writing at the end are not shares of what was measured.
         recorder.starting_ns = 20_000_000_000;
         recorder.finishing_ns = 16_700_000_000;
         assert_eq!(cpu_share(&recorder), Some(0.002));

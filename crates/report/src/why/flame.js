@@ -17,7 +17,7 @@ for (const figure of document.querySelectorAll("figure.flames")) {
   }));
   const first = frames[0];
   if (!first) continue;
-  // Frames stand in the order of a walk.
+  // Frames are in the order of a walk through the tree.
   const open = [];
   for (const frame of frames) {
     while (open.length && open.at(-1).level >= frame.level) open.pop();
@@ -70,7 +70,7 @@ for (const figure of document.querySelectorAll("figure.flames")) {
       frame.group.classList.toggle("found", is);
       if (!is) continue;
       found += 1;
-      // What stands below one that was found is part of it.
+      // What is below a found frame is part of it.
       if (frame.left >= until - 1e-9) {
         covered += frame.size;
         until = end(frame);
@@ -107,7 +107,7 @@ for (const figure of document.querySelectorAll("figure.flames")) {
     search.value = "";
     find();
   });
-  // Keys are its own, and what they lead to is said in the line above it: names are cut to fit.
+  // The keys are the graph's own, and the line above it says what they lead to: names are cut to fit.
   svg.setAttribute("role", "application");
   svg.classList.add("alive");
   figure.querySelector(".tools").hidden = false;

@@ -1,4 +1,4 @@
-//! The flame graph of the lateness: a picture that stands by itself, and a script that zooms into it and searches it.
+//! The flame graph of the lateness: a picture that needs nothing else, and a script that zooms into it and searches it.
 
 use crate::encode::plain_page::{coordinate, escape};
 use crate::layout::microseconds;
@@ -9,12 +9,12 @@ use std::fmt::Write;
 const WIDTH: f64 = 1_100.0;
 const ROW: f64 = 17.0;
 const MAX_DEPTH: usize = 60;
-/// What is narrower nobody sees, pixels ...
+/// Nobody can see what is narrower than this, pixels ...
 const MIN_SEEN: f64 = 0.5;
-/// ... and what is narrower than this stands in no page; between the two it shows when somebody zooms in.
+/// ... and what is narrower than this is left out of the page; anything in between shows when somebody zooms in.
 const MIN_KEPT: f64 = 0.02;
 
-/// More style than every page has.
+/// What this page has beyond the style of every page.
 pub(super) const STYLE: &str = "
 .flames .tools{display:flex;flex-wrap:wrap;gap:.5rem 1rem;align-items:center;margin:.3rem 0}
 .flames .tools[hidden]{display:none}
@@ -27,7 +27,7 @@ border-radius:3px;padding:.1rem .4rem}
 
 const SCRIPT: &str = include_str!("flame.js");
 
-/// Writes the graph of what was weighed in ns.
+/// Writes the graph of a tree with weights in ns.
 pub(super) fn flame_graph(body: &mut String, tree: &CallTree) {
     let height = depth_of(tree).min(MAX_DEPTH) as f64 * ROW;
     let _ = writeln!(
@@ -61,7 +61,7 @@ fn below(body: &mut String, tree: &CallTree, left: f64, whole: f64, level: usize
     }
 }
 
-/// One function, with where it begins and how wide it is, as parts of the whole.
+/// One function, with its beginning and its width as parts of the whole.
 fn frame(body: &mut String, name: &str, ns: u64, (left, size): (f64, f64), level: usize) {
     let (class, text_class) = if level < 2 { ("yes", "onyes") } else { ("some", "onsome") };
     let (at, width, top) = (left * WIDTH, size * WIDTH, level as f64 * ROW);

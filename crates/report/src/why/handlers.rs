@@ -8,9 +8,9 @@ use punctual_recording::{HandlerSum, format_ns, printable_path};
 use std::fmt::Write;
 use std::path::Path;
 
-/// Interrupts are off for so long at most, ns.
+/// The longest time for which interrupts may be off, ns.
 pub const INTERRUPT_LIMIT_NS: u64 = 100_000;
-/// So much softirq work is queued at once at most, ns.
+/// The most softirq work that may be queued at once, ns.
 pub const QUEUE_LIMIT_NS: u64 = 500_000;
 
 /// The limit for a kind; callbacks count with the softirq that they run in.

@@ -1,4 +1,4 @@
-//! The late wakeups of a recording and their causes: what the answer of `punctual why` is made of.
+//! The late wakeups of a recording and their causes: the content of the answer of `punctual why`.
 
 use super::words::with_group;
 use punctual_blame::{
@@ -10,43 +10,43 @@ use punctual_recording::episode::Victim;
 use punctual_recording::{Episode, RecorderSummary, Stage, counted};
 use std::path::Path;
 
-/// Causes below this share of the late time are summed up in text, in thousandths.
+/// Causes below this share of the late time, in thousandths, are summed up in text.
 const SHOWN_THOUSANDTHS: u64 = 1;
-/// What nothing explains is always shown.
+/// Time that nothing explains is always shown.
 pub(super) const ALWAYS_SHOWN: [Kind; 2] = [Kind::Unknown, Kind::Blind];
 
-/// An episode and what was made of it.
+/// An episode and what was found out about it.
 pub struct EpisodeView {
     /// Its number.
     pub id: u64,
-    /// Why nothing is concluded from it, where nothing is.
+    /// Why nothing is concluded from it, if so.
     pub void: Option<String>,
     /// Whether the kernel's count of nested interrupts was read, and agrees with what else was seen; see
     /// [`punctual_blame::is_nesting_known`].
     pub nesting_known: bool,
     /// Who was late.
     pub victim: Victim,
-    /// In which control group, where that is known.
+    /// Its control group, if that is known.
     pub cgroup: Option<String>,
-    /// Of which process, its number and its name, where that is known.
+    /// The number and name of its process, if that is known.
     pub process: Option<(u32, String)>,
     /// When it was due, ns of `CLOCK_MONOTONIC`.
     pub expected_ns: u64,
     /// How late it was, ns.
     pub total_ns: u64,
-    /// Where that ends, see [`Episode::stage`].
+    /// The stage at whose end it was that late, see [`Episode::stage`].
     pub stage: Stage,
     /// The split.
     pub split: Split,
     /// Who woke it, and who woke that one.
     pub chain: Vec<Link>,
-    /// What was being executed meanwhile on the victim's CPU.
+    /// What the victim's CPU was executing meanwhile.
     pub tree: CallTree,
     /// Stacks that late timer interrupts found below them, innermost first.
     pub late_stacks: Vec<Vec<String>>,
     /// Build identifiers of the files in the tree.
     pub builds: Vec<(String, String)>,
-    /// Whether its pieces, chain, late stacks and builds were let go of, see [`EpisodeView::leave_out_details`].
+    /// Whether its pieces, chain, late stacks and builds were dropped, see [`EpisodeView::leave_out_details`].
     pub without_details: bool,
 }
 
@@ -56,7 +56,7 @@ impl EpisodeView {
         EpisodeView::of(episode, Findings::of(episode), room).0
     }
 
-    /// Tells of an episode what was found in it. Returns the samples that its split's pieces have, too.
+    /// Describes what was found in an episode. Also returns the samples of its split's pieces.
     pub fn of(episode: &Episode, found: Findings, room: &mut Room) -> (EpisodeView, Sightings) {
         let Findings { split, chain, sightings } = found;
         let view = EpisodeView {
@@ -79,9 +79,9 @@ impl EpisodeView {
         (view, sightings)
     }
 
-    /// How much memory its details take up, bytes, about; without the tree, which keeps to its room.
+    /// Roughly how much memory its details take up, bytes; without the tree, which keeps to its own limit.
     pub fn detail_bytes(&self) -> usize {
-        // A text of its own takes 32 bytes at least.
+        // A separate text takes at least 32 bytes.
         let text = |text: &str| size_of::<String>() + text.len().max(32);
         let pieces = self.split.pieces.iter().map(|piece| {
             let path: usize = piece.path.iter().map(|(_, who)| size_of::<Kind>() + text(who.name())).sum();
@@ -94,7 +94,7 @@ impl EpisodeView {
         pieces.chain(links).chain(stacks).chain(builds).sum()
     }
 
-    /// Lets go of its details; the sums of its parts stay.
+    /// Drops its details; the sums of its parts stay.
     pub fn leave_out_details(&mut self) {
         self.split.pieces = Vec::new();
         self.chain = Vec::new();
@@ -104,7 +104,7 @@ impl EpisodeView {
     }
 }
 
-/// The process of the late thread. One that was gone before anybody asked for its name is called as its thread is.
+/// The process of the late thread. A process that was gone before anybody asked for its name gets its thread's name.
 fn process_of(episode: &Episode) -> Option<(u32, String)> {
     let victim = &episode.victim;
     let process = episode.processes.iter().find(|process| process.threads.contains(&victim.tid))?;
@@ -112,10 +112,10 @@ fn process_of(episode: &Episode) -> Option<(u32, String)> {
     Some((process.number, name.clone()))
 }
 
-/// That only one thread, or those of one name, were asked for.
+/// A question about only one thread, or about those of one name.
 #[derive(Debug, Clone)]
 pub struct OnlyThread {
-    /// The name or number that was asked for.
+    /// The name or number in the question.
     pub asked: String,
     /// Episodes of other threads, void ones included.
     pub others: u64,
@@ -137,21 +137,21 @@ pub struct WhyReport<'a> {
     pub recording: &'a Path,
     /// When it began, ns of `CLOCK_MONOTONIC`.
     pub started_ns: u64,
-    /// What the flight recorder counted.
+    /// The counts of the flight recorder.
     pub recorder: Option<RecorderSummary>,
     /// The episodes, in order of time.
     pub episodes: Vec<EpisodeView>,
     /// Whether the recording or its episodes were cut short.
     pub cut: bool,
-    /// How the recording's own end is told where it did not end in order and could say so: a full disk.
+    /// A sentence about the recording's own end, if it did not end in order and could say so: a full disk.
     pub failure: Option<String>,
-    /// Whose episodes these are, where not everybody's.
+    /// Whose episodes these are, if not everybody's.
     pub only: Option<OnlyThread>,
-    /// How often a function stands with its caller, for call trees had no room for it.
+    /// How many functions are listed with their caller, because call trees had no room for them.
     pub functions_left_out: u64,
     /// Whether no wakeup was measured at all, late or not.
     pub measured_nothing: bool,
-    /// Of somebody else's threads: how many wakeups there were, and in what time, ns.
+    /// For somebody else's threads: how many wakeups there were, and in what time, ns.
     pub followed: Option<(u64, u64)>,
     /// What could not be seen.
     pub blind: &'a [String],
@@ -162,7 +162,7 @@ pub struct WhyReport<'a> {
 }
 
 impl<'a> WhyReport<'a> {
-    /// Sums up. What the recorder counted last is made to agree with the episodes that stand there.
+    /// Sums up. Brings the recorder's last counts into line with the episodes that are there.
     pub fn new(
         recording: &'a Path,
         started_ns: u64,
@@ -207,12 +207,12 @@ impl<'a> WhyReport<'a> {
         self
     }
 
-    /// Causes over all episodes that are whole, largest first.
+    /// Causes over all episodes with complete evidence, largest first.
     pub fn causes(&self) -> &[Cause] {
         &self.summary.causes
     }
 
-    /// What is left out for want of room, each in a sentence that has no end of its own.
+    /// What is left out for want of room, each in a sentence without a full stop.
     pub fn left_out_for_room(&self) -> Vec<String> {
         let without = self.episodes.iter().filter(|episode| episode.without_details).count();
         let episodes = (without > 0).then(|| {
@@ -238,17 +238,17 @@ impl<'a> WhyReport<'a> {
         u128::from(cause.total_ns) * 1_000 >= least || ALWAYS_SHOWN.contains(&cause.kind)
     }
 
-    /// The causes that have a line of their own, largest first.
+    /// The causes with a line of their own, largest first.
     pub(crate) fn shown_causes(&self) -> impl Iterator<Item = &Cause> {
         self.summary.causes.iter().filter(|cause| self.is_shown(cause))
     }
 
-    /// What all others had, ns.
+    /// The time of all others, ns.
     pub(crate) fn rest_ns(&self) -> u64 {
         sum(self.summary.causes.iter().filter(|cause| !self.is_shown(cause)))
     }
 
-    /// What each kind had in all, ns, largest first.
+    /// The time of each kind, ns, largest first.
     pub(super) fn kinds(&self) -> Vec<(Kind, u64)> {
         let mut kinds: Vec<(Kind, u64)> = Kind::ALL.iter().map(|&kind| (kind, self.total_of(kind))).collect();
         kinds.retain(|(_, ns)| *ns > 0);
@@ -260,7 +260,7 @@ impl<'a> WhyReport<'a> {
         sum(self.summary.causes.iter().filter(|cause| cause.kind == kind))
     }
 
-    /// A culprit's name with its control group, where that is not the root or is another one than a victim's.
+    /// A culprit's name with its control group, if that is not the root or differs from a victim's.
     pub(super) fn who(&self, who: &Who, cgroup: Option<&str>, turn: Option<Turn>) -> Who {
         let is_theirs = self.episodes.iter().all(|episode| episode.cgroup.as_deref() == cgroup);
         with_group(who, cgroup, turn, is_theirs)
@@ -279,7 +279,7 @@ impl<'a> WhyReport<'a> {
         self.recorder.as_ref().map_or(Stage::Total, |recorder| recorder.stage)
     }
 
-    /// Episodes that the recorder kept and that are not in the recording any more.
+    /// Episodes that the recorder kept but that are no longer in the recording.
     pub(super) fn missing(&self) -> u64 {
         let kept = self.recorder.as_ref().map_or(0, |recorder| recorder.kept);
         let others = self.only.as_ref().map_or(0, |only| only.others);

@@ -1,4 +1,4 @@
-//! The answer of `punctual why` as a page: causes, a flame graph of the lateness, a section a cause.
+//! The answer of `punctual why` as a page: causes, a flame graph of the lateness, a section for each cause.
 
 use super::advice::Advice;
 use super::flame::{self, flame_graph};
@@ -20,7 +20,7 @@ use std::fmt::Write;
 /// Causes with a section of their own.
 const SECTIONS: usize = 12;
 
-/// The page. `lateness` is weighed in ns, below causes; `document` is the recording's own.
+/// The page. `lateness` has weights in ns, below causes; `document` is the recording's own.
 pub fn html(report: &WhyReport<'_>, lateness: &CallTree, document: &Document) -> String {
     let title = format!("Why late: {}", printable_path(report.recording));
     let mut missing = String::new();
@@ -80,7 +80,7 @@ fn causes(report: &WhyReport<'_>) -> String {
         let nothing = || Value::text("");
         rows.push(vec![Value::text("all others"), share(rest), nothing(), nothing(), nothing(), nothing(), nothing()]);
     }
-    // A telephone has room for the first ones.
+    // A telephone has room for the first ones only.
     let mut columns = vec![Column::words("name"), Column::numbers("share")];
     columns.extend(["kind", "code"].map(Column::words));
     columns.extend(["episodes", "typical us", "longest us"].map(Column::numbers));
@@ -97,7 +97,7 @@ fn causes(report: &WhyReport<'_>) -> String {
     out
 }
 
-/// What became of each leading cause, with an example.
+/// The sections of the leading causes, each with an example.
 fn sections(body: &mut String, report: &WhyReport<'_>) {
     let mut explained = BTreeSet::new();
     for cause in report.causes().iter().take(SECTIONS) {
@@ -119,7 +119,7 @@ fn sections(body: &mut String, report: &WhyReport<'_>) {
     }
 }
 
-/// A kind's page, to be opened: it stands in the file, so that it can be read wherever that is sent.
+/// A kind's page, folded away: it is part of the file, so that it can be read wherever the file is sent.
 fn explanation(body: &mut String, kind: Kind) {
     let command = escape(&explain::command(kind));
     let text = escape(kind.page_text());
@@ -160,7 +160,7 @@ fn episode(body: &mut String, episode: &EpisodeView) {
     }
 }
 
-/// What those did who were waited for within a request, each below who waited.
+/// What those who were waited for within a request did, each below whoever waited.
 fn waits(body: &mut String, episode: &EpisodeView) {
     let rows = if episode.stage == Stage::Request { rows(episode) } else { Vec::new() };
     if rows.is_empty() {
@@ -194,7 +194,7 @@ pub(crate) mod tests {
         tree.add(&["steal".into(), "the host".into()], 300, &mut room);
         let report = WhyReport::new(Path::new("<a>"), 0, None, Vec::new(), false, None, &[]);
         let html = html(&report, &tree, &document());
-        // Its one script stands in it, and loads nothing.
+        // Its only script is part of it, and loads nothing.
         let (before, rest) = html.split_once("<script>").unwrap();
         let (script, after) = rest.split_once("</script>").unwrap();
         assert_well_formed(&format!("{before}{after}"));

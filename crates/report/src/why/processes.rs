@@ -1,4 +1,4 @@
-//! Late wakeups by the processes whose threads they were of: what one of them waits for need not matter to another.
+//! Late wakeups by the processes of their threads: what one of them waits for need not matter to another.
 
 use super::model::WhyReport;
 use super::words::percent;
@@ -66,7 +66,7 @@ pub(super) fn rows<'a>(report: &'a WhyReport<'_>) -> Vec<ProcessRow<'a>> {
 /// The titles of columns.
 pub(super) const TITLES: [&str; 5] = ["process", "late", "us in all", "share", "most of it"];
 
-/// The cells of each row, in words; the last says how many more there are.
+/// The cells of each row, in words; the last row says how many more there are.
 pub(super) fn cells(report: &WhyReport<'_>) -> Vec<[String; 5]> {
     let rows = rows(report);
     let words = |row: &ProcessRow<'_>| {
@@ -92,7 +92,7 @@ pub(super) fn cells(report: &WhyReport<'_>) -> Vec<[String; 5]> {
     cells
 }
 
-/// The same as text; empty where there is nothing to tell apart.
+/// The same as text; empty if there is nothing to distinguish.
 pub(super) fn text(report: &WhyReport<'_>) -> String {
     let cells = cells(report);
     if cells.is_empty() { String::new() } else { table(&TITLES, 1..4, cells.into_iter().map(Vec::from)) }
@@ -123,7 +123,7 @@ mod tests {
         let several = told(&[(9, "engine"), (20, ""), (9, "engine")]);
         let lines: Vec<&str> = several.lines().collect();
         let [_, first, second] = &lines[..] else { panic!("{several}") };
-        // Whose name is not known has that of its thread.
+        // A process without a known name has that of its thread.
         assert!(first.starts_with("engine (9)") && first.contains("66.7 %"), "{several}");
         assert!(second.starts_with("victim (20)") && second.contains("33.3 %"), "{several}");
         assert!(["other", "switch"].iter().any(|who| first.contains(who)), "{several}");

@@ -8,7 +8,7 @@ use punctual_blame::Kind;
 use punctual_recording::{RecorderSummary, Stage, format_ns, printable_path};
 use std::fmt::Write;
 
-/// Episodes that the text shows by themselves.
+/// How many episodes the text shows separately.
 const SHOWN_EPISODES: usize = 5;
 
 /// The report as text: the verdict, what is missing, causes, the worst episodes.
@@ -46,7 +46,7 @@ pub fn text(report: &WhyReport<'_>) -> String {
     text
 }
 
-/// What is missing, a line each.
+/// What is missing, one line each.
 pub(super) fn notes(text: &mut String, report: &WhyReport<'_>) {
     for note in &report.conditions {
         let _ = writeln!(text, "note: {note}");
@@ -89,7 +89,7 @@ pub(super) fn notes(text: &mut String, report: &WhyReport<'_>) {
     }
 }
 
-/// What the flight recorder did not keep, what of it says nothing, and what it cost.
+/// What the flight recorder did not keep, which of its evidence says nothing, and what it cost.
 fn notes_of_recorder(text: &mut String, report: &WhyReport<'_>, recorder: &RecorderSummary) {
     if report.missing() > 0 {
         let _ = writeln!(
@@ -231,7 +231,7 @@ pub fn episode_text(report: &WhyReport<'_>, episode: &EpisodeView, whole: bool) 
     text
 }
 
-/// The parts of an episode; but for `whole` those that had little stand together.
+/// The parts of an episode; except in `whole`, those with little time are taken together.
 fn part_table(episode: &EpisodeView, whole: bool) -> String {
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut rest = 0;

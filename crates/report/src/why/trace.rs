@@ -1,4 +1,5 @@
-//! Episodes as a Perfetto trace: each CPU's threads, interrupts and softirqs, the late threads' stages, stacks as samples.
+//! Episodes as a Perfetto trace: each CPU's threads, interrupts and softirqs, the late threads' stages, stacks as
+//! samples.
 
 use super::waits::step_words;
 use crate::encode::perfetto::{
@@ -9,7 +10,7 @@ use punctual_recording::episode::{Event, EventKind, StackSample};
 use punctual_recording::{Episode, Stage, Vector};
 use std::collections::BTreeMap;
 
-/// The trace: what a file for Perfetto holds. Times are those of `CLOCK_MONOTONIC`.
+/// The trace: the content of a file for Perfetto. Times are those of `CLOCK_MONOTONIC`.
 pub fn trace(episodes: &[Episode]) -> Vec<u8> {
     let mut tracks = Tracks::default();
     let mut body = Vec::new();
@@ -49,7 +50,7 @@ pub fn trace(episodes: &[Episode]) -> Vec<u8> {
     out
 }
 
-/// The threads whose process is known: none of recordings that do not tell it.
+/// The threads whose process is known; none if the recording does not say.
 fn of_processes(episodes: &[Episode]) -> BTreeMap<u32, OfProcess<'_>> {
     let mut known = BTreeMap::new();
     for episode in episodes {
@@ -59,7 +60,7 @@ fn of_processes(episodes: &[Episode]) -> BTreeMap<u32, OfProcess<'_>> {
         for process in &episode.processes {
             for &tid in &process.threads {
                 let name = names.get(&tid).copied().unwrap_or(&process.name);
-                // One that was gone before anybody asked is called as its thread is.
+                // A process that was gone before anybody asked gets its thread's name.
                 let command = if process.name.is_empty() { name } else { &process.name };
                 known.insert(tid, OfProcess { tid, process: process.number, name, command });
             }
@@ -68,8 +69,8 @@ fn of_processes(episodes: &[Episode]) -> BTreeMap<u32, OfProcess<'_>> {
     known
 }
 
-/// What a CPU was executing: a sample of its thread where that is of a known process, or else, and where it was taken at a late
-/// interrupt, an instant beside its CPU.
+/// What a CPU was executing: a sample of its thread if that belongs to a known process; otherwise, and if it was taken
+/// at a late interrupt, an instant beside its CPU.
 fn sampled(
     tracks: &mut Tracks,
     body: &mut Vec<u8>,
@@ -112,7 +113,7 @@ fn schedule(body: &mut Vec<u8>, event: &Event, names: &BTreeMap<u32, &str>) {
             switch(body, event.cpu, event.at_ns, current, event.extra >> 32, other);
         }
         EventKind::Waking => {
-            // Beside the priority stands what ended the wait.
+            // Beside the priority is what ended the wait.
             let other = Scheduled { priority: other.priority & 0xff, ..other };
             waking(body, event.cpu, event.at_ns, event.tid, other);
         }
@@ -132,7 +133,7 @@ fn victim(tracks: &mut Tracks, body: &mut Vec<u8>, first: &mut bool, episode: &E
     for piece in &split.pieces {
         let title = format!("{} {}", piece.kind.name(), piece.who);
         begin_slice(body, first, piece.start_ns, uuid, piece.kind.name(), &title, piece.ns);
-        // Within a wait what whoever was waited for did, and whom that one waited for.
+        // Within a wait: what whoever was waited for did, and whom that one waited for.
         for (kind, who) in &piece.path {
             begin_slice(body, first, piece.start_ns, uuid, kind.name(), &step_words(*kind, who), piece.ns);
         }
@@ -148,7 +149,7 @@ fn name(names: &[String], number: u32) -> &str {
     names.get(number as usize).map_or("?", String::as_str)
 }
 
-/// The names of threads, wherever events tell one.
+/// The names of threads, wherever events give one.
 pub(crate) fn thread_names<'a>(events: &[Event], names: &'a [String]) -> BTreeMap<u32, &'a str> {
     let mut threads: BTreeMap<u32, &str> = BTreeMap::new();
     for event in events {
@@ -181,7 +182,7 @@ pub(crate) fn threads(
     }
 }
 
-/// Interrupts and softirqs: what is open may hold more inside.
+/// Interrupts and softirqs: one that is open may hold more inside.
 pub(crate) fn nested(
     tracks: &mut Tracks,
     body: &mut Vec<u8>,
@@ -233,7 +234,7 @@ pub(crate) mod tests {
     use crate::encode::perfetto::tests::{instants_of, processes_of, samples_of, scheduling_of, slices_of};
     use punctual_recording::episode::{Call, Frame, IN_INTERRUPT, Process, Sender, Victim, WaitEnd};
 
-    /// One of `victim`, thread 9, which `other` kept from its CPU.
+    /// An episode of `victim`, thread 9, which `other` kept from its CPU.
     pub(crate) fn episode(id: u64, at_ns: u64) -> Episode {
         let event = |after, kind, tid, context, value, name| Event {
             at_ns: at_ns + after,
@@ -289,7 +290,7 @@ pub(crate) mod tests {
         let on = |track: &str, name: &str| slices.iter().filter(|slice| slice.0 == track && slice.1 == name).count();
         assert_eq!(on("late: victim (thread 9)", "episode 1: 900 ns late"), 1);
         assert_eq!(on("late: victim (thread 9)", "irq_off other"), 3);
-        // The second episode's interrupt lies in time that the first one has shown.
+        // The second episode's interrupt is in time that the first one has shown.
         assert_eq!(on("interrupts", "local_timer"), 2);
         assert_eq!(on("interrupts", "expired"), 2);
         assert_eq!(on("threads", "victim"), 3);
@@ -323,7 +324,7 @@ pub(crate) mod tests {
             sample(1_000_500, 7, true, &[0, 1, 2]),
             sample(1_000_600, 8, false, &[1]),
         ];
-        // Of thread 8 the process is not known.
+        // The process of thread 8 is not known.
         let process =
             |number, name: &str, threads: &[u32]| Process { number, name: name.into(), threads: threads.into() };
         known.processes = vec![process(6, "program", &[7]), process(9, "", &[9])];
@@ -335,9 +336,9 @@ pub(crate) mod tests {
         assert_eq!(processes_of(&data), [named(7, "other", 6, "program"), named(9, "victim", 9, "victim")]);
         let of_victim = |track: &str, data: &[u8]| slices_of(data).iter().filter(|slice| slice.0 == track).count();
         assert_eq!((of_victim("victim", &data), of_victim("late: victim (thread 9)", &data)), (8, 0));
-        // The one at a late interrupt, and the one of nobody.
+        // The sample at a late interrupt, and the one that belongs to nobody.
         assert_eq!(instants_of(&data), [(1_000_500, "spin".to_owned()), (1_000_600, "entry".to_owned())]);
-        // An older recording tells no processes: what it has stands beside the CPUs, as before.
+        // An older recording has no processes: what it has is beside the CPUs, as before.
         known.processes.clear();
         let data = trace(&[known]);
         assert_eq!((samples_of(&data), processes_of(&data)), ((None, Vec::new()), Vec::new()));
@@ -369,7 +370,7 @@ pub(crate) mod tests {
             ..episode.events[0]
         };
         let more = [
-            // In place of its going idle it waits for the other one.
+            // In place of going idle, the CPU switches to the other thread, which this one waits for.
             event(1_100, EventKind::Switch, 9, 7, 1 << 32 | 120, 0),
             event(1_700, EventKind::Waking, 7, 9, answered | 19, 0),
             event(1_710, EventKind::Switch, 7, 9, 19, 1),

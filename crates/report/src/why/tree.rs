@@ -7,7 +7,7 @@ use std::fmt::Write;
 /// Symbols of generic code are longer than any screen is wide.
 const MAX_CHARACTERS: usize = 72;
 
-/// As at most so many indented lines with the counts before them. A chain of single calls stands on one line.
+/// As at most this many indented lines with the counts before them. A chain of single calls is on one line.
 pub fn text(tree: &CallTree, lines: usize) -> String {
     let mut text = String::new();
     let mut left = lines;
@@ -25,7 +25,7 @@ fn write(tree: &CallTree, text: &mut String, depth: usize, left: &mut usize) {
         }
         *left -= 1;
         let (mut line, mut last) = (shortened(name, MAX_CHARACTERS), child);
-        // One caller with one callee and nothing of its own reads better beside it.
+        // A caller with a single callee and no time of its own reads better beside it.
         while let [(next, below)] = last.children()[..]
             && below.count() == last.count()
             && line.len() + next.len().min(MAX_CHARACTERS) < 110

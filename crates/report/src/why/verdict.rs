@@ -7,14 +7,14 @@ use punctual_blame::{Cause, Kind};
 use punctual_recording::{RecorderSummary, Stage, agreeing, counted, format_ns, grouped};
 use std::fmt::Write;
 
-/// Threads that wake up less often than once in this time, ns, all together, may be loops that never sleep.
+/// Threads that, all together, wake up less often than once in this time, ns, may be loops that never sleep.
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Of so many late wakeups one that is left out changes little.
+/// Among this many late wakeups, leaving one out changes little.
 const MANY_LEFT_OUT: u64 = 10;
 
 impl WhyReport<'_> {
-    /// What so many wakeups did, which makes them late: `were later than 1.00 ms`.
+    /// What these wakeups did to count as late: `were later than 1.00 ms`.
     fn exceeded(&self, count: u64) -> String {
         let threshold = self.threshold();
         match self.stage() {
@@ -33,7 +33,7 @@ impl WhyReport<'_> {
         }
     }
 
-    /// The verdict where no wakeup is known to have been late.
+    /// The verdict if no wakeup is known to have been late.
     fn nothing_late(&self) -> String {
         let exceeded = self.exceeded(1);
         let counted_ns = self.recorder.as_ref().map_or(0, |recorder| recorder.armed_ns);
@@ -82,7 +82,7 @@ impl WhyReport<'_> {
             return self.nothing_late();
         }
         let Some((kind, of_kind_ns, first)) = self.leading() else { return self.nothing_concluded(late) };
-        // Many may share a kind, as the threads of a compiler do.
+        // Many threads may share a kind, as a compiler's do.
         let is_whole = first.total_ns >= of_kind_ns / 10 * 9;
         let mut verdict = format!(
             "{}{}{} {}: {} of the {}{} was {}",
@@ -123,15 +123,15 @@ impl WhyReport<'_> {
         if self.cut { "Cut short. " } else { "" }
     }
 
-    /// The kind that had most, how much that was, ns, and the largest cause of it. What a thread does itself makes nobody late
-    /// but itself: the cause is looked for elsewhere first.
+    /// The kind with the most time, how much that was, ns, and its largest cause. What a thread does itself makes
+    /// nobody late but itself: other causes come first.
     pub(super) fn leading(&self) -> Option<(Kind, u64, &Cause)> {
         let kinds = self.kinds();
         let &(kind, ns) = kinds.iter().find(|(kind, _)| *kind != Kind::Own).or(kinds.first())?;
         Some((kind, ns, self.summary.causes.iter().find(|cause| cause.kind == kind)?))
     }
 
-    /// The verdict where wakeups were late and no evidence of them is whole.
+    /// The verdict if wakeups were late and none of their evidence is complete.
     fn nothing_concluded(&self, late: u64) -> String {
         let (cut, exceeded, wakeups) = (self.cut(), self.exceeded(late), counted(late, "wakeup"));
         let missing = self.missing();
@@ -146,7 +146,7 @@ impl WhyReport<'_> {
         format!("{cut}{wakeups} {exceeded}, and no evidence of {them} is whole: nothing can be concluded.")
     }
 
-    /// Late wakeups of which the verdict says nothing, where there are any.
+    /// Late wakeups about which the verdict says nothing, if there are any.
     fn left_out(&self) -> String {
         let void = self.episodes.len() - self.whole();
         let without = self.recorder.as_ref().map_or(0, RecorderSummary::without_evidence);
@@ -158,7 +158,7 @@ impl WhyReport<'_> {
             return String::new();
         }
         let all = left_out.saturating_add(self.whole() as u64);
-        // The shares above are of the others: nothing unknown among them says nothing of these.
+        // The shares above belong to the others: nothing unknown among them says anything about these.
         let unexplained = if left_out.saturating_mul(MANY_LEFT_OUT) < all {
             String::new()
         } else {

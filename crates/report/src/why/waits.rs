@@ -1,4 +1,4 @@
-//! Waits within a request: what those did who were waited for.
+//! Waits within a request: what those who were waited for did.
 
 use super::model::EpisodeView;
 use crate::layout::{microseconds, table};
@@ -7,15 +7,15 @@ use punctual_recording::Call;
 
 /// A wait, or what whoever was waited for did meanwhile.
 pub(super) struct WaitRow<'a> {
-    /// 0 for what the late thread waited for, one more for each that was waited for in turn.
+    /// 0 for what the late thread waited for, and one more for each that was waited for in turn.
     pub(super) depth: usize,
     kind: Kind,
     who: &'a Who,
-    /// How much of the episode, ns.
+    /// How much of the episode it took, ns.
     pub(super) ns: u64,
-    /// Of the late thread's own waits: what it had called the kernel for.
+    /// For the late thread's own waits: what it had called the kernel for.
     call: Option<Call>,
-    /// Of these, whether the wait ended as whoever was waited for did.
+    /// For these: whether the wait ended as whoever was waited for did.
     has_ended: bool,
 }
 
@@ -33,8 +33,8 @@ impl WaitRow<'_> {
     }
 }
 
-/// The waits within a request, each above what whoever was waited for did. What is below a thousandth of the whole is left
-/// out.
+/// The waits within a request, each above what whoever was waited for did. Leaves out what is below a thousandth of the
+/// whole.
 pub(super) fn rows(episode: &EpisodeView) -> Vec<WaitRow<'_>> {
     fn add<'a>(inside: &'a [Inside], depth: usize, least: u64, rows: &mut Vec<WaitRow<'a>>) {
         for Inside { kind, who, ns, inside } in inside.iter().filter(|inside| inside.ns >= least) {
@@ -58,7 +58,7 @@ pub(super) fn rows(episode: &EpisodeView) -> Vec<WaitRow<'_>> {
     rows
 }
 
-/// The same as text; empty where there was none.
+/// The same as text; empty if there was none.
 pub(super) fn text(episode: &EpisodeView) -> String {
     let cells =
         |row: &WaitRow<'_>| vec![microseconds(Some(row.ns)), format!("{}{}", "  ".repeat(row.depth), row.words())];
@@ -69,7 +69,7 @@ pub(super) fn text(episode: &EpisodeView) -> String {
     }
 }
 
-/// What somebody did who was waited for.
+/// What somebody who was waited for did.
 pub(super) fn step_words(kind: Kind, who: &Who) -> String {
     match kind {
         Kind::Own => format!("{who} worked"),

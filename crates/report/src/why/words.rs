@@ -6,7 +6,7 @@ use punctual_blame::{Cause, Detail, IDLE_WEIGHT, Turn, Who};
 /// Symbols of generic code are longer than any column is wide.
 const MAX_CHARACTERS: usize = 56;
 
-/// The longest path of a control group that stands whole beside a name, characters.
+/// The longest path of a control group that is shown whole beside a name, characters.
 const MAX_PATH: usize = 40;
 
 pub(super) fn with_group(who: &Who, cgroup: Option<&str>, turn: Option<Turn>, is_the_victims: bool) -> Who {
@@ -20,7 +20,7 @@ pub(super) fn with_group(who: &Who, cgroup: Option<&str>, turn: Option<Turn>, is
     }
 }
 
-/// A weight; that of what runs when nobody else wants the CPU with the reason.
+/// A weight; with the reason, if it means that the thread runs only when nobody else wants the CPU.
 fn weighs(weight: u64) -> String {
     if weight == IDLE_WEIGHT { format!("{weight} (idle)") } else { weight.to_string() }
 }
@@ -33,7 +33,7 @@ pub(super) fn as_detail(detail: &Detail) -> String {
     }
 }
 
-/// What stands behind a cause's name: the code in brackets, or what became of whoever was waited for as a sentence.
+/// What follows a cause's name: the code in brackets, or a sentence about what became of whoever was waited for.
 pub(super) fn beside(cause: &Cause) -> String {
     let Some(detail) = cause.detail.as_ref().filter(|detail| !is_name(detail, &cause.who)) else {
         return String::new();
@@ -44,13 +44,13 @@ pub(super) fn beside(cause: &Cause) -> String {
     }
 }
 
-/// For how much of a wait its detail stands, with a space before, where that is not most of it.
+/// How much of a wait its detail covers, with a space before, if that is not most of it.
 pub(super) fn part_of_wait(cause: &Cause) -> String {
     let share = |ns| format!(" for {} of it", percent(ns, cause.total_ns));
     cause.detail_part_ns().map_or_else(String::new, share)
 }
 
-/// Whether a detail says no more than the name that it stands beside.
+/// Whether a detail says no more than the name beside it.
 pub(super) fn is_name(detail: &Detail, who: &Who) -> bool {
     matches!((detail, who), (Detail::Seen(code), Who::Seen(name)) if code == name)
 }

@@ -35,7 +35,8 @@ struct ForecastRow {
     mttf_s: Mttf,
     exposure_s: f64,
     expected_stalls: Expected,
-    /// The factor by which the machine itself may have changed the rate meanwhile: part of what is expected. `null` for fewer than three rounds.
+    /// The factor by which the machine itself may have changed the rate meanwhile, which is part of what is expected;
+    /// `null` for fewer than three rounds.
     range: Option<f64>,
     counted_stalls: u64,
     agrees: bool,

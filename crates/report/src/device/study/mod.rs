@@ -52,7 +52,7 @@ impl Row<'_> {
 pub struct StudyReport<'a> {
     /// The device.
     pub profile: &'a Profile,
-    /// What was asked for, if the device stands for something else.
+    /// The device that the user named, if this one stands for it.
     pub asked: Option<&'a str>,
     /// Its runs.
     pub rows: Vec<Row<'a>>,
@@ -60,7 +60,7 @@ pub struct StudyReport<'a> {
     pub lowest_sufficient: Option<&'a str>,
     /// The context that holds beside every competitor and disturbs the bystander least.
     pub least_intrusive: Option<&'a str>,
-    /// Whether it was ended early.
+    /// Whether it ended early.
     pub interrupted: bool,
 }
 

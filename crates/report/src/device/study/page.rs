@@ -17,7 +17,7 @@ use std::fmt::Write as _;
 
 /// The column of the number of blocks.
 const BLOCKS: usize = 5;
-/// The columns of the page, where blocks stand beside underruns; first what a telephone has room for.
+/// The columns of the page, where blocks are beside underruns; first those that fit on a telephone.
 const ON_PAGE: [usize; 12] = [0, 2, 1, 3, 4, 6, 7, 8, 9, 10, 11, 12];
 /// The columns of times.
 const TIMES: [usize; 3] = [9, 10, 12];
@@ -92,7 +92,7 @@ fn table_html(rows: &[&Row<'_>], title: &str, body: &mut String) {
         }
         let said = match row.run {
             Err(reason) => format!("unavailable here: {reason}"),
-            // Told once for runs of the same context.
+            // Given once for runs of the same context.
             Ok(_) => row.paper.filter(|paper| said_before != Some(*paper)).map_or_else(String::new, |paper| {
                 said_before = Some(paper);
                 format!("paper: {paper}")

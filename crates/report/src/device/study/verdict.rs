@@ -32,7 +32,7 @@ pub fn verdict(study: &StudyReport<'_>) -> String {
     }
     let pc99 = if broken.is_empty() { String::new() } else { format!(" PC 99 is broken in {}.", broken.join(" and ")) };
     if study.interrupted {
-        // What was not tried cannot be said to hold or to be the least.
+        // A context that was not tried can neither hold nor be the least.
         let ran = study.rows.iter().filter(|row| row.run.is_ok()).count();
         let tried = contexts_tried(study);
         return format!(
@@ -62,7 +62,8 @@ pub fn verdict(study: &StudyReport<'_>) -> String {
     format!("{least}{lowest}{pc99}{untried}{}{asked}", unjudged(study))
 }
 
-/// Says in which contexts a run was no test: far fewer blocks than were due came to be processed, for no fault of the device's.
+/// Says in which contexts a run was no test: far fewer blocks than were due came to be processed, through no fault of
+/// the device.
 fn unjudged(study: &StudyReport<'_>) -> String {
     let rows = study.rows.iter().filter(|row| row.group == "contexts");
     let names: Vec<String> = rows.filter(|row| row.device().is_some() && row.holds.is_none()).map(Row::name).collect();
@@ -72,12 +73,12 @@ fn unjudged(study: &StudyReport<'_>) -> String {
     }
 }
 
-/// Whether no context could be tried, so that nothing was found out.
+/// Whether no context could be tried, so that the study found nothing.
 pub fn is_untried(study: &StudyReport<'_>) -> bool {
     !study.interrupted && !study.rows.iter().any(|row| row.group == "contexts" && row.run.is_ok())
 }
 
-/// Says that nothing was found out, and why: what the first context lacked is what most lack.
+/// Says that the study found nothing, and why: what the first context lacked is what most lack.
 fn untried_verdict(study: &StudyReport<'_>) -> String {
     let refused = contexts_refused(study);
     let reason = refused.first().map_or_else(String::new, |(context, reason)| format!(" {context}: {reason}."));

@@ -1,6 +1,6 @@
 //! The share of wakeups that took at least a given time, on two logarithmic axes.
 //!
-//! Cota-Robles and Held, OSDI 1999, Figure 4, show their histograms this way, so that the long tail can be seen.
+//! Cota-Robles and Held, OSDI 1999, Figure 4, show their histograms this way, so that the long tail is visible.
 
 use crate::encode::html::subject::Subject;
 use punctual_recording::Distribution;
@@ -12,7 +12,7 @@ const POINTS_IN_DECADE: f64 = 100.0;
 /// Lines over two logarithmic axes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Curve {
-    /// What is counted.
+    /// The subject that is counted.
     pub of: Subject,
     /// The lines, in the order of their legend.
     pub lines: Vec<CurveLine>,
@@ -29,9 +29,9 @@ pub struct Curve {
 /// One line: of all `count` values, `at_least[i]` were `ns[i]` or more.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct CurveLine {
-    /// What the legend calls it.
+    /// Its name in the legend.
     pub name: String,
-    /// Which colour and dash it has: the same number on all pictures of a page for the same thing.
+    /// Its colour and dash: the same number on all pictures of a page for the same thing.
     pub style: usize,
     /// How many values there were.
     pub count: u64,
@@ -50,8 +50,8 @@ pub struct Mark {
     pub name: String,
 }
 
-/// The line of a distribution. Every point is one of its buckets, with the exact count of values there and above;
-/// of buckets closer together than a hundredth of a decade the first is kept.
+/// The line of a distribution. Every point is one of its buckets, with the exact count of values there and above; among
+/// buckets closer together than a hundredth of a decade, the first is kept.
 pub fn survival(name: &str, style: usize, distribution: &Distribution) -> CurveLine {
     let mut line = CurveLine { name: name.to_owned(), style, count: distribution.count(), ..CurveLine::default() };
     let (Some(min), Some(max)) = (distribution.min(), distribution.max()) else { return line };
@@ -80,7 +80,7 @@ pub fn survival(name: &str, style: usize, distribution: &Distribution) -> CurveL
         cell_before = Some(cell);
         left -= count;
     }
-    // All values in one bucket: a line needs its end.
+    // If all values are in one bucket, the line needs its end.
     if line.ns.last() != Some(&max) {
         line.ns.push(max);
         line.at_least.push(1);

@@ -6,7 +6,7 @@ use serde::Serialize;
 /// A picture of cells. Empty cells are left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Heat {
-    /// What is counted.
+    /// The subject that is counted.
     pub of: Subject,
     /// How long a column is, ns.
     pub column_ns: u64,
@@ -16,7 +16,7 @@ pub struct Heat {
     pub names: Vec<String>,
     /// If rows are ranges of latency: their bounds from the bottom, ns, one more than there are rows.
     pub bounds_ns: Vec<u64>,
-    /// What a cell's value is.
+    /// The meaning of a cell's value.
     pub value: Cell,
     /// The smallest and the largest value that colours stand for; pictures that are to be compared have the same.
     pub range: [u64; 2],
@@ -33,7 +33,7 @@ impl Heat {
     }
 }
 
-/// What the value of a cell is.
+/// The meaning of the value of a cell.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cell {
@@ -42,6 +42,6 @@ pub enum Cell {
     Count,
     /// The longest, ns.
     LongestNs,
-    /// The time that was taken, ns, shown as a share of the column's.
+    /// The time taken, ns, shown as a share of the column's.
     TakenNs,
 }

@@ -6,7 +6,7 @@ use punctual_recording::{BLOCK_NS, BlockMaximum, Distribution};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A picture has at most this many columns; more could not be told apart.
+/// A picture has at most this many columns; more could not be distinguished.
 const MAX_COLUMNS: u64 = 2_000;
 /// Short recordings are shown in about this many columns, and cells always in at most this many.
 const FEW_COLUMNS: u64 = 240;
@@ -18,7 +18,7 @@ const SETTLED_NS: u64 = 3 * BLOCK_NS;
 /// Lines over time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Series {
-    /// What is counted.
+    /// The subject that is counted.
     pub of: Subject,
     /// How long a column is, ns.
     pub column_ns: u64,
@@ -31,9 +31,9 @@ pub struct Series {
 /// One value per column; `None` if there is none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct SeriesLine {
-    /// What the legend calls it.
+    /// Its name in the legend.
     pub name: String,
-    /// Which colour and dash it has.
+    /// Its colour and dash.
     pub style: usize,
     /// The values, ns.
     pub ns: Vec<Option<u64>>,
@@ -73,7 +73,7 @@ fn bound(row: u32) -> u64 {
 
 fn row_of(value_ns: u64) -> u32 {
     let row = ((value_ns.max(1) as f64).log10() * f64::from(ROWS_IN_DECADE)) as u32;
-    // The logarithm is rounded, the bound is what is printed.
+    // The logarithm is rounded; the bound is what is printed.
     if bound(row + 1) <= value_ns.max(1) {
         row + 1
     } else if bound(row) > value_ns.max(1) {
@@ -96,14 +96,16 @@ fn round_up(least: u64) -> u64 {
     }
 }
 
-/// How long a column is: about a 240th of a short recording, a second of a longer one, beyond that as long as necessary.
+/// How long a column is: about a 240th of a short recording, a second of a longer one, beyond that as long as
+/// necessary.
 fn column_ns(length_ns: u64, period_ns: u64) -> u64 {
     let few = round_up(length_ns / FEW_COLUMNS).max(round_up(period_ns));
     if few <= BLOCK_NS { few } else { round_up(length_ns.div_ceil(MAX_COLUMNS)).max(BLOCK_NS) }
 }
 
 impl History {
-    /// For wakeups that are due within the seconds of these maxima, every `period_ns` each; nothing if there are none.
+    /// For wakeups that are due within the seconds of these maxima, each thread's every `period_ns`; nothing if there
+    /// are none.
     pub fn over(maxima: &[BlockMaximum], period_ns: u64) -> Option<History> {
         let first = maxima.iter().map(|block| block.block).min()?;
         let last = maxima.iter().map(|block| block.block).max()?;
@@ -165,7 +167,7 @@ impl History {
         }
     }
 
-    /// No more wakeups come.
+    /// No more wakeups will come.
     pub fn close(&mut self) {
         self.close_before(usize::MAX);
         if self.is_whole {
@@ -201,7 +203,7 @@ impl History {
         Some([low, filled().map(|column| column.max_ns).max()?])
     }
 
-    /// The smallest and largest latency of all wakeups, ns, to the row.
+    /// The smallest and largest latency of all wakeups, ns, to the nearest row.
     pub fn latency_ns(&self) -> Option<[u64; 2]> {
         let rows = || self.rows.keys().map(|&(_, row)| row);
         Some([bound(rows().min()?), bound(rows().max()?)])

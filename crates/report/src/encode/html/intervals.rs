@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// What a number measures, which says how it is read out.
+/// What a number measures, which decides how it is read out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -29,11 +29,11 @@ pub struct Interval {
 pub struct Intervals {
     /// What the numbers are.
     pub unit: Unit,
-    /// What the axis is called.
+    /// The name of the axis.
     pub axis: String,
     /// The lines from the top.
     pub rows: Vec<IntervalRow>,
-    /// A number to compare them with, such as 1 for ratios, and what it is called.
+    /// A number to compare them with, such as 1 for ratios, and its name.
     pub against: Option<(f64, String)>,
 }
 
@@ -55,9 +55,9 @@ pub struct IntervalRow {
 /// Seconds against lengths of time, both logarithmic, each with its interval.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Band {
-    /// What the axis to the right is called; its numbers are ns, shown as milliseconds.
+    /// The name of the axis to the right; its numbers are ns, shown as milliseconds.
     pub x_axis: String,
-    /// What the axis upwards is called; its numbers are seconds.
+    /// The name of the axis upwards; its numbers are seconds.
     pub y_axis: String,
     /// The lines, in the order of their legend.
     pub lines: Vec<BandLine>,
@@ -66,9 +66,9 @@ pub struct Band {
 /// One curve.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct BandLine {
-    /// What the legend calls it.
+    /// Its name in the legend.
     pub name: String,
-    /// Which colour and dash it has.
+    /// Its colour and dash.
     pub style: usize,
     /// To the right, ns, ascending.
     pub ns: Vec<u64>,

@@ -2,7 +2,7 @@
 //!
 //! A [`Page`] is a title, a verdict, what must be known first, and a list of sections. Words and tables are written
 //! here as HTML, so that they can be read without any script; each [`Picture`] is data that the bundled script draws
-//! by its kind (`page/src/KIND.ts`). [`Page::html`] puts all of it into one file.
+//! according to its kind (`page/src/KIND.ts`). [`Page::html`] puts all of it into one file.
 
 pub(crate) mod curve;
 pub(crate) mod heat;
@@ -98,7 +98,7 @@ pub enum Block {
     Picture(Picture),
     /// Small pictures beside one another.
     Gallery(Vec<Picture>),
-    /// Something that is folded away until the reader opens it: its title, and what it holds.
+    /// Something that is folded away until the reader opens it: its title and its content.
     Folded(String, Vec<Block>),
 }
 
@@ -172,7 +172,7 @@ impl Page {
             blocks(&section.blocks, &mut pictures, &mut body);
             body.push_str("</section>\n");
         }
-        // Of strings and numbers: it can always be written.
+        // It consists of strings and numbers, so it can always be written.
         let data = serde_json::to_string(&Data { report: &self.report, pictures }).unwrap_or_default();
         let _ = write!(
             body,
@@ -186,7 +186,8 @@ impl Page {
     }
 }
 
-/// JSON that cannot end the element that contains it, nor change the direction of lines when somebody reads the page's source.
+/// JSON that cannot end the element that contains it, nor change the direction of lines when somebody reads the page's
+/// source.
 fn inert(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for letter in json.chars() {
@@ -199,7 +200,7 @@ fn inert(json: &str) -> String {
     out
 }
 
-/// What the script of a page reads.
+/// The input of a page's script.
 #[derive(Serialize)]
 struct Data<'a> {
     /// The same object that `--json` prints.

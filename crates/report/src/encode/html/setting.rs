@@ -12,9 +12,9 @@ fn yes(value: bool) -> String {
     if value { "yes" } else { "no" }.to_owned()
 }
 
-/// UTC, to the second, of a count of seconds since 1970.
+/// A count of seconds since 1970 as a UTC date, to the second.
 fn date(seconds: i64) -> String {
-    // Civil date from days, by the usual shift of the year to March.
+    // The civil date from days, by the usual shift of the year to March.
     let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);

@@ -1,7 +1,7 @@
-//! What a page with pictures looks like, beside what all pages share.
+//! How a page with pictures looks, beyond what all pages share.
 
-// The colours of lines are as far apart in lightness as in hue, and each has a dash besides; those of cells go from
-// the page's colour to that of the mark, so that they follow light, dark and paper.
+// The colours of lines differ in lightness as much as in hue, and each has a dash besides; those of cells go from the
+// page's colour to that of the mark, so that they follow light, dark and paper.
 pub(crate) const STYLE: &str = "
 :root{--c0:#1c1f24;--c1:#c2410c;--c2:#1f5fbf;--c3:#0f7a5a;--c4:#8b3fc0;--c5:#8a6100;--c6:#0e7490;--c7:#be185d;--heat:#b3260b}
 @media (prefers-color-scheme:dark){:root{--c0:#e6e8ec;--c1:#ff9a5c;--c2:#7fb0ff;--c3:#5fd6a8;--c4:#cf9bff;--c5:#e0c050;

@@ -1,8 +1,8 @@
-//! What a picture counts.
+//! The subject of a picture.
 
 use serde::Serialize;
 
-/// What a picture counts, which says how it is read out.
+/// The subject of a picture, which decides how it is read out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject {

@@ -39,7 +39,7 @@ impl Column {
 pub enum Value {
     /// Words.
     Text(String),
-    /// Words that deserve attention: they differ from those beside them.
+    /// Words that deserve attention because they differ from those beside them.
     Marked(String),
     /// A point in favour; never shown by colour alone.
     Good(String),
@@ -72,7 +72,7 @@ impl Value {
     }
 }
 
-/// Sets the thousands of a decimal number apart.
+/// Separates the thousands of a decimal number.
 pub(crate) fn thousands(number: &str) -> String {
     match number.split_once('.') {
         Some((whole, tenths)) => {
@@ -100,7 +100,7 @@ impl Table {
                 let (text, exact) = value.html();
                 let class = class(column);
                 let _ = match index {
-                    // A row that goes on with the one above has no heading of its own.
+                    // A row that continues the one above has no heading of its own.
                     0 if !text.is_empty() => write!(out, "<th scope=\"row\"{class}{exact}>{text}</th>"),
                     _ => write!(out, "<td{class}{exact}>{text}</td>"),
                 };

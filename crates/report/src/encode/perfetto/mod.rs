@@ -1,8 +1,8 @@
-//! Perfetto traces, for its viewer and its query engine: how they are written.
+//! Perfetto traces, for its viewer and its query engine: how to write them.
 //!
-//! The trace format is protobuf, of which it uses two kinds of field: whole numbers of variable length, and things
-//! preceded by their length. So it is written by hand here: one track for each level and thread below a track for
-//! each CPU, a slice as a pair of begin and end.
+//! The trace format is protobuf, and needs two of its kinds of field: whole numbers of variable length, and contents
+//! preceded by their length. So it is written by hand here: one track for each level and thread below a track for each
+//! CPU, and a slice as a pair of begin and end.
 
 mod stacks;
 
@@ -33,7 +33,7 @@ pub(crate) const ANNOTATION_UNSIGNED: u32 = 3;
 const ANNOTATION_STRING: u32 = 6;
 pub(crate) const ANNOTATION_NAME: u32 = 10;
 
-// Of a track that is a thread's own, and of the lists of processes and threads.
+// Field numbers of a thread's own track, and of the lists of processes and threads.
 const THREAD_PROCESS: u32 = 1;
 const THREAD_NUMBER: u32 = 2;
 const THREAD_NAME: u32 = 5;
@@ -112,7 +112,7 @@ pub(crate) struct OfProcess<'a> {
     pub(crate) tid: u32,
     pub(crate) process: u32,
     pub(crate) name: &'a str,
-    /// What the process is called.
+    /// The name of the process.
     pub(crate) command: &'a str,
 }
 
@@ -124,8 +124,8 @@ impl Tracks {
         self.known.entry((cpu, lane)).or_insert_with(|| (parent + next, name.to_owned())).0
     }
 
-    /// The packets that describe them; they come before all others. What is said about a thread whose process is known, its marks
-    /// and its lateness, is on the thread's own track.
+    /// The packets that describe them; they come before all others. If a thread's process is known, its marks and its
+    /// lateness are on the thread's own track.
     pub(crate) fn describe_all(&self, threads: &BTreeMap<u32, OfProcess<'_>>) -> Vec<u8> {
         let mut out = Vec::new();
         let mut last_cpu = None;
@@ -216,7 +216,7 @@ pub(crate) fn end_slice(out: &mut Vec<u8>, first: &mut bool, at_ns: u64, track: 
     });
 }
 
-/// Something that took no time, with texts.
+/// An event that took no time, with texts.
 pub(crate) fn instant(
     out: &mut Vec<u8>,
     first: &mut bool,
@@ -242,17 +242,17 @@ pub(crate) struct Scheduled<'a> {
 }
 
 impl Scheduled<'_> {
-    /// In the form of the kernel's tracing: a name, a thread and a priority in three fields from this one on.
+    /// In the form of the kernel's tracing: a name, a thread and a priority in three fields, starting with this one.
     fn write(self, out: &mut Vec<u8>, from: u32) {
         bytes(out, from, self.name.as_bytes());
         whole(out, from + 1, u64::from(self.tid));
-        // A negative number is one of 64 bits there.
+        // There a negative number is one of 64 bits.
         whole(out, from + 2, self.priority as u64);
     }
 }
 
-/// A CPU switched from a thread, which it left in this state (0: it could continue), to another. From these the viewer makes a
-/// track for each CPU and each thread.
+/// A CPU switched from a thread, which it left in this state (0: it could continue), to another. From these the viewer
+/// makes a track for each CPU and each thread.
 pub(crate) fn switch(out: &mut Vec<u8>, cpu: u32, at_ns: u64, from: Scheduled<'_>, state: u64, to: Scheduled<'_>) {
     kernel_event(out, cpu, at_ns, from.tid, FTRACE_SWITCH, |event| {
         from.write(event, 1);
@@ -341,7 +341,7 @@ pub(crate) fn event(out: &mut Vec<u8>, first: &mut bool, time: u64, write: impl 
     message(out, TRACE_PACKET, |packet| {
         whole(packet, PACKET_TIMESTAMP, time);
         whole(packet, PACKET_SEQUENCE, SEQUENCE);
-        // A reader drops a sequence until it is told that nothing earlier is needed to understand it.
+        // A reader drops a sequence until it learns that nothing earlier is needed to understand it.
         whole(packet, PACKET_FLAGS, if *first { 1 } else { 2 });
         *first = false;
         message(packet, PACKET_EVENT, write);

@@ -1,5 +1,5 @@
-//! Stacks as samples: the viewer makes flame graphs of them for each process and thread, and its query engine has them in
-//! `perf_sample`.
+//! Stacks as samples: the viewer makes flame graphs of them for each process and thread, and its query engine has them
+//! in `perf_sample`.
 
 use super::{PACKET_FLAGS, PACKET_SEQUENCE, PACKET_TIMESTAMP, TRACE_PACKET, bytes, message, whole};
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ const TIMEBASE_COUNTER: u32 = 4;
 /// The counter of a clock that counts CPU time.
 const CPU_CLOCK: u64 = 1;
 
-// What a stack is made of, each once and by its number from then on.
+// The parts of a stack: each is sent once, and by its number from then on.
 const INTERNED_FUNCTION: u32 = 5;
 const INTERNED_FRAME: u32 = 6;
 const INTERNED_STACK: u32 = 7;
@@ -57,11 +57,11 @@ pub(crate) struct Stacks {
 }
 
 impl Stacks {
-    /// Takes a sample; `frames` are functions and where they are from, the innermost first. `period_ns`: how often samples
-    /// were taken; 0 if unknown.
+    /// Takes a sample; `frames` are functions and where they come from, the innermost first. `period_ns`: how often
+    /// samples were taken; 0 if unknown.
     pub(crate) fn sample(&mut self, out: &mut Vec<u8>, place: Place, period_ns: u64, frames: &[(&str, &str)]) {
         let mut interned = Vec::new();
-        // The format has the outermost function first.
+        // The format wants the outermost function first.
         let numbers: Vec<u64> =
             frames.iter().rev().map(|(function, module)| self.frame(&mut interned, function, module)).collect();
         let next = self.stacks.len() as u64 + 1;
@@ -114,7 +114,8 @@ impl Stacks {
                 whole(frame, NUMBER, next);
                 whole(frame, FRAME_FUNCTION, function);
                 whole(frame, FRAME_MAPPING, module);
-                // Names were found already: it has no address, and readers want one of what has a mapping.
+                // The names have been found already: the frame has no address, and readers want one from everything
+                // that has a mapping.
                 whole(frame, FRAME_OFFSET, 0);
             });
             next

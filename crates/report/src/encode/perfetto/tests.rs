@@ -1,4 +1,4 @@
-//! A reader of its own for traces, from the format's description.
+//! A separate reader for traces, written from the format's description.
 
 use super::*;
 
@@ -93,7 +93,7 @@ pub(crate) fn slices_of(data: &[u8]) -> Vec<(String, String, u64, u64)> {
         }
         if let Some(track) = part(&packet, 60) {
             let track = fields(track);
-            // A thread's own track is called as the thread is.
+            // A thread's own track has the thread's name.
             let own = part(&track, 4).map(fields);
             let name = own.as_ref().map_or_else(|| part(&track, 2), |own| part(own, 5));
             tracks.insert(number(&track, 1).unwrap(), text(name.unwrap()));
@@ -115,7 +115,7 @@ pub(crate) fn slices_of(data: &[u8]) -> Vec<(String, String, u64, u64)> {
     slices
 }
 
-/// Of which processes threads are: thread, its name, its process, and what that is called.
+/// The processes of threads: thread, its name, its process, and the name of that.
 pub(crate) fn processes_of(data: &[u8]) -> Vec<(u64, String, u64, String)> {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     let (mut commands, mut threads) = (BTreeMap::new(), Vec::new());
@@ -142,7 +142,7 @@ pub(crate) fn processes_of(data: &[u8]) -> Vec<(u64, String, u64, String)> {
     threads.into_iter().map(|(tid, name, process)| (tid, name, process, commands[&process].clone())).collect()
 }
 
-/// What took no time: when, and its name.
+/// Events that took no time: when, and their names.
 pub(crate) fn instants_of(data: &[u8]) -> Vec<(u64, String)> {
     let events = packets(data).into_iter().filter_map(|packet| Some((number(&packet, 8)?, fields(part(&packet, 11)?))));
     let instants = events.filter(|(_, event)| number(event, 9) == Some(3));
@@ -155,7 +155,7 @@ pub(crate) type Sample = (u64, u64, u64, u64, Vec<String>);
 /// The period of samples, and all of them.
 pub(crate) fn samples_of(data: &[u8]) -> (Option<u64>, Vec<Sample>) {
     let (mut period, mut samples) = (None, Vec::new());
-    // Strings, paths, frames and stacks by their numbers, as the packets before told them.
+    // Strings, paths, frames and stacks by number, as earlier packets introduced them.
     let mut texts: [BTreeMap<u64, String>; 2] = Default::default();
     let (mut frames, mut stacks) = (BTreeMap::new(), BTreeMap::new());
     for packet in packets(data) {
@@ -187,7 +187,7 @@ pub(crate) fn samples_of(data: &[u8]) -> (Option<u64>, Vec<Sample>) {
     (period, samples)
 }
 
-/// What the scheduler did: CPU, time, who ran, and whom it switched to or, after `true`, woke.
+/// What the scheduler did: CPU, time, who ran, and the thread that it switched to or, after `true`, woke.
 pub(crate) fn scheduling_of(data: &[u8]) -> Vec<(u64, u64, u64, bool, u64, String)> {
     let mut found = Vec::new();
     for packet in &fields(data)[&1] {

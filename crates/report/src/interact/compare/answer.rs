@@ -10,7 +10,7 @@ use punctual_comparison::interact::{
 };
 use serde::Serialize;
 
-/// What is said if nothing can be concluded.
+/// The answer if nothing can be concluded.
 const NO_VERDICT: &str = "no verdict";
 
 /// The whole comparison.

@@ -101,7 +101,7 @@ fn figures_table<'a>(
         };
         figures.into_iter().map(row).collect::<Vec<_>>()
     });
-    // What a narrow screen has no room for is last: limits are words, which wrap at their spaces.
+    // What does not fit a narrow screen comes last: limits are words, which wrap at their spaces.
     let columns = vec![
         Column::words("input"),
         Column::numbers("B − A"),

@@ -99,7 +99,7 @@ fn figures_table(
     table(&["input", "seen", "", "A", "B", "B - A", "limits", "B is"], 3..6, rows)
 }
 
-/// What the time of the inputs near the reported figure was spent on.
+/// Where the time of the inputs near the reported figure went.
 fn parts(text: &mut String, kind: &GroupComparison) {
     let Some((figure, parts)) = kind.shown().and_then(|shown| Some((shown, shown.parts.as_ref()?))) else { return };
     let near = near_in_words(figure.ratio.figure.level);
@@ -114,7 +114,7 @@ fn parts(text: &mut String, kind: &GroupComparison) {
     let _ = writeln!(text, "{}", table(&["", "A", "B", "B - A"], 1..4, parts_rows(parts)));
 }
 
-/// Which inputs a figure's parts come from.
+/// The inputs that a figure's parts come from.
 pub(super) fn near_in_words(level: f64) -> &'static str {
     match level {
         _ if level <= 0.0 => "all",

@@ -16,10 +16,10 @@ const SPOKEN: usize = 3;
 const SPOKEN_LABELS: usize = 2;
 /// A cause's words are shown up to this length, characters: a forged recording may have names of any length.
 const MAX_SHOWN: usize = 48;
-/// A cause that makes a smaller share of the difference is not mentioned, and of the others at most this many.
+/// A cause that makes up a smaller share of the difference is not mentioned, and of the others at most this many.
 const WORTH_TELLING: f64 = 0.25;
 const TOLD: usize = 2;
-/// If what is mentioned makes less of it than this, the verdict says so.
+/// If the mentioned causes make up less of it than this, the verdict says so.
 const NEARLY_ALL: f64 = 0.75;
 /// ns a second.
 const ALL_OF_THE_TIME: f64 = 1e9;
@@ -50,7 +50,7 @@ pub(super) fn verdict(comparison: &InputComparison) -> String {
     words
 }
 
-/// Says that a signal ended a program, with a space after it: short times until then do not speak for it.
+/// Says that a signal ended a program, with a space after it: short times until then are no merit.
 fn died(comparison: &InputComparison) -> String {
     let sides = [("A", &comparison.a), ("B", &comparison.b)];
     let died = sides.iter().filter(|(_, side)| side.ended_by_signal > 0).map(|(label, side)| {
@@ -75,7 +75,7 @@ fn beginning(comparison: &InputComparison) -> &'static str {
     }
 }
 
-/// What single runs had, which is no difference between the programs: the kinds furthest apart first.
+/// What single runs had, which is not a difference between the programs: the kinds furthest apart first.
 fn what_they_had(comparison: &InputComparison) -> String {
     let shown = comparison.kinds.iter().filter_map(|kind| Some((kind, kind.shown()?)));
     let mut shown: Vec<(&GroupComparison, &FigureComparison)> = shown.collect();
@@ -118,7 +118,7 @@ fn no_difference(comparison: &InputComparison) -> String {
     words
 }
 
-/// What is left open for a kind that does not differ, and by which rule it does not.
+/// What is left open for a kind that does not differ, and the rule by which it does not.
 fn what_would_fit(kind: &GroupComparison, figure: &FigureComparison) -> String {
     let fits = limits(figure).map_or_else(|| "anything".to_owned(), |limits| format!("anything from {limits}"));
     let mut words = format!(", and {fits} would fit");
@@ -152,7 +152,7 @@ fn of_group(group: &GroupComparison) -> String {
     let mut about = Vec::new();
     about.extend((!is_start).then(|| figure.ratio.figure.name.to_owned()));
     about.extend(limits(figure).map(|limits| format!("95 %: {limits}")));
-    // What decides is also given if the sentence reports the median.
+    // The figure that decided is also given if the sentence reports the median.
     let further = group.decided().filter(|decided| decided.ratio.figure.key != figure.ratio.figure.key);
     about.extend(further.map(|further| {
         format!("{} {} instead of {}", further.ratio.figure.name, value(further, 1), value(further, 0))
@@ -173,7 +173,7 @@ fn of_group(group: &GroupComparison) -> String {
     words
 }
 
-/// What clearly makes a good share of the difference: ` because of input or output: vda (+9.60 ms of +9.80 ms)`.
+/// What clearly makes up a good share of the difference: ` because of input or output: vda (+9.60 ms of +9.80 ms)`.
 fn because(parts: &Parts) -> String {
     let (clear, whole) = (parts.clear(WORTH_TELLING), parts.more_ns());
     let Some(largest) = clear.first() else {
@@ -245,12 +245,12 @@ fn amount(figure: &FigureComparison, difference: f64) -> String {
         return signed(difference);
     }
     let sign = if difference < 0.0 { '-' } else { '+' };
-    // No more than all of the time can be waited, or what inputs that overlap did wait.
+    // Nobody can wait more than all of the time, or more than overlapping inputs did wait.
     let most = figure.values.iter().fold(ALL_OF_THE_TIME, |most, value| most.max(*value));
     format!("{sign}{}", percent(difference.abs().min(most)))
 }
 
-/// `+9.10 ms to +10.4 ms`; `None` if anything would fit.
+/// `+9.10 ms to +10.4 ms`; `None` if anything would be possible.
 pub(super) fn limits(figure: &FigureComparison) -> Option<String> {
     let ratio = &figure.ratio;
     let is_told = figure.has_limits && ratio.low > 1.0 / MAX_TOLD && ratio.high < MAX_TOLD;
@@ -293,7 +293,7 @@ mod tests {
         }
     }
 
-    /// What each cause took more on B, with limits as far from it as is said, ms; and on the whole.
+    /// How much more each cause took on B, with limits at the given distance, ms; and on the whole.
     fn parts(whole: i64, causes: &[(&str, &str, i64, i64)]) -> Parts {
         let ms = 1_000_000;
         let limits = |ns: i64, reach: i64| Some([(ns - reach) * ms, (ns + reach) * ms]);

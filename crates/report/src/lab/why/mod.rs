@@ -1,4 +1,4 @@
-//! A late wakeup of a guest, looked at from outside.
+//! A late wakeup of a guest, seen from outside.
 
 mod answer;
 mod model;

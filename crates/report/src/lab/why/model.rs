@@ -115,7 +115,7 @@ pub struct ClassRow {
 pub struct OutsideReport<'a> {
     /// The kernel, with its parameters.
     pub kernel: String,
-    /// What the guest's randomness began with.
+    /// The seed of the guest's randomness.
     pub seed: u32,
     /// The guest's recording.
     pub recording: &'a Path,
@@ -131,7 +131,7 @@ pub struct OutsideReport<'a> {
     pub times_found: usize,
     /// All of its times.
     pub times: usize,
-    /// What an instruction takes.
+    /// How long an instruction takes.
     pub instruction_ns: u64,
     /// How many ran.
     pub instructions: u64,
@@ -139,13 +139,13 @@ pub struct OutsideReport<'a> {
     pub is_cut: bool,
     /// Why the interrupt came when it did.
     pub arrival: Arrival,
-    /// By time.
+    /// The stretches, by time.
     pub stretches: Vec<Stretch>,
-    /// Longest first.
+    /// The functions, longest first.
     pub functions: Vec<FunctionRow>,
     /// Inside beside outside.
     pub classes: Vec<ClassRow>,
-    /// What all guests took of a processor, ms.
+    /// Processor time that all guests used, ms.
     pub used_ms: u64,
 }
 
@@ -212,7 +212,7 @@ impl OutsideReport<'_> {
         }
     }
 
-    /// What must be known besides.
+    /// What else must be known.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.is_cut {

@@ -10,7 +10,7 @@ use crate::encode::html::{Block, Page, Section};
 use crate::layout::counted;
 use punctual_recording::Document;
 
-/// So many stretches have rows; of more the page says so.
+/// At most this many stretches have rows; if there are more, the page says so.
 const MAX_STRETCHES: usize = 400;
 
 /// The page of an episode that was looked at from outside; `document` is the guest's recording's own.

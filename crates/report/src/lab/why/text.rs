@@ -6,12 +6,12 @@ use crate::layout::{counted, microseconds, table};
 use crate::next_text;
 use std::fmt::Write as _;
 
-/// So many of the longest stretches have rows of their own.
+/// This many of the longest stretches have rows of their own ...
 const MAX_STRETCHES: usize = 8;
-/// And so many of the first: how the interrupt came.
+/// ... and this many of the first: how the interrupt came.
 const FIRST: usize = 3;
 const MAX_FUNCTIONS: usize = 12;
-/// Of a stretch's functions so many are named.
+/// This many of a stretch's functions are named.
 const MAX_NAMED: usize = 2;
 
 /// The episode as text: the verdict first, the next step last.
@@ -36,7 +36,7 @@ pub fn outside_text(report: &OutsideReport<'_>) -> String {
     out + &next_text(&report.next())
 }
 
-/// The longest stretches by time, how it began and ended, and what is between them.
+/// The longest stretches by time, how it began and ended, and what lies between them.
 fn stretches(report: &OutsideReport<'_>) -> Vec<Vec<String>> {
     let mut longest: Vec<usize> = (0..report.stretches.len()).collect();
     longest.sort_by_key(|&number| std::cmp::Reverse(report.stretches[number].ns));
@@ -62,7 +62,7 @@ fn row(stretch: &Stretch) -> Vec<String> {
     vec![microseconds(Some(stretch.at_ns)), microseconds(Some(stretch.ns)), stretch.what(), named.join(", ")]
 }
 
-/// Several stretches, told by what is most of them.
+/// Several stretches, described by what makes up most of them.
 fn together(stretches: &[&Stretch]) -> Option<Vec<String>> {
     let first = stretches.first()?;
     if stretches.len() == 1 {

@@ -36,7 +36,7 @@ pub struct Studied<'a> {
     pub kept: usize,
     /// Where attempts are stored, as the reader wrote it.
     pub directory: Option<&'a str>,
-    /// The options with which the study was asked for, as a shell takes them, without the directory.
+    /// The options of the study, as a shell takes them, without the directory.
     pub options: &'a str,
 }
 

@@ -1,4 +1,4 @@
-//! The same as text for people: the verdict first, then tables as the paper has them.
+//! The same as text for people: the verdict first, then tables in the paper's form.
 
 use super::{ASSUMED, Studied, by_table, class_name, endings, heading};
 use crate::layout::{counted, grouped, table};
@@ -50,7 +50,7 @@ pub fn text(studied: &Studied<'_>) -> String {
     text
 }
 
-/// Transfer times as the paper prints them, with the paper's own beside them as multiples.
+/// Transfer times as the paper prints them, beside the paper's own as multiples.
 fn times(studied: &Studied<'_>, rows: &[&Row]) -> String {
     let header = ["row", "min s", "max s", "mean s", "std dev", "succ", "times", "paper's times", "paper's succ"];
     let clean = studied.tables.clean_s().unwrap_or(0.0);
@@ -74,7 +74,7 @@ fn times(studied: &Studied<'_>, rows: &[&Row]) -> String {
     table(&header, 1..9, rows)
 }
 
-/// What happened in the calls, over all attempts, and below how those ended that failed.
+/// What happened in the calls, over all attempts, and below that how the failed ones ended.
 fn events(studied: &Studied<'_>, rows: &[&Row]) -> String {
     let header = ["row", "retrains", "CRC errors", "far", "underruns", "overruns", "class"];
     let clean = studied.tables.clean_s().unwrap_or(0.0);

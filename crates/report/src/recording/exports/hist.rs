@@ -5,8 +5,8 @@ use punctual_recording::{Distribution, Document, Key, Stage};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The totals of each recording: a row for each microsecond that has any, then each column's count, extremes and mean. Lines
-/// that begin with `#` say what the columns are.
+/// The totals of each recording: a row for each microsecond that has any, then each column's count, extremes and mean.
+/// Lines that begin with `#` say what the columns are.
 pub(super) fn hist(measurement: &Measurement) -> String {
     measurement.parts.iter().map(|(_, document)| of_document(document)).collect::<Vec<_>>().join("\n")
 }

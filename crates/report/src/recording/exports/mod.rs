@@ -1,4 +1,4 @@
-//! Reports in the forms of other programs. Each has a line here, from which the command line makes an option.
+//! Reports in the formats of other programs. Each has a line here, from which the command line makes an option.
 
 mod csv;
 mod hist;
@@ -10,7 +10,7 @@ use crate::Measurement;
 pub struct Export {
     /// The option that chooses it, without its dashes.
     pub name: &'static str,
-    /// What the option's help says.
+    /// The option's help.
     pub help: &'static str,
     /// The report in this form.
     pub text: fn(&Measurement) -> String,

@@ -1,4 +1,4 @@
-//! The answers of `punctual sim`, as programs read them: a file a command.
+//! The answers of `punctual sim`, as programs read them: one file for each command.
 
 mod experiment;
 mod list;

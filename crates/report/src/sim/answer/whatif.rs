@@ -29,15 +29,15 @@ pub struct WhatifAnswer {
     interrupted: bool,
 }
 
-/// The range of the misses of a run of that length, 95 times out of 100: with one recording, as long as the machine stays
-/// as it was recorded; with several, as long as it changes no more than it did between them.
+/// The range of the misses of a run of that length, 95 times out of 100: with one recording, as long as the machine
+/// stays as it was recorded; with several, as long as it changes no more than it did between them.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct IntervalRow {
     recorded_ns: u64,
     /// In how many recordings.
     recordings: u64,
-    /// None where the recording cannot support an answer whatever they would count.
+    /// None if the recording cannot support an answer whatever they would count.
     repetitions: u64,
     misses_low: Option<u64>,
     misses_high: Option<u64>,
