@@ -100,11 +100,7 @@ pub fn interact(
         fallbacks,
         observe,
     };
-    let over = {
-        // The program and its display run by now.
-        let _first = ComesFirst::begin();
-        driver.type_all()
-    };
+    let over = driver.type_all();
     driver.finish(over)
 }
 
@@ -143,6 +139,8 @@ struct Driver<'a> {
 impl Driver<'_> {
     /// Goes through the script.
     fn type_all(&mut self) -> Result<Over, InteractError> {
+        // The program and its display run by now.
+        let _first = ComesFirst::begin();
         let plan = self.plan;
         let name = plan.program.first().map_or("", String::as_str);
         self.ledger.tracker.put_in(Input {

@@ -83,11 +83,12 @@ pub use document::reader::{Recording, WakeupRows};
 pub use document::writer::{OTHERS, Totals, Writer};
 pub use episodes::episode::Episode;
 pub use episodes::files::{
-    EpisodeWriter, HandlerSum, RecorderSummary, read_handler_sums, read_recorder_summary, rewrite_episodes,
-    write_handler_sums, write_recorder_summary,
+    EpisodeWriter, HandlerSum, read_handler_sums, read_recorder_summary, rewrite_episodes, write_handler_sums,
+    write_recorder_summary,
 };
 pub use episodes::in_parallel::look_into_episodes;
 pub use episodes::read::for_each_episode;
+pub use episodes::summary::RecorderSummary;
 pub use error::{Error, ErrorKind, Result};
 pub use format::digest::digest;
 pub use format::directory::Directory;

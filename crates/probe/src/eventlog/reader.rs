@@ -4,12 +4,13 @@ use super::marks::{MarkLosses, Marks};
 use super::merge::Noted;
 use super::rings::{LogRings, dropped};
 use punctual_kernel::trace_marker::TraceMarker;
-use punctual_kernel::{clock, scheduling};
+use punctual_kernel::{Refused, clock, scheduling};
 use punctual_recording::episode::{Event, EventKind};
 use punctual_recording::printable;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// The rings are emptied this often if much comes, or if programs may put marks, whose memory is smaller.
@@ -48,34 +49,52 @@ pub(super) struct Sources {
     pub(super) trace: Option<TraceMarker>,
 }
 
+/// What the reader and whoever takes its batches tell each other.
+pub(super) struct Shared {
+    /// The reader is to hand on what there is, and to end.
+    pub(super) stopping: AtomicBool,
+    /// Nothing later is logged, ns.
+    pub(super) until_ns: AtomicU64,
+    /// Events that were handed on and that nobody has taken yet.
+    pub(super) waiting: AtomicUsize,
+}
+
+impl Default for Shared {
+    fn default() -> Shared {
+        Shared { stopping: AtomicBool::new(false), until_ns: AtomicU64::new(u64::MAX), waiting: AtomicUsize::new(0) }
+    }
+}
+
 pub(super) struct Reader {
     pub(super) sources: Sources,
     pub(super) sender: SyncSender<Batch>,
     /// Room of batches that were taken, for reuse.
     pub(super) spare: Receiver<Vec<Noted>>,
-    pub(super) stopping: Arc<AtomicBool>,
-    /// Nothing later is logged, ns.
-    pub(super) until_ns: Arc<AtomicU64>,
-    /// Events that were handed on and that nobody has taken yet.
-    pub(super) waiting: Arc<AtomicUsize>,
+    pub(super) shared: Arc<Shared>,
     pub(super) trace_missed: u64,
 }
 
 impl Reader {
+    /// Runs it in a thread of its own.
+    pub(super) fn start(self) -> Result<JoinHandle<()>, Refused> {
+        let spawned = std::thread::Builder::new().name("log-reader".to_owned()).spawn(move || self.run());
+        spawned.map_err(|error| Refused::because("starting a thread", error.to_string()))
+    }
+
     /// Runs until it is told to stop; what came before that is all handed on.
-    pub(super) fn run(mut self) {
+    fn run(mut self) {
         scheduling::set_nice(NICE);
         let mut batch = Batch::default();
         let mut handed_ns = clock::monotonic_ns();
         loop {
-            let stopping = self.stopping.load(Ordering::Acquire);
+            let stopping = self.shared.stopping.load(Ordering::Acquire);
             let before = batch.noted.len();
-            if stopping || batch.noted.len() + self.waiting.load(Ordering::Acquire) < MAX_KEPT {
+            if stopping || batch.noted.len() + self.shared.waiting.load(Ordering::Acquire) < MAX_KEPT {
                 self.round(&mut batch);
             }
             if stopping {
                 self.last(&mut batch);
-                self.waiting.fetch_add(batch.noted.len(), Ordering::AcqRel);
+                self.shared.waiting.fetch_add(batch.noted.len(), Ordering::AcqRel);
                 let _ = self.sender.send(batch);
                 return;
             }
@@ -85,11 +104,11 @@ impl Reader {
                 handed_ns = now;
                 let handed_on = batch.noted.len();
                 // Before whoever takes it can subtract it.
-                self.waiting.fetch_add(handed_on, Ordering::AcqRel);
+                self.shared.waiting.fetch_add(handed_on, Ordering::AcqRel);
                 match self.sender.try_send(batch) {
                     Ok(()) => batch = Batch { noted: self.spare.try_recv().unwrap_or_default(), ..Batch::default() },
                     Err(TrySendError::Full(kept)) => {
-                        self.waiting.fetch_sub(handed_on, Ordering::AcqRel);
+                        self.shared.waiting.fetch_sub(handed_on, Ordering::AcqRel);
                         batch = kept;
                     }
                     Err(TrySendError::Disconnected(_)) => return,
@@ -101,7 +120,7 @@ impl Reader {
 
     fn round(&mut self, batch: &mut Batch) {
         let now = clock::monotonic_ns();
-        let until = self.until_ns.load(Ordering::Acquire);
+        let until = self.shared.until_ns.load(Ordering::Acquire);
         let noted = &mut batch.noted;
         let first = noted.len();
         let mut reached = now;
@@ -156,7 +175,7 @@ impl Reader {
 
     fn last(&mut self, batch: &mut Batch) {
         if let Some(rings) = &mut self.sources.rings {
-            rings.lost_at_the_end(self.until_ns.load(Ordering::Acquire), &mut batch.noted);
+            rings.lost_at_the_end(self.shared.until_ns.load(Ordering::Acquire), &mut batch.noted);
         }
         batch.reached_ns = u64::MAX;
     }

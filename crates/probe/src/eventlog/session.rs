@@ -4,7 +4,7 @@ use super::marks::{MarkLosses, Marks};
 use super::merge::{MAX_SPARE, Merger, Noted};
 use super::names::Names;
 use super::programs::LogPrograms;
-use super::reader::{Batch, NICE, QUEUE, Reader, Sources};
+use super::reader::{Batch, NICE, QUEUE, Reader, Shared, Sources};
 use super::rings::{LogRings, dropped};
 use punctual_kernel::ending::GettingReady;
 use punctual_kernel::per_cpu::NESTING_BLIND;
@@ -13,7 +13,7 @@ use punctual_kernel::{Refused, clock, cpus, scheduling};
 use punctual_recording::episode::{Event, EventKind};
 use punctual_recording::{CpuDrops, EventClass, LogCost, LogDocument, LogRow, MarkCounts};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -26,13 +26,9 @@ pub struct EventLog {
     programs: Option<Arc<Mutex<LogPrograms>>>,
     /// Takes the programs out of the kernel: in time, or when the sender goes away.
     stopper: Option<(Sender<()>, JoinHandle<()>)>,
-    /// Nothing later is logged, ns.
-    until_ns: Arc<AtomicU64>,
+    shared: Arc<Shared>,
     classes: Vec<EventClass>,
     cpus: Vec<u32>,
-    stopping: Arc<AtomicBool>,
-    /// Events that the reader has handed on.
-    waiting: Arc<AtomicUsize>,
     reader: Option<JoinHandle<()>>,
     batches: Receiver<Batch>,
     /// Takes back the room of batches.
@@ -152,18 +148,8 @@ impl EventLog {
         let (spare, spares) = sync_channel(QUEUE);
         // Loading the programs does not belong to the cost of reading and writing.
         let cpu_before_ns = clock::process_cpu_ns();
-        let stopping = Arc::new(AtomicBool::new(false));
-        let until_ns = Arc::new(AtomicU64::new(u64::MAX));
-        let waiting = Arc::new(AtomicUsize::new(0));
-        let reader = Reader {
-            sources,
-            sender,
-            spare: spares,
-            stopping: Arc::clone(&stopping),
-            until_ns: Arc::clone(&until_ns),
-            waiting: Arc::clone(&waiting),
-            trace_missed: 0,
-        };
+        let shared = Arc::new(Shared::default());
+        let reader = Reader { sources, sender, spare: spares, shared: Arc::clone(&shared), trace_missed: 0 };
         let document = LogDocument {
             classes: classes.to_vec(),
             cpus: cpus.clone(),
@@ -172,23 +158,19 @@ impl EventLog {
             ..LogDocument::default()
         };
         if let Some(duration_ns) = duration_ns {
-            until_ns.store(document.started_ns.saturating_add(duration_ns), Ordering::Release);
+            shared.until_ns.store(document.started_ns.saturating_add(duration_ns), Ordering::Release);
         }
         let programs = programs.map(|programs| Arc::new(Mutex::new(programs)));
         let stopper = programs.as_ref().map(|programs| stopper(Arc::clone(programs), duration_ns)).transpose()?;
-        let spawned = std::thread::Builder::new().name("log-reader".to_owned()).spawn(move || reader.run());
-        let reader = spawned.map_err(|error| Refused::because("starting a thread", error.to_string()))?;
-        let reader = Some(reader);
+        let reader = Some(reader.start()?);
         let merger = Merger::default();
         let classes = classes.to_vec();
         Ok(EventLog {
             programs,
             stopper,
-            until_ns,
+            shared,
             classes,
             cpus,
-            stopping,
-            waiting,
             reader,
             batches,
             spare,
@@ -260,7 +242,7 @@ impl EventLog {
     }
 
     fn take_batch(&mut self, mut batch: Batch, each: &mut dyn FnMut(&LogRow<'_>) -> bool) {
-        self.waiting.fetch_sub(batch.noted.len(), Ordering::AcqRel);
+        self.shared.waiting.fetch_sub(batch.noted.len(), Ordering::AcqRel);
         let document = &mut self.document;
         if !batch.dropped.is_empty() {
             document.drops = batch.dropped.iter().map(|&(cpu, dropped)| CpuDrops { cpu, dropped }).collect();
@@ -295,7 +277,7 @@ impl EventLog {
             }
         }
         if batch.reached_ns != u64::MAX {
-            let reached_ns = batch.reached_ns.min(self.until_ns.load(Ordering::Relaxed));
+            let reached_ns = batch.reached_ns.min(self.shared.until_ns.load(Ordering::Relaxed));
             document.reached_ns = document.reached_ns.max(reached_ns);
         }
     }
@@ -320,7 +302,7 @@ impl EventLog {
 
     /// How much of its time is left; `None` where it has no end.
     pub fn left(&self) -> Option<Duration> {
-        let until_ns = self.until_ns.load(Ordering::Relaxed);
+        let until_ns = self.shared.until_ns.load(Ordering::Relaxed);
         (until_ns != u64::MAX).then(|| Duration::from_nanos(until_ns.saturating_sub(clock::monotonic_ns())))
     }
 
@@ -329,7 +311,7 @@ impl EventLog {
     pub fn stop(&mut self) -> u64 {
         // Before they leave, since one goes after the other.
         let now = clock::monotonic_ns();
-        let until_ns = self.until_ns.fetch_min(now, Ordering::AcqRel).min(now);
+        let until_ns = self.shared.until_ns.fetch_min(now, Ordering::AcqRel).min(now);
         if let Some((sender, stopper)) = self.stopper.take() {
             drop(sender);
             let _ = stopper.join();
@@ -343,7 +325,7 @@ impl EventLog {
         let until_ns = self.stop();
         // Whatever was running when they were taken away ends within this time.
         std::thread::sleep(Duration::from_millis(2));
-        self.stopping.store(true, Ordering::Release);
+        self.shared.stopping.store(true, Ordering::Release);
         while let Ok(batch) = self.batches.recv() {
             self.take_batch(batch, each);
         }
@@ -363,7 +345,7 @@ impl EventLog {
 impl Drop for EventLog {
     fn drop(&mut self) {
         self.stop();
-        self.stopping.store(true, Ordering::Release);
+        self.shared.stopping.store(true, Ordering::Release);
         // It may be waiting to hand something on.
         while self.batches.recv().is_ok() {}
         if let Some(reader) = self.reader.take() {

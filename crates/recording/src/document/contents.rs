@@ -1,7 +1,7 @@
 //! `recording.json`: where a recording comes from, what was counted, and why it ended.
 
 use crate::document::kind::RecordingKind;
-use crate::episodes::files::RecorderSummary;
+use crate::episodes::summary::RecorderSummary;
 use crate::wakeups::distribution::Distributions;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@ mod measures;
 use crate::document::contents::{Counters, Document, Ended, Followed, Limit, Provenance, SCHEMA, Task};
 use crate::document::kind::RecordingKind;
 use crate::document::tables::{MAXIMA, TAIL, WAKEUPS};
-use crate::episodes::files::RecorderSummary;
+use crate::episodes::summary::RecorderSummary;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::directory::{Directory, OCCUPIED};
 use crate::format::json_file::write_json;

@@ -3,118 +3,14 @@
 use crate::episodes::episode::Episode;
 use crate::episodes::place::{EPISODES, directory};
 use crate::episodes::read::{Lines, read_episodes};
+use crate::episodes::summary::RecorderSummary;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::directory::{Directory, temporary_for};
 use crate::format::json_file::{read_json, write_json};
-use punctual_codes::Stage;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
-
-/// The settings and the counts of the flight recorder. Rewritten by rename about every second.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RecorderSummary {
-    /// The threshold as the user gave it: `500us`, `p99.9`.
-    pub threshold: String,
-    /// What was compared with it.
-    #[serde(default)]
-    pub stage: Stage,
-    /// The threshold that applied last, ns.
-    pub threshold_ns: Option<u64>,
-    /// Samples per second and CPU; 0: none.
-    pub sample_rate: u32,
-    /// Wakeups that exceeded it.
-    pub late: u64,
-    /// Those that were kept as episodes, including void ones.
-    pub kept: u64,
-    /// Those without evidence because the budget was spent.
-    pub over_budget: u64,
-    /// Those without evidence because it could not be written, or not as fast as it came.
-    #[serde(default)]
-    pub writing_behind: u64,
-    /// Requests whose end was not found, see [`Stage::Request`].
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub without_end: u64,
-    /// Why evidence could not be written, if it could not: a full disk. The recording itself may have had no room to
-    /// say so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<String>,
-    /// Episodes whose evidence is incomplete.
-    pub void: u64,
-    /// The clock for samples: `cpu-cycles` sees code that has interrupts off, `cpu-clock` does not.
-    pub sample_clock: Option<String>,
-    /// CPU time of the sampling clock's interrupts on all CPUs, ns, if it has any and the recording ended in order.
-    #[serde(default)]
-    pub sampling_ns: Option<u64>,
-    /// Stacks that were taken in all.
-    pub samples: u64,
-    /// Run time of the recorder's programs on all CPUs, ns, including what interrupted them: as the kernel measured it
-    /// in the first second, then as it follows from the number of records. `None` if it could not be measured. It
-    /// leaves out the sampling program if `sampling_ns` has that.
-    #[serde(default)]
-    pub programs_ns: Option<u64>,
-    /// How often they ran.
-    #[serde(default)]
-    pub program_runs: Option<u64>,
-    /// How long the measurement ran with the recorder armed, ns.
-    #[serde(default)]
-    pub armed_ns: u64,
-    /// The number of CPUs.
-    #[serde(default)]
-    pub cpus: u64,
-    /// CPU time during the measurement, ns, of the thread that finds names and writes the evidence.
-    pub collecting_ns: u64,
-    /// Its CPU time before the measurement, for reading the kernel's symbols.
-    #[serde(default)]
-    pub starting_ns: u64,
-    /// Its CPU time after the measurement, for what had not been written yet.
-    #[serde(default)]
-    pub finishing_ns: u64,
-    /// The longest time from a trigger until its evidence was out of the rings, ns; the rings stay armed all the time.
-    pub longest_collection_ns: u64,
-    /// Programs that lack their tracepoint on this kernel, or that it refuses.
-    pub missing: Vec<String>,
-    /// Whether the kernel's count of nested interrupts could be read; if not, interrupts and softirqs are known only by
-    /// their beginnings and ends.
-    #[serde(default = "yes")]
-    pub nesting_known: bool,
-}
-
-impl RecorderSummary {
-    /// Late wakeups without evidence, for whatever reason.
-    pub fn without_evidence(&self) -> u64 {
-        self.late.saturating_sub(self.kept)
-    }
-
-    /// Those for which neither the budget nor slow writing is known to be the reason: their evidence was still to be
-    /// written at the time of this count.
-    pub fn unwritten_yet(&self) -> u64 {
-        self.without_evidence().saturating_sub(self.over_budget.saturating_add(self.writing_behind))
-    }
-
-    /// Counts what is still to be written as impossible to write, because nothing will be written any more.
-    pub fn nothing_is_written_any_more(&mut self) {
-        self.writing_behind = self.writing_behind.saturating_add(self.unwritten_yet());
-    }
-
-    /// Brings the counts into line with the episodes in the recording, given how many there are and how many of them
-    /// are void: the last counts may be older than the episodes.
-    pub fn agree_with(&mut self, episodes: u64, void: u64) {
-        self.kept = self.kept.max(episodes);
-        self.void = self.void.max(void);
-        let unkept = self.over_budget.saturating_add(self.writing_behind);
-        self.late = self.late.max(self.kept.saturating_add(unkept));
-    }
-}
-
-fn yes() -> bool {
-    true
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
-}
 
 /// The time that an interrupt handler, a softirq or a callback took over a whole run, late wakeups or not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

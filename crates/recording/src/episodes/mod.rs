@@ -9,3 +9,4 @@ pub(crate) mod lock_waking;
 mod place;
 mod plain;
 pub(crate) mod read;
+pub(crate) mod summary;

@@ -184,8 +184,12 @@ pub fn kernels_text(kernels: &[KernelRow]) -> String {
     let _ = writeln!(out, "{}", table(&["kernel", "here", "package"], 0..0, rows));
     // No mirror has what the user named by a path.
     if let Some(missing) = kernels.iter().find(|kernel| !kernel.is_here && !kernel.name.contains('/')) {
-        let _ = writeln!(out, "
-next: `punctual lab kernels {} --fetch` gets it from its distribution", missing.name);
+        let _ = writeln!(
+            out,
+            "
+next: `punctual lab kernels {} --fetch` gets it from its distribution",
+            missing.name
+        );
     }
     out
 }
