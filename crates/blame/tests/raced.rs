@@ -48,9 +48,9 @@ fn one_that_is_woken_on_its_way_out_does_not_sleep_until_it_is_woken_next() {
     let episode = sleeps_twice(Some(1_498), HOG);
     assert_eq!(ns_of(&episode, Kind::HigherPriority, &"first".into()), 2_000_000);
     assert_eq!(ns_of(&episode, Kind::Lock, &"spin_fn".into()), 400_000);
-    // Nobody took its CPU: it was about to idle when the waking came.
+    // Nobody took its CPU: it was about to idle when the waking came, from which on it waits.
     let episode = sleeps_twice(Some(1_498), IDLE);
-    assert_eq!(ns_of(&episode, Kind::IdleExit, &"idle".into()), 1_990_000);
+    assert_eq!(ns_of(&episode, Kind::IdleExit, &"idle".into()), 1_992_000);
     assert_eq!(ns_of(&episode, Kind::Throttled, &"victim".into()), 0);
     assert_eq!(ns_of(&episode, Kind::Lock, &"spin_fn".into()), 400_000);
 }
