@@ -5,6 +5,8 @@
 
 use crate::own_place;
 use punctual_recording::input;
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -33,6 +35,9 @@ pub enum ImageError {
         /// What was called.
         program: &'static str,
     },
+    /// It unpacks to more than any kernel.
+    #[error("{}: the kernel in it unpacks to more than the {} MiB that punctual reads of one", .0.display(), MAX_IMAGE_BYTES >> 20)]
+    Large(PathBuf),
 }
 
 /// No image, including its debug information, is longer, bytes.
@@ -89,26 +94,48 @@ pub(crate) fn extract_from(bytes: &[u8], image: &Path, elf: &Path) -> Result<(),
     let packed = if program == "gzip" { packed } else { &packed[..packed.len() - 4] };
     let directory = elf.parent().unwrap_or(Path::new("."));
     let mut source = tempfile::tempfile_in(directory).map_err(file(directory))?;
-    std::io::Write::write_all(&mut source, packed).map_err(file(directory))?;
-    std::io::Seek::rewind(&mut source).map_err(file(directory))?;
-    let unpacked = tempfile::NamedTempFile::new_in(directory).map_err(file(directory))?;
-    let mut command = Command::new(program);
-    command.arg("-dc").stdin(source).stdout(unpacked.reopen().map_err(file(directory))?).stderr(Stdio::null());
-    // gzip complains about what follows the data, but its output is right.
-    let ran = command.status().is_ok_and(|status| status.success() || (program == "gzip" && status.code() == Some(2)));
-    let is_elf = std::fs::File::open(unpacked.path()).is_ok_and(|mut file| {
-        let mut magic = [0; 4];
-        std::io::Read::read_exact(&mut file, &mut magic).is_ok() && magic == ELF
-    });
-    if !ran || !is_elf {
+    source.write_all(packed).and_then(|()| source.rewind()).map_err(file(directory))?;
+    let mut unpacked = tempfile::NamedTempFile::new_in(directory).map_err(file(directory))?;
+    let is_unpacked = unpack(program, source, unpacked.as_file_mut(), MAX_IMAGE_BYTES);
+    let is_unpacked = is_unpacked.map_err(|error| match error.kind() {
+        io::ErrorKind::FileTooLarge => ImageError::Large(image.to_owned()),
+        _ => file(directory)(error),
+    })?;
+    let mut magic = [0; ELF.len()];
+    let is_elf = unpacked.rewind().and_then(|()| unpacked.read_exact(&mut magic)).is_ok() && magic == ELF;
+    if !is_unpacked || !is_elf {
         return Err(ImageError::Unpack { path: image.to_owned(), program });
     }
     unpacked.persist(elf).map(drop).map_err(|error| file(elf)(error.error))
 }
 
+/// Writes what a program makes of its input to a file; false if the program is missing or fails. A few bytes can unpack to
+/// any number: no more than `max` are written.
+fn unpack(program: &str, packed: File, unpacked: &mut File, max: u64) -> io::Result<bool> {
+    let mut command = Command::new(program);
+    command.arg("-dc").stdin(packed).stdout(Stdio::piped()).stderr(Stdio::null());
+    let Ok(mut child) = command.spawn() else { return Ok(false) };
+    let mut stream = child.stdout.take().expect("a pipe").take(max);
+    let mut copied = io::copy(&mut stream, unpacked);
+    let mut rest = stream.into_inner();
+    if copied.is_ok() && rest.read(&mut [0]).is_ok_and(|length| length > 0) {
+        copied = Err(io::ErrorKind::FileTooLarge.into());
+    }
+    if copied.is_err() {
+        let _ = child.kill();
+    }
+    // Nobody reads any more: whatever it still writes ends it.
+    drop(rest);
+    let status = child.wait();
+    copied?;
+    // gzip complains about what follows the data, but its output is right.
+    Ok(status.is_ok_and(|status| status.success() || (program == "gzip" && status.code() == Some(2))))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{ImageError, extract, payload};
+    use super::{ImageError, extract, payload, unpack};
+    use std::io::{ErrorKind, Seek, Write};
     use std::process::Command;
 
     /// An image whose payload is what a program makes of an ELF file's beginning.
@@ -149,6 +176,29 @@ mod tests {
             tried += 1;
         }
         assert!(tried > 0);
+    }
+
+    #[test]
+    fn no_more_is_unpacked_than_a_kernel_may_have() {
+        let directory = tempfile::tempdir().unwrap();
+        let plain = directory.path().join("plain");
+        std::fs::write(&plain, "x".repeat(1 << 20)).unwrap();
+        let Ok(output) = Command::new("gzip").arg("-c").arg(&plain).output() else {
+            return punctual_testing::skip("bounds of what gzip unpacks", "gzip is not installed");
+        };
+        let unpacked = |max: u64| {
+            let mut packed = tempfile::tempfile().unwrap();
+            packed.write_all(&output.stdout).unwrap();
+            packed.rewind().unwrap();
+            let mut unpacked = tempfile::tempfile().unwrap();
+            let said = unpack("gzip", packed, &mut unpacked, max).map_err(|error| error.kind());
+            (said, unpacked.metadata().unwrap().len())
+        };
+        assert_eq!(unpacked(1 << 20), (Ok(true), 1 << 20));
+        assert_eq!(unpacked(5_000), (Err(ErrorKind::FileTooLarge), 5_000));
+        let absent =
+            unpack("punctual-unpacks-nothing", tempfile::tempfile().unwrap(), &mut tempfile::tempfile().unwrap(), 1);
+        assert!(absent.is_ok_and(|is_unpacked| !is_unpacked));
     }
 
     #[test]
