@@ -7,7 +7,8 @@ use crate::package::{self, PackageError};
 use crate::table::{Kernel, Package};
 use punctual_recording::input;
 use sha2::{Digest, Sha256};
-use std::io;
+use std::fs::File;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 /// Why a kernel is not to be had.
@@ -187,7 +188,8 @@ impl Cache {
             let (package, recorded) = (package.package.clone(), recorded.sha256.clone());
             return Err(CacheError::Changed { package, found, recorded });
         }
-        image::extract_from(&package::image_of(deb)?, deb, &directory.join(ELF))?;
+        let opened = File::open(deb).map_err(file(deb))?;
+        image::extract_from(&package::image_of(&opened, deb)?, deb, &directory.join(ELF))?;
         let package = Package { sha256: found, ..package.clone() };
         let source = directory.join(SOURCE);
         let text = serde_json::to_string_pretty(&package).expect("three texts");
@@ -222,20 +224,30 @@ impl Cache {
         }
         let bytes = input::read_file(given, MAX_IMAGE_BYTES).map_err(file(given))?;
         let is_package = package::is_package(&bytes, given)?;
-        let package = if is_package { Some(package::version_of(given)?) } else { None };
         self.claim()?;
         let directory = self.directory.join("own");
         own_place::make_directory(&directory).map_err(file(&directory))?;
         let elf = directory.join(&digest(&bytes)[..16]);
-        if !elf.is_file() {
-            if is_package {
-                image::extract_from(&package::image_of(given)?, &given.join("vmlinuz"), &elf)?;
-            } else {
+        if !is_package {
+            if !elf.is_file() {
                 image::extract_from(&bytes, given, &elf)?;
             }
+            return Ok(Own { elf, package: None });
         }
-        Ok(Own { elf, package })
+        let deb = copied(&bytes, &directory).map_err(file(&directory))?;
+        let package = package::version_of(&deb, given)?;
+        if !elf.is_file() {
+            image::extract_from(&package::image_of(&deb, given)?, &given.join("vmlinuz"), &elf)?;
+        }
+        Ok(Own { elf, package: Some(package) })
     }
+}
+
+/// A copy of what was read of a file. Whoever may write to the file could give others another kernel under this one's digest.
+fn copied(bytes: &[u8], directory: &Path) -> io::Result<File> {
+    let mut copy = tempfile::tempfile_in(directory)?;
+    copy.write_all(bytes)?;
+    Ok(copy)
 }
 
 impl Default for Cache {

@@ -1,6 +1,8 @@
 //! The kernel in a distribution's package. It is read from what the package unpacks to, and nothing else of that is kept
-//! or written anywhere.
+//! or written anywhere. What is unpacked is an open file: where it came from, its path, only stands in messages, and whoever
+//! may write there changes nothing.
 
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,8 +11,16 @@ use std::process::{Command, Stdio};
 #[derive(Debug, thiserror::Error)]
 pub enum PackageError {
     /// The program that unpacks packages is missing.
-    #[error("{}: a package of Debian's, and dpkg-deb, which unpacks those, is not installed", .0.display())]
+    #[error("{}: a Debian package, but dpkg-deb, which unpacks those, is not installed", .0.display())]
     Missing(PathBuf),
+    /// It cannot be run.
+    #[error("{}: cannot run dpkg-deb: {source}", path.display())]
+    NotRun {
+        /// The package.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
     /// The kernel is for other machines.
     #[error("{}: a package for {architecture}, but guests are amd64", path.display())]
     Architecture {
@@ -26,10 +36,10 @@ pub enum PackageError {
     #[error("{}: the package, or the kernel in it, unpacks to more than punctual reads of one", .0.display())]
     Large(PathBuf),
     /// It does not unpack.
-    #[error("{}: the package is damaged, or is none of Debian's: dpkg-deb does not unpack it", .0.display())]
+    #[error("{}: damaged, or not a Debian package: dpkg-deb cannot unpack it", .0.display())]
     Damaged(PathBuf),
     /// It is of a sort that is not unpacked.
-    #[error("{}: an RPM package, which punctual does not unpack: give the vmlinuz that rpm2cpio and cpio unpack", .0.display())]
+    #[error("{}: an RPM package: unpack it with rpm2cpio and cpio, and give the vmlinuz from it", .0.display())]
     Rpm(PathBuf),
 }
 
@@ -55,38 +65,47 @@ pub(crate) fn is_package(bytes: &[u8], path: &Path) -> Result<bool, PackageError
 }
 
 /// A package's name and version, provided that it is for the machine that guests are.
-pub(crate) fn version_of(deb: &Path) -> Result<String, PackageError> {
+pub(crate) fn version_of(deb: &File, path: &Path) -> Result<String, PackageError> {
     let is_control = |path: &Path| path.file_name().is_some_and(|name| name == "control");
-    let control = file_in(deb, "--ctrl-tarfile", is_control, MAX_CONTROL_BYTES)?;
-    let control = control.ok_or_else(|| PackageError::Damaged(deb.to_owned()))?;
+    let control = file_in((deb, path), "--ctrl-tarfile", is_control, MAX_CONTROL_BYTES)?;
+    let control = control.ok_or_else(|| PackageError::Damaged(path.to_owned()))?;
     let text = String::from_utf8_lossy(&control);
     let field = |name: &str| {
         let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim);
         let is_shown = |word: &&str| {
             (1..=MAX_WORD).contains(&word.len()) && word.chars().all(|character| character.is_ascii_graphic())
         };
-        value.filter(is_shown).ok_or_else(|| PackageError::Damaged(deb.to_owned()))
+        value.filter(is_shown).ok_or_else(|| PackageError::Damaged(path.to_owned()))
     };
     let architecture = field("Architecture")?;
     if architecture != "amd64" {
-        return Err(PackageError::Architecture { path: deb.to_owned(), architecture: architecture.to_owned() });
+        return Err(PackageError::Architecture { path: path.to_owned(), architecture: architecture.to_owned() });
     }
     Ok(format!("{} {}", field("Package")?, field("Version")?))
 }
 
 /// The kernel image in a package.
-pub(crate) fn image_of(deb: &Path) -> Result<Vec<u8>, PackageError> {
+pub(crate) fn image_of(deb: &File, path: &Path) -> Result<Vec<u8>, PackageError> {
     let is_image = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"vmlinuz"));
-    file_in(deb, "--fsys-tarfile", is_image, MAX_KERNEL_BYTES)?.ok_or_else(|| PackageError::NoImage(deb.to_owned()))
+    let image = file_in((deb, path), "--fsys-tarfile", is_image, MAX_KERNEL_BYTES)?;
+    image.ok_or_else(|| PackageError::NoImage(path.to_owned()))
 }
 
 /// A file out of one of the two archives in a package, or nothing if that is whole and does not have it.
-fn file_in(deb: &Path, archive: &str, is_wanted: fn(&Path) -> bool, max: u64) -> Result<Option<Vec<u8>>, PackageError> {
+fn file_in(
+    (deb, path): (&File, &Path),
+    archive: &str,
+    is_wanted: fn(&Path) -> bool,
+    max: u64,
+) -> Result<Option<Vec<u8>>, PackageError> {
     let mut command = Command::new("dpkg-deb");
-    // As it is given, its path may begin with a hyphen.
-    command.arg(archive).arg(std::path::absolute(deb).unwrap_or_else(|_| deb.to_owned()));
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.spawn().map_err(|_| PackageError::Missing(deb.to_owned()))?;
+    // Opened anew, it is read from its beginning each time.
+    command.arg(archive).arg("/dev/stdin").stdout(Stdio::piped()).stderr(Stdio::null());
+    let spawned = deb.try_clone().and_then(|input| command.stdin(input).spawn());
+    let mut child = spawned.map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound => PackageError::Missing(path.to_owned()),
+        _ => PackageError::NotRun { path: path.to_owned(), source },
+    })?;
     let mut stream = child.stdout.take().expect("a pipe").take(MAX_UNPACKED_BYTES);
     let mut found = find(&mut stream, is_wanted, max);
     // Only at its end dpkg-deb says whether the package is whole.
@@ -102,10 +121,10 @@ fn file_in(deb: &Path, archive: &str, is_wanted: fn(&Path) -> bool, max: u64) ->
     let is_whole = child.wait().is_ok_and(|status| status.success());
     match found {
         Ok(Some(bytes)) => Ok(Some(bytes)),
-        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Err(PackageError::Large(deb.to_owned())),
-        _ if is_cut => Err(PackageError::Large(deb.to_owned())),
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Err(PackageError::Large(path.to_owned())),
+        _ if is_cut => Err(PackageError::Large(path.to_owned())),
         Ok(None) if is_whole => Ok(None),
-        Ok(None) | Err(_) => Err(PackageError::Damaged(deb.to_owned())),
+        Ok(None) | Err(_) => Err(PackageError::Damaged(path.to_owned())),
     }
 }
 
@@ -133,6 +152,7 @@ fn find(archive: impl Read, is_wanted: fn(&Path) -> bool, max: u64) -> io::Resul
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use std::io::Write as _;
 
     /// A package of these files, as dpkg-deb reads it.
     pub(crate) fn deb(architecture: &str, files: &[(&str, &[u8])]) -> Vec<u8> {
@@ -200,25 +220,30 @@ pub(crate) mod tests {
         if Command::new("dpkg-deb").arg("--version").stdout(Stdio::null()).status().is_err() {
             return punctual_testing::skip("packages", "dpkg-deb is not installed");
         }
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("test.deb");
+        // Nothing is read from the path.
+        let path = Path::new("-test.deb");
+        let opened = |bytes: &[u8]| {
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(bytes).unwrap();
+            file
+        };
         let kernel = ("./boot/vmlinuz-6.12", &b"a kernel"[..]);
         let whole = deb("amd64", &[("../../outside", &b"evil"[..]), ("./etc/junk", &[0; 9999][..]), kernel]);
-        std::fs::write(&path, &whole).unwrap();
-        assert!(is_package(&whole, &path).unwrap() && !is_package(b"\x7fELF", &path).unwrap());
-        assert_eq!(version_of(&path).unwrap(), "linux-image-test 6.12-1");
-        assert_eq!(image_of(&path).unwrap(), b"a kernel");
-        std::fs::write(&path, deb("amd64", &[("./etc/junk", &b"no kernel"[..])])).unwrap();
-        assert!(matches!(image_of(&path), Err(PackageError::NoImage(_))));
-        std::fs::write(&path, deb("arm64", &[kernel])).unwrap();
-        assert!(matches!(version_of(&path), Err(PackageError::Architecture { .. })));
-        for damaged in [&whole[..whole.len() / 2], b"!<arch>\nwhatever"] {
-            std::fs::write(&path, damaged).unwrap();
-            assert!(matches!(image_of(&path), Err(PackageError::Damaged(_))), "{} bytes", damaged.len());
+        assert!(is_package(&whole, path).unwrap() && !is_package(b"\x7fELF", path).unwrap());
+        let file = opened(&whole);
+        for _ in 0..2 {
+            assert_eq!(version_of(&file, path).unwrap(), "linux-image-test 6.12-1");
+            assert_eq!(image_of(&file, path).unwrap(), b"a kernel");
         }
-        let said = is_package(b"\xed\xab\xee\xdb\x03", &path).unwrap_err().to_string();
+        let without = opened(&deb("amd64", &[("./etc/junk", &b"no kernel"[..])]));
+        assert!(matches!(image_of(&without, path), Err(PackageError::NoImage(_))));
+        let foreign = opened(&deb("arm64", &[kernel]));
+        assert!(matches!(version_of(&foreign, path), Err(PackageError::Architecture { .. })));
+        for damaged in [&whole[..whole.len() / 2], b"!<arch>\nwhatever"] {
+            let said = image_of(&opened(damaged), path);
+            assert!(matches!(said, Err(PackageError::Damaged(_))), "{} bytes", damaged.len());
+        }
+        let said = is_package(b"\xed\xab\xee\xdb\x03", path).unwrap_err().to_string();
         assert!(said.contains("rpm2cpio") && said.lines().count() == 1, "{said}");
-        let left: Vec<_> = std::fs::read_dir(directory.path()).unwrap().flatten().map(|entry| entry.path()).collect();
-        assert_eq!(left, [path]);
     }
 }
