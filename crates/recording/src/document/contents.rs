@@ -191,6 +191,11 @@ impl Provenance {
         let older = || self.fallbacks.iter().find_map(|line| line.strip_prefix("measured at normal priority, "));
         self.normal_priority.as_deref().or_else(older)
     }
+
+    /// What is not as it was asked for, a line each: what was done instead, and what went wrong with the load.
+    pub fn notes(&self) -> impl Iterator<Item = &String> {
+        self.fallbacks.iter().chain(&self.load.trouble)
+    }
 }
 
 /// A setting of the system.

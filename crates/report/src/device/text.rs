@@ -33,8 +33,7 @@ pub(super) fn binned(distribution: &Distribution, bin: u64) -> Vec<(u64, u64)> {
 
 /// What comes before the tables: fallbacks, trouble with the load, what was lost or refused.
 pub(super) fn notes(run: &Run<'_>) -> Vec<String> {
-    let provenance = &run.document.provenance;
-    let mut notes: Vec<String> = provenance.fallbacks.iter().chain(&provenance.load.trouble).cloned().collect();
+    let mut notes: Vec<String> = run.document.provenance.notes().cloned().collect();
     for device in &run.activations.devices {
         for (count, what) in [
             (device.records_lost, "activations measured and lost"),

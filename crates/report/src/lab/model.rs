@@ -233,9 +233,7 @@ impl LabReport<'_> {
     pub(super) fn all_notes(&self) -> Vec<String> {
         let of = |system: &SystemReport| -> Vec<String> {
             let Some(document) = system.together() else { return Vec::new() };
-            let provenance = &document.provenance;
-            let notes = provenance.fallbacks.iter().chain(&provenance.load.trouble);
-            notes.map(|note| format!("{}: {note}", system.name)).collect()
+            document.provenance.notes().map(|note| format!("{}: {note}", system.name)).collect()
         };
         self.notes.iter().cloned().chain(self.systems.iter().flat_map(of)).collect()
     }

@@ -171,8 +171,7 @@ impl LogReport<'_> {
     }
 
     pub(super) fn notes(&self) -> Vec<String> {
-        let provenance = &self.document.provenance;
-        let mut notes: Vec<String> = provenance.fallbacks.iter().chain(&provenance.load.trouble).cloned().collect();
+        let mut notes: Vec<String> = self.document.provenance.notes().cloned().collect();
         for drops in self.log.drops.iter().filter(|drops| drops.dropped > 0) {
             notes.push(format!(
                 "dropped on CPU {}: {}, because they came faster than they could be read",

@@ -93,7 +93,7 @@ pub(crate) fn warnings(parts: &[(String, &Document)]) -> Vec<String> {
         if document.ended.is_none() {
             say("the recording was cut short: its last second or so is missing".to_owned());
         }
-        for note in provenance.fallbacks.iter().chain(&provenance.load.trouble) {
+        for note in provenance.notes() {
             say(note.clone());
         }
         let counters = &document.counters;

@@ -54,8 +54,7 @@ fn notes(measurement: &Measurement) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     let mut known: HashSet<&str> = HashSet::new();
     for (_, document) in &measurement.parts {
-        let provenance = &document.provenance;
-        for note in provenance.fallbacks.iter().chain(&provenance.load.trouble) {
+        for note in document.provenance.notes() {
             if known.insert(note) {
                 notes.push(note.clone());
             }

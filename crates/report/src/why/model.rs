@@ -1,13 +1,14 @@
 //! The late wakeups of a recording and their causes: the content of the answer of `punctual why`.
 
 use super::words::with_group;
+use crate::recording::verdict::load_failure;
 use punctual_blame::{
     CallTree, Cause, Findings, Kind, Link, Piece, Room, Sightings, Split, Summary, Turn, Who, is_nesting_known,
     summarize,
 };
 use punctual_recording::bounds::{MAX_DETAIL_BYTES, MAX_TREE_BYTES};
 use punctual_recording::episode::Victim;
-use punctual_recording::{Episode, RecorderSummary, Stage, counted};
+use punctual_recording::{Document, Episode, RecorderSummary, Stage, counted};
 use std::path::Path;
 
 /// Causes below this share of the late time, in thousandths, are summed up in text.
@@ -156,7 +157,7 @@ pub struct WhyReport<'a> {
     /// What could not be seen.
     pub blind: &'a [String],
     /// What was not measured as it was asked for, in sentences that have no end of their own.
-    pub conditions: Vec<String>,
+    pub(super) conditions: Vec<String>,
     /// Causes over all episodes that are whole.
     pub(super) summary: Summary,
 }
@@ -204,6 +205,14 @@ impl<'a> WhyReport<'a> {
             recorder.agree_with(self.episodes.len() as u64 + only.others, void as u64 + only.others_void);
         }
         self.only = Some(only);
+        self
+    }
+
+    /// Says what was not measured as it was asked for: a load that failed, a priority that was not allowed, a stop.
+    #[must_use]
+    pub fn under_conditions_of(mut self, document: &Document) -> WhyReport<'a> {
+        let failure = load_failure(document).map(|failure| format!("the {failure}"));
+        self.conditions = failure.into_iter().chain(document.provenance.notes().cloned()).collect();
         self
     }
 

@@ -187,6 +187,20 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_load_that_failed_is_a_note_beside_those_of_the_recording() {
+        let mut document = document();
+        document.provenance.load.failure = Some("stress ended with 1".to_owned());
+        document.provenance.fallbacks = vec!["memory is not locked".to_owned()];
+        document.provenance.load.trouble = vec!["the load rested".to_owned()];
+        let report =
+            WhyReport::new(Path::new("a"), 0, None, Vec::new(), false, None, &[]).under_conditions_of(&document);
+        let mut text = String::new();
+        notes(&mut text, &report);
+        let failed = "note: the load failed, so this was not measured under it: stress ended with 1";
+        assert_eq!(text.lines().collect::<Vec<_>>(), [failed, "note: memory is not locked", "note: the load rested"]);
+    }
+
+    #[test]
     fn a_page_is_well_formed_whatever_the_names() {
         let mut tree = CallTree::default();
         let mut room = punctual_blame::Room::of(1 << 20);

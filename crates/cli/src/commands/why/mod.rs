@@ -50,11 +50,11 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     let blind = &document.provenance.blind;
     let unwritten = || Some(format!("It failed: {}.", recorder.as_ref()?.failure.as_ref()?));
     let failure = punctual_report::failure_in_words(document).or_else(unwritten);
-    let mut report = WhyReport::new(&path, document.provenance.started_ns, recorder, views, cut, failure, blind);
+    let report = WhyReport::new(&path, document.provenance.started_ns, recorder, views, cut, failure, blind);
+    let mut report = report.under_conditions_of(document);
     if let Some(only) = only {
         report = report.of_thread(only);
     }
-    report.conditions = conditions(document);
     report.functions_left_out = functions_left_out;
     report.measured_nothing = document.counters.wakeups == 0;
     report.followed = document.followed.as_ref().map(|_| (document.counters.wakeups, document.measured_ns()));
@@ -73,13 +73,6 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
         output::print_text(&text(&report));
     }
     Ok(code)
-}
-
-/// What was not measured as it was asked for: a load that failed, a priority that was not allowed, a stop.
-fn conditions(document: &Document) -> Vec<String> {
-    let (provenance, load) = (&document.provenance, &document.provenance.load);
-    let failed = load.failure.iter().map(|why| format!("the load failed, so this was not measured under it: {why}"));
-    failed.chain(provenance.fallbacks.iter().chain(&load.trouble).cloned()).collect()
 }
 
 /// Where nobody asked who made the wakeups of a recording late: the command that measures the same and asks.
