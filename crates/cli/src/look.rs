@@ -1,19 +1,24 @@
 //! How output looks to its reader: how wide it may be, and its colour, which only adds.
 
+use crate::output::Output;
 use punctual_kernel::standard_output;
+use punctual_report::{Layout, lay_out};
 use std::io::IsTerminal;
 use std::sync::OnceLock;
 
 /// The width assumed for a terminal that does not report its size, columns.
 const USUAL_COLUMNS: usize = 80;
 
-/// Finds out how wide lines may be: from `COLUMNS`, else from the terminal. Output to a file or a pipe keeps its lines
-/// whole unless `COLUMNS` is set.
-pub(crate) fn at_the_reader() {
+/// Lays out text as it was asked for, or else as wide as `COLUMNS` says, or else the terminal. Output to a file or a pipe
+/// keeps its lines whole unless `COLUMNS` is set.
+pub(crate) fn at_the_reader(output: Output) {
+    if output.markdown {
+        return lay_out(Layout::Markdown);
+    }
     let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0);
     let terminal = || std::io::stdout().is_terminal().then(|| standard_output::columns().unwrap_or(USUAL_COLUMNS));
     if let Some(columns) = said.or_else(terminal) {
-        punctual_report::fit_to(columns);
+        lay_out(Layout::Columns(columns));
     }
 }
 

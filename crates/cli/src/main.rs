@@ -61,11 +61,8 @@ fn run(words: &[std::ffi::OsString]) -> ExitCode {
         Err(error) => return refuse_usage(&error, words),
     };
     punctual_kernel::listen(arguments.verbose);
-    look::at_the_reader();
-    if arguments.markdown {
-        punctual_report::as_markdown();
-    }
-    let output = Output { json: arguments.json };
+    let output = Output { json: arguments.json, markdown: arguments.markdown };
+    look::at_the_reader(output);
     punctual_kernel::ending::say_farewell_with(move |said| output.failure(&Failure::new(said, None, 1)));
     commands::bound_reader(&arguments.command, output);
     let result = match arguments.command {
@@ -112,7 +109,11 @@ fn refuse_usage(error: &clap::Error, words: &[std::ffi::OsString]) -> ExitCode {
     if let Some(instead) = histogram_of_cyclictest(words) {
         let hint = format!("{instead}. See punctual record -h");
         let json = words.iter().take_while(|word| *word != "--").any(|word| word == "--json");
-        Output { json }.failure(&Failure::new("-h is help here, and takes no number", Some(&hint), USAGE));
+        Output { json, markdown: false }.failure(&Failure::new(
+            "-h is help here, and takes no number",
+            Some(&hint),
+            USAGE,
+        ));
         return ExitCode::from(USAGE);
     }
     if is_bare || !error.use_stderr() {
@@ -147,7 +148,7 @@ fn refuse_usage(error: &clap::Error, words: &[std::ffi::OsString]) -> ExitCode {
         (None, None) => (message, format!("see {}", help_for(words))),
     };
     let json = words.iter().take_while(|word| *word != "--").any(|word| word == "--json");
-    Output { json }.failure(&Failure::new(&message, Some(&hint), USAGE));
+    Output { json, markdown: false }.failure(&Failure::new(&message, Some(&hint), USAGE));
     ExitCode::from(USAGE)
 }
 

@@ -26,6 +26,7 @@ pub(crate) const USAGE: u8 = 129;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Output {
     pub(crate) json: bool,
+    pub(crate) markdown: bool,
 }
 
 impl Output {

@@ -26,7 +26,7 @@ pub mod sim;
 pub mod timers;
 pub mod why;
 
-pub use layout::{as_markdown, fit_to, fitted, is_markdown, load_name, load_words, microseconds, shell_word, table};
+pub use layout::{Layout, fitted, lay_out, load_name, load_words, microseconds, shell_word, table};
 pub use load::{
     LoadInstalledAnswer, LoadListAnswer, LoadResult, LoadRow, LoadRunAnswer, load_list_text, load_result_text,
     score_in_words, scores_in_words,

@@ -1,21 +1,6 @@
 //! Text as Markdown, for issues and wikis: tables become its tables, each line is a paragraph, and whatever a name contains, it
 //! stays text.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Whether text is laid out so.
-static IS_MARKDOWN: AtomicBool = AtomicBool::new(false);
-
-/// From now on lays out all text as Markdown. A process writes for one reader, so one call is enough.
-pub fn as_markdown() {
-    IS_MARKDOWN.store(true, Ordering::Relaxed);
-}
-
-/// Whether text is laid out as Markdown.
-pub fn is_markdown() -> bool {
-    IS_MARKDOWN.load(Ordering::Relaxed)
-}
-
 /// A table. The first row is its header if it has one; `numbers` says of each column whether it holds numbers.
 pub(super) fn table_of(rows: &[Vec<String>], has_header: bool, numbers: &[bool]) -> String {
     let (header, body) = match rows.split_first() {
@@ -37,12 +22,14 @@ fn in_a_cell(cell: &str) -> String {
 }
 
 /// Lines with tables among them: a blank line after each line and each table, because what stands right below one would go on
-/// with it.
+/// with it. A line that only looks like a row, such as a name, is text: a table's first row has a ruler below it.
 pub(super) fn paragraphs(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut in_table = false;
-    for line in text.lines().map(str::trim) {
-        let is_row = line.starts_with("| ");
+    let mut lines = text.lines().map(str::trim).peekable();
+    while let Some(line) = lines.next() {
+        let is_above_ruler = lines.peek().is_some_and(|below| below.starts_with("| --"));
+        let is_row = line.starts_with("| ") && (in_table || is_above_ruler);
         if !out.is_empty() && !line.is_empty() {
             out += if is_row && in_table { "\n" } else { "\n\n" };
         }
@@ -101,7 +88,8 @@ mod tests {
     fn lines_and_tables_stand_apart() {
         let text = "Worst: 1 us.\nnote: a_b\n\n  | a |\n  | --- |\nbelow\n";
         assert_eq!(paragraphs(text), "Worst: 1 us.\n\nnote: a\\_b\n\n| a |\n| --- |\n\nbelow\n\n");
-        assert_eq!(paragraphs("| a |\n| --- |\n\n| b |\n"), "| a |\n| --- |\n\n| b |\n\n");
+        assert_eq!(paragraphs("| a |\n| --- |\n\n| b |\n| --: |\n"), "| a |\n| --- |\n\n| b |\n| --: |\n\n");
+        assert_eq!(paragraphs("| <b> | was late\n"), "\\| \\<b\\> \\| was late\n\n");
         assert_eq!(paragraphs("\n"), "");
     }
 }

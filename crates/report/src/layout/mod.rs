@@ -8,11 +8,10 @@ mod words;
 
 pub(crate) use document::{busy_with_others, is_simulated, load_beside_others, on_machine, spoken_duration};
 pub use document::{load_name, load_words};
-pub use markdown::{as_markdown, is_markdown};
 pub(crate) use punctual_recording::{agreeing, counted, grouped};
 pub(crate) use table::indented;
 pub use table::table;
 pub(crate) use width::width;
-pub use width::{fit_to, fitted};
+pub use width::{Layout, fitted, lay_out};
 pub(crate) use words::{fitting, shortened, thousandths};
 pub use words::{microseconds, shell_word};

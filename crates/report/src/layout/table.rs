@@ -1,7 +1,7 @@
 //! Tables.
 
-use super::markdown::{is_markdown, table_of};
-use super::width::width;
+use super::markdown::table_of;
+use super::width::{is_markdown, width};
 use std::fmt::Write;
 use std::ops::Range;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -16,9 +16,9 @@ const MIN_SENTENCE: usize = 24;
 const BELOW: usize = 6;
 
 /// A table without lines; the columns in the range `numbers` are right-aligned, words left-aligned. The header may be
-/// empty. It fits the reader's columns (`fit_to`).
+/// empty. It is laid out for the reader (`lay_out`).
 pub fn table(header: &[&str], numbers: Range<usize>, rows: impl IntoIterator<Item = Vec<String>>) -> String {
-    Table::new(header, numbers, rows).fitted(width().unwrap_or(usize::MAX))
+    Table::new(header, numbers, rows).laid_out(0)
 }
 
 /// Adds a table below a heading: two spaces before each line.
@@ -28,7 +28,7 @@ pub(crate) fn indented(
     numbers: Range<usize>,
     rows: impl IntoIterator<Item = Vec<String>>,
 ) {
-    let table = Table::new(header, numbers, rows).fitted(width().map_or(usize::MAX, |width| width - 2));
+    let table = Table::new(header, numbers, rows).laid_out(2);
     for line in table.lines() {
         let _ = writeln!(out, "{}", format!("  {line}").trim_end());
     }
@@ -75,13 +75,18 @@ impl Table {
         Table { rows, has_header, columns }
     }
 
-    /// As it is, if it fits. Otherwise with words that wrap, with the last column below its row, or in several parts
-    /// that begin with the same column, whichever reads best.
-    fn fitted(&self, width: usize) -> String {
+    /// For the reader, with this many columns to its left.
+    fn laid_out(&self, indent: usize) -> String {
         if is_markdown() && !self.columns.is_empty() {
             let numbers: Vec<bool> = self.columns.iter().map(|column| column.is_number).collect();
             return table_of(&self.rows, self.has_header, &numbers);
         }
+        self.fitted(width().map_or(usize::MAX, |width| width - indent))
+    }
+
+    /// As it is, if it fits. Otherwise with words that wrap, with the last column below its row, or in several parts
+    /// that begin with the same column, whichever reads best.
+    fn fitted(&self, width: usize) -> String {
         let all: Vec<usize> = (0..self.columns.len()).collect();
         let Some((last, others)) = all.split_last() else { return String::new() };
         if let Some(widths) = self.widths(&all, width)

@@ -1,24 +1,40 @@
 //! How wide text may be, and sentences that fit.
 
-use super::markdown::{is_markdown, paragraphs};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use super::markdown::paragraphs;
+use std::sync::OnceLock;
 use unicode_width::UnicodeWidthStr;
 
 /// The width of the narrowest possible table, columns.
 const MIN_WIDTH: usize = 40;
 
-/// Columns; 0 if nobody set it.
-static WIDTH: AtomicUsize = AtomicUsize::new(0);
+/// How text is laid out for its reader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// In lines of at most this many columns.
+    Columns(usize),
+    /// As Markdown, which has no width.
+    Markdown,
+}
 
-/// From now on lays out all text for a reader with this many columns; without this call lines are not wrapped. A
-/// process writes for one reader, so one call is enough.
-pub fn fit_to(columns: usize) {
-    WIDTH.store(columns.max(MIN_WIDTH), Ordering::Relaxed);
+/// A process writes for one reader: this is set once, and does not change.
+static LAYOUT: OnceLock<Layout> = OnceLock::new();
+
+/// From now on lays out all text like this; without this call lines are not wrapped. Only the first call counts.
+pub fn lay_out(layout: Layout) {
+    let _ = LAYOUT.set(layout);
+}
+
+/// Whether text is laid out as Markdown.
+pub(super) fn is_markdown() -> bool {
+    LAYOUT.get() == Some(&Layout::Markdown)
 }
 
 /// How many columns a line may have.
 pub(crate) fn width() -> Option<usize> {
-    Some(WIDTH.load(Ordering::Relaxed)).filter(|width| *width > 0)
+    match LAYOUT.get()? {
+        Layout::Columns(columns) => Some((*columns).max(MIN_WIDTH)),
+        Layout::Markdown => None,
+    }
 }
 
 /// Text whose lines fit the reader's columns: longer ones are broken at spaces and continue indented. A word that is too

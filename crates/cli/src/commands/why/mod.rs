@@ -91,7 +91,7 @@ fn unexplained(error: anyhow::Error, path: &Path, document: &Document) -> anyhow
 fn explain(kind: Kind, output: Output) -> u8 {
     if output.json {
         output::answer(ExplainAnswer::new(kind), 0);
-    } else if punctual_report::is_markdown() {
+    } else if output.markdown {
         // It was written so.
         output::print_lines(kind.page_text());
     } else {
