@@ -21,7 +21,7 @@ pub enum Error {
         message: String,
     },
     /// No profile has that id.
-    #[error("there is no device `{id}`{}: there are {known}", did_you_mean(nearest.as_ref()))]
+    #[error("there is no device `{id}`{}: there are {known}", did_you_mean(nearest.as_deref()))]
     Unknown {
         /// What was asked for.
         id: String,
@@ -35,6 +35,7 @@ pub enum Error {
     Notation(String),
 }
 
-fn did_you_mean(nearest: Option<&String>) -> String {
-    nearest.map(|id| format!(" (did you mean `{id}`?)")).unwrap_or_default()
+/// What is said behind a word that nothing is called, of the name that it is most like.
+pub fn did_you_mean(nearest: Option<&str>) -> String {
+    nearest.map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default()
 }

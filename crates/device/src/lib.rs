@@ -42,7 +42,7 @@ mod sampling;
 mod signal;
 
 pub use catalogue::{Catalogue, nearest};
-pub use error::Error;
+pub use error::{Error, did_you_mean};
 pub use judge::{Judge, Underrun};
 pub use notation::{parse_period, parse_want};
 pub use origin::Origin;

@@ -2,6 +2,7 @@
 
 use super::model::{GuestEnd, GuestReport, KernelRow, LabReport, MODELLED, SystemCause};
 use crate::layout::{agreeing, counted, grouped, microseconds, table, thousandths};
+use crate::{NextStep, next_text};
 use std::fmt::Write as _;
 
 /// The run as text: the verdict first, the next step last.
@@ -184,12 +185,9 @@ pub fn kernels_text(kernels: &[KernelRow]) -> String {
     let _ = writeln!(out, "{}", table(&["kernel", "here", "package"], 0..0, rows));
     // No mirror has what the user named by a path.
     if let Some(missing) = kernels.iter().find(|kernel| !kernel.is_here && !kernel.name.contains('/')) {
-        let _ = writeln!(
-            out,
-            "
-next: `punctual lab kernels {} --fetch` gets it from its distribution",
-            missing.name
-        );
+        let fetch = format!("punctual lab kernels {} --fetch", missing.name);
+        out.push('\n');
+        out += &next_text(&[NextStep::new("gets it from its distribution", fetch)]);
     }
     out
 }
@@ -245,5 +243,10 @@ mod tests {
         assert!(text.starts_with("1 of 2 kernels are on this machine; 1 could not be taken.\n"), "{text}");
         assert!(text.contains("an image of your own") && text.contains("no kernel"), "{text}");
         assert!(!text.contains("newest") && !text.contains("--fetch"), "{text}");
+        let text = kernels_text(&[row("6.12", Some("not here")), row("./text", Some("no kernel"))]);
+        assert!(
+            text.ends_with("\n\nnext: `punctual lab kernels 6.12 --fetch` gets it from its distribution\n"),
+            "{text}"
+        );
     }
 }

@@ -10,6 +10,7 @@ use crate::output::{self, Output, Usage};
 use crate::progress::StepProgress;
 use crate::signals::Interrupted;
 use anyhow::ensure;
+use punctual_device::{did_you_mean, nearest};
 use punctual_interact::script::{Script, default_for, names, shipped};
 use punctual_interact::{InteractPlan, PaceMode, Via, interact};
 use punctual_kernel::capabilities::find_program;
@@ -142,8 +143,8 @@ fn named(asked: &str) -> anyhow::Result<Script> {
         return parsed(asked, text);
     }
     let bytes = punctual_recording::input::read_file(path, MAX_SCRIPT_BYTES).map_err(|error| {
-        let nearest = punctual_device::nearest(asked, &names()).filter(|_| !path.exists());
-        let meant = nearest.map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"));
+        let nearest = nearest(asked, &names()).filter(|_| !path.exists());
+        let meant = did_you_mean(nearest.as_deref());
         let known = names().join(", ");
         Usage(format!("cannot read the script {asked}{meant}: {error}; those that come with the program are {known}"))
     })?;

@@ -4,6 +4,7 @@ use super::module::Loaded;
 use crate::args::{Arguments, Command};
 use crate::output::{Usage, one_line};
 use clap::Parser;
+use punctual_device::did_you_mean;
 use punctual_report::shell_word;
 use punctual_study::lab::RECORDING;
 use std::time::Duration;
@@ -94,7 +95,7 @@ fn parsed(words: &[String]) -> Result<Command, Usage> {
     let all = std::iter::once("punctual").chain(words.iter().map(String::as_str));
     let parsed = Arguments::try_parse_from(all).map_err(|error| {
         let said = if error.use_stderr() { one_line(&error.to_string()) } else { "it only prints help".to_owned() };
-        let meant = crate::suggestion(&error).map_or_else(String::new, |word| format!(" (did you mean `{word}`?)"));
+        let meant = did_you_mean(crate::suggestion(&error).as_deref());
         Usage(format!("what is to run in the guests: {said}{meant}"))
     })?;
     Ok(parsed.command)

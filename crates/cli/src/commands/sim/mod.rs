@@ -8,6 +8,7 @@ use crate::args::{SimCommand, SimTimelineArguments};
 use crate::output::{self, Output};
 use crate::signals::Interrupted;
 use indicatif::{ProgressBar, ProgressStyle};
+use punctual_device::{did_you_mean, nearest};
 use punctual_recording::format_ns;
 use punctual_report::answer::{Answer, Done};
 use punctual_report::sim::{ExperimentsAnswer, PapersAnswer};
@@ -76,8 +77,7 @@ fn experiment_of(name: &str) -> anyhow::Result<Experiment> {
     let path = Path::new(name);
     if !path.exists() {
         let known: Vec<&str> = BUILTIN.iter().map(|(file, _)| file.trim_end_matches(".toml")).collect();
-        let meant = punctual_device::nearest(name, &known)
-            .map_or_else(String::new, |known| format!(" (did you mean `{known}`?)"));
+        let meant = did_you_mean(nearest(name, &known).as_deref());
         anyhow::bail!(
             "cannot read {name}{meant}: there is no such file, and no such experiment comes with the program: `punctual sim list`"
         );
