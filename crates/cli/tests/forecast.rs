@@ -329,7 +329,7 @@ fn what_two_machines_or_kernels_recorded_is_never_added_up() {
     for (other, what) in [("b", "machine"), ("c", "kernel")] {
         let refused = run(directory.path(), &["forecast", "a", other]);
         assert_eq!(code(&refused), 129);
-        let expected = format!("{other} was recorded on another {what} than a: forecast from each by itself");
+        let expected = format!("{other} was recorded on another {what} than a: forecast from each separately");
         assert!(stderr(&refused).contains(&expected), "{}", stderr(&refused));
         assert_eq!(code(&run(directory.path(), &["forecast", other])), 0);
     }
@@ -428,7 +428,7 @@ fn a_task_set_is_never_charged_the_idle_half_of_a_check_alone() {
     let words = |latency| ["schedulability", "../../../../examples/modem-and-audio.toml", "--latency", latency];
     let both = run(&golden, &words("check"));
     assert_eq!(code(&both), 129, "{}", stdout(&both));
-    assert!(stderr(&both).contains("several loads (mixed, none): name the one"), "{}", stderr(&both));
+    assert!(stderr(&both).contains("several loads (idle, mixed): name the one"), "{}", stderr(&both));
     let loaded = run(&golden, &words("check/loaded.punctual"));
     assert!(stdout(&loaded).contains("under load mixed"), "{}{}", stdout(&loaded), stderr(&loaded));
 }

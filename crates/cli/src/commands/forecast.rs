@@ -210,7 +210,7 @@ fn refuse_another_machine(first: &mut Option<(PathBuf, Host)>, path: &Path, host
     }
     let what = if host.id == other.id { "kernel" } else { "machine" };
     let (path, earlier) = (printable_path(path), printable_path(earlier));
-    Err(Usage(format!("{path} was recorded on another {what} than {earlier}: forecast from each by itself")))
+    Err(Usage(format!("{path} was recorded on another {what} than {earlier}: forecast from each separately")))
 }
 
 fn open(path: &Path) -> anyhow::Result<Vec<(Run, Input)>> {

@@ -6,6 +6,7 @@ use anyhow::Context;
 use punctual_forecast::Input;
 use punctual_forecast::schedulability::{Standing, TaskSet, analyse};
 use punctual_recording::{Stage, printable_path};
+use punctual_report::load_words;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -34,7 +35,7 @@ pub(crate) fn run(arguments: &SchedulabilityArguments, output: Output) -> anyhow
 /// user knows.
 fn under_one_load(recording: &Path) -> anyhow::Result<Vec<Input>> {
     let inputs = super::forecast::inputs(&[recording.to_owned()])?;
-    let loads: BTreeSet<String> = inputs.iter().map(|input| input.load.clone()).collect();
+    let loads: BTreeSet<&str> = inputs.iter().map(|input| load_words(&input.load)).collect();
     if loads.len() > 1 {
         let (path, loads) = (printable_path(recording), loads.into_iter().collect::<Vec<_>>().join(", "));
         return Err(Usage(format!(

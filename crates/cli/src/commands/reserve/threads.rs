@@ -59,7 +59,9 @@ fn in_words(target: &Target) -> String {
 fn targets(processes: &[u32], threads: &[Regex]) -> Result<Vec<Target>, String> {
     let target = |process: &u32, thread: Option<&Regex>| Target { process: *process, thread: thread.cloned() };
     let targets: Vec<Target> = match (processes, threads) {
-        ([], _) => return Err("several threads are of processes that run: name these with --pid".to_owned()),
+        ([], _) => {
+            return Err("several threads must be of processes that already run: name these with --pid".to_owned());
+        }
         ([process], threads) => threads.iter().map(|thread| target(process, Some(thread))).collect(),
         (processes, [] | [_]) => processes.iter().map(|process| target(process, threads.first())).collect(),
         (processes, threads) if processes.len() == threads.len() => {

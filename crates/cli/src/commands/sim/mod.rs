@@ -79,7 +79,7 @@ fn experiment_of(name: &str) -> anyhow::Result<Experiment> {
         let known: Vec<&str> = BUILTIN.iter().map(|(file, _)| file.trim_end_matches(".toml")).collect();
         let meant = did_you_mean(nearest(name, &known).as_deref());
         anyhow::bail!(
-            "cannot read {name}{meant}: there is no such file, and no such experiment comes with the program: `punctual sim list`"
+            "cannot read {name}{meant}: there is no such file, and no such experiment comes with the program; `punctual sim list` names those that do"
         );
     }
     let text = super::read_text(path)?;
