@@ -106,7 +106,7 @@ fn over_time(drawn: &LogPictures) -> Section {
         id: "time".into(),
         title: "When".into(),
         lead:
-            "Bursts and silences. What happened in one of them, `punctual log show` with --from and --to prints line by line."
+            "Bursts and silences. `punctual log show` with --from and --to prints line by line what happened in one of them."
                 .into(),
         blocks: vec![
             picture("time-classes", "Events of each class over time.", classes),

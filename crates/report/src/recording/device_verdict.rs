@@ -9,6 +9,10 @@ use punctual_device::Profile;
 use punctual_forecast::{DeviceAnswer, JudgedDevice, Outcome, format_seconds};
 use punctual_recording::{Document, format_ns};
 
+/// What the table of devices shows, to be followed by what stands in parentheses.
+pub(super) const LATE_WAKEUPS: &str = "Wakeups later than each device's slack, on all CPUs together, and how often it would run dry on its \
+                                       worst CPU: once for each wait, however many wakeups that made late";
+
 /// The verdict of a check of devices, one sentence each, after what has to be known first.
 pub fn devices_verdict(measurement: &Measurement) -> String {
     let documents: Vec<&Document> = measurement.parts.iter().map(|(_, document)| document).collect();

@@ -5,6 +5,7 @@ use crate::encode::html::setting::{context, provenance};
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section};
 use crate::layout::{agreeing, counted};
+use crate::recording::device_verdict::LATE_WAKEUPS;
 use crate::recording::over_time::{MAX_HISTORIES, Recorded, over_time};
 use crate::{Measurement, StageRow, load_name, load_words, stage_rows};
 use punctual_forecast::JudgedDevice;
@@ -345,13 +346,7 @@ fn device_section(names: &[&str], devices: &[Vec<JudgedDevice>]) -> Option<Secti
         }
         Some(cells)
     });
-    let table = Table {
-        caption: "Wakeups later than each device's slack, on all CPUs together, and how often it would run dry on its worst CPU: once for each \
-                  wait, however many wakeups that made late (in parentheses: 95 %)"
-            .into(),
-        columns,
-        rows: rows.collect(),
-    };
+    let table = Table { caption: format!("{LATE_WAKEUPS} (in parentheses: 95 %)"), columns, rows: rows.collect() };
     Some(Section {
         id: "devices".into(),
         title: "What this means for devices".into(),

@@ -1,7 +1,7 @@
 //! Text for people.
 
 use crate::layout::{agreeing, counted, grouped, is_simulated, on_machine, spoken_duration, table};
-use crate::recording::device_verdict::judged_devices;
+use crate::recording::device_verdict::{LATE_WAKEUPS, judged_devices};
 use crate::recording::stages::stage_table;
 use crate::{Measurement, load_name, load_words, stage_rows};
 use punctual_recording::{Counters, Document, format_ns, printable_path};
@@ -164,10 +164,7 @@ fn device_table(measurement: &Measurement) -> String {
         Some(cells)
     });
     let rows: Vec<Vec<String>> = rows.collect();
-    let mut text = "Wakeups later than each device's slack, on all CPUs together, and how often it would run dry on its worst CPU: \
-                    once for each wait, however many wakeups that made late (in parentheses after a tolerance: the range its \
-                    source prints)\n\n"
-        .to_owned();
+    let mut text = format!("{LATE_WAKEUPS} (in parentheses after a tolerance: the range its source prints)\n\n");
     text += &table(&header, 3..3 + loads.len(), rows);
     text
 }
