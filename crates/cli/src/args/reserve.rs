@@ -74,7 +74,7 @@ pub(crate) struct FindArguments {
     /// Your own profiles, in the catalogue's notation
     #[arg(long, value_name = "FILE", requires = "device")]
     pub(crate) profiles: Option<PathBuf>,
-    /// A process that is already running, instead of a command; several, separated by commas, have theirs at once
+    /// A process that is already running, instead of a command; several, separated by commas, are reserved for together
     #[arg(long, value_name = "PID", value_delimiter = ',', conflicts_with = "program",
           value_parser = clap::value_parser!(u32).range(1..=4_194_304))]
     pub(crate) pid: Vec<u32>,
@@ -91,7 +91,7 @@ pub(crate) struct FindArguments {
     /// Keep the machine busy with this shell command until the study ends
     #[arg(long, value_name = "COMMAND")]
     pub(crate) load_command: Vec<String>,
-    /// Let the thread keep the reservation if it is proven, or of several threads all theirs; `punctual reserve undo` restores
+    /// Let the thread keep the reservation if it is proven (of several threads, all or none); `punctual reserve undo` restores
     /// them
     #[arg(long)]
     pub(crate) apply: bool,
