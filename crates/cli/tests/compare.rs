@@ -221,7 +221,10 @@ fn a_machine_with_itself_and_with_a_later_one() {
 #[test]
 fn nobody_is_told_to_measure_two_machines_in_turn_on_one() {
     let directory = tempfile::tempdir().unwrap();
-    for (name, id) in [("a", "here"), ("b", "there"), ("c", "here")] {
+    std::fs::create_dir(directory.path().join("d")).unwrap();
+    let recordings =
+        [("a", "here"), ("b", "there"), ("c", "here"), ("d/1.punctual", "here"), ("d/2.punctual", "there")];
+    for (name, id) in recordings {
         let path = directory.path().join(name);
         write(&path, &Made { run_id: name, ..PLAIN });
         let path = path.join("recording.json");
@@ -229,7 +232,8 @@ fn nobody_is_told_to_measure_two_machines_in_turn_on_one() {
         document["provenance"]["host"]["id"] = id.into();
         std::fs::write(&path, document.to_string()).unwrap();
     }
-    for (other, is_told) in [("b", false), ("c", true)] {
+    // One side may be of two machines itself.
+    for (other, is_told) in [("b", false), ("c", true), ("d", false)] {
         let answer = json(&run(directory.path(), &["compare", "a", other, "--json"]));
         let command = answer["next"][0]["command"].as_str().unwrap();
         assert_eq!(command.contains("--repeat"), is_told, "{command}");

@@ -81,18 +81,14 @@ pub struct Comparison {
     pub notes: Vec<String>,
     /// Whether the runs were measured in turn, so that slow drift cancels.
     pub is_paired: bool,
+    /// Whether all runs are of one machine and one kernel, which can measure both sides in turn.
+    pub is_of_one_machine: bool,
 }
 
 impl Comparison {
     /// Whether it compares other programs' threads, for which nobody knows when they should have run.
     pub fn follows(&self) -> bool {
         self.a.missed.is_none() && self.b.missed.is_none()
-    }
-
-    /// Whether both sides are of one machine and one kernel, which can measure them in turn.
-    pub fn is_of_one_machine(&self) -> bool {
-        let apart = ["identity", "kernel", "kernel version"];
-        !self.differences.iter().any(|found| found.area == "host" && apart.contains(&found.what.as_str()))
     }
 
     /// The stage by which the whole is judged if nothing decided: the first measure's total.
@@ -178,6 +174,7 @@ pub(crate) fn compare_with(
     let device_rows = measures.iter().filter_map(|(left, right)| {
         Some(compare_devices(devices, &joined(&a.inputs, left)?, &joined(&b.inputs, right)?))
     });
+    let mut hosts = a.runs.iter().chain(&b.runs).map(|run| &run.document.provenance.host);
     let mut notes = notes(a, b, standing, is_paired);
     let absent: Vec<&str> = absent.into_iter().map(Stage::name).collect();
     if !absent.is_empty() {
@@ -195,6 +192,7 @@ pub(crate) fn compare_with(
         differences: [differences(first_a, first_b), overruns(&a.runs, &b.runs)].concat(),
         notes,
         is_paired,
+        is_of_one_machine: hosts.all(|host| host.is_as(&first_a.provenance.host)),
         stages,
     })
 }

@@ -36,7 +36,7 @@ pub fn verdict(comparison: &Comparison) -> String {
         }
     };
     // It measures threads of its own, never threads that were followed, and on the machine that it runs on.
-    let repeats = !comparison.follows() && comparison.is_of_one_machine();
+    let repeats = !comparison.follows() && comparison.is_of_one_machine;
     let by = if repeats { " (`punctual compare --repeat`)" } else { "" };
     if let Some(words) = wanting(comparison.standing, "systems", by, comparison.runs_needed) {
         verdict += &format!(" {words}");

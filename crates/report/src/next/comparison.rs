@@ -27,7 +27,7 @@ pub fn after_comparison(
         };
         let (purpose, command) = match again {
             Some(again) => (format!("measures both sides in turn, {enough}"), again(runs)),
-            None if !comparison.is_of_one_machine() => (
+            None if !comparison.is_of_one_machine => (
                 format!(
                     "takes directories: record the same threads under the same load on each machine or kernel, {} at least in each",
                     counted(runs as u64, "recording")
