@@ -393,6 +393,27 @@ fn what_the_machine_is_not_to_blame_for_stands_before_the_tables() {
     }
 }
 
+/// Why a load failed is also trouble with it: a forecast and a comparison say it once, and what it means.
+#[test]
+fn a_load_that_failed_is_said_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a");
+    write(&path, "1", 10, 0);
+    let document = path.join("recording.json");
+    let mut changed: serde_json::Value = serde_json::from_slice(&std::fs::read(&document).unwrap()).unwrap();
+    changed["provenance"]["load"]["failure"] = "stress ended with 1".into();
+    changed["provenance"]["load"]["trouble"] = ["stress ended with 1"].as_slice().into();
+    std::fs::write(&document, changed.to_string()).unwrap();
+    for words in [&["forecast", "a"][..], &["compare", "a", "a"]] {
+        let output = run(directory.path(), words);
+        let lines: Vec<String> = stdout(&output).lines().map(str::to_owned).collect();
+        let said: Vec<&String> = lines.iter().filter(|line| line.contains("stress ended with 1")).collect();
+        let expected = "the load failed, so this was not measured under it: stress ended with 1";
+        let sides = if words[0] == "compare" { 2 } else { 1 };
+        assert!(said.len() == sides && said.iter().all(|line| line.ends_with(expected)), "{words:?}: {said:?}");
+    }
+}
+
 #[test]
 fn wrong_questions_are_one_line() {
     let directory = tempfile::tempdir().unwrap();

@@ -27,7 +27,8 @@ fn notes_of_side(label: &str, side: &Side) -> Vec<String> {
             Some(EndReason::Watchdog | EndReason::Failed) => Some("a recording was ended early"),
             _ => None,
         };
-        let spoken = provenance.load.trouble.iter().chain(&provenance.fallbacks).map(String::as_str).chain(early);
+        let noted = provenance.notes_with_failure();
+        let spoken = noted.iter().map(String::as_str).chain(early);
         for note in spoken.map(|note| format!("{label}: {note}")) {
             if !notes.contains(&note) {
                 notes.push(note);

@@ -288,6 +288,7 @@ fn nothing_periodic(document: &Document) -> Error {
 pub(crate) fn cautions(document: &Document, damaged: &[String]) -> Vec<String> {
     let mut lines = Vec::new();
     let (counters, provenance) = (&document.counters, &document.provenance);
+    lines.extend(provenance.load.failed_in_words().map(|failed| format!("the {failed}")));
     if let Some(why) = provenance.at_normal_priority() {
         lines.push(format!(
             "measured at normal priority, {why}: a thread that has that priority will be late less often"
@@ -326,7 +327,9 @@ pub(crate) fn cautions(document: &Document, damaged: &[String]) -> Vec<String> {
     if let Some(steal) = counters.steal_ns.filter(|&steal| steal > 0) {
         lines.push(format!("the host ran something else for {}: that is part of the lateness", format_ns(steal)));
     }
-    lines.extend(document.provenance.load.trouble.iter().map(|trouble| format!("the load: {trouble}")));
+    let is_told = |trouble: &&String| provenance.load.failure.as_ref() == Some(*trouble);
+    let trouble = provenance.load.trouble.iter().filter(|trouble| !is_told(trouble));
+    lines.extend(trouble.map(|trouble| format!("the load: {trouble}")));
     lines
 }
 

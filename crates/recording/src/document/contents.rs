@@ -196,6 +196,13 @@ impl Provenance {
     pub fn notes(&self) -> impl Iterator<Item = &String> {
         self.fallbacks.iter().chain(&self.load.trouble)
     }
+
+    /// The same for an answer whose verdict does not say that the load failed: this comes first, and is then no trouble.
+    pub fn notes_with_failure(&self) -> Vec<String> {
+        let failed = self.load.failed_in_words().map(|failed| format!("the {failed}"));
+        let others = self.notes().filter(|note| self.load.failure.as_ref() != Some(*note));
+        failed.into_iter().chain(others.cloned()).collect()
+    }
 }
 
 /// A setting of the system.
@@ -318,6 +325,11 @@ pub struct LoadInfo {
 pub const NO_LOAD: &str = "none";
 
 impl LoadInfo {
+    /// That it failed, if it did, in words that follow an article. Why it did is also among its trouble.
+    pub fn failed_in_words(&self) -> Option<String> {
+        Some(format!("load failed, so this was not measured under it: {}", self.failure.as_ref()?))
+    }
+
     /// Its name; [`NO_LOAD`] if nothing is known about it.
     pub fn name_or_none(&self) -> &str {
         if self.name.is_empty() { NO_LOAD } else { &self.name }

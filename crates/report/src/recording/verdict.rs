@@ -157,13 +157,7 @@ pub(crate) fn end_in_words(document: &Document) -> Option<String> {
 
 /// What has to be known first about a recording whose load was not the requested one.
 pub(crate) fn load_failure_in_words(document: &Document) -> Option<String> {
-    Some(format!("The {}.", load_failure(document)?))
-}
-
-/// The same without its article and its full stop.
-pub(crate) fn load_failure(document: &Document) -> Option<String> {
-    let failure = document.provenance.load.failure.as_ref()?;
-    Some(format!("load failed, so this was not measured under it: {failure}"))
+    Some(format!("The {}.", document.provenance.load.failed_in_words()?))
 }
 
 /// The sentence about the end of a recording if nobody asked for it and it could still be noted.

@@ -1,7 +1,6 @@
 //! The late wakeups of a recording and their causes: the content of the answer of `punctual why`.
 
 use super::words::with_group;
-use crate::recording::verdict::load_failure;
 use punctual_blame::{
     CallTree, Cause, Findings, Kind, Link, Piece, Room, Sightings, Split, Summary, Turn, Who, is_nesting_known,
     summarize,
@@ -211,8 +210,7 @@ impl<'a> WhyReport<'a> {
     /// Says what was not measured as it was asked for: a load that failed, a priority that was not allowed, a stop.
     #[must_use]
     pub fn under_conditions_of(mut self, document: &Document) -> WhyReport<'a> {
-        let failure = load_failure(document).map(|failure| format!("the {failure}"));
-        self.conditions = failure.into_iter().chain(document.provenance.notes().cloned()).collect();
+        self.conditions = document.provenance.notes_with_failure();
         self
     }
 

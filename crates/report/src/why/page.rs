@@ -191,7 +191,8 @@ pub(crate) mod tests {
         let mut document = document();
         document.provenance.load.failure = Some("stress ended with 1".to_owned());
         document.provenance.fallbacks = vec!["memory is not locked".to_owned()];
-        document.provenance.load.trouble = vec!["the load rested".to_owned()];
+        // Why it failed is trouble, too, and said once.
+        document.provenance.load.trouble = ["stress ended with 1", "the load rested"].map(str::to_owned).to_vec();
         let report =
             WhyReport::new(Path::new("a"), 0, None, Vec::new(), false, None, &[]).under_conditions_of(&document);
         let mut text = String::new();
