@@ -192,16 +192,17 @@ impl Provenance {
         self.normal_priority.as_deref().or_else(older)
     }
 
-    /// What is not as it was asked for, a line each: what was done instead, and what went wrong with the load.
+    /// What is not as it was asked for, a line each: what was done instead, and what went wrong with the load, except why it
+    /// failed, which verdicts say.
     pub fn notes(&self) -> impl Iterator<Item = &String> {
-        self.fallbacks.iter().chain(&self.load.trouble)
+        let failure = self.load.failure.as_ref();
+        self.fallbacks.iter().chain(&self.load.trouble).filter(move |note| failure != Some(*note))
     }
 
-    /// The same for an answer whose verdict does not say that the load failed: this comes first, and is then no trouble.
+    /// The same for an answer whose verdict does not say that the load failed: this comes first.
     pub fn notes_with_failure(&self) -> Vec<String> {
         let failed = self.load.failed_in_words().map(|failed| format!("the {failed}"));
-        let others = self.notes().filter(|note| self.load.failure.as_ref() != Some(*note));
-        failed.into_iter().chain(others.cloned()).collect()
+        failed.into_iter().chain(self.notes().cloned()).collect()
     }
 }
 

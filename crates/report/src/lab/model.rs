@@ -233,7 +233,8 @@ impl LabReport<'_> {
     pub(super) fn all_notes(&self) -> Vec<String> {
         let of = |system: &SystemReport| -> Vec<String> {
             let Some(document) = system.together() else { return Vec::new() };
-            document.provenance.notes().map(|note| format!("{}: {note}", system.name)).collect()
+            let notes = document.provenance.notes_with_failure();
+            notes.iter().map(|note| format!("{}: {note}", system.name)).collect()
         };
         self.notes.iter().cloned().chain(self.systems.iter().flat_map(of)).collect()
     }

@@ -178,6 +178,26 @@ mod tests {
 
     /// The verdict speaks of the threads of which most would have run dry; so does the table below it.
     #[test]
+    fn why_a_load_failed_stands_in_the_verdict_alone() {
+        let mut document = crate::why::page::tests::document();
+        document.provenance.load.failure = Some("stress ended with 1".to_owned());
+        document.provenance.load.trouble = ["stress ended with 1", "the load rested"].map(str::to_owned).to_vec();
+        let verdict = crate::recording_verdict(&[&document]);
+        let measurement = Measurement {
+            parts: vec![("a".into(), document)],
+            devices: Vec::new(),
+            cycles: Vec::new(),
+            verdict,
+            next: Vec::new(),
+            exit_code: 0,
+            by_cpu: false,
+        };
+        let text = measurement_text(&measurement);
+        assert_eq!(text.matches("stress ended with 1").count(), 1, "{text}");
+        assert!(text.contains("note: the load rested\n"), "{text}");
+    }
+
+    #[test]
     fn a_table_of_devices_is_of_the_threads_that_the_verdict_is_of() {
         let device = Catalogue::shipped().parse_spec("ros2-control").unwrap();
         let question = Question { devices: vec![device], ..Question::default() };
