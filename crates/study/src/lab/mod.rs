@@ -25,5 +25,5 @@ pub use error::LabError;
 pub use grid::{Cell, cells};
 pub use run::{Bootable, CellEnd, LabPlan, LabProgress, RECORDING, run};
 pub use store::Ran;
-pub use system::System;
+pub use system::{ONE_CPU, System};
 pub use why::{Outside, WhyError, WhyStep, why};

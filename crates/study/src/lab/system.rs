@@ -102,6 +102,8 @@ fn is_parameter(word: &str) -> bool {
     !word.is_empty() && word.chars().all(|character| character.is_ascii_graphic() && !"\"'\\".contains(character))
 }
 
+/// Why a guest has no second CPU.
+pub const ONE_CPU: &str = "a guest has one CPU, since its clock counts instructions";
 /// Parameters that say how many CPUs a kernel uses.
 const CPUS: [&str; 3] = ["maxcpus", "nr_cpus", "possible_cpus"];
 
@@ -112,7 +114,7 @@ fn one_cpu(parameters: &[String]) -> Result<(), String> {
         CPUS.contains(&name.replace('-', "_").as_str()) && !["0", "1"].contains(&number)
     };
     match parameters.iter().find(asks_for_more) {
-        Some(word) => Err(format!("`{word}`: a guest has one CPU, since its clock counts instructions")),
+        Some(word) => Err(format!("`{word}`: {ONE_CPU}")),
         None => Ok(()),
     }
 }

@@ -7,7 +7,7 @@ use crate::args::lab::GuestArguments;
 use crate::output::Usage;
 use crate::signals::Interrupted;
 use punctual_lab::module::Built;
-use punctual_study::lab::{Bootable, Cell, LabPlan, System};
+use punctual_study::lab::{Bootable, Cell, LabPlan, ONE_CPU, System};
 use std::time::Duration;
 
 /// What is ready to be booted.
@@ -28,8 +28,7 @@ pub(super) fn prepare(
     arguments: &GuestArguments,
 ) -> anyhow::Result<Prepared> {
     if arguments.cpus != 1 {
-        let cpus = arguments.cpus;
-        return Err(Usage(format!("--cpus {cpus}: a guest has one CPU, since its clock counts instructions")).into());
+        return Err(Usage(format!("--cpus {}: {ONE_CPU}", arguments.cpus)).into());
     }
     let before = arguments.before.as_deref();
     let load = |system: &System| system.load.clone();
