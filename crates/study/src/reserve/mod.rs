@@ -214,7 +214,7 @@ pub fn find<'a>(
                 study.stays = true;
                 return Ok((study, running));
             }
-            Err(error) => study.notes.push(error.to_string()),
+            Err(why) => study.notes.extend(why),
         }
         return Ok((study, None));
     }

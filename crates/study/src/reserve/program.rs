@@ -248,22 +248,31 @@ impl<'a> Program<'a> {
     }
 
     /// Sets reservations for good, all or none: for processes, once `tell` knows how their threads were; for a command,
-    /// for as long as what is returned lives.
+    /// for as long as what is returned lives. Otherwise says why none stays, and which threads were not put back.
     pub(super) fn let_stay(
         mut self,
         reservations: &[(u32, Reservation)],
         tell: &mut dyn FnMut(&[Before]) -> Result<(), Refused>,
-    ) -> Result<Option<Going<'a>>, Refused> {
+    ) -> Result<Option<Going<'a>>, Vec<String>> {
         let settings: Vec<(u32, ThreadScheduling)> =
             reservations.iter().map(|(tid, reservation)| (*tid, reserved(*reservation))).collect();
-        self.set_all(&settings).map_err(|(_, refused)| refused)?;
+        if let Err((_, refused)) = self.set_all(&settings) {
+            return Err(self.not_kept(&refused));
+        }
         if self.command.is_some() {
             return Ok(Some(Going(Left(self))));
         }
         // Noted together: before any of them stays, all of them can be undone.
-        tell(self.keeper.held())?;
-        self.keeper.let_stay()?;
+        if let Err(refused) = tell(self.keeper.held()) {
+            return Err(self.not_kept(&refused));
+        }
+        self.keeper.let_stay().map_err(|refused| vec![refused.to_string()])?;
         Ok(None)
+    }
+
+    fn not_kept(&mut self, refused: &Refused) -> Vec<String> {
+        let not_put_back = self.put_back();
+        std::iter::once(refused.to_string()).chain(not_put_back).collect()
     }
 
     /// Measures several threads at once, some of them with reservations, in one attempt that does not end early.

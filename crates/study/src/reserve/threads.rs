@@ -62,7 +62,7 @@ pub fn threads(
     {
         match program.let_stay(&kept(&found), tell) {
             Ok(_) => found.stays = true,
-            Err(refused) => found.notes.push(refused.to_string()),
+            Err(why) => found.notes.extend(why),
         }
     }
     Ok(found)
