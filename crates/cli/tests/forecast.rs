@@ -398,7 +398,7 @@ fn what_the_machine_is_not_to_blame_for_stands_before_the_tables() {
 fn a_load_that_failed_is_said_once() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a");
-    write(&path, "1", 10, 0);
+    write(&path, "1", 20, 0);
     let document = path.join("recording.json");
     let mut changed: serde_json::Value = serde_json::from_slice(&std::fs::read(&document).unwrap()).unwrap();
     changed["provenance"]["load"]["failure"] = "stress ended with 1".into();
