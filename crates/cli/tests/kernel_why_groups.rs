@@ -4,6 +4,7 @@
 mod support;
 
 use punctual_kernel::clock::monotonic_ns as now_ns;
+use punctual_kernel::scheduling::{allowed_cpus, pin_to};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -17,6 +18,8 @@ use support::{code, json, number, run, stderr};
 const MOUNT: &str = "/sys/fs/cgroup/cpu";
 /// A gap in a victim's work that is shorter than this is ignored, ns.
 const GAP_NS: u64 = 15_000_000;
+/// A sleeper wakes this often, and a worker asks the kernel this often for how long its group was throttled, ns.
+const STEP_NS: u64 = 1_000_000;
 
 /// A control group; when it is dropped, it is removed with everything in it.
 struct TestGroup {
@@ -39,8 +42,11 @@ impl TestGroup {
         Some(TestGroup { path, name })
     }
 
-    fn add(&self, process: &Child) {
-        std::fs::write(self.path.join("cgroup.procs"), process.id().to_string()).unwrap();
+    /// Starts a process in it.
+    fn start(&self, role: &str, name: &str) -> Other {
+        let other = Other::start(role, name, Some(&self.path.join("cpu.stat")));
+        std::fs::write(self.path.join("cgroup.procs"), other.0.id().to_string()).unwrap();
+        other
     }
 }
 
@@ -55,27 +61,44 @@ impl Drop for TestGroup {
     }
 }
 
+/// What a process reported.
+#[derive(Default)]
+struct Reported {
+    stretches: Vec<(u64, u64)>,
+    /// Stretches of which the quota was not nine tenths: others had the CPU.
+    set_apart: u64,
+}
+
 /// A process of this test; killed when it is dropped.
 struct Other(Child);
 
 impl Other {
-    fn start(role: &str, name: &str) -> Other {
+    /// `account` says for how long the process's group was throttled, if it is in one.
+    fn start(role: &str, name: &str, account: Option<&Path>) -> Other {
         let program = std::env::current_exe().unwrap();
         let mut command = Command::new(program);
         command.args(["--exact", "the_other_process", "--ignored", "--nocapture"]).env("PUNCTUAL_ROLE", role);
         command.env("PUNCTUAL_NAME", name).stdout(Stdio::piped()).stderr(Stdio::null());
+        if let Some(account) = account {
+            command.env("PUNCTUAL_ACCOUNT", account);
+        }
         Other(command.spawn().unwrap())
     }
 
-    /// Ends it; returns the stretches of time that it reported.
-    fn end(mut self) -> Vec<(u64, u64)> {
+    /// Ends it; returns what it reported.
+    fn end(mut self) -> Reported {
         let _ = self.0.kill();
         let lines = BufReader::new(self.0.stdout.take().unwrap()).lines().map_while(Result::ok);
-        let stretch = |line: String| {
-            let (from, to) = line.strip_prefix("truth ")?.split_once(' ')?;
+        let stretch = |text: &str| -> Option<(u64, u64)> {
+            let (from, to) = text.split_once(' ')?;
             Some((from.parse().ok()?, to.parse().ok()?))
         };
-        lines.filter_map(stretch).collect()
+        let mut reported = Reported::default();
+        for line in lines {
+            reported.stretches.extend(line.strip_prefix("truth ").and_then(stretch));
+            reported.set_apart += u64::from(line == "apart");
+        }
+        reported
     }
 }
 
@@ -83,6 +106,51 @@ impl Drop for Other {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
+    }
+}
+
+/// The kernel's account of how long a group was throttled. A stretch is added to it when it ends.
+struct Account {
+    file: PathBuf,
+    throttled_ns: u64,
+    asked_ns: u64,
+}
+
+impl Account {
+    fn of(file: PathBuf) -> Account {
+        let mut account = Account { file, throttled_ns: 0, asked_ns: 0 };
+        account.begin();
+        account
+    }
+
+    /// What is throttled from here on counts.
+    fn begin(&mut self) {
+        self.asked_ns = now_ns();
+        self.throttled_ns = self.read();
+    }
+
+    fn read(&self) -> u64 {
+        let text = std::fs::read_to_string(&self.file).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix("throttled_time "));
+        line.and_then(|number| number.parse().ok()).expect("throttled_time")
+    }
+
+    /// Whether the group was throttled for nine tenths of a stretch that lies between the beginning and now. The account
+    /// does not say when: all that lies around the stretch may have been throttled.
+    fn is_throttled(&self, from: u64, to: u64) -> bool {
+        let throttled = self.read() - self.throttled_ns;
+        let around = (from - self.asked_ns) + (now_ns() - to);
+        throttled.saturating_sub(around) * 10 >= (to - from) * 9
+    }
+
+    /// Reports a stretch in which a thread of the group did not run.
+    fn report(&self, from: u64, to: u64) {
+        let mut output = std::io::stdout();
+        let written = match self.is_throttled(from, to) {
+            true => writeln!(output, "truth {from} {to}"),
+            false => writeln!(output, "apart"),
+        };
+        written.unwrap();
     }
 }
 
@@ -97,36 +165,58 @@ fn the_other_process() {
         libc::prctl(libc::PR_SET_NAME, name.as_ptr());
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
     }
-    let mut output = std::io::stdout();
+    let mut account = std::env::var_os("PUNCTUAL_ACCOUNT").map(|file| Account::of(file.into()));
+    if account.is_some() {
+        // The account is a sum over the CPUs: with all of the group on one, it is the time on the clock.
+        pin_to(allowed_cpus()[0]).unwrap();
+    }
+    if role == "sleeper" {
+        // Once there is quota again, it comes before the hog.
+        // SAFETY: takes numbers alone, of which 0 is the calling thread.
+        unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) };
+    }
     let end = Instant::now() + Duration::from_secs(60);
     while Instant::now() < end {
         match role.as_str() {
-            // Works for 4 ms of every 6, and reports where its work was interrupted.
             "worker" => {
-                let (mut worked, mut last) = (0, now_ns());
-                while worked < 4_000_000 {
-                    let now = now_ns();
-                    if now - last > GAP_NS {
-                        writeln!(output, "truth {last} {now}").unwrap();
-                    } else {
-                        worked += now - last;
-                    }
-                    last = now;
-                }
+                work(&mut account);
                 std::thread::sleep(Duration::from_millis(2));
             }
             // Works whenever it may.
             "hog" => while Instant::now() < end {},
-            // Wakes every 5 ms, and reports when it came late.
-            _ => {
-                let due = now_ns() + 5_000_000;
-                std::thread::sleep(Duration::from_millis(5));
-                let now = now_ns();
-                if now - due > GAP_NS {
-                    writeln!(output, "truth {due} {now}").unwrap();
-                }
-            }
+            _ => sleep(account.as_mut().expect("a sleeper is in a group")),
         }
+    }
+}
+
+/// Works for 4 ms, and reports where its work was interrupted.
+fn work(account: &mut Option<Account>) {
+    let mut worked = 0;
+    while worked < 4_000_000 {
+        if let Some(account) = account {
+            account.begin();
+        }
+        let (begin, mut last) = (now_ns(), now_ns());
+        while worked < 4_000_000 && last - begin < STEP_NS {
+            let now = now_ns();
+            if now - last < GAP_NS {
+                worked += now - last;
+            } else if let Some(account) = account {
+                account.report(last, now);
+            }
+            last = now;
+        }
+    }
+}
+
+/// Wakes after a step, and reports when it came late.
+fn sleep(account: &mut Account) {
+    account.begin();
+    let due = now_ns() + STEP_NS;
+    std::thread::sleep(Duration::from_nanos(STEP_NS));
+    let now = now_ns();
+    if now - due > GAP_NS {
+        account.report(due, now);
     }
 }
 
@@ -134,6 +224,8 @@ fn the_other_process() {
 #[derive(Debug, Default)]
 struct Tally {
     stretches: u64,
+    /// See [`Reported`].
+    set_apart: u64,
     met: u64,
     right: u64,
     unknown: u64,
@@ -181,6 +273,12 @@ impl Tally {
         }
     }
 
+    /// The same for stretches in which a group was throttled.
+    fn add_reported(&mut self, answer: &Value, reported: &Reported, group: &TestGroup) {
+        self.set_apart += reported.set_apart;
+        self.add(answer, &reported.stretches, |kind, name| kind == "throttled" && name == group.name);
+    }
+
     /// Whether enough were met, nine in ten of them are right, and hardly any wrong; what befell a few of them says
     /// less the more were met.
     fn suffices(&self, at_least: u64) -> bool {
@@ -189,6 +287,7 @@ impl Tally {
 
     fn judge(&self, what: &str, at_least: u64) {
         eprintln!("{what}: {self:?}");
+        assert!(self.met >= at_least, "{what}: too few stretches were met: {self:?}");
         assert!(self.suffices(at_least), "{what}: {self:?}");
     }
 }
@@ -218,10 +317,9 @@ fn a_group_that_runs_out_of_quota_in_its_work_is_named() {
     let Some(group) = TestGroup::make("quota", &QUOTA) else { return };
     let mut tally = Tally::default();
     for _ in 0..MAX_RECORDINGS {
-        let worker = Other::start("worker", "quota-worker");
-        group.add(&worker.0);
+        let worker = group.start("worker", "quota-worker");
         let answer = record("quota-worker", "response", "12ms", "5s");
-        tally.add(&answer, &worker.end(), |kind, name| kind == "throttled" && name == group.name);
+        tally.add_reported(&answer, &worker.end(), &group);
         if tally.suffices(MIN_MET) {
             break;
         }
@@ -235,12 +333,10 @@ fn a_group_that_is_out_of_quota_keeps_whoever_is_woken_in_it() {
     let Some(group) = TestGroup::make("woken", &QUOTA) else { return };
     let mut tally = Tally::default();
     for _ in 0..MAX_RECORDINGS {
-        let (sleeper, hog) = (Other::start("sleeper", "quota-sleeper"), Other::start("hog", "quota-hog"));
-        group.add(&sleeper.0);
-        group.add(&hog.0);
+        let (sleeper, hog) = (group.start("sleeper", "quota-sleeper"), group.start("hog", "quota-hog"));
         let answer = record("quota-sleeper", "total", "12ms", "5s");
         drop(hog);
-        tally.add(&answer, &sleeper.end(), |kind, name| kind == "throttled" && name == group.name);
+        tally.add_reported(&answer, &sleeper.end(), &group);
         if tally.suffices(MIN_MET) {
             break;
         }
@@ -274,7 +370,7 @@ fn one_that_is_stopped_in_its_work_is_told_by_whom() {
     requires!("why groups", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
     let mut tally = Tally::default();
     for _ in 0..MAX_RECORDINGS {
-        let worker = Other::start("worker", "stop-worker");
+        let worker = Other::start("worker", "stop-worker", None);
         let (pid, is_over) = (worker.0.id() as i32, Arc::new(AtomicBool::new(false)));
         let until = Arc::clone(&is_over);
         let stopper = std::thread::Builder::new().name("stopper".to_owned());
