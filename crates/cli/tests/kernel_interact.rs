@@ -22,7 +22,7 @@ const MIN_MET: usize = 50;
 fn each_input_was_waited_for_because_of_what_the_program_did() {
     requires!("interact truth", "terminal", "flight recorder", "kernel's thread ids", "unshifted clock");
     let mut tally = Tally::default();
-    for _ in 0..support::MAX_ATTEMPTS {
+    for _ in support::attempts(support::MAX_ATTEMPTS) {
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let (log, script_file) = (directory.path().join("log"), directory.path().join("truth.toml"));
         std::fs::write(&script_file, script(KEYS.iter().map(|(key, _)| *key), KEYS.len() * ROUNDS)).unwrap();

@@ -112,7 +112,7 @@ fn what_somebody_types_is_seen_and_what_they_waited_for_is_named() {
     requires!("interact attach", "terminal", "flight recorder", "kernel's thread ids", "unshifted clock");
     let mut tally = Tally::default();
     // Beside a build, most runs are disturbed.
-    for _ in 0..2 * support::MAX_ATTEMPTS {
+    for _ in support::attempts(2 * support::MAX_ATTEMPTS) {
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let Some((inputs, parts)) = used(directory.path()) else {
             eprintln!("the program had not ended after a while: set apart");

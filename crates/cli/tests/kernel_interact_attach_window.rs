@@ -164,7 +164,7 @@ fn what_somebody_types_into_a_window_is_seen_and_what_they_waited_for_is_named()
     needs!("interact attach window", "Xvfb");
     let mut tally = Tally::default();
     let keys: Vec<char> = KEYS.iter().map(|(key, _)| *key).cycle().take(KEYS.len() * ROUNDS).collect();
-    for _ in 0..2 * support::MAX_ATTEMPTS {
+    for _ in support::attempts(2 * support::MAX_ATTEMPTS) {
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let (log, display) = (directory.path().join("log"), Display::start());
         let mut program = display.show("interact_window", &log);

@@ -76,7 +76,7 @@ fn keys_reach_the_program_alone_and_are_seen_when_it_has_drawn() {
     requires!("interact display", "terminal", "flight recorder", "kernel's thread ids", "unshifted clock");
     needs!("interact display", "Xvfb");
     let (mut drawing, mut in_time, mut silent, mut unanswered) = (0, 0, 0, 0);
-    for _ in 0..support::MAX_ATTEMPTS {
+    for _ in support::attempts(support::MAX_ATTEMPTS) {
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let (display, others_log) = (Display::start(), directory.path().join("others"));
         let _bystander = Bystander::on(&display, &others_log);

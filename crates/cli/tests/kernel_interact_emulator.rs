@@ -45,7 +45,7 @@ fn used(via: &str, emulator: &[&str]) -> BTreeMap<u32, Vec<InteractionPart>> {
 
 fn holds(via: &str, emulator: &[&str]) {
     let (mut met, mut apart, mut wrong) = (0, 0, Vec::new());
-    for _ in 0..support::MAX_ATTEMPTS {
+    for _ in support::attempts(support::MAX_ATTEMPTS) {
         for parts in used(via, emulator).into_values() {
             let ns = |is_it: &dyn Fn(&InteractionPart) -> bool| {
                 parts.iter().filter(|part| is_it(part)).map(|part| part.ns).sum::<u64>()

@@ -164,7 +164,7 @@ fn film(program: &[&str]) -> (usize, usize, usize) {
 
 fn judge_film(program: &[&str]) {
     let (mut met, mut changed, mut last) = (0, 0, 0);
-    for _ in 0..support::MAX_ATTEMPTS {
+    for _ in support::attempts(support::MAX_ATTEMPTS) {
         let counts = film(program);
         (met, changed, last) = (met + counts.0, changed + counts.1, last + counts.2);
         eprintln!(

@@ -3,7 +3,7 @@
 //! `examples/interact_surface.rs`.
 
 use super::interact::{Done, disturbed_ns, done, example, named, script};
-use super::{MAX_ATTEMPTS, code, json, run, stderr};
+use super::{MAX_ATTEMPTS, attempts, code, json, run, stderr};
 use punctual_recording::{
     Interaction, InteractionPart, Outcome, for_each_interaction_part, read_interaction_document, read_interactions,
 };
@@ -69,7 +69,7 @@ impl Truth {
     /// Uses the program until enough was judged, and checks that against what is expected.
     pub(crate) fn holds(&self) {
         let mut tally = Tally::default();
-        for _ in 0..MAX_ATTEMPTS {
+        for _ in attempts(MAX_ATTEMPTS) {
             self.measure(&mut tally);
             let (seen, drawing) = (tally.seen, tally.drawing);
             eprintln!(

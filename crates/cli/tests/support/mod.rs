@@ -21,6 +21,14 @@ use std::time::{Duration, Instant};
 /// How often a test measures that needs a number of cases before it can judge. With fewer cases than that, it fails.
 pub(crate) const MAX_ATTEMPTS: usize = 5;
 
+/// The attempts of a test that measures until it has enough cases: so many at most, and none begins once they have taken
+/// this long together. On a busy machine the test then ends by itself, and says how many cases it met.
+pub(crate) fn attempts(most: usize) -> impl Iterator<Item = usize> {
+    const TOGETHER: Duration = Duration::from_secs(240);
+    let until = Instant::now() + TOGETHER;
+    (0..most).take_while(move |_| Instant::now() < until)
+}
+
 /// The program under test.
 pub(crate) fn punctual() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
