@@ -34,6 +34,13 @@ macro_rules! needs {
 #[allow(unused_imports, reason = "each test binary uses a part of this")]
 pub(crate) use needs;
 
+/// Whether the typist put a key in late: it had no CPU then, and is late to look at what is drawn, too.
+pub(crate) fn was_put_in_late(input: &Interaction) -> bool {
+    /// It usually takes a few hundredths of this.
+    const LATE_NS: u64 = 1_000_000;
+    input.injected_ns - input.begin_ns > LATE_NS
+}
+
 /// A program, how it is used, and what is expected.
 pub(crate) struct Truth {
     /// As `--via` takes it.
@@ -57,12 +64,24 @@ struct Tally {
     /// Keys that draw, and how many of them were seen no earlier than the program drew and no later than it was shown.
     drawing: usize,
     seen: usize,
+    /// More that draw, which the typist put in late: when they are seen says nothing.
+    late: usize,
     /// Keys after which nothing is drawn, and how many of them were unanswered.
     silent: usize,
     unanswered: usize,
     right: usize,
     disturbed: usize,
     wrong: Vec<String>,
+}
+
+impl Tally {
+    /// Whether enough were met, and enough of them are as expected: if there are few, a single one says nothing.
+    fn suffices(&self, seen_percent: usize) -> bool {
+        let met = self.right + self.wrong.len();
+        let is_enough = self.drawing >= 100 && self.silent >= 20 && met >= MIN_MET;
+        let is_seen = self.seen * 100 >= self.drawing * seen_percent && self.unanswered * 100 >= self.silent * 90;
+        is_enough && is_seen && self.wrong.len() * 100 <= met
+    }
 }
 
 impl Truth {
@@ -73,14 +92,15 @@ impl Truth {
             self.measure(&mut tally);
             let (seen, drawing) = (tally.seen, tally.drawing);
             eprintln!(
-                "{seen} of {drawing} seen in time, {} of {} unanswered, {} right, {} wrong, {} set apart",
+                "{seen} of {drawing} seen in time beside {} put in late, {} of {} unanswered, {} right, {} wrong, {} set apart",
+                tally.late,
                 tally.unanswered,
                 tally.silent,
                 tally.right,
                 tally.wrong.len(),
                 tally.disturbed
             );
-            if drawing >= 100 && tally.right + tally.wrong.len() >= MIN_MET {
+            if tally.suffices(self.seen_percent) {
                 break;
             }
         }
@@ -140,16 +160,25 @@ impl Truth {
                 tally.disturbed += 1;
                 continue;
             }
-            tally.drawing += 1;
-            if (self.is_seen_in_time)(input, *done) {
-                tally.seen += 1;
-            } else {
-                eprintln!("not seen in time: {input:?} {done:?}");
-            }
+            self.look(tally, input, *done);
             match parts.get(&input.number) {
                 Some(parts) => self.judge(tally, input, parts, *done),
                 None => assert!(summary.not_split > 0 || input.seen_ns.is_none(), "{input:?}"),
             }
+        }
+    }
+
+    /// Judges when an input that draws was seen.
+    fn look(&self, tally: &mut Tally, input: &Interaction, done: Done) {
+        if was_put_in_late(input) {
+            tally.late += 1;
+            return;
+        }
+        tally.drawing += 1;
+        if (self.is_seen_in_time)(input, done) {
+            tally.seen += 1;
+        } else {
+            eprintln!("not seen in time: {input:?} {done:?}");
         }
     }
 
