@@ -13,7 +13,7 @@ use std::time::Duration;
 use support::display::Display;
 use support::interact::{Done, disturbed_ns, done, example, named};
 use support::interact_window::needs;
-use support::{code, json, start, stderr, wait_until};
+use support::{code, json, number, start, stderr, wait_until};
 use x11rb::connection::Connection;
 use x11rb::protocol::xproto::{ConnectionExt as _, InputFocus, KEY_PRESS_EVENT, KEY_RELEASE_EVENT, MapState};
 use x11rb::protocol::xtest::ConnectionExt as _;
@@ -78,12 +78,12 @@ impl Typist {
     }
 }
 
-/// Watches a program while these keys are typed, until it has logged them all; returns when each was typed, and the
-/// findings.
+/// Watches a program while these keys are typed, until it has logged them all, in lines that end like this; returns when
+/// each was typed. `None`, with a word, if it has not after a while, or if the recorder had no CPU to read all there was.
 fn watched(
     directory: &Path,
     display: &Display,
-    (program, log): (&mut Child, &Path),
+    (program, log, ending): (&mut Child, &Path, &str),
     keys: &[char],
 ) -> Option<Vec<(u64, u64)>> {
     let typist = Typist::at(display);
@@ -99,16 +99,21 @@ fn watched(
         typed.push(typist.press(*key));
         std::thread::sleep(PAUSE);
     }
-    // On a busy machine the program falls behind; the comparison shows what it never logs.
-    wait_until(|| std::fs::read_to_string(log).unwrap_or_default().lines().count() >= keys.len());
+    let logged = || std::fs::read_to_string(log).unwrap_or_default();
+    // On a busy machine the program falls behind.
+    let has_all = wait_until(|| logged().lines().filter(|line| line.ends_with(ending)).count() >= keys.len());
     std::thread::sleep(Duration::from_millis(300));
     let _ = program.kill().and_then(|()| program.wait());
     let output = child.wait_with_output().unwrap();
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let answer = json(&output);
     assert_eq!((&answer["pace"], &answer["via"], &answer["followed"]), (&"own".into(), &"x11".into(), &true.into()));
-    assert_eq!((&answer["counts"]["presses_lost"], &answer["counts"]["records_lost"]), (&0.into(), &0.into()));
     assert!(answer["blind"].to_string().contains("which keys they were"), "{}", answer["blind"]);
+    let lost = ["presses_lost", "records_lost"].map(|what| number(&answer["counts"][what]));
+    if !has_all || lost != [0, 0] {
+        eprintln!("set apart: all keys logged: {has_all}; presses and records lost: {lost:?}");
+        return None;
+    }
     Some(typed)
 }
 
@@ -168,7 +173,7 @@ fn what_somebody_types_into_a_window_is_seen_and_what_they_waited_for_is_named()
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let (log, display) = (directory.path().join("log"), Display::start());
         let mut program = display.show("interact_window", &log);
-        let Some(typed) = watched(directory.path(), &display, (&mut program, &log), &keys) else { return };
+        let Some(typed) = watched(directory.path(), &display, (&mut program, &log, ""), &keys) else { continue };
         let recording = directory.path().join("a.punctual");
         let (inputs, done) = (read_interactions(&recording).unwrap(), done(&log));
         assert_eq!((inputs.len(), done.len()), (typed.len(), typed.len()), "no key is lost, and none is invented");
@@ -186,7 +191,9 @@ fn what_somebody_types_into_a_window_is_seen_and_what_they_waited_for_is_named()
             wrong.len(),
             summary.to_a_millisecond
         );
-        if right + wrong.len() >= MIN_MET && *drawing >= 35 {
+        // If there are few, a single one says nothing.
+        let is_as_expected = seen * 100 >= drawing * 95 && unanswered * 100 >= silent * 75 && begun * 100 >= all * 90;
+        if right + wrong.len() >= MIN_MET && *drawing >= 35 && is_as_expected {
             break;
         }
     }
@@ -199,6 +206,9 @@ fn what_somebody_types_into_a_window_is_seen_and_what_they_waited_for_is_named()
     assert!(tally.wrong.len() <= 1 + met / 50, "{} of {met} wrong: {:#?}", tally.wrong.len(), tally.wrong);
 }
 
+/// How the program of GTK ends the line of a key that is pressed.
+const GTK_PRESS: &str = " key_press";
+
 /// GTK learns of keys by another protocol than programs without a toolkit.
 #[test]
 fn what_somebody_types_into_a_window_of_gtk_is_counted() {
@@ -208,25 +218,37 @@ fn what_somebody_types_into_a_window_of_gtk_is_counted() {
     if check.code() == Some(77) {
         return support::skip("interact attach gtk", "there is no GTK 3");
     }
-    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let (log, display) = (directory.path().join("log"), Display::start());
-    let mut program = display.show("interact_gtk", &log);
     let keys: Vec<char> = ('a'..='z').take(20).collect();
-    let Some(typed) = watched(directory.path(), &display, (&mut program, &log), &keys) else { return };
-    let inputs = read_interactions(&directory.path().join("a.punctual")).unwrap();
-    let text = std::fs::read_to_string(&log).unwrap();
-    let logged = text.lines().filter_map(|line| line.strip_suffix(" key_press")?.parse::<u64>().ok());
-    let logged: Vec<u64> = logged.collect();
-    assert_eq!((inputs.len(), logged.len()), (typed.len(), typed.len()), "{inputs:?}");
-    let right = inputs.iter().zip(&logged).filter(|(input, at)| {
-        let is_taken = input.got_ns.is_some_and(|got| got <= **at);
-        // On a busy machine, two keys are drawn as one.
-        let is_shown = input.seen_ns.is_some_and(|seen| seen > **at) || input.outcome == Some(Outcome::Merged);
-        is_taken && input.begin_ns <= **at && is_shown
-    });
-    let right = right.count();
-    eprintln!("{right} of {} keys were taken before GTK handed them on, and seen after that", typed.len());
-    assert!(right + 1 >= typed.len(), "{inputs:?} {logged:?}");
-    let merged = inputs.iter().filter(|input| input.outcome == Some(Outcome::Merged)).count();
-    assert!(merged * 2 <= typed.len(), "{merged} were drawn with another: {inputs:?}");
+    let (mut all, mut right, mut merged) = (0, 0, 0);
+    for _ in support::attempts(support::MAX_ATTEMPTS) {
+        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let (log, display) = (directory.path().join("log"), Display::start());
+        let mut program = display.show("interact_gtk", &log);
+        let watched = watched(directory.path(), &display, (&mut program, &log, GTK_PRESS), &keys);
+        let Some(typed) = watched else { continue };
+        let inputs = read_interactions(&directory.path().join("a.punctual")).unwrap();
+        let text = std::fs::read_to_string(&log).unwrap();
+        let logged = text.lines().filter_map(|line| line.strip_suffix(GTK_PRESS)?.parse::<u64>().ok());
+        let logged: Vec<u64> = logged.collect();
+        assert_eq!((inputs.len(), logged.len()), (typed.len(), typed.len()), "{inputs:?}");
+        let is_right = |(input, at): &(&Interaction, &u64)| {
+            let is_taken = input.got_ns.is_some_and(|got| got <= **at);
+            // On a busy machine, two keys are drawn as one.
+            let is_shown = input.seen_ns.is_some_and(|seen| seen > **at) || input.outcome == Some(Outcome::Merged);
+            is_taken && input.begin_ns <= **at && is_shown
+        };
+        all += typed.len();
+        right += inputs.iter().zip(&logged).filter(is_right).count();
+        merged += inputs.iter().filter(|input| input.outcome == Some(Outcome::Merged)).count();
+        eprintln!(
+            "{right} of {all} keys were taken before GTK handed them on, and seen after that; {merged} with another"
+        );
+        if right * 20 >= all * 19 && merged * 2 <= all {
+            break;
+        }
+        eprintln!("{inputs:?} {logged:?}");
+    }
+    assert!(all > 0, "nothing could be judged");
+    assert!(right * 20 >= all * 19, "{right} of {all}");
+    assert!(merged * 2 <= all, "{merged} of {all} were drawn with another");
 }
