@@ -58,8 +58,9 @@ fn wait_for_one(terminal: &PseudoTerminal) {
     assert!(wait_until(|| terminal.read(&mut one).0 == 1 && one[0] == b'x'), "no answer");
 }
 
-/// Types at a watched program, ends it, and returns the findings about its inputs. `None` if the program had not
-/// handled the typed keys after a while, because others keep the disk busy.
+/// Types at a watched program, ends it, and returns the findings about its inputs. `None`, with a word, if the program had
+/// not handled the typed keys after a while, because others keep the disk busy, or if the recorder had no CPU to read all
+/// there was.
 fn used(directory: &Path) -> Option<Found> {
     let terminal = PseudoTerminal::make().unwrap();
     let log = directory.join("log");
@@ -92,6 +93,7 @@ fn used(directory: &Path) -> Option<Found> {
     if !is_over {
         support::signal(&child, libc::SIGINT);
         let _ = (program.kill(), program.wait(), child.wait_with_output());
+        eprintln!("the program had not ended after a while: set apart");
         return None;
     }
     let output = child.wait_with_output().unwrap();
@@ -100,7 +102,10 @@ fn used(directory: &Path) -> Option<Found> {
     assert_eq!((&answer["pace"], &answer["followed"]), (&"own".into(), &true.into()));
     assert!(answer["blind"].to_string().contains("which keys they were"), "{}", answer["blind"]);
     let summary = read_interaction_document(&recording).unwrap().unwrap();
-    assert_eq!(summary.records_lost, 0);
+    if summary.records_lost > 0 {
+        eprintln!("{} records lost: set apart", summary.records_lost);
+        return None;
+    }
     assert!(summary.background_outputs > 0, "the cursor blinks: {summary:?}");
     let mut parts: BTreeMap<u32, Vec<InteractionPart>> = BTreeMap::new();
     for_each_interaction_part(&recording, |part| parts.entry(part.number).or_default().push(part)).unwrap();
@@ -114,10 +119,7 @@ fn what_somebody_types_is_seen_and_what_they_waited_for_is_named() {
     // Beside a build, most runs are disturbed.
     for _ in support::attempts(2 * support::MAX_ATTEMPTS) {
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let Some((inputs, parts)) = used(directory.path()) else {
-            eprintln!("the program had not ended after a while: set apart");
-            continue;
-        };
+        let Some((inputs, parts)) = used(directory.path()) else { continue };
         // The last key ends the program.
         let typed: u64 = inputs.iter().map(|input| input.bytes).sum();
         assert_eq!(typed, TYPED as u64 + 1, "as many bytes were seen as were typed: {inputs:?}");

@@ -27,10 +27,23 @@ fn used(test: &str, directory: &Path, via: &str, program: &[&str]) -> Option<Fou
     let script = format!("name = \"events\"\n[pace]\nmedian = \"60ms\"\nspread = 0.1\n[[step]]\ntype = \"{keys}\"\n");
     std::fs::write(directory.join("events.toml"), script).unwrap();
     let words = ["interact", "-q", "--json", "--toolkit", "--via", via, "-o", "a.punctual", "--script", "events.toml"];
-    let output = run(directory, &[&words[..], &["--"], program].concat());
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
-    let answer = json(&output);
-    assert_eq!(answer["followed"], true, "{}", stderr(&output));
+    let attempt = || {
+        let _ = std::fs::remove_dir_all(directory.join("a.punctual"));
+        let output = run(directory, &[&words[..], &["--"], program].concat());
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        let answer = json(&output);
+        assert_eq!(answer["followed"], true, "{}", stderr(&output));
+        answer
+    };
+    let mut answer = attempt();
+    for _ in support::attempts(support::MAX_ATTEMPTS - 1) {
+        let lost = answer["toolkit"]["lost"].as_u64().unwrap_or(0);
+        if lost == 0 {
+            break;
+        }
+        eprintln!("{lost} events lost: nobody had a CPU to read them");
+        answer = attempt();
+    }
     if answer["toolkit"].is_null() {
         let said = answer["provenance"]["fallbacks"].to_string();
         assert!(said.contains("events of toolkits are not seen"), "{said}");
