@@ -238,6 +238,29 @@ fn forks_without_end_are_followed_within_bounds() {
 
 /// A command ends this soon after it is asked to, even on a busy machine.
 const MAX_END: Duration = Duration::from_secs(10);
+/// Or this soon, if it took no more CPU time than it may take time: then others kept it from the CPUs.
+const MAX_BUSY_END: Duration = Duration::from_secs(40);
+
+/// The CPU time that a process has had, whether it runs or waits to be collected.
+fn cpu_time(pid: u32) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let (_, fields) = stat.rsplit_once(')').unwrap();
+    // The 14th and the 15th field: in programs and in the kernel.
+    let both = fields.split_whitespace().skip(11).take(2);
+    let ticks: u64 = both.map(|ticks| ticks.parse::<u64>().unwrap()).sum();
+    // SAFETY: asks for a constant.
+    let a_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    Duration::from_millis(ticks * 1_000 / a_second.cast_unsigned())
+}
+
+/// Waits until a process has ended, and leaves it to be collected; returns the CPU time that it took until then.
+fn cpu_time_to_end(child: &Child) -> Duration {
+    let (began, before) = (std::time::Instant::now(), cpu_time(child.id()));
+    while support::is_alive(&child.id().to_string()) && began.elapsed() < MAX_BUSY_END {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    cpu_time(child.id()).saturating_sub(before)
+}
 
 /// Whatever it is doing: getting ready, or measuring.
 #[test]
@@ -253,6 +276,7 @@ fn a_signal_ends_every_command_beside_forks_without_end() {
         let asked = std::time::Instant::now();
         // SAFETY: sends a signal to a child that has not been waited for.
         assert_eq!(unsafe { libc::kill(child.id() as i32, signal) }, 0, "{words:?} has ended by itself");
+        let cpu_time = cpu_time_to_end(&child);
         let ended = child.wait_with_output().unwrap();
         let took = asked.elapsed();
         // A command that was cut while it got ready says that it measured nothing; before it handles signals, the
@@ -261,8 +285,9 @@ fn a_signal_ends_every_command_beside_forks_without_end() {
         let was_early = ended.status.signal() == Some(signal) && !directory.path().join(&output).exists();
         let is_told = code == 0 || code == 1 && errors.lines().count() == 1;
         assert!(is_told || was_early, "{words:?}: {:?}: {errors}", ended.status);
-        assert!(took < MAX_END, "{words:?} ended {took:?} after signal {signal}");
-        took
+        let was_kept = cpu_time < MAX_END && took < MAX_BUSY_END;
+        assert!(took < MAX_END || was_kept, "{words:?} ended {took:?} after signal {signal}, {cpu_time:?} of CPU time");
+        (took, cpu_time)
     };
     let commands: [[&[&str]; 2]; 2] =
         [[&["record", "--comm", "."], &["idle"]], [&["record", "--why", "100us"], &["log"]]];
@@ -277,5 +302,10 @@ fn a_signal_ends_every_command_beside_forks_without_end() {
         }
     }
     assert_eq!(all.len(), 16);
-    eprintln!("{} ends, {:?} after the signal at the longest", all.len(), all.iter().max());
+    let kept = all.iter().filter(|(took, _)| *took >= MAX_END).count();
+    eprintln!(
+        "{} ends, {:?} after the signal at the longest, {kept} of them kept from the CPUs",
+        all.len(),
+        all.iter().max()
+    );
 }
