@@ -176,8 +176,8 @@ fn the_rate_of_the_line_changes_in_phases() {
 fn a_phase_has_a_reservation_of_its_own() {
     requires!("a_phase_has_a_reservation_of_its_own", "deadline reservation", "real-time priority");
     let directory = tempfile::tempdir().unwrap();
-    let phases = ["--context", "reservation:3/12", "--phases", "18@7200Hz:1s+1/2.5,90@7200Hz"];
-    let words = [&["device", "run", "v90"][..], &phases, &["-D", "3s", "-q", "-o", "phases"]].concat();
+    let phases = ["--context", "reservation:3/12", "--phases", "18@7200Hz:3s+1/2.5,90@7200Hz"];
+    let words = [&["device", "run", "v90"][..], &phases, &["-D", "6s", "-q", "-o", "phases"]].concat();
     let child = start(directory.path(), &words);
     let has = |runtime_ns, period_ns| {
         let mut threads = threads_of(child.id()).into_iter();
@@ -186,6 +186,16 @@ fn a_phase_has_a_reservation_of_its_own() {
     let (first, then) = (wait_until(|| has(1_000_000, 2_500_000)), wait_until(|| has(3_000_000, 12_000_000)));
     let ended = child.wait_with_output().unwrap();
     assert!(first && then && code(&ended) == 0, "{first} {then}: {}{}", stdout(&ended), stderr(&ended));
+}
+
+/// The number of a table's newest segment, alone or joined with those before: `000003.parquet`, `000001-000003.parquet`.
+fn newest_segment(table: &Path) -> u64 {
+    let files = std::fs::read_dir(table).unwrap().flatten();
+    let number = |file: std::fs::DirEntry| {
+        let name = file.file_name().into_string().ok()?;
+        name.strip_suffix(".parquet")?.rsplit('-').next()?.parse::<u64>().ok()
+    };
+    files.filter_map(number).max().unwrap_or(0)
 }
 
 #[test]
@@ -199,8 +209,10 @@ fn interrupts_stop_working_when_the_program_stands_still_and_nothing_outlives_it
     assert!(wait_until(|| recording.join("activations/000001.parquet").exists()));
     support::signal(&child, libc::SIGSTOP);
     std::thread::sleep(Duration::from_millis(2_500));
+    let newest = newest_segment(&recording.join("activations"));
     support::signal(&child, libc::SIGCONT);
-    std::thread::sleep(Duration::from_millis(1_300));
+    // The first may hold only what there was before.
+    assert!(wait_until(|| newest_segment(&recording.join("activations")) >= newest + 2), "nothing more is written");
     support::signal(&child, libc::SIGKILL);
     child.wait_with_output().unwrap();
     assert!(wait_until(|| programs_in_the_kernel() <= before), "{}", programs_in_the_kernel());
