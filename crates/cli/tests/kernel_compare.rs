@@ -132,7 +132,7 @@ fn what_was_measured_before_a_command_failed_is_compared() {
 fn a_run_that_was_cut_is_left_out_of_later_comparisons() {
     requires!("compare", "real-time priority");
     let directory = tempfile::tempdir().unwrap();
-    let words = ["compare", "--repeat", "3", "-D", "1s", "-q", "-o", "all", "--json", "--b", "-p 70", "--c", "-p 60"];
+    let words = ["compare", "--repeat", "3", "-D", "2s", "-q", "-o", "all", "--json", "--b", "-p 70", "--c", "-p 60"];
     let child = start(directory.path(), &words);
     // The second round has begun.
     let is_there = |side: &str| directory.path().join("all").join(side).join("02.punctual/recording.json").exists();

@@ -241,7 +241,7 @@ fn what_the_load_started_ends_even_when_its_guard_was_killed() {
     let here = directory.path().display();
     let command = format!("echo $PPID > {here}/guard; sleep 1000 & echo $! > {here}/inner; wait");
     file(directory.path(), "mine.toml", "", &format!("run = \"{command}\"\nrepeat = false"));
-    let child = start(directory.path(), &["record", "-q", "-D", "2s", "--load", "mine.toml", "-o", "a.punctual"]);
+    let child = start(directory.path(), &["record", "-q", "-D", "5s", "--load", "mine.toml", "-o", "a.punctual"]);
     let noted = |name: &str| std::fs::read_to_string(directory.path().join(name)).unwrap_or_default().trim().to_owned();
     assert!(wait_until(|| !noted("inner").is_empty() && directory.path().join("a.punctual/recording.json").exists()));
     let guard: i32 = noted("guard").parse().unwrap();

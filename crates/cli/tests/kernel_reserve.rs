@@ -234,7 +234,7 @@ fn a_command_runs_with_its_reservation_and_so_do_threads_that_come_later() {
     assert_eq!((&thread["name"], &thread["set"], &thread["refused"]), (&"true".into(), &1.into(), &Value::Null));
 
     std::fs::copy("/bin/sleep", directory.path().join("comes-later")).unwrap();
-    let script = "sleep 0.4; ./comes-later 0.6; true";
+    let script = "sleep 0.4; ./comes-later 3; true";
     let words = ["reserve", "run", "1ms/50ms", "--thread", "^comes-later$", "--json", "--", "sh", "-c", script];
     let answer = json(&run(directory.path(), &words));
     let threads = answer["threads"].as_array().unwrap();

@@ -11,7 +11,7 @@ const FAILING: [&[&str]; 7] = [
     &["record", "-q", "--", "false"],
     &["record", "-q", "--", "make", "--no-print-directory", "-f", "no-such-makefile"],
     &["record", "-q", "--", "sh", "-c", "kill -9 $$"],
-    &["check", "-q", "-D", "1s", "--load", "dies.toml"],
+    &["check", "-q", "-D", "4s", "--load", "dies.toml"],
     &["log", "-q", "--", "false"],
     &["compare", "-q", "--repeat", "1", "-D", "500ms", "--while-b", "no-such-program-anywhere"],
 ];
@@ -204,7 +204,8 @@ fn a_study_that_is_interrupted_concludes_nothing() {
 fn a_hangup_is_told_and_nohup_is_honoured() {
     let directory = tempfile::tempdir().unwrap();
     let words = ["record", "-q", "-D", "2s", "--json", "-o"];
-    let child = start(directory.path(), &[&words[..], &["a.punctual"]].concat());
+    // Longer than it takes to hang up, however busy the machine is.
+    let child = start(directory.path(), &["record", "-q", "-D", "60s", "--json", "-o", "a.punctual"]);
     assert!(wait_until(|| directory.path().join("a.punctual/recording.json").exists()));
     std::thread::sleep(Duration::from_millis(300));
     support::signal(&child, libc::SIGHUP);
