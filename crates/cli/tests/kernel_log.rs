@@ -213,7 +213,26 @@ fn marks_stand_between_the_events_around_them() {
 fn marks_by_trace_marker_stand_there_too() {
     requires!("log trace_marker", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
     let directory = tempfile::tempdir().unwrap();
-    let child = start_log(directory.path(), &["-D", "60s", "--events", "sched,process,mark", "-o", "a.punctual"]);
+    for _ in 0..MAX_ATTEMPTS {
+        let _ = std::fs::remove_dir_all(directory.path().join("a.punctual"));
+        let Some(dropped) = two_marks_by_trace_marker(directory.path()) else { return };
+        if dropped == 0 {
+            break;
+        }
+        eprintln!("{dropped} events dropped: the log had no CPU");
+    }
+    let all = rows(directory.path(), &[]);
+    let mark = |name: &'static str| move |row: &Value| row["kind"] == "mark" && row["name"] == name;
+    let first = position(&all, 0, "the first", mark("first of two"));
+    let tid = number(&all[first]["tid"]);
+    let slept = position(&all, first, "a switch", |row| row["kind"] == "switch" && number(&row["tid"]) == tid);
+    let woken = position(&all, slept, "a waking", |row| row["kind"] == "waking" && number(&row["value"]) == tid);
+    position(&all, woken, "the second", mark("second of two"));
+}
+
+/// Logs two marks, and returns how many events are missing; `None`, loudly, without trace_marker.
+fn two_marks_by_trace_marker(directory: &Path) -> Option<u64> {
+    let child = start_log(directory, &["-D", "60s", "--events", "sched,process,mark", "-o", "a.punctual"]);
     let marker = || {
         let pid = child.id();
         let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
@@ -221,7 +240,7 @@ fn marks_by_trace_marker_stand_there_too() {
         let instance = mounted.map(|line| format!("{}/instances/punctual-log-{pid}", line.split(' ').nth(1).unwrap()));
         instance.map(PathBuf::from).find(|path| path.is_dir())
     };
-    assert!(wait_until(|| directory.path().join("a.punctual/events/log.json").exists()));
+    assert!(wait_until(|| directory.join("a.punctual/events/log.json").exists()));
     let instance = marker();
     // Two writes by a thread that sleeps in between.
     if let Some(instance) = &instance {
@@ -233,19 +252,13 @@ fn marks_by_trace_marker_stand_there_too() {
     support::signal(&child, libc::SIGINT);
     let output = child.wait_with_output().unwrap();
     assert_eq!(code(&output), 0, "{}", stderr(&output));
-    assert_sound(directory.path());
+    let answer = assert_sound(directory);
     let Some(instance) = instance else {
         support::skip("log trace_marker", stderr(&output).lines().next().unwrap_or_default());
-        return;
+        return None;
     };
     assert!(!instance.exists(), "the instance is gone");
-    let all = rows(directory.path(), &[]);
-    let mark = |name: &'static str| move |row: &Value| row["kind"] == "mark" && row["name"] == name;
-    let first = position(&all, 0, "the first", mark("first of two"));
-    let tid = number(&all[first]["tid"]);
-    let slept = position(&all, first, "a switch", |row| row["kind"] == "switch" && number(&row["tid"]) == tid);
-    let woken = position(&all, slept, "a waking", |row| row["kind"] == "waking" && number(&row["value"]) == tid);
-    position(&all, woken, "the second", mark("second of two"));
+    Some(number(&answer["dropped"]))
 }
 
 /// Futex calls of a program whose threads wait for one another: the test program itself.
