@@ -206,18 +206,23 @@ fn what_is_typed_faster_than_the_program_works_begins_as_it_is_typed() {
 fn it_ends_after_a_time_and_with_nobody_typing_says_so() {
     requires!("interact attach", "terminal", "flight recorder", "kernel's thread ids", "unshifted clock");
     let directory = tempfile::tempdir().unwrap();
+    // Programs with other names than everybody's: the answer lists only some of many.
+    let named = directory.path().join("watched-shell");
+    std::os::unix::fs::symlink("/bin/sh", &named).unwrap();
+    let reads = [named.to_str().unwrap(), "-c", "read -r line"];
     let terminal = PseudoTerminal::make().unwrap();
-    let mut program = at_terminal(&terminal, &["cat"]);
+    let mut program = at_terminal(&terminal, &reads);
     let pid = program.id().to_string();
     let words = ["interact", "-q", "-o", "a.punctual", "-D", "500ms", "--attach", &pid];
     let output = run(directory.path(), &words);
     assert_eq!(code(&output), 1, "nothing was measured: {}", stderr(&output));
-    assert!(stdout(&output).starts_with("No input to cat was seen"), "{}", stdout(&output));
+    let said = stdout(&output);
+    assert!(said.starts_with("No input to ") && said.contains("watched-shell was seen"), "{said}");
     assert!(program.try_wait().unwrap().is_none(), "the program goes on");
     // Two programs have the name: the answer lists both.
     let another = PseudoTerminal::make().unwrap();
-    let mut other = at_terminal(&another, &["cat"]);
-    let several = run(directory.path(), &["interact", "--attach", "cat"]);
+    let mut other = at_terminal(&another, &reads);
+    let several = run(directory.path(), &["interact", "--attach", "watched-shell"]);
     assert!(code(&several) == 129 && stderr(&several).contains(&pid), "{}", stderr(&several));
     assert!(stderr(&several).contains(&other.id().to_string()), "{}", stderr(&several));
     for child in [&mut program, &mut other] {
