@@ -73,7 +73,9 @@ fn short_trials(drills: &[(&str, &str, &str)], words: &[&str]) -> Option<Trials>
         let mut truth = measure(directory.path(), &trial);
         add(&mut trials.scores, run, std::mem::take(&mut truth.scores));
         trials.runs.push(truth);
-        if trials.scores.iter().all(|score| score.judged() >= MIN_JUDGED) {
+        // If there are few, one or two that are missed say nothing.
+        let suffices = |score: &Score| score.judged() >= MIN_JUDGED && score.missed() <= missed_at_most(score);
+        if trials.scores.iter().all(suffices) {
             break;
         }
     }
@@ -104,9 +106,13 @@ fn print(scores: &[Score]) {
 const MAX_MISSED_AT_FIRST: u64 = 2;
 
 /// One in fifty may be missed, and one more by bad luck; what the host did, and what nobody can tell, does not count.
+fn missed_at_most(score: &Score) -> u64 {
+    1 + score.judged() / 50
+}
+
 fn assert_blamed(score: &Score) {
     assert!(score.judged() >= MIN_JUDGED, "too few: {}", score.line());
-    assert!(score.missed() <= 1 + score.judged() / 50, "{}\n{}", score.line(), score.misses.join("\n"));
+    assert!(score.missed() <= missed_at_most(score), "{}\n{}", score.line(), score.misses.join("\n"));
     // A tenth is far more than is promised; a busy host may hide that much.
     assert!(score.unknown_ns * 10 <= score.overlap_ns, "{}", score.line());
 }
@@ -342,7 +348,7 @@ fn every_drill(load: &str, rate: &str) {
             let directory: &Path = place.as_deref().unwrap_or(scratch.path());
             std::fs::create_dir_all(directory).unwrap();
             add(&mut scores, run, measure(directory, &trial).scores);
-            if scores[0].judged() >= MIN_JUDGED_OF_EACH {
+            if scores[0].judged() >= MIN_JUDGED_OF_EACH && scores[0].misnamed <= 1 + scores[0].judged() / 50 {
                 break;
             }
         }
