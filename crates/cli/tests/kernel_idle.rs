@@ -67,10 +67,12 @@ fn each_burst_is_found(options: &[&str], named: bool) {
         });
         match found {
             Some(gap) => with_its_name += usize::from(document.names[gap.name as usize] == "burst-test"),
-            None if rests => missed += 1,
-            None => panic!("no gap for {began} to {ended} ({lost} lost)"),
+            // Or into a gap that nobody had a CPU to take.
+            None if rests || lost > 0 => missed += 1,
+            None => panic!("no gap for {began} to {ended}"),
         }
     }
+    eprintln!("{} bursts, {missed} of them in no gap; {lost} gaps lost", injected.len());
     // A tenth of the time is rest, and a burst takes a few ms.
     assert!(missed * 2 < injected.len(), "{missed} missed");
     if named {
