@@ -46,37 +46,44 @@ fn each_input_is_seen_when_the_compositor_has_shown_it_and_was_waited_for_becaus
 fn keys_to_a_terminal_are_seen_and_wait_for_no_repaint_timer_of_25_ms() {
     requires!("interact wayland foot", "terminal", "flight recorder", "kernel's thread ids", "unshifted clock");
     needs!("interact wayland foot", "sway", "foot", "bash");
-    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let text = "the quick brown fox jumps over the lazy dog ".repeat(2);
     let script = format!("name = \"foot\"\n[pace]\nmedian = \"120ms\"\nspread = 0.1\n[[step]]\ntype = \"{text}\"\n");
-    std::fs::write(directory.path().join("foot.toml"), script).unwrap();
     let words = ["interact", "-q", "--via", "wayland", "-o", "a.punctual", "--script", "foot.toml", "--"];
-    let output = run(directory.path(), &[&words[..], &["foot", "bash", "--norc"]].concat());
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
-    let recording = directory.path().join("a.punctual");
-    let keys: Vec<Interaction> =
-        read_interactions(&recording).unwrap().into_iter().filter(|input| input.kind == "key").collect();
-    let met = keys.iter().filter(|input| input.outcome != Some(Outcome::Merged)).count();
-    let seen = keys.iter().filter(|input| input.outcome == Some(Outcome::Seen)).count();
-    // On a machine that stops for a while, the program takes several keys together.
-    assert!(met >= 60 && seen * 100 >= met * 95, "{seen} of {met} seen: {}", stdout(&output));
-    let mut sleeps = vec![0u64; keys.iter().map(|input| input.number as usize + 1).max().unwrap_or(0)];
-    let mut for_compositor = Vec::new();
-    for_each_interaction_part(&recording, |part| {
-        if let Some(ns) = sleeps.get_mut(part.number as usize).filter(|_| part.kind == "sleep") {
-            *ns += part.ns;
+    let words = [&words[..], &["foot", "bash", "--norc"]].concat();
+    let (mut met, mut seen, mut own, mut for_compositor) = (0, 0, Vec::new(), Vec::new());
+    for _ in support::attempts(support::MAX_ATTEMPTS) {
+        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        std::fs::write(directory.path().join("foot.toml"), &script).unwrap();
+        let output = run(directory.path(), &words);
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        let recording = directory.path().join("a.punctual");
+        let keys: Vec<Interaction> =
+            read_interactions(&recording).unwrap().into_iter().filter(|input| input.kind == "key").collect();
+        met += keys.iter().filter(|input| input.outcome != Some(Outcome::Merged)).count();
+        seen += keys.iter().filter(|input| input.outcome == Some(Outcome::Seen)).count();
+        let mut sleeps = vec![0u64; keys.iter().map(|input| input.number as usize + 1).max().unwrap_or(0)];
+        for_each_interaction_part(&recording, |part| {
+            if let Some(ns) = sleeps.get_mut(part.number as usize).filter(|_| part.kind == "sleep") {
+                *ns += part.ns;
+            }
+            if (part.kind.as_str(), part.name.as_str()) == ("wait", "sway") {
+                for_compositor.push(part.ns);
+            }
+        })
+        .unwrap();
+        own.extend(keys.iter().map(|input| sleeps[input.number as usize]));
+        eprintln!("{seen} of {met} keys seen");
+        // On a machine that stops for a while, the program takes several keys together, or one is not seen.
+        if met >= 60 && seen * 100 >= met * 95 {
+            break;
         }
-        if (part.kind.as_str(), part.name.as_str()) == ("wait", "sway") {
-            for_compositor.push(part.ns);
-        }
-    })
-    .unwrap();
+    }
+    assert!(met >= 60 && seen * 100 >= met * 95, "{seen} of {met} seen");
     for_compositor.sort_unstable();
-    let mut own: Vec<u64> = keys.iter().map(|input| sleeps[input.number as usize]).collect();
     own.sort_unstable();
     let median = own[own.len() / 2];
     let waits = for_compositor.get(for_compositor.len() / 2);
-    eprintln!("{seen} of {met} keys seen; medians: {median} ns on a timer of its own, {waits:?} ns for the compositor");
+    eprintln!("medians: {median} ns on a timer of its own, {waits:?} ns for the compositor");
     assert!(median < 10_000_000, "{own:?}");
 }
 
