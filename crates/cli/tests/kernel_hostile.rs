@@ -109,12 +109,22 @@ fn names_without_end_become_others() {
     let directory = tempfile::tempdir().unwrap();
     let hostile = Hostile::start(NAMES);
     let words = ["record", "-q", "-D", "6s", "-o", "a.punctual", "--pid", &hostile.id()];
-    let cost = run_limited(directory.path(), &words);
-    costs_at_most(&cost, 6, FOLLOW_MEMORY);
-    assert!(is_bounded(&directory.path().join("a.punctual")) > 10_000);
-    let recording = Recording::open(directory.path().join("a.punctual")).unwrap();
-    let others = recording.document().tasks.iter().filter(|task| task.measure == punctual_recording::OTHERS);
-    assert!(others.map(|task| task.counters.wakeups).sum::<u64>() > 5_000, "nobody is one of the others");
+    // All wakeups, and those of the others: a busy machine may leave the program time for fewer.
+    let mut seen = Vec::new();
+    let is_enough = |&(all, others): &(u64, u64)| all > 10_000 && others > 5_000;
+    for _ in 0..support::MAX_ATTEMPTS {
+        let _ = std::fs::remove_dir_all(directory.path().join("a.punctual"));
+        let cost = run_limited(directory.path(), &words);
+        costs_at_most(&cost, 6, FOLLOW_MEMORY);
+        let all = is_bounded(&directory.path().join("a.punctual"));
+        let recording = Recording::open(directory.path().join("a.punctual")).unwrap();
+        let others = recording.document().tasks.iter().filter(|task| task.measure == punctual_recording::OTHERS);
+        seen.push((all, others.map(|task| task.counters.wakeups).sum::<u64>()));
+        if seen.iter().any(is_enough) {
+            break;
+        }
+    }
+    assert!(seen.iter().any(is_enough), "nobody is one of the others: {seen:?}");
     // It can be read in a moment as well.
     let cost = run_limited(directory.path(), &["report", "a.punctual"]);
     costs_at_most(&cost, 0, FOLLOW_MEMORY);
@@ -183,7 +193,7 @@ const LOG_MEMORY: u64 = 300_000_000;
 fn two_drills_on_a_cpu_keep_the_bound_of_one() {
     requires!("two drills", "BPF", "BTF", "kernel's thread ids", "real-time priority");
     let directory = tempfile::tempdir().unwrap();
-    let words = ["drill", "fifo", "-q", "-D", "4s", "--for", "5ms", "--every", "30ms", "-a", "1"];
+    let words = ["drill", "fifo", "-q", "-D", "60s", "--for", "5ms", "--every", "30ms", "-a", "1"];
     let first = support::start(directory.path(), &words);
     assert!(support::wait_until(|| {
         let sockets = std::fs::read("/proc/net/unix").unwrap_or_default();
@@ -192,6 +202,7 @@ fn two_drills_on_a_cpu_keep_the_bound_of_one() {
     let second = run_limited(directory.path(), &words);
     assert_eq!(code(&second.output), 1);
     assert!(stderr(&second.output).contains("other drills"), "{}", stderr(&second.output));
+    support::signal(&first, libc::SIGINT);
     let output = first.wait_with_output().unwrap();
     assert_eq!(code(&output), 0, "{}", stderr(&output));
 }
