@@ -150,11 +150,9 @@ fn what_somebody_types_is_seen_and_what_they_waited_for_is_named() {
     assert!(tally.unknown.len() * 10 <= met, "{} unknown beside {met}: {:#?}", tally.unknown.len(), tally.unknown);
 }
 
-/// Keys typed while the program works for 30 ms on the one before begin when they are typed, not when the program takes
-/// them.
-#[test]
-fn what_is_typed_faster_than_the_program_works_begins_as_it_is_typed() {
-    requires!("interact attach", "terminal", "flight recorder", "kernel's thread ids", "unshifted clock");
+/// Types three keys at once, again and again, at a program that works for 30 ms on each; returns how many were typed, how
+/// many of them began as they were, and how many waited for the program.
+fn typed_fast() -> (usize, usize, usize) {
     const BURSTS: usize = 6;
     const SHELL: &str = "stty raw -echo; echo ready; while read -rsN1 key; do sleep 0.03; printf x; done";
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -196,10 +194,25 @@ fn what_is_typed_faster_than_the_program_works_begins_as_it_is_typed() {
         met += usize::from(input.begin_ns >= *before_ns);
         waited += usize::from(input.got_ns.is_some_and(|got| got > input.begin_ns + 10_000_000));
     }
-    eprintln!("{met} of {} began as they were typed, {waited} waited for the program for 10 ms and more", typed.len());
-    // The kernel's worker may pass on two at once if it has to wait for a CPU itself.
-    assert!(met * 2 >= typed.len(), "{met}: {inputs:?} {typed:?}");
-    assert!(waited * 2 >= typed.len(), "{waited}: {inputs:?}");
+    (typed.len(), met, waited)
+}
+
+/// Keys typed while the program works for 30 ms on the one before begin when they are typed, not when the program takes
+/// them.
+#[test]
+fn what_is_typed_faster_than_the_program_works_begins_as_it_is_typed() {
+    requires!("interact attach", "terminal", "flight recorder", "kernel's thread ids", "unshifted clock");
+    let (mut typed, mut met, mut waited) = (0, 0, 0);
+    for _ in support::attempts(support::MAX_ATTEMPTS) {
+        let more = typed_fast();
+        (typed, met, waited) = (typed + more.0, met + more.1, waited + more.2);
+        eprintln!("{met} of {typed} began as they were typed, {waited} waited for the program for 10 ms and more");
+        // The kernel's worker may pass on two at once if it has to wait for a CPU itself.
+        if met * 2 >= typed && waited * 2 >= typed {
+            return;
+        }
+    }
+    panic!("of {typed} keys {met} began as they were typed, and {waited} waited");
 }
 
 #[test]
