@@ -51,6 +51,10 @@ impl Display {
 
 impl Drop for Display {
     fn drop(&mut self) {
-        let _ = self.server.kill().and_then(|()| self.server.wait());
+        // Killed, it would leave its lock, which tests that look for such would find meanwhile.
+        super::signal(&self.server, libc::SIGTERM);
+        if !super::wait_until(|| !matches!(self.server.try_wait(), Ok(None))) {
+            let _ = self.server.kill().and_then(|()| self.server.wait());
+        }
     }
 }
