@@ -333,7 +333,9 @@ while True: pass
     let output = child.wait_with_output().unwrap();
     assert_eq!(code(&output), 2, "{}{}", stdout(&output), stderr(&output));
     let answer = json(&output);
-    assert_eq!(answer["cycles"][0]["overruns"], 1, "{}", answer["cycles"]);
+    // On a busy machine, the turn before it may be too long as well.
+    let overruns = answer["cycles"][0]["overruns"].as_u64();
+    assert!([Some(1), Some(2)].contains(&overruns), "{}", answer["cycles"]);
     let (_, wakeups) = open(directory.path());
     let last = wakeups.last().unwrap();
     assert!(last.executed_ns.is_some() && last.stage(Stage::Response) > Some(100_000_000), "{last:?}");
