@@ -59,8 +59,8 @@ fn wait_for_one(terminal: &PseudoTerminal) {
 }
 
 /// Types at a watched program, ends it, and returns the findings about its inputs. `None`, with a word, if the program had
-/// not handled the typed keys after a while, because others keep the disk busy, or if the recorder had no CPU to read all
-/// there was.
+/// not handled the typed keys after a while, because others keep the disk busy, or if the recorder had no CPU to begin or
+/// to read all there was.
 fn used(directory: &Path) -> Option<Found> {
     let terminal = PseudoTerminal::make().unwrap();
     let log = directory.join("log");
@@ -70,7 +70,12 @@ fn used(directory: &Path) -> Option<Found> {
     let pid = program.id().to_string();
     let child = start(directory, &["interact", "-q", "--json", "-o", "a.punctual", "--attach", &pid]);
     let recording = directory.join("a.punctual");
-    assert!(wait_until(|| recording.join("recording.json").exists()), "it does not watch");
+    if !wait_until(|| recording.join("recording.json").exists()) {
+        support::signal(&child, libc::SIGINT);
+        let _ = (program.kill(), program.wait());
+        eprintln!("it does not watch: set apart: {}", stderr(&child.wait_with_output().unwrap()));
+        return None;
+    }
     std::thread::sleep(Duration::from_millis(300));
     let keys = KEYS.iter().map(|(key, _)| *key as u8).cycle().take(TYPED);
     let mut buffer = [0; 4_096];

@@ -79,7 +79,8 @@ impl Typist {
 }
 
 /// Watches a program while these keys are typed, until it has logged them all, in lines that end like this; returns when
-/// each was typed. `None`, with a word, if it has not after a while, or if the recorder had no CPU to read all there was.
+/// each was typed. `None`, with a word, if it has not after a while, or if the recorder had no CPU to begin or to read all
+/// there was.
 fn watched(
     directory: &Path,
     display: &Display,
@@ -90,8 +91,11 @@ fn watched(
     let pid = program.id().to_string();
     let child = start(directory, &["interact", "-q", "--json", "-o", "a.punctual", "--attach", &pid]);
     if !wait_until(|| directory.join("a.punctual/recording.json").exists()) {
-        let output = child.wait_with_output().unwrap();
-        panic!("it does not watch: {}", stderr(&output));
+        // It may still get ready, and then goes on for as long as the program does.
+        support::signal(&child, libc::SIGINT);
+        let _ = program.kill().and_then(|()| program.wait());
+        eprintln!("set apart: it does not watch: {}", stderr(&child.wait_with_output().unwrap()));
+        return None;
     }
     std::thread::sleep(Duration::from_millis(300));
     let mut typed = Vec::new();
