@@ -19,6 +19,9 @@ struct Program {
 /// Programs that are gone are remembered, the last so many.
 const MAX_GONE: usize = 4096;
 
+/// The kernel notes when a program is loaded before it verifies it, and lists it afterwards: this takes less, ns.
+const VERIFIED_WITHIN_NS: u64 = 5_000_000_000;
+
 /// The kernel's functions, its modules' and those of BPF programs, past ones too.
 #[derive(Default)]
 pub(super) struct KernelCode {
@@ -58,17 +61,21 @@ impl KernelCode {
         self.refresh();
     }
 
+    /// Whether the kernel may have listed a program, loaded then, only after the symbols were read.
+    fn may_lack(&self, loaded_ns: u64) -> bool {
+        loaded_ns.saturating_add(VERIFIED_WITHIN_NS) >= self.symbols.read_ns
+    }
+
     fn renew(&mut self, symbols: KernelSymbols) {
         self.symbols = symbols;
         self.stale = false;
     }
 
     /// Gives the functions of these programs the names that they have among the symbols, which are read anew if one of
-    /// the programs has come since.
+    /// the programs may have come since.
     fn name_functions(&mut self, ids: &[u32], read: impl Fn() -> KernelSymbols) {
-        let read_ns = self.symbols.read_ns;
-        let is_newer = |id: &u32| self.programs.get(id).is_some_and(|program| program.loaded_ns >= read_ns);
-        if ids.iter().any(is_newer) {
+        let is_lacking = |id: &u32| self.programs.get(id).is_some_and(|program| self.may_lack(program.loaded_ns));
+        if ids.iter().any(is_lacking) {
             self.renew(read());
         }
         for id in ids {
@@ -95,7 +102,7 @@ impl KernelCode {
                 continue;
             }
             let Some(code) = code_of(id) else { continue };
-            self.stale |= code.loaded_ns >= self.symbols.read_ns;
+            self.stale |= self.may_lack(code.loaded_ns);
             if code.functions.iter().any(|function| function.name.is_none()) {
                 come.push(id);
             }
@@ -138,7 +145,7 @@ impl KernelCode {
 
 #[cfg(test)]
 mod tests {
-    use super::{FunctionCode, KernelCode, KernelSymbols, ProgramCode};
+    use super::{FunctionCode, KernelCode, KernelSymbols, ProgramCode, VERIFIED_WITHIN_NS};
 
     fn at(name: &str, loaded_ns: u64, start: u64) -> ProgramCode {
         let functions = vec![FunctionCode { start, end: start + 0x40, name: None }];
@@ -190,7 +197,7 @@ mod tests {
         let list = |name: &str| {
             let text = format!("0000000000001000 t bpf_prog_612d71abf41ccb7a_{name}\t[bpf]\n");
             let mut symbols = KernelSymbols::parse(text);
-            symbols.read_ns = 50;
+            symbols.read_ns = VERIFIED_WITHIN_NS + 50;
             symbols
         };
         let mut code = KernelCode { symbols: list("was_there_before"), ..KernelCode::default() };
@@ -199,6 +206,7 @@ mod tests {
         code.name_functions(&come, || panic!("it has that program"));
         assert_eq!(code.find(0x1010, 60).unwrap().function, "was_there_before");
         assert!(!code.stale, "nothing has come since");
+        // It was being verified when the list was read.
         let come = code.note(&[1, 2], 80, |_| Some(at("has_come_since_", 70, 0x1000)));
         assert!(code.stale);
         code.name_functions(&come, || list("has_come_since_then"));
