@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-/// A thread that reads them. It stops if this is dropped before anybody has waited for them.
+/// A thread that reads them. If this is dropped before anybody has waited for them, it stops early and is waited for: it does not
+/// disturb what is measured next.
 pub(crate) struct SymbolsAhead {
     thread: Option<JoinHandle<(KernelSymbols, u64)>>,
     unwanted: Arc<AtomicBool>,
@@ -33,6 +34,9 @@ impl SymbolsAhead {
 impl Drop for SymbolsAhead {
     fn drop(&mut self) {
         self.unwanted.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
     }
 }
 
@@ -53,5 +57,13 @@ mod tests {
         assert_eq!(symbols.find(address).unwrap().function, FUNCTION);
         assert!(cpu_ns > 0);
         assert_eq!(KernelSymbols::read_unless(&AtomicBool::new(true)).find(address), None);
+    }
+
+    #[test]
+    fn machine_symbols_that_nobody_waits_for_leave_no_thread_behind() {
+        let ahead = SymbolsAhead::begin();
+        let unwanted = Arc::clone(&ahead.unwanted);
+        drop(ahead);
+        assert_eq!(Arc::strong_count(&unwanted), 1, "the thread has ended");
     }
 }
