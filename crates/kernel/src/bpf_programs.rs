@@ -143,6 +143,9 @@ pub fn code_of(id: u32) -> Option<ProgramCode> {
     CodeFinder::default().code_of(id)
 }
 
+/// So much type information is kept at once: programs that share theirs have come one after another, and there may be hundreds.
+const MAX_TYPES: usize = 8;
+
 /// Finds the code of several programs. Those of one object share their type information, which is read once for them.
 #[derive(Default)]
 pub struct CodeFinder {
@@ -169,8 +172,7 @@ impl CodeFinder {
         let info = info_with(id, wanted)?;
         // One for each function, in the same order, or none.
         let are_told = info.nr_func_info == info.nr_jited_ksyms && info.btf_id != 0;
-        let read = || Btf::from_prog_id(id).ok();
-        let btf = if are_told { self.types.entry(info.btf_id).or_insert_with(read).as_ref() } else { None };
+        let btf = if are_told { self.types_of(info.btf_id, || Btf::from_prog_id(id).ok()) } else { None };
         let name_of = |type_id: u32| {
             let function = btf?.type_by_id::<Func<'_>>(type_id.into())?;
             Some(function.name()?.to_string_lossy().into_owned())
@@ -188,6 +190,14 @@ impl CodeFinder {
             loaded_ns: info.load_time.saturating_sub(slept_ns),
             functions: functions.filter(|function| function.start != 0).collect(),
         })
+    }
+
+    /// The type information with this number, which is read unless it is kept.
+    fn types_of(&mut self, number: u32, read: impl FnOnce() -> Option<Btf<'static>>) -> Option<&Btf<'static>> {
+        if self.types.len() >= MAX_TYPES && !self.types.contains_key(&number) {
+            self.types.clear();
+        }
+        self.types.entry(number).or_insert_with(read).as_ref()
     }
 }
 
@@ -208,6 +218,20 @@ fn id_of(program: i32) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_so_much_type_information_is_kept() {
+        let (mut finder, mut read) = (CodeFinder::default(), 0);
+        for number in [0, 0, 1, 0, 2, 3, 4, 5, 6, 7, 8, 0] {
+            let types = finder.types_of(number, || {
+                read += 1;
+                None
+            });
+            assert!(types.is_none() && finder.types.len() <= MAX_TYPES);
+        }
+        // The last one was forgotten meanwhile.
+        assert_eq!(read, 10);
+    }
 
     #[test]
     fn machine_programs_have_the_same_code_whether_or_not_others_share_their_types() {
