@@ -3,8 +3,9 @@
 //!
 //! It is told about each thread before that is changed, over its standard input, a line of JSON at a time. When the
 //! input ends without [`Keeper::let_stay`], or when it has not heard from the parent for [`PATIENCE`], since what the
-//! parent changed may have taken its CPUs from it, it restores every thread that it was told about. It is a session of
-//! its own and ignores the signals that ask its parent to end, and nothing of lower priority keeps it from a CPU.
+//! parent changed may have taken its CPUs from it, it restores every thread that it was told about, and again at the end
+//! if the parent went on in between. It is a session of its own and ignores the signals that ask its parent to end, and
+//! nothing of lower priority keeps it from a CPU.
 
 use crate::Refused;
 use crate::other_thread::{Before, PutBack, ThreadScheduling, put_back_all};
@@ -157,17 +158,22 @@ pub fn serve() {
 fn put_back_after(mut input: impl Read + AsFd, patience: Duration) {
     let mut held: Vec<Before> = Vec::new();
     let (mut received, mut chunk) = (Vec::new(), [0u8; 4_096]);
-    let mut heard = Instant::now();
+    let (mut heard, mut is_put_back) = (Instant::now(), false);
     loop {
-        let left = if held.is_empty() { patience } else { patience.saturating_sub(heard.elapsed()) };
+        let is_patient = held.is_empty() || is_put_back;
+        let left = if is_patient { patience } else { patience.saturating_sub(heard.elapsed()) };
         let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
         let came = poll(&mut [PollFd::new(&input, PollFlags::IN)], Some(&timeout));
         if matches!(came, Ok(0)) {
-            drop(put_back_all(&std::mem::take(&mut held)));
+            if !is_put_back {
+                drop(put_back_all(&held));
+            }
+            // A parent that goes on believes that they are held, and may change them again without a word.
+            is_put_back = true;
             continue;
         }
         let Ok(length @ 1..) = input.read(&mut chunk) else { break };
-        heard = Instant::now();
+        (heard, is_put_back) = (Instant::now(), false);
         received.extend_from_slice(&chunk[..length]);
         while let Some(end) = received.iter().position(|&byte| byte == b'\n') {
             let line: Vec<u8> = received.drain(..=end).collect();
@@ -187,6 +193,10 @@ mod tests {
     use super::*;
     use crate::scheduling::set_nice;
 
+    fn say(output: &mut impl Write, message: &Message) {
+        output.write_all((serde_json::to_string(message).unwrap() + "\n").as_bytes()).unwrap();
+    }
+
     #[test]
     fn what_could_not_be_put_back_is_still_held() {
         let mut before = Before::of(crate::clock::thread_id()).unwrap();
@@ -199,6 +209,38 @@ mod tests {
             assert!(matches!(happened[..], [(_, PutBack::Refused(_))]), "{happened:?}");
             assert_eq!(keeper.held(), [before.clone()]);
         }
+    }
+
+    #[test]
+    fn what_was_put_back_from_a_silent_parent_is_still_held_when_that_goes_on() {
+        const TEST: &str = "what_was_put_back_from_a_silent_parent_is_still_held_when_that_goes_on";
+        std::thread::spawn(|| {
+            let tid = crate::clock::thread_id();
+            let nice = move || ThreadScheduling::of(tid).unwrap().to_string();
+            set_nice(0);
+            let before = Before::of(tid).unwrap();
+            set_nice(5);
+            if before.scheduling.to_string() != "other" || !matches!(before.put_back(), PutBack::Done) {
+                return punctual_testing::skip(TEST, "this user may not lower a niceness");
+            }
+            set_nice(5);
+            let (input, mut output) = std::io::pipe().unwrap();
+            let keeper = std::thread::spawn(move || put_back_after(input, Duration::from_millis(50)));
+            say(&mut output, &Message::Hold(before));
+            let until = Instant::now() + Duration::from_secs(20);
+            while nice() != "other" {
+                assert!(Instant::now() < until, "the keeper did not put it back");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            // The parent was stopped and goes on.
+            say(&mut output, &Message::Beat);
+            set_nice(5);
+            drop(output);
+            keeper.join().unwrap();
+            assert_eq!(nice(), "other");
+        })
+        .join()
+        .unwrap();
     }
 
     const TEST: &str = "what_is_held_is_put_back_and_what_may_stay_is_not";
@@ -223,9 +265,7 @@ mod tests {
             ] {
                 set_nice(5);
                 let (input, mut output) = std::io::pipe().unwrap();
-                for message in said {
-                    output.write_all((serde_json::to_string(&message).unwrap() + "\n").as_bytes()).unwrap();
-                }
+                said.iter().for_each(|message| say(&mut output, message));
                 // A parent that is alive but silent is starved.
                 let parent = std::thread::spawn(move || {
                     std::thread::sleep(Duration::from_millis(if stays_open { 400 } else { 0 }));
