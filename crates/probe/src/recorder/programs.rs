@@ -40,6 +40,8 @@ pub struct FlightRecorder {
     ended: Arc<EndedThreads>,
     cpus: Vec<u32>,
     clock: Option<&'static str>,
+    /// Where the code of the sampling program is, if its interrupts can be told apart from other timers'.
+    sampler: Vec<FunctionCode>,
     fault_path_ns: u64,
     /// Whether its evidence covers whole requests.
     requests: bool,
@@ -115,6 +117,7 @@ impl FlightRecorder {
             fault_path_ns = fault_path::measure(&rings, &cpus);
         }
         let clock = sampling_clocks(&mut object, &cpus, sample_rate)?;
+        let sampler = timed_sampler(&object, clock);
         Ok(FlightRecorder {
             object,
             places,
@@ -122,6 +125,7 @@ impl FlightRecorder {
             ended,
             cpus,
             clock,
+            sampler,
             fault_path_ns,
             requests: stage == Stage::Request,
             statistics,
@@ -191,7 +195,7 @@ impl FlightRecorder {
 
     fn cost_so_far(&self) -> Option<ProgramCost> {
         self.statistics.as_ref()?;
-        let measured_elsewhere = self.clock == Some(CPU_CLOCK.0);
+        let measured_elsewhere = !self.sampler.is_empty();
         let programs = self.object.programs().into_iter();
         let counted = programs.filter(|(name, _)| !(measured_elsewhere && name == SAMPLER));
         let add =
@@ -275,23 +279,27 @@ impl FlightRecorder {
         self.object.entries_per_cpu(SUMS)
     }
 
-    /// How long the sampling clock's interrupts have taken since the start, ns. Only its own program is looked up: this is
-    /// asked before the first wakeup too, where reading all the kernel's symbols would take longer than everything else.
-    pub(super) fn sampled_ns(&self) -> u64 {
-        if self.clock.is_none() {
-            return 0;
-        }
-        let mut sampler = self.object.programs();
-        sampler.retain(|(name, _)| name == SAMPLER);
-        let code = bpf_programs::ids_of(&sampler).into_iter().filter_map(bpf_programs::code_of);
-        let functions: Vec<FunctionCode> = code.flat_map(|code| code.functions).collect();
-        timers_of(&self.handler_entries(), &functions)
+    /// How long the sampling clock's interrupts have taken since the start, ns; `None` where they cannot be told apart.
+    pub(super) fn sampled_ns(&self) -> Option<u64> {
+        (!self.sampler.is_empty()).then(|| timers_of(&self.handler_entries(), &self.sampler))
     }
 
     /// What happened on each CPU between two times in the past.
     pub(crate) fn copy(&self, start: u64, end: u64) -> Vec<(u32, Copied)> {
         self.cpus.iter().map(|&cpu| (cpu, self.rings.copy(cpu, start, end))).collect()
     }
+}
+
+/// Where the code of the sampling program is; none where its clock is no timer, or the kernel hides addresses. Only this
+/// program is looked up: to read all the kernel's symbols would take longer than everything else before the first wakeup.
+fn timed_sampler(object: &LoadedObject, clock: Option<&str>) -> Vec<FunctionCode> {
+    if clock != Some(CPU_CLOCK.0) {
+        return Vec::new();
+    }
+    let mut sampler = object.programs();
+    sampler.retain(|(name, _)| name == SAMPLER);
+    let code = bpf_programs::ids_of(&sampler).into_iter().filter_map(bpf_programs::code_of);
+    code.flat_map(|code| code.functions).collect()
 }
 
 /// In the order of `enum known_function`.

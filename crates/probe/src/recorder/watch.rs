@@ -164,7 +164,7 @@ impl Watch {
     pub fn begin_measuring(&mut self) {
         self.begun_ns = clock::monotonic_ns();
         self.recorder.begin_measuring();
-        self.sampled_before_ns = self.recorder.sampled_ns();
+        self.sampled_before_ns = self.recorder.sampled_ns().unwrap_or(0);
     }
 
     /// Looks at a wakeup of a thread with this name, and this priority as the kernel counts.
@@ -362,8 +362,8 @@ impl Watch {
         self.writing.no_more();
         self.read_cost();
         let entries = self.recorder.handler_entries();
-        let sampled_ns = self.recorder.sampled_ns().saturating_sub(self.sampled_before_ns);
-        self.summary.sampling_ns = self.recorder.clock().map(|_| sampled_ns);
+        let sampled_ns = self.recorder.sampled_ns();
+        self.summary.sampling_ns = sampled_ns.map(|ns| ns.saturating_sub(self.sampled_before_ns));
         let is_written = self.writing.finish(over);
         let mut summary = self.summary();
         summary.nothing_is_written_any_more();

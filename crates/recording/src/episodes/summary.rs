@@ -35,7 +35,8 @@ pub struct RecorderSummary {
     pub void: u64,
     /// The clock for samples: `cpu-cycles` sees code that has interrupts off, `cpu-clock` does not.
     pub sample_clock: Option<String>,
-    /// CPU time of the sampling clock's interrupts on all CPUs, ns, if it has any and the recording ended in order.
+    /// CPU time of the sampling clock's interrupts on all CPUs, ns, if they can be told apart from other timers' and the
+    /// recording ended in order.
     #[serde(default)]
     pub sampling_ns: Option<u64>,
     /// Stacks that were taken in all.
