@@ -57,6 +57,13 @@ struct Calling {
     handle: JoinHandle<Option<OneCall>>,
 }
 
+impl Calling {
+    /// Whether its call goes on. A thread that panics says nothing more.
+    fn is_going(&self) -> bool {
+        !self.told.is_over.load(Relaxed) && !self.handle.is_finished()
+    }
+}
+
 /// Calls in progress.
 pub(super) struct Calls {
     common: Arc<Common>,
@@ -111,10 +118,10 @@ impl Calls {
     pub(super) fn wait(self, progress: &mut dyn FnMut(Step) -> bool) -> Result<Option<Vec<OneCall>>, StudyError> {
         let Calls { common, calling, competing, of, done, .. } = self;
         let mut go_on = true;
-        while calling.iter().any(|calling| !calling.told.is_over.load(Relaxed)) {
+        while calling.iter().any(Calling::is_going) {
             // The one that has got least far.
             let least = |of: fn(&Told) -> &AtomicU64| {
-                let going = calling.iter().filter(|calling| !calling.told.is_over.load(Relaxed));
+                let going = calling.iter().filter(|calling| calling.is_going());
                 going.map(|calling| of(&calling.told).load(Relaxed)).min().unwrap_or(0)
             };
             let (bytes, line_ns) = (least(|told| &told.arrived) as usize, least(|told| &told.line_ns));
@@ -316,5 +323,23 @@ fn catch_up(live: &mut Live, until_ns: u64, rest: &mut dyn FnMut()) {
     rest();
     while live.next_block_ns() < until_ns && live.advance(live.next_block_ns()).is_none() {
         rest();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    #[test]
+    fn a_thread_that_panics_ends_the_wait_for_its_call() {
+        let handle = std::thread::spawn(|| -> Option<OneCall> { std::panic::resume_unwind(Box::new("on purpose")) });
+        let calling = Calling { told: Arc::default(), handle };
+        let until = Instant::now() + Duration::from_secs(20);
+        while calling.is_going() {
+            assert!(Instant::now() < until, "it counts as going on");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(calling.handle.join().is_err());
     }
 }
