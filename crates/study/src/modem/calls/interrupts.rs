@@ -103,11 +103,11 @@ pub(super) fn enter_and_serve(
 ) -> Option<OneCall> {
     let cpu = serving.beside.cpu;
     let [near, far] = Live::pumps(telephone, &plan);
-    let entered = enter(Context::Thread(SCHEDULING), cpu).and_then(|scheduling| {
-        Ok((scheduling, InterruptQam::start(context, cpu, &near, BLOCK_NS, serving.compute_ns)?))
-    });
+    // Loading takes long: not at a priority that keeps all others from this CPU.
+    let started = InterruptQam::start(context, cpu, &near, BLOCK_NS, serving.compute_ns);
+    let entered = started.and_then(|qam| Ok((qam, enter(Context::Thread(SCHEDULING), cpu)?)));
     let qam = match entered {
-        Ok((scheduling, qam)) => {
+        Ok((qam, scheduling)) => {
             let _ = tell.send(Ok(scheduling));
             qam
         }
