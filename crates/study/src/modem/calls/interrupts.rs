@@ -38,6 +38,8 @@ enum EitherPump {
 struct AtInterrupts {
     qam: InterruptQam,
     common: Arc<Common>,
+    /// When the newest block had been handed in, ns of `CLOCK_MONOTONIC`.
+    given_ns: u64,
     /// When the newest block was worked on; `None`: it has not been handed in.
     worked: Option<Worked>,
     is_silent: bool,
@@ -56,6 +58,7 @@ impl AtInterrupts {
             return sent.fill(0);
         }
         self.qam.give(received, &mut || Some(next_bit()));
+        self.given_ns = clock::monotonic_ns();
         clock::sleep_until(self.qam.last_due_ns() + BLOCK_NS);
         let until_ns = clock::monotonic_ns() + PATIENCE_NS;
         while !self.qam.is_made() {
@@ -117,7 +120,8 @@ pub(super) fn enter_and_serve(
         }
     };
     let common = Arc::clone(&serving.common);
-    let near = EitherPump::Interrupt(Box::new(AtInterrupts { qam, common, worked: None, is_silent: false }));
+    let near = AtInterrupts { qam, common, given_ns: 0, worked: None, is_silent: false };
+    let near = EitherPump::Interrupt(Box::new(near));
     let mut live = Live::over([near, EitherPump::Own(Box::new(far))], telephone, plan, seed, bytes);
     let began_ns = begin(&serving, &mut live)?;
     Some(serve(serving, context, live, began_ns))
@@ -172,9 +176,14 @@ fn serve(mut serving: Serving, context: Context, mut live: Live<EitherPump>, beg
         if live.begin(complete_ns).is_none() {
             continue;
         }
-        let Some(worked) = work(&mut live) else { break };
+        let Some((worked, given_ns)) = work(&mut live) else { break };
         let at = |ns: u64| ns.saturating_sub(began_ns);
-        beside.max_late_ns = beside.max_late_ns.max(at(worked.began_ns).saturating_sub(complete_ns));
+        if at(given_ns) >= complete_ns {
+            // Its interrupt came while the line was computed, and found nothing.
+            missed += 1;
+        } else {
+            beside.max_late_ns = beside.max_late_ns.max(at(worked.began_ns).saturating_sub(complete_ns));
+        }
         beside.datapump_ns += worked.computed_ns.saturating_sub(worked.began_ns);
         beside.executed_ns += worked.ended_ns.saturating_sub(worked.began_ns);
         let ended = live.complete(at(worked.ended_ns));
@@ -192,8 +201,8 @@ fn serve(mut serving: Serving, context: Context, mut live: Live<EitherPump>, beg
     OneCall { attempt, course, beside: serving.beside, note }
 }
 
-/// The work for the block that was begun, at its interrupt. `None`: none came.
-fn work(live: &mut Live<EitherPump>) -> Option<Worked> {
+/// The work for the block that was begun, at its interrupt, and when it was handed in. `None`: none came.
+fn work(live: &mut Live<EitherPump>) -> Option<(Worked, u64)> {
     at_interrupts(live)?.worked = None;
     live.work();
     let pump = at_interrupts(live)?;
@@ -201,7 +210,7 @@ fn work(live: &mut Live<EitherPump>) -> Option<Worked> {
         // While it dials, and once it has hung up, there is nothing for the datapump: the interrupt comes all the same.
         pump.work(&[], &mut [], &mut || true, &mut |_| ());
     }
-    pump.worked
+    pump.worked.map(|worked| (worked, pump.given_ns))
 }
 
 /// What is to be said of the call.
@@ -211,10 +220,12 @@ fn note(live: &mut Live<EitherPump>, context: Context, missed: u64, was_stopped:
         let why = pump.qam.trouble().map(|why| format!(": {why}")).unwrap_or_default();
         return Some(format!("no interrupt came for a second, and the call ended{why}"));
     }
-    (missed > 0).then(|| {
+    let missed = (missed > 0).then(|| {
         format!(
             "{} had gone by before the thread that computes the line could hand them in: that is no fault of {context}",
             counted(missed, "block")
         )
-    })
+    });
+    let said: Vec<String> = missed.into_iter().chain(pump.qam.trouble()).collect();
+    (!said.is_empty()).then(|| said.join("; "))
 }
