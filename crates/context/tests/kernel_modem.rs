@@ -113,6 +113,39 @@ fn a_whole_call_is_the_same_to_the_bit_in_the_kernel() {
     assert!(samples >= 3 * 10 * 7_200 && bits > 100_000, "{samples} samples, {bits} bits");
 }
 
+/// Waits until the block that was handed in has been worked on.
+fn wait_until_made(kernel: &InterruptQam, doing: &str) {
+    let until = Instant::now() + Duration::from_secs(5);
+    while !kernel.is_made() {
+        assert!(Instant::now() < until, "{doing}: {:?}", kernel.trouble());
+        kernel.beat();
+        std::thread::sleep(Duration::from_micros(200));
+    }
+}
+
+/// While the kernel works on a block, its memory is nobody else's.
+#[test]
+fn a_pump_that_is_the_kernels_is_not_touched() {
+    const TEST: &str = "a_pump_that_is_the_kernels_is_not_touched";
+    let cpu = *punctual_kernel::scheduling::allowed_cpus().last().expect("a CPU");
+    // The first interrupt comes after the test.
+    let native = Qam::new(Role::Calling, QamOptions::default());
+    let mut kernel = match InterruptQam::start(Context::Irq, cpu, &native, 3_600_000_000_000, 0) {
+        Ok(kernel) => kernel,
+        Err(refused) => return punctual_testing::skip(TEST, refused),
+    };
+    assert_eq!(kernel.status(), native.status());
+    kernel.give(&[0; BLOCK], &mut || None);
+    assert!(!kernel.is_made());
+    assert!(is_refused(&mut kernel, |kernel| _ = kernel.status()));
+    assert!(is_refused(&mut kernel, |kernel| kernel.give(&[0; BLOCK], &mut || None)));
+    assert!(is_refused(&mut kernel, |kernel| _ = kernel.take(&mut [0; BLOCK], &mut |_| ())));
+}
+
+fn is_refused(kernel: &mut InterruptQam, touch: impl FnOnce(&mut InterruptQam)) -> bool {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| touch(kernel))).is_err()
+}
+
 /// The same where interrupts of this machine, and then softirq callbacks, work on a block each.
 #[test]
 fn a_start_up_is_the_same_to_the_bit_in_interrupts() {
@@ -133,12 +166,7 @@ fn a_start_up_is_the_same_to_the_bit_in_interrupts() {
         for block in 0..200 {
             let (mut by_kernel, mut by_native, mut by_other) = ([0i16; BLOCK], [0i16; BLOCK], [0i16; BLOCK]);
             kernel.give(&to_this, &mut || Some(block % 3 == 0));
-            let until = Instant::now() + Duration::from_secs(5);
-            while !kernel.is_made() {
-                assert!(Instant::now() < until, "{context}, block {block}: {:?}", kernel.trouble());
-                kernel.beat();
-                std::thread::sleep(Duration::from_micros(200));
-            }
+            wait_until_made(&kernel, &format!("{context}, block {block}"));
             let worked = kernel.take(&mut by_kernel, &mut |_| ());
             assert!(worked.began_ns <= worked.computed_ns && worked.computed_ns <= worked.ended_ns, "{worked:?}");
             native.process(&to_this, &mut by_native, &mut || Some(block % 3 == 0), &mut |_| ());

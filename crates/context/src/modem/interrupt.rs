@@ -119,9 +119,12 @@ impl InterruptQam {
 
     /// Hands in up to 128 received samples for the next interrupt, and the bits of those that are sent meanwhile. Without samples
     /// the block only takes its time. The one before must have been taken.
+    ///
+    /// # Panics
+    /// If the one before has not been worked on.
     pub fn give(&mut self, received: &[i16], bit_to_send: &mut impl FnMut() -> Option<bool>) {
         self.beat();
-        let (record, samples) = (self.record(), received.len().min(BLOCK));
+        let (record, samples) = (self.own_record(), received.len().min(BLOCK));
         // SAFETY: within the mapping; no program touches these until the block counts as given.
         unsafe {
             if samples > 0 {
@@ -141,8 +144,11 @@ impl InterruptQam {
     }
 
     /// What was made of the block, once it is: samples to send, and received bits.
+    ///
+    /// # Panics
+    /// If it has not been worked on.
     pub fn take(&mut self, sent: &mut [i16], received_bit: &mut impl FnMut(bool)) -> Worked {
-        let (record, samples) = (self.record(), sent.len().min(BLOCK));
+        let (record, samples) = (self.own_record(), sent.len().min(BLOCK));
         // SAFETY: within the mapping; no program touches these until the next block counts as given.
         let pump = unsafe {
             (&raw const (*record).sent).cast::<i16>().copy_to_nonoverlapping(sent.as_mut_ptr(), samples);
@@ -156,10 +162,13 @@ impl InterruptQam {
         }
     }
 
-    /// How it is doing; not while it is the kernel's.
+    /// How it is doing.
+    ///
+    /// # Panics
+    /// While it is the kernel's.
     pub fn status(&self) -> Status {
         // SAFETY: within the mapping; no program touches it until a block counts as given.
-        let pump = unsafe { &(*self.record()).pump };
+        let pump = unsafe { &(*self.own_record()).pump };
         pump.status()
     }
 
@@ -171,6 +180,12 @@ impl InterruptQam {
         let deaf = number!(self, deaf).load(Ordering::Relaxed);
         let of_callbacks = CallbackCounts::read(&self.memory, offset_of!(Record, callbacks)).trouble();
         of_callbacks.or((deaf > 0).then(|| "this program had no CPU for 0.8 s".to_owned()))
+    }
+
+    /// The record while the pump is not the kernel's.
+    fn own_record(&self) -> *mut Record {
+        assert!(self.is_made(), "a block has not been worked on yet: the pump is the kernel's");
+        self.record()
     }
 
     fn record(&self) -> *mut Record {
