@@ -231,8 +231,7 @@ static __always_inline bool waits_for_job(struct followed *thread, struct task_s
 		return false;
 	if (thread->doubts >= MAX_DOUBTS)
 		return true;
-	/* A thread that only ever sleeps for a lock that several want all the time: if it is one of the C library's,
-	 * its owner is next to it. */
+	/* It only ever sleeps for a lock that several want all the time: the C library's have their owner beside. */
 	bpf_probe_read_user(&owner, sizeof(owner), (void *)(word + MUTEX_OWNER_AT));
 	return bpf_ktime_get_ns() - thread->series_since > SERIES_NS && !(owner && owner <= MAX_THREAD);
 }

@@ -128,10 +128,8 @@ int BPF_PROG(note_waking, struct task_struct *task)
 }
 
 #ifndef WITHOUT_HOLDERS
-/*
- * A thread that wants a lock which lends priority waits without sleeping while the holder runs: only the loan shows it,
- * which the current thread gives the holder as it begins to wait.
- */
+/* A thread that wants a lock which lends priority waits without sleeping while the holder runs: only the loan shows it,
+ * which the current thread gives the holder as it begins to wait. */
 SEC("?tp_btf/sched_pi_setprio")
 int BPF_PROG(priority_is_lent, struct task_struct *holder, struct task_struct *waiter)
 {
