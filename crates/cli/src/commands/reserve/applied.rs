@@ -1,7 +1,7 @@
 //! Which threads keep a reservation, and what they were like before: a file of the caller's own that does not survive a
 //! reboot.
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use punctual_kernel::Refused;
 use punctual_kernel::capabilities::is_root;
 use punctual_kernel::other_thread::Before;
@@ -9,7 +9,7 @@ use punctual_recording::{Directory, Place, input};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// How many threads are noted; beyond that, the oldest are dropped.
+/// How many threads are noted at most: no change is made that could not be undone.
 const MAX_THREADS: usize = 4_096;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -55,17 +55,25 @@ pub(super) fn take() -> anyhow::Result<Vec<Before>> {
 /// thread with the same number is dropped.
 pub(super) fn note(changed: &[Before]) -> Result<(), Refused> {
     let noted = || {
-        let mut threads: Vec<Before> = take()?.into_iter().filter(Before::is_there).collect();
-        for before in changed {
-            // The first change is the one to go back behind.
-            if !threads.iter().any(|known| known.tid == before.tid) {
-                threads.push(before.clone());
-            }
-        }
-        threads.drain(..threads.len().saturating_sub(MAX_THREADS));
-        write(threads)
+        let known: Vec<Before> = take()?.into_iter().filter(Before::is_there).collect();
+        write(with(known, changed)?)
     };
     noted().map_err(|error: anyhow::Error| Refused::because("noting what --apply changes", format!("{error:#}")))
+}
+
+/// Those that are known, and those that were changed since.
+fn with(mut threads: Vec<Before>, changed: &[Before]) -> anyhow::Result<Vec<Before>> {
+    for before in changed {
+        // The first change is the one to go back behind.
+        if !threads.iter().any(|known| known.tid == before.tid) {
+            threads.push(before.clone());
+        }
+    }
+    ensure!(
+        threads.len() <= MAX_THREADS,
+        "there is no room for more than {MAX_THREADS} threads: `punctual reserve undo` restores those that are noted"
+    );
+    Ok(threads)
 }
 
 /// Keeps only the notes of these threads.
@@ -85,4 +93,25 @@ fn write(threads: Vec<Before>) -> anyhow::Result<()> {
     let text = serde_json::to_vec(&Applied { threads })?;
     Directory::make(&directory()?)?;
     Ok(Place::of(&file()?)?.write(&text)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_change_of_each_thread_is_noted_and_none_is_forgotten() {
+        let own = Before::of(punctual_kernel::clock::thread_id()).unwrap();
+        let thread = |tid: u32, name: &str| {
+            let mut one = own.clone();
+            (one.tid, one.name) = (tid, name.to_owned());
+            one
+        };
+        let noted = with(vec![thread(1, "first")], &[thread(2, "other"), thread(1, "again")]).unwrap();
+        assert_eq!(noted, [thread(1, "first"), thread(2, "other")]);
+        let most: Vec<Before> = (0..MAX_THREADS as u32).map(|tid| thread(tid, "one")).collect();
+        assert_eq!(with(most.clone(), &[thread(0, "again")]).unwrap(), most);
+        let refused = with(most, &[thread(MAX_THREADS as u32, "too many")]).unwrap_err();
+        assert!(refused.to_string().contains("reserve undo"), "{refused}");
+    }
 }
