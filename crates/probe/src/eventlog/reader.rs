@@ -84,13 +84,14 @@ impl Reader {
     /// Runs until it is told to stop; what came before that is all handed on.
     fn run(mut self) {
         scheduling::set_nice(NICE);
-        let mut batch = Batch::default();
+        let (mut batch, mut has_read) = (Batch::default(), false);
         let mut handed_ns = clock::monotonic_ns();
         loop {
             let stopping = self.shared.stopping.load(Ordering::Acquire);
             let before = batch.noted.len();
             if stopping || batch.noted.len() + self.shared.waiting.load(Ordering::Acquire) < MAX_KEPT {
                 self.round(&mut batch);
+                has_read = true;
             }
             if stopping {
                 self.last(&mut batch);
@@ -100,13 +101,17 @@ impl Reader {
             }
             let is_quiet = self.sources.marks.is_none() && batch.noted.len() - before < QUIET_RECORDS;
             let now = clock::monotonic_ns();
-            if batch.noted.len() > FULL_BATCH || now - handed_ns > HAND_ON_NS {
+            // Without a round it would say that nothing was lost so far.
+            if has_read && (batch.noted.len() > FULL_BATCH || now - handed_ns > HAND_ON_NS) {
                 handed_ns = now;
                 let handed_on = batch.noted.len();
                 // Before whoever takes it can subtract it.
                 self.shared.waiting.fetch_add(handed_on, Ordering::AcqRel);
                 match self.sender.try_send(batch) {
-                    Ok(()) => batch = Batch { noted: self.spare.try_recv().unwrap_or_default(), ..Batch::default() },
+                    Ok(()) => {
+                        batch = Batch { noted: self.spare.try_recv().unwrap_or_default(), ..Batch::default() };
+                        has_read = false;
+                    }
                     Err(TrySendError::Full(kept)) => {
                         self.shared.waiting.fetch_sub(handed_on, Ordering::AcqRel);
                         batch = kept;
@@ -178,5 +183,31 @@ impl Reader {
             rings.lost_at_the_end(self.shared.until_ns.load(Ordering::Acquire), &mut batch.noted);
         }
         batch.reached_ns = u64::MAX;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::sync_channel;
+
+    #[test]
+    fn what_says_nothing_is_not_handed_on_while_too_much_waits() {
+        let shared = Arc::new(Shared::default());
+        shared.waiting.store(MAX_KEPT, Ordering::Release);
+        let (sender, batches) = sync_channel(QUEUE);
+        let (_room, spare) = sync_channel(QUEUE);
+        let sources = Sources { rings: None, marks: None, trace: None };
+        let reader = Reader { sources, sender, spare, shared: Arc::clone(&shared), trace_missed: 0 };
+        let reader = reader.start().unwrap();
+        // Several times as long as until something is handed on.
+        assert!(batches.recv_timeout(Duration::from_millis(300)).is_err());
+        shared.waiting.store(0, Ordering::Release);
+        let batch = batches.recv_timeout(Duration::from_secs(20)).unwrap();
+        assert!(batch.reader_ns > 0 && batch.reached_ns > 0);
+        shared.stopping.store(true, Ordering::Release);
+        let last = batches.iter().last().unwrap();
+        assert_eq!(last.reached_ns, u64::MAX);
+        reader.join().unwrap();
     }
 }
