@@ -76,17 +76,22 @@ fn with(mut threads: Vec<Before>, changed: &[Before]) -> anyhow::Result<Vec<Befo
     Ok(threads)
 }
 
-/// Keeps only the notes of these threads.
-pub(super) fn keep_only(tids: &[u32]) -> anyhow::Result<()> {
+/// Drops the notes of these threads, which were restored; any that were made meanwhile stay.
+pub(super) fn forget(restored: &[u32]) -> anyhow::Result<()> {
     if !file()?.exists() {
         return Ok(());
     }
-    let threads: Vec<Before> = take()?.into_iter().filter(|before| tids.contains(&before.tid)).collect();
+    let threads = without(take()?, restored);
     if threads.is_empty() {
         Place::of(&file()?)?.remove();
         return Ok(());
     }
     write(threads)
+}
+
+fn without(mut threads: Vec<Before>, restored: &[u32]) -> Vec<Before> {
+    threads.retain(|before| !restored.contains(&before.tid));
+    threads
 }
 
 fn write(threads: Vec<Before>) -> anyhow::Result<()> {
@@ -113,5 +118,8 @@ mod tests {
         assert_eq!(with(most.clone(), &[thread(0, "again")]).unwrap(), most);
         let refused = with(most, &[thread(MAX_THREADS as u32, "too many")]).unwrap_err();
         assert!(refused.to_string().contains("reserve undo"), "{refused}");
+        // The third one was noted while the first was restored and the second refused.
+        let three = vec![thread(1, "restored"), thread(2, "refused"), thread(3, "new")];
+        assert_eq!(without(three, &[1]), [thread(2, "refused"), thread(3, "new")]);
     }
 }

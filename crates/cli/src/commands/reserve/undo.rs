@@ -8,9 +8,9 @@ use punctual_report::reserve::{PutBackRow, UndoAnswer, undo_text};
 pub(super) fn run(output: Output) -> anyhow::Result<u8> {
     let changed = applied::take()?;
     let rows: Vec<PutBackRow> = changed.iter().zip(put_back_all(&changed)).map(row).collect();
-    let refused: Vec<u32> = rows.iter().filter(|row| row.refused.is_some()).map(|row| row.tid).collect();
-    applied::keep_only(&refused)?;
-    let code = u8::from(!refused.is_empty());
+    let restored: Vec<u32> = rows.iter().filter(|row| row.refused.is_none()).map(|row| row.tid).collect();
+    applied::forget(&restored)?;
+    let code = u8::from(restored.len() < rows.len());
     if output.json {
         output::answer(UndoAnswer::new(&rows, code), 0);
     } else {
