@@ -13,6 +13,13 @@ pub(super) struct Noted {
     pub(super) text: Option<Box<str>>,
 }
 
+impl Noted {
+    /// So many events without a text need as much memory.
+    pub(super) fn weight(&self) -> usize {
+        1 + self.text.as_ref().map_or(0, |text| text.len() / size_of::<Noted>())
+    }
+}
+
 /// Room beyond this is given back when so much is not needed any more.
 pub(super) const MAX_SPARE: usize = 1 << 15;
 
@@ -59,6 +66,13 @@ pub(super) mod tests {
             name: 0,
         };
         Noted { event, comm: [0; 16], text: None }
+    }
+
+    #[test]
+    fn a_long_text_weighs_as_much_as_many_events() {
+        let with_text = |length: usize| Noted { text: Some("x".repeat(length).into()), ..noted(1, 0) };
+        assert_eq!((noted(1, 0).weight(), with_text(0).weight()), (1, 1));
+        assert_eq!(with_text(40 * size_of::<Noted>()).weight(), 41);
     }
 
     proptest! {

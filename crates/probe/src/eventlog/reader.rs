@@ -22,7 +22,8 @@ const QUIET_RECORDS: usize = 4096;
 /// What was read is handed on this often, or when it is much.
 const HAND_ON_NS: u64 = 50_000_000;
 const FULL_BATCH: usize = 16_384;
-/// More events than this are not kept while nobody takes them, handed on or not: the rings then overwrite, and that is counted.
+/// More events than this, by [weight](Noted::weight), are not kept while nobody takes them, handed on or not: the rings then
+/// overwrite, and that is counted.
 const MAX_KEPT: usize = 1 << 18;
 /// Batches that may wait.
 pub(super) const QUEUE: usize = 16;
@@ -33,6 +34,8 @@ pub(super) const NICE: i32 = -15;
 #[derive(Default)]
 pub(super) struct Batch {
     pub(super) noted: Vec<Noted>,
+    /// The sum of their weights.
+    pub(super) weight: usize,
     /// Everything up to here is in this or an earlier one, ns.
     pub(super) reached_ns: u64,
     /// Since the beginning, by CPU.
@@ -55,7 +58,7 @@ pub(super) struct Shared {
     pub(super) stopping: AtomicBool,
     /// Nothing later is logged, ns.
     pub(super) until_ns: AtomicU64,
-    /// Events that were handed on and that nobody has taken yet.
+    /// Events, by weight, that were handed on and that nobody has taken yet.
     pub(super) waiting: AtomicUsize,
 }
 
@@ -89,13 +92,14 @@ impl Reader {
         loop {
             let stopping = self.shared.stopping.load(Ordering::Acquire);
             let before = batch.noted.len();
-            if stopping || batch.noted.len() + self.shared.waiting.load(Ordering::Acquire) < MAX_KEPT {
+            if stopping || batch.weight + self.shared.waiting.load(Ordering::Acquire) < MAX_KEPT {
                 self.round(&mut batch);
+                batch.weight += batch.noted[before..].iter().map(Noted::weight).sum::<usize>();
                 has_read = true;
             }
             if stopping {
                 self.last(&mut batch);
-                self.shared.waiting.fetch_add(batch.noted.len(), Ordering::AcqRel);
+                self.shared.waiting.fetch_add(batch.weight, Ordering::AcqRel);
                 let _ = self.sender.send(batch);
                 return;
             }
@@ -104,7 +108,7 @@ impl Reader {
             // Without a round it would say that nothing was lost so far.
             if has_read && (batch.noted.len() > FULL_BATCH || now - handed_ns > HAND_ON_NS) {
                 handed_ns = now;
-                let handed_on = batch.noted.len();
+                let handed_on = batch.weight;
                 // Before whoever takes it can subtract it.
                 self.shared.waiting.fetch_add(handed_on, Ordering::AcqRel);
                 match self.sender.try_send(batch) {

@@ -242,7 +242,7 @@ impl EventLog {
     }
 
     fn take_batch(&mut self, mut batch: Batch, each: &mut dyn FnMut(&LogRow<'_>) -> bool) {
-        self.shared.waiting.fetch_sub(batch.noted.len(), Ordering::AcqRel);
+        self.shared.waiting.fetch_sub(batch.weight, Ordering::AcqRel);
         let document = &mut self.document;
         if !batch.dropped.is_empty() {
             document.drops = batch.dropped.iter().map(|&(cpu, dropped)| CpuDrops { cpu, dropped }).collect();
