@@ -1,5 +1,6 @@
 //! Loading programs while something else takes its time.
 
+use punctual_kernel::bpf::may_load;
 use punctual_kernel::kernel_types;
 use punctual_kernel::scheduling::Eager;
 use std::panic::resume_unwind;
@@ -7,6 +8,9 @@ use std::thread::Builder;
 
 /// Loads something by another thread while this one does something else: the kernel verifies for several threads at once.
 pub(crate) fn load_beside<L: Send, T>(load: impl Fn() -> L + Sync, meanwhile: impl FnOnce() -> T) -> (L, T) {
+    // Before Linux 5.11 the library raises the limit of locked memory with its first load, and others would not wait for that.
+    // Whoever may not load is told so below.
+    let _ = may_load();
     std::thread::scope(|scope| {
         let body = || {
             // As whoever gets a measurement ready is.
