@@ -40,10 +40,10 @@ impl KernelSymbols {
 
     /// The same; none once they are not wanted any more.
     pub(super) fn read_unless(unwanted: &AtomicBool) -> KernelSymbols {
-        let read_ns = clock::monotonic_ns();
+        // Before the list, which takes long: a module that comes meanwhile counts as one that has come since.
+        let (read_ns, modules) = (clock::monotonic_ns(), modules());
         let mut symbols = KernelSymbols::parse(list(unwanted).unwrap_or_default());
-        symbols.modules = modules();
-        symbols.read_ns = read_ns;
+        (symbols.read_ns, symbols.modules) = (read_ns, modules);
         symbols
     }
 
