@@ -98,13 +98,18 @@ impl Tables {
 }
 
 impl Investigator {
-    /// `symbols`: the kernel's. `ended`: the recorder's, if it knows about ends. `looks_up_faults`: whether the place of
-    /// a page fault is whatever is mapped there now; not for evidence that waits for long, since something else may be
-    /// there by then.
-    pub(crate) fn new(symbols: KernelSymbols, ended: Option<Arc<EndedThreads>>, looks_up_faults: bool) -> Investigator {
+    /// `symbols`: the kernel's. `own`: this process's programs. `ended`: the recorder's, if it knows about ends.
+    /// `looks_up_faults`: whether the place of a page fault is whatever is mapped there now; not for evidence that waits
+    /// for long, since something else may be there by then.
+    pub(crate) fn new(
+        symbols: KernelSymbols,
+        own: &[u32],
+        ended: Option<Arc<EndedThreads>>,
+        looks_up_faults: bool,
+    ) -> Investigator {
         Investigator {
             looks_up_faults,
-            kernel: KernelCode::with(symbols),
+            kernel: KernelCode::with(symbols, own),
             maps: Maps::default(),
             groups: Groups::new(),
             disk_groups: DiskGroups::new(),

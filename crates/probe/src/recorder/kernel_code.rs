@@ -34,14 +34,22 @@ pub(super) struct KernelCode {
 impl KernelCode {
     /// What exists now.
     pub(super) fn read() -> KernelCode {
-        KernelCode::with(KernelSymbols::read())
+        KernelCode::with(KernelSymbols::read(), &[])
     }
 
-    /// What exists now, with symbols that were read before.
-    pub(super) fn with(symbols: KernelSymbols) -> KernelCode {
+    /// What exists now, with symbols that were read before. The programs `own` are this process's.
+    pub(super) fn with(symbols: KernelSymbols, own: &[u32]) -> KernelCode {
         let mut code = KernelCode { symbols, ..KernelCode::default() };
         code.refresh();
+        code.disregard(own);
         code
+    }
+
+    /// Does not count these programs among those that have come: the kernel makes nothing to call them. Otherwise all symbols
+    /// would be read again during the measurement, for the first address without a name.
+    fn disregard(&mut self, own: &[u32]) {
+        let counts = |(id, program): (&u32, &Program)| !own.contains(id) && self.may_lack(program.loaded_ns);
+        self.stale = self.stale && self.programs.iter().any(counts);
     }
 
     /// Looks for what has come or gone. Costs a tenth of a second if a program has come, since the symbols were read,
@@ -190,6 +198,18 @@ mod tests {
         assert_eq!(code.note(&[1], 30, |_| Some(at("neighbour", 10, 0x1000))), [1]);
         assert!(code.note(&[1], 50, |_| None).is_empty());
         assert!(code.find(0x1050, 40).is_none());
+    }
+
+    #[test]
+    fn own_programs_are_no_reason_to_read_the_list_anew() {
+        let mut symbols = KernelSymbols::parse(String::new());
+        symbols.read_ns = VERIFIED_WITHIN_NS + 50;
+        let mut code = KernelCode { symbols, ..KernelCode::default() };
+        code.note(&[1, 2, 3], 80, |id| Some(at("come", if id == 3 { 40 } else { 70 }, u64::from(id) << 12)));
+        code.disregard(&[1]);
+        assert!(code.stale, "somebody else's has come");
+        code.disregard(&[1, 2]);
+        assert!(!code.stale);
     }
 
     #[test]

@@ -124,9 +124,9 @@ impl Watch {
         write_recorder_summary(recording, &summary)?;
         let episodes = EpisodeWriter::create(recording)?;
         let symbols = recorder.take_symbols();
-        let writing = WritingThread::start(episodes, settings.max_episodes, symbols, recorder.ended());
         let mut own = recorder.program_ids();
         own.extend_from_slice(own_programs);
+        let writing = WritingThread::start(episodes, settings.max_episodes, symbols, own.clone(), recorder.ended());
         let mut hooks = HookWatch::new(own);
         // The first wakeup of all may already be late.
         hooks.read(clock::monotonic_ns());

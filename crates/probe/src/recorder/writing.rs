@@ -79,12 +79,13 @@ enum Share {
 }
 
 impl WritingThread {
-    /// Starts it. It keeps no more than this many episodes, and looks for names among these symbols and the threads that
-    /// have ended.
+    /// Starts it. It keeps no more than this many episodes, and looks for names among these symbols, which need not have this
+    /// process's `own` programs, and the threads that have ended.
     pub(super) fn start(
         writer: EpisodeWriter,
         max_episodes: u64,
         symbols: SymbolsAhead,
+        own: Vec<u32>,
         ended: Option<Arc<EndedThreads>>,
     ) -> WritingThread {
         let episodes = Arc::new(Mutex::new(Some(writer)));
@@ -96,7 +97,7 @@ impl WritingThread {
             let (episodes, shared, no_time) = (Arc::clone(&episodes), Arc::clone(&written), Arc::clone(&given_up));
             move || {
                 let (symbols, symbols_ns) = symbols.wait();
-                let investigator = Investigator::new(symbols, ended, true);
+                let investigator = Investigator::new(symbols, &own, ended, true);
                 let starting_ns = symbols_ns + clock::thread_cpu_ns();
                 if let Ok(mut written) = shared.lock() {
                     written.starting_ns = starting_ns;

@@ -69,7 +69,7 @@ impl Stretches {
         let ended = recorder.ended();
         let mut own = recorder.program_ids();
         own.extend_from_slice(own_programs);
-        let mut hooks = HookWatch::new(own);
+        let mut hooks = HookWatch::new(own.clone());
         hooks.read(clock::monotonic_ns());
         let (sender, receiver) = channel::<(u64, Box<Evidence>)>();
         let (hand_on, made) = channel();
@@ -81,7 +81,7 @@ impl Stretches {
         let body = move || {
             // Reading the kernel's symbols takes a tenth of a second: not during the measurement. A whole input is
             // over, and the next one has begun, before anybody looks at its evidence.
-            let mut investigator = Investigator::new(symbols.wait().0, ended, false);
+            let mut investigator = Investigator::new(symbols.wait().0, &own, ended, false);
             scheduling::set_nice(NICE);
             let _ = tell.send(());
             for (id, evidence) in receiver {
