@@ -8,7 +8,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use support::limited::{ends_in_time, run_limited};
+use support::limited::{ends_in_time, run_limited, run_limited_with};
 use support::measured::Measured;
 use support::{code, stderr};
 
@@ -174,9 +174,12 @@ while True:
 fn marks_without_end_are_dropped_and_counted() {
     requires!("hostile marks", "BPF", "BTF", "kernel's thread ids");
     let directory = tempfile::tempdir().unwrap();
-    let _hostile: Vec<Hostile> = (0..4).map(|_| Hostile::start(MARKS)).collect();
+    // Beside this test others log, and would take the marks.
+    let name = format!("punctual-hostile-{}", std::process::id());
+    let script = MARKS.replace("punctual-marks", &name);
+    let _hostile: Vec<Hostile> = (0..4).map(|_| Hostile::start(&script)).collect();
     let words = ["log", "-q", "-D", "5s", "--events", "mark", "-o", "a.punctual", "--json"];
-    let cost = run_limited(directory.path(), &words);
+    let cost = run_limited_with(directory.path(), &words, &[("PUNCTUAL_MARKS", &name)]);
     costs_at_most(&cost, 5, LOG_MEMORY);
     let answer = support::json(&cost.output);
     let log: punctual_recording::LogDocument =

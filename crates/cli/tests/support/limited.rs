@@ -14,8 +14,13 @@ const BUSY_SLACK: Duration = Duration::from_secs(20);
 
 /// Runs the program under a memory limit.
 pub(crate) fn run_limited(directory: &Path, words: &[&str]) -> Measured {
+    run_limited_with(directory, words, &[])
+}
+
+/// The same with variables in its environment.
+pub(crate) fn run_limited_with(directory: &Path, words: &[&str], variables: &[(&str, &str)]) -> Measured {
     let mut command = super::punctual();
-    command.current_dir(directory).args(words);
+    command.current_dir(directory).args(words).envs(variables.iter().copied());
     let cost = measured(command, Fence::Addresses(MAX_ADDRESS_SPACE));
     let (took, peak, said) = (cost.took.as_secs_f64(), cost.peak_bytes / 1_000_000, stderr(&cost.output));
     let cpu = cost.cpu_time.as_secs_f64();
