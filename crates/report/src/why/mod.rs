@@ -8,6 +8,7 @@ pub mod cost;
 pub(crate) mod explain;
 mod flame;
 pub mod handlers;
+mod handlers_answer;
 mod model;
 pub mod page;
 mod processes;
@@ -18,8 +19,9 @@ mod verdict;
 mod waits;
 mod words;
 
-pub use answer::{HandlersAnswer, WhyAnswer};
+pub use answer::WhyAnswer;
 pub use explain::ExplainAnswer;
+pub use handlers_answer::HandlersAnswer;
 pub use model::{EpisodeView, OnlyThread, WhyReport};
 pub use text::{episode_text, text};
 
