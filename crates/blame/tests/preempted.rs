@@ -5,7 +5,7 @@ mod support;
 use punctual_blame::{Kind, split};
 use punctual_recording::Episode;
 use punctual_recording::episode::{EventKind, Frame, LEFT_UNINTERRUPTIBLE, StackSample};
-use support::requests::{READ, WAITS, request};
+use support::requests::{READ, WAITS, request, wait};
 use support::{INTERRUPT, OTHER, Story, VICTIM, VICTIM_RUNS, response};
 
 const IDLE: (u32, i16) = (0, 120);
@@ -166,4 +166,49 @@ fn who_had_the_cpu_of_one_that_may_have_waited_for_an_answer_is_not_named() {
     };
     assert_eq!(told(&works_since(900)), (1_700, 0));
     assert_eq!(told(&works_since(2_000)), (0, 1_700));
+}
+
+/// The victim has hardly run when it is through at 5,000 us. What it is given to do next has nothing to do with that, though who gives it was at work
+/// all the time.
+#[test]
+fn who_had_the_cpu_of_one_that_was_nearly_through_is_named() {
+    let episode = request(|story| {
+        elsewhere(story, |story| {
+            story.current = IDLE;
+            story.switch(900, OTHER, 0, 2);
+            story.event(5_100, EventKind::Waking, 0, u64::from(VICTIM), READ.bits() | 19, 2);
+        });
+        story.switch(1_300, HOG, 0, 4).switch(4_980, VICTIM_RUNS, WAITS, 1);
+    });
+    assert_eq!(us_of(&episode, Kind::HigherPriority, "spin_fn"), 3_680, "{:?}", split(&episode).parts);
+}
+
+/// `other` asks `first` on CPU 2, loses its CPU, answers the victim at 4,420 us and waits for `first` only then.
+#[test]
+fn who_is_waited_for_after_an_answer_did_not_keep_that() {
+    const NEXT: (u32, i16) = (8, 120);
+    let episode = request(|story| {
+        story.event(1_200, EventKind::Waking, 0, u64::from(OTHER.0), READ.bits() | 120, 1);
+        story.switch(1_500, IDLE, WAITS, 0);
+        elsewhere(story, |story| {
+            story.current = IDLE;
+            story.switch(1_210, OTHER, 0, 2);
+            story.event(1_250, EventKind::Waking, 0, u64::from(NEXT.0), READ.bits() | 120, 2);
+            story.switch(1_300, HOG, 0, 4).switch(4_400, OTHER, WAITS, 2);
+            story.event(4_420, EventKind::Waking, 0, u64::from(VICTIM), READ.bits() | 19, 2);
+            story.switch(4_440, IDLE, WAITS, 0);
+        });
+        let begin = story.episode.events.len();
+        elsewhere(story, |story| {
+            story.current = IDLE;
+            story.switch(1_260, NEXT, 0, 3);
+            story.event(4_900, EventKind::Waking, 0, u64::from(OTHER.0), READ.bits() | 120, 3);
+        });
+        story.episode.events[begin..].iter_mut().for_each(|event| event.cpu = 2);
+        story.switch(4_425, VICTIM_RUNS, 0, 1);
+    });
+    let inside = wait(&episode).inside;
+    let hog = inside.iter().find(|inside| inside.kind == Kind::HigherPriority && inside.who.name() == "spin_fn");
+    assert_eq!(hog.map(|hog| hog.ns), Some(2_900_000), "{inside:?}");
+    assert!(inside.iter().all(|inside| inside.kind != Kind::Wait), "{inside:?}");
 }

@@ -201,19 +201,7 @@ impl Classifier<'_> {
 
     /// The next switch by which a thread leaves its CPU to sleep after a time, and how long it ran before that.
     pub(super) fn leaves_next(&self, tid: u64, after_ns: u64) -> Option<(&Event, u64)> {
-        let (mut ran_ns, mut runs_since) = (0, None);
-        let turns = self.index.turns_from(tid, after_ns.saturating_add(1));
-        for event in turns.iter().copied().filter(|event| event.kind == EventKind::Switch) {
-            if event.value == tid {
-                runs_since = Some(event.at_ns);
-                continue;
-            }
-            ran_ns += event.at_ns - runs_since.take()?;
-            if event.left_state() & !LEFT_FOR_SPINLOCK != 0 {
-                return Some((event, ran_ns));
-            }
-        }
-        None
+        leaves_in(self.index.turns_from(tid, after_ns.saturating_add(1)), tid)
     }
 
     /// For one that goes on after a stop as if it had not waited, the thread that it had waited for, and when that was
@@ -328,4 +316,20 @@ impl Classifier<'_> {
         let first = self.episode.events.as_ptr().addr();
         (std::ptr::from_ref(event).addr() - first) / size_of::<Event>()
     }
+}
+
+/// The first of these turns of a thread by which it leaves its CPU to sleep, and how long it ran before that.
+pub(super) fn leaves_in<'a>(turns: &[&'a Event], tid: u64) -> Option<(&'a Event, u64)> {
+    let (mut ran_ns, mut runs_since) = (0, None);
+    for event in turns.iter().copied().filter(|event| event.kind == EventKind::Switch) {
+        if event.value == tid {
+            runs_since = Some(event.at_ns);
+            continue;
+        }
+        ran_ns += event.at_ns - runs_since.take()?;
+        if event.left_state() & !LEFT_FOR_SPINLOCK != 0 {
+            return Some((event, ran_ns));
+        }
+    }
+    None
 }

@@ -3,12 +3,16 @@
 
 use super::answer::End;
 use super::classifier::{Blamed, Classifier, LOOK_NS};
+use super::interrupted::leaves_in;
 use crate::episode::chain::is_by_a_thread;
 use crate::episode::detail::Detail;
 use crate::episode::span::{Doing, StateSpan};
 use crate::kind::Kind;
 use punctual_recording::Awaited;
 use punctual_recording::episode::{Event, EventKind};
+
+/// How many times that a thread is given its CPU, loses it or is woken are looked through for a sleep.
+const MAX_TURNS: usize = 64;
 
 impl Classifier<'_> {
     /// What the thread would have waited for in this span, or may have, if it had had a CPU: a lock for which it waited when it lost that, for which
@@ -74,8 +78,17 @@ impl Classifier<'_> {
         let tid = self.subject.tid;
         let is_lost = |turn: &&Event| turn.kind == EventKind::Switch && turn.tid == tid && turn.left_state() == 0;
         let lost = self.index.last_turn(tid, since_ns).filter(is_lost)?;
-        let (leave, _) = self.leaves_next(u64::from(tid), span.start_ns).filter(|(_, ran_ns)| *ran_ns < LOOK_NS)?;
+        let leave = self.sleeps_at_once(span.start_ns)?;
         let woken_by = self.index.next_woken(tid, leave.at_ns)?;
         Some((lost, leave, woken_by))
+    }
+
+    /// The switch by which the thread goes to sleep after a time, if it has hardly run by then. What it sleeps for when its time is over kept
+    /// nobody: it was through with what it was to do.
+    fn sleeps_at_once(&self, after_ns: u64) -> Option<&Event> {
+        let tid = u64::from(self.subject.tid);
+        let turns = self.index.turns_from(tid, after_ns.saturating_add(1));
+        let (leave, ran_ns) = leaves_in(turns.get(..MAX_TURNS).unwrap_or(turns), tid)?;
+        (ran_ns < LOOK_NS && leave.at_ns < self.subject.end_ns).then_some(leave)
     }
 }
