@@ -83,3 +83,31 @@ fn the_spinlock_of_a_lock_is_not_what_is_slept_for() {
     // Who had the spinlock was not seen.
     assert_eq!(locks(&episode), [(HOLDER_NOT_SEEN, 20), ("other".into(), 80 + 2_000 + 5)]);
 }
+
+/// The first in the queue, `first`, is woken in vain twice: thread 9, `spin_fn`, and then thread 10, `thief`, have been faster.
+#[test]
+fn each_that_takes_a_lock_before_its_queue_had_it_only_from_then_on() {
+    let (first, thief, second) = ((8, 110), (9, 120), (10, 120));
+    let episode = response(|story| {
+        story.episode.names.push("thief".to_owned());
+        story.event(1_900, EventKind::LockBegin, 0, LOCK, MUTEX, 0);
+        story.switch(1_910, IDLE, LEFT_UNINTERRUPTIBLE, 0);
+        on_cpu_1(story, first, |story| {
+            story.event(1_950, EventKind::LockBegin, 0, LOCK, MUTEX, 0);
+            story.switch(1_960, OTHER, LEFT_UNINTERRUPTIBLE, 2);
+            story.event(2_200, EventKind::Waking, 0, u64::from(first.0), 110, 2);
+            story.switch(2_210, first, 0, 3).switch(2_220, thief, LEFT_UNINTERRUPTIBLE, 4);
+            story.event(2_600, EventKind::Waking, 0, u64::from(first.0), 110, 4);
+            story.switch(2_610, first, 0, 3).switch(2_620, second, LEFT_UNINTERRUPTIBLE, 5);
+            story.event(2_990, EventKind::Waking, 0, u64::from(first.0), 110, 5);
+            story.switch(2_995, first, 1, 3);
+            story.event(3_000, EventKind::LockEnd, 0, LOCK, 0, 0);
+            story.event(3_100, EventKind::Waking, 0, u64::from(VICTIM), 19, 3);
+        });
+        story.switch(3_110, VICTIM_RUNS, 0, 1);
+        story.event(3_111, EventKind::LockEnd, 0, LOCK, 0, 0);
+    });
+    let told = locks(&episode);
+    let us = |name: &str| told.iter().filter(|(who, _)| who.name() == name).map(|(_, us)| us).sum::<u64>();
+    assert_eq!([us("other"), us("spin_fn"), us("thief"), us("first")], [290, 400, 400, 100], "{told:?}");
+}

@@ -222,12 +222,16 @@ impl<'a> Classifier<'a> {
                 return spans;
             };
             ender = self.position(let_in);
-            // Whoever let it in before did so in vain: another one was faster to take the lock, and had it from then on.
+            // Whoever let it in before did so in vain: another one was faster to take the lock, and had it from then on. That may happen
+            // several times.
             let in_vain = |event: &&&Event| {
-                let is_a_thread = is_by_a_thread(event) && ![0, self.subject.tid, let_in.tid].contains(&event.tid);
+                let is_a_thread = is_by_a_thread(event) && ![0, self.subject.tid].contains(&event.tid);
                 is_a_thread && event.lock_waking().act != WakingAct::Signals && event.at_ns > span.start_ns
             };
-            if let Some(before) = wakings.iter().rev().find(in_vain) {
+            for before in wakings.iter().rev().filter(in_vain).take(MAX_IN_QUEUE) {
+                if before.tid == events[ender].tid || before.at_ns >= end_ns {
+                    continue;
+                }
                 let doing = Doing::Blocked { left_state, woken_by: Some(ender) };
                 spans.push(StateSpan { start_ns: before.at_ns, end_ns, doing, ..span });
                 (ender, end_ns) = (self.position(before), before.at_ns);
