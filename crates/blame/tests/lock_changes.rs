@@ -130,6 +130,28 @@ fn a_lock_that_the_holder_waits_for_itself_is_another_one() {
     }
 }
 
+/// The lock goes to one that came later and is lent a priority meanwhile, or has the earlier deadline: it goes first.
+#[test]
+fn a_lock_goes_to_whoever_is_first_when_it_is_let_go() {
+    let unlocks = LockWaking { act: WakingAct::UnlocksWord, ..lets_go(PLACE) }.bits();
+    for (mine, theirs, lent) in [(19_i16, 120_i16, 10_i16), (-1, -1, -1)] {
+        let episode = response(|story| {
+            story.current = (VICTIM, mine);
+            story.switch(1_500, (0, 120), LEFT_FOR_LOCK | 1, 0);
+            on_cpu_1(story, HOLDER, |story| {
+                story.switch(1_200, (BARGER.0, theirs), 0, 3).switch(2_000, HOLDER, LEFT_FOR_LOCK | 1, 2);
+                story.event(3_000, EventKind::Waking, 0, u64::from(BARGER.0), unlocks | u64::from(lent as u16), 2);
+                story.switch(3_005, (BARGER.0, lent), 1, 3);
+                story.event(4_500, EventKind::Waking, 0, u64::from(VICTIM), unlocks | 19, 3);
+            });
+            story.switch(4_505, VICTIM_RUNS, 0, 1);
+        });
+        let told = locks(&episode);
+        let ns = |name: &str| told.iter().filter(|(who, ..)| who.name() == name).map(|(_, ns, _)| ns).sum::<u64>();
+        assert_eq!((ns("other"), ns("first")), (1_500_000, 1_500_000), "{told:?}");
+    }
+}
+
 /// Words of two programs at one place, which is not that of a shared word.
 #[test]
 fn a_lock_of_another_program_is_another_one() {

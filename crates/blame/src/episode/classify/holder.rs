@@ -175,8 +175,10 @@ impl<'a> Classifier<'a> {
         let mine = self.index.last_turn(own, end.at_ns).filter(is_leave).filter(sleeps);
         let theirs = self.index.last_leave(other, end.at_ns).filter(sleeps);
         let goes_before = mine.zip(theirs).is_some_and(|(mine, theirs)| {
-            let (its, of_other) = (mine.priority.min(NORMAL), theirs.priority.min(NORMAL));
-            its < of_other || its == of_other && mine.at_ns.saturating_add(LOOK_NS) < theirs.at_ns
+            // One that is lent a priority while it waits goes forward in the queue of a lock that lends it, and those with deadlines go by them.
+            let (its, of_other) = (mine.priority.min(NORMAL), theirs.priority.min(end.other_priority()).min(NORMAL));
+            let came_first = its >= 0 && mine.at_ns.saturating_add(LOOK_NS) < theirs.at_ns;
+            its < of_other || its == of_other && came_first
         });
         told.let_go() && goes_before || self.index.are_other_words(told.place, own, other)
     }
