@@ -1,7 +1,7 @@
 //! Where each kind of event is in an episode, so that what concerns one moment is found without looking at all of them.
 
 use crate::episode::replay::RESTS;
-use crate::episode::waits::is_spinlock;
+use crate::episode::waits::{MAX_WITHIN, is_spinlock};
 use punctual_recording::Episode;
 use punctual_recording::episode::{Event, EventKind, Group, INTERRUPTED_USER, LOCK_OF_PROGRAM, WakingAct, WordState};
 use std::collections::{BTreeMap, BTreeSet};
@@ -312,13 +312,18 @@ impl<'a> Index<'a> {
     pub(crate) fn last_wait(&self, tid: u32, before_ns: u64) -> Option<&'a Event> {
         let waits = within(self.waits.get(&tid), 0, before_ns);
         let mut earlier = waits;
-        while let [before @ .., begin, end] = earlier
-            && end.kind == EventKind::LockEnd
-            && begin.kind == EventKind::LockBegin
-            && begin.value == end.value
-            && is_spinlock(begin)
-        {
-            earlier = before;
+        for _ in 0..MAX_WITHIN {
+            match earlier {
+                [before @ .., begin, end]
+                    if end.kind == EventKind::LockEnd
+                        && begin.kind == EventKind::LockBegin
+                        && begin.value == end.value
+                        && is_spinlock(begin) =>
+                {
+                    earlier = before;
+                }
+                _ => break,
+            }
         }
         let around = earlier.last().filter(|event| event.kind == EventKind::LockBegin && !is_spinlock(event));
         around.or(waits.last()).copied()

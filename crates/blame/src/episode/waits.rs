@@ -29,7 +29,7 @@ pub(crate) struct KernelLock {
 }
 
 /// So many waits for spinlocks within that for another lock are looked through.
-const MAX_WITHIN: usize = 64;
+pub(crate) const MAX_WITHIN: usize = 64;
 /// The kernel's flags for locks, by bit: those that may be had in a program. A program's lock may be a real-time one, and whoever freezes a
 /// file system has a per-CPU one until it is thawed.
 const KEPT: u64 = 1 << 3 | 1 << 4;
