@@ -7,9 +7,14 @@ use punctual_recording::Episode;
 use punctual_recording::episode::{EventKind, INTERRUPTED_USER, LEFT_UNINTERRUPTIBLE};
 use support::{HOLDER_NOT_SEEN, INTERRUPT, OTHER, Story, VICTIM, VICTIM_RUNS, response};
 
-const IDLE: (u32, i16) = (0, 120);
+/// Its number and its priority.
+type Thread = (u32, i16);
+
+const IDLE: Thread = (0, 120);
 const LOCK: u64 = 0xffff_0000;
 const MUTEX: u64 = 1 << 5;
+/// A thread spins for a mutex before it sleeps for it.
+const SPINS: u64 = MUTEX | 1;
 
 /// Names and us of the waits for locks, by name.
 fn locks(episode: &Episode) -> Vec<(Who, u64)> {
@@ -86,30 +91,58 @@ fn the_spinlock_of_a_lock_is_not_what_is_slept_for() {
     }
 }
 
-/// The first in the queue, `first`, is woken in vain twice: thread 9, `spin_fn`, and then thread 10, `thief`, have been faster.
+/// The first in the queue, `first`, is woken in vain twice: thread 9, `spin_fn`, and then thread 10, `thief`, have been faster. Each time it spins,
+/// as the kernel has it do, and reports that it waits anew.
 #[test]
 fn each_that_takes_a_lock_before_its_queue_had_it_only_from_then_on() {
-    let (first, thief, second) = ((8, 110), (9, 120), (10, 120));
-    let episode = response(|story| {
-        story.episode.names.push("thief".to_owned());
-        story.event(1_900, EventKind::LockBegin, 0, LOCK, MUTEX, 0);
-        story.switch(1_910, IDLE, LEFT_UNINTERRUPTIBLE, 0);
-        on_cpu_1(story, first, |story| {
-            story.event(1_950, EventKind::LockBegin, 0, LOCK, MUTEX, 0);
-            story.switch(1_960, OTHER, LEFT_UNINTERRUPTIBLE, 2);
-            story.event(2_200, EventKind::Waking, 0, u64::from(first.0), 110, 2);
-            story.switch(2_210, first, 0, 3).switch(2_220, thief, LEFT_UNINTERRUPTIBLE, 4);
-            story.event(2_600, EventKind::Waking, 0, u64::from(first.0), 110, 4);
-            story.switch(2_610, first, 0, 3).switch(2_620, second, LEFT_UNINTERRUPTIBLE, 5);
-            story.event(2_990, EventKind::Waking, 0, u64::from(first.0), 110, 5);
-            story.switch(2_995, first, 1, 3);
-            story.event(3_000, EventKind::LockEnd, 0, LOCK, 0, 0);
-            story.event(3_100, EventKind::Waking, 0, u64::from(VICTIM), 19, 3);
+    let (first, thief, second): (Thread, Thread, Thread) = ((8, 110), (9, 120), (10, 120));
+    for is_told_anew in [false, true] {
+        let episode = response(|story| {
+            let in_vain = |story: &mut Story, at_us: u64| {
+                story.switch(at_us, first, 0, 3);
+                if is_told_anew {
+                    story.event(at_us + 2, EventKind::LockBegin, 0, LOCK, SPINS, 0);
+                    story.event(at_us + 8, EventKind::LockBegin, 0, LOCK, MUTEX, 0);
+                }
+            };
+            story.episode.names.push("thief".to_owned());
+            story.event(1_900, EventKind::LockBegin, 0, LOCK, MUTEX, 0);
+            story.switch(1_910, IDLE, LEFT_UNINTERRUPTIBLE, 0);
+            on_cpu_1(story, first, |story| {
+                story.event(1_950, EventKind::LockBegin, 0, LOCK, MUTEX, 0);
+                story.switch(1_960, OTHER, LEFT_UNINTERRUPTIBLE, 2);
+                story.event(2_200, EventKind::Waking, 0, u64::from(first.0), 110, 2);
+                in_vain(story, 2_210);
+                story.switch(2_220, thief, LEFT_UNINTERRUPTIBLE, 4);
+                story.event(2_600, EventKind::Waking, 0, u64::from(first.0), 110, 4);
+                in_vain(story, 2_610);
+                story.switch(2_620, second, LEFT_UNINTERRUPTIBLE, 5);
+                story.event(2_990, EventKind::Waking, 0, u64::from(first.0), 110, 5);
+                story.switch(2_995, first, 1, 3);
+                story.event(3_000, EventKind::LockEnd, 0, LOCK, 0, 0);
+                story.event(3_100, EventKind::Waking, 0, u64::from(VICTIM), 19, 3);
+            });
+            story.switch(3_110, VICTIM_RUNS, 0, 1);
+            story.event(3_111, EventKind::LockEnd, 0, LOCK, 0, 0);
         });
-        story.switch(3_110, VICTIM_RUNS, 0, 1);
-        story.event(3_111, EventKind::LockEnd, 0, LOCK, 0, 0);
+        let told = locks(&episode);
+        let us = |name: &str| told.iter().filter(|(who, _)| who.name() == name).map(|(_, us)| us).sum::<u64>();
+        assert_eq!([us("other"), us("spin_fn"), us("thief"), us("first")], [290, 400, 400, 100], "{told:?}");
+    }
+}
+
+/// Whoever waits for a mutex reports that before it spins for it, and anew before it sleeps.
+#[test]
+fn a_mutex_is_waited_for_from_the_first_attempt() {
+    let episode = response(|story| {
+        story.event(1_200, EventKind::LockBegin, 0, LOCK, SPINS, 0);
+        story.event(1_490, EventKind::LockBegin, 0, LOCK, MUTEX, 0);
+        story.switch(1_500, IDLE, LEFT_UNINTERRUPTIBLE, 0);
+        on_cpu_1(story, OTHER, |story| {
+            story.event(3_500, EventKind::Waking, 0, u64::from(VICTIM), 19, 2);
+        });
+        story.switch(3_505, VICTIM_RUNS, 0, 1);
+        story.event(3_510, EventKind::LockEnd, 0, LOCK, 0, 0);
     });
-    let told = locks(&episode);
-    let us = |name: &str| told.iter().filter(|(who, _)| who.name() == name).map(|(_, us)| us).sum::<u64>();
-    assert_eq!([us("other"), us("spin_fn"), us("thief"), us("first")], [290, 400, 400, 100], "{told:?}");
+    assert_eq!(locks(&episode), [("other".into(), 300 + 2_000 + 5)]);
 }

@@ -16,8 +16,10 @@ pub(crate) struct Waits {
 /// A wait for a lock of the kernel.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KernelLock {
-    /// From the attempt, after whatever the kernel tries before it reports it ...
+    /// From the first attempt, after whatever the kernel tries before it reports it; ...
     pub(crate) begin_ns: u64,
+    /// ... from the last one, of several: whoever waits for a mutex reports one when it has spun, and whenever it was woken in vain; ...
+    pub(crate) again_ns: u64,
     /// ... to the success.
     pub(crate) end_ns: u64,
     /// Which.
@@ -38,6 +40,16 @@ const MUTEX: u64 = 1 << 5;
 /// Their names.
 const LOCKS: [&str; 6] = ["spinlock", "lock to read", "lock to write", "real-time lock", "per-CPU lock", "mutex"];
 
+/// The first attempt to get a lock, and the last one.
+type Attempts<'a> = (&'a Event, &'a Event);
+
+impl KernelLock {
+    /// Since when a thread has waited without a new attempt up to a time.
+    pub(crate) fn tried_ns(&self, at_ns: u64) -> u64 {
+        if at_ns >= self.again_ns { self.again_ns } else { self.begin_ns }
+    }
+}
+
 impl Waits {
     /// Those of a thread. A wait without an end does not count: nobody knows how long it was.
     pub(crate) fn of(episode: &Episode, tid: u32) -> Waits {
@@ -46,7 +58,10 @@ impl Waits {
         events.sort_by_key(|event| event.at_ns);
         let ends = spinning_may_end(episode, tid);
         let mut waits = Waits::default();
-        let (mut fault, mut lock, mut spinlock) = (None, None, None);
+        let (mut lock, mut spinlock): (Option<Attempts<'_>>, Option<Attempts<'_>>) = (None, None);
+        let mut fault = None;
+        // Two attempts without an end in between may be two waits where one may have gone unseen.
+        let ends_are_seen = episode.missed_runs == 0;
         for event in events {
             match event.kind {
                 // It is in its program: an end was not seen, and when that was nobody knows.
@@ -58,13 +73,17 @@ impl Waits {
                 EventKind::LockBegin if event.extra & LOCK_OF_PROGRAM != 0 => {
                     waits.spun.extend(spinning_ends(&ends, event).map(|end| (event.at_ns, end, event.value as u32)));
                 }
-                EventKind::LockBegin if is_spinlock(event) => spinlock = Some(event),
-                EventKind::LockBegin => (lock, spinlock) = (Some(event), None),
+                EventKind::LockBegin if is_spinlock(event) => spinlock = Some((event, event)),
+                EventKind::LockBegin => {
+                    let before = lock.filter(|(begin, _)| begin.value == event.value && ends_are_seen);
+                    (lock, spinlock) = (Some((before.map_or(event, |(begin, _)| begin), event)), None);
+                }
                 EventKind::LockEnd => {
-                    let is_it = |begin: &mut &Event| begin.value == event.value;
+                    let is_it = |begin: &mut Attempts<'_>| begin.0.value == event.value;
                     let begin = spinlock.take_if(is_it).or_else(|| lock.take_if(is_it));
-                    waits.locks.extend(begin.map(|begin| KernelLock {
+                    waits.locks.extend(begin.map(|(begin, again)| KernelLock {
                         begin_ns: begin.at_ns,
+                        again_ns: again.at_ns,
                         end_ns: event.at_ns,
                         address: begin.value,
                         words: words(begin.extra),

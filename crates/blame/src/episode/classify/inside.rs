@@ -43,7 +43,7 @@ impl Classifier<'_> {
         // A lock within a fault is the lock.
         if let Some(lock) = self.waits.in_lock(start, end) {
             let detail = detail().or_else(|| Some(format!("kernel {}", lock.words)));
-            let blamed = match self.who_ends(&lock, lock.begin_ns) {
+            let blamed = match self.who_ends(&lock, lock.tried_ns(start)) {
                 Some(holder) => Blamed::new(Kind::Lock, holder),
                 None => Blamed {
                     inside: Some((Kind::Unknown, format!("who held it (kernel {})", lock.words).into())),

@@ -107,7 +107,8 @@ impl Classifier<'_> {
     pub(crate) fn who_ends(&self, lock: &KernelLock, from_ns: u64) -> Option<String> {
         let tid = self.subject.tid;
         let events = &self.episode.events;
-        let meanwhile = |event: &&Event| event.at_ns > lock.begin_ns && event.at_ns < lock.end_ns;
+        let tried_ns = lock.tried_ns(from_ns);
+        let meanwhile = |event: &&Event| event.at_ns > tried_ns && event.at_ns < lock.end_ns;
         let woken = |event: &&Event| event.kind == EventKind::Waking && event.value == u64::from(tid);
         let mut wakers = events.iter().filter(meanwhile).filter(woken);
         let lets_go = |waker: &&Event| {
