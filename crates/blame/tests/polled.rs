@@ -5,7 +5,7 @@ mod support;
 use punctual_blame::{Kind, split};
 use punctual_recording::episode::{Call, EventKind, Process, WaitEnd};
 use punctual_recording::{Episode, Stage};
-use support::{NOTHING_TOLD, Story, VICTIM, VICTIM_RUNS};
+use support::{INTERRUPT, NOTHING_TOLD, Story, VICTIM, VICTIM_RUNS};
 
 const SERVER: (u32, i16) = (7, 120);
 const BUSY: (u32, i16) = (9, 120);
@@ -126,4 +126,33 @@ fn a_worker_to_whom_a_poller_hands_an_answer_is_waited_for_from_then_on() {
     // The poller had no CPU for long.
     let told = [is("iou-sqp-55", 850, 0), is("iou-wrk-55", 650, 0), is("other", 1_500, 0)];
     assert_eq!(waits(&handed_on(3_850)), told);
+}
+
+/// A disk's interrupt comes over the poller, which has its CPU all the time, and wakes the worker: that was found by nobody, and for nobody but
+/// the worker, which works on what the victim had asked it for before.
+#[test]
+fn what_comes_over_a_poller_is_not_found_by_it() {
+    let mut story = Story::new((0, 120), 5_000);
+    story.episode.stage = Stage::Request;
+    story.episode.names.extend(["iou-sqp-55".to_owned(), "iou-wrk-55".to_owned()]);
+    story.timer(1_002, 0);
+    story.switch(1_010, VICTIM_RUNS, 0, 1);
+    story.event(1_200, EventKind::Waking, 0, u64::from(SERVER.0), READ.bits() | 120, 1);
+    story.switch(1_500, SERVER, WAITS, 2);
+    let begin = story.episode.events.len();
+    story.current = (0, 120);
+    story.switch(900, POLLER, 0, 5);
+    story.event(3_000, EventKind::VectorBegin, INTERRUPT, 2, 0, 5);
+    story.event(3_002, EventKind::Waking, INTERRUPT, u64::from(WORKER.0), 120, 5);
+    story.event(3_004, EventKind::VectorEnd, INTERRUPT, 2, 0, 5);
+    story.episode.events[begin..].iter_mut().for_each(|event| event.cpu = 1);
+    let begin = story.episode.events.len();
+    story.current = (0, 120);
+    story.switch(3_010, WORKER, 0, 6);
+    story.event(4_500, EventKind::Waking, 0, u64::from(VICTIM), READ.bits() | 19, 6);
+    story.episode.events[begin..].iter_mut().for_each(|event| event.cpu = 2);
+    story.current = SERVER;
+    story.switch(4_505, VICTIM_RUNS, 0, 1).switch(5_000, SERVER, WAITS, 2);
+    let told: Vec<_> = waits(&story.episode).into_iter().map(|(name, us, _)| (name, us)).collect();
+    assert_eq!(told, [("iou-wrk-55".to_owned(), 3_000)]);
 }

@@ -49,7 +49,8 @@ impl Classifier<'_> {
             return Some(Polled { by, poller: by, found_ns: woken_by.at_ns });
         }
         let found = self.index.last_woken(by, woken_by.at_ns).filter(|_| name.starts_with(ITS_WORKER))?;
-        let is_polled = self.thread(found.tid).starts_with(POLLER);
+        // What comes over a poller, which has its CPU all the time, is nothing that it found.
+        let is_polled = is_by_a_thread(found) && self.thread(found.tid).starts_with(POLLER);
         is_polled.then_some(Polled { by, poller: found.tid, found_ns: found.at_ns })
     }
 
