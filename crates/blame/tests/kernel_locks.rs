@@ -62,8 +62,11 @@ fn who_was_in_its_program_did_not_have_the_lock_yet() {
         locks(&episode)
     };
     assert_eq!(seen(MUTEX, 2_500), [(HOLDER_NOT_SEEN, 1_000 + 15), ("other".into(), 1_000)]);
+    for read_or_write in [1 << 3 | 1 << 1, 1 << 3 | 1 << 2] {
+        assert_eq!(seen(read_or_write, 2_500), seen(MUTEX, 2_500), "with PREEMPT_RT: {read_or_write:#x}");
+    }
     assert_eq!(seen(MUTEX, 1_400), [("other".into(), 2_000 + 15)]);
-    for kept in [1 << 3, 1 << 4] {
+    for kept in [1 << 3, 1 << 4, 1 << 4 | 1 << 1] {
         assert_eq!(seen(kept, 2_500), [("other".into(), 2_000 + 15)], "{kept:#x}");
     }
 }

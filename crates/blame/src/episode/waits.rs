@@ -32,10 +32,11 @@ pub(crate) struct KernelLock {
 
 /// So many waits for spinlocks within that for another lock are looked through.
 pub(crate) const MAX_WITHIN: usize = 64;
-/// The kernel's flags for locks, by bit: those that may be had in a program. A program's lock may be a real-time one, and whoever freezes a
-/// file system has a per-CPU one until it is thawed.
-const KEPT: u64 = 1 << 3 | 1 << 4;
+/// The kernel's flags for locks, by bit.
 const SPINLOCK: u64 = 1;
+const READ_OR_WRITE: u64 = 1 << 1 | 1 << 2;
+const REAL_TIME: u64 = 1 << 3;
+const PER_CPU: u64 = 1 << 4;
 const MUTEX: u64 = 1 << 5;
 /// Their names.
 const LOCKS: [&str; 6] = ["spinlock", "lock to read", "lock to write", "real-time lock", "per-CPU lock", "mutex"];
@@ -87,7 +88,7 @@ impl Waits {
                         end_ns: event.at_ns,
                         address: begin.value,
                         words: words(begin.extra),
-                        may_be_kept: begin.extra & KEPT != 0,
+                        may_be_kept: may_be_kept(begin.extra),
                     }));
                 }
                 _ => {}
@@ -145,6 +146,12 @@ pub(crate) fn is_over_program(event: &Event) -> bool {
 /// Whether a thread begins to wait for a lock with which nobody sleeps.
 pub(crate) fn is_spinlock(begin: &Event) -> bool {
     begin.extra & (SPINLOCK | MUTEX) == SPINLOCK
+}
+
+/// Whether a lock may be had in a program: a program's lock may be a real-time one, unless that is for reading and writing, as many of the
+/// kernel's are with PREEMPT_RT; and whoever freezes a file system has a per-CPU one until it is thawed.
+fn may_be_kept(flags: u64) -> bool {
+    flags & PER_CPU != 0 || flags & (REAL_TIME | READ_OR_WRITE) == REAL_TIME
 }
 
 fn words(flags: u64) -> &'static str {
