@@ -139,6 +139,8 @@ mod tests {
     use crate::episodes::episode::{Event, EventKind, Frame, HookedProgram, StackSample, Victim};
     use crate::episodes::line::read_plain;
     use crate::episodes::read::for_each_episode;
+    use crate::format::bounds::MAX_JSON_DEPTH;
+    use crate::format::json_file::check_json;
 
     fn episode() -> Episode {
         let event = |at_ns, kind| Event {
@@ -252,6 +254,53 @@ mod tests {
             }
         }
         assert!(met > 500, "{met}");
+    }
+
+    #[test]
+    fn what_nobody_writes_is_read_as_the_parser_reads_it() {
+        let parsed = |line: &[u8]| {
+            check_json(line).ok()?;
+            serde_json::from_slice::<Episode>(line).ok()
+        };
+        let line = serde_json::to_string(&episode()).unwrap();
+        let nested = |depth: usize| format!("{{\"of\":{}{},", "[".repeat(depth), "]".repeat(depth));
+        let (deepest, too_deep, many_digits) = (nested(MAX_JSON_DEPTH - 1), nested(MAX_JSON_DEPTH), "9".repeat(400));
+        for (from, to, is_read) in [
+            // Two lists of events, or one under a name that is written otherwise or stands elsewhere.
+            ("{", r#"{"events":[],"#, false),
+            ("{", r#"{"\u0065vents":[],"#, false),
+            (r#""events":"#, r#""\u0065vents":"#, true),
+            ("{", r#"{"of":{"events":[[1]]},"#, true),
+            ("{", r#"{"of":"\",\"events\":[[1]],","#, true),
+            (r#""x""#, r#""\ud83d\ude00""#, true),
+            (r#""x""#, r#""\ud800""#, false),
+            (r#""x""#, r#""\ud83d\u0041""#, false),
+            ("-100,", "-1e2,", false),
+            ("-100,", "-100.0,", false),
+            ("-100,", "-0100,", false),
+            ("-100,", "-0,", false),
+            ("-100,", "+100,", false),
+            ("-100,", " -100 ,", true),
+            ("-100,", "-9223372036854775808,", false),
+            ("65536", "4294967296", false),
+            ("18446744073709551615", "18446744073709551616", false),
+            ("18446744073709551615", &*many_digits, false),
+            ("{", &*deepest, true),
+            ("{", &*too_deep, false),
+        ] {
+            let changed = line.replacen(from, to, 1);
+            assert_ne!(changed, line, "{from}");
+            let expected = parsed(changed.as_bytes());
+            assert_eq!(expected.is_some(), is_read, "{changed}");
+            assert!(read_plain(changed.as_bytes()).is_none_or(|read| Some(read) == expected), "{changed}");
+        }
+        for (after, is_read) in [("", true), (" \n", true), ("}", false), ("x", false), ("\0", false), (",", false)] {
+            let longer = format!("{line}{after}");
+            assert_eq!(read_plain(longer.as_bytes()).is_some(), is_read, "{after:?}");
+            assert_eq!(parsed(longer.as_bytes()).is_some(), is_read, "{after:?}");
+        }
+        let cuts: Vec<&[u8]> = (0..line.len()).map(|end| &line.as_bytes()[..end]).collect();
+        assert!(cuts.iter().all(|cut| read_plain(cut).is_none()));
     }
 
     #[test]
