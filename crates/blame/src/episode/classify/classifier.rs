@@ -100,6 +100,8 @@ pub(crate) struct Classifier<'a> {
     pub(super) waits: Rc<Waits>,
     /// Where it spun for locks of the kernel, by time.
     pub(super) spins: Vec<Spin>,
+    /// Where such a time, or one in which it may have spun, begins or ends.
+    pub(super) spin_edges: BTreeSet<u64>,
     pub(super) requests: &'a Requests<'a>,
     /// For the last stretch of waiting that was examined: CPU, beginning and end, and the threads that were allowed to go on.
     pub(super) let_go_on: RefCell<Option<(Stretch, BTreeSet<u32>)>>,
@@ -124,11 +126,13 @@ impl<'a> Classifier<'a> {
             threads: &shared.threads,
             waits: shared.waits(subject.tid),
             spins: Vec::new(),
+            spin_edges: BTreeSet::new(),
             requests: &shared.requests,
             let_go_on: RefCell::default(),
             interrupted: RefCell::default(),
         };
         classifier.spins = classifier.find_spins();
+        classifier.spin_edges = classifier.edges_of_spins();
         classifier
     }
 

@@ -192,7 +192,9 @@ impl Classifier<'_> {
 
     /// The spin to which all of this time belongs.
     pub(crate) fn spins_at(&self, start_ns: u64, end_ns: u64) -> Option<&Spin> {
-        self.spins.iter().find(|spin| spin.start_ns <= start_ns && spin.end_ns >= end_ns)
+        // They do not overlap.
+        let begun = self.spins.partition_point(|spin| spin.start_ns <= start_ns);
+        self.spins.get(begun.checked_sub(1)?).filter(|spin| spin.end_ns >= end_ns)
     }
 
     /// Where the thread has its CPU before a spin and after it, and neither a stack nor anything else says whether it spun.
@@ -203,8 +205,9 @@ impl Classifier<'_> {
 
     /// Whether all of this time is of that kind.
     pub(crate) fn may_have_spun(&self, start_ns: u64, end_ns: u64) -> bool {
-        let mut doubts = self.spins.iter().flat_map(|spin| self.doubts(spin));
-        doubts.any(|(from, to)| from <= start_ns && to >= end_ns)
+        let begun = self.spins.partition_point(|spin| spin.since_ns <= start_ns);
+        let spin = begun.checked_sub(1).and_then(|last| self.spins.get(last));
+        spin.is_some_and(|spin| self.doubts(spin).any(|(from, to)| from <= start_ns && to >= end_ns))
     }
 
     pub(crate) fn spun(&self, spin: &Spin) -> Blamed {
@@ -218,15 +221,18 @@ impl Classifier<'_> {
         }
     }
 
+    /// Where the thread begins and ends spinning, and where it may have.
+    pub(super) fn edges_of_spins(&self) -> BTreeSet<u64> {
+        let doubts = self.spins.iter().flat_map(|spin| self.doubts(spin)).flat_map(|(from, to)| [from, to]);
+        self.spins.iter().flat_map(|spin| [spin.start_ns, spin.end_ns]).chain(doubts).collect()
+    }
+
     /// Cuts spans in which the thread has its CPU where it begins and ends spinning, and where it may have.
     pub(crate) fn cut_by_spins(&self, spans: Vec<StateSpan>) -> Vec<StateSpan> {
-        let doubts = self.spins.iter().flat_map(|spin| self.doubts(spin)).flat_map(|(from, to)| [from, to]);
-        let spins = self.spins.iter().flat_map(|spin| [spin.start_ns, spin.end_ns]);
-        let edges: BTreeSet<u64> = spins.chain(doubts).collect();
         let mut cut = Vec::with_capacity(spans.len());
         for span in spans {
             let mut reached = span.start_ns;
-            let inside = edges.range(span.start_ns..span.end_ns.max(span.start_ns));
+            let inside = self.spin_edges.range(span.start_ns..span.end_ns.max(span.start_ns));
             for &edge in inside.filter(|_| matches!(span.doing, Doing::Running | Doing::Waiting { .. })) {
                 if edge > reached {
                     cut.push(StateSpan { start_ns: reached, end_ns: edge, ..span });
