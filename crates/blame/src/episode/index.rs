@@ -48,6 +48,8 @@ pub(crate) struct Index<'a> {
     processes: BTreeMap<u32, u32>,
     /// What a thread itself began and ended waiting for in the kernel: pages, and kernel locks.
     waits: BTreeMap<u32, ByTime<'a>>,
+    /// When locks of the kernel were got by those who had waited for them, by lock.
+    got: BTreeMap<u64, ByTime<'a>>,
     /// Who asked for a function to be called on another CPU, by what tells such calls apart.
     asked: BTreeMap<u64, ByTime<'a>>,
     /// When such functions began, by the same.
@@ -91,6 +93,7 @@ impl<'a> Index<'a> {
             &mut index.asked,
             &mut index.called,
             &mut index.sent,
+            &mut index.got,
         ];
         let by_value = by_value.into_iter().flat_map(BTreeMap::values_mut);
         for list in by_number.into_iter().flat_map(BTreeMap::values_mut).chain(by_value) {
@@ -104,6 +107,9 @@ impl<'a> Index<'a> {
     }
 
     fn add(&mut self, event: &'a Event, position: usize) {
+        if event.kind == EventKind::LockEnd {
+            self.got.entry(event.value).or_default().push(event);
+        }
         match event.kind {
             EventKind::VectorBegin | EventKind::VectorEnd => {
                 self.vectors.entry(event.cpu).or_default().push(event);
@@ -327,6 +333,11 @@ impl<'a> Index<'a> {
         }
         let around = earlier.last().filter(|event| event.kind == EventKind::LockBegin && !is_spinlock(event));
         around.or(waits.last()).copied()
+    }
+
+    /// The ends of waits for a lock of the kernel from one time to before another.
+    pub(crate) fn got_within(&self, lock: u64, from_ns: u64, to_ns: u64) -> &[&'a Event] {
+        within(self.got.get(&lock), from_ns, to_ns)
     }
 
     /// Whether a thread touched a page that was not there, from one time to another.

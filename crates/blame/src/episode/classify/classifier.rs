@@ -107,10 +107,14 @@ pub(crate) struct Classifier<'a> {
     pub(super) let_go_on: RefCell<Option<(Stretch, BTreeSet<u32>)>>,
     /// The same of the last stretch in which a timer was due, and when an interrupt came there first.
     pub(super) interrupted: RefCell<Option<(Stretch, u64)>>,
+    /// The same of the last wait for a lock of the kernel, and who had that.
+    pub(super) ended: RefCell<Option<(LockStretch, Option<String>)>>,
 }
 
 /// A CPU, and a time there.
 pub(super) type Stretch = (u32, u64, u64);
+/// The beginning and the end of a wait for a lock, and a time within it or before.
+pub(super) type LockStretch = (u64, u64, u64);
 
 impl<'a> Classifier<'a> {
     pub(crate) fn new(shared: &'a Shared<'a>, subject: Subject<'a>) -> Classifier<'a> {
@@ -130,6 +134,7 @@ impl<'a> Classifier<'a> {
             requests: &shared.requests,
             let_go_on: RefCell::default(),
             interrupted: RefCell::default(),
+            ended: RefCell::default(),
         };
         classifier.spins = classifier.find_spins();
         classifier.spin_edges = classifier.edges_of_spins();

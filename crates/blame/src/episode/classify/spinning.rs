@@ -105,24 +105,25 @@ impl Classifier<'_> {
     /// Who had a kernel lock, from this time on, for which the thread slept in the end: whoever woke it, if nobody else
     /// got the lock meanwhile.
     pub(crate) fn who_ends(&self, lock: &KernelLock, from_ns: u64) -> Option<String> {
+        let stretch = (lock.begin_ns, lock.end_ns, from_ns);
+        let mut known = self.ended.borrow_mut();
+        if known.as_ref().is_none_or(|(of, _)| *of != stretch) {
+            *known = Some((stretch, self.who_ended(lock, from_ns)));
+        }
+        known.as_ref().and_then(|(_, who)| who.clone())
+    }
+
+    fn who_ended(&self, lock: &KernelLock, from_ns: u64) -> Option<String> {
         let tid = self.subject.tid;
-        let events = &self.episode.events;
         let tried_ns = lock.tried_ns(from_ns);
-        let meanwhile = |event: &&Event| event.at_ns > tried_ns && event.at_ns < lock.end_ns;
-        let woken = |event: &&Event| event.kind == EventKind::Waking && event.value == u64::from(tid);
-        let mut wakers = events.iter().filter(meanwhile).filter(woken);
-        let lets_go = |waker: &&Event| {
+        let mut wakers = self.index.wakings_of(tid, tried_ns.saturating_add(1), lock.end_ns).iter();
+        let lets_go = |waker: &Event| {
             let is_signal = waker.lock_waking().act == WakingAct::Signals;
             is_by_a_thread(waker) && waker.tid != 0 && !is_signal && !self.waits_for_it_too(waker)
         };
-        let waker = wakers.next().filter(lets_go)?;
-        let others = events.iter().any(|event| {
-            event.kind == EventKind::LockEnd
-                && event.tid != tid
-                && event.value == lock.address
-                && event.at_ns > from_ns
-                && event.at_ns < waker.at_ns
-        });
+        let waker: &Event = wakers.next().filter(|waker| lets_go(waker))?;
+        let got = self.index.got_within(lock.address, from_ns.saturating_add(1), waker.at_ns);
+        let others = got.iter().any(|event| event.tid != tid);
         let had_in_time = self.had_since(lock, waker).is_none_or(|since_ns| since_ns <= from_ns);
         let is_it = wakers.next().is_none() && !others && had_in_time && self.may_have_had(waker, from_ns);
         is_it.then(|| self.thread_at(waker.tid, waker.at_ns))
@@ -131,7 +132,9 @@ impl Classifier<'_> {
     /// Whether whoever let a lock go can have had it from a time on: it had a CPU whenever stacks show the subject in a wait that goes on
     /// only while the holder runs, and none shows it waiting for such a lock itself.
     fn may_have_had(&self, waker: &Event, from_ns: u64) -> bool {
-        let mut meanwhile = self.samples.iter().filter(|(at_ns, _)| (from_ns..=waker.at_ns).contains(at_ns));
+        let mut meanwhile = self.samples.iter().filter(|(at_ns, sample)| {
+            (from_ns..=waker.at_ns).contains(at_ns) && [self.subject.tid, waker.tid].contains(&sample.tid)
+        });
         meanwhile.all(|(at_ns, sample)| match self.waits_in(sample) {
             Some(function) if sample.tid == self.subject.tid && function.contains(ON_OWNER) => {
                 self.has_a_cpu(waker.tid, sample.cpu, *at_ns)
