@@ -212,3 +212,23 @@ fn who_is_waited_for_after_an_answer_did_not_keep_that() {
     assert_eq!(hog.map(|hog| hog.ns), Some(2_900_000), "{inside:?}");
     assert!(inside.iter().all(|inside| inside.kind != Kind::Wait), "{inside:?}");
 }
+
+/// `other` is through with what the victim had asked it for at 1,250 us, and at work for somebody else from 2,905 on: that the victim asks it for the next
+/// thing once it has its CPU again is not seen.
+#[test]
+fn who_was_through_with_what_it_was_asked_for_is_not_named_for_the_next_answer_before_it_was_asked() {
+    let episode = request(|story| {
+        story.event(1_200, EventKind::Waking, 0, u64::from(OTHER.0), READ.bits() | 120, 1);
+        story.switch(1_300, HOG, 0, 4).switch(3_000, VICTIM_RUNS, WAITS, 1);
+        elsewhere(story, |story| {
+            story.current = IDLE;
+            story.switch(1_210, OTHER, 0, 2).switch(1_250, IDLE, WAITS, 0);
+            story.event(2_900, EventKind::Waking, 0, u64::from(OTHER.0), READ.bits() | 120, 0);
+            story.switch(2_905, OTHER, 0, 2);
+            story.event(4_500, EventKind::Waking, 0, u64::from(VICTIM), READ.bits() | 19, 2);
+        });
+        story.switch(3_020, IDLE, WAITS, 0).switch(4_505, VICTIM_RUNS, 0, 1);
+    });
+    let doubt = us_of(&episode, Kind::Unknown, "it may have waited for other already");
+    assert_eq!((us_of(&episode, Kind::Wait, "other"), doubt), (1_480, 1_700), "{:?}", split(&episode).parts);
+}

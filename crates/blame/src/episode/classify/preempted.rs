@@ -3,7 +3,8 @@
 
 use super::answer::End;
 use super::classifier::{Blamed, Classifier, LOOK_NS};
-use super::interrupted::leaves_in;
+use super::interrupted::{Progress, leaves_in};
+use super::several::MAX_WAKINGS;
 use crate::episode::chain::is_by_a_thread;
 use crate::episode::detail::Detail;
 use crate::episode::span::{Doing, StateSpan};
@@ -52,7 +53,13 @@ impl Classifier<'_> {
         };
         let is_wait = is_by_a_thread(woken_by) && self.waits_for_another(leave.left_state(), Some(woken_by));
         match self.end(woken_by) {
-            End::By(by) if is_wait && by == woken_by.tid && self.owes(by, tid, lost.at_ns) && !asks_anew(by) => {
+            End::By(by)
+                if is_wait
+                    && by == woken_by.tid
+                    && self.owes(by, tid, lost.at_ns)
+                    && !asks_anew(by)
+                    && !self.may_be_through(by, lost, leave) =>
+            {
                 let doing = Doing::Interrupted { by: Some(by), is_lock: false, woken_by: self.position(woken_by) };
                 StateSpan { doing, ..span }
             }
@@ -60,8 +67,17 @@ impl Classifier<'_> {
         }
     }
 
+    /// Whether whoever was asked before the thread lost its CPU may have been through with that, and at work for another one, when the thread came to
+    /// wait: then it is not seen whether it was asked anew.
+    fn may_be_through(&self, by: u32, lost: &Event, leave: &Event) -> bool {
+        let before = self.index.wakings_by(self.subject.tid, 0, lost.at_ns).iter().rev().take(MAX_WAKINGS);
+        let asks = before.copied().find(|event| event.value == u64::from(by) && self.wakes_itself(event));
+        let is_told = asks.is_none_or(|asks| !matches!(self.progress(asks, leave.at_ns), Progress::NotSeen));
+        !is_told && self.is_awake(by, leave.at_ns)
+    }
+
     /// Who may have been asked before the thread lost its CPU, for whose answer it then sleeps: one that was at work all the time is not seen to be
-    /// asked.
+    /// asked, and one that was asked then may have answered.
     fn may_have_asked(&self, lost: &Event, leave: &Event, woken_by: &Event) -> Option<u32> {
         if !is_by_a_thread(woken_by) || !self.waits_for_another(leave.left_state(), Some(woken_by)) {
             return None;
@@ -69,7 +85,8 @@ impl Classifier<'_> {
         let by = self.who_answered(woken_by).filter(|by| *by == woken_by.tid)?;
         let asked = self.index.wakings_by(self.subject.tid, lost.at_ns, leave.at_ns);
         let is_asked_then = asked.iter().any(|event| event.value == u64::from(by));
-        (!is_asked_then && self.is_awake(by, lost.at_ns) && self.is_awake(by, leave.at_ns)).then_some(by)
+        let may_be_asked = || self.is_awake(by, lost.at_ns) || self.owes(by, self.subject.tid, lost.at_ns);
+        (!is_asked_then && self.is_awake(by, leave.at_ns) && may_be_asked()).then_some(by)
     }
 
     /// For a thread that lost its CPU and waits for it in this span: the switch by which it lost it, that by which it next goes to sleep, if it has
