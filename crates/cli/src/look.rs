@@ -1,6 +1,5 @@
 //! How output looks to its reader: how wide it may be, and its colour, which only adds.
 
-use crate::output::Output;
 use punctual_kernel::standard_output;
 use punctual_report::{Layout, lay_out};
 use std::io::IsTerminal;
@@ -9,10 +8,10 @@ use std::sync::OnceLock;
 /// The width assumed for a terminal that does not report its size, columns.
 const USUAL_COLUMNS: usize = 80;
 
-/// Lays out text as it was asked for, or else as wide as `COLUMNS` says, or else the terminal. Output to a file or a pipe
+/// Lays out text as Markdown where that was asked for, or else as wide as `COLUMNS` says, or else the terminal. Output to a file or a pipe
 /// keeps its lines whole unless `COLUMNS` is set.
-pub(crate) fn at_the_reader(output: Output) {
-    if output.markdown {
+pub(crate) fn at_the_reader(markdown: bool) {
+    if markdown {
         return lay_out(Layout::Markdown);
     }
     let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0);

@@ -62,7 +62,7 @@ fn run(words: &[std::ffi::OsString]) -> ExitCode {
     };
     punctual_kernel::listen(arguments.verbose);
     let output = Output { json: arguments.json, markdown: arguments.markdown };
-    look::at_the_reader(output);
+    look::at_the_reader(output.markdown);
     punctual_kernel::ending::say_farewell_with(move |said| output.failure(&Failure::new(said, None, 1)));
     commands::bound_reader(&arguments.command, output);
     let result = match arguments.command {
