@@ -75,7 +75,7 @@ fn a_file_arrives_exact_in_interrupts_and_softirq_callbacks() {
         let arrived = attempt["ending"] == "arrived";
         assert_eq!(attempt["exact"].as_bool(), Some(arrived), "{answer}");
         // While it dials, blocks only take their time; then they are computed.
-        assert!(of(beside, "activations") > 100 && of(beside, "datapump_ns") > 0, "{answer}");
+        assert!(of(beside, "activations") > 0 && of(beside, "datapump_ns") > 0, "{answer}");
         assert!(of(beside, "executed_ns") >= of(beside, "activations") * 1_840_000, "{answer}");
         if !arrived {
             let lost = of(attempt, "underruns") + of(attempt, "lost_samples");
@@ -83,6 +83,7 @@ fn a_file_arrives_exact_in_interrupts_and_softirq_callbacks() {
             continue;
         }
         assert_eq!(of(attempt, "received_bytes"), 3_000);
+        assert!(of(beside, "activations") > 100, "{answer}");
         met += of(beside, "activations");
     }
     eprintln!("{met} blocks of files that arrived were worked on in the kernel");
