@@ -60,6 +60,20 @@ static __always_inline long prepare_callback(struct callback *callback, void *ma
 	return bpf_timer_set_callback(&callback->timer, function);
 }
 
+/* The map of a program's callbacks, as timers need it, and the preparation of one of them. */
+#define CALLBACKS(count)                                                                            \
+	struct {                                                                                    \
+		__uint(type, BPF_MAP_TYPE_ARRAY);                                                   \
+		__uint(max_entries, count);                                                         \
+		__type(key, __u32);                                                                 \
+		__type(value, struct callback);                                                     \
+	} callbacks SEC(".maps");                                                                   \
+                                                                                                    \
+	static __always_inline long prepare_at(__u32 number, void *function)                        \
+	{                                                                                           \
+		return prepare_callback(bpf_map_lookup_elem(&callbacks, &number), &callbacks, function); \
+	}
+
 /* The callback runs when this interrupt ends; false where the kernel refuses it. */
 static __always_inline bool queue_callback_as(struct callback *callback, struct callback_counts *counts, __u64 flags)
 {

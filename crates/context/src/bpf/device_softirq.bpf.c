@@ -6,12 +6,7 @@
  */
 #include "device.h"
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct callback);
-} callbacks SEC(".maps");
+CALLBACKS(1)
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -43,10 +38,7 @@ static int device_callback(void *map, __u32 *number, struct callback *callback)
 SEC("syscall")
 int prepare(void *context)
 {
-	__u32 number = 0;
-	struct callback *callback = bpf_map_lookup_elem(&callbacks, &number);
-
-	return prepare_callback(callback, &callbacks, device_callback);
+	return prepare_at(0, device_callback);
 }
 
 SEC("tp_btf/hrtimer_expire_entry")

@@ -2,12 +2,7 @@
 /* Fire drill: keeps the CPU in softirq context, in a callback that the interrupt queues. */
 #include "drill.h"
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, MAX_CPUS);
-	__type(key, __u32);
-	__type(value, struct callback);
-} callbacks SEC(".maps");
+CALLBACKS(MAX_CPUS)
 
 static int drill_softirq_callback(void *map, __u32 *cpu, struct callback *callback)
 {
@@ -24,10 +19,7 @@ struct prepare_context {
 SEC("syscall")
 int drill_prepare(struct prepare_context *context)
 {
-	__u32 cpu = context->cpu;
-	struct callback *callback = bpf_map_lookup_elem(&callbacks, &cpu);
-
-	return prepare_callback(callback, &callbacks, drill_softirq_callback);
+	return prepare_at(context->cpu, drill_softirq_callback);
 }
 
 SEC("tp_btf/hrtimer_expire_entry")

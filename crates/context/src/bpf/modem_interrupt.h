@@ -15,7 +15,7 @@
 #include "interrupt.h"
 #include "qam.h"
 
-#define MODEM_BLOCK 128
+#define QAM_BLOCK 128
 /* User space says at least this often that it is alive. */
 #define HEARTBEAT_NS 800000000ULL
 
@@ -35,30 +35,19 @@ struct modem {
 	struct callback_counts callbacks;
 	__u32 samples;		/* in the block; one without any only takes its time */
 	__u32 pad;
-	__s16 received[MODEM_BLOCK];
-	__s16 sent[MODEM_BLOCK];
+	__s16 received[QAM_BLOCK];
+	__s16 sent[QAM_BLOCK];
 	struct qam pump;
 };
 
 struct modem modem;
 
-#define QAM_STATE (&modem.pump)
 #include "qam_kernel.h"
-
-static long one_sample(__u32 index, void *context)
-{
-	__u32 place = index & (MODEM_BLOCK - 1);
-
-	modem.pump.received = modem.received[place];
-	qam_step();
-	modem.sent[place] = (__s16)modem.pump.sent;
-	return 0;
-}
 
 static __always_inline void work_on_block(void)
 {
 	modem.began = bpf_ktime_get_ns();
-	bpf_loop(modem.samples & (2 * MODEM_BLOCK - 1), one_sample, NULL, 0);
+	bpf_loop(modem.samples & (2 * QAM_BLOCK - 1), one_sample, NULL, 0);
 	modem.computed = bpf_ktime_get_ns();
 	modem.ended = burn(modem.began, modem.least);
 	barrier();

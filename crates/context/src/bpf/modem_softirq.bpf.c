@@ -2,12 +2,7 @@
 /* A modem's datapump in a softirq callback that the interrupt queues. */
 #include "modem_interrupt.h"
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct callback);
-} callbacks SEC(".maps");
+CALLBACKS(1)
 
 /* Another interrupt may have queued it again before it ran. */
 static int modem_callback(void *map, __u32 *number, struct callback *callback)
@@ -22,10 +17,7 @@ static int modem_callback(void *map, __u32 *number, struct callback *callback)
 SEC("syscall")
 int prepare(void *context)
 {
-	__u32 number = 0;
-	struct callback *callback = bpf_map_lookup_elem(&callbacks, &number);
-
-	return prepare_callback(callback, &callbacks, modem_callback);
+	return prepare_at(0, modem_callback);
 }
 
 SEC("tp_btf/hrtimer_expire_entry")

@@ -13,18 +13,7 @@ struct modem {
 
 struct modem modem;
 
-#define QAM_STATE (&modem.pump)
 #include "qam_kernel.h"
-
-static long one_sample(__u32 index, void *context)
-{
-	__u32 place = index & (QAM_BLOCK - 1);
-
-	modem.pump.received = modem.received[place];
-	qam_step();
-	modem.sent[place] = (__s16)modem.pump.sent;
-	return 0;
-}
 
 struct block {
 	__u32 samples;

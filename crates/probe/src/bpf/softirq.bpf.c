@@ -7,12 +7,7 @@
 #include "slots.h"
 #include "states.h"
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, MAX_TASKS);
-	__type(key, __u32);
-	__type(value, struct callback);
-} callbacks SEC(".maps");
+CALLBACKS(MAX_TASKS)
 
 struct ring {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -77,10 +72,7 @@ struct prepare_context {
 SEC("syscall")
 int prepare(struct prepare_context *context)
 {
-	__u32 number = context->number;
-	struct callback *callback = bpf_map_lookup_elem(&callbacks, &number);
-
-	return prepare_callback(callback, &callbacks, softirq_callback);
+	return prepare_at(context->number, softirq_callback);
 }
 
 SEC("tp_btf/hrtimer_start")
