@@ -6,8 +6,8 @@ mod support;
 use punctual_blame::{Kind, split};
 use punctual_recording::Episode;
 use punctual_recording::episode::{
-    EventKind, Frame, Group, IN_SOFTIRQ, INTERRUPTED_USER, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE,
-    LockWaking, StackSample, WakingAct, WordState,
+    EventKind, Group, IN_SOFTIRQ, INTERRUPTED_USER, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE, LockWaking,
+    WakingAct, WordState,
 };
 use support::requests::{READ, WAITS, request};
 use support::{INTERRUPT, OTHER, Story, VICTIM, VICTIM_RUNS, lets_go, response};
@@ -50,24 +50,6 @@ fn sleeps_for_it(story: &mut Story, at_us: u64) {
     on_cpu(story, 1, OTHER, |story| wakes_victim(story, 4_500, 0, 2));
     story.switch(4_505, VICTIM_RUNS, 0, 1);
     story.event(4_510, EventKind::LockEnd, 0, LOCK, 0, 0);
-}
-
-/// A stack shows the victim spinning for a lock.
-fn spins(story: &mut Story, at_us: u64) {
-    let frame = |function: &str| Frame { function: function.into(), module: "kernel".into() };
-    story.episode.frames = vec![frame("rwsem_spin_on_owner"), frame("rwsem_down_write_slowpath")];
-    story.episode.sample_period_ns = 1_000_000;
-    story.event(at_us, EventKind::VectorBegin, INTERRUPT, 1, 0xffff, 1);
-    story.episode.samples.push(StackSample {
-        at_ns: at_us * 1_000,
-        cpu: 0,
-        tid: VICTIM,
-        context: INTERRUPT,
-        at_late_interrupt: false,
-        name: 1,
-        frames: vec![0, 1],
-    });
-    story.event(at_us + 1, EventKind::VectorEnd, INTERRUPT, 1, 0, 1);
 }
 
 /// A move asked for at 700 us is done at 800; another one, asked for by `spin_fn`, keeps the CPU from 1,012 to 3,000.
@@ -141,7 +123,7 @@ fn a_hog_before_a_wait_for_a_disk_is_named() {
 #[test]
 fn a_hog_between_two_locks_is_named() {
     let episode = response(|story| {
-        spins(story, 2_000);
+        story.spins(2_000);
         story.event(2_050, EventKind::VectorBegin, INTERRUPT, 2, INTERRUPTED_USER, 1);
         story.event(2_051, EventKind::VectorEnd, INTERRUPT, 2, 0, 1);
         story.switch(2_100, HOG, 0, 4).switch(4_000, VICTIM_RUNS, 1, 1);
@@ -265,8 +247,8 @@ fn of_two_that_may_have_a_lock_none_is_named() {
                 story.switch(900, thread, 0, name);
             });
         }
-        spins(story, 2_000);
-        spins(story, 2_500);
+        story.spins(2_000);
+        story.spins(2_500);
     });
     let named = (us_of(&episode, Kind::Lock, "other"), us_of(&episode, Kind::Lock, "first"));
     assert_eq!(named, (0, 0), "{:?}", split(&episode).parts);

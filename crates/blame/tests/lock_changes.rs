@@ -225,27 +225,6 @@ fn a_word_that_was_never_free_may_be_no_lock() {
     assert_eq!(locks(&woken(Some(lets_go(PLACE)), in_vain, INTERRUPT)), not_seen);
 }
 
-/// Stacks of the victim at these times, each of them in these functions of the kernel, innermost first.
-fn sampled(story: &mut Story, at_us: &[u64], functions: &[&str]) {
-    let first = story.episode.frames.len() as u32;
-    let frame = |function: &&str| Frame { function: (*function).into(), module: "kernel".into() };
-    story.episode.frames.extend(functions.iter().map(frame));
-    story.episode.sample_period_ns = 500_000;
-    for &at_us in at_us {
-        story.event(at_us, EventKind::VectorBegin, INTERRUPT, 1, 0xffff, 1);
-        story.episode.samples.push(StackSample {
-            at_ns: at_us * 1_000,
-            cpu: 0,
-            tid: VICTIM,
-            context: INTERRUPT,
-            at_late_interrupt: false,
-            name: 1,
-            frames: (first..first + functions.len() as u32).collect(),
-        });
-        story.event(at_us + 1, EventKind::VectorEnd, INTERRUPT, 1, 0, 1);
-    }
-}
-
 const SPINS: [&str; 4] = ["rwsem_spin_on_owner", "rwsem_down_write_slowpath", "down_write", "ext4_file_write_iter"];
 
 const WORKS: [&str; 2] = ["copy_from_user", "ext4_file_write_iter"];
@@ -258,8 +237,8 @@ fn own(episode: &Episode) -> u64 {
 fn spinning_in_the_kernel_is_the_lock_and_not_the_threads_own_work() {
     // It waits for whom it sees running: on the other CPU that is one thread.
     let episode = response(|story| {
-        sampled(story, &[2_000, 2_500, 3_000], &SPINS);
-        sampled(story, &[3_500, 4_000, 4_500], &WORKS);
+        story.sampled(&[2_000, 2_500, 3_000], &SPINS);
+        story.sampled(&[3_500, 4_000, 4_500], &WORKS);
     });
     assert_eq!(locks(&episode).iter().map(|(who, ..)| who.name()).collect::<Vec<_>>(), ["other"]);
     // From the first stack to the last one; after that from the first one that shows something else on.
@@ -272,12 +251,12 @@ fn spinning_in_the_kernel_is_the_lock_and_not_the_threads_own_work() {
         on_cpu_1(story, HOLDER, |story| {
             story.switch(2_200, BARGER, 0, 3);
         });
-        sampled(story, &[2_000, 2_500, 3_000], &SPINS);
+        story.sampled(&[2_000, 2_500, 3_000], &SPINS);
     });
     let names: Vec<_> = locks(&two).into_iter().map(|(name, ..)| name).collect();
     assert_eq!(names, [HOLDER_NOT_SEEN]);
     // Work in the kernel is work.
-    let works = response(|story| sampled(story, &[2_000, 2_500, 3_000], &WORKS));
+    let works = response(|story| story.sampled(&[2_000, 2_500, 3_000], &WORKS));
     assert_eq!(locks(&works), []);
 }
 
@@ -287,8 +266,8 @@ fn what_no_stack_saw_beside_a_spin_is_neither_work_nor_the_lock() {
     const DOUBT: &str = "no stack says whether it waited for a lock";
     let told = |spins: &[u64], works: &[u64], in_program_us: Option<u64>| {
         let episode = response(|story| {
-            sampled(story, spins, &SPINS);
-            sampled(story, works, &WORKS);
+            story.sampled(spins, &SPINS);
+            story.sampled(works, &WORKS);
             if let Some(at_us) = in_program_us {
                 story.event(at_us, EventKind::VectorBegin, INTERRUPT, 2, INTERRUPTED_USER, 1);
                 story.event(at_us + 1, EventKind::VectorEnd, INTERRUPT, 2, 0, 1);
@@ -316,7 +295,7 @@ fn spinning_before_a_sleep_is_for_whoever_ends_the_sleep() {
                 story.switch(away_us, BARGER, 0, 3);
                 story.switch(2_800, HOLDER, 0, 2);
             });
-            sampled(story, &[1_500, 2_000], &SPINS);
+            story.sampled(&[1_500, 2_000], &SPINS);
             story.event(2_700, EventKind::LockBegin, 0, 0xffff_0000, 4, 0);
             story.switch(2_710, (0, 120), LEFT_UNINTERRUPTIBLE, 0);
             on_cpu_1(story, HOLDER, |story| {
@@ -358,7 +337,7 @@ fn who_ran_alone_while_another_one_spun_may_not_have_had_the_lock() {
         let told = locks(&response(|story| build(story)));
         told.into_iter().map(|(name, ..)| name).collect::<Vec<_>>()
     };
-    let spins = |story: &mut Story| sampled(story, &[2_000, 2_500, 3_000], &SPINS);
+    let spins = |story: &mut Story| story.sampled(&[2_000, 2_500, 3_000], &SPINS);
     assert_eq!(names(&spins), [Who::from("other")]);
     // The lock went from the one to the other on CPU 1; a bystander runs on CPU 2 all the time.
     let handed_over = |story: &mut Story| {
@@ -378,13 +357,13 @@ fn who_ran_alone_while_another_one_spun_may_not_have_had_the_lock() {
         on_cpu_1(story, HOLDER, |story| {
             story.switch(2_000, (9, 9), 0, 4);
         });
-        sampled(story, &[4_000, 4_300], &SPINS);
+        story.sampled(&[4_000, 4_300], &SPINS);
     };
     assert_eq!(names(&stands_still), [HOLDER_NOT_SEEN]);
     // The one that ran waits for such a lock itself.
     let waits_too = |story: &mut Story| {
         spins(story);
-        sampled(story, &[2_300], &["osq_lock", "rwsem_down_write_slowpath"]);
+        story.sampled(&[2_300], &["osq_lock", "rwsem_down_write_slowpath"]);
         let of_other = story.episode.samples.last_mut().unwrap();
         (of_other.tid, of_other.cpu) = (HOLDER.0, 1);
     };

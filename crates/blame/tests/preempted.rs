@@ -4,9 +4,9 @@ mod support;
 
 use punctual_blame::{Kind, split};
 use punctual_recording::Episode;
-use punctual_recording::episode::{EventKind, Frame, LEFT_UNINTERRUPTIBLE, StackSample};
+use punctual_recording::episode::{EventKind, LEFT_UNINTERRUPTIBLE};
 use support::requests::{READ, WAITS, request, wait};
-use support::{INTERRUPT, OTHER, Story, VICTIM, VICTIM_RUNS, response};
+use support::{OTHER, Story, VICTIM, VICTIM_RUNS, response};
 
 const IDLE: (u32, i16) = (0, 120);
 /// A thread in real time that has nothing to do with the lock.
@@ -35,24 +35,6 @@ fn wakes_victim(story: &mut Story, at_us: u64) {
     });
 }
 
-/// A stack shows the victim spinning at 2,000 us.
-fn spins(story: &mut Story) {
-    let frame = |function: &str| Frame { function: function.into(), module: "kernel".into() };
-    story.episode.frames = vec![frame("rwsem_spin_on_owner"), frame("rwsem_down_write_slowpath")];
-    story.episode.sample_period_ns = 1_000_000;
-    story.event(2_000, EventKind::VectorBegin, INTERRUPT, 1, 0xffff, 1);
-    story.episode.samples.push(StackSample {
-        at_ns: 2_000_000,
-        cpu: 0,
-        tid: VICTIM,
-        context: INTERRUPT,
-        at_late_interrupt: false,
-        name: 1,
-        frames: vec![0, 1],
-    });
-    story.event(2_001, EventKind::VectorEnd, INTERRUPT, 1, 0, 1);
-}
-
 /// It sleeps for the lock at `at_us`, and is woken by whoever had it at 4,500 us.
 fn sleeps_for_it(story: &mut Story, at_us: u64) {
     story.switch(at_us, IDLE, LEFT_UNINTERRUPTIBLE, 0);
@@ -78,7 +60,7 @@ fn who_had_the_cpu_of_one_that_would_have_waited_for_a_lock_kept_it_from_nothing
         elsewhere(story, |story| {
             story.event(900, EventKind::LockEnd, 0, LOCK, 0, 0);
         });
-        spins(story);
+        story.spins(2_000);
         hog(story);
         story.event(4_005, EventKind::LockBegin, 0, LOCK, MUTEX, 0);
         sleeps_for_it(story, 4_010);

@@ -7,7 +7,7 @@ pub(crate) mod sums;
 
 use punctual_blame::{Awaited, Detail, Part, Who, split, split_awaited};
 use punctual_recording::episode::{
-    Call, Event, EventKind, IN_SOFTIRQ, LockWaking, Sender, Victim, WaitEnd, WakingAct, WordState,
+    Call, Event, EventKind, Frame, IN_SOFTIRQ, LockWaking, Sender, StackSample, Victim, WaitEnd, WakingAct, WordState,
 };
 use punctual_recording::{Episode, Stage};
 
@@ -41,6 +41,33 @@ pub(crate) struct Story {
 }
 
 impl Story {
+    /// A stack shows the victim spinning for a lock of the kernel.
+    pub(crate) fn spins(&mut self, at_us: u64) {
+        self.sampled(&[at_us], &["rwsem_spin_on_owner", "rwsem_down_write_slowpath"]);
+        self.episode.sample_period_ns = 1_000_000;
+    }
+
+    /// Stacks of the victim at these times, each of them in these functions of the kernel, innermost first.
+    pub(crate) fn sampled(&mut self, at_us: &[u64], functions: &[&str]) {
+        let first = self.episode.frames.len() as u32;
+        let frame = |function: &&str| Frame { function: (*function).into(), module: "kernel".into() };
+        self.episode.frames.extend(functions.iter().map(frame));
+        self.episode.sample_period_ns = 500_000;
+        for &at_us in at_us {
+            self.event(at_us, EventKind::VectorBegin, INTERRUPT, 1, 0xffff, 1);
+            self.episode.samples.push(StackSample {
+                at_ns: at_us * 1_000,
+                cpu: 0,
+                tid: VICTIM,
+                context: INTERRUPT,
+                at_late_interrupt: false,
+                name: 1,
+                frames: (first..first + functions.len() as u32).collect(),
+            });
+            self.event(at_us + 1, EventKind::VectorEnd, INTERRUPT, 1, 0, 1);
+        }
+    }
+
     pub(crate) fn new(current: (u32, i16), end_us: u64) -> Story {
         Story {
             episode: Episode {
