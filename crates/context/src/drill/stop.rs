@@ -25,7 +25,14 @@ impl Stop {
 
     /// Takes one of the injections that are left; false if there is none.
     pub(crate) fn take(&self) -> bool {
-        self.left.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1)).is_ok()
+        let mut left = self.left.load(Ordering::Acquire);
+        while left > 0 {
+            match self.left.compare_exchange_weak(left, left - 1, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return true,
+                Err(now) => left = now,
+            }
+        }
+        false
     }
 
     /// Gives one back that could not be made.

@@ -52,15 +52,16 @@ const ROUND: Duration = Duration::from_millis(50);
 /// If nobody serves and this machine cannot be served, or if the serving process goes away.
 pub fn constraints(plan: &ConstraintsPlan, go_on: &mut dyn FnMut() -> bool) -> Result<Vec<Asked>, Refused> {
     let (_client, scheduler) = serving()?;
-    let (left, is_over) = (AtomicU32::new(plan.count), AtomicBool::new(false));
+    let (begun, is_over) = (AtomicU32::new(0), AtomicBool::new(false));
     let all = std::thread::scope(|scope| {
         let (sender, receiver) = channel();
         for number in 0..plan.threads {
-            let (sender, left, is_over) = (sender.clone(), &left, &is_over);
+            let (sender, begun, is_over) = (sender.clone(), &begun, &is_over);
+            let may_begin = move || begun.fetch_add(1, Ordering::Relaxed) < plan.count;
             let random = Random(plan.seed.wrapping_mul(1_000).wrapping_add(u64::from(number)));
             scope.spawn(move || {
                 // One that fails ends them all.
-                let asked = ask(random, left, is_over);
+                let asked = ask(random, may_begin, is_over);
                 is_over.fetch_or(asked.is_err(), Ordering::Relaxed);
                 let _ = sender.send(asked);
             });
@@ -82,15 +83,12 @@ pub fn constraints(plan: &ConstraintsPlan, go_on: &mut dyn FnMut() -> bool) -> R
     Ok(all.into_iter().flatten().collect())
 }
 
-fn ask(mut random: Random, left: &AtomicU32, is_over: &AtomicBool) -> Result<Vec<Asked>, Refused> {
+fn ask(mut random: Random, may_begin: impl Fn() -> bool, is_over: &AtomicBool) -> Result<Vec<Asked>, Refused> {
     let nobody = || Refused::because("asking for CPU time", "nobody serves");
     let mut client = Client::connect()?.ok_or_else(nobody)?;
     let thread = clock::thread_id();
     let mut asked = Vec::new();
-    let take = |left: &AtomicU32| {
-        left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_sub(1)).is_ok()
-    };
-    while !is_over.load(Ordering::Relaxed) && take(left) {
+    while !is_over.load(Ordering::Relaxed) && may_begin() {
         clock::sleep_until(clock::monotonic_ns() + random.below(MAX_PAUSE_NS));
         let within_ns = random.between(WITHIN_NS.0, WITHIN_NS.1);
         let estimate_ns = random.between(ESTIMATE_NS.0, ESTIMATE_NS.1.min(within_ns));
