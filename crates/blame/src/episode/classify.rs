@@ -292,7 +292,9 @@ impl Classifier<'_> {
         let Doing::Waiting { since_ns, moved } = span.doing else { return Blamed::unknown("not waiting") };
         let victim = self.priority_beside(span, slice);
         let name = self.thread_at(slice.tid, start);
-        let is_after = |since: u64| since >= since_ns && !self.was_switching(span.cpu, since_ns, since);
+        // Whom a CPU had chosen before the victim was moved there was not chosen over it.
+        let here_ns = moved.map_or(since_ns, |index| self.episode.events[index].at_ns.max(since_ns));
+        let is_after = |since: u64| since >= here_ns && !self.was_switching(span.cpu, since_ns, since);
         let chosen =
             slice.since_ns.is_some_and(is_after) || slice.tid != 0 && self.was_let_go_on(span, slice.tid, since_ns);
         let real_time = victim < NORMAL;
