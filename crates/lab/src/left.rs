@@ -66,7 +66,8 @@ impl Files {
         for entry in tar::Archive::new(archive).entries()? {
             let mut entry = entry?;
             // A sparse file can claim any length; a plain one is no longer than the archive.
-            let path = Some(entry.path()?.into_owned()).filter(|_| entry.header().entry_type().is_file());
+            let path = entry.path()?.into_owned();
+            let path = entry.header().entry_type().is_file().then_some(path);
             if let Some(path) = path.and_then(|path| below(&path)) {
                 take(&path, &mut entry)?;
             }

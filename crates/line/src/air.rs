@@ -49,7 +49,7 @@ impl Air {
 
     /// Replaces these samples by what is heard of them.
     pub fn pass(&mut self, samples: &mut [i16]) {
-        for sample in samples.chunks_exact_mut(2) {
+        for sample in samples.as_chunks_mut::<2>().0 {
             let (cosine, sine) = self.carrier.next();
             let (re, im) = (f64::from(sample[0]), f64::from(sample[1]));
             let parts = [re * cosine - im * sine, re * sine + im * cosine];

@@ -134,7 +134,9 @@ pub(super) fn bystander(scene: &mut Scene) -> Made {
     })?;
     let keep = |random: &mut Random, start| {
         // Until the victim waits, and usually longer.
-        while board.words[2].load(Acquire) == 0 && now() < start + 8 * MS {}
+        while board.words[2].load(Acquire) == 0 && now() < start + 8 * MS {
+            std::hint::spin_loop();
+        }
         work(random.between(3 * MS, 5 * MS));
         call(&board.words[1]);
         work(random.between(MS, 3 * MS / 2));

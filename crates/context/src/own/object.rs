@@ -66,8 +66,8 @@ pub(super) fn check(object: &[u8]) -> Result<(), String> {
 fn variable(sections: &[Section<'_>], index: usize) -> Option<String> {
     let table = sections.iter().find(|section| section.kind == SYMBOLS)?;
     let names = sections.get(table.link as usize)?;
-    let is_in = |symbol: &&[u8]| symbol[4] & 15 == OBJECT && number(symbol, 6, 2) == Some(index as u64);
-    let symbol = table.bytes.chunks_exact(SYMBOL).find(is_in)?;
+    let is_in = |symbol: &&[u8; SYMBOL]| symbol[4] & 15 == OBJECT && number(*symbol, 6, 2) == Some(index as u64);
+    let symbol = table.bytes.as_chunks::<SYMBOL>().0.iter().find(is_in)?;
     text_at(names.bytes, number(symbol, 0, 4)? as usize)
 }
 
@@ -77,7 +77,7 @@ fn check_symbols(sections: &[Section<'_>]) -> Result<(), String> {
     let table = sections.iter().find(|section| section.kind == SYMBOLS).ok_or(DAMAGED)?;
     let names = sections.get(table.link as usize).ok_or(DAMAGED)?;
     let mut found = false;
-    for symbol in table.bytes.chunks_exact(SYMBOL).skip(1) {
+    for symbol in table.bytes.as_chunks::<SYMBOL>().0.iter().skip(1) {
         let name = text_at(names.bytes, number(symbol, 0, 4).ok_or(DAMAGED)? as usize).ok_or(DAMAGED)?;
         let (kind, binding, section) = (symbol[4] & 15, symbol[4] >> 4, number(symbol, 6, 2).ok_or(DAMAGED)?);
         if binding == 0 {
@@ -104,7 +104,7 @@ fn check_symbols(sections: &[Section<'_>]) -> Result<(), String> {
 }
 
 fn check_instructions(code: &[u8]) -> Result<(), String> {
-    let mut instructions = code.chunks_exact(INSTRUCTION);
+    let mut instructions = code.as_chunks::<INSTRUCTION>().0.iter();
     while let Some(instruction) = instructions.next() {
         let called = instruction[1] >> 4;
         match instruction[0] {

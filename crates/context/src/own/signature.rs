@@ -32,7 +32,7 @@ pub(super) fn check(information: &[u8]) -> Result<(), String> {
     if returns.kind != INTEGER || returns.size_or_type != 4 || types.name(block).as_deref() != Some("punctual_block") {
         return Err(wrong());
     }
-    let members = block.more.chunks_exact(RECORD).map(|member| number(member, 8, 4));
+    let members = block.more.as_chunks::<RECORD>().0.iter().map(|member| number(member, 8, 4));
     let wanted = [
         std::mem::offset_of!(Block, number),
         std::mem::offset_of!(Block, samples),

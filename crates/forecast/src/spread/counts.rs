@@ -21,7 +21,8 @@ impl Counts {
             counts[((at as f64 / exposure * MAX_BLOCKS as f64) as usize).min(MAX_BLOCKS - 1)] += 1.0;
         }
         let longer = |shorter: &Vec<f64>| {
-            (shorter.len() > MIN_BLOCKS).then(|| shorter.chunks_exact(2).map(|pair| pair[0] + pair[1]).collect())
+            (shorter.len() > MIN_BLOCKS)
+                .then(|| shorter.as_chunks::<2>().0.iter().map(|pair| pair[0] + pair[1]).collect())
         };
         Counts { by_length: std::iter::successors(Some(counts), longer).collect(), events: times.len() as f64 }
     }

@@ -161,7 +161,7 @@ fn devices_table(group: &Group, of_loops: bool) -> Table {
             Value::text(device.device.origin.whose()),
             Value::Ns(Some(device.device.period_ns)),
             // A loop has no buffers to spare.
-            Value::Count(Some(u64::from(device.device.buffers)).filter(|_| !of_loops)),
+            Value::Count((!of_loops).then_some(u64::from(device.device.buffers))),
             Value::Ns(u64::try_from(device.device.slack_ns()).ok()),
             Value::Count(Some(device.underruns.over)),
             Value::Count(Some(device.underruns.misses.round() as u64)),

@@ -81,7 +81,7 @@ impl Looked {
     fn into(episode: Episode, is_wanted: bool) -> Looked {
         let mut room = Room::of(MAX_TREE_BYTES);
         let (view, sightings) = EpisodeView::of(&episode, Findings::of(&episode), &mut room);
-        let episode = Some(episode).filter(|_| is_wanted || !room.is_untouched());
+        let episode = (is_wanted || !room.is_untouched()).then_some(episode);
         Looked { detail_bytes: view.detail_bytes(), view, sightings, room, episode }
     }
 }

@@ -38,7 +38,9 @@ pub(super) fn frozen_queue(scene: &mut Scene) -> Made {
             board.words[0].store(1, Release);
             // It is frozen in the middle of this.
             let start = now();
-            while now() < start + 2 * MS && board.words[0].load(Acquire) == 1 {}
+            while now() < start + 2 * MS && board.words[0].load(Acquire) == 1 {
+                std::hint::spin_loop();
+            }
             board.words[0].store(0, Release);
             mutex.unlock();
         }

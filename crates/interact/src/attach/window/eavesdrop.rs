@@ -167,8 +167,8 @@ fn pressed(reply: &EnableContextReply, input_extension: Option<u8>, told_ns: u64
     if reply.category != FROM_SERVER || reply.client_swapped {
         return Vec::new();
     }
-    let whole = reply.data.chunks_exact(EVENT_BYTES);
-    whole.filter_map(|event| one_pressed(event, input_extension, told_ns)).collect()
+    let (whole, _) = reply.data.as_chunks::<EVENT_BYTES>();
+    whole.iter().filter_map(|event| one_pressed(event, input_extension, told_ns)).collect()
 }
 
 fn one_pressed(event: &[u8], input_extension: Option<u8>, told_ns: u64) -> Option<Press> {
