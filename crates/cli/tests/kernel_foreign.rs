@@ -321,6 +321,8 @@ fn a_loop_that_hangs_until_the_end_breaks_its_limit() {
 import sys, time
 print('here', flush=True)
 sys.stdin.read(1)
+# Until it is followed.
+time.sleep(1)
 time.sleep(0.01)
 while True: pass
 ";

@@ -36,9 +36,10 @@ pub struct SeenKeystroke {
     pub program_ns: u64,
     /// The part of the gap after that.
     pub after_ns: u64,
-    /// How long the program's thread had the CPU, from switch to switch; `None` if nothing was followed.
+    /// How long the program's thread had the CPU, from switch to switch; `None` if nothing was followed, or some of it
+    /// was lost.
     pub thread_ns: Option<u64>,
-    /// What lies before and after, by cause; `None` if nothing was followed.
+    /// What lies before and after, by cause; `None` likewise.
     pub parts: Option<KeystrokeParts>,
 }
 

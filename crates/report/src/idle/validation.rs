@@ -17,11 +17,16 @@ pub(super) struct Means {
     pub(super) thread: Option<u64>,
 }
 
-/// Over the keystrokes during which nothing else had the CPU, if there are five of them; otherwise over all.
+/// Over the keystrokes during which nothing else had the CPU, if there are five of them; otherwise over those of which
+/// it is known what had it, and if there are none, over all.
 pub(super) fn means(document: &ValidationDocument) -> Option<Means> {
     let mut taken: Vec<&SeenKeystroke> = document.seen.iter().filter(|seen| seen.is_undisturbed()).collect();
     let undisturbed = taken.len() >= 5;
     if !undisturbed {
+        taken = document.seen.iter().filter(|seen| seen.parts.is_some()).collect();
+    }
+    let are_known = !taken.is_empty();
+    if !are_known {
         taken = document.seen.iter().collect();
     }
     let count = taken.len();
@@ -29,7 +34,7 @@ pub(super) fn means(document: &ValidationDocument) -> Option<Means> {
         return None;
     }
     let mean = |of: &dyn Fn(&SeenKeystroke) -> u64| taken.iter().map(|seen| of(seen)).sum::<u64>() / count as u64;
-    let parts = if document.followed {
+    let parts = if are_known {
         let position = |index: usize| mean(&|seen| seen.parts.map_or(0, |parts| parts.named()[index].1));
         let names = taken[0].parts.unwrap_or_default().named();
         names.iter().enumerate().map(|(index, &(name, _))| (name, position(index))).collect()
@@ -42,7 +47,7 @@ pub(super) fn means(document: &ValidationDocument) -> Option<Means> {
         gap: mean(&|seen| seen.gap_ns),
         program: mean(&|seen| seen.program_ns),
         parts,
-        thread: document.followed.then(|| mean(&|seen| seen.thread_ns.unwrap_or(0))),
+        thread: are_known.then(|| mean(&|seen| seen.thread_ns.unwrap_or(0))),
     })
 }
 
@@ -172,6 +177,18 @@ mod tests {
         assert_eq!(means["difference_ns"].as_u64(), Some(parts));
         assert_eq!((means["keystrokes"].as_u64(), means["undisturbed"].as_bool()), (Some(6), Some(true)));
         assert!(text(&followed).contains("= the idle loop sees"));
+    }
+
+    #[test]
+    fn what_was_lost_of_a_keystroke_counts_for_nothing() {
+        let mut some = document(true);
+        let lose = |seen: &mut SeenKeystroke| (seen.parts, seen.thread_ns) = (None, None);
+        some.seen[2..].iter_mut().for_each(lose);
+        let means = means(&some).unwrap();
+        assert_eq!((means.count, means.thread, means.undisturbed), (2, Some(7_440_000), false));
+        some.seen.iter_mut().for_each(lose);
+        assert!(verdict(&some).contains("before read"), "{}", verdict(&some));
+        assert!(json(&some)["means"]["thread_ns"].is_null());
     }
 
     #[test]

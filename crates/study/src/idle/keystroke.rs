@@ -5,19 +5,18 @@ use punctual_probe::idle::echo::PROGRAM_NAME;
 use punctual_recording::{CauseKind, Keystroke, KeystrokeParts, SeenKeystroke, TraceEntry};
 
 /// Splits the gap from `start_ns` to `end_ns` in which a keystroke was handled; `None` if the gap does not hold it.
-/// `followed` says whether `inside` is everything that ran.
+/// `inside` is everything that ran there; `None` if that is not known.
 pub fn split(
     keystroke: &Keystroke,
     start_ns: u64,
     end_ns: u64,
-    inside: &[TraceEntry],
-    followed: bool,
+    inside: Option<&[TraceEntry]>,
 ) -> Option<SeenKeystroke> {
     let (read_ns, echoed_ns) = (keystroke.read_ns, keystroke.echoed_ns);
     if read_ns < start_ns || echoed_ns > end_ns || echoed_ns < read_ns {
         return None;
     }
-    let parts = followed.then(|| {
+    let parts = inside.map(|inside| {
         let mut parts = KeystrokeParts::default();
         for (from, to, after) in [(start_ns, read_ns, false), (echoed_ns, end_ns, true)] {
             for part in attribute(from, to, inside) {
@@ -45,7 +44,7 @@ pub fn split(
         before_ns: read_ns - start_ns,
         program_ns: echoed_ns - read_ns,
         after_ns: end_ns - echoed_ns,
-        thread_ns: followed.then(|| inside.iter().filter(is_program).map(on_cpu).sum()),
+        thread_ns: inside.map(|inside| inside.iter().filter(is_program).map(on_cpu).sum()),
         parts,
     })
 }
@@ -72,7 +71,7 @@ mod tests {
             entry(470, 480, Ran::Thread("cron".to_owned())),
             entry(485, 490, Ran::Thread("kworker/u8:0".to_owned())),
         ];
-        let seen = split(&keystroke(140, 450), 100, 500, &inside, true).unwrap();
+        let seen = split(&keystroke(140, 450), 100, 500, Some(&inside)).unwrap();
         let parts = seen.parts.unwrap();
         assert_eq!(
             parts,
@@ -111,7 +110,7 @@ mod tests {
                 .collect();
             let read = 100 + number(500_000);
             let key = keystroke(read, read + number(400_000));
-            let Some(seen) = split(&key, number(1_000), 800_000 + number(200_000), &inside, true) else { continue };
+            let Some(seen) = split(&key, number(1_000), 800_000 + number(200_000), Some(&inside)) else { continue };
             assert_eq!(seen.before_ns + seen.program_ns + seen.after_ns, seen.gap_ns);
             assert_eq!(seen.parts.unwrap().sum_ns(), seen.gap_ns - seen.program_ns);
         }
@@ -119,9 +118,9 @@ mod tests {
 
     #[test]
     fn a_gap_that_does_not_hold_it_is_not_its_own() {
-        assert_eq!(split(&keystroke(90, 300), 100, 500, &[], false), None);
-        assert_eq!(split(&keystroke(200, 600), 100, 500, &[], false), None);
-        let seen = split(&keystroke(200, 300), 100, 500, &[], false).unwrap();
+        assert_eq!(split(&keystroke(90, 300), 100, 500, None), None);
+        assert_eq!(split(&keystroke(200, 600), 100, 500, None), None);
+        let seen = split(&keystroke(200, 300), 100, 500, None).unwrap();
         assert_eq!((seen.before_ns, seen.after_ns, seen.parts, seen.thread_ns), (100, 200, None, None));
     }
 }

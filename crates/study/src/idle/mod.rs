@@ -65,7 +65,7 @@ pub fn measure_idle(
 pub fn measure_and_inspect(
     plan: &IdlePlan,
     observe: &mut dyn FnMut(&IdleProgress<'_>) -> Step,
-    inspect: &mut dyn FnMut(&Gap, &[TraceEntry]),
+    inspect: &mut dyn FnMut(&Gap, Option<&[TraceEntry]>),
 ) -> Result<(Document, GapDocument, Directory), StudyError> {
     let mut session = IdleSession::start(plan)?;
     let provenance = session.provenance().clone();
@@ -129,7 +129,7 @@ fn take(
     index: usize,
     tally: &mut Tally,
     files: &mut Files,
-    inspect: &mut dyn FnMut(&Gap, &[TraceEntry]),
+    inspect: &mut dyn FnMut(&Gap, Option<&[TraceEntry]>),
 ) {
     let taken = session.take(index);
     tally.take(index, taken, |gap, inside| {
@@ -143,7 +143,7 @@ fn take_the_rest(
     session: &mut IdleSession,
     tally: &mut Tally,
     files: &mut Files,
-    inspect: &mut dyn FnMut(&Gap, &[TraceEntry]),
+    inspect: &mut dyn FnMut(&Gap, Option<&[TraceEntry]>),
 ) {
     for index in 0..session.loops().len() {
         // A gap that ends between the taking and the look at the open one is taken the second time.

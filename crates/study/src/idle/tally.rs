@@ -111,14 +111,15 @@ impl Tally {
         });
     }
 
-    /// Takes what a CPU handed on, and hands on its gaps with their causes and what ran inside them.
-    pub(crate) fn take(&mut self, index: usize, taken: Taken, mut found: impl FnMut(&Gap, &[TraceEntry])) {
+    /// Takes what a CPU handed on, and hands on its gaps with their causes and what ran inside them; `None` where some
+    /// of that may be lost.
+    pub(crate) fn take(&mut self, index: usize, taken: Taken, mut found: impl FnMut(&Gap, Option<&[TraceEntry]>)) {
         self.entries_lost += taken.entries_lost;
         let whole = taken.entries_lost == 0;
         self.cpus[index].pending.extend(taken.entries);
         for raw in taken.gaps {
             let (gap, inside) = self.gap(index, raw, whole);
-            found(&gap, &inside);
+            found(&gap, whole.then_some(&inside[..]));
         }
         // What ended before the loop went on and lies in no gap was shorter than the threshold.
         let cpu = &mut self.cpus[index];
@@ -154,10 +155,13 @@ impl Tally {
         let inside = self.cpus[index].inside(read_before_ns, raw.end_ns);
         let parts = if !self.followed {
             vec![GapPart { kind: CauseKind::NotFollowed, name: "not followed".to_owned(), ns: length_ns }]
-        } else if inside.is_empty() && !whole {
-            vec![GapPart { kind: CauseKind::Unknown, name: "entries lost".to_owned(), ns: length_ns }]
         } else {
-            without_own(attribute(read_before_ns, raw.end_ns, &inside), raw.end_ns - read_before_ns - length_ns)
+            let mut parts = attribute(read_before_ns, raw.end_ns, &inside);
+            // Whoever's entry is lost ran inside this kernel.
+            for part in parts.iter_mut().filter(|part| !whole && part.kind == CauseKind::Outside) {
+                (part.kind, part.name) = (CauseKind::Unknown, "entries lost".to_owned());
+            }
+            without_own(parts, raw.end_ns - read_before_ns - length_ns)
         };
         self.count_inside(index, raw, &inside);
         let outside = parts.iter().filter(|part| part.kind == CauseKind::Outside).map(|part| part.ns).sum();

@@ -28,6 +28,9 @@ pub struct ValidationPlan {
 /// Two clocks tell the gap's end from the program's last stamp: they may disagree by this, ns.
 const CLOCKS_NS: u64 = 2_000;
 
+/// A gap from when to when, ns, and what ran inside it; `None` where some of that may be lost.
+type FoundGap = (u64, u64, Option<Vec<TraceEntry>>);
+
 /// Carries out a plan; the keystrokes are also in an ordinary recording.
 ///
 /// # Errors
@@ -37,7 +40,7 @@ pub fn validate(
     observe: &mut dyn FnMut(&IdleProgress<'_>, u64) -> Step,
 ) -> Result<(Document, GapDocument, ValidationDocument), StudyError> {
     let mut keyboard = Some(Keyboard::start(plan.cpu, plan.keystrokes, plan.compute_ns).map_err(RunError::from)?);
-    let mut gaps: Vec<(u64, u64, Vec<TraceEntry>)> = Vec::new();
+    let mut gaps: Vec<FoundGap> = Vec::new();
     // Only what can hold a keystroke is kept.
     let shortest = plan.compute_ns;
     let (document, summary, directory) = measure_and_inspect(
@@ -57,7 +60,7 @@ pub fn validate(
         },
         &mut |gap, inside| {
             if gap.length_ns >= shortest {
-                gaps.push((gap.start_ns, gap.start_ns + gap.length_ns, inside.to_vec()));
+                gaps.push((gap.start_ns, gap.start_ns + gap.length_ns, inside.map(<[TraceEntry]>::to_vec)));
             }
         },
     )?;
@@ -86,9 +89,9 @@ pub fn validate(
     Ok((document, summary, validation))
 }
 
-fn find(keystroke: &Keystroke, gaps: &[(u64, u64, Vec<TraceEntry>)], followed: bool) -> Option<SeenKeystroke> {
+fn find(keystroke: &Keystroke, gaps: &[FoundGap], followed: bool) -> Option<SeenKeystroke> {
     let after = gaps.partition_point(|&(start, ..)| start <= keystroke.read_ns);
     let (start, end, inside) = gaps.get(after.checked_sub(1)?)?;
     let end = if keystroke.echoed_ns.saturating_sub(*end) <= CLOCKS_NS { keystroke.echoed_ns.max(*end) } else { *end };
-    split(keystroke, *start, end, inside, followed)
+    split(keystroke, *start, end, inside.as_deref().filter(|_| followed))
 }
