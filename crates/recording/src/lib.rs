@@ -92,6 +92,7 @@ pub use episodes::summary::RecorderSummary;
 pub use error::{Error, ErrorKind, Result};
 pub use format::digest::digest;
 pub use format::directory::Directory;
+pub use format::lock::Lock;
 pub use format::numbers::{read_numbers, write_numbers};
 pub use format::place::{DIRECTORY_MODE, FILE_MODE, Place, Standing};
 pub use format::printable::{is_control, printable, printable_path};

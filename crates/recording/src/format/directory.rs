@@ -92,6 +92,11 @@ impl Directory {
         Ok(Directory { opened: Arc::new(Opened { descriptor, path: path.to_owned(), made }) })
     }
 
+    /// What it was opened as.
+    pub(crate) fn descriptor(&self) -> &OwnedFd {
+        &self.opened.descriptor
+    }
+
     /// Where it was when it was opened, for messages and for reading.
     pub fn path(&self) -> &Path {
         &self.opened.path

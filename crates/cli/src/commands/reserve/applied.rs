@@ -5,12 +5,17 @@ use anyhow::{Context as _, ensure};
 use punctual_kernel::Refused;
 use punctual_kernel::capabilities::is_root;
 use punctual_kernel::other_thread::Before;
-use punctual_recording::{Directory, Place, input};
+use punctual_recording::{Directory, Lock, Place, input};
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// How many threads are noted at most: no change is made that could not be undone.
 const MAX_THREADS: usize = 4_096;
+/// The file of the notes.
+const NOTES: &str = "reserved.json";
+/// How long to wait for others who note or undo something: less than the keeper waits for a sign of life of this process.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Applied {
@@ -28,7 +33,7 @@ fn directory() -> anyhow::Result<PathBuf> {
 }
 
 fn file() -> anyhow::Result<PathBuf> {
-    Ok(directory()?.join("reserved.json"))
+    Ok(directory()?.join(NOTES))
 }
 
 /// Checks whether the notes can be written.
@@ -39,9 +44,27 @@ pub(super) fn check() -> anyhow::Result<()> {
     place.try_to_write().with_context(|| format!("{}: cannot note what --apply changes", directory.display()))
 }
 
+/// Nobody else reads or changes the notes until this is dropped.
+fn hold(directory: &Path) -> anyhow::Result<Lock> {
+    let held = Lock::take(&Directory::make(directory)?, "reserved.lock", PATIENCE);
+    held.with_context(|| format!("{}: the notes on what --apply changed", directory.display()))
+}
+
+/// Keeps others from noting anything until this is dropped; `None` if nothing is noted.
+pub(super) fn hold_what_is_noted() -> anyhow::Result<Option<Lock>> {
+    if !file()?.exists() {
+        return Ok(None);
+    }
+    hold(&directory()?).map(Some)
+}
+
 /// The threads that are noted.
 pub(super) fn take() -> anyhow::Result<Vec<Before>> {
-    let path = file()?;
+    read(&directory()?)
+}
+
+fn read(directory: &Path) -> anyhow::Result<Vec<Before>> {
+    let path = directory.join(NOTES);
     if !path.exists() {
         return Ok(Vec::new());
     }
@@ -54,11 +77,15 @@ pub(super) fn take() -> anyhow::Result<Vec<Before>> {
 /// Notes threads, in the order of their changes, before these are made permanent: all of them, or none. A note about an older
 /// thread with the same number is dropped.
 pub(super) fn note(changed: &[Before]) -> Result<(), Refused> {
-    let noted = || {
-        let known: Vec<Before> = take()?.into_iter().filter(Before::is_there).collect();
-        write(with(known, changed)?)
-    };
-    noted().map_err(|error: anyhow::Error| Refused::because("noting what --apply changes", format!("{error:#}")))
+    let noted = directory().and_then(|directory| note_in(&directory, changed));
+    noted.map_err(|error| Refused::because("noting what --apply changes", format!("{error:#}")))
+}
+
+fn note_in(directory: &Path, changed: &[Before]) -> anyhow::Result<()> {
+    // Two that end at the same moment would each write what they had read before the other wrote.
+    let _held = hold(directory)?;
+    let known: Vec<Before> = read(directory)?.into_iter().filter(Before::is_there).collect();
+    write(directory, with(known, changed)?)
 }
 
 /// Those that are known, and those that were changed since.
@@ -76,7 +103,7 @@ fn with(mut threads: Vec<Before>, changed: &[Before]) -> anyhow::Result<Vec<Befo
     Ok(threads)
 }
 
-/// Drops the notes of these threads, which were restored; any that were made meanwhile stay.
+/// Drops the notes of these threads, which were restored; the caller holds the notes.
 pub(super) fn forget(restored: &[u32]) -> anyhow::Result<()> {
     if !file()?.exists() {
         return Ok(());
@@ -86,7 +113,7 @@ pub(super) fn forget(restored: &[u32]) -> anyhow::Result<()> {
         Place::of(&file()?)?.remove();
         return Ok(());
     }
-    write(threads)
+    write(&directory()?, threads)
 }
 
 fn without(mut threads: Vec<Before>, restored: &[u32]) -> Vec<Before> {
@@ -94,15 +121,42 @@ fn without(mut threads: Vec<Before>, restored: &[u32]) -> Vec<Before> {
     threads
 }
 
-fn write(threads: Vec<Before>) -> anyhow::Result<()> {
+fn write(directory: &Path, threads: Vec<Before>) -> anyhow::Result<()> {
     let text = serde_json::to_vec(&Applied { threads })?;
-    Directory::make(&directory()?)?;
-    Ok(Place::of(&file()?)?.write(&text)?)
+    Directory::make(directory)?;
+    Ok(Place::of(&directory.join(NOTES))?.write(&text)?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Barrier;
+
+    #[test]
+    fn threads_that_are_noted_at_the_same_moment_are_all_noted() {
+        let place = tempfile::tempdir().unwrap();
+        let together = Barrier::new(8);
+        for round in 0..10 {
+            let directory = place.path().join(round.to_string());
+            std::thread::scope(|scope| {
+                for _ in 0..8 {
+                    scope.spawn(|| {
+                        let own = Before::of(punctual_kernel::clock::thread_id());
+                        together.wait();
+                        let noted = own.and_then(|own| note_in(&directory, &[own]).map_err(refused));
+                        // Notes on threads that are gone are dropped.
+                        together.wait();
+                        noted.unwrap();
+                    });
+                }
+            });
+            assert_eq!(read(&directory).unwrap().len(), 8);
+        }
+    }
+
+    fn refused(error: anyhow::Error) -> Refused {
+        Refused::because("noting", format!("{error:#}"))
+    }
 
     #[test]
     fn the_first_change_of_each_thread_is_noted_and_none_is_forgotten() {

@@ -6,10 +6,12 @@ use punctual_kernel::other_thread::{Before, PutBack, put_back_all};
 use punctual_report::reserve::{PutBackRow, UndoAnswer, undo_text};
 
 pub(super) fn run(output: Output) -> anyhow::Result<u8> {
-    let changed = applied::take()?;
+    let held = applied::hold_what_is_noted()?;
+    let changed = if held.is_some() { applied::take()? } else { Vec::new() };
     let rows: Vec<PutBackRow> = changed.iter().zip(put_back_all(&changed)).map(row).collect();
     let restored: Vec<u32> = rows.iter().filter(|row| row.refused.is_none()).map(|row| row.tid).collect();
     applied::forget(&restored)?;
+    drop(held);
     let code = u8::from(restored.len() < rows.len());
     if output.json {
         output::answer(UndoAnswer::new(&rows, code), 0);
