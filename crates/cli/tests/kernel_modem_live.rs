@@ -53,40 +53,58 @@ fn a_file_arrives_exact_in_each_context_of_a_thread() {
     }
 }
 
-/// The datapump works at interrupts: what arrives is exact, and each block took its time there.
+/// The datapump works at interrupts: what arrives is exact, and each block took its time there. A call that a busy machine
+/// kept from coming about is made again.
 #[test]
 fn a_file_arrives_exact_in_interrupts_and_softirq_callbacks() {
     const TEST: &str = "a_file_arrives_exact_in_interrupts_and_softirq_callbacks";
     requires!("a modem in interrupts", "real-time priority", "BPF", "BTF");
     let directory = tempfile::tempdir().unwrap();
     file(directory.path());
-    let mut met = 0;
     for context in ["irq", "softirq"] {
-        let words = ["modem", "transfer", "a.gz", "--attempts", "1", "--json", "--context", context];
-        let output = run(directory.path(), &words);
-        let answer = json(&output);
-        if let Some(refused) = answer["error"].as_str() {
-            punctual_testing::skip(TEST, format!("{context}: {refused}"));
-            continue;
+        let (mut calls, mut met) = (0, 0);
+        for _ in support::attempts(support::MAX_ATTEMPTS) {
+            match transferred_in_the_kernel(directory.path(), context) {
+                Ok(blocks) => met += blocks,
+                Err(refused) => {
+                    punctual_testing::skip(TEST, format!("{context}: {refused}"));
+                    break;
+                }
+            }
+            calls += 1;
+            if met > 0 {
+                break;
+            }
         }
-        let (attempt, beside) = (&answer["attempts"][0], &answer["live"]["attempts"][0]);
-        let of = |value: &serde_json::Value, name: &str| value[name].as_u64().unwrap();
-        assert_eq!((&answer["live"]["context"], &answer["exit_code"]), (&context.into(), &code(&output).into()));
-        let arrived = attempt["ending"] == "arrived";
-        assert_eq!(attempt["exact"].as_bool(), Some(arrived), "{answer}");
-        // While it dials, blocks only take their time; then they are computed.
-        assert!(of(beside, "activations") > 0 && of(beside, "datapump_ns") > 0, "{answer}");
-        assert!(of(beside, "executed_ns") >= of(beside, "activations") * 1_840_000, "{answer}");
-        if !arrived {
-            let lost = of(attempt, "underruns") + of(attempt, "lost_samples");
-            assert!(lost > 0 || !answer["live"]["notes"].as_array().unwrap().is_empty(), "{answer}");
-            continue;
-        }
-        assert_eq!(of(attempt, "received_bytes"), 3_000);
-        assert!(of(beside, "activations") > 100, "{answer}");
-        met += of(beside, "activations");
+        eprintln!("{context}: {calls} calls, {met} blocks of a file that arrived were worked on in the kernel");
+        assert!(calls == 0 || met > 100, "{context}: of {calls} calls none came about");
     }
-    eprintln!("{met} blocks of files that arrived were worked on in the kernel");
+}
+
+/// Makes a call, and returns how many blocks were worked on if the file arrived, otherwise 0; or why this machine allows none.
+fn transferred_in_the_kernel(directory: &std::path::Path, context: &str) -> Result<u64, String> {
+    let words = ["modem", "transfer", "a.gz", "--attempts", "1", "--json", "--context", context];
+    let output = run(directory, &words);
+    let answer = json(&output);
+    if let Some(refused) = answer["error"].as_str() {
+        return Err(refused.to_owned());
+    }
+    let (attempt, beside) = (&answer["attempts"][0], &answer["live"]["attempts"][0]);
+    let of = |value: &serde_json::Value, name: &str| value[name].as_u64().unwrap();
+    assert_eq!((&answer["live"]["context"], &answer["exit_code"]), (&context.into(), &code(&output).into()));
+    let arrived = attempt["ending"] == "arrived";
+    assert_eq!(attempt["exact"].as_bool(), Some(arrived), "{answer}");
+    // While it dials, blocks only take their time; then they are computed.
+    assert!(of(beside, "activations") > 0 && of(beside, "datapump_ns") > 0, "{answer}");
+    assert!(of(beside, "executed_ns") >= of(beside, "activations") * 1_840_000, "{answer}");
+    if !arrived {
+        let lost = of(attempt, "underruns") + of(attempt, "lost_samples");
+        assert!(lost > 0 || !answer["live"]["notes"].as_array().unwrap().is_empty(), "{answer}");
+        eprintln!("{context}: {}, after {lost} underruns and lost samples", attempt["ending"]);
+        return Ok(0);
+    }
+    assert_eq!(of(attempt, "received_bytes"), 3_000);
+    Ok(of(beside, "activations"))
 }
 
 /// More modems than the kernel admits reservations for, beside a load and a device: those that it has no room for are named, and
