@@ -1,7 +1,7 @@
 //! Compiles BPF programs in build scripts, and holds the headers that programs of several crates share.
 //!
 //! * `include/kernel.h`: the few kernel types that programs look into; `nesting.h`, `per_cpu.h`: what is looked up in per-CPU
-//!   memory; `callback.h`: timers whose callbacks run in softirq context.
+//!   memory; `callback.h`: timers whose callbacks run in softirq context; `ordered.h`: order that loose processors keep, too.
 //! * `codes.h`, made here from the tables of `punctual-codes`: numbers that programs write and this process reads.
 //!
 //! The crate whose build script calls this depends on `libbpf-sys` directly, which hands over

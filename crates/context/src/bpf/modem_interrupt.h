@@ -13,6 +13,7 @@
 #include "burn.h"
 #include "callback.h"
 #include "interrupt.h"
+#include "ordered.h"
 #include "qam.h"
 
 #define QAM_BLOCK 128
@@ -25,6 +26,7 @@ struct modem {
 	__u64 interrupts;	/* that came */
 	__u64 deaf;		/* that did nothing because user space was gone */
 	__u64 empty;		/* that found no block */
+	__u64 looked;		/* times that a program looked for a block */
 	__u64 last_due;		/* when the newest was due, ns of CLOCK_MONOTONIC */
 	__u64 given;		/* blocks that were handed in */
 	__u64 made;		/* of these, those that were worked on */
@@ -50,8 +52,17 @@ static __always_inline void work_on_block(void)
 	bpf_loop(modem.samples & (2 * QAM_BLOCK - 1), one_sample, NULL, 0);
 	modem.computed = bpf_ktime_get_ns();
 	modem.ended = burn(modem.began, modem.least);
-	barrier();
-	*(volatile __u64 *)&modem.made = modem.given;
+	/* Whoever sees the count also sees what was made. */
+	ordered_add(&modem.made, 1);
+}
+
+/* Whether a block was handed in; if so, all of it can be seen: user space counts it last. */
+static __always_inline bool is_handed_in(void)
+{
+	__u64 given = *(volatile __u64 *)&modem.given;
+
+	ordered_add(&modem.looked, 1);
+	return given != modem.made;
 }
 
 /* Whether this is the modem's interrupt, user space still counts on it, and there is a block. */
@@ -67,7 +78,7 @@ static __always_inline bool has_block(struct hrtimer *timer)
 	}
 	modem.interrupts++;
 	modem.last_due = timer->_softexpires;
-	if (modem.given == modem.made) {
+	if (!is_handed_in()) {
 		modem.empty++;
 		return false;
 	}

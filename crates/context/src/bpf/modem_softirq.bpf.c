@@ -8,7 +8,7 @@ CALLBACKS(1)
 static int modem_callback(void *map, __u32 *number, struct callback *callback)
 {
 	begin_callback(callback, &modem.callbacks);
-	if (modem.given != modem.made)
+	if (is_handed_in())
 		work_on_block();
 	return 0;
 }
