@@ -4,7 +4,8 @@
 //! * [`bypass`]: characters with start and stop bits, without either.
 //! * [`tones`]: dialling, and the exchange that understands it or does not.
 //! * [`at`]: the commands of a terminal; [`serial`]: its bytes on the way; [`station`]: a modem with all of that.
-//! * [`office`]: two such modems and the exchange between them.
+//! * [`office`]: two such modems and the exchange between them; [`subscriber`]: what it knows of each; [`apart`]: a modem in
+//!   another process than its exchange.
 //! * [`end`]: a datapump and the link above it.
 //! * [`adapter`]: what a late processor does to an end: underruns, overruns, lost samples.
 //! * [`virtual_time`]: a call of two ends on a computed clock; [`transfer`]: what came of several.
@@ -14,6 +15,7 @@
 //! Nothing here does I/O or reads a clock. Time is that of the line: samples.
 
 pub mod adapter;
+pub mod apart;
 pub mod arq;
 pub mod at;
 pub mod bypass;
@@ -24,6 +26,7 @@ pub mod link;
 pub mod office;
 pub mod serial;
 pub mod station;
+pub mod subscriber;
 pub mod tables;
 pub mod telephone;
 pub mod tones;

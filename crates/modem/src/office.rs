@@ -6,6 +6,7 @@
 use crate::SAMPLE_RATE;
 use crate::adapter::{Adapter, BLOCK, Counters, time_of};
 use crate::station::{CallRecord, Signal, Station};
+use crate::subscriber::Subscriber;
 use crate::tones::{Exchange, Progress};
 use punctual_line::{Line, LineOptions};
 use std::path::PathBuf;
@@ -40,8 +41,8 @@ pub struct LineRun {
 
 /// A subscriber's line up to the exchange.
 #[derive(Debug)]
-struct Port {
-    station: Station,
+struct Port<S> {
+    station: S,
     /// Set if its processor comes late.
     adapter: Option<Adapter>,
     received: Vec<i16>,
@@ -51,8 +52,8 @@ struct Port {
     register: Option<Exchange>,
 }
 
-impl Port {
-    fn new(station: Station, adapter: Option<Adapter>) -> Port {
+impl<S: Subscriber> Port<S> {
+    fn new(station: S, adapter: Option<Adapter>) -> Port<S> {
         let (received, sent) = (Vec::with_capacity(BLOCK), vec![0; BLOCK]);
         Port { station, adapter, received, sent, call: None, register: None }
     }
@@ -87,8 +88,8 @@ enum Wire {
 
 /// Two modems and what is between them.
 #[derive(Debug)]
-pub struct Office {
-    ports: [Port; 2],
+pub struct Office<S = Station> {
+    ports: [Port<S>; 2],
     line: LineOptions,
     seed: u64,
     wire: Wire,
@@ -96,17 +97,17 @@ pub struct Office {
     samples: u64,
 }
 
-impl Office {
+impl<S: Subscriber> Office<S> {
     /// Two modems with their receivers on the hook. The first may have a processor that comes late. Each call has a
     /// line of its own, whose noise follows from the seed and the call's number.
-    pub fn new(stations: [Station; 2], adapter: Option<Adapter>, line: LineOptions, seed: u64) -> Office {
+    pub fn new(stations: [S; 2], adapter: Option<Adapter>, line: LineOptions, seed: u64) -> Office<S> {
         let [first, second] = stations;
         let ports = [Port::new(first, adapter), Port::new(second, None)];
         Office { ports, line, seed, wire: Wire::Apart, calls: 0, samples: 0 }
     }
 
     /// One of the modems.
-    pub fn station(&mut self, place: usize) -> &mut Station {
+    pub fn station(&mut self, place: usize) -> &mut S {
         &mut self.ports[place].station
     }
 
