@@ -8,7 +8,7 @@
 //! * [`own_child`]: a command that runs in place of this program.
 //! * [`cpus`]: which CPUs this machine has; [`performance_event`]: events of one of them, or of a thread.
 //! * [`hardware_counters`]: what the processor counts for a program.
-//! * [`pseudo_terminal`]: terminals whose other end programs open.
+//! * [`pseudo_terminal`]: terminals whose other end programs open; [`local_line`]: a line to another process of the same user.
 //! * [`ending`]: whether somebody asked the program to end.
 //! * [`Missing`], [`Trial`]: what a kernel cannot give, and trying out what it can.
 //! * [`rests`]: when real-time threads that would take all of their CPU leave it to others.
@@ -48,6 +48,7 @@ pub mod kernel_types;
 pub mod limits;
 pub mod linking;
 mod loading;
+pub mod local_line;
 pub mod memory_bound;
 mod missing;
 pub mod other_thread;

@@ -1,9 +1,10 @@
 //! Asks the serving process for time.
 
+use super::PLACE;
 use super::record::Served;
 use super::words::Request;
-use super::{PLACE, is_trusted};
 use punctual_kernel::Refused;
+use punctual_kernel::local_line::is_trusted;
 use punctual_rialto::Share;
 use std::io::{BufRead, BufReader, Write};
 use std::os::linux::net::SocketAddrExt;

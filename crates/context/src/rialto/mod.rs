@@ -18,10 +18,9 @@ use punctual_kernel::bpf::{LoadedObject, kernel_record_has};
 use punctual_kernel::scheduling::{self, Scheduling};
 use punctual_kernel::{Missing, Refused, cpus, is_older_than};
 use record::Record;
-use rustix::net::sockopt::socket_peercred;
 use std::io::PipeWriter;
 use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::os::unix::net::{SocketAddr, UnixListener};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use time::Time;
@@ -122,9 +121,4 @@ impl Drop for Scheduler {
             let _ = thread.join();
         }
     }
-}
-
-/// Whether root, or the user that this process runs as, is at the other end.
-fn is_trusted(stream: &UnixStream) -> bool {
-    socket_peercred(stream).is_ok_and(|other| other.uid.is_root() || other.uid == rustix::process::geteuid())
 }

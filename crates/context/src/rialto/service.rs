@@ -1,10 +1,10 @@
 //! Answers whoever wants time. A connection stands for one reservation and one time constraint; both go away with it.
 
-use super::is_trusted;
 use super::record::{Record, Served};
 use super::time::Time;
 use super::words::{MAX_LINE, Request};
 use punctual_kernel::clock;
+use punctual_kernel::local_line::is_trusted;
 use punctual_rialto::Share;
 use rustix::event::{PollFd, PollFlags, poll};
 use std::io::{PipeReader, Read, Write};

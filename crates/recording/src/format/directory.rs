@@ -6,7 +6,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -59,7 +59,26 @@ impl Directory {
 
     /// Opens a directory that need not be the caller's, for a single file.
     pub(crate) fn of_others(path: &Path) -> Result<Directory> {
-        let refused = |error: std::io::Error| Error::io(path, "cannot write", error);
+        Directory::open_there(path, "cannot write")
+    }
+
+    /// Opens a directory of the caller's, or of root's, into which nobody else may write.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`] where the file system refuses, or somebody else could change what is in it.
+    pub fn guarded(path: &Path) -> Result<Directory> {
+        let directory = Directory::open_there(path, "cannot open")?;
+        let refused = |error: rustix::io::Errno| Error::io(path, "cannot open", error.into());
+        let about = rustix::fs::fstat(&directory.opened.descriptor).map_err(refused)?;
+        if !Caller::current().trusts(&about) || Mode::from_raw_mode(about.st_mode).intersects(Mode::WGRP | Mode::WOTH) {
+            let message = "the directory belongs to another user, or others may write into it";
+            return Err(Error::new(ErrorKind::Io, path, message));
+        }
+        Ok(directory)
+    }
+
+    fn open_there(path: &Path, doing: &str) -> Result<Directory> {
+        let refused = |error: std::io::Error| Error::io(path, doing, error);
         let Place { directory: parent, name, .. } = Place::of(path).map_err(refused)?;
         let name = name.unwrap_or_else(|| ".".into());
         let descriptor = place::open_directory(&parent, &name).map_err(refused)?;
@@ -95,6 +114,12 @@ impl Directory {
     /// What it was opened as.
     pub(crate) fn descriptor(&self) -> &OwnedFd {
         &self.opened.descriptor
+    }
+
+    /// A path to an entry of this directory for interfaces that take nothing else, such as sockets: it leads there as long as
+    /// this is held, whatever becomes of the directory's own path.
+    pub fn entry(&self, name: &str) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}/{name}", self.opened.descriptor.as_raw_fd()))
     }
 
     /// Where it was when it was opened, for messages and for reading.

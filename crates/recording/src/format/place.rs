@@ -43,7 +43,7 @@ impl Caller {
         about.st_uid == self.effective || self.behind_sudo.is_some_and(|(user, _)| about.st_uid == user)
     }
 
-    fn trusts(&self, link: &Stat) -> bool {
+    pub(crate) fn trusts(&self, link: &Stat) -> bool {
         link.st_uid == 0 || self.owns(link)
     }
 
