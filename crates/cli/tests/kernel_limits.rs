@@ -140,6 +140,7 @@ fn an_answer_that_cannot_be_written_is_an_error() {
         vec!["modem", "stalls", "--lengths", "20", "--calls", "1"],
         vec!["modem", "transfer", "a.punctual/recording.json", "--attempts", "1", "--json"],
         vec!["modem", "line", "-D", "200ms"],
+        vec!["modem", "serve", "-D", "200ms"],
         vec!["interact", "-q", "--no-bpf", "-o", "i.punctual", "--", "true"],
         vec!["interact", "-q", "--no-bpf", "-o", "j.punctual", "--html", "/dev/full", "--", "true"],
     ];

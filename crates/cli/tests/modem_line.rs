@@ -7,9 +7,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
+use support::terminals::{PATIENCE, open, until};
 use support::{code, json, stderr};
-
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The command, and what it said at the beginning.
 struct Line {
@@ -53,25 +52,6 @@ impl Drop for Line {
 
 fn kill(signal: &str, process: u32) {
     assert!(Command::new("kill").args([signal, &process.to_string()]).status().unwrap().success());
-}
-
-/// Opens a terminal as a program does; reading never waits.
-fn open(path: &str) -> File {
-    // O_NOCTTY and O_NONBLOCK on Linux.
-    File::options().read(true).write(true).custom_flags(0o400 | 0o4000).open(path).unwrap()
-}
-
-/// Reads until the terminal has said this.
-fn until(terminal: &mut File, said: &str) -> String {
-    let (mut heard, mut buffer, began) = (String::new(), [0; 4_096], Instant::now());
-    while !heard.contains(said) {
-        assert!(began.elapsed() < PATIENCE, "`{said}` never came: {heard:?}");
-        match terminal.read(&mut buffer) {
-            Ok(count) => heard += &String::from_utf8_lossy(&buffer[..count]),
-            Err(_) => std::thread::sleep(Duration::from_millis(10)),
-        }
-    }
-    heard
 }
 
 fn connect(line: &Line) -> [File; 2] {

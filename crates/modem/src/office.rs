@@ -16,17 +16,11 @@ pub const NUMBERS: [&str; 2] = ["5550100", "5550101"];
 /// From one ring to the next, samples: 5 s.
 const RING_EVERY: u64 = 5 * SAMPLE_RATE;
 
-/// What came of two modems that were terminals for a while.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What came of the modems of a process that were in use for a while.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LineRun {
-    /// Where the two terminals were.
-    pub paths: [PathBuf; 2],
-    /// The calls, as each end saw them; the first thousand.
-    pub calls: [Vec<CallRecord>; 2],
-    /// How many there were.
-    pub counted: [u64; 2],
-    /// Bytes meant for a terminal that it did not take before its program closed it, or before the end.
-    pub unread: [u64; 2],
+    /// The two ends of the line, or the one that this process had.
+    pub ends: Vec<EndRun>,
     /// Blocks of 12.5 ms that were worked on.
     pub blocks: u64,
     /// Of these, those that came more than a block's time late.
@@ -37,6 +31,38 @@ pub struct LineRun {
     pub left_out_ns: u64,
     /// What the first modem missed by its stalls, and how many it met.
     pub starved: Option<(Counters, u64)>,
+    /// How many processes called that were no modems, or another user's.
+    pub refused_connections: u64,
+    /// Why the other end's process was lost, if it was.
+    pub lost: Option<String>,
+    /// The file that was to be sent or received, if one was.
+    pub file: Option<FileRun>,
+}
+
+/// What came of one end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndRun {
+    /// Which of the two subscribers it is.
+    pub place: usize,
+    /// Where its terminal was, or the file that it had instead.
+    pub path: PathBuf,
+    /// Its calls, as it saw them; the first thousand.
+    pub calls: Vec<CallRecord>,
+    /// How many there were.
+    pub counted: u64,
+    /// Bytes meant for its terminal that it did not take before its program closed it, or before the end.
+    pub unread: u64,
+}
+
+/// What came of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileRun {
+    /// Its length if it was to be sent; `None`: it was to be received.
+    pub length: Option<u64>,
+    /// Bytes of it that the other end has acknowledged, or that came.
+    pub bytes: u64,
+    /// Whether all of it passed, and both ends know.
+    pub is_through: bool,
 }
 
 /// A subscriber's line up to the exchange.

@@ -39,6 +39,57 @@ pub(crate) enum ModemCommand {
         after_help = "Examples:\n  punctual modem line                             prints two paths; open them with screen or minicom\n  punctual modem line --stall 80ms@4s             A's processor stalls; what you send still arrives\n  punctual modem line -D 1h --rate 14400 --snr 40\n\nTo send a file from A to B with Debian's lrzsz, if it printed /dev/pts/3 and /dev/pts/4:\n  exec 4<>/dev/pts/4; printf 'ATE0S0=1\\r' >&4; head -n 2 <&4; head -n 4 <&4; rz <&4 >&4\n  exec 3<>/dev/pts/3; printf 'ATE0DT5550101\\r' >&3; head -n 2 <&3; sz FILE <&3 >&3\nRun the second line in another shell: it dials once B answers at the first ring, and each head ends with CONNECT 9600.\n\nIt ends at Ctrl-C and leaves nothing behind. It needs no privilege. A bare number is milliseconds for stalls, seconds for -D."
     )]
     Line(ModemLineArguments),
+    /// Answer a call from another process, as a terminal or with a file
+    #[command(
+        after_help = "Examples:\n  punctual modem serve                  prints the line to call, and a terminal\n  punctual modem serve --receive FILE   writes what a caller sends\n  punctual modem serve --send FILE --snr 25\n\nThe line is a socket that only you can reach. It takes one caller, in real time,\nand goes away with this process. Exit code 1: the caller was lost, or a file did\nnot pass."
+    )]
+    Serve(ModemServeArguments),
+    /// Call the modem of `punctual modem serve` in another process
+    #[command(
+        after_help = "Examples:\n  punctual modem call LINE                  offers a terminal: ATDT5550101 dials\n  punctual modem call LINE --send FILE      dials, sends the file and hangs up\n  punctual modem call LINE --receive FILE\n\n`punctual modem serve` prints LINE. Exit code 1: the other end was lost, or a\nfile did not pass."
+    )]
+    Call(ModemCallArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ModemServeArguments {
+    #[command(flatten)]
+    pub(crate) end: ModemEndOptions,
+    /// Chooses the line's noise
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// How far the line's noise is below the signal, 0 to 100 dB, or none
+    #[arg(long, value_name = "DB", default_value = "35", value_parser = noise)]
+    pub(crate) snr: Noise,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ModemCallArguments {
+    /// The line that `punctual modem serve` has printed
+    #[arg(value_name = "LINE")]
+    pub(crate) line: PathBuf,
+    #[command(flatten)]
+    pub(crate) end: ModemEndOptions,
+}
+
+/// A modem whose line leads to another process, and what is done with it.
+#[derive(Debug, Args)]
+pub(crate) struct ModemEndOptions {
+    /// Send this file, up to 10 MB, instead of offering a terminal
+    #[arg(long, value_name = "FILE", conflicts_with = "receive")]
+    pub(crate) send: Option<PathBuf>,
+    /// Receive a file instead, and write it here once all of it has arrived
+    #[arg(long, value_name = "FILE")]
+    pub(crate) receive: Option<PathBuf>,
+    /// End after this time instead of at Ctrl-C
+    #[arg(short = 'D', long, value_name = "TIME", value_parser = line_duration)]
+    pub(crate) duration: Option<Duration>,
+    /// The rate to begin with, bit/s: 4800, 9600 or 14400; the modems fall back if the line is too bad for it
+    #[arg(long, value_name = "RATE", default_value = "9600", value_parser = rate)]
+    pub(crate) rate: Rate,
+    /// Show no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
 }
 
 #[derive(Debug, Args)]

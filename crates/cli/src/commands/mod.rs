@@ -17,6 +17,7 @@ pub(crate) mod lab;
 pub(crate) mod load;
 pub(crate) mod log;
 pub(crate) mod modem;
+mod modem_apart;
 mod modem_experiment;
 mod modem_study;
 mod modem_transfer;

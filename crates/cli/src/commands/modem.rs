@@ -19,6 +19,8 @@ pub(crate) fn run(command: &ModemCommand, output: Output) -> anyhow::Result<u8> 
         ModemCommand::Stalls(arguments) => stalls(arguments, output),
         ModemCommand::Study(arguments) => super::modem_study::run(arguments, output),
         ModemCommand::Line(arguments) => line(arguments, output),
+        ModemCommand::Serve(arguments) => super::modem_apart::serve(arguments, output),
+        ModemCommand::Call(arguments) => super::modem_apart::call(arguments, output),
     }
 }
 
@@ -57,7 +59,7 @@ fn line(arguments: &ModemLineArguments, output: Output) -> anyhow::Result<u8> {
         !interrupted.is_set()
     })?;
     progress.done();
-    let lined = Lined { run: &run };
+    let lined = Lined { run: &run, next: None };
     if output.json {
         output::answer(LineAnswer::new(&lined), 0);
     } else {

@@ -22,7 +22,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 /// The largest file that can be sent: at 9,600 bit/s, that is more than two hours on the line.
-const MAX_FILE: u64 = 10_000_000;
+pub(super) const MAX_FILE: u64 = 10_000_000;
 /// Each call of an attempt holds a file: the most for all of them together, bytes.
 const MAX_FILES: u64 = 100_000_000;
 /// What runs beside the calls ends with them; by itself it would end after a week, ns.
@@ -113,7 +113,7 @@ fn tell(arguments: &ModemTransferArguments, sent: &Sent<'_>, output: Output) -> 
     Ok(code)
 }
 
-fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
+pub(super) fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
     let bytes = input::read_file(path, MAX_FILE).map_err(|error| {
         if error.kind() == ErrorKind::FileTooLarge {
             return anyhow!("{} is larger than 10 MB, the most that can be sent", path.display());

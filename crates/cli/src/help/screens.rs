@@ -319,6 +319,29 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
             ("quiet", "Show no progress"),
         ],
     ),
+    (
+        "modem serve",
+        &[
+            ("send", "Send this file instead of offering a terminal"),
+            ("receive", "Receive a file instead, and write it here"),
+            ("duration", "End after this time instead of at Ctrl-C"),
+            ("rate", "4800, 9600 or 14400 bit/s [default: 9600]"),
+            ("snr", "The line's noise below the signal, dB"),
+            ("seed", "Chooses the line's noise [default: 1]"),
+            QUIET,
+        ],
+    ),
+    (
+        "modem call",
+        &[
+            ("line", "What `punctual modem serve` has printed"),
+            ("send", "Send this file instead of offering a terminal"),
+            ("receive", "Receive a file instead, and write it here"),
+            ("duration", "End after this time instead of at Ctrl-C"),
+            ("rate", "4800, 9600 or 14400 bit/s [default: 9600]"),
+            QUIET,
+        ],
+    ),
 ];
 
 const DEVICE: Screen = &[

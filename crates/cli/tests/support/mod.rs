@@ -11,6 +11,7 @@ pub(crate) mod limited;
 pub(crate) mod measured;
 pub(crate) mod programs;
 pub(crate) mod reserving;
+pub(crate) mod terminals;
 
 use punctual_kernel::clock::monotonic_ns;
 use serde_json::Value;

@@ -1,40 +1,93 @@
-//! What became of two modems that were terminals for a while.
+//! What became of modems that were in use for a while: two of one process, or one of two.
 
 use crate::answer::Answer;
 use crate::layout::{agreeing, counted, grouped, table};
 use punctual_modem::SAMPLE_RATE;
 use punctual_modem::adapter::time_of;
 use punctual_modem::arq::Side;
-use punctual_modem::office::{LineRun, NUMBERS};
-use punctual_modem::station::CallRecord;
+use punctual_modem::office::{EndRun, FileRun, LineRun, NUMBERS};
+use punctual_modem::station::{CallEnding, CallRecord};
 use punctual_recording::format_ns;
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// The terminals, their calls, and how late the line was.
+/// The two ends' names.
+const NAMES: [&str; 2] = ["A", "B"];
+
+/// The ends, their calls, and how late the line was.
 #[derive(Debug)]
 pub struct Lined<'a> {
     /// What became of them.
     pub run: &'a LineRun,
+    /// What to do next, if there is something.
+    pub next: Option<String>,
 }
 
 impl Lined<'_> {
     /// The outcome, in a sentence.
     pub fn verdict(&self) -> String {
-        let connected = |calls: &[CallRecord]| calls.iter().filter(|call| call.bits_per_second > 0).count();
-        let [first, second] = &self.run.calls;
-        let bytes: u64 = first.iter().chain(second).map(|call| call.received).sum();
-        let late = match (self.run.left_out_ns, self.run.late_blocks) {
+        if let Some(file) = &self.run.file {
+            return self.of_file(file);
+        }
+        let connected = |end: &EndRun| end.calls.iter().filter(|call| call.bits_per_second > 0).count();
+        let ends = &self.run.ends;
+        let bytes: u64 = ends.iter().flat_map(|end| &end.calls).map(|call| call.received).sum();
+        let calls = ends.iter().map(connected).max().unwrap_or_default();
+        let lost = self.run.lost.as_ref().map(|lost| format!("Carrier lost: {lost}; ")).unwrap_or_default();
+        let way = if ends.len() == 2 { "over the line" } else { "received" };
+        format!("{lost}{} connected, {} {way}; {}.", counted(calls, "call"), counted(bytes, "byte"), self.lateness())
+    }
+
+    fn lateness(&self) -> String {
+        match (self.run.left_out_ns, self.run.late_blocks) {
             (0, 0) => "the line was never late".to_owned(),
             (0, late) => format!("the line waited for this machine {}", counted(late, "time")),
             (left_out, _) => format!("the line stood still for {}", format_ns(left_out)),
-        };
-        let calls = connected(first).max(connected(second));
-        format!("{} connected, {} over the line; {late}.", counted(calls, "call"), counted(bytes, "byte"))
+        }
+    }
+
+    /// The same for one file.
+    fn of_file(&self, file: &FileRun) -> String {
+        let bytes = counted(file.bytes, "byte");
+        match (file.is_through, file.length) {
+            (true, Some(_)) => {
+                format!("{bytes} sent, and the other end has acknowledged the last; {}.", self.lateness())
+            }
+            (true, None) => format!("{bytes} received, and the other end hung up after the last; {}.", self.lateness()),
+            (false, Some(length)) => {
+                format!("The file was not sent: {}; {bytes} of {} acknowledged.", self.why(), grouped(length))
+            }
+            (false, None) => format!("The file did not arrive: {}; {bytes} received.", self.why()),
+        }
+    }
+
+    /// Why a file is not through.
+    fn why(&self) -> String {
+        if let Some(lost) = &self.run.lost {
+            return format!("carrier lost, {lost}");
+        }
+        let last = self.run.ends.iter().filter_map(|end| end.calls.last()).next_back();
+        match last.map(|call| call.ending) {
+            None => "no call came about",
+            Some(CallEnding::Open) => "this end was ended during the call",
+            Some(CallEnding::HungUp) => "this end hung up",
+            Some(CallEnding::FarHungUp) => "the other end hung up",
+            Some(CallEnding::NoAnswer) => "nobody answered",
+            Some(CallEnding::Busy) => "the called end was in a call",
+            Some(CallEnding::Unobtainable) => "the exchange did not understand the number",
+            Some(CallEnding::NoLink) => "the modems were connected, but came to no link",
+            Some(CallEnding::LinkFailed) => "the other end stopped answering",
+        }
+        .to_owned()
+    }
+
+    /// 1 if the other end was lost, or a file did not pass.
+    pub fn exit_code(&self) -> u8 {
+        u8::from(self.run.lost.is_some() || self.run.file.is_some_and(|file| !file.is_through))
     }
 }
 
-/// Two modems that were terminals. Times are ns.
+/// Modems that were in use for a while. Times are ns.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LineAnswer {
@@ -46,7 +99,22 @@ pub struct LineAnswer {
     max_late_ns: u64,
     left_out_ns: u64,
     starved: Option<StarvedRow>,
+    /// Both ends of the line, or the one of this process.
     ends: Vec<EndRow>,
+    refused_connections: u64,
+    /// Why the other end's process was lost; `null`: it was not.
+    lost: Option<String>,
+    file: Option<FileRow>,
+}
+
+/// A file that was to be sent or received.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct FileRow {
+    /// Of a file to be sent; `null`: one was to be received.
+    length_bytes: Option<u64>,
+    passed_bytes: u64,
+    is_through: bool,
 }
 
 /// What the first modem's processor missed by its stalls.
@@ -106,17 +174,17 @@ impl LineAnswer {
     /// The answer for programs.
     pub fn new(lined: &Lined<'_>) -> LineAnswer {
         let run = lined.run;
-        let end = |place: usize| EndRow {
-            path: run.paths[place].display().to_string(),
-            number: NUMBERS[place],
-            counted_calls: run.counted[place],
-            unread_bytes: run.unread[place],
-            calls: run.calls[place].iter().map(CallRow::new).collect(),
+        let end = |end: &EndRun| EndRow {
+            path: end.path.display().to_string(),
+            number: NUMBERS[end.place],
+            counted_calls: end.counted,
+            unread_bytes: end.unread,
+            calls: end.calls.iter().map(CallRow::new).collect(),
         };
         LineAnswer {
             schema: "punctual.modem-line/1",
             verdict: lined.verdict(),
-            exit_code: 0,
+            exit_code: lined.exit_code(),
             line_ns: run.blocks * punctual_modem::adapter::BLOCK_NS,
             late_blocks: run.late_blocks,
             max_late_ns: run.max_late_ns,
@@ -128,7 +196,14 @@ impl LineAnswer {
                 overruns: counters.overruns,
                 lost_samples: counters.lost_samples(),
             }),
-            ends: vec![end(0), end(1)],
+            ends: run.ends.iter().map(end).collect(),
+            refused_connections: run.refused_connections,
+            lost: run.lost.clone(),
+            file: run.file.map(|file| FileRow {
+                length_bytes: file.length,
+                passed_bytes: file.bytes,
+                is_through: file.is_through,
+            }),
         }
     }
 }
@@ -144,22 +219,7 @@ pub fn line_text(lined: &Lined<'_>) -> String {
     let run = lined.run;
     let mut text = format!("{}\n", lined.verdict());
     let header = ["end", "call", "seconds", "bit/s", "sent", "received", "retrains", "CRC errors", "ending"];
-    let mut rows = Vec::new();
-    for (name, calls) in ["A", "B"].into_iter().zip(&run.calls) {
-        for call in calls {
-            rows.push(vec![
-                name.to_owned(),
-                if call.side == Side::Calling { "called" } else { "answered" }.to_owned(),
-                format!("{:.1}", call.samples as f64 / SAMPLE_RATE as f64),
-                call.bits_per_second.to_string(),
-                grouped(call.sent),
-                grouped(call.received),
-                call.retrains.to_string(),
-                call.damaged.to_string(),
-                call.ending.name().replace('_', " "),
-            ]);
-        }
-    }
+    let rows: Vec<Vec<String>> = run.ends.iter().flat_map(rows_of).collect();
     if !rows.is_empty() {
         let _ = writeln!(text, "\n{}", table(&header, 2..8, rows));
     }
@@ -182,13 +242,106 @@ pub fn line_text(lined: &Lined<'_>) -> String {
             counted(counters.overruns, "overrun")
         );
     }
-    for (name, unread) in ["A", "B"].into_iter().zip(run.unread).filter(|(_, unread)| *unread > 0) {
+    for end in run.ends.iter().filter(|end| end.unread > 0) {
         let _ = writeln!(
             text,
-            "\n{} for {name} {} read by no program",
-            counted(unread, "byte"),
-            agreeing(unread, "was", "were")
+            "\n{} for {} {} read by no program",
+            counted(end.unread, "byte"),
+            NAMES[end.place],
+            agreeing(end.unread, "was", "were")
         );
     }
+    if run.refused_connections > 0 {
+        let refused = counted(run.refused_connections, "connection");
+        let _ = writeln!(text, "\n{refused} refused: what called there was not a modem of this user");
+    }
+    if let Some(next) = &lined.next {
+        let _ = writeln!(text, "\nnext: {next}");
+    }
     text
+}
+
+/// A row for each call of an end.
+fn rows_of(end: &EndRun) -> Vec<Vec<String>> {
+    let row = |call: &CallRecord| {
+        vec![
+            NAMES[end.place].to_owned(),
+            if call.side == Side::Calling { "called" } else { "answered" }.to_owned(),
+            format!("{:.1}", call.samples as f64 / SAMPLE_RATE as f64),
+            call.bits_per_second.to_string(),
+            grouped(call.sent),
+            grouped(call.received),
+            call.retrains.to_string(),
+            call.damaged.to_string(),
+            call.ending.name().replace('_', " "),
+        ]
+    };
+    end.calls.iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(ending: Option<CallEnding>, lost: Option<&str>, file: Option<FileRun>) -> LineRun {
+        let call = |ending| CallRecord {
+            side: Side::Calling,
+            ending,
+            samples: 72_000,
+            connected_samples: 36_000,
+            bits_per_second: 9_600,
+            sent: 20,
+            received: 1,
+            retrains: 0,
+            damaged: 0,
+        };
+        let calls: Vec<CallRecord> = ending.into_iter().map(call).collect();
+        let end = EndRun { place: 0, path: "/dev/pts/9".into(), counted: calls.len() as u64, calls, unread: 0 };
+        LineRun { ends: vec![end], lost: lost.map(str::to_owned), file, ..LineRun::default() }
+    }
+
+    fn said(run: &LineRun) -> (String, u8) {
+        let lined = Lined { run, next: None };
+        assert_eq!(LineAnswer::new(&lined).exit_code, lined.exit_code());
+        (line_text(&lined).lines().next().unwrap_or_default().to_owned(), lined.exit_code())
+    }
+
+    #[test]
+    fn the_verdict_says_what_became_of_the_file_or_the_line() {
+        let file = |length, bytes, is_through| Some(FileRun { length, bytes, is_through });
+        for (run, verdict, code) in [
+            (
+                run(Some(CallEnding::HungUp), None, file(Some(3_000), 3_000, true)),
+                "3,000 bytes sent, and the other end has acknowledged the last; the line was never late.",
+                0,
+            ),
+            (
+                run(Some(CallEnding::FarHungUp), None, file(None, 1, true)),
+                "1 byte received, and the other end hung up after the last; the line was never late.",
+                0,
+            ),
+            (
+                run(Some(CallEnding::Open), Some("its process is gone"), file(Some(3_000), 12, false)),
+                "The file was not sent: carrier lost, its process is gone; 12 bytes of 3,000 acknowledged.",
+                1,
+            ),
+            (
+                run(None, None, file(None, 0, false)),
+                "The file did not arrive: no call came about; 0 bytes received.",
+                1,
+            ),
+            (
+                run(Some(CallEnding::FarHungUp), Some("its process is gone"), None),
+                "Carrier lost: its process is gone; 1 call connected, 1 byte received; the line was never late.",
+                1,
+            ),
+            (
+                run(Some(CallEnding::HungUp), None, None),
+                "1 call connected, 1 byte received; the line was never late.",
+                0,
+            ),
+        ] {
+            assert_eq!(said(&run), (verdict.to_owned(), code));
+        }
+    }
 }

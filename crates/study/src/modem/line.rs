@@ -6,7 +6,7 @@
 use punctual_kernel::pseudo_terminal::{FarSide, PseudoTerminal};
 use punctual_kernel::{Refused, clock};
 use punctual_modem::adapter::{Adapter, BLOCK_NS, Cpu, Setup, Stalls};
-use punctual_modem::office::{LineRun, Office};
+use punctual_modem::office::{EndRun, LineRun, Office};
 use punctual_modem::station::Station;
 use punctual_modem::telephone::Telephone;
 use std::path::PathBuf;
@@ -39,11 +39,14 @@ pub struct LineStep {
     pub elapsed: Duration,
     /// Calls so far, as both ends count them.
     pub calls: u64,
-    /// Bytes that both terminals have given for the other end.
+    /// Bytes that the terminals have given for the other end.
     pub sent: u64,
+    /// Bytes of the other end that were taken for the terminals.
+    pub received: u64,
 }
 
-struct Terminal {
+/// A modem as a terminal.
+pub(super) struct Terminal {
     device: PseudoTerminal,
     was_there: bool,
     unread: u64,
@@ -60,24 +63,13 @@ pub fn run(
 ) -> Result<LineRun, Refused> {
     let mut terminals = [Terminal::make()?, Terminal::make()?];
     let mut office = office(plan);
-    let paths = [0, 1].map(|place: usize| terminals[place].device.path().to_owned());
-    ready(&paths);
-    let mut run = LineRun {
-        paths,
-        calls: [Vec::new(), Vec::new()],
-        counted: [0; 2],
-        unread: [0; 2],
-        blocks: 0,
-        late_blocks: 0,
-        max_late_ns: 0,
-        left_out_ns: 0,
-        starved: None,
-    };
+    ready(&[0, 1].map(|place: usize| terminals[place].path()));
+    let mut run = LineRun::default();
     let begin_ns = clock::monotonic_ns();
     let mut due_ns = begin_ns;
     loop {
         let elapsed = Duration::from_nanos(clock::monotonic_ns().saturating_sub(begin_ns));
-        if run.blocks.is_multiple_of(8) && !go_on(step(&mut office, elapsed)) {
+        if run.blocks.is_multiple_of(8) && !go_on(steps(&mut office, elapsed)) {
             break;
         }
         if plan.duration.is_some_and(|duration| elapsed >= duration) {
@@ -93,9 +85,7 @@ pub fn run(
     }
     for (place, terminal) in terminals.iter_mut().enumerate() {
         terminal.exchange(office.station(place));
-        run.calls[place] = office.station(place).records();
-        run.counted[place] = office.station(place).calls();
-        run.unread[place] = terminal.unread + office.station(place).to_show().len() as u64;
+        run.ends.push(terminal.ended(place, office.station(place)));
     }
     run.starved = office.adapter().map(|adapter| (adapter.counters(), adapter.cpu.met));
     Ok(run)
@@ -109,17 +99,39 @@ fn office(plan: &LinePlan) -> Office {
     Office::new(stations, adapter, plan.telephone.line, plan.seed)
 }
 
-fn step(office: &mut Office, elapsed: Duration) -> LineStep {
-    let mut step = LineStep { elapsed, calls: 0, sent: 0 };
+fn steps(office: &mut Office, elapsed: Duration) -> LineStep {
+    let mut both = LineStep { elapsed, calls: 0, sent: 0, received: 0 };
     for place in 0..2 {
-        step.calls += office.station(place).calls();
-        step.sent += office.station(place).records().iter().map(|record| record.sent).sum::<u64>();
+        let one = step(office.station(place), elapsed);
+        both.calls += one.calls;
+        both.sent += one.sent;
+        both.received += one.received;
     }
-    step
+    both
 }
 
-/// Waits for the block that is due then; returns when the next one is.
-fn wait(due_ns: u64, run: &mut LineRun) -> u64 {
+/// How one of the modems is doing.
+pub(super) fn step(station: &mut Station, elapsed: Duration) -> LineStep {
+    let records = station.records();
+    LineStep {
+        elapsed,
+        calls: station.calls(),
+        sent: records.iter().map(|record| record.sent).sum(),
+        received: records.iter().map(|record| record.received).sum(),
+    }
+}
+
+/// Waits for the block that is due then; returns when it counts as due.
+pub(super) fn wait(due_ns: u64, run: &mut LineRun) -> u64 {
+    let due_ns = note(due_ns, run);
+    if clock::monotonic_ns() < due_ns {
+        clock::sleep_until(due_ns);
+    }
+    due_ns
+}
+
+/// Notes how late a block is that was due then; returns when it counts as due.
+pub(super) fn note(due_ns: u64, run: &mut LineRun) -> u64 {
     let now_ns = clock::monotonic_ns();
     let late_ns = now_ns.saturating_sub(due_ns);
     run.max_late_ns = run.max_late_ns.max(late_ns);
@@ -128,14 +140,11 @@ fn wait(due_ns: u64, run: &mut LineRun) -> u64 {
         run.left_out_ns += late_ns;
         return now_ns;
     }
-    if late_ns == 0 {
-        clock::sleep_until(due_ns);
-    }
     due_ns
 }
 
 impl Terminal {
-    fn make() -> Result<Terminal, Refused> {
+    pub(super) fn make() -> Result<Terminal, Refused> {
         let device = PseudoTerminal::make()?;
         device.pass_bytes_as_they_are()?;
         // The kernel takes one that nobody has opened yet for open: what is shown before that would wait for the first program.
@@ -143,8 +152,19 @@ impl Terminal {
         Ok(Terminal { device, was_there: false, unread: 0 })
     }
 
+    /// Where programs open it.
+    pub(super) fn path(&self) -> PathBuf {
+        self.device.path().to_owned()
+    }
+
+    /// What came of it.
+    pub(super) fn ended(&self, place: usize, station: &mut Station) -> EndRun {
+        let unread = self.unread + station.to_show().len() as u64;
+        EndRun { place, path: self.path(), calls: station.records(), counted: station.calls(), unread }
+    }
+
     /// What was typed goes to the modem, as far as it takes any, and the other way around.
-    fn exchange(&mut self, station: &mut Station) {
+    pub(super) fn exchange(&mut self, station: &mut Station) {
         let mut buffer = [0; READ];
         let is_open = self.device.far_side() == FarSide::There;
         self.was_there |= is_open;
