@@ -16,6 +16,8 @@ use std::collections::VecDeque;
 
 /// If more bytes than this wait for the terminal, no more are taken from the line.
 const MAX_SHOWN: usize = 2_048;
+/// How many bytes wait for it at most, with the modem's own words and what was on its way when a call ended.
+const MAX_WAITING: usize = 65_536;
 /// How many typed bytes are taken at once while it takes commands.
 const COMMAND_ROOM: usize = 256;
 /// How long after hanging up what is on its way may still arrive, samples: 20 s, the usual S38.
@@ -141,6 +143,7 @@ pub struct Station {
     records: Vec<CallRecord>,
     samples: u64,
     shown: VecDeque<u8>,
+    given_way: u64,
     has_stopped_terminal: bool,
 }
 
@@ -156,6 +159,7 @@ impl Station {
             records: Vec::new(),
             samples: 0,
             shown: VecDeque::new(),
+            given_way: 0,
             has_stopped_terminal: false,
         }
     }
@@ -207,6 +211,11 @@ impl Station {
     /// What to show next, if the terminal takes anything.
     pub fn to_show(&mut self) -> &[u8] {
         if self.at.is_stopped() { &[] } else { self.shown.make_contiguous() }
+    }
+
+    /// Bytes that waited for the terminal, and gave way to newer ones.
+    pub fn given_way(&self) -> u64 {
+        self.given_way
     }
 
     /// This many of these bytes were shown.
@@ -269,7 +278,15 @@ impl Station {
                 Action::HangUp => self.leave(),
             }
         }
+        self.show();
+    }
+
+    /// Takes what its commands have to show. An exchange may ring for a week where nobody reads: then the oldest gives way.
+    fn show(&mut self) {
         self.shown.extend(self.at.output());
+        let over = self.shown.len().saturating_sub(MAX_WAITING);
+        self.shown.drain(..over);
+        self.given_way += over as u64;
     }
 
     fn take_line(&mut self, side: Side, number: &str) {
@@ -332,7 +349,7 @@ impl Station {
                 _ => Event::NoCarrier,
             });
         }
-        self.shown.extend(self.at.output());
+        self.show();
     }
 
     /// What the block has changed.
@@ -346,7 +363,7 @@ impl Station {
             call.is_announced = true;
             call.record.bits_per_second = status.bits_per_second;
             self.at.event(Event::Connected(status.bits_per_second));
-            return self.shown.extend(self.at.output());
+            return self.show();
         }
         if let Some(left) = call.leaving {
             let is_over = end.link.is_over();

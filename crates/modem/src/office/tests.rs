@@ -167,6 +167,17 @@ fn a_terminal_that_reads_nothing_stops_the_other_and_nothing_grows_without_end()
     assert!(told.starts_with(&[crate::at::XOFF]) && told.ends_with(&[crate::at::XON]), "{told:?}");
 }
 
+#[test]
+fn a_terminal_that_nobody_reads_is_told_the_latest_and_the_rest_is_counted() {
+    let mut terminals = Terminals::new(0);
+    let station = terminals.office.station(1);
+    (0..10_000).for_each(|_| station.signal(Signal::Ring));
+    let waits = station.to_show().len() as u64;
+    assert!(waits < 70_000, "{waits}");
+    assert_eq!(waits + station.given_way(), 10_000 * b"\r\nRING\r\n".len() as u64);
+    assert!(station.to_show().ends_with(b"\r\nRING\r\n"));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(8))]
     #[test]

@@ -159,7 +159,7 @@ impl Terminal {
 
     /// What came of it.
     pub(super) fn ended(&self, place: usize, station: &mut Station) -> EndRun {
-        let unread = self.unread + station.to_show().len() as u64;
+        let unread = self.unread + station.given_way() + station.to_show().len() as u64;
         EndRun { place, path: self.path(), calls: station.records(), counted: station.calls(), unread }
     }
 
