@@ -17,6 +17,7 @@ fn a_file_arrives_exact_in_each_context_of_a_thread() {
     let all = [("thread:24", 1), ("reservation:4/8", 1), ("thread:other", 0)];
     // Each takes as long as a call.
     let some = if support::tests_all() { &all[..] } else { &all[..2] };
+    let (mut skipped, mut met) = (0, 0);
     for &(context, competitors) in some {
         let mut words = vec!["modem", "transfer", "a.gz", "--attempts", "1", "--json", "--context", context];
         words.extend(["--competitor", "spin:normal"].iter().take(2 * competitors));
@@ -24,6 +25,7 @@ fn a_file_arrives_exact_in_each_context_of_a_thread() {
         if stderr(&output).contains("not permitted") || stderr(&output).contains("may not") {
             let name = "a_file_arrives_exact_in_each_context_of_a_thread";
             punctual_testing::skip(name, format!("{context}: {}", stderr(&output)));
+            skipped += 1;
             continue;
         }
         let answer = json(&output);
@@ -50,7 +52,10 @@ fn a_file_arrives_exact_in_each_context_of_a_thread() {
         assert_eq!(of(attempt, "received_bytes"), 3_000);
         // At least the processor time of each block.
         assert!(of(beside, "executed_ns") >= of(beside, "activations") * 1_840_000, "{answer}");
+        met += 1;
     }
+    eprintln!("a file arrived in {met} of {} contexts, {skipped} not allowed here", some.len());
+    assert!(met > 0 || skipped == some.len(), "none of {} calls came about", some.len() - skipped);
 }
 
 /// The datapump works at interrupts: what arrives is exact, and each block took its time there. A call that a busy machine
