@@ -213,6 +213,11 @@ impl Station {
         if self.at.is_stopped() { &[] } else { self.shown.make_contiguous() }
     }
 
+    /// How many bytes wait for the terminal, whether it takes any or not.
+    pub fn waiting(&self) -> usize {
+        self.shown.len()
+    }
+
     /// Bytes that waited for the terminal, and gave way to newer ones.
     pub fn given_way(&self) -> u64 {
         self.given_way

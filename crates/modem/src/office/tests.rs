@@ -168,6 +168,19 @@ fn a_terminal_that_reads_nothing_stops_the_other_and_nothing_grows_without_end()
 }
 
 #[test]
+fn what_waits_for_a_terminal_that_wants_nothing_is_known() {
+    let mut terminals = Terminals::new(0);
+    terminals.connect("E0&K4");
+    terminals.types(1, "\u{13}");
+    terminals.types(0, "hello");
+    terminals.pass(1);
+    let station = terminals.office.station(1);
+    assert_eq!((station.to_show().len(), station.waiting()), (0, 5));
+    terminals.types(1, "\u{11}");
+    assert_eq!((terminals.says(1).as_str(), terminals.office.station(1).waiting()), ("hello", 0));
+}
+
+#[test]
 fn a_terminal_that_nobody_reads_is_told_the_latest_and_the_rest_is_counted() {
     let mut terminals = Terminals::new(0);
     let station = terminals.office.station(1);

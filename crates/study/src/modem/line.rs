@@ -159,7 +159,7 @@ impl Terminal {
 
     /// What came of it.
     pub(super) fn ended(&self, place: usize, station: &mut Station) -> EndRun {
-        let unread = self.unread + station.given_way() + station.to_show().len() as u64;
+        let unread = self.unread + station.given_way() + station.waiting() as u64;
         EndRun { place, path: self.path(), calls: station.records(), counted: station.calls(), unread }
     }
 
@@ -173,7 +173,7 @@ impl Terminal {
         station.typed(&buffer[..count]);
         // What the program wrote before it closed the terminal comes first.
         if side == FarSide::Gone && std::mem::replace(&mut self.was_there, false) {
-            self.unread += station.to_show().len() as u64;
+            self.unread += station.waiting() as u64;
             station.closed();
             self.device.forget_unread();
         }
