@@ -187,6 +187,62 @@ fn a_segment_cut_in_half_is_left_out_or_refused_never_believed() {
     assert_eq!(stderr(&output).lines().count(), 1);
 }
 
+/// The line that says what is left out, and everything else that was printed.
+fn left_out(directory: &Path, words: &[&str]) -> (String, String) {
+    let output = run(directory, words);
+    let said = stderr(&output);
+    let errors: Vec<&str> = said.lines().filter(|line| line.starts_with("error: ")).collect();
+    assert_eq!((code(&output), errors.len()), (1, 1), "{words:?}: {said}");
+    (errors[0].to_owned(), stdout(&output))
+}
+
+#[test]
+fn a_table_that_cannot_be_read_leaves_the_rest_of_the_answer() {
+    const SUMS: &str = "whether stages add up to their totals";
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a");
+    write(&path, "1", "none", 1_000, 1, Some(EndReason::Completed));
+    let whole = stdout(&run(directory.path(), &["report", "a"]));
+    let damage = |table: &str| std::fs::write(path.join(table), "no table").unwrap();
+    damage("maxima/000001.parquet");
+    let (line, text) = left_out(directory.path(), &["report", "a", "--html", "a.html"]);
+    assert!(line.contains("maxima/000001.parquet: ") && line.ends_with("; left out: the pictures over time"), "{line}");
+    assert_eq!(text.lines().next(), whole.lines().next());
+    damage("wakeups/000001.parquet");
+    for (more, lacks) in [
+        (&[][..], SUMS.to_owned()),
+        (&["--interarrival", "1us"][..], format!("{SUMS}, how late wakeups follow one another")),
+    ] {
+        let (line, text) = left_out(directory.path(), &[&["report", "a"][..], more].concat());
+        let end = format!("; left out: {lacks}");
+        assert!(line.contains("wakeups/000001.parquet: is not a whole table") && line.ends_with(&end), "{line}");
+        assert_eq!(text, whole, "{more:?}");
+    }
+    let answer = json(&run(directory.path(), &["report", "a", "--json"]));
+    assert_eq!((&answer["exit_code"], &answer["wakeups"]), (&1.into(), &1_000.into()));
+    assert!(answer["error"].as_str().unwrap().ends_with(SUMS), "{answer}");
+    // Whoever is handed the page is told as well.
+    let _ = std::fs::remove_dir_all(path.join("maxima"));
+    run(directory.path(), &["report", "a", "--html", "a.html"]);
+    let page = std::fs::read_to_string(directory.path().join("a.html")).unwrap();
+    assert!(page.contains(&format!("; left out: the pictures over time, {SUMS}")), "{}", page.len());
+}
+
+#[test]
+fn cycles_that_cannot_be_read_are_left_out_and_nothing_else_of_their_threads() {
+    let directory = tempfile::tempdir().unwrap();
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/follow.punctual");
+    let path = directory.path().join("a");
+    support::copy(&golden, &path);
+    for table in std::fs::read_dir(path.join("wakeups")).unwrap() {
+        std::fs::write(table.unwrap().path(), "no table").unwrap();
+    }
+    let plain = left_out(directory.path(), &["report", "a"]).1;
+    let (line, text) = left_out(directory.path(), &["report", "a", "--period", "1ms"]);
+    assert!(line.ends_with("; left out: whether stages add up to their totals, the cycles"), "{line}");
+    assert!(!text.contains("took longer than") && text.lines().next() == plain.lines().next(), "{text}");
+}
+
 #[test]
 fn recordings_of_two_machines_say_which_is_which() {
     let directory = tempfile::tempdir().unwrap();

@@ -24,7 +24,7 @@ pub struct Told<'a, A> {
     /// The answer.
     #[serde(flatten)]
     pub answer: &'a A,
-    /// What else could not be written, in one line.
+    /// What else could not be written, or not be read for it, in one line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<&'a str>,
 }

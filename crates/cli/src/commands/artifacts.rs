@@ -8,7 +8,7 @@ use punctual_report::answer::Failure;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// The files that a command writes in addition to its answer.
+/// The files that a command writes in addition to its answer, and the first thing that this, or the answer, lacks.
 #[derive(Debug, Default)]
 pub(crate) struct Artifacts {
     failure: Option<String>,
@@ -56,24 +56,23 @@ impl Artifacts {
                 output::note(&format!("written: {}", path.display()));
                 0
             }
-            Err(error) => {
-                let message = format!("cannot write {}: {}", path.display(), plain(&error));
-                output::say(&Failure::new(&message, None, 1).text());
-                self.failure.get_or_insert(message);
-                1
-            }
+            Err(error) => self.lack(format!("cannot write {}: {}", path.display(), plain(&error))),
         }
     }
 
     /// Says that a file written in addition to the answer could not be made, and gives the exit code.
     pub(crate) fn fail(&mut self, path: &Path, error: &anyhow::Error) -> u8 {
-        let message = format!("cannot make {}: {error:#}", path.display());
+        self.lack(format!("cannot make {}: {error:#}", path.display()))
+    }
+
+    /// Says in one line what there is not, and why, and gives the exit code.
+    pub(crate) fn lack(&mut self, message: String) -> u8 {
         output::say(&Failure::new(&message, None, 1).text());
         self.failure.get_or_insert(message);
         1
     }
 
-    /// The first one that could not be written, and why, in one line, so that the answer says so too.
+    /// The first thing that there is not, and why, in one line, so that the answer says so too.
     pub(crate) fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
     }

@@ -40,7 +40,7 @@ pub(super) fn report(
     path: &Path,
     output: Output,
     page: Option<&Path>,
-    bystander: impl FnOnce(&Path) -> anyhow::Result<Page>,
+    bystander: impl FnOnce(&Path, &mut Artifacts) -> anyhow::Result<Page>,
 ) -> anyhow::Result<Option<u8>> {
     // Activations are written at the end: a run that was cut short has none.
     let Some(activations) = read_activation_document(path)? else { return Ok(None) };
@@ -49,8 +49,9 @@ pub(super) fn report(
     let next = punctual_report::after_device(&run, &punctual_load::names());
     let (mut artifacts, mut code) = (Artifacts::default(), 0);
     if let Some(file) = page {
-        let page = device::device_page(bystander(path)?, &run, &next);
-        code = artifacts.write(file, page.html()?);
+        let page = device::device_page(bystander(path, &mut artifacts)?, &run, &next);
+        artifacts.write(file, page.html()?);
+        code = u8::from(artifacts.failure().is_some());
     }
     print_run(&run, &next, output, artifacts.failure(), code);
     Ok(Some(code))

@@ -29,6 +29,7 @@ pub(crate) mod rialto;
 pub(crate) mod schedulability;
 pub(crate) mod sim;
 pub(crate) mod timers;
+mod unread;
 pub(crate) mod why;
 
 use crate::args::log::LogCommand;

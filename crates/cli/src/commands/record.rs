@@ -1,6 +1,7 @@
 //! `punctual record`.
 
 use super::artifacts::Artifacts;
+use super::unread::Unread;
 use crate::args::{FollowArguments, PolicyName, RecordArguments, ThreadArguments, ViaName};
 use crate::output::{self, Output, Usage};
 use crate::progress::{Progress, ReadyProgress};
@@ -54,13 +55,15 @@ pub(crate) fn run(arguments: &RecordArguments, output: Output) -> anyhow::Result
         by_cpu: false,
     };
     measurement.verdict = punctual_report::recording_verdict(&[&measurement.parts[0].1]);
+    let mut artifacts = Artifacts::default();
     if let Some(period_ns) = arguments.follow.period {
         let recording = vec![measurement.parts[0].0.clone()];
         let limit_ns = arguments.limit.as_ref().and_then(|limits| limits.cycle_ns);
-        super::report::count_cycles(&mut measurement, &[recording], Some(period_ns), limit_ns)?;
+        let mut unread = Unread::default();
+        super::report::count_cycles(&mut measurement, &[recording], Some(period_ns), limit_ns, &mut unread);
+        measurement.exit_code = measurement.exit_code.max(unread.tell(&mut artifacts));
     }
     measurement.next = punctual_report::after_measurement(&measurement, &punctual_load::names());
-    let mut artifacts = Artifacts::default();
     if let Some(file) = &arguments.html {
         let recording = std::slice::from_ref(&measurement.parts[0].0);
         let code = super::report::write_page(file, recording, &usual_devices(), None, &mut artifacts);

@@ -1,6 +1,7 @@
 //! `punctual report`.
 
 use super::artifacts::Artifacts;
+use super::unread::{CYCLES, INTERARRIVAL, PICTURES, SUMS, Unread, WAKEUPS};
 use crate::args::ReportArguments;
 use crate::output::{self, Output, Usage};
 use punctual_device::Profile;
@@ -28,7 +29,6 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
             return Ok(code);
         }
     }
-    let interarrival = interarrival(&recordings, arguments)?;
     let mut measured = measured(&recordings, arguments.html.is_some())?;
     measured.measurement.by_cpu = arguments.by_cpu;
     let is_followed = measured.measurement.parts.iter().any(|(_, document)| document.followed.is_some());
@@ -42,9 +42,14 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
         measured.judge(&limits.of_wakeups);
     }
     let cycle_ns = arguments.limit.as_ref().and_then(|limits| limits.cycle_ns);
-    count_cycles(&mut measured.measurement, &measured.paths, arguments.period, cycle_ns)?;
-    if cycle_ns.is_some() && measured.measurement.cycles.is_empty() {
+    count_cycles(&mut measured.measurement, &measured.paths, arguments.period, cycle_ns, &mut measured.unread);
+    if cycle_ns.is_some() && measured.measurement.cycles.is_empty() && !measured.unread.is_without(CYCLES) {
         return Err(Usage("--limit cycle: goes with --period: how often the loop should start over".to_owned()).into());
+    }
+    let mut interarrival = Vec::new();
+    for path in &recordings {
+        let found = measured.unread.unless(interarrival_of(path, arguments), INTERARRIVAL)?;
+        interarrival.extend(found.into_iter().flatten());
     }
     let mut artifacts = Artifacts::default();
     if let Some(path) = &arguments.html {
@@ -52,22 +57,29 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
         measured.measurement.exit_code = measured.measurement.exit_code.max(artifacts.write(path, page));
     }
     let missing = measured.missing_rows();
-    let measurement = measured.measurement;
+    let mut measurement = measured.measurement;
+    measurement.exit_code = measurement.exit_code.max(measured.unread.tell(&mut artifacts));
     if let Some(missing) = missing {
         output::note(&missing);
     }
     if output.json {
         output::answer_beside(artifacts.failure(), ReportAnswer::new(&measurement, &interarrival), 0);
-        return Ok(measurement.exit_code);
+    } else {
+        print(&measurement, &interarrival, arguments);
     }
+    Ok(measurement.exit_code)
+}
+
+/// Prints it for people, or in the form of another program.
+fn print(measurement: &Measurement, interarrival: &[InterarrivalRow], arguments: &ReportArguments) {
     let mut more = String::new();
     if !interarrival.is_empty() {
-        more = format!("\n{}", punctual_report::forecast::interarrival::text(&interarrival));
+        more = format!("\n{}", punctual_report::forecast::interarrival::text(interarrival));
     }
     match arguments.export.0 {
-        Some(export) => output::print_lines(&(export.text)(&measurement)),
+        Some(export) => output::print_lines(&(export.text)(measurement)),
         None => {
-            output::print_text(&punctual_report::measurement_text(&measurement));
+            output::print_text(&punctual_report::measurement_text(measurement));
             let next = punctual_report::next_text(&measurement.next);
             let apart = if more.is_empty() || next.is_empty() { "" } else { "\n" };
             more += &format!("{apart}{next}");
@@ -76,7 +88,6 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
     if !more.is_empty() {
         output::print_more(&more);
     }
-    Ok(measurement.exit_code)
 }
 
 /// Checks whether the files that the user asked for can be written.
@@ -107,37 +118,50 @@ pub(super) fn write_page(
     said: Option<&Measurement>,
     artifacts: &mut Artifacts,
 ) -> u8 {
-    let page = measured(recordings, true).and_then(|mut measured| {
-        count_cycles(&mut measured.measurement, &measured.paths, None, None)?;
-        if let Some(said) = said {
-            measured.measurement.verdict.clone_from(&said.verdict);
-            measured.measurement.next.clone_from(&said.next);
-        }
-        Ok(measured.page(devices).html()?)
-    });
+    let mut measured = match measured(recordings, true) {
+        Ok(measured) => measured,
+        Err(error) => return artifacts.fail(file, &error),
+    };
+    count_cycles(&mut measured.measurement, &measured.paths, None, None, &mut measured.unread);
+    if let Some(said) = said {
+        measured.measurement.verdict.clone_from(&said.verdict);
+        measured.measurement.next.clone_from(&said.next);
+    }
+    let page = measured.page(devices).html();
+    let code = measured.unread.tell(artifacts);
     match page {
-        Ok(page) => artifacts.write(file, page),
-        Err(error) => artifacts.fail(file, &error),
+        Ok(page) => code.max(artifacts.write(file, page)),
+        Err(error) => artifacts.fail(file, &error.into()),
     }
 }
 
 /// Compares the cycles of followed threads with a period, the given one or else the one with which they were recorded, and the
-/// longest of them with a limit, if there is one.
+/// longest of them with a limit, if there is one. Recordings that cannot be read count for nothing, and are taken.
 pub(super) fn count_cycles(
     measurement: &mut Measurement,
     paths: &[Vec<PathBuf>],
     given_ns: Option<u64>,
     limit_ns: Option<u64>,
-) -> anyhow::Result<()> {
+    unread: &mut Unread,
+) {
     for ((_, document), paths) in measurement.parts.iter_mut().zip(paths) {
         let Some(period_ns) = document.followed.as_ref().and_then(|followed| given_ns.or(followed.period_ns)) else {
             continue;
         };
         let mut cycles = LoopCycles { period_ns, by_name: BTreeMap::new() };
+        let mut is_read = false;
         for path in paths {
-            for (name, count) in Recording::open(path)?.cycles(period_ns)? {
-                cycles.by_name.entry(name).or_default().add(&count);
+            let counted = Recording::open(path).and_then(|recording| recording.cycles(period_ns));
+            is_read |= counted.is_ok();
+            match counted {
+                Ok(counted) => {
+                    counted.iter().for_each(|(name, count)| cycles.by_name.entry(name.clone()).or_default().add(count))
+                }
+                Err(error) => unread.take(&error, CYCLES),
             }
+        }
+        if !is_read {
+            continue;
         }
         measurement.verdict += &format!(" {}", cycles.verdict());
         if let Some(limit) = limit_ns.map(|limit_ns| cycles.judge(limit_ns)) {
@@ -149,15 +173,15 @@ pub(super) fn count_cycles(
     }
     // What the cycles show decides what can be forecast, and what has to be asked instead.
     measurement.next = punctual_report::after_measurement(measurement, &punctual_load::names());
-    Ok(())
 }
 
 /// The page of the wakeups in a recording of something else.
 ///
 /// # Errors
-/// If the recording cannot be read.
-fn page_beside(recording: &Path) -> anyhow::Result<Page> {
+/// If the recording cannot be opened, or if what it holds does not add up.
+fn page_beside(recording: &Path, artifacts: &mut Artifacts) -> anyhow::Result<Page> {
     let mut measured = measured(std::slice::from_ref(&recording.to_owned()), true)?;
+    measured.unread.tell(artifacts);
     Ok(measured.page(&punctual_study::usual_devices()))
 }
 
@@ -167,8 +191,9 @@ struct Measured {
     /// The paths of each part's recordings.
     paths: Vec<Vec<PathBuf>>,
     recorded: Vec<Recorded>,
-    /// Wakeups read from tables.
+    /// Wakeups in tables, those that cannot be read included.
     rows: u64,
+    unread: Unread,
 }
 
 impl Measured {
@@ -202,12 +227,15 @@ impl Measured {
         let devices: Vec<Vec<JudgedDevice>> =
             parts.map(|((_, document), paths)| devices_of(document, paths, asked)).collect();
         self.measurement.devices = devices.iter().flatten().cloned().collect();
-        recording_page(&self.measurement, &devices, &self.recorded)
+        let mut page = recording_page(&self.measurement, &devices, &self.recorded);
+        page.warnings.extend(self.unread.lines().map(|line| printable(&line)));
+        page
     }
 }
 
 fn measured(recordings: &[PathBuf], is_drawn: bool) -> anyhow::Result<Measured> {
-    let (parts, recorded, rows) = read(recordings, is_drawn)?;
+    let mut unread = Unread::default();
+    let (parts, recorded, rows) = read(recordings, is_drawn, &mut unread)?;
     let paths: Vec<Vec<PathBuf>> =
         parts.iter().map(|same| same.iter().map(|(path, _)| path.clone()).collect()).collect();
     let merged = parts.into_iter().zip(&paths).map(|(same, paths)| {
@@ -226,7 +254,7 @@ fn measured(recordings: &[PathBuf], is_drawn: bool) -> anyhow::Result<Measured> 
     };
     measurement.verdict = verdict(&measurement);
     measurement.next = punctual_report::after_measurement(&measurement, &punctual_load::names());
-    Ok(Measured { measurement, paths, recorded, rows })
+    Ok(Measured { measurement, paths, recorded, rows, unread })
 }
 
 fn verdict(measurement: &Measurement) -> String {
@@ -239,24 +267,19 @@ type Alike = Vec<(PathBuf, Document)>;
 
 /// The recordings grouped by measurement, what is drawn of each if a page is made, and how many wakeups their tables
 /// hold.
-fn read(recordings: &[PathBuf], is_drawn: bool) -> anyhow::Result<(Vec<Alike>, Vec<Recorded>, u64)> {
+fn read(
+    recordings: &[PathBuf],
+    is_drawn: bool,
+    unread: &mut Unread,
+) -> anyhow::Result<(Vec<Alike>, Vec<Recorded>, u64)> {
     let mut parts: Vec<Alike> = Vec::new();
     let mut recorded: Vec<Recorded> = Vec::new();
     let mut all_rows = 0_u64;
     for path in recordings {
         let recording = Recording::open(path)?;
-        for damaged in recording.damaged() {
-            output::note(&format!("left out: {damaged}"));
-        }
-        if is_drawn {
-            let (drawn, rows) = read_through(&recording, named(&recording))?;
-            recorded.push(drawn);
-            all_rows = all_rows.saturating_add(rows);
-        } else {
-            let rows = recording.count_rows()?;
-            check_sums(path, rows)?;
-            all_rows = all_rows.saturating_add(rows.read);
-        }
+        let (drawn, rows) = look_through(&recording, is_drawn, unread)?;
+        recorded.extend(drawn);
+        all_rows = all_rows.saturating_add(rows);
         let document = recording.into_document();
         // Recordings made in the same way under the same load are one measurement; the rest are shown beside it.
         match parts.iter_mut().find(|others| compatible(&others[0].1, &document).is_none()) {
@@ -265,6 +288,20 @@ fn read(recordings: &[PathBuf], is_drawn: bool) -> anyhow::Result<(Vec<Alike>, V
         }
     }
     Ok((parts, recorded, all_rows))
+}
+
+/// What is drawn of the wakeups of a recording, if anything is, and how many its tables hold: as many as its document counts
+/// if they cannot be read.
+fn look_through(recording: &Recording, is_drawn: bool, unread: &mut Unread) -> anyhow::Result<(Option<Recorded>, u64)> {
+    recording.damaged().iter().for_each(|damaged| unread.take(damaged, WAKEUPS));
+    if is_drawn && let Some((drawn, rows)) = unread.unless(read_through(recording, named(recording)), PICTURES)? {
+        return Ok((Some(drawn), rows));
+    }
+    let Some(rows) = unread.unless(recording.count_rows().map_err(Into::into), SUMS)? else {
+        return Ok((None, recording.document().counters.wakeups));
+    };
+    check_sums(recording.directory(), rows)?;
+    Ok((None, rows.read))
 }
 
 /// Reports on a recording of something other than wakeups; `None` if its wakeups are to be reported on after all.
@@ -328,21 +365,23 @@ fn report_other(
 
 /// How late events follow one another, if that was asked for.
 fn interarrival(recordings: &[PathBuf], arguments: &ReportArguments) -> anyhow::Result<Vec<InterarrivalRow>> {
-    let mut rows = Vec::new();
+    let found = recordings.iter().map(|path| interarrival_of(path, arguments)).collect::<anyhow::Result<Vec<_>>>()?;
+    Ok(found.into_iter().flatten().collect())
+}
+
+fn interarrival_of(path: &Path, arguments: &ReportArguments) -> anyhow::Result<Vec<InterarrivalRow>> {
     if arguments.interarrival.is_empty() {
-        return Ok(rows);
+        return Ok(Vec::new());
     }
-    for path in recordings {
-        let found = punctual_study::late_events(path, arguments.stage, &arguments.interarrival)?;
-        rows.extend(found.into_iter().map(|row| InterarrivalRow {
-            recording: path.display().to_string(),
-            whose: row.whose,
-            stage: row.stage,
-            late: row.late,
-            events: row.events,
-        }));
-    }
-    Ok(rows)
+    let found = punctual_study::late_events(path, arguments.stage, &arguments.interarrival)?;
+    let row = |row: punctual_study::LateEvents| InterarrivalRow {
+        recording: path.display().to_string(),
+        whose: row.whose,
+        stage: row.stage,
+        late: row.late,
+        events: row.events,
+    };
+    Ok(found.into_iter().map(row).collect())
 }
 
 fn check_sums(path: &Path, rows: WakeupRows) -> anyhow::Result<()> {
