@@ -77,13 +77,18 @@ fn options_stand_in_groups() {
 /// A wrong word gets the right one as its answer, whichever help the user asks for.
 #[test]
 fn what_was_meant_is_said() {
-    for (words, meant) in [("recrod -h", "record"), ("record --polcy fifo", "--policy"), ("sim runn", "run")] {
+    for (words, meant) in [
+        ("recrod -h", "record"),
+        ("record --polcy fifo", "--policy"),
+        ("sim runn", "run"),
+        ("sim run nt-timer-table3", "nt-timers-table3"),
+    ] {
         let output = punctual().args(words.split_whitespace()).output().expect("the program starts");
         assert_eq!(code(&output), 129, "{words}");
         assert!(stderr(&output).contains(&format!("did you mean `{meant}`?")), "{words}: {}", stderr(&output));
     }
-    // It might have been a file, which is no wrong usage.
-    let output = punctual().args(["sim", "run", "nt-timer-table3"]).output().expect("the program starts");
+    // What is written as a file is one that is not there, which is no wrong usage.
+    let output = punctual().args(["sim", "run", "nt-timer-table3.toml"]).output().expect("the program starts");
     assert_eq!(code(&output), 1);
     assert!(stderr(&output).contains("did you mean `nt-timers-table3`?"), "{}", stderr(&output));
 }

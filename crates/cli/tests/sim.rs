@@ -143,7 +143,7 @@ fn wrong_questions_are_one_line_with_their_place() {
     for (words, expected) in [
         (vec!["sim", "run", "key.toml"], 1),
         (vec!["sim", "run", "empty.toml"], 1),
-        (vec!["sim", "run", "no-such-experiment"], 1),
+        (vec!["sim", "run", "no-such-experiment"], 129),
         (vec!["sim", "whatif", "--device", "submarine"], 129),
         (vec!["sim", "whatif", "--device", "modem", "--context", "moon"], 129),
         (vec!["sim", "whatif", "--device", "modem", "--competitor", "90"], 129),

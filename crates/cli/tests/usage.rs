@@ -107,6 +107,63 @@ fn wrong_usage_is_one_clear_line() {
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "wrong usage wrote something");
 }
 
+/// Misspelt names of everything that has names, and what was meant.
+const MISSPELT: &[(&[&str], &str)] = &[
+    (&["recrod"], "record"),
+    (&["sim", "runn"], "run"),
+    (&["sim", "run", "nt-timer-table3"], "nt-timers-table3"),
+    (&["sim", "run", "soft-modem-dialup", "--case", "THR 42"], "THR 24"),
+    (&["sim", "run", "soft-modem-dialup", "--case", "THR 42", "--sweep", "runs=1..2"], "THR 24"),
+    (&["sim", "timeline", "soft-modem-dailup", "--html", "t.html"], "soft-modem-dialup"),
+    (&["sim", "timeline", "soft-modem-dialup", "--case", "THR 42", "--html", "t.html"], "THR 24"),
+    (&["sim", "whatif", "--device", "modm"], "modem"),
+    (&["device", "show", "audio46"], "audio64"),
+    (&["device", "run", "audio46"], "audio64"),
+    (&["device", "mix", "modem,audio46"], "audio64"),
+    (&["device", "study", "audio46"], "audio64"),
+    (&["check", "--device", "audio46"], "audio64"),
+    (&["forecast", "a", "--device", "audio46"], "audio64"),
+    (&["reserve", "audio46"], "audio64"),
+    (&["record", "--load", "offce"], "office"),
+    (&["load", "show", "mixd"], "mixed"),
+    (&["load", "run", "mixd"], "mixed"),
+    (&["load", "install", "mixd"], "mixed"),
+    (&["drill", "softrq"], "softirq"),
+    (&["why", "--explain", "sofirq"], "softirq"),
+    (&["interact", "--script", "edtor", "--", "true"], "editor"),
+    (&["interact", "install", "wrd"], "word"),
+    (&["timers", "--way", "timrfd"], "timerfd"),
+    (&["timers", "--clock", "monotnic"], "monotonic"),
+    (&["log", "--events", "all,sofirq"], "softirq"),
+    (&["report", "a", "--interarrival", "1ms", "--stage", "sofirq"], "softirq"),
+    (&["modem", "study", "--row", "res 3/61"], "res-3-16"),
+    (&["lab", "kernels", "6.12-tr"], "6.12-rt"),
+    (&["lab", "run", "--kernel", "6.12-tr", "--", "record"], "6.12-rt"),
+    (&["lab", "run", "--kernel", "6.12", "--", "recrod"], "record"),
+    (&["capabilities", "fligt recorder"], "flight recorder"),
+    (&["completions", "bsah"], "bash"),
+];
+
+/// Each is wrong usage, said in one line, and the nearest name is given, in JSON too.
+#[test]
+fn a_misspelt_name_is_answered_by_the_one_that_was_meant() {
+    let directory = tempfile::tempdir().unwrap();
+    for (words, meant) in MISSPELT {
+        let meant = format!("did you mean `{meant}`?");
+        let output = run(directory.path(), words);
+        let said = stderr(&output);
+        assert_eq!(code(&output), 129, "{words:?}: {said}");
+        let lines: Vec<&str> = said.lines().collect();
+        assert!(lines[0].starts_with("error: ") && lines.len() <= 2 && said.contains(&meant), "{words:?}: {said}");
+        let output = run(directory.path(), &[&["--json"][..], *words].concat());
+        let answer = json(&output);
+        assert_eq!((code(&output), &answer["exit_code"]), (129, &129.into()), "{words:?}: {answer}");
+        let parts = ["error", "hint"].map(|part| answer[part].as_str().unwrap_or_default().contains(&meant));
+        assert!(parts[0] || parts[1], "{words:?}: {answer}");
+    }
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "wrong usage wrote something");
+}
+
 #[test]
 fn without_a_word_there_is_help() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,6 +1,6 @@
 //! The arguments of `punctual log`.
 
-use super::values::{Cpus, cpus, duration, time};
+use super::values::{Cpus, cpus, duration, time, with_nearest};
 use clap::{Args, Subcommand};
 use punctual_load::Source;
 use punctual_recording::EventClass;
@@ -95,5 +95,10 @@ pub(crate) struct LogShowArguments {
 pub(crate) struct Classes(pub(crate) Vec<EventClass>);
 
 fn classes(text: &str) -> Result<Classes, String> {
-    EventClass::parse_list(text).map(Classes)
+    EventClass::parse_list(text).map(Classes).map_err(|wrong| {
+        let names = EventClass::CHOICES.map(EventClass::name);
+        let is_known = |word: &&str| names.contains(word) || ["all", "default"].contains(word);
+        let unknown = text.split(',').map(str::trim).find(|word| !is_known(word));
+        with_nearest(&wrong, unknown.unwrap_or(text), &names)
+    })
 }

@@ -1,6 +1,6 @@
 //! The arguments of `punctual timers`.
 
-use super::values::{duration, period, priority};
+use super::values::{duration, period, priority, with_nearest};
 use clap::Args;
 use punctual_probe::timers::{MethodClock, TimerMethod};
 use punctual_recording::{BareUnit, format_ns, parse_duration};
@@ -51,9 +51,11 @@ fn stall(text: &str) -> Result<u64, String> {
 }
 
 fn way(text: &str) -> Result<TimerMethod, String> {
-    text.trim().parse()
+    let (name, names) = (text.trim(), TimerMethod::ALL.map(TimerMethod::name));
+    name.parse().map_err(|wrong: String| with_nearest(&wrong, name, &names))
 }
 
 fn clock(text: &str) -> Result<MethodClock, String> {
-    text.trim().parse()
+    let (name, names) = (text.trim(), MethodClock::ALL.map(MethodClock::name));
+    name.parse().map_err(|wrong: String| with_nearest(&wrong, name, &names))
 }

@@ -1,7 +1,7 @@
 //! Values that several commands take.
 
 use punctual_context::Context;
-use punctual_device::parse_period;
+use punctual_device::{did_you_mean, nearest, parse_period};
 use punctual_recording::{BareUnit, LimitSpec, Stage, format_ns, parse_duration, parse_list};
 use punctual_reserve::Reservation;
 
@@ -92,7 +92,14 @@ pub(super) fn stage(text: &str) -> Result<Stage, String> {
     let stages = || Stage::ALL.into_iter().filter(|stage| stage.is_of_a_wakeup());
     let names: Vec<&str> = stages().map(Stage::name).collect();
     let found = stages().find(|stage| stage.name() == text);
-    found.ok_or_else(|| format!("there is no stage `{text}`: give one of {}", names.join(", ")))
+    found.ok_or_else(|| {
+        with_nearest(&format!("there is no stage `{text}`: give one of {}", names.join(", ")), text, &names)
+    })
+}
+
+/// What is wrong with a name, and which of these names is meant, if one is like it.
+pub(super) fn with_nearest(wrong: &str, name: &str, names: &[&str]) -> String {
+    format!("{wrong}{}", did_you_mean(nearest(name, names).as_deref()))
 }
 
 pub(super) fn cpus(text: &str) -> Result<Cpus, String> {

@@ -1,6 +1,7 @@
 //! `punctual capabilities`.
 
 use crate::output::{self, Output, Usage};
+use punctual_device::{did_you_mean, nearest};
 use punctual_kernel::Trial;
 use punctual_kernel::capabilities::{self, Availability, Capability};
 use punctual_report::capabilities::answer::{CapabilitiesAnswer, CapabilityRow, MissingRow};
@@ -69,7 +70,8 @@ fn tried(wanted: &[String]) -> Result<Vec<Capability>, Usage> {
     lines.push(punctual_probe::recorder::counter_sampling());
     let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).chain(trials.iter().map(Trial::name)).collect();
     if let Some(unknown) = wanted.iter().find(|wanted| !names.contains(&wanted.as_str())) {
-        return Err(Usage(format!("there is no row `{unknown}`: there are {}", names.join(", "))));
+        let meant = did_you_mean(nearest(unknown, &names).as_deref());
+        return Err(Usage(format!("there is no row `{unknown}`{meant}: there are {}", names.join(", "))));
     }
     let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|wanted| wanted == name);
     let tried = trials.iter().filter(|trial| is_wanted(trial.name())).map(Trial::capability);

@@ -2,6 +2,7 @@
 
 use crate::args::lab::KernelsArguments;
 use crate::output::{self, Output, Usage};
+use punctual_device::{did_you_mean, nearest};
 use punctual_lab::cache::{Cache, version_of};
 use punctual_lab::table::{self, Kernel};
 use punctual_report::lab::{KernelRow, KernelsAnswer, kernels_text};
@@ -58,6 +59,7 @@ fn own_row(cache: &Cache, path: &str) -> KernelRow {
 pub(super) fn named<'a>(table: &'a [Kernel], word: &str) -> Result<&'a Kernel, Usage> {
     table.iter().find(|kernel| kernel.is_called(word)).ok_or_else(|| {
         let known: Vec<&str> = table.iter().map(|kernel| kernel.name.as_str()).collect();
-        Usage(format!("there is no kernel `{word}`: give one of {}, or a path with a /", known.join(", ")))
+        let meant = did_you_mean(nearest(word, &known).as_deref());
+        Usage(format!("there is no kernel `{word}`{meant}: give one of {}, or a path with a /", known.join(", ")))
     })
 }

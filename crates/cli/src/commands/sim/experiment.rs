@@ -1,6 +1,6 @@
 //! `punctual sim run`.
 
-use super::{FAILED, Watched, answer, experiment_of, threads};
+use super::{FAILED, Watched, answer, experiment_of, only, threads};
 use crate::args::SimRunArguments;
 use crate::commands::artifacts::{self, Artifacts};
 use crate::output::{self, Output, Usage};
@@ -19,12 +19,11 @@ pub(super) fn run(arguments: &SimRunArguments, output: Output) -> anyhow::Result
     if !arguments.set.is_empty() {
         experiment = with_settings(&experiment, &arguments.set)?;
     }
+    let with_one_case = arguments.case.as_deref().map(|case| only(&experiment, case)).transpose()?;
     if !arguments.sweep.is_empty() {
         return sweep_experiment(&experiment, arguments, output);
     }
-    if let Some(case) = &arguments.case {
-        experiment = experiment.only(case).map_err(|error| Usage(error.to_string()))?;
-    }
+    experiment = with_one_case.unwrap_or(experiment);
     if let Some(path) = &arguments.output {
         record(&experiment, arguments.case.as_deref(), path)?;
     }

@@ -5,7 +5,7 @@ mod whatif;
 
 use super::artifacts::{self, Artifacts};
 use crate::args::{SimCommand, SimTimelineArguments};
-use crate::output::{self, Output};
+use crate::output::{self, Output, Usage};
 use crate::signals::Interrupted;
 use indicatif::{ProgressBar, ProgressStyle};
 use punctual_device::{did_you_mean, nearest};
@@ -77,13 +77,24 @@ fn experiment_of(name: &str) -> anyhow::Result<Experiment> {
     let path = Path::new(name);
     if !path.exists() {
         let known: Vec<&str> = BUILTIN.iter().map(|(file, _)| file.trim_end_matches(".toml")).collect();
-        let meant = did_you_mean(nearest(name, &known).as_deref());
-        anyhow::bail!(
+        let meant = did_you_mean(nearest(name.trim_end_matches(".toml"), &known).as_deref());
+        let what = format!(
             "cannot read {name}{meant}: there is no such file, and no such experiment comes with the program; `punctual sim list` names those that do"
         );
+        // A word is a name; anything else is a file, which may be gone.
+        let is_name = path.extension().is_none() && path.components().count() == 1;
+        return Err(if is_name { Usage(what).into() } else { anyhow::anyhow!(what) });
     }
     let text = super::read_text(path)?;
     Ok(Experiment::parse(name, &text)?)
+}
+
+/// The experiment with this case alone.
+fn only(experiment: &Experiment, case: &str) -> Result<Experiment, Usage> {
+    experiment.only(case).map_err(|error| {
+        let cases: Vec<&str> = experiment.cases().collect();
+        Usage(format!("{error}{}", did_you_mean(nearest(case, &cases).as_deref())))
+    })
 }
 
 fn threads() -> usize {
@@ -126,6 +137,9 @@ fn timeline(arguments: &SimTimelineArguments, output: Output) -> anyhow::Result<
     artifacts::check(arguments.perfetto.as_ref())?;
     let (mut code, mut written) = (0, Artifacts::default());
     let experiment = experiment_of(&arguments.experiment)?;
+    if let Some(case) = &arguments.case {
+        only(&experiment, case)?;
+    }
     let to = arguments.to.unwrap_or(arguments.from.saturating_add(50_000_000));
     let picoseconds = |nanoseconds: u64| nanoseconds.saturating_mul(NANOSECOND);
     let timeline = experiment.timeline(arguments.case.as_deref(), picoseconds(arguments.from), picoseconds(to))?;

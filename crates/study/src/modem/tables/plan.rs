@@ -1,6 +1,7 @@
 //! The thirty rows: those of the simulator's experiments on the same tables, which hold what the paper prints for each.
 
 use super::error::TablesError;
+use punctual_device::{did_you_mean, nearest};
 use punctual_modem::experiment::Experiment as Calls;
 use punctual_modem::tables::{Published, setup};
 use punctual_modem::virtual_time::FarEnd;
@@ -128,7 +129,8 @@ pub fn chosen(rows: Vec<RowPlan>, tables: &[u8], names: &[String]) -> Result<Vec
                 known.push(&row.id);
             }
         }
-        return Err(format!("there is no row `{}`: there are {}", names[unknown], known.join(", ")));
+        let meant = did_you_mean(nearest(&wanted[unknown], &known).as_deref());
+        return Err(format!("there is no row `{}`{meant}: there are {}", names[unknown], known.join(", ")));
     }
     rows.retain(|row| wanted.is_empty() || wanted.contains(&row.id));
     Ok(rows)
@@ -200,6 +202,11 @@ mod tests {
         assert!(
             refused.starts_with("there is no row `int`: there are res-1-7, ") && !refused.contains('\n'),
             "{refused}"
+        );
+        let misspelt = chosen(&[3], &["res 3/61"]).unwrap_err();
+        assert!(
+            misspelt.starts_with("there is no row `res 3/61` (did you mean `res-3-16`?): there are "),
+            "{misspelt}"
         );
     }
 }
