@@ -79,7 +79,7 @@ pub use document::kind::RecordingKind;
 pub use document::kind_of::kind_of;
 pub use document::limit::{LimitSpec, quantile_of_percent};
 pub use document::merge::{compatible, merge};
-pub use document::reader::{Recording, WakeupRows};
+pub use document::reader::Recording;
 pub use document::writer::{OTHERS, Totals, Writer};
 pub use episodes::episode::Episode;
 pub use episodes::files::{
@@ -125,5 +125,6 @@ pub use log::files::{
 pub use punctual_codes::{Awaited, Call, CauseKind, EventClass, EventKind, Moment, Softirq, Stage, Vector};
 pub use wakeups::cycles::{CycleCount, Cycles};
 pub use wakeups::distribution::{Distribution, Distributions, Key};
+pub use wakeups::sums::WakeupRows;
 pub use wakeups::tail::{BLOCK_NS, BlockMaximum, TAIL_LENGTH, TailValue, tail_length};
 pub use wakeups::wakeup::{DriverStamps, FollowedStamps, Stamps, Wakeup};

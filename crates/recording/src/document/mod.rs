@@ -3,6 +3,7 @@
 pub(crate) mod asked;
 pub(crate) mod check;
 pub(crate) mod contents;
+mod counting;
 pub(crate) mod kind;
 pub(crate) mod kind_of;
 pub(crate) mod limit;

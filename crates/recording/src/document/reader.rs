@@ -2,6 +2,7 @@
 
 use crate::document::check;
 use crate::document::contents::{Counters, Document, SCHEMA_VERSION};
+use crate::document::counting;
 use crate::document::kind::RecordingKind;
 use crate::document::tables::{MAXIMA, TAIL, WAKEUPS};
 use crate::error::{Error, ErrorKind, Result};
@@ -15,15 +16,13 @@ use crate::format::segments::{self, Segment};
 use crate::format::table::{self, Rows};
 use crate::wakeups::distribution::Distributions;
 use crate::wakeups::rebuilt::Rebuilt;
+use crate::wakeups::sums::WakeupRows;
 use crate::wakeups::tail::{BLOCK_NS, BlockMaximum, TailValue};
 use crate::{Stage, Wakeup};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 const TAIL_FILE: &str = "tail.parquet";
-/// How many threads count rows at once: each takes memory for a part of its table.
-const MAX_COUNTING: usize = 2;
 /// Wakeups between two looks at how much distributions take up.
 const WEIGHED_EVERY: u32 = 1 << 15;
 
@@ -33,24 +32,6 @@ pub struct Recording {
     directory: PathBuf,
     document: Document,
     damaged: Vec<String>,
-}
-
-/// What the tables of wakeups hold.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct WakeupRows {
-    /// Wakeups that were read.
-    pub read: u64,
-    /// Those whose stages do not add up to the total.
-    pub not_adding_up: u64,
-}
-
-impl WakeupRows {
-    /// Takes the next wakeup.
-    #[inline]
-    pub fn take(&mut self, wakeup: &Wakeup) {
-        self.read += 1;
-        self.not_adding_up += u64::from(!wakeup.adds_up());
-    }
 }
 
 impl Recording {
@@ -274,54 +255,13 @@ impl Recording {
         self.count_rows().map(|rows| rows.not_adding_up)
     }
 
-    /// Goes through the tables of wakeups, several at once.
+    /// Goes through the tables of wakeups, by several threads, and reads only what says whether stages add up.
     ///
     /// # Errors
     /// As for [`Recording::for_each_wakeup`].
     pub fn count_rows(&self) -> Result<WakeupRows> {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_COUNTING);
-        count_segments(&segments::list(&self.directory.join("wakeups"))?, threads)
+        counting::count(&segments::list(&self.directory.join("wakeups"))?)
     }
-}
-
-/// Counts the rows of tables by so many threads, each of which takes the next table when it is done with one. Of several
-/// that cannot be read, the first counts.
-fn count_segments(tables: &[Segment], threads: usize) -> Result<WakeupRows> {
-    let next = AtomicUsize::new(0);
-    let count = || {
-        let mut counted: Vec<(usize, Result<WakeupRows>)> = Vec::new();
-        loop {
-            let position = next.fetch_add(1, Ordering::Relaxed);
-            let Some(table) = tables.get(position) else { return counted };
-            let mut rows = WakeupRows::default();
-            let read = read_wakeups(table, &mut |wakeup| {
-                rows.take(wakeup);
-                Ok(())
-            });
-            if read.is_err() {
-                // Those before it are being read; nobody needs those after it.
-                next.store(tables.len(), Ordering::Relaxed);
-            }
-            counted.push((position, read.map(|()| rows)));
-        }
-    };
-    let mut counted = std::thread::scope(|scope| {
-        let begin = |_| std::thread::Builder::new().name("count".to_owned()).spawn_scoped(scope, count).ok();
-        let others: Vec<_> = (1..threads.min(tables.len())).map_while(begin).collect();
-        let mut counted = count();
-        for other in others {
-            counted.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        }
-        counted
-    });
-    counted.sort_by_key(|(position, _)| *position);
-    let mut all = WakeupRows::default();
-    for (_, rows) in counted {
-        let rows = rows?;
-        all.read += rows.read;
-        all.not_adding_up += rows.not_adding_up;
-    }
-    Ok(all)
 }
 
 /// What a recording says it is a recording of; `None` in old ones, which do not say.

@@ -5,5 +5,6 @@ pub(crate) mod cycles;
 pub(crate) mod distribution;
 mod grid;
 pub(crate) mod rebuilt;
+pub(crate) mod sums;
 pub(crate) mod tail;
 pub(crate) mod wakeup;

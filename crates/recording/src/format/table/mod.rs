@@ -6,7 +6,7 @@ mod table_tests;
 mod write;
 
 pub use read::rows_read;
-pub(crate) use read::{count_rows, read_table};
+pub(crate) use read::{Opened, TakeNumbers, count_rows, read_table};
 pub(crate) use write::{concatenate, write_table};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -142,12 +142,7 @@ impl<'a> Rows<'a> {
     /// The same for one column, if others hold signed numbers.
     pub(crate) fn check_column(&self, path: &Path, index: usize, max: u64) -> Result<()> {
         let (cells, column) = (&self.columns[index], &self.schema.columns[index]);
-        let is_wrong = |value: &&i64| u64::try_from(**value).map_or(true, |value| value > max);
-        if let Some(value) = cells.iter().flatten().find(is_wrong).filter(|_| !column.is_text) {
-            let what = format!("holds {value} as {}, which no measurement writes", column.name);
-            return Err(Error::new(ErrorKind::Invalid, path, what));
-        }
-        Ok(())
+        if column.is_text { Ok(()) } else { check_numbers(path, column, cells.iter().flatten(), max) }
     }
 
     /// The value of a required column.
@@ -168,6 +163,23 @@ impl<'a> Rows<'a> {
     /// The value of an optional column.
     pub(crate) fn get_optional(&self, column: usize, row: usize) -> Option<i64> {
         self.columns[column][row]
+    }
+}
+
+/// Refuses a number below 0, or above what a column may hold.
+fn check_numbers<'n>(
+    path: &Path,
+    column: &Column<'_>,
+    mut numbers: impl Iterator<Item = &'n i64>,
+    max: u64,
+) -> Result<()> {
+    let is_wrong = |value: &&i64| u64::try_from(**value).map_or(true, |value| value > max);
+    match numbers.find(is_wrong) {
+        Some(value) => {
+            let what = format!("holds {value} as {}, which no measurement writes", column.name);
+            Err(Error::new(ErrorKind::Invalid, path, what))
+        }
+        None => Ok(()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Reads tables batch by batch, and trusts nothing that they say of themselves.
 
-use super::{Column, Rows, Schema, failed};
+use super::{Column, Rows, Schema, check_numbers, failed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bounds::{MAX_BATCH_TEXT_BYTES, MAX_CELL_BYTES};
 use crate::format::printable::{is_printable, printable};
@@ -42,20 +42,10 @@ pub(super) fn read_opened(
     schema: &Schema<'_>,
     mut take: impl FnMut(&Rows<'_>) -> Result<()>,
 ) -> Result<()> {
-    check_end(&file, path)?;
-    let own = file.try_clone().map_err(|error| Error::io(path, "cannot read", error))?;
-    let reader = decoding(path, || SerializedFileReader::new(own))?;
-    parquet_check::check_amount(&file, reader.metadata()).map_err(|what| invalid(path, what))?;
+    let table = Opened::new(file, path)?;
     let mut rows = Rows::new(schema);
-    for group_index in 0..reader.num_row_groups() {
-        let group = decoding(path, || reader.get_row_group(group_index))?;
-        let mut left = usize::try_from(group.metadata().num_rows())
-            .map_err(|_| invalid(path, "is not a whole table: a negative number of rows"))?;
-        let opened = schema.columns.iter().map(|column| Source::open(&file, path, &*group, column, left as u64));
-        let mut sources = opened.collect::<Result<Vec<_>>>()?;
-        if left > 0 && sources.iter().all(|source| matches!(source, Source::Absent)) {
-            return Err(invalid(path, "has none of the expected columns"));
-        }
+    for group in 0..table.groups() {
+        let (mut left, mut sources) = table.sources(group, schema)?;
         while left > 0 {
             let wanted = left.min(BATCH);
             rows.clear();
@@ -68,6 +58,92 @@ pub(super) fn read_opened(
         }
     }
     Ok(())
+}
+
+/// An open table, whose groups of rows are read one by one.
+pub(crate) struct Opened<'a> {
+    file: File,
+    path: &'a Path,
+    reader: SerializedFileReader<File>,
+}
+
+impl<'a> Opened<'a> {
+    pub(crate) fn open(path: &'a Path) -> Result<Opened<'a>> {
+        Opened::new(open_table(path)?, path)
+    }
+
+    fn new(file: File, path: &'a Path) -> Result<Opened<'a>> {
+        check_end(&file, path)?;
+        let own = file.try_clone().map_err(|error| Error::io(path, "cannot read", error))?;
+        let reader = decoding(path, || SerializedFileReader::new(own))?;
+        parquet_check::check_amount(&file, reader.metadata()).map_err(|what| invalid(path, what))?;
+        Ok(Opened { file, path, reader })
+    }
+
+    /// How many groups of rows it has.
+    pub(crate) fn groups(&self) -> usize {
+        self.reader.num_row_groups()
+    }
+
+    /// How many rows a group has, and where their columns come from.
+    fn sources(&self, group: usize, schema: &Schema<'_>) -> Result<(usize, Vec<Source>)> {
+        let path = self.path;
+        let group = decoding(path, || self.reader.get_row_group(group))?;
+        let rows = usize::try_from(group.metadata().num_rows())
+            .map_err(|_| invalid(path, "is not a whole table: a negative number of rows"))?;
+        let opened = schema.columns.iter().map(|column| Source::open(&self.file, path, &*group, column, rows as u64));
+        let sources = opened.collect::<Result<Vec<_>>>()?;
+        if rows > 0 && sources.iter().all(|source| matches!(source, Source::Absent)) {
+            return Err(invalid(path, "has none of the expected columns"));
+        }
+        Ok((rows, sources))
+    }
+
+    /// Reads columns of numbers that are never below 0, and not above this, of a group of rows: a few thousand rows at a time,
+    /// one column after the other.
+    pub(crate) fn read_numbers(
+        &self,
+        group: usize,
+        schema: &Schema<'_>,
+        max: u64,
+        take: &mut impl TakeNumbers,
+    ) -> Result<()> {
+        let (mut left, mut sources) = self.sources(group, schema)?;
+        while left > 0 {
+            let wanted = left.min(BATCH);
+            take.begin(wanted);
+            for (index, (source, column)) in sources.iter_mut().zip(schema.columns).enumerate() {
+                let Source::Numbers(reader, is_optional) = source else { continue };
+                let mut first = 0;
+                read_column(self.path, reader, *is_optional, wanted, |values, levels| {
+                    // The largest is found sooner than one that is wrong, and as an unsigned number one below 0 is the largest.
+                    if values.iter().map(|value| value.cast_unsigned()).max().is_some_and(|largest| largest > max) {
+                        check_numbers(self.path, column, values.iter(), max)?;
+                    }
+                    take.take(index, first, values, levels);
+                    first += levels.map_or(values.len(), <[i16]>::len);
+                    Ok(())
+                })?;
+            }
+            take.end();
+            ROWS_READ.fetch_add(wanted as u64, Ordering::Relaxed);
+            left -= wanted;
+        }
+        Ok(())
+    }
+}
+
+/// What is made of columns of numbers.
+pub(crate) trait TakeNumbers {
+    /// So many rows come next, column by column.
+    fn begin(&mut self, rows: usize);
+
+    /// Takes a part of a column, from this row on: its values and, if a row may lack one, a level for each row, above 0 for
+    /// those that have one.
+    fn take(&mut self, column: usize, first: usize, values: &[i64], levels: Option<&[i16]>);
+
+    /// All columns of these rows came, except for those that the table lacks.
+    fn end(&mut self);
 }
 
 /// The rows of a table, according to itself.
