@@ -362,7 +362,7 @@ fn a_page_says_where_and_when_its_recordings_were_made() {
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("punctual forecast · machine · 2026-"), "{}", page.chars().take(2_000).collect::<String>());
-    assert!(page.contains(" UTC · watched for 1.0 s"));
+    assert!(page.contains(" UTC · watched for 1.00 s"));
 }
 
 #[test]

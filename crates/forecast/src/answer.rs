@@ -435,11 +435,10 @@ fn spread_notes(tail: &Tail) -> Vec<String> {
     notes
 }
 
-/// Seconds as people read them.
+/// Seconds as people read them; around a second with three digits, because `1.0 s` beside `995 ms` cannot be compared.
 pub fn format_seconds(seconds: f64) -> String {
     match seconds {
-        _ if seconds < 0.9995 => format_ns((seconds.max(0.0) * 1e9) as u64),
-        _ if seconds < 9.95 => format!("{seconds:.1} s"),
+        _ if seconds < 9.995 => format_ns((seconds.max(0.0) * 1e9) as u64),
         _ if seconds < 120.0 => format!("{seconds:.0} s"),
         _ if seconds < 570.0 => format!("{:.1} min", seconds / 60.0),
         _ if seconds < 7_200.0 => format!("{:.0} min", seconds / 60.0),

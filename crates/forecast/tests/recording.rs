@@ -263,7 +263,7 @@ fn a_loop_that_was_followed_is_held_to_its_period() {
         ..Question::default()
     };
     let verdict = answer(&inputs, &question).unwrap().verdict;
-    assert_eq!(verdict, "A cycle of loop fifo:80 takes longer than 1.00 ms about every 1.0 s.");
+    assert_eq!(verdict, "A cycle of loop fifo:80 takes longer than 1.00 ms about every 1.00 s.");
 
     assert_eq!(inputs[0].compression_thousandths, None);
     let recording = Recording::open(&path).unwrap();

@@ -42,7 +42,7 @@ mod tests {
         let bursts = Estimate { low: Some(2.16e-3), value: Some(2.8), high: Some(1_800.0) };
         assert_eq!(
             [true, false].map(|fails| interval_text(&bursts, fails)),
-            ["2.8 s (30 min or less)", "2.8 s (2.16 ms or more)"]
+            ["2.80 s (30 min or less)", "2.80 s (2.16 ms or more)"]
         );
     }
 }
