@@ -183,6 +183,9 @@ fn a_reservation_is_found_proven_kept_and_undone() {
         let recommended = &answer["recommended"];
         let kept = (recommended["budget_ns"].as_u64().unwrap(), recommended["period_ns"].as_u64().unwrap());
         assert_eq!(thread.scheduling().reservation(), Some(kept));
+        let listed = json(&run(directory.path(), &["reserve", "list", "--json"]));
+        let row = listed["threads"].as_array().unwrap().iter().find(|row| row["tid"] == thread.tid).unwrap().clone();
+        assert_eq!((&row["keeps"], &row["before"]), (&true.into(), &before.to_string().into()), "{listed}");
         let undone = json(&run(directory.path(), &["reserve", "undo", "--json"]));
         let row = undone["threads"].as_array().unwrap().iter().find(|row| row["tid"] == thread.tid).unwrap().clone();
         assert_eq!((&row["scheduling"], &row["refused"]), (&before.to_string().into(), &Value::Null));

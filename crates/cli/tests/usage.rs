@@ -164,6 +164,25 @@ fn a_misspelt_name_is_answered_by_the_one_that_was_meant() {
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "wrong usage wrote something");
 }
 
+/// `list` is no device, and without notes nothing is applied.
+#[test]
+fn reservations_that_are_applied_are_listed() {
+    let directory = tempfile::tempdir().unwrap();
+    let listed = |words: &[&str]| {
+        let mut command = support::punctual();
+        command.env("XDG_RUNTIME_DIR", directory.path()).args(["reserve", "list"]).args(words);
+        command.output().expect("the program starts")
+    };
+    let output = listed(&["--json"]);
+    let answer = json(&output);
+    assert_eq!((code(&output), &answer["schema"]), (0, &"punctual.reserve-list/1".into()), "{answer}");
+    // Those of root are the machine's own.
+    if !support::is_root() {
+        assert_eq!(answer["threads"].as_array().map(Vec::len), Some(0), "{answer}");
+        assert_eq!(stdout(&listed(&[])), "No reservation is applied.\n");
+    }
+}
+
 #[test]
 fn without_a_word_there_is_help() {
     let directory = tempfile::tempdir().unwrap();

@@ -78,6 +78,7 @@ macro_rules! every_answer {
             "papers": "punctual.papers/1" = crate::sim::PapersAnswer<'_>,
             "report": "punctual.report/1" = crate::ReportAnswer<'_>,
             "reserve": "punctual.reserve/1" = crate::reserve::ReserveAnswer<'_>,
+            "reserve-list": "punctual.reserve-list/1" = crate::reserve::AppliedAnswer<'_>,
             "reserve-phases": "punctual.reserve-phases/1" = crate::reserve::PhasesAnswer<'_>,
             "reserve-run": "punctual.reserve-run/1" = crate::reserve::RunAnswer<'_>,
             "reserve-together": "punctual.reserve-together/1" = crate::reserve::TogetherAnswer<'_>,

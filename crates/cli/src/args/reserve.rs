@@ -30,6 +30,9 @@ pub(crate) enum ReserveCommand {
         after_help = "Examples:\n  sudo punctual reserve run 2.2ms/10ms -- ./control-loop\n  sudo punctual reserve run 1/4 --thread '^data-loop' -- pipewire\n\nBare numbers are milliseconds. It ends with the command, passes signals on to it and exits with its code. If the program\nchanges a thread's scheduling, the thread gets its reservation back. What a thread with a reservation starts is an ordinary\nthread, unless --thread names it."
     )]
     Run(ReserveRunArguments),
+    /// List threads that --apply gave a reservation
+    #[command(after_help = "Example:\n  sudo punctual reserve list")]
+    List,
     /// Restore threads that --apply gave a reservation
     #[command(after_help = "Example:\n  sudo punctual reserve undo")]
     Undo,

@@ -183,7 +183,6 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
             ("deadline", "When a job must have ended [default: its period]"),
             LOAD,
             ("apply", "Let the thread keep what is proven"),
-            HTML,
         ],
     ),
     (

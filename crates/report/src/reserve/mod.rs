@@ -1,6 +1,7 @@
 //! A reservation that was found, tried and proven.
 
 mod answer;
+mod applied;
 mod counts;
 mod model;
 mod none;
@@ -14,6 +15,7 @@ mod together_page;
 mod words;
 
 pub use answer::{ReserveAnswer, RunAnswer, UndoAnswer};
+pub use applied::{AppliedAnswer, AppliedRow, applied_text};
 pub use model::{OtherThread, ProofReport, PutBackRow, ReserveEnd, ReserveReport, SetRow};
 pub use page::html;
 pub use phases::{PhaseRow, PhasesAnswer, PhasesReport, phases_html, phases_text};

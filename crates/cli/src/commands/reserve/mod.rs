@@ -2,6 +2,7 @@
 
 mod applied;
 mod find;
+mod list;
 mod phases;
 mod run;
 mod threads;
@@ -14,6 +15,7 @@ use crate::output::Output;
 pub(crate) fn run(arguments: &ReserveArguments, output: Output) -> anyhow::Result<u8> {
     match &arguments.command {
         Some(ReserveCommand::Run(held)) => run::run(held, output),
+        Some(ReserveCommand::List) => list::run(output),
         Some(ReserveCommand::Undo) => undo::run(output),
         None if !arguments.find.phases.is_empty() => phases::run(&arguments.find, output),
         None if threads::are_asked(&arguments.find) => threads::run(&arguments.find, output),
