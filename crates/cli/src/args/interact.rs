@@ -46,7 +46,7 @@ pub(crate) struct InteractArguments {
     /// Do not look into the kernel: latency, CPU time and run delay, without causes
     #[arg(long)]
     pub(crate) no_bpf: bool,
-    /// Write a page with pictures
+    /// Render an HTML report, in one self-contained file
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     /// Write a trace for Perfetto

@@ -100,7 +100,7 @@ pub(crate) enum Command {
     Compare(CompareArguments),
     /// Show what takes the CPU away from a loop that wants it all
     ///
-    /// It needs no privilege.
+    /// Without privilege it shows the gaps, but not who made them.
     #[command(
         after_help = "Examples:\n  sudo punctual idle                      every CPU for 20 s, causes by name\n  punctual idle -D 1m --threshold 2us     without privilege: gaps, without causes\n  sudo punctual idle --policy fifo -a 1   what real-time work on CPU 1 would lose\n  sudo punctual idle --calibrated=100us   the paper's fixed-count loop, and how unsteady it is\n  sudo punctual idle --validate           100 keystrokes as the loop, a program and the kernel see them\n\nA bare number is seconds for -D, microseconds for the other times."
     )]
@@ -344,7 +344,7 @@ pub(crate) struct ForecastArguments {
     /// Worst cases of every stage and load as one table
     #[arg(long)]
     pub(crate) table: bool,
-    /// Write a page with pictures, one file that needs nothing else; with the curve of --curve
+    /// Render an HTML report, in one self-contained file; with the curve of --curve
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
     /// Mean time between underruns against the amount of buffering, for work that begins after each measured stage

@@ -25,7 +25,7 @@ pub(crate) enum SimCommand {
         after_help = "Examples:\n  punctual sim papers --html papers.html\n  punctual sim papers --json | jq '.rows[] | select(.contradicted)'\n  punctual sim papers --mutations"
     )]
     Papers {
-        /// Write a page with the papers' figures redrawn from the simulation
+        /// Render an HTML report with the papers' figures redrawn from the simulation
         #[arg(long, value_name = "FILE.html")]
         html: Option<PathBuf>,
         /// Break each mechanism of the machine in turn and say which predictions no longer hold; takes minutes
@@ -55,7 +55,7 @@ pub(crate) struct SimRunArguments {
     /// Run one case at every point of a grid instead: KEY=4..20, KEY=20ms..100ms:20ms or KEY=irq,dpc; may be repeated
     #[arg(long, value_name = "KEY=VALUES", conflicts_with = "output")]
     pub(crate) sweep: Vec<String>,
-    /// Write a page with its points and pictures
+    /// Render an HTML report with its points and pictures
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
     /// Run only this case [default: all; the first for -o and --sweep]
@@ -80,7 +80,7 @@ pub(crate) struct SimTimelineArguments {
     /// To this simulated time, at most 10 s later [default: 50 ms later]
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) to: Option<u64>,
-    /// Write it as a page
+    /// Render it as an HTML page
     #[arg(long, value_name = "FILE.html", required_unless_present = "perfetto")]
     pub(crate) html: Option<PathBuf>,
     /// Write it as a trace for Perfetto
@@ -123,7 +123,7 @@ pub(crate) struct SimWhatifArguments {
     /// Compute only this part of the grid: 1/4 is the first of four
     #[arg(long, value_name = "I/N", requires = "sweep")]
     pub(crate) shard: Option<String>,
-    /// Write the grid as a page with a picture
+    /// Render an HTML report with a picture of the grid
     #[arg(long, value_name = "FILE.html", requires = "sweep")]
     pub(crate) html: Option<PathBuf>,
     /// Write a row for each point of the grid as Parquet; points already in the file are not computed again

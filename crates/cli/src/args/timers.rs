@@ -14,7 +14,7 @@ pub(crate) struct TimersArguments {
     /// The period of the callbacks
     #[arg(short, long, value_name = "TIME", default_value = "1ms", value_parser = period)]
     pub(crate) interval: u64,
-    /// The ways to measure, by name; separate several with commas [default: all]
+    /// The ways to measure, by the names in the answer, such as timerfd,io-uring [default: all]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = way)]
     pub(crate) way: Vec<TimerMethod>,
     /// Real-time priority, 1 to 99 [default: normal scheduling]

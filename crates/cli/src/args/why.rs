@@ -10,7 +10,8 @@ use std::path::PathBuf;
 /// What of a recording is kept as evidence.
 #[derive(Debug, Args)]
 pub(crate) struct WhyRecordArguments {
-    /// Record who made each wakeup late that exceeds this, for `punctual why`: 500us, or p99.9 of the wakeups so far
+    /// Keep evidence of who made a wakeup late, for `punctual why`, if it is later than this: 500us, or p99.9 of the wakeups so
+    /// far
     #[arg(long, value_name = "THRESHOLD", value_parser = threshold)]
     pub(crate) why: Option<Threshold>,
     /// With --why, of followed threads: what the threshold is compared with, and how far the evidence goes: `total`, to
@@ -18,10 +19,10 @@ pub(crate) struct WhyRecordArguments {
     /// to when it waits for its next work, waits for other threads and processes included
     #[arg(long, value_name = "STAGE", default_value = "total", requires = "why", value_parser = ["total", "response", "request"])]
     pub(crate) why_stage: String,
-    /// With --why: stacks to take a second and CPU; 0 takes none
+    /// With --why: how many stacks to sample each second on each CPU; 0 for none
     #[arg(long, value_name = "HZ", default_value = "1000", requires = "why", value_parser = clap::value_parser!(u32).range(0..=10_000))]
     pub(crate) sample_rate: u32,
-    /// With --why: late wakeups to keep the evidence of at most
+    /// With --why: keep the evidence of at most this many late wakeups
     #[arg(long, value_name = "NUMBER", default_value = "10000", requires = "why", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) why_episodes: u64,
 }
@@ -57,7 +58,7 @@ pub(crate) struct WhyArguments {
     /// Show every interrupt handler, softirq and callback of the run against limits, whether or not a wakeup was late
     #[arg(long, conflicts_with_all = ["episode", "folded", "perfetto", "html"])]
     pub(crate) all_handlers: bool,
-    /// Write a page with a section a cause and a flame graph
+    /// Render an HTML report with a section for each cause and a flame graph
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
 }
@@ -76,14 +77,15 @@ fn kind() -> impl TypedValueParser<Value = Kind> {
 /// `500us`, a bare number of microseconds, or `p99.9`.
 fn threshold(text: &str) -> Result<Threshold, String> {
     if let Some(quantile) = text.strip_prefix('p') {
-        let percent: f64 = quantile.parse().map_err(|_| format!("`{text}` is no quantile: p99.9 is one"))?;
+        let percent: f64 =
+            quantile.parse().map_err(|_| format!("`{text}` is not a quantile: write one such as p99.9"))?;
         if !(50.0..100.0).contains(&percent) {
-            return Err(format!("`{text}`: a quantile from p50 to below p100, such as p99.9"));
+            return Err(format!("`{text}` is out of range: give a quantile from p50 to below p100, such as p99.9"));
         }
         return Ok(Threshold::Quantile(punctual_recording::quantile_of_percent(percent)));
     }
     match parse_duration(text, BareUnit::Microseconds)? {
         ns @ 1..=10_000_000_000 => Ok(Threshold::Fixed(ns)),
-        _ => Err("from 1ns to 10s".to_owned()),
+        _ => Err(format!("`{text}` is out of range: give 1ns to 10s, such as 500us")),
     }
 }
