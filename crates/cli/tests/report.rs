@@ -231,16 +231,53 @@ fn a_table_that_cannot_be_read_leaves_the_rest_of_the_answer() {
 #[test]
 fn cycles_that_cannot_be_read_are_left_out_and_nothing_else_of_their_threads() {
     let directory = tempfile::tempdir().unwrap();
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/follow.punctual");
-    let path = directory.path().join("a");
-    support::copy(&golden, &path);
-    for table in std::fs::read_dir(path.join("wakeups")).unwrap() {
-        std::fs::write(table.unwrap().path(), "no table").unwrap();
-    }
+    damaged(directory.path(), "follow.punctual", "wakeups");
     let plain = left_out(directory.path(), &["report", "a"]).1;
     let (line, text) = left_out(directory.path(), &["report", "a", "--period", "1ms"]);
     assert!(line.ends_with("; left out: whether stages add up to their totals, the cycles"), "{line}");
     assert!(!text.contains("took longer than") && text.lines().next() == plain.lines().next(), "{text}");
+}
+
+/// A copy of a golden recording, one of whose tables nobody can read.
+fn damaged(directory: &Path, golden: &str, table: &str) {
+    let path = directory.join("a");
+    support::copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(golden), &path);
+    let files: Vec<_> = std::fs::read_dir(path.join(table)).unwrap().map(|file| file.unwrap().path()).collect();
+    assert!(!files.is_empty());
+    files.iter().for_each(|file| std::fs::write(file, "no table").unwrap());
+}
+
+#[test]
+fn inputs_are_told_without_what_their_time_was_spent_on() {
+    let directory = tempfile::tempdir().unwrap();
+    damaged(directory.path(), "interact.punctual", "interaction_parts");
+    let said = "the recording is damaged; left out: what the time of inputs was spent on";
+    let output = run(directory.path(), &["report", "a"]);
+    let text = stdout(&output);
+    assert_eq!((code(&output), stderr(&output).as_str()), (1, ""), "{text}");
+    assert_eq!(text.matches(said).count(), 1, "{text}");
+    assert!(text.contains("ms from input to seen") && !text.contains("what was waited for"), "{text}");
+    let answer = json(&run(directory.path(), &["report", "a", "--json"]));
+    assert!(
+        answer["warnings"].as_array().unwrap().iter().any(|line| line.as_str().unwrap().ends_with(said)),
+        "{answer}"
+    );
+    assert_eq!((&answer["exit_code"], answer["causes"].as_array().map(Vec::len)), (&1.into(), Some(0)));
+    // A trace has nothing else to show; the answer comes all the same.
+    let (line, with_trace) = left_out(directory.path(), &["report", "a", "--perfetto", "t"]);
+    assert!(line.starts_with("error: cannot make t: "), "{line}");
+    assert_eq!(with_trace, text);
+}
+
+#[test]
+fn gaps_that_cannot_be_drawn_are_told() {
+    let directory = tempfile::tempdir().unwrap();
+    damaged(directory.path(), "idle.punctual", "gaps");
+    let plain = run(directory.path(), &["report", "a"]);
+    assert_eq!(code(&plain), 0, "{}", stderr(&plain));
+    let (line, text) = left_out(directory.path(), &["report", "a", "--html", "a.html"]);
+    assert!(line.starts_with("error: cannot make a.html: a/gaps/"), "{line}");
+    assert_eq!(text, stdout(&plain));
 }
 
 #[test]

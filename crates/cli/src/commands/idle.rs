@@ -104,9 +104,12 @@ pub(crate) fn report(
     let mut artifacts = Artifacts::default();
     if let Some(page) = page {
         let mut drawn = GapPictures::new(report.document, &gaps);
-        for_each_gap(path, |gap| drawn.take(gap))?;
+        let read = for_each_gap(path, |gap| drawn.take(gap));
         drawn.close();
-        code = code.max(artifacts.write(page, idle_page(&report, &drawn).html()?));
+        code = code.max(match read {
+            Ok(()) => artifacts.write(page, idle_page(&report, &drawn).html()?),
+            Err(error) => artifacts.fail(page, &error.into()),
+        });
     }
     if output.json {
         output::answer_beside(artifacts.failure(), IdleAnswer::new(&report, interarrival), code);

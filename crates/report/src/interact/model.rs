@@ -7,7 +7,7 @@ use super::sums::{KindLimit, KindSum, Patience, is_measured, judge, kinds, over,
 use crate::layout::shortened;
 use punctual_recording::{
     BEGAN_BEFORE, Distribution, Document, EndReason, Interaction, InteractionDocument, Limit, OWN_PACE, Outcome, START,
-    agreeing, counted, read_interactions,
+    agreeing, counted, printable, read_interactions,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -43,10 +43,12 @@ pub struct InteractReport<'a> {
     pub(super) events: Events,
     /// Inputs whose parts do not add up to their latency.
     pub(super) wrong_sums: u64,
+    /// Tables that cannot be read, and what is left out for that.
+    pub(super) unread: Vec<String>,
 }
 
 impl<'a> InteractReport<'a> {
-    /// Reads a recording's inputs and sums them up.
+    /// Reads a recording's inputs and sums them up. What cannot be read beside them is left out, and told.
     ///
     /// # Errors
     /// As for [`read_interactions`].
@@ -66,12 +68,23 @@ impl<'a> InteractReport<'a> {
         by_latency.truncate(MAX_TOLD);
         let told: BTreeMap<u32, Vec<Part>> =
             by_latency.iter().copied().chain(start).map(|at| (inputs[at].number, Vec::new())).collect();
+        let mut unread = Vec::new();
+        let mut without = |error: &punctual_recording::Error, what: &str| {
+            unread.push(printable(&format!("{error}: the recording is damaged; left out: {what}")));
+        };
         let mut keys = Keys::new(&inputs);
-        let Gathered { causes, told: mut parts, wrong_sums } =
-            gather(recording, &inputs, told, |number, on, ns| keys.spent(number, on, ns))?;
+        let gathered = gather(recording, &inputs, told, |number, on, ns| keys.spent(number, on, ns));
+        let Gathered { causes, told: mut parts, wrong_sums } = gathered.unwrap_or_else(|error| {
+            without(&error, "what the time of inputs was spent on");
+            keys = Keys::new(&inputs);
+            Gathered::default()
+        });
         parts.values_mut().for_each(|parts| parts.sort_by_key(|part| std::cmp::Reverse(part.ns)));
         let is_told = |number: u32| inputs.len() <= MAX_TOLD || parts.contains_key(&number);
-        let events = Events::read(recording, &inputs, is_told)?;
+        let events = Events::read(recording, &inputs, is_told).unwrap_or_else(|error| {
+            without(&error, "what the program's toolkit passed on");
+            Events::default()
+        });
         let with_parts = |at: usize| (at, parts.get(&inputs[at].number).cloned().unwrap_or_default());
         let longest = by_latency.into_iter().take(MAX_LONGEST).map(with_parts).collect();
         let start = start.map(with_parts);
@@ -97,6 +110,7 @@ impl<'a> InteractReport<'a> {
             keys,
             events,
             wrong_sums,
+            unread,
         })
     }
 
@@ -113,6 +127,7 @@ impl<'a> InteractReport<'a> {
                     || self.is_own_use() && self.typed().next().is_none()
                     || self.began_before() + self.unfinished() > 0 && !self.limits.is_empty()
                     || self.wrong_sums > 0
+                    || !self.unread.is_empty()
                     || limits().any(|limit| limit.found_ns.is_none()),
             )
         }
@@ -225,6 +240,7 @@ impl<'a> InteractReport<'a> {
                 counted(self.wrong_sums, "input")
             ));
         }
+        lines.extend(self.unread.iter().cloned());
         let summary = self.summary;
         if summary.ended_early && summary.not_put_in > 0 {
             lines.push(format!(

@@ -66,6 +66,7 @@ pub(super) struct Cause {
 }
 
 /// The sums of the parts of all inputs.
+#[derive(Default)]
 pub(super) struct Gathered {
     pub(super) causes: Vec<Cause>,
     pub(super) told: BTreeMap<u32, Vec<Part>>,

@@ -228,7 +228,10 @@ fn show(shown: &Shown<'_>) -> anyhow::Result<u8> {
         code = code.max(artifacts.write(page, interact_page(&report).html()?));
     }
     if let Some(trace) = shown.trace {
-        code = code.max(artifacts.write(trace, interact_trace(&report)?));
+        code = code.max(match interact_trace(&report) {
+            Ok(contents) => artifacts.write(trace, contents),
+            Err(error) => artifacts.fail(trace, &error.into()),
+        });
     }
     if shown.output.json {
         output::answer_beside(artifacts.failure(), InteractAnswer::new(&report, shown.interarrival), code);
