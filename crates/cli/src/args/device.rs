@@ -1,6 +1,6 @@
 //! The arguments of `punctual device`.
 
-use super::values::duration;
+use super::values::{context, duration};
 use clap::{Args, Subcommand, ValueEnum};
 use punctual_context::Context;
 use punctual_context::device::{Competitor, Phase};
@@ -114,7 +114,7 @@ pub(crate) struct DeviceVerifyArguments {
 #[derive(Debug, Args)]
 pub(crate) struct HowArguments {
     /// Where the work runs: irq, softirq, thread:80, thread:rr:80, thread:other, thread:idle, reservation:2ms/8ms, slots:2/8
-    #[arg(short, long, value_name = "CONTEXT", default_value = "thread:80", value_parser = Context::parse)]
+    #[arg(short, long, value_name = "CONTEXT", default_value = "thread:80", value_parser = context)]
     pub(crate) context: Context,
     /// What competes on the same CPU: spin:normal, spin:50 (FIFO, resting a tenth of the time) or walk (reads files); may be repeated
     #[arg(long, value_name = "COMPETITOR", value_parser = Competitor::parse)]

@@ -35,6 +35,7 @@ use punctual_load::Source;
 use punctual_recording::Stage;
 use std::path::PathBuf;
 use values::{Limits, duration, interval, limits, period, stage};
+pub(crate) use values::{context, with_nearest_context};
 
 /// How late time-dependent work runs on this machine.
 #[derive(Debug, Parser)]

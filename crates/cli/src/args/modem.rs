@@ -1,6 +1,7 @@
 //! The arguments of `punctual modem`.
 
 pub(crate) use super::modem_study::ModemStudyArguments;
+use super::values::context;
 use clap::{Args, Subcommand, ValueEnum};
 use punctual_context::device::Competitor;
 use punctual_context::{Context, Reservation};
@@ -160,7 +161,7 @@ pub(crate) struct ModemTransferArguments {
     pub(crate) stall: Option<Stalls>,
     /// Receive it in real time, by a thread on this machine: thread:other, thread:80 or reservation:2/8; or in its interrupts:
     /// irq or softirq
-    #[arg(long, value_name = "CONTEXT", value_parser = Context::parse, conflicts_with_all = ["slots", "stall"])]
+    #[arg(long, value_name = "CONTEXT", value_parser = context, conflicts_with_all = ["slots", "stall"])]
     pub(crate) context: Option<Context>,
     /// What that thread competes with: spin:normal, spin:50 or walk; may be repeated
     #[arg(long, value_name = "WHAT", value_parser = Competitor::parse, requires = "context")]

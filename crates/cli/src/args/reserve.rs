@@ -1,7 +1,7 @@
 //! The arguments of `punctual reserve`.
 
 use super::device::WorkName;
-use super::values::{duration, interval, priority, reservation};
+use super::values::{context, duration, interval, priority, reservation};
 use clap::{Args, Subcommand};
 use punctual_context::Context;
 use punctual_context::device::{Competitor, Phase};
@@ -137,7 +137,7 @@ pub(crate) struct FindArguments {
 }
 
 fn scheduling(text: &str) -> Result<Scheduling, String> {
-    match Context::parse(text) {
+    match context(text) {
         Ok(Context::Thread(scheduling)) => Ok(scheduling),
         Ok(_) => Err(format!("`{text}` is not a thread: write thread:other or thread:80")),
         Err(error) => Err(error),

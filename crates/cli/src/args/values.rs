@@ -97,6 +97,19 @@ pub(super) fn stage(text: &str) -> Result<Stage, String> {
     })
 }
 
+/// What contexts begin with.
+const CONTEXTS: [&str; 5] = ["irq", "softirq", "thread", "reservation", "slots"];
+
+pub(crate) fn context(text: &str) -> Result<Context, String> {
+    Context::parse(text).map_err(|wrong| with_nearest_context(&wrong, text))
+}
+
+/// What is wrong with a context, and which is meant, if one begins nearly so.
+pub(crate) fn with_nearest_context(wrong: &str, text: &str) -> String {
+    let word = text.split(':').next().unwrap_or(text);
+    if CONTEXTS.contains(&word) { wrong.to_owned() } else { with_nearest(wrong, word, &CONTEXTS) }
+}
+
 /// What is wrong with a name, and which of these names is meant, if one is like it.
 pub(super) fn with_nearest(wrong: &str, name: &str, names: &[&str]) -> String {
     format!("{wrong}{}", did_you_mean(nearest(name, names).as_deref()))

@@ -154,7 +154,7 @@ pub(super) fn parts(specs: &[String]) -> anyhow::Result<Vec<DevicePart>> {
         let profile = catalogue.parse_spec(spec).map_err(|error| Usage(error.to_string()))?;
         Ok(DevicePart {
             work: DeviceWork::of(&profile),
-            context: Context::parse(context).map_err(Usage)?,
+            context: crate::args::context(context).map_err(Usage)?,
             profile,
             wake: Wake::Timer,
             drop_stale: false,
@@ -169,7 +169,7 @@ pub(super) fn parts(specs: &[String]) -> anyhow::Result<Vec<DevicePart>> {
 /// A device from the command line: its profile and, after a plus sign, its own context.
 fn part(catalogue: &Catalogue, spec: &str, how: &HowArguments, users: Option<&OwnWork>) -> Result<DevicePart, Usage> {
     let (spec, own) = match spec.split_once('+') {
-        Some((spec, context)) => (spec, Some(Context::parse(context).map_err(Usage)?)),
+        Some((spec, context)) => (spec, Some(crate::args::context(context).map_err(Usage)?)),
         None => (spec, None),
     };
     let context = own.unwrap_or(how.context);

@@ -1,7 +1,7 @@
 //! `punctual sim whatif`.
 
 use super::{Watched, answer, threads};
-use crate::args::SimWhatifArguments;
+use crate::args::{SimWhatifArguments, with_nearest_context};
 use crate::commands::artifacts::{self, Artifacts};
 use crate::output::{Output, Usage};
 use anyhow::Context as _;
@@ -97,7 +97,8 @@ fn grid(axes: &[String]) -> Result<Sweep, Usage> {
 
 fn question(arguments: &SimWhatifArguments) -> anyhow::Result<WhatIf> {
     let device = Catalogue::shipped().parse_spec(&arguments.device).map_err(|error| Usage(error.to_string()))?;
-    let context = Context::parse(&arguments.context).map_err(Usage)?;
+    let context = Context::parse(&arguments.context);
+    let context = context.map_err(|wrong| Usage(with_nearest_context(&wrong, &arguments.context)))?;
     let mut question =
         WhatIf::new(device.period_ns * NANOSECOND, u64::from(device.buffers), device.compute_ns * NANOSECOND, context);
     let sampling = Sampling::of(&device);
