@@ -341,6 +341,21 @@ fn of_several_tables_that_cannot_be_read_the_first_is_named() {
     }
 }
 
+#[test]
+fn what_is_drawn_of_wakeups_is_what_they_are() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.punctual");
+    let lates: Vec<u64> = (0..120).map(|index| 1_000 + index * 777).collect();
+    write(&path, "1", &lates, 20).finish(ended(), vec![]).unwrap();
+    let recording = Recording::open(&path).unwrap();
+    let (mut drawn, mut wakeups) = (Vec::new(), Vec::new());
+    recording.for_each_lateness(|cpu, tid, expected, total| drawn.push((cpu, tid, expected, total))).unwrap();
+    recording
+        .for_each_wakeup(|wakeup| wakeups.push((wakeup.cpu, wakeup.tid, wakeup.expected_ns, wakeup.total_ns)))
+        .unwrap();
+    assert_eq!((drawn.len(), &drawn), (120, &wakeups));
+}
+
 fn followed(index: u64, tid: u32) -> Wakeup {
     let began = 5_000 * MS + index * MS;
     let stamps =

@@ -401,7 +401,7 @@ fn named(recording: &Recording) -> String {
     format!("{file} ({})", load_words(load_name(recording.document())))
 }
 
-/// Reads every wakeup of a recording once: whether its stages add up, and when it was how late.
+/// Reads the wakeups of a recording: whether the stages of each add up, and when it was how late.
 pub(super) fn read_through(recording: &Recording, name: String) -> anyhow::Result<(Recorded, u64)> {
     let document = recording.document();
     let mut histories: Vec<(String, History)> = Vec::new();
@@ -419,14 +419,13 @@ pub(super) fn read_through(recording: &Recording, name: String) -> anyhow::Resul
     for task in &document.tasks {
         places.entry(task.tid).or_insert_with(|| positions.get(&task.measure).copied());
     }
-    let mut rows = WakeupRows::default();
-    recording.for_each_wakeup(|wakeup| {
-        rows.take(wakeup);
-        if let Some(&Some(place)) = places.get(&wakeup.tid) {
-            histories[place].1.take(wakeup.cpu, wakeup.expected_ns, wakeup.total_ns);
+    let rows = recording.count_rows()?;
+    check_sums(recording.directory(), rows)?;
+    recording.for_each_lateness(|cpu, tid, expected_ns, total_ns| {
+        if let Some(&Some(place)) = places.get(&tid) {
+            histories[place].1.take(cpu, expected_ns, total_ns);
         }
     })?;
-    check_sums(recording.directory(), rows)?;
     histories.iter_mut().for_each(|(_, history)| history.close());
     Ok((Recorded { name, histories }, rows.read))
 }

@@ -13,7 +13,7 @@ use crate::format::bounds::{
 use crate::format::input;
 use crate::format::json_file::parse_json;
 use crate::format::segments::{self, Segment};
-use crate::format::table::{self, Rows};
+use crate::format::table::{self, Rows, Schema};
 use crate::wakeups::distribution::Distributions;
 use crate::wakeups::rebuilt::Rebuilt;
 use crate::wakeups::sums::WakeupRows;
@@ -85,6 +85,26 @@ impl Recording {
         for segment in segments::list(&self.directory.join("wakeups"))? {
             read_wakeups(&segment, &mut |wakeup| {
                 take(wakeup);
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Passes on, of every wakeup in the same order, its CPU, its thread, when it was due and how late it ran, ns: what is drawn
+    /// over time takes no other column.
+    ///
+    /// # Errors
+    /// As for [`Recording::for_each_wakeup`].
+    pub fn for_each_lateness(&self, mut take: impl FnMut(u32, u32, u64, u64)) -> Result<()> {
+        let columns = Schema { columns: &WAKEUPS.columns[..4], ..WAKEUPS };
+        for segment in segments::list(&self.directory.join("wakeups"))? {
+            table::read_table(&segment.path, &columns, |rows| {
+                let numbers = u64::from(u32::MAX);
+                rows.check(&segment.path, &[numbers, numbers, MAX_TIME_NS, MAX_SPAN_NS])?;
+                for row in 0..rows.len() {
+                    take(rows.narrow(0, row), rows.narrow(1, row), rows.unsigned(2, row), rows.unsigned(3, row));
+                }
                 Ok(())
             })?;
         }
