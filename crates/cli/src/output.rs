@@ -10,7 +10,8 @@ use punctual_kernel::standard_output;
 use punctual_probe::RunError;
 use punctual_recording::{Error, Hint};
 use punctual_report::answer::{Answer, Failure, Told};
-use punctual_report::{Measurement, ReportAnswer, fitted};
+use punctual_report::forecast::interarrival::InterarrivalRow;
+use punctual_report::{Measurement, NextStep, ReportAnswer, fitted};
 use punctual_study::StudyError;
 use punctual_study::lab::{LabError, WhyError};
 use punctual_study::modem::tables::TablesError;
@@ -201,6 +202,20 @@ pub(crate) fn print_text(text: &str) {
 /// Prints text that continues an earlier one.
 pub(crate) fn print_more(text: &str) {
     print(&look::labelled(&fitted(&harmless(text)), look::on_output()));
+}
+
+/// Prints what follows a report: how late events follow one another, if that was asked for, and what to run next.
+pub(crate) fn print_rest(interarrival: &[InterarrivalRow], next: &[NextStep]) {
+    let mut more = String::new();
+    if !interarrival.is_empty() {
+        more = format!("\n{}", punctual_report::forecast::interarrival::text(interarrival));
+    }
+    let next = punctual_report::next_text(next);
+    let apart = if more.is_empty() || next.is_empty() { "" } else { "\n" };
+    more += &format!("{apart}{next}");
+    if !more.is_empty() {
+        print_more(&more);
+    }
 }
 
 /// Prints lines for other programs as they are, except for anything that may control a terminal.

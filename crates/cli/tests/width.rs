@@ -258,6 +258,7 @@ fn an_answer_ends_with_what_to_run_next() {
         ),
         ("report idle.punctual", "sudo punctual idle --policy fifo -D 1s -a 1"),
         ("report validate.punctual", "sudo punctual interact -- PROGRAM"),
+        ("report interact.punctual", "punctual why --explain same_priority"),
         ("report log.punctual", "punctual log show log.punctual"),
         ("log show log.punctual --to 20ms", "punctual log show log.punctual --perfetto log.pftrace"),
         ("report device.punctual", "sudo punctual reserve v90"),

@@ -72,21 +72,12 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
 
 /// Prints it for people, or in the form of another program.
 fn print(measurement: &Measurement, interarrival: &[InterarrivalRow], arguments: &ReportArguments) {
-    let mut more = String::new();
-    if !interarrival.is_empty() {
-        more = format!("\n{}", punctual_report::forecast::interarrival::text(interarrival));
-    }
     match arguments.export.0 {
         Some(export) => output::print_lines(&(export.text)(measurement)),
         None => {
             output::print_text(&punctual_report::measurement_text(measurement));
-            let next = punctual_report::next_text(&measurement.next);
-            let apart = if more.is_empty() || next.is_empty() { "" } else { "\n" };
-            more += &format!("{apart}{next}");
+            output::print_rest(interarrival, &measurement.next);
         }
-    }
-    if !more.is_empty() {
-        output::print_more(&more);
     }
 }
 

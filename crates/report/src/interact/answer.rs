@@ -7,6 +7,7 @@ use super::model::InteractReport;
 use super::spent::{Cause, Part};
 use super::sums::KindSum;
 use super::toolkit::{self, EventRow, ToolkitRow};
+use crate::NextStep;
 use crate::answer::Answer;
 use crate::forecast::InterarrivalEntry;
 use crate::forecast::interarrival::InterarrivalRow;
@@ -22,6 +23,8 @@ pub struct InteractAnswer<'a> {
     schema: &'static str,
     verdict: String,
     exit_code: u8,
+    /// What to run next, at most two commands.
+    next: Vec<NextStep>,
     recording: &'a Path,
     #[cfg_attr(test, schemars(with = "serde_json::Map<String, serde_json::Value>"))]
     provenance: &'a Provenance,
@@ -71,6 +74,7 @@ impl<'a> InteractAnswer<'a> {
             schema: "punctual.interact/1",
             verdict: report.verdict(),
             exit_code: report.exit_code(),
+            next: report.next_steps(),
             recording: report.recording,
             provenance: &report.document.provenance,
             ended: report.document.ended.as_ref(),

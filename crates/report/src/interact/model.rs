@@ -4,7 +4,9 @@ use super::events::{self, Events};
 use super::keys::Keys;
 use super::spent::{Cause, Gathered, Part, gather};
 use super::sums::{KindLimit, KindSum, Patience, is_measured, judge, kinds, over, tasks};
+use crate::NextStep;
 use crate::layout::shortened;
+use crate::why::explain;
 use punctual_recording::{
     BEGAN_BEFORE, Distribution, Document, EndReason, Interaction, InteractionDocument, Limit, OWN_PACE, Outcome, START,
     agreeing, counted, printable, read_interactions,
@@ -360,6 +362,13 @@ impl<'a> InteractReport<'a> {
             }
         }
         verdict
+    }
+
+    /// What to run next: what helps against that which took most of the waiting.
+    pub fn next_steps(&self) -> Vec<NextStep> {
+        let leading = self.causes.first().filter(|_| self.summary.followed);
+        let kind = leading.and_then(|cause| cause.on.blamed());
+        kind.map(|kind| NextStep::new(explain::PURPOSE, explain::command(kind))).into_iter().collect()
     }
 
     /// How long the start took, and where most of that time went.

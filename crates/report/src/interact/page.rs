@@ -66,7 +66,7 @@ pub fn interact_page(report: &InteractReport<'_>) -> Page {
         title: format!("How long you wait for {}", program.rsplit('/').next().unwrap_or(program)),
         context: context.join(" · "),
         verdict: report.verdict(),
-        next: Vec::new(),
+        next: report.next_steps(),
         warnings,
         blind: document.provenance.blind.clone(),
         sections,

@@ -26,6 +26,14 @@ impl Spent {
         Spent { kind, who: part.not_seen.map_or_else(|| part.name.as_str().into(), Who::from) }
     }
 
+    /// The kind of cause, if it is one.
+    pub(super) fn blamed(&self) -> Option<Kind> {
+        match self.kind {
+            SpentKind::Blamed(kind) => Some(kind),
+            SpentKind::Other(_) => None,
+        }
+    }
+
     /// The same kind, whoever had it.
     fn of_others(self) -> Spent {
         Spent { who: "others".into(), ..self }

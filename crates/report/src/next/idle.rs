@@ -3,6 +3,7 @@
 use super::options::as_written;
 use super::{NextStep, few};
 use crate::idle::IdleReport;
+use crate::why::explain;
 use punctual_blame::Kind;
 use punctual_recording::CauseKind;
 
@@ -30,7 +31,7 @@ pub fn after_idle(report: &IdleReport<'_>) -> Vec<NextStep> {
         steps.push(NextStep::new(purpose, format!("sudo punctual idle --policy fifo{others}")));
     }
     if let Some(kind) = leading.and_then(page_of) {
-        steps.push(NextStep::new("says how to be sure of it, and what helps", crate::why::explain::command(kind)));
+        steps.push(NextStep::new(explain::PURPOSE, explain::command(kind)));
     }
     let record = format!("sudo punctual record --why p99{cpus}");
     steps.push(NextStep::new("records how late threads wake up there, and who makes the worst 1 % late", record));

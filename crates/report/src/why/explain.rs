@@ -41,6 +41,9 @@ impl Answer for ExplainAnswer {
     }
 }
 
+/// What [`command`] does, as a next step.
+pub(crate) const PURPOSE: &str = "says how to be sure of it, and what helps";
+
 /// Where to read more about a kind: a command that needs no network.
 pub(crate) fn command(kind: Kind) -> String {
     format!("punctual why --explain {}", kind.name())

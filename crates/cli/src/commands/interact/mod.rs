@@ -238,8 +238,6 @@ fn show(shown: &Shown<'_>) -> anyhow::Result<u8> {
         return Ok(code);
     }
     output::print_text(&text(&report));
-    if !shown.interarrival.is_empty() {
-        output::print_more(&format!("\n{}", punctual_report::forecast::interarrival::text(shown.interarrival)));
-    }
+    output::print_rest(shown.interarrival, &report.next_steps());
     Ok(code)
 }
