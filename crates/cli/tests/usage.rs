@@ -144,6 +144,8 @@ const MISSPELT: &[(&[&str], &str)] = &[
     (&["timers", "--clock", "monotnic"], "monotonic"),
     (&["log", "--events", "all,sofirq"], "softirq"),
     (&["report", "a", "--interarrival", "1ms", "--stage", "sofirq"], "softirq"),
+    (&["report", "a", "--limit", "respons:max=1ms"], "response"),
+    (&["record", "--comm", "x", "--period", "1ms", "--limit", "cylce:max=1ms"], "cycle"),
     (&["modem", "study", "--row", "res 3/61"], "res-3-16"),
     (&["lab", "kernels", "6.12-tr"], "6.12-rt"),
     (&["lab", "run", "--kernel", "6.12-tr", "--", "record"], "6.12-rt"),

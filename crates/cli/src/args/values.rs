@@ -119,11 +119,22 @@ pub(super) fn cpus(text: &str) -> Result<Cpus, String> {
     parse_list(text).map(Cpus)
 }
 
+/// What is wrong with a limit, and which stage is meant, if it is of none and one is like it.
+fn with_nearest_limited(wrong: &str, limit: &str) -> String {
+    let stages = Stage::ALL.into_iter().filter(|stage| stage.is_of_a_wakeup()).map(Stage::name);
+    let names: Vec<&str> = stages.chain(["cycle"]).collect();
+    match limit.split_once(':') {
+        Some((stage, _)) if !names.contains(&stage.trim()) => with_nearest(wrong, stage.trim(), &names),
+        _ => wrong.to_owned(),
+    }
+}
+
 pub(super) fn limits(text: &str) -> Result<Limits, String> {
     let mut limits = Limits { of_wakeups: Vec::new(), cycle_ns: None };
     for limit in text.split(',') {
         let Some(of_cycle) = limit.trim().strip_prefix("cycle:") else {
-            limits.of_wakeups.extend(LimitSpec::parse_list_of_stages(limit)?);
+            let of_wakeups = LimitSpec::parse_list_of_stages(limit);
+            limits.of_wakeups.extend(of_wakeups.map_err(|wrong| with_nearest_limited(&wrong, limit))?);
             continue;
         };
         let longest = of_cycle.trim().strip_prefix("max=").ok_or_else(|| {
