@@ -8,6 +8,7 @@ mod log;
 mod measurement;
 mod options;
 mod reserve;
+mod timers;
 
 pub use comparison::{after_comparison, after_comparisons, after_interact_comparison};
 pub use device::after_device;
@@ -17,6 +18,7 @@ pub use log::{after_log, after_log_show};
 pub use measurement::after_measurement;
 pub use options::{own_options, own_options_and_load, written_period};
 pub use reserve::{ReserveAsked, ReserveSubject, after_reserve, after_reserve_phases, after_reserve_together};
+pub use timers::after_timers;
 
 use serde::Serialize;
 use std::fmt::{Display, Formatter, Result, Write};

@@ -1,6 +1,7 @@
 //! The answer of `punctual timers`.
 
 use crate::answer::{Answer, Named};
+use crate::{NextStep, after_timers};
 use punctual_timing::{Analysis, Effect, MethodResult, Pattern, Summary, Timers};
 use serde::Serialize;
 use std::path::Path;
@@ -12,6 +13,8 @@ pub struct TimersAnswer<'a> {
     schema: &'static str,
     verdict: String,
     exit_code: u8,
+    /// What to run next, at most two commands.
+    next: Vec<NextStep>,
     recording: Option<&'a Path>,
     period_ns: u64,
     scheduling: &'a str,
@@ -51,6 +54,7 @@ impl<'a> TimersAnswer<'a> {
             schema: "punctual.timers/1",
             verdict: timers.verdict(),
             exit_code: 0,
+            next: after_timers(timers),
             recording,
             period_ns: timers.period_ns,
             scheduling: &timers.scheduling,

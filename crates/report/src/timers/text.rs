@@ -1,6 +1,7 @@
 //! The ways to get periodic callbacks, as text for people.
 
 use crate::layout::{grouped, table};
+use crate::{after_timers, next_text};
 use punctual_recording::{format_ns, printable_path};
 use punctual_timing::{Effect, Measured, MethodResult, Pattern, Summary, Tick, Timers};
 use std::collections::BTreeMap;
@@ -41,6 +42,7 @@ pub fn text(timers: &Timers, recording: Option<&Path>) -> String {
     if let Some(recording) = recording {
         let _ = writeln!(text, "\nrecording: {}", printable_path(recording));
     }
+    let _ = write!(text, "\n{}", next_text(&after_timers(timers)));
     text
 }
 
@@ -251,7 +253,10 @@ mod tests {
 
     #[test]
     fn json_has_the_contract_and_null_for_what_is_not_known() {
-        let value = crate::answer::value(&TimersAnswer::new(&timers(), None));
+        let mut timers = timers();
+        let value = crate::answer::value(&TimersAnswer::new(&timers, None));
+        assert_eq!(value["next"][0]["command"], "sudo punctual timers --effects -i 1ms");
+        assert_eq!(value["next"][1]["command"], "sudo punctual record --why p99 -i 1ms");
         assert_eq!((value["schema"].as_str(), value["exit_code"].as_u64()), (Some("punctual.timers/1"), Some(0)));
         assert!(value["verdict"].as_str().unwrap().starts_with("Rounding fault"));
         let [way, absent] = [&value["ways"][0], &value["ways"][1]];
@@ -261,5 +266,9 @@ mod tests {
             way["histogram"]["bins"].as_array().unwrap().iter().map(|bin| bin["count"].as_u64().unwrap()).sum();
         assert_eq!(counted, 1_999);
         assert!(absent["callbacks"].is_null() && absent["absent"].is_string());
+        // What was measured is not proposed again.
+        timers.ways[0].effect = Effect::Slack;
+        let value = crate::answer::value(&TimersAnswer::new(&timers, None));
+        assert_eq!(value["next"].as_array().map(Vec::len), Some(1), "{value}");
     }
 }
