@@ -144,6 +144,8 @@ fn wrong_questions_are_one_line_with_their_place() {
         (vec!["sim", "run", "key.toml"], 1),
         (vec!["sim", "run", "empty.toml"], 1),
         (vec!["sim", "run", "no-such-experiment"], 129),
+        (vec!["sim", "timeline", "soft-modem-dialup", "--from", "2s", "--to", "1s", "--html", "t.html"], 129),
+        (vec!["sim", "timeline", "soft-modem-dialup", "--to", "11s", "--html", "t.html"], 129),
         (vec!["sim", "whatif", "--device", "submarine"], 129),
         (vec!["sim", "whatif", "--device", "modem", "--context", "moon"], 129),
         (vec!["sim", "whatif", "--device", "modem", "--competitor", "90"], 129),

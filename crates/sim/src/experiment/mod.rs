@@ -24,6 +24,7 @@ pub use series::Series;
 pub use service::{Served, Service};
 /// The value of a key of an experiment.
 pub use toml::Value as Setting;
+pub use views::MAX_TIMELINE;
 
 use crate::error::{Error, Result};
 use crate::machine::{Engine, Mechanism};

@@ -7,6 +7,9 @@ use crate::time::{Picoseconds, SECOND};
 use crate::watch::ToTheEnd;
 use punctual_recording::Wakeup;
 
+/// The longest stretch that a timeline shows.
+pub const MAX_TIMELINE: Picoseconds = 10 * SECOND;
+
 impl Experiment {
     /// A short run of one case, with everything that happened: for a timeline.
     ///
@@ -14,7 +17,7 @@ impl Experiment {
     /// A case that does not exist, a machine that is impossible, a run of more than ten seconds.
     pub fn timeline(&self, case: Option<&str>, from: Picoseconds, to: Picoseconds) -> Result<Timeline> {
         let index = self.case_of(case).map_err(|what| self.at(&[], what))?;
-        if from >= to || to - from > 10 * SECOND {
+        if from >= to || to - from > MAX_TIMELINE {
             return Err(self.at(&[], "a timeline is longer than 0 and at most 10 s"));
         }
         Timeline::of(&self.setup(index, 0)?.spec, from, to)

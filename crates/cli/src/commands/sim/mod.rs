@@ -12,7 +12,7 @@ use punctual_device::{did_you_mean, nearest};
 use punctual_recording::format_ns;
 use punctual_report::answer::{Answer, Done};
 use punctual_report::sim::{ExperimentsAnswer, PapersAnswer};
-use punctual_sim::experiment::Experiment;
+use punctual_sim::experiment::{Experiment, MAX_TIMELINE};
 use punctual_sim::ledger;
 use punctual_sim::machine::Mechanism;
 use punctual_sim::shipped::BUILTIN;
@@ -142,6 +142,10 @@ fn timeline(arguments: &SimTimelineArguments, output: Output) -> anyhow::Result<
     }
     let to = arguments.to.unwrap_or(arguments.from.saturating_add(50_000_000));
     let picoseconds = |nanoseconds: u64| nanoseconds.saturating_mul(NANOSECOND);
+    if to <= arguments.from || picoseconds(to - arguments.from) > MAX_TIMELINE {
+        let longest = format_ns(MAX_TIMELINE / NANOSECOND);
+        return Err(Usage(format!("--to: give a time after --from, at most {longest} later")).into());
+    }
     let timeline = experiment.timeline(arguments.case.as_deref(), picoseconds(arguments.from), picoseconds(to))?;
     let case = arguments.case.as_deref().or_else(|| experiment.cases().next()).unwrap_or_default();
     if let Some(path) = &arguments.html {
