@@ -317,7 +317,7 @@ fn a_long_load_leaves_the_verdict_readable() {
     let text = stdout(&run(directory.path(), &["report", "a"]));
     let verdict = text.lines().next().unwrap();
     assert!(
-        verdict.starts_with("In 1.0 s under load (begin and on ") && verdict.contains("and on end), the"),
+        verdict.starts_with("In 1.00 s under load (begin and on ") && verdict.contains("and on end), the"),
         "{text}"
     );
     assert!(verdict.contains('…') && verdict.chars().count() < 250, "{text}");

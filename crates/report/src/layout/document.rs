@@ -35,8 +35,7 @@ fn measured_s(document: &Document) -> f64 {
 pub(crate) fn spoken_duration(document: &Document) -> String {
     let seconds = measured_s(document);
     match seconds {
-        _ if seconds < 0.095 => format_ns(document.measured_ns()),
-        _ if seconds < 9.95 => format!("{seconds:.1} s"),
+        _ if seconds < 9.995 => format_ns(document.measured_ns()),
         _ if seconds < 600.0 => format!("{seconds:.0} s"),
         _ if seconds < 7_200.0 => format!("{:.0} min", seconds / 60.0),
         _ if seconds < 172_800.0 => format!("{:.1} h", seconds / 3_600.0),
