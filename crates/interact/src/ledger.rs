@@ -6,7 +6,7 @@ use crate::split::{Awaited, parts};
 use crate::track::{Taken, Tracker};
 use punctual_kernel::clock;
 use punctual_probe::terminal::Seen;
-use punctual_probe::terminal::stretches::Stretch;
+use punctual_probe::terminal::stretches::{Stretch, Wanted};
 use punctual_recording::{Document, Ended, Episode, InteractionDocument, InteractionWriter, Outcome, Result, Writer};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -80,13 +80,12 @@ impl Ledger {
 
     /// Copies what has happened since, for the inputs that have not ended.
     pub(crate) fn keep_evidence(&mut self, now: u64) {
-        let back_ns = self.looks_back_ns.map(|ns| now.saturating_sub(ns));
-        let oldest_ns = self.tracker.oldest_ns().into_iter().chain(back_ns).min();
         if now.saturating_sub(self.kept_ns) >= KEEP_NS
             && let Some(stretches) = self.eyes.as_mut().and_then(|eyes| eyes.stretches.as_mut())
         {
             self.kept_ns = now;
-            stretches.keep_since(oldest_ns);
+            let back = self.looks_back_ns.map(|ns| Wanted { begin_ns: now.saturating_sub(ns), end_ns: None });
+            stretches.keep(self.tracker.wanted().chain(back));
         }
     }
 

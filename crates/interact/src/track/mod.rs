@@ -18,6 +18,7 @@ use ends::Ends;
 pub use open::Taken;
 use open::{Cause, MAX_THREADS, Open};
 use punctual_probe::terminal::Seen;
+use punctual_probe::terminal::stretches::Wanted;
 use punctual_recording::{Interaction, Moment};
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -173,9 +174,11 @@ impl Tracker {
         self.cpu_ns
     }
 
-    /// When the first input began that has not ended, ns.
-    pub fn oldest_ns(&self) -> Option<u64> {
-        self.open.front().map(|open| open.row.begin_ns)
+    /// The times of inputs that have not ended, each up to the last that is known to belong to it; it may go on later.
+    pub fn wanted(&self) -> impl Iterator<Item = Wanted> + '_ {
+        self.open
+            .iter()
+            .map(|open| Wanted { begin_ns: open.row.begin_ns, end_ns: open.row.seen_ns.max(open.row.blocked_ns) })
     }
 
     /// What toolkits have passed on, once each.

@@ -74,6 +74,23 @@ fn a_key_has_three_ends() {
 }
 
 #[test]
+fn evidence_is_wanted_up_to_the_last_that_is_known_of_an_input() {
+    let mut tracker = Tracker::new(true);
+    let wanted = |tracker: &Tracker| -> Vec<(u64, Option<u64>)> {
+        tracker.wanted().map(|wanted| (wanted.begin_ns / MS, wanted.end_ns.map(|end_ns| end_ns / MS))).collect()
+    };
+    tracker.put_in(input(100, "a"));
+    assert_eq!(wanted(&tracker), [(100, None)]);
+    tracker.seen(&got(101 * MS, 7, 1));
+    tracker.seen(&wrote(103 * MS, 7));
+    assert_eq!(wanted(&tracker), [(100, Some(103))]);
+    tracker.seen(&waits(101 * MS, 140 * MS, 7, None));
+    // However long the pause after it.
+    tracker.put_in(input(9_000, "b"));
+    assert_eq!(wanted(&tracker), [(100, Some(140)), (9_000, None)]);
+}
+
+#[test]
 fn a_timer_that_the_key_set_is_waited_for_and_one_of_before_is_not() {
     // The cursor blinks every 500 ms: the wait before the key would have ended at 600 ms.
     let blinks = 600 * MS;

@@ -1,156 +1,189 @@
 //! What the flight recorder saw over a longer time than its rings hold: copied out of them piece by piece, up to a bound.
+//! Where there is no room for all of it, what nobody is known to want goes first.
 
+use super::bounded_channel;
 use super::programs::FlightRecorder;
-use super::rings::Copied;
+use super::rings::{Copied, OVERWRITTEN};
 use crate::shared::event_ring::{Record, Stack};
 use std::collections::VecDeque;
 
-/// Records, and stacks, that are kept for all CPUs together; 64 bytes, and less than 1 KiB each. A stretch that is
-/// taken out is a copy of them, and several wait for their names: what is kept is a small part of what a follower may
-/// take.
-const MAX_RECORDS: usize = 1 << 18;
-const MAX_STACKS: usize = 1 << 12;
+/// The share of what evidence may take while it waits to be written. A stretch that is taken out is a copy, and several
+/// wait for their names: what is kept here is a small part of what a follower may take.
+const PART_OF_WAITING: u64 = 3;
 
-/// What was copied from a CPU so far.
-#[derive(Debug, Default)]
-struct KeptCpu {
-    cpu: u32,
-    records: VecDeque<Record>,
-    stacks: VecDeque<Stack>,
-    /// Everything from here on is there, ns.
+const NO_ROOM: &str = "there was no room to keep all that the recorder saw";
+
+/// A time from one moment to another, both included, ns.
+pub(crate) type Span = (u64, u64);
+
+/// What was copied at a time.
+#[derive(Debug)]
+struct Piece {
     from_ns: u64,
-    /// Until when something is missing, and why.
-    broken: Option<(u64, &'static str)>,
+    to_ns: u64,
+    /// By CPU, with one record from before the piece: it tells who had the CPU as the piece began.
+    cpus: Vec<(u32, Copied)>,
+    bytes: u64,
 }
 
-/// The pieces.
-#[derive(Debug, Default)]
+impl Piece {
+    /// What it has of the CPU at this place of its list, which is the same in all pieces.
+    fn of(&self, place: usize) -> &Copied {
+        &self.cpus[place].1
+    }
+}
+
+/// The pieces, by time.
+#[derive(Debug)]
 pub(crate) struct Kept {
-    cpus: Vec<KeptCpu>,
+    pieces: VecDeque<Piece>,
+    /// What they take together, bytes, and what they may take.
+    bytes: u64,
+    most: u64,
     /// Until when everything was copied, ns; 0: nothing was.
     reached_ns: u64,
+    /// The end of the last piece that had to go although it was no older than all that is wanted, ns.
+    let_go_ns: u64,
 }
 
 impl Kept {
-    /// Copies what is new up to `until_ns`, which is in the past, and forgets what was before `since_ns`.
-    pub(crate) fn go_on(&mut self, recorder: &FlightRecorder, since_ns: u64, until_ns: u64) {
+    /// With as much room as this machine's free memory allows.
+    pub(crate) fn with_room() -> Kept {
+        Kept::new(bounded_channel::max_bytes() / PART_OF_WAITING)
+    }
+
+    fn new(most: u64) -> Kept {
+        Kept { pieces: VecDeque::new(), bytes: 0, most, reached_ns: 0, let_go_ns: 0 }
+    }
+
+    /// Copies what is new up to `until_ns`, which is in the past, and forgets what was before all that is wanted.
+    /// `wanted` are times by when they begin, none of which touch.
+    pub(crate) fn go_on(&mut self, recorder: &FlightRecorder, wanted: &[Span], until_ns: u64) {
+        let Some(&(since_ns, _)) = wanted.first() else { return };
         if until_ns <= self.reached_ns || until_ns <= since_ns {
             return;
         }
         if since_ns > self.reached_ns {
-            self.cpus.clear();
-            self.reached_ns = 0;
+            self.pieces.clear();
+            (self.bytes, self.reached_ns) = (0, 0);
         }
         let start = if self.reached_ns == 0 { since_ns } else { self.reached_ns + 1 };
         self.add(recorder.copy(start, until_ns), start, until_ns);
-        self.forget(since_ns);
+        self.forget(wanted);
     }
 
-    fn add(&mut self, pieces: Vec<(u32, Copied)>, start: u64, until_ns: u64) {
-        let is_first = self.cpus.is_empty();
-        if is_first {
-            self.cpus = pieces.iter().map(|&(cpu, _)| KeptCpu { cpu, from_ns: start, ..KeptCpu::default() }).collect();
+    fn add(&mut self, mut cpus: Vec<(u32, Copied)>, from_ns: u64, to_ns: u64) {
+        // On a machine of many CPUs that rests, the lists take more than what is in them.
+        let mut bytes = cpus.capacity() * size_of::<(u32, Copied)>();
+        for (_, copied) in &mut cpus {
+            copied.records.shrink_to_fit();
+            copied.stacks.shrink_to_fit();
+            bytes += copied.records.capacity() * size_of::<Record>() + copied.stacks.capacity() * size_of::<Stack>();
         }
-        for (kept, (_, piece)) in self.cpus.iter_mut().zip(pieces) {
-            // The first piece includes one from before it: it tells who had the CPU as the piece began.
-            let is_new = |time: u64| is_first || time >= start;
-            kept.records.extend(piece.records.into_iter().filter(|record| is_new(record.time)));
-            kept.stacks.extend(piece.stacks.into_iter().filter(|stack| is_new(stack.time)));
-            if let Some(reason) = piece.broken {
-                kept.broken = Some((until_ns, reason));
+        self.bytes += bytes as u64;
+        self.pieces.push_back(Piece { from_ns, to_ns, cpus, bytes: bytes as u64 });
+        self.reached_ns = to_ns;
+    }
+
+    /// Lets go of what is older than all that is wanted. If the rest is still too much, the oldest that nobody wants
+    /// goes, and only then the oldest of all.
+    fn forget(&mut self, wanted: &[Span]) {
+        let since_ns = wanted.first().map_or(u64::MAX, |(since_ns, _)| *since_ns);
+        while self.pieces.front().is_some_and(|piece| piece.to_ns < since_ns) {
+            self.remove(0);
+        }
+        while self.bytes > self.most && !self.pieces.is_empty() {
+            let unwanted = self.pieces.iter().position(|piece| !is_wanted(wanted, piece));
+            let index = unwanted.unwrap_or(0);
+            self.let_go_ns = self.let_go_ns.max(self.pieces[index].to_ns);
+            self.remove(index);
+        }
+    }
+
+    fn remove(&mut self, index: usize) {
+        if let Some(piece) = self.pieces.remove(index) {
+            self.bytes -= piece.bytes;
+        }
+    }
+
+    /// What happened on each CPU between two times. Where something is missing it is what came after that, and says so:
+    /// who had a CPU before a hole need not have it after. `None` if the end is not here.
+    fn between(&self, start: u64, end: u64) -> Option<Vec<(u32, Copied)>> {
+        let first = self.pieces.partition_point(|piece| piece.to_ns < start);
+        let last = self.pieces.partition_point(|piece| piece.from_ns <= end);
+        let pieces: Vec<&Piece> = self.pieces.range(first..last.max(first)).collect();
+        pieces.last().filter(|piece| piece.to_ns >= end)?;
+        let expected_ns = |at: usize| if at == 0 { start } else { pieces[at - 1].to_ns + 1 };
+        let after_hole = (0..pieces.len()).rfind(|&at| pieces[at].from_ns > expected_ns(at));
+        let why = after_hole.map(|at| if self.let_go_ns >= expected_ns(at) { NO_ROOM } else { OVERWRITTEN });
+        let whole = &pieces[after_hole.unwrap_or(0)..];
+        let cpus = whole[0].cpus.iter().enumerate();
+        Some(cpus.map(|(place, (cpu, _))| (*cpu, of_cpu(whole, place, why, (start, end)))).collect())
+    }
+
+    /// The same; what is not whole here may be so in the rings, from which `copy` takes it.
+    pub(crate) fn between_or(
+        &self,
+        start: u64,
+        end: u64,
+        copy: impl FnOnce() -> Vec<(u32, Copied)>,
+    ) -> Vec<(u32, Copied)> {
+        let is_whole = |all: &[(u32, Copied)]| all.iter().all(|(_, copied)| copied.broken.is_none());
+        match self.between(start, end) {
+            Some(kept) if is_whole(&kept) => kept,
+            Some(kept) => {
+                let copied = copy();
+                if is_whole(&copied) { copied } else { kept }
             }
+            None => copy(),
         }
-        self.reached_ns = until_ns;
-    }
-
-    fn forget(&mut self, since_ns: u64) {
-        let cpus = self.cpus.len().max(1);
-        let (max_records, max_stacks) = (MAX_RECORDS / cpus, MAX_STACKS / cpus);
-        for kept in &mut self.cpus {
-            kept.from_ns = kept.from_ns.max(since_ns);
-            let too_many = kept.records.len().saturating_sub(max_records);
-            if let Some(last) = too_many.checked_sub(1).and_then(|last| kept.records.get(last)) {
-                kept.from_ns = kept.from_ns.max(last.time + 1);
-            }
-            // One from before stays: it tells who had the CPU.
-            let old = kept.records.partition_point(|record| record.time < kept.from_ns).saturating_sub(1);
-            kept.records.drain(..old);
-            let old = kept.stacks.partition_point(|stack| stack.time < kept.from_ns);
-            kept.stacks.drain(..old.max(kept.stacks.len().saturating_sub(max_stacks)));
-        }
-    }
-
-    /// What happened on each CPU between two times; `None` if that is not all here.
-    pub(crate) fn between(&self, start: u64, end: u64) -> Option<Vec<(u32, Copied)>> {
-        if end > self.reached_ns || self.cpus.is_empty() || self.cpus.iter().any(|kept| start < kept.from_ns) {
-            return None;
-        }
-        Some(self.cpus.iter().map(|kept| (kept.cpu, kept.between(start, end))).collect())
     }
 }
 
-impl KeptCpu {
-    fn between(&self, start: u64, end: u64) -> Copied {
-        let first = self.records.partition_point(|record| record.time < start).saturating_sub(1);
-        let last = self.records.partition_point(|record| record.time <= end);
-        let stacks = self.stacks.iter().filter(|stack| (start..=end).contains(&stack.time));
-        Copied {
-            records: self.records.range(first..last.max(first)).copied().collect(),
-            stacks: stacks.copied().collect(),
-            broken: self.broken.filter(|(until_ns, _)| *until_ns >= start).map(|(_, reason)| reason),
+/// Whether a piece holds something of a time that is wanted.
+fn is_wanted(wanted: &[Span], piece: &Piece) -> bool {
+    let begun = wanted.partition_point(|(begin_ns, _)| *begin_ns <= piece.to_ns);
+    begun > 0 && wanted[begun - 1].1 >= piece.from_ns
+}
+
+/// What pieces without a hole between them have of one of their CPUs, between two times. `missing`: why something is
+/// missing before them.
+fn of_cpu(pieces: &[&Piece], place: usize, missing: Option<&'static str>, (start, end): Span) -> Copied {
+    // A piece with a hole has what came after that.
+    let broken_at = pieces.iter().rposition(|piece| piece.of(place).broken.is_some());
+    let pieces = &pieces[broken_at.unwrap_or(0)..];
+    let broken = broken_at.map_or(missing, |_| pieces[0].of(place).broken);
+    // Exactly as much as there is: what waits for its names is bounded by the room that it takes.
+    let room: usize = pieces.iter().map(|piece| piece.of(place).records.len()).sum();
+    let mut records: Vec<Record> = Vec::with_capacity(room);
+    for piece in pieces {
+        // What is there already ends with the record that the next piece has from before it.
+        let is_first = records.is_empty();
+        let more = piece.of(place).records.iter();
+        records.extend(more.filter(|record| is_first || record.time >= piece.from_ns).copied());
+    }
+    let first = records.partition_point(|record| record.time < start).saturating_sub(1);
+    records.truncate(records.partition_point(|record| record.time <= end));
+    records.drain(..first.min(records.len()));
+    let stacks = pieces.iter().flat_map(|piece| &piece.of(place).stacks);
+    let stacks = stacks.filter(|stack| (start..=end).contains(&stack.time)).copied().collect();
+    Copied { records, stacks, broken }
+}
+
+/// Times in any order as times by when they begin, none of which touch.
+pub(crate) fn joined(spans: impl IntoIterator<Item = Span>) -> Vec<Span> {
+    let mut spans: Vec<Span> = spans.into_iter().collect();
+    spans.sort_unstable();
+    let mut joined: Vec<Span> = Vec::new();
+    for (begin_ns, end_ns) in spans {
+        match joined.last_mut().filter(|last| begin_ns <= last.1.saturating_add(1)) {
+            Some(last) => last.1 = last.1.max(end_ns),
+            None => joined.push((begin_ns, end_ns)),
         }
     }
+    joined
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn record(time: u64) -> Record {
-        Record { sequence: 1, time, steal: 0, task: 0, context: 0, value: 0, extra: 0, name: [0; 16] }
-    }
-
-    fn piece(times: &[u64], broken: Option<&'static str>) -> Vec<(u32, Copied)> {
-        vec![(3, Copied { records: times.iter().map(|&time| record(time)).collect(), stacks: Vec::new(), broken })]
-    }
-
-    fn times(kept: &Kept, start: u64, end: u64) -> Option<(Vec<u64>, Option<&'static str>)> {
-        let mut all = kept.between(start, end)?;
-        let (_, copied) = all.pop()?;
-        Some((copied.records.iter().map(|record| record.time).collect(), copied.broken))
-    }
-
-    #[test]
-    fn pieces_become_one_with_one_record_from_before() {
-        let mut kept = Kept::default();
-        kept.add(piece(&[90, 100, 150], None), 100, 200);
-        // What the ring hands out from before the second piece is already there.
-        kept.add(piece(&[150, 201, 260], None), 201, 300);
-        assert_eq!(times(&kept, 100, 300), Some((vec![90, 100, 150, 201, 260], None)));
-        assert_eq!(times(&kept, 200, 250), Some((vec![150, 201], None)));
-        assert_eq!((times(&kept, 99, 200), times(&kept, 100, 301)), (None, None));
-        kept.forget(210);
-        assert_eq!(times(&kept, 210, 300), Some((vec![201, 260], None)));
-        assert_eq!(times(&kept, 209, 300), None, "forgotten");
-    }
-
-    #[test]
-    fn a_hole_is_one_of_every_time_before_its_end() {
-        let mut kept = Kept::default();
-        kept.add(piece(&[90, 150], Some("a hole")), 100, 200);
-        kept.add(piece(&[150, 260], None), 201, 300);
-        assert_eq!(times(&kept, 150, 300).unwrap().1, Some("a hole"));
-        assert_eq!(times(&kept, 201, 300).unwrap().1, None);
-    }
-
-    #[test]
-    fn no_more_is_kept_than_the_bound() {
-        let mut kept = Kept::default();
-        let many: Vec<u64> = (1..=MAX_RECORDS as u64 + 10).collect();
-        kept.add(piece(&many, None), 1, *many.last().unwrap());
-        kept.forget(1);
-        assert!(kept.cpus[0].records.len() <= MAX_RECORDS + 1, "{}", kept.cpus[0].records.len());
-        assert_eq!(times(&kept, 10, 20), None);
-        assert_eq!(times(&kept, 12, 13).unwrap().0, [11, 12, 13]);
-    }
-}
+#[path = "kept_tests.rs"]
+mod tests;

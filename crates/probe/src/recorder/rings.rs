@@ -21,7 +21,7 @@ pub(crate) struct Copied {
 /// The rings of all CPUs.
 pub(super) struct Rings(EventRings<RECORDS, STACKS>);
 
-const OVERWRITTEN: &str = "the recorder's ring was overwritten before it could be read";
+pub(super) const OVERWRITTEN: &str = "the recorder's ring was overwritten before it could be read";
 const UNFINISHED: &str = "a record was not finished";
 
 impl Rings {

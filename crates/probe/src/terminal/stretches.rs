@@ -3,7 +3,7 @@
 use crate::recorder::disk_limits::DiskLimits;
 use crate::recorder::evidence::{Evidence, Investigator};
 use crate::recorder::hooks::HookWatch;
-use crate::recorder::kept::Kept;
+use crate::recorder::kept::{Kept, joined};
 use crate::recorder::missed::MissedRuns;
 use crate::recorder::{FlightRecorder, LateWakeup};
 use punctual_kernel::{Refused, clock, scheduling};
@@ -43,12 +43,22 @@ pub struct Stretch {
     pub end_ns: u64,
 }
 
+/// A time of which somebody may ask for the evidence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted {
+    /// From when, ns of `CLOCK_MONOTONIC`.
+    pub begin_ns: u64,
+    /// To when, as far as is known; `None`: to now, and on.
+    pub end_ns: Option<u64>,
+}
+
 /// The flight recorder, and a thread that makes episodes of what it saw.
 pub struct Stretches {
     recorder: FlightRecorder,
     hooks: HookWatch,
     missed: MissedRuns,
     kept: Kept,
+    wanted: Vec<Wanted>,
     asked: VecDeque<Stretch>,
     sender: Option<Sender<(u64, Box<Evidence>)>>,
     waiting: Arc<AtomicUsize>,
@@ -102,7 +112,8 @@ impl Stretches {
             recorder,
             hooks,
             missed: MissedRuns::default(),
-            kept: Kept::default(),
+            kept: Kept::with_room(),
+            wanted: Vec::new(),
             asked,
             sender: Some(sender),
             waiting,
@@ -123,14 +134,21 @@ impl Stretches {
         self.recorder.program_ids()
     }
 
-    /// Keeps what happened from then until now, for longer than the recorder's rings hold it; `None`: nobody will ask
-    /// for anything from the past any more. Call it often.
-    pub fn keep_since(&mut self, since_ns: Option<u64>) {
-        let asked = self.asked.iter().map(|asked| asked.begin_ns);
-        if let Some(since_ns) = since_ns.into_iter().chain(asked).min() {
-            let until_ns = clock::monotonic_ns().saturating_sub(SETTLE_NS);
-            self.kept.go_on(&self.recorder, since_ns.saturating_sub(BEFORE_NS), until_ns);
-        }
+    /// Keeps what happens in these times, for longer than the recorder's rings hold it, and what happened since the
+    /// first of them as long as there is room; none: nobody will ask for anything from the past any more. Call it often.
+    pub fn keep(&mut self, wanted: impl Iterator<Item = Wanted>) {
+        self.wanted.clear();
+        self.wanted.extend(wanted);
+        self.keep_on();
+    }
+
+    fn keep_on(&mut self) {
+        let asked = self.asked.iter().map(|asked| Wanted { begin_ns: asked.begin_ns, end_ns: Some(asked.end_ns) });
+        let spans = self.wanted.iter().copied().chain(asked).map(|Wanted { begin_ns, end_ns }| {
+            (begin_ns.saturating_sub(BEFORE_NS), end_ns.map_or(u64::MAX, |end_ns| end_ns.saturating_add(AFTER_NS)))
+        });
+        let until_ns = clock::monotonic_ns().saturating_sub(SETTLE_NS);
+        self.kept.go_on(&self.recorder, &joined(spans), until_ns);
     }
 
     /// Asks for an episode of a stretch.
@@ -144,7 +162,7 @@ impl Stretches {
         self.hooks.read(now);
         self.missed.read(now, &self.recorder);
         if !self.asked.is_empty() {
-            self.keep_since(None);
+            self.keep_on();
         }
         while self.asked.front().is_some_and(|asked| asked.end_ns + AFTER_NS + SETTLE_NS < now) {
             let Some(asked) = self.asked.pop_front() else { break };
@@ -172,7 +190,7 @@ impl Stretches {
             stage: Stage::Request,
         };
         let evidence = Evidence {
-            copied: self.kept.between(from, to).unwrap_or_else(|| self.recorder.copy(from, to)),
+            copied: self.kept.between_or(from, to, || self.recorder.copy(from, to)),
             programs,
             threshold_ns: 0,
             usual_delivery_ns: 0,
