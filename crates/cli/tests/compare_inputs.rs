@@ -180,6 +180,22 @@ fn a_program_that_a_signal_ended_is_said_before_all_else() {
 }
 
 #[test]
+fn inputs_with_holes_in_their_evidence_are_counted() {
+    let directory = tempfile::tempdir().unwrap();
+    write_in_turn(directory.path(), 1, [0, 0]);
+    let place = directory.path().join("after/0.punctual/interactions.json");
+    let mut summary: Value = serde_json::from_str(&std::fs::read_to_string(&place).unwrap()).unwrap();
+    summary["with_holes"] = 3.into();
+    std::fs::write(&place, summary.to_string()).unwrap();
+    let said = "a part of the evidence is missing for 3 inputs";
+    let report = json(&run(directory.path(), &["report", "after/0.punctual", "--json"]));
+    assert!(report["counts"]["with_holes"] == 3 && report["warnings"].to_string().contains(said), "{report}");
+    let found = json(&run(directory.path(), &["compare", "before", "after", "--json"]));
+    let notes = found["notes"].to_string();
+    assert!(notes.contains(&format!("B: {said}")) && !notes.contains("A: a part"), "{notes}");
+}
+
+#[test]
 fn what_is_missing_of_a_recording_is_said_in_a_line() {
     let directory = tempfile::tempdir().unwrap();
     let at = |path: &str| directory.path().join(path);

@@ -6,8 +6,8 @@ use crate::split::{Awaited, parts};
 use crate::track::{Taken, Tracker};
 use punctual_kernel::clock;
 use punctual_probe::terminal::Seen;
-use punctual_probe::terminal::stretches::{Stretch, Wanted};
-use punctual_recording::{Document, Ended, Episode, InteractionDocument, InteractionWriter, Outcome, Result, Writer};
+use punctual_probe::terminal::stretches::{Made, Stretch, Wanted};
+use punctual_recording::{Document, Ended, InteractionDocument, InteractionWriter, Outcome, Result, Writer};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -34,6 +34,8 @@ pub(crate) struct Ledger {
     /// Inputs for which an episode was requested.
     unsplit: HashMap<u32, Awaited>,
     not_split: u64,
+    /// Inputs of which a part of the evidence is missing.
+    with_holes: u64,
     /// Events of toolkits for which the recording has no room.
     not_kept: u64,
     /// The time up to which all that was seen has been taken, ns.
@@ -63,6 +65,7 @@ impl Ledger {
             rows,
             unsplit: HashMap::new(),
             not_split: 0,
+            with_holes: 0,
             not_kept: 0,
             settled_ns: 0,
             kept_ns: 0,
@@ -115,11 +118,9 @@ impl Ledger {
         self.keep(done);
         let mut made = Vec::new();
         if let Some(stretches) = self.eyes.as_mut().and_then(|eyes| eyes.stretches.as_mut()) {
-            stretches.round(|number, episode| made.push((number, episode)));
+            stretches.round(|one| made.push(one));
         }
-        for (number, episode) in made {
-            self.split(number, episode);
-        }
+        made.into_iter().for_each(|made| self.split(made));
     }
 
     /// Writes down what toolkits have passed on.
@@ -155,10 +156,11 @@ impl Ledger {
         }
     }
 
-    fn split(&mut self, number: u64, episode: Episode) {
-        let number = number as u32;
+    fn split(&mut self, made: Made) {
+        let number = made.id as u32;
         if let Some(awaited) = self.unsplit.remove(&number) {
-            parts(number, awaited, episode).iter().for_each(|part| self.rows.push_part(part));
+            self.with_holes += u64::from(made.has_hole);
+            parts(number, awaited, made.episode).iter().for_each(|part| self.rows.push_part(part));
         }
     }
 
@@ -186,6 +188,7 @@ impl Ledger {
             background_outputs: self.tracker.background_outputs(),
             records_lost: watch.map_or(0, |(watch, _)| watch.lost()),
             not_split: self.not_split,
+            with_holes: self.with_holes,
             driver_cpu_ns: clock::thread_cpu_ns().saturating_sub(self.driver_before_ns),
             process_cpu_ns: clock::process_cpu_ns().saturating_sub(self.process_before_ns),
             program_cpu_ns: watch.map(|_| self.tracker.cpu_ns()),
@@ -204,11 +207,9 @@ impl Ledger {
         let mut made = Vec::new();
         let patience = if punctual_kernel::ending::is_asked() { NAMING_IN_HASTE } else { NAMING };
         if let Some(stretches) = self.eyes.as_mut().and_then(|eyes| eyes.stretches.take()) {
-            stretches.finish(patience, |number, episode| made.push((number, episode)));
+            stretches.finish(patience, |one| made.push(one));
         }
-        for (number, episode) in made {
-            self.split(number, episode);
-        }
+        made.into_iter().for_each(|made| self.split(made));
         self.not_split += self.unsplit.len() as u64;
     }
 

@@ -149,6 +149,10 @@ fn of_side(label: &str, side: &InputSide) -> Vec<String> {
     if lost > 0 {
         notes.push(format!("{label}: {} were overwritten before they could be read", counted(lost, "kernel record")));
     }
+    let with_holes = sum(|run| run.summary.with_holes);
+    if with_holes > 0 {
+        notes.push(format!("{label}: a part of the evidence is missing for {}", counted(with_holes, "input")));
+    }
     let wrong = sum(|run| run.wrong_sums);
     if wrong > 0 {
         notes.push(format!("{label}: the parts of {} do not add up: a recording is damaged", counted(wrong, "input")));

@@ -9,7 +9,7 @@ use super::kernel_code::KernelCode;
 use super::late::LateWakeup;
 use super::maps::Maps;
 use super::processes::Processes;
-use super::rings::Copied;
+use super::rings::{Copied, is_whole};
 use super::symbols::{KernelSymbols, place};
 use crate::followed::shown;
 use crate::shared::event_ring::{Record, Stack};
@@ -43,6 +43,11 @@ impl Evidence {
         let rings: usize = self.copied.iter().map(copied).sum();
         let programs: usize = self.programs.iter().map(|program| 128 + program.name.len()).sum();
         (size_of::<Evidence>() + rings + programs) as u64
+    }
+
+    /// Whether a part of what the recorder saw is missing.
+    pub(crate) fn has_hole(&self) -> bool {
+        !is_whole(&self.copied)
     }
 }
 

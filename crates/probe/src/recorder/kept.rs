@@ -3,7 +3,7 @@
 
 use super::bounded_channel;
 use super::programs::FlightRecorder;
-use super::rings::{Copied, OVERWRITTEN};
+use super::rings::{Copied, OVERWRITTEN, is_whole};
 use crate::shared::event_ring::{Record, Stack};
 use std::collections::VecDeque;
 
@@ -121,19 +121,22 @@ impl Kept {
         Some(cpus.map(|(place, (cpu, _))| (*cpu, of_cpu(whole, place, why, (start, end)))).collect())
     }
 
-    /// The same; what is not whole here may be so in the rings, from which `copy` takes it.
+    /// What happened from some time before a stretch to its end. What is not whole here may be so in the rings, from
+    /// which `copy` takes it; if only what was before the stretch is missing, the rest is whole.
     pub(crate) fn between_or(
         &self,
-        start: u64,
-        end: u64,
+        before: u64,
+        (start, end): Span,
         copy: impl FnOnce() -> Vec<(u32, Copied)>,
     ) -> Vec<(u32, Copied)> {
-        let is_whole = |all: &[(u32, Copied)]| all.iter().all(|(_, copied)| copied.broken.is_none());
-        match self.between(start, end) {
+        match self.between(before, end) {
             Some(kept) if is_whole(&kept) => kept,
             Some(kept) => {
                 let copied = copy();
-                if is_whole(&copied) { copied } else { kept }
+                if is_whole(&copied) {
+                    return copied;
+                }
+                self.between(start, end).filter(|own| is_whole(own)).unwrap_or(kept)
             }
             None => copy(),
         }

@@ -81,11 +81,14 @@ fn an_input_outlives_the_pause_after_it() {
 fn the_rings_are_asked_for_what_is_not_whole() {
     let mut kept = Kept::new(PLENTY);
     kept.add(piece(&[90, 150], None), 100, 200);
-    let taken = |start, end, ring: Option<&'static str>| times(kept.between_or(start, end, || piece(&[7], ring)));
-    assert_eq!(taken(100, 200, None).0, [90, 150]);
-    assert_eq!(taken(50, 200, None), (vec![7], None));
-    assert_eq!(taken(50, 200, Some("a hole")), (vec![90, 150], Some(OVERWRITTEN)));
-    assert_eq!(taken(100, 201, Some("a hole")), (vec![7], Some("a hole")));
+    let taken = |before, start, end, ring: Option<&'static str>| {
+        times(kept.between_or(before, (start, end), || piece(&[7], ring)))
+    };
+    assert_eq!(taken(100, 120, 200, None).0, [90, 150]);
+    assert_eq!(taken(50, 60, 200, None), (vec![7], None));
+    assert_eq!(taken(50, 60, 200, Some("a hole")), (vec![90, 150], Some(OVERWRITTEN)));
+    assert_eq!(taken(50, 100, 200, Some("a hole")), (vec![90, 150], None), "only what was before is missing");
+    assert_eq!(taken(100, 120, 201, Some("a hole")), (vec![7], Some("a hole")));
 }
 
 #[test]

@@ -18,6 +18,11 @@ pub(crate) struct Copied {
     pub(super) broken: Option<&'static str>,
 }
 
+/// Whether this is all there was.
+pub(super) fn is_whole(copied: &[(u32, Copied)]) -> bool {
+    copied.iter().all(|(_, copied)| copied.broken.is_none())
+}
+
 /// The rings of all CPUs.
 pub(super) struct Rings(EventRings<RECORDS, STACKS>);
 

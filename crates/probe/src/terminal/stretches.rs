@@ -43,6 +43,17 @@ pub struct Stretch {
     pub end_ns: u64,
 }
 
+/// What was made of a stretch.
+#[derive(Debug)]
+pub struct Made {
+    /// The caller's number for it.
+    pub id: u64,
+    /// What happened in it.
+    pub episode: Episode,
+    /// Whether a part of the evidence is missing: it was overwritten, or there was no room for it.
+    pub has_hole: bool,
+}
+
 /// A time of which somebody may ask for the evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wanted {
@@ -63,7 +74,7 @@ pub struct Stretches {
     sender: Option<Sender<(u64, Box<Evidence>)>>,
     waiting: Arc<AtomicUsize>,
     waiting_bytes: Arc<AtomicU64>,
-    made: Receiver<(u64, Episode)>,
+    made: Receiver<Made>,
     thread: Option<JoinHandle<()>>,
     refused: u64,
 }
@@ -95,11 +106,11 @@ impl Stretches {
             scheduling::set_nice(NICE);
             let _ = tell.send(());
             for (id, evidence) in receiver {
-                let episode = investigator.investigate(id, &evidence);
+                let (episode, has_hole) = (investigator.investigate(id, &evidence), evidence.has_hole());
                 their_bytes.fetch_sub(evidence.bytes(), Ordering::Relaxed);
                 drop(evidence);
                 their_waiting.fetch_sub(1, Ordering::Relaxed);
-                if hand_on.send((id, episode)).is_err() {
+                if hand_on.send(Made { id, episode, has_hole }).is_err() {
                     return;
                 }
             }
@@ -157,7 +168,7 @@ impl Stretches {
     }
 
     /// Copies what was asked for out of the rings, as soon as they have it; call this often. Hands on the episodes made since.
-    pub fn round(&mut self, mut take: impl FnMut(u64, Episode)) {
+    pub fn round(&mut self, mut take: impl FnMut(Made)) {
         let now = clock::monotonic_ns();
         self.hooks.read(now);
         self.missed.read(now, &self.recorder);
@@ -168,8 +179,8 @@ impl Stretches {
             let Some(asked) = self.asked.pop_front() else { break };
             self.copy(&asked);
         }
-        while let Ok((id, episode)) = self.made.try_recv() {
-            take(id, episode);
+        while let Ok(made) = self.made.try_recv() {
+            take(made);
         }
     }
 
@@ -190,7 +201,7 @@ impl Stretches {
             stage: Stage::Request,
         };
         let evidence = Evidence {
-            copied: self.kept.between_or(from, to, || self.recorder.copy(from, to)),
+            copied: self.kept.between_or(from, (asked.begin_ns, to), || self.recorder.copy(from, to)),
             programs,
             threshold_ns: 0,
             usual_delivery_ns: 0,
@@ -219,7 +230,7 @@ impl Stretches {
     }
 
     /// Hands on what is left, for at most this long.
-    pub fn finish(mut self, patience: Duration, mut take: impl FnMut(u64, Episode)) -> u64 {
+    pub fn finish(mut self, patience: Duration, mut take: impl FnMut(Made)) -> u64 {
         let until = Instant::now() + patience;
         if let Some(last) = self.asked.back() {
             let now = clock::monotonic_ns();
@@ -233,7 +244,7 @@ impl Stretches {
         loop {
             let left = until.saturating_duration_since(Instant::now());
             match self.made.recv_timeout(left) {
-                Ok((id, episode)) => take(id, episode),
+                Ok(made) => take(made),
                 Err(_) => break,
             }
         }

@@ -119,6 +119,10 @@ pub struct InteractionDocument {
     pub records_lost: u64,
     /// Inputs whose time should have been split but could not be.
     pub not_split: u64,
+    /// Inputs whose time was split although a part of the evidence is missing: it was overwritten, or there was no room
+    /// for it.
+    #[serde(default)]
+    pub with_holes: u64,
     /// CPU time of the thread that types and listens, ns.
     pub driver_cpu_ns: u64,
     /// CPU time of this process, ns.

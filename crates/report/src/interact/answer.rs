@@ -129,6 +129,8 @@ struct CountRow {
     background_outputs: u64,
     records_lost: u64,
     not_split: u64,
+    /// Inputs of which a part of the evidence is missing: a part of their time is unknown.
+    with_holes: u64,
     /// Inputs whose beginnings are not known; no sum and no limit includes them.
     began_before: u64,
     /// Inputs for which only the millisecond in which they began is known.
@@ -155,6 +157,7 @@ impl CountRow {
             background_outputs: summary.background_outputs,
             records_lost: summary.records_lost,
             not_split: summary.not_split,
+            with_holes: summary.with_holes,
             began_before: report.began_before(),
             to_a_millisecond: summary.to_a_millisecond,
             presses_lost: summary.presses_lost,

@@ -270,12 +270,7 @@ impl<'a> InteractReport<'a> {
             ));
         }
         lines.extend(self.unsure_beginnings());
-        if summary.not_split > 0 {
-            lines.push(format!(
-                "the time of {} could not be split: too many came at once",
-                counted(summary.not_split, "input")
-            ));
-        }
+        lines.extend(self.missing_evidence());
         for (outcome, count) in self.outcomes.iter().filter(|(outcome, count)| *count > 0 && *outcome != Outcome::Seen)
         {
             lines.push(format!("{} {} {}", counted(*count, "input"), agreeing(*count, "was", "were"), outcome.words()));
@@ -288,6 +283,22 @@ impl<'a> InteractReport<'a> {
             let what = "not followed through the kernel: an input ends with the last output before 50 ms of silence, \
                  whatever caused that output";
             lines.push(what.to_owned());
+        }
+        lines
+    }
+
+    /// What is missing of what the time went to, in lines.
+    fn missing_evidence(&self) -> Vec<String> {
+        let (not_split, with_holes) = (self.summary.not_split, self.summary.with_holes);
+        let mut lines = Vec::new();
+        if not_split > 0 {
+            let inputs = counted(not_split, "input");
+            lines.push(format!("the time of {inputs} could not be split: too many came at once"));
+        }
+        if with_holes > 0 {
+            let why = "it was overwritten, or there was no room for it";
+            let inputs = counted(with_holes, "input");
+            lines.push(format!("a part of the evidence is missing for {inputs} ({why}): that time is unknown"));
         }
         lines
     }
