@@ -18,7 +18,7 @@ pub(crate) struct InteractArguments {
     #[arg(long)]
     pub(crate) display: bool,
     /// What is typed: a TOML file, or the name of one that comes with the program: bash, editor, less, micro,
-    /// python3, typing, vim, word [default: the one with the program's name, else typing]
+    /// object, python3, slides, typing, vim, word [default: the one with the program's name, else typing]
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<String>,
     /// How fast: as a person types, as fast as the terminal takes it, or with the pauses in the script
