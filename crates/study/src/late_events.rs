@@ -3,7 +3,7 @@
 use crate::StudyError;
 use punctual_forecast::interarrival::{Interarrival, events_of, interarrival};
 use punctual_forecast::{Late, ObservedTask, stalls};
-use punctual_recording::{Recording, START, Stage, for_each_gap, read_interactions};
+use punctual_recording::{Recording, Stage, for_each_gap, read_interactions};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -71,12 +71,12 @@ fn late_gaps(path: &Path, thresholds_ns: &[u64]) -> Result<Vec<LateEvents>, Stud
     Ok(gaps.into_iter().flat_map(of_cpu).collect())
 }
 
-/// Inputs to a program that took long. Its start is not one of them.
+/// Inputs to a program that took long. Its start is not one of them, nor is an input of which nobody knows how long it took.
 fn late_inputs(path: &Path, thresholds_ns: &[u64]) -> Result<Vec<LateEvents>, StudyError> {
     let inputs = read_interactions(path)?;
     let all: Vec<(u64, u64)> = inputs
         .iter()
-        .filter(|input| input.kind != START)
+        .filter(|input| input.is_measured())
         .filter_map(|input| Some((input.begin_ns, input.latency_ns()?)))
         .collect();
     if all.is_empty() {

@@ -69,6 +69,11 @@ impl Interaction {
     pub fn latency_ns(&self) -> Option<u64> {
         self.seen_ns.map(|seen| seen.saturating_sub(self.begin_ns))
     }
+
+    /// Whether somebody put it in, and it is known when.
+    pub fn is_measured(&self) -> bool {
+        self.kind != START && self.kind != BEGAN_BEFORE
+    }
 }
 
 /// Where a part of the time from an input's beginning until it was seen went.

@@ -1,7 +1,6 @@
 //! Inputs by what was typed: how long each key took, and where most of that time went.
 
 use super::spent::Spent;
-use super::sums::is_measured;
 use punctual_recording::{Distribution, Interaction};
 use std::collections::BTreeMap;
 
@@ -45,7 +44,7 @@ impl Keys {
     pub(super) fn new(inputs: &[Interaction]) -> Keys {
         let mut keys = Keys::default();
         let mut places: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-        for input in inputs.iter().filter(|input| is_measured(input)) {
+        for input in inputs.iter().filter(|input| input.is_measured()) {
             let mut key = (input.kind.as_str(), input.label.as_str());
             if places.len() >= MAX_KEYS && !places.contains_key(&key) {
                 key = ("", OTHERS);

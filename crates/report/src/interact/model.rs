@@ -3,7 +3,7 @@
 use super::events::{self, Events};
 use super::keys::Keys;
 use super::spent::{Cause, Gathered, Part, gather};
-use super::sums::{KindLimit, KindSum, Patience, is_measured, judge, kinds, over, tasks};
+use super::sums::{KindLimit, KindSum, Patience, judge, kinds, over, tasks};
 use crate::NextStep;
 use crate::layout::shortened;
 use crate::why::explain;
@@ -64,7 +64,7 @@ impl<'a> InteractReport<'a> {
         let mut inputs = read_interactions(recording)?;
         inputs.sort_by_key(|input| input.number);
         let start = inputs.iter().position(|input| input.kind == START && input.latency_ns().is_some());
-        let is_typed = |input: &Interaction| input.latency_ns().is_some() && is_measured(input);
+        let is_typed = |input: &Interaction| input.latency_ns().is_some() && input.is_measured();
         let mut by_latency: Vec<usize> = (0..inputs.len()).filter(|&at| is_typed(&inputs[at])).collect();
         by_latency.sort_by_key(|&at| (std::cmp::Reverse(inputs[at].latency_ns()), at));
         by_latency.truncate(MAX_TOLD);
@@ -154,7 +154,7 @@ impl<'a> InteractReport<'a> {
 
     /// Inputs other than the start whose beginnings are known.
     pub(super) fn typed(&self) -> impl Iterator<Item = &Interaction> {
-        self.inputs.iter().filter(|input| is_measured(input))
+        self.inputs.iter().filter(|input| input.is_measured())
     }
 
     /// Inputs whose beginnings are not known.

@@ -1,6 +1,6 @@
 //! Where the time of inputs went: why, and who had it.
 
-use super::sums::{MAX_CAUSES, is_measured};
+use super::sums::MAX_CAUSES;
 use punctual_blame::{Kind, Who};
 use punctual_recording::{Interaction, InteractionPart, for_each_interaction_part};
 use std::collections::{BTreeMap, BTreeSet};
@@ -89,7 +89,7 @@ pub(super) fn gather(
     mut told: BTreeMap<u32, Vec<Part>>,
     mut each: impl FnMut(u32, &Spent, u64),
 ) -> punctual_recording::Result<Gathered> {
-    let starts: BTreeSet<u32> = inputs.iter().filter(|input| !is_measured(input)).map(|input| input.number).collect();
+    let starts: BTreeSet<u32> = inputs.iter().filter(|input| !input.is_measured()).map(|input| input.number).collect();
     let latencies: BTreeMap<u32, u64> =
         inputs.iter().filter_map(|input| Some((input.number, input.latency_ns()?))).collect();
     let mut causes: BTreeMap<Spent, Cause> = BTreeMap::new();

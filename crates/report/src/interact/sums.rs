@@ -1,6 +1,6 @@
 //! Latencies of inputs, summed up by kind and task, and what limits say about them.
 
-use punctual_recording::{BEGAN_BEFORE, Distribution, Interaction, Limit, LimitSpec, START};
+use punctual_recording::{Distribution, Interaction, Limit, LimitSpec};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Waiting up to this long goes unnoticed, ns, unless the user says otherwise: the paper's threshold (III.a, after
@@ -57,11 +57,6 @@ pub(super) fn over(latencies: impl Iterator<Item = u64>, threshold_ns: u64) -> (
         .fold((0, 0.0), |sum: (u64, f64), over| (sum.0.saturating_add(over), sum.1 + (over as f64 / 1e6).powi(2)))
 }
 
-/// Whether somebody put it in, and it is known when.
-pub(super) fn is_measured(input: &Interaction) -> bool {
-    input.kind != START && input.kind != BEGAN_BEFORE
-}
-
 pub(super) fn kinds(inputs: &[Interaction], patience: &Patience) -> Vec<KindSum> {
     let names: BTreeSet<&str> = inputs.iter().map(|input| input.kind.as_str()).collect();
     let of = |name: &str| {
@@ -108,7 +103,7 @@ pub(super) fn tasks(inputs: &[Interaction]) -> Vec<(String, Distribution)> {
 pub(super) fn judge(limit: &KindLimit, inputs: &[Interaction]) -> (String, Limit) {
     let mut distribution = Distribution::new();
     let is_it = |input: &&Interaction| match limit.kind.as_str() {
-        ALL => is_measured(input),
+        ALL => input.is_measured(),
         kind => input.kind == kind,
     };
     inputs.iter().filter(is_it).filter_map(Interaction::latency_ns).for_each(|latency| distribution.record(latency));

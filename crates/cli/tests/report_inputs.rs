@@ -1,0 +1,61 @@
+//! `punctual report` on made-up recordings of inputs to a program.
+
+mod support;
+
+use punctual_recording::*;
+use std::path::Path;
+use support::{json, run};
+
+const MS: u64 = 1_000_000;
+
+/// An input of a kind, begun at a time and seen after another one, ms.
+fn input(number: u32, kind: &str, begin_ms: u64, seen_ms: Option<u64>, outcome: Outcome) -> Interaction {
+    let begin_ns = begin_ms * MS;
+    Interaction {
+        number,
+        kind: kind.into(),
+        label: "a".into(),
+        repeat: number + 1,
+        begin_ns,
+        injected_ns: begin_ns + 1_000,
+        end_ns: begin_ns + 100 * MS,
+        seen_ns: seen_ms.map(|seen_ms| begin_ns + seen_ms * MS),
+        outcome: Some(outcome),
+        ..Interaction::default()
+    }
+}
+
+/// Writes a recording of inputs to an editor.
+fn write(path: &Path, inputs: &[Interaction]) {
+    let mut recording = Writer::create_of(RecordingKind::Interaction, path, Provenance::default(), Vec::new()).unwrap();
+    let mut writer = InteractionWriter::create(recording.directory()).unwrap();
+    inputs.iter().for_each(|input| writer.push(input));
+    let summary = InteractionDocument {
+        schema: INTERACTIONS_SCHEMA.into(),
+        via: "pty".into(),
+        pace: "human".into(),
+        program: vec!["editor".into()],
+        followed: true,
+        inputs: inputs.len() as u64,
+        ..InteractionDocument::default()
+    };
+    writer.finish(&summary).unwrap();
+    recording.flush().unwrap();
+    let ended = Ended { reason: EndReason::Completed, detail: None, at_ns: 100_000 * MS };
+    recording.finish(ended, Vec::new()).unwrap();
+}
+
+#[test]
+fn how_long_inputs_follow_one_another_leaves_out_those_whose_beginning_is_not_known() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut inputs: Vec<Interaction> =
+        (0..6).map(|number| input(number, "key", 1_000 * u64::from(number + 1), Some(200), Outcome::Seen)).collect();
+    inputs.push(input(6, START, 100, Some(900), Outcome::Seen));
+    inputs.push(input(7, BEGAN_BEFORE, 500, Some(900), Outcome::Seen));
+    write(&directory.path().join("a.punctual"), &inputs);
+    let found = json(&run(directory.path(), &["report", "a.punctual", "--interarrival", "100ms", "--json"]));
+    let events = &found["interarrival"][0];
+    assert!(events["events"] == 6 && events["late"] == 6, "{found}");
+    // Their number, their mean distance and its deviation, as in the paper's Table 2.
+    assert!(events["mean_ns"] == 1_000_000_000_u64 && events["deviation_ns"] == 0, "{found}");
+}
