@@ -59,3 +59,19 @@ fn how_long_inputs_follow_one_another_leaves_out_those_whose_beginning_is_not_kn
     // Their number, their mean distance and its deviation, as in the paper's Table 2.
     assert!(events["mean_ns"] == 1_000_000_000_u64 && events["deviation_ns"] == 0, "{found}");
 }
+
+#[test]
+fn keys_that_are_taken_together_are_one_seen_end_and_said_so() {
+    let directory = tempfile::tempdir().unwrap();
+    // Two keys while the program works, and the one whose output shows all three.
+    let merged = |number: u32, begin_ms, into| Interaction {
+        merged_into: Some(into),
+        ..input(number, "key", begin_ms, None, Outcome::Merged)
+    };
+    let all = [merged(0, 1_000, 1), merged(1, 1_150, 2), input(2, "key", 1_300, Some(50), Outcome::Seen)];
+    write(&directory.path().join("a.punctual"), &all);
+    let found = json(&run(directory.path(), &["report", "a.punctual", "--json"]));
+    assert!(found["counts"]["merged"] == 2 && found["counts"]["seen"] == 1, "{found}");
+    let said = "2 inputs were taken together with a later one, which was seen up to 350 ms after them";
+    assert!(found["warnings"].to_string().contains(said), "{}", found["warnings"]);
+}

@@ -271,10 +271,7 @@ impl<'a> InteractReport<'a> {
         }
         lines.extend(self.unsure_beginnings());
         lines.extend(self.missing_evidence());
-        for (outcome, count) in self.outcomes.iter().filter(|(outcome, count)| *count > 0 && *outcome != Outcome::Seen)
-        {
-            lines.push(format!("{} {} {}", counted(*count, "input"), agreeing(*count, "was", "were"), outcome.words()));
-        }
+        lines.extend(self.not_seen());
         if summary.background_outputs > 0 {
             lines.push(format!("{} came from no input", counted(summary.background_outputs, "output")));
         }
@@ -285,6 +282,36 @@ impl<'a> InteractReport<'a> {
             lines.push(what.to_owned());
         }
         lines
+    }
+
+    /// What became of inputs that were not seen, in lines.
+    fn not_seen(&self) -> Vec<String> {
+        let others = self.outcomes.iter().filter(|(outcome, count)| *count > 0 && *outcome != Outcome::Seen);
+        let told = others.map(|&(outcome, count)| {
+            let (inputs, were) = (counted(count, "input"), agreeing(count, "was", "were"));
+            let after = self.longest_merged_ns().filter(|_| outcome == Outcome::Merged).map(|ns| {
+                let them = agreeing(count, "it", "them");
+                format!(", which was seen up to {} after {them}", punctual_recording::format_ns(ns))
+            });
+            format!("{inputs} {were} {}{}", outcome.words(), after.unwrap_or_default())
+        });
+        told.collect()
+    }
+
+    /// The longest that anybody waited for an input which the program took together with a later one, ns: until that one
+    /// was seen.
+    fn longest_merged_ns(&self) -> Option<u64> {
+        let mut ends: Vec<Option<u64>> = self.inputs.iter().map(|input| input.seen_ns).collect();
+        let mut longest: Option<u64> = None;
+        // The later one may itself be one of those.
+        for (at, input) in self.inputs.iter().enumerate().rev() {
+            let place = |number: u32| self.inputs.binary_search_by_key(&number, |one| one.number).ok();
+            if let Some(later) = input.merged_into.and_then(place) {
+                ends[at] = ends[later];
+                longest = longest.max(ends[at].map(|end_ns| end_ns.saturating_sub(input.begin_ns)));
+            }
+        }
+        longest
     }
 
     /// What is missing of what the time went to, in lines.
