@@ -4,7 +4,7 @@ mod support;
 
 use punctual_recording::*;
 use std::path::Path;
-use support::{json, run};
+use support::{code, json, run};
 
 const MS: u64 = 1_000_000;
 
@@ -74,4 +74,29 @@ fn keys_that_are_taken_together_are_one_seen_end_and_said_so() {
     assert!(found["counts"]["merged"] == 2 && found["counts"]["seen"] == 1, "{found}");
     let said = "2 inputs were taken together with a later one, which was seen up to 350 ms after them";
     assert!(found["warnings"].to_string().contains(said), "{}", found["warnings"]);
+}
+
+#[test]
+fn a_program_that_hangs_is_said_to_and_nothing_counts_as_in_order() {
+    let directory = tempfile::tempdir().unwrap();
+    let said = |name: &str, outcomes: &[Outcome]| {
+        let seen = |outcome: Outcome| (outcome == Outcome::Seen).then_some(1);
+        let one = |(number, &outcome): (u32, &Outcome)| {
+            input(number, "key", 1_000 + 150 * u64::from(number), seen(outcome), outcome)
+        };
+        let inputs: Vec<Interaction> = (0..).zip(outcomes).map(one).collect();
+        write(&directory.path().join(name), &inputs);
+        let output = run(directory.path(), &["report", name, "--json"]);
+        (code(&output), json(&output)["verdict"].as_str().unwrap().to_owned())
+    };
+    let (hangs, verdict) = said("a.punctual", &[Outcome::Seen, Outcome::Unfinished, Outcome::Unread, Outcome::Unread]);
+    let words = " It was still at work on key a when the script was through, and 2 inputs after that were not taken.";
+    assert!(hangs == 1 && verdict.contains(words), "{verdict}");
+    let (hangs, verdict) = said("b.punctual", &[Outcome::Unfinished, Outcome::Unread]);
+    assert!(hangs == 1 && verdict.contains("answered none of 2 inputs. It was still at work on key a"), "{verdict}");
+    // The last one of all may take its time, and a window may ignore what it likes.
+    for (name, last) in [("c.punctual", Outcome::Unfinished), ("d.punctual", Outcome::Seen)] {
+        let (hangs, verdict) = said(name, &[Outcome::Seen, Outcome::Unread, last]);
+        assert!(hangs == 0 && !verdict.contains("still at work"), "{verdict}");
+    }
 }

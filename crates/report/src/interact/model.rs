@@ -22,6 +22,8 @@ pub(super) const MAX_LONGEST: usize = 20;
 const MAX_TOLD: usize = 10_000;
 /// The verdict shows a cause's words up to this length, characters: a forged recording may have names of any length.
 const MAX_SHOWN: usize = 160;
+/// And what was typed up to this one.
+const MAX_LABEL: usize = 20;
 
 /// Inputs, what became of them, and what is concluded.
 pub struct InteractReport<'a> {
@@ -126,6 +128,7 @@ impl<'a> InteractReport<'a> {
             u8::from(
                 failed
                     || self.failed_early()
+                    || self.stuck().is_some()
                     || self.is_own_use() && self.typed().next().is_none()
                     || self.began_before() + self.unfinished() > 0 && !self.limits.is_empty()
                     || self.wrong_sums > 0
@@ -145,6 +148,28 @@ impl<'a> InteractReport<'a> {
     /// Whether somebody else used the program, and it was only watched.
     pub(super) fn is_own_use(&self) -> bool {
         self.summary.pace == OWN_PACE
+    }
+
+    /// The input on which the program was still at work when the script was through, and how many later ones it did not
+    /// take: it hangs, or works for longer than anybody waited.
+    fn stuck(&self) -> Option<(&Interaction, u64)> {
+        let ended = self.document.ended.as_ref();
+        let is_through = ended.is_some_and(|ended| ended.reason == EndReason::Completed) && !self.is_own_use();
+        let on = self.typed().find(|input| is_through && input.outcome == Some(Outcome::Unfinished))?;
+        let is_left = |input: &&Interaction| input.number > on.number && input.outcome == Some(Outcome::Unread);
+        let left = self.typed().filter(is_left).count() as u64;
+        (left > 0).then_some((on, left))
+    }
+
+    fn stuck_in_words(&self) -> String {
+        let Some((on, left)) = self.stuck() else { return String::new() };
+        format!(
+            " It was still at work on {} {} when the script was through, and {} after that {} not taken.",
+            on.kind,
+            shortened(&on.label, MAX_LABEL),
+            counted(left, "input"),
+            agreeing(left, "was", "were")
+        )
     }
 
     /// How the program ended: `with code 1`.
@@ -363,7 +388,8 @@ impl<'a> InteractReport<'a> {
         }
         let all = self.latencies();
         let (Some(median), Some(longest)) = (all.quantile(0.5), all.max()) else {
-            return format!("{before}{program} answered none of {}.", counted(self.typed().count(), "input"));
+            let inputs = counted(self.typed().count(), "input");
+            return format!("{before}{program} answered none of {inputs}.{}", self.stuck_in_words());
         };
         let show = punctual_recording::format_ns;
         let mut verdict = format!(
@@ -385,6 +411,7 @@ impl<'a> InteractReport<'a> {
         if self.failed_early() {
             verdict.push_str(&format!(" It ended {} before the script was through.", self.end_in_words()));
         }
+        verdict.push_str(&self.stuck_in_words());
         verdict.push_str(&self.unjudged_in_words());
         for (kind, limit) in self.limits.iter().filter(|(_, limit)| limit.exceeded || limit.found_ns.is_none()) {
             match limit.found_ns {
