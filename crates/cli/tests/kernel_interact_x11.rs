@@ -323,3 +323,22 @@ fn without_privilege_and_without_windows_it_says_so() {
         "{inputs:?}"
     );
 }
+
+#[test]
+fn a_program_whose_window_goes_is_not_typed_at() {
+    needs!("interact x11 gone", "Xvfb");
+    let directory = tempfile::tempdir().unwrap();
+    let keys = "c".repeat(200);
+    let script =
+        format!("name = \"x\"\n[pace]\nmedian = \"60ms\"\n[ready]\nat_most = \"5s\"\n[[step]]\ntype = \"{keys}\"\n");
+    std::fs::write(directory.path().join("x.toml"), script).unwrap();
+    // Its window goes once it has drawn for a key, and the program lives on.
+    let (program, log) = (example("interact_window"), directory.path().join("log"));
+    let (program, log) = (program.display(), log.display());
+    let body = format!("{program} {log} & until [ -s {log} ]; do sleep 0.1; done; kill $!; sleep 100");
+    let words = ["interact", "-q", "--no-bpf", "--via", "x11", "--script", "x.toml", "--", "sh", "-c", &body];
+    let hung = run(directory.path(), &words);
+    let said = stdout(&hung);
+    assert!(code(&hung) == 1 && said.contains("sh has had no window for 5 s: `c` could not be put in"), "{said}");
+    assert!(said.contains("not put in: "), "{said}");
+}

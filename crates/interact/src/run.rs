@@ -216,7 +216,29 @@ impl Driver<'_> {
         Ok(None)
     }
 
+    /// Waits for a window to type into: what a program without one is typed, nobody takes. A display that others use too is
+    /// asked at each input whose window it would be.
+    fn until_there(&mut self, press: &Press) -> Result<Option<Over>, InteractError> {
+        let patience = self.plan.script.ready.at_most;
+        let until = Instant::now() + patience;
+        while self.plan.via != Via::UsersWindow && !self.place.is_there() {
+            if Instant::now() > until {
+                let name = self.plan.program.first().map_or("", String::as_str);
+                let (seconds, label) = (patience.as_secs(), press.act.label());
+                let what = format!("{name} has had no window for {seconds} s: `{label}` could not be put in");
+                return Ok(Some((EndReason::Failed, Some(what))));
+            }
+            if let Some(over) = self.round(ROUND)? {
+                return Ok(Some(over));
+            }
+        }
+        Ok(None)
+    }
+
     fn put_in(&mut self, press: &Press) -> Result<Option<Over>, InteractError> {
+        if let Some(over) = self.until_there(press)? {
+            return Ok(Some(over));
+        }
         let spent = self.program.spent();
         if let (Some((number, before)), Some(now)) = (self.before.take(), &spent) {
             self.ledger.spent.insert(number, now.since(&before));
