@@ -327,6 +327,7 @@ fn waiting(report: &InteractReport<'_>) -> Section {
     }
     blocks.extend(responsiveness(report));
     blocks.push(Block::Table(responsiveness_by_kind(report)));
+    blocks.extend(responsiveness_by_threshold(report).map(Block::Table));
     Section {
         id: "waiting".into(),
         title: "Waiting".into(),
@@ -380,6 +381,22 @@ fn responsiveness_by_kind(report: &InteractReport<'_>) -> Table {
         ],
         rows: rows.collect(),
     }
+}
+
+/// Both sums over other thresholds, up to the longest input.
+fn responsiveness_by_threshold(report: &InteractReport<'_>) -> Option<Table> {
+    let curve = report.curve().into_iter().filter(|(_, over_ns, _)| *over_ns > 0);
+    let rows: Vec<Vec<Value>> = curve
+        .map(|(threshold_ns, over_ns, squares)| {
+            vec![Value::text(format_ns(threshold_ns)), Value::Ns(Some(over_ns)), Value::text(format!("{squares:.1}"))]
+        })
+        .collect();
+    let columns = vec![
+        Column::words("T"),
+        Column::numbers("sum of max(0, latency - T) us"),
+        Column::numbers("of its squares ms2"),
+    ];
+    (!rows.is_empty()).then(|| Table { caption: "Responsiveness over other thresholds".into(), columns, rows })
 }
 
 /// Waiting, us, in inputs that took at least a given time, ascending.

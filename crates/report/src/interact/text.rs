@@ -227,10 +227,10 @@ fn responsiveness(text: &mut String, report: &InteractReport<'_>) {
         .curve()
         .iter()
         .filter(|(_, over, _)| *over > 0)
-        .map(|(threshold, over, _)| format!("{}: {}", format_ns(*threshold), format_ns(*over)))
+        .map(|(threshold, over, squares)| format!("{}: {} ({squares:.1})", format_ns(*threshold), format_ns(*over)))
         .collect();
     if !curve.is_empty() {
-        let _ = writeln!(text, "over other T: {}", curve.join(", "));
+        let _ = writeln!(text, "over other T (squares, ms2): {}", curve.join(", "));
     }
 }
 
