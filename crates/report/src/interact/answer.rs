@@ -425,7 +425,7 @@ impl<'a> InputRow<'a> {
             caused_cpu_ns: input.caused_cpu_ns,
             run_delay_ns: input.run_delay_ns,
             think_1996_ns: input.think_1996_ns,
-            counters: input.counters.as_ref().map(CountersRow::new),
+            counters: input.counters.map(CountersRow::from),
             bytes: input.bytes,
             output_bytes: input.output_bytes,
             parts: parts.map(|parts| parts.iter().map(PartRow::new).collect()),

@@ -1,6 +1,6 @@
 //! What the kernel counted for the program for each input, and on average for each kind.
 
-use super::hardware::{HardwareCountsRow, hardware_blocks};
+use super::hardware::{HardwareCountsRow, hardware_blocks, row_of};
 use super::model::InteractReport;
 use crate::encode::html::Block;
 use crate::encode::html::table::{Column, Table, Value};
@@ -9,66 +9,33 @@ use punctual_recording::InputCounters;
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// For all threads of the program until the next input; `null` is what is not known.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct CountersRow {
-    /// Page faults without a disk.
-    minor_faults: Option<u64>,
-    /// Page faults that had to wait for a disk.
-    major_faults: Option<u64>,
-    /// How often threads went to sleep, without those that came and went in their process; `null` if another has ended.
-    waits: Option<u64>,
-    /// How often threads left their CPU although they could have continued; for whom, and when `null`, as with `waits`.
-    preemptions: Option<u64>,
-    /// How often threads changed CPU; for whom, and when `null`, as with `waits`.
-    migrations: Option<u64>,
-    /// System calls of the `read` family.
-    reads: Option<u64>,
-    /// System calls of the `write` family.
-    writes: Option<u64>,
-    /// Bytes that those read from files, pipes and terminals.
-    read_bytes: Option<u64>,
-    /// Bytes that those wrote.
-    written_bytes: Option<u64>,
-    /// Bytes that were requested from disks.
-    disk_read_bytes: Option<u64>,
-    /// Bytes that were left for disks to write.
-    disk_written_bytes: Option<u64>,
-    /// What the processor counted.
-    hardware: HardwareCountsRow,
-}
-
-impl CountersRow {
-    pub(super) fn new(counters: &InputCounters) -> CountersRow {
-        let InputCounters {
-            minor_faults,
-            major_faults,
-            waits,
-            preemptions,
-            migrations,
-            reads,
-            writes,
-            read_bytes,
-            written_bytes,
-            disk_read_bytes,
-            disk_written_bytes,
-            hardware,
-        } = *counters;
-        CountersRow {
-            minor_faults,
-            major_faults,
-            waits,
-            preemptions,
-            migrations,
-            reads,
-            writes,
-            read_bytes,
-            written_bytes,
-            disk_read_bytes,
-            disk_written_bytes,
-            hardware: HardwareCountsRow::new(hardware),
-        }
+row_of! {
+    /// For all threads of the program until the next input; `null` is what is not known.
+    CountersRow of InputCounters {
+        /// Page faults without a disk.
+        minor_faults: Option<u64>,
+        /// Page faults that had to wait for a disk.
+        major_faults: Option<u64>,
+        /// How often threads went to sleep, without those that came and went in their process; `null` if another has ended.
+        waits: Option<u64>,
+        /// How often threads left their CPU although they could have continued; for whom, and when `null`, as with `waits`.
+        preemptions: Option<u64>,
+        /// How often threads changed CPU; for whom, and when `null`, as with `waits`.
+        migrations: Option<u64>,
+        /// System calls of the `read` family.
+        reads: Option<u64>,
+        /// System calls of the `write` family.
+        writes: Option<u64>,
+        /// Bytes that those read from files, pipes and terminals.
+        read_bytes: Option<u64>,
+        /// Bytes that those wrote.
+        written_bytes: Option<u64>,
+        /// Bytes that were requested from disks.
+        disk_read_bytes: Option<u64>,
+        /// Bytes that were left for disks to write.
+        disk_written_bytes: Option<u64>,
+        /// What the processor counted.
+        hardware: HardwareCountsRow,
     }
 }
 

@@ -37,42 +37,41 @@ impl<'a> HardwareRow<'a> {
     }
 }
 
-/// What the processor counted until the next input, in the program's own code and in the kernel's for it; `null` is
-/// what is not counted.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct HardwareCountsRow {
-    cycles_user: Option<u64>,
-    cycles_kernel: Option<u64>,
-    instructions_user: Option<u64>,
-    instructions_kernel: Option<u64>,
-    cache_misses_user: Option<u64>,
-    cache_misses_kernel: Option<u64>,
-    /// For how much of the time the counter that counted least was active, in thousandths; below 1,000 the events took
-    /// turns, and the counts are scaled up.
-    counted_thousandths: Option<u64>,
-}
-
-impl HardwareCountsRow {
-    pub(super) fn new(counts: HardwareCounts) -> HardwareCountsRow {
-        let HardwareCounts {
-            cycles_user,
-            cycles_kernel,
-            instructions_user,
-            instructions_kernel,
-            cache_misses_user,
-            cache_misses_kernel,
-            counted_thousandths,
-        } = counts;
-        HardwareCountsRow {
-            cycles_user,
-            cycles_kernel,
-            instructions_user,
-            instructions_kernel,
-            cache_misses_user,
-            cache_misses_kernel,
-            counted_thousandths,
+/// A row of JSON with the fields of a record. What the record gains needs its place here.
+macro_rules! row_of {
+    (
+        $(#[$about:meta])*
+        $row:ident of $record:ident { $($(#[$words:meta])* $field:ident: $of:ty,)* }
+    ) => {
+        $(#[$about])*
+        #[derive(Debug, Serialize)]
+        #[cfg_attr(test, derive(schemars::JsonSchema))]
+        pub(super) struct $row {
+            $($(#[$words])* $field: $of,)*
         }
+
+        impl From<$record> for $row {
+            fn from($record { $($field),* }: $record) -> $row {
+                $row { $($field: $field.into()),* }
+            }
+        }
+    };
+}
+pub(super) use row_of;
+
+row_of! {
+    /// What the processor counted until the next input, in the program's own code and in the kernel's for it; `null` is
+    /// what is not counted.
+    HardwareCountsRow of HardwareCounts {
+        cycles_user: Option<u64>,
+        cycles_kernel: Option<u64>,
+        instructions_user: Option<u64>,
+        instructions_kernel: Option<u64>,
+        cache_misses_user: Option<u64>,
+        cache_misses_kernel: Option<u64>,
+        /// For how much of the time the counter that counted least was active, in thousandths; below 1,000 the events took
+        /// turns, and the counts are scaled up.
+        counted_thousandths: Option<u64>,
     }
 }
 
