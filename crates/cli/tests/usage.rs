@@ -43,6 +43,8 @@ const WRONG: &[&[&str]] = &[
     &["record", "-D", "1", "-h400", "--json"],
     &["interact", "--display", "--", "true"],
     &["interact", "install", "wrd"],
+    &["interact", "--limit", "key:p99=16ms,entr:max=1s", "--", "true"],
+    &["interact", "--patience", "save=1s", "--", "true"],
     &["record", "stray"],
     &["record", "--wrong"],
     &["record", "--why", "1ms", "--why-stage", "response"],

@@ -150,7 +150,17 @@ fn plain(letter: char) -> Key {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Act, Button, Direction, KINDS, MIDDLE};
     use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_kind_has_its_name() {
+        let kinds = NAMED.map(|(.., kind, _)| kind).into_iter().chain([key("ctrl-x").unwrap().kind, typed('x').kind]);
+        let acts = [Act::Point(MIDDLE), Act::Click(Button::Left), Act::Scroll(Direction::Up)].map(|act| act.kind());
+        let found: BTreeSet<&str> = kinds.chain(acts).collect();
+        assert_eq!(found, BTreeSet::from(KINDS));
+    }
 
     #[test]
     fn keys_send_what_a_terminal_sends() {

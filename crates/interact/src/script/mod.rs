@@ -35,6 +35,9 @@ pub use shipped::{default_for, names, shipped};
 use punctual_load::packages::Packages;
 use std::time::Duration;
 
+/// The kinds of inputs to which a script gives no kind of its own.
+pub const KINDS: [&str; 9] = ["key", "enter", "erase", "move", "page", "control", "pointer", "click", "scroll"];
+
 /// Inputs that one script may have.
 pub const MAX_INPUTS: u32 = punctual_recording::MAX_INTERACTIONS - 1;
 

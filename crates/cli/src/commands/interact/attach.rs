@@ -12,6 +12,7 @@ use std::time::Duration;
 const OPEN_END: Duration = Duration::from_secs(3_600);
 
 pub(super) fn run(wanted: &str, arguments: &InteractArguments, output: Output) -> anyhow::Result<u8> {
+    super::check_kinds(arguments, None)?;
     let target = Target::find(wanted)?;
     let plan = AttachPlan {
         target,

@@ -11,16 +11,17 @@ use crate::progress::StepProgress;
 use crate::signals::Interrupted;
 use anyhow::ensure;
 use punctual_device::{did_you_mean, nearest};
-use punctual_interact::script::{Script, default_for, names, shipped};
+use punctual_interact::script::{KINDS, Script, default_for, names, shipped};
 use punctual_interact::{InteractPlan, PaceMode, Via, interact};
 use punctual_kernel::capabilities::find_program;
 use punctual_load::missing;
-use punctual_recording::{Document, InteractionDocument, Recording, required_interaction_document};
+use punctual_recording::{Document, InteractionDocument, Recording, START, required_interaction_document};
 use punctual_report::answer::Done;
 use punctual_report::forecast::interarrival::InterarrivalRow;
 use punctual_report::interact::{
     InteractAnswer, InteractReport, KindLimit, Patience, interact_page, interact_trace, text,
 };
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -64,6 +65,7 @@ pub(crate) fn run(arguments: &InteractArguments, output: Output) -> anyhow::Resu
 fn plan(arguments: &InteractArguments) -> anyhow::Result<InteractPlan> {
     let script = script(arguments)?;
     can_be_used(&script, arguments)?;
+    check_kinds(arguments, Some(&script))?;
     if arguments.pace == PaceName::Recorded && !script.has_recorded_pauses() {
         let what = "--pace recorded takes a script in which every key has its pause: pauses = [\"150ms\", ...]";
         return Err(Usage(what.to_owned()).into());
@@ -87,6 +89,20 @@ fn plan(arguments: &InteractArguments) -> anyhow::Result<InteractPlan> {
         output: arguments.output.clone().unwrap_or_else(|| super::fresh_name("interact-", ".punctual")),
         command_line: super::command_line(),
     })
+}
+
+/// Checks that limits and patience are for kinds of input that there are: by another name nothing would ever be judged.
+fn check_kinds(arguments: &InteractArguments, script: Option<&Script>) -> anyhow::Result<()> {
+    let limits = arguments.limit.iter().flat_map(|limits| &limits.0).map(|limit| ("--limit", &limit.kind));
+    let patience = arguments.patience.iter().flat_map(|times| &times.0).map(|(kind, _)| ("--patience", kind));
+    // What nobody types in a script but somebody may who is watched, the start, and all inputs together.
+    let mut known: BTreeSet<&str> = ["line", "paste", START, "all"].into_iter().chain(KINDS).collect();
+    known.extend(script.into_iter().flat_map(Script::presses).map(|press| press.kind.as_str()));
+    let strange = limits.chain(patience).find(|(_, kind)| !known.contains(kind.as_str()));
+    let Some((option, kind)) = strange else { return Ok(()) };
+    let known: Vec<&str> = known.into_iter().collect();
+    let meant = did_you_mean(nearest(kind, &known).as_deref());
+    Err(Usage(format!("{option}: no input is of the kind `{kind}`{meant}: there are {}", known.join(", "))).into())
 }
 
 fn via(arguments: &InteractArguments) -> anyhow::Result<Via> {
