@@ -87,13 +87,19 @@ pub fn interarrival(threshold_ns: u64, times_ns: &[u64]) -> Interarrival {
     let mut times: Vec<u64> = times_ns.to_vec();
     times.sort_unstable();
     let spaces: Vec<f64> = times.windows(2).map(|two| (two[1] - two[0]) as f64).collect();
-    let count = spaces.len() as f64;
-    let mean = (!spaces.is_empty()).then(|| spaces.iter().sum::<f64>() / count);
-    let deviation = mean
-        .filter(|_| spaces.len() > 1)
-        .map(|mean| (spaces.iter().map(|space| (space - mean).powi(2)).sum::<f64>() / (count - 1.0)).sqrt());
+    let (mean_ns, deviation_ns) = mean_and_deviation(&spaces);
     let (arrival, test, p) = judge(&times);
-    Interarrival { threshold_ns, events: times.len() as u64, mean_ns: mean, deviation_ns: deviation, arrival, test, p }
+    Interarrival { threshold_ns, events: times.len() as u64, mean_ns, deviation_ns, arrival, test, p }
+}
+
+/// The mean of values, if there are any, and their standard deviation, if there are several.
+pub fn mean_and_deviation(values: &[f64]) -> (Option<f64>, Option<f64>) {
+    let count = values.len() as f64;
+    let mean = (!values.is_empty()).then(|| values.iter().sum::<f64>() / count);
+    let deviation = mean
+        .filter(|_| values.len() > 1)
+        .map(|mean| (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0)).sqrt());
+    (mean, deviation)
 }
 
 const GREENWOOD: &str = "Greenwood's spacings";

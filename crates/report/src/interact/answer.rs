@@ -244,6 +244,10 @@ struct KindRow<'a> {
     latency: LatencyRow,
     cold: LatencyRow,
     warm: LatencyRow,
+    /// The mean of the later ones.
+    warm_mean_ns: Option<u64>,
+    /// Their standard deviation; `null` if there is one of them, or none.
+    warm_deviation_ns: Option<u64>,
     patience_ns: u64,
     over_patience_ns: u64,
     over_patience_squared_ms2: f64,
@@ -257,6 +261,8 @@ impl<'a> KindRow<'a> {
             latency: LatencyRow::new(&kind.latencies),
             cold: LatencyRow::new(&kind.cold),
             warm: LatencyRow::new(&kind.warm),
+            warm_mean_ns: kind.warm.mean(),
+            warm_deviation_ns: kind.warm_deviation_ns,
             patience_ns: kind.patience_ns,
             over_patience_ns: kind.over_ns,
             over_patience_squared_ms2: kind.over_squared_ms,

@@ -133,10 +133,12 @@ fn first_and_later(report: &InteractReport<'_>) -> Option<Table> {
             let of = |all: &Distribution| {
                 [Value::Count(Some(all.count())), Value::Ns(all.quantile(0.5)), Value::Ns(all.max())]
             };
-            [Value::text(kind.kind.clone())].into_iter().chain(of(&kind.cold)).chain(of(&kind.warm)).collect()
+            let spread = [kind.warm.mean(), kind.warm_deviation_ns].map(Value::Ns);
+            let first = [Value::text(kind.kind.clone())].into_iter().chain(of(&kind.cold));
+            first.chain(of(&kind.warm)).chain(spread).collect()
         })
         .collect();
-    let numbers = ["first", "median us", "max us", "later", "median us", "max us"];
+    let numbers = ["first", "median us", "max us", "later", "median us", "max us", "mean us", "deviation us"];
     let table = Table {
         caption: "The first of each key, and later ones".into(),
         columns: [Column::words("input")].into_iter().chain(numbers.map(Column::numbers)).collect(),

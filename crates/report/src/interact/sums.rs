@@ -1,5 +1,6 @@
 //! Latencies of inputs, summed up by kind and task, and what limits say about them.
 
+use punctual_forecast::interarrival::mean_and_deviation;
 use punctual_recording::{Distribution, Interaction, Limit, LimitSpec};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,6 +45,8 @@ pub(super) struct KindSum {
     /// The first of each key, and the later ones.
     pub(super) cold: Distribution,
     pub(super) warm: Distribution,
+    /// The standard deviation of the later ones, ns.
+    pub(super) warm_deviation_ns: Option<u64>,
     pub(super) patience_ns: u64,
     /// The sum of the time over the patience, ns, and of its squares, ms squared.
     pub(super) over_ns: u64,
@@ -66,6 +69,8 @@ pub(super) fn kinds(inputs: &[Interaction], patience: &Patience) -> Vec<KindSum>
             own().filter(|one| wanted(one)).filter_map(Interaction::latency_ns).for_each(|ns| distribution.record(ns));
             distribution
         };
+        let warm = own().filter(|input| input.repeat > 1).filter_map(Interaction::latency_ns);
+        let (_, deviation_ns) = mean_and_deviation(&warm.map(|ns| ns as f64).collect::<Vec<_>>());
         let patience_ns = patience.of(name);
         let (over_ns, over_squared_ms) = over(own().filter_map(Interaction::latency_ns), patience_ns);
         KindSum {
@@ -74,6 +79,7 @@ pub(super) fn kinds(inputs: &[Interaction], patience: &Patience) -> Vec<KindSum>
             latencies: distribution(&|_| true),
             cold: distribution(&|input| input.repeat == 1),
             warm: distribution(&|input| input.repeat > 1),
+            warm_deviation_ns: deviation_ns.map(|ns| ns.round() as u64),
             patience_ns,
             over_ns,
             over_squared_ms,
@@ -123,5 +129,23 @@ mod tests {
         assert_eq!(over([].into_iter(), 0), (0, 0.0));
         let patience = Patience::new([("page".to_owned(), 1), ("all".to_owned(), 2)]);
         assert_eq!((patience.of("page"), patience.of("key"), Patience::default().of("key")), (1, 2, USUAL_PATIENCE_NS));
+    }
+
+    /// As the paper gives single inputs: by the mean of warm trials and its deviation.
+    #[test]
+    fn the_first_of_a_key_is_in_no_mean_of_later_ones() {
+        let input = |repeat: u32, latency_ns: u64| Interaction {
+            kind: "page".into(),
+            repeat,
+            seen_ns: Some(latency_ns),
+            ..Interaction::default()
+        };
+        let told = |inputs: &[Interaction]| {
+            let kind = kinds(inputs, &Patience::default()).remove(0);
+            (kind.cold.count(), kind.warm.mean(), kind.warm_deviation_ns)
+        };
+        assert_eq!(told(&[input(1, 9_000), input(2, 10), input(3, 20), input(4, 30)]), (1, Some(20), Some(10)));
+        assert_eq!(told(&[input(1, 9_000), input(2, 10)]), (1, Some(10), None));
+        assert_eq!(told(&[input(1, 9_000)]), (1, None, None));
     }
 }

@@ -95,12 +95,13 @@ fn latencies(text: &mut String, report: &InteractReport<'_>) {
             let of = |all: &Distribution| {
                 [all.count().to_string(), milliseconds(all.quantile(0.5)), milliseconds(all.max())]
             };
-            [kind.kind.clone()].into_iter().chain(of(&kind.cold)).chain(of(&kind.warm)).collect()
+            let spread = [kind.warm.mean(), kind.warm_deviation_ns].map(milliseconds);
+            [kind.kind.clone()].into_iter().chain(of(&kind.cold)).chain(of(&kind.warm)).chain(spread).collect()
         })
         .collect();
     if !rows.is_empty() {
-        let header = ["ms, first of each and later", "first", "median", "max", "later", "median", "max"];
-        let _ = writeln!(text, "\n{}", table(&header, 1..7, rows));
+        let header = ["ms, first and later", "first", "median", "max", "later", "median", "max", "mean", "deviation"];
+        let _ = writeln!(text, "\n{}", table(&header, 1..9, rows));
     }
 }
 
