@@ -100,3 +100,16 @@ fn a_program_that_hangs_is_said_to_and_nothing_counts_as_in_order() {
         assert!(hangs == 0 && !verdict.contains("still at work"), "{verdict}");
     }
 }
+
+#[test]
+fn what_was_typed_without_pauses_is_not_taken_for_what_a_person_meets() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("a.punctual"), &[input(0, "key", 1_000, Some(1), Outcome::Seen)]);
+    let said = "typed without any pause: no person meets this";
+    let warnings = || json(&run(directory.path(), &["report", "a.punctual", "--json"]))["warnings"].to_string();
+    assert!(!warnings().contains(said), "{}", warnings());
+    let place = directory.path().join("a.punctual/interactions.json");
+    let text = std::fs::read_to_string(&place).unwrap();
+    std::fs::write(&place, text.replace("\"human\"", "\"full\"")).unwrap();
+    assert!(warnings().contains(said), "{}", warnings());
+}

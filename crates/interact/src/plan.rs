@@ -3,6 +3,7 @@
 use crate::place::Via;
 use crate::script::Script;
 use punctual_kernel::Refused;
+use punctual_recording::FULL_PACE;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ impl PaceMode {
     pub fn name(self) -> &'static str {
         match self {
             PaceMode::Human => "human",
-            PaceMode::Full => "full",
+            PaceMode::Full => FULL_PACE,
             PaceMode::Recorded => "recorded",
         }
     }

@@ -115,7 +115,7 @@ pub use interactions::files::{
     read_interactions, required_interaction_document,
 };
 pub use interactions::interaction::{
-    BEGAN_BEFORE, INTERACTIONS_SCHEMA, Interaction, InteractionDocument, InteractionPart, OWN_PACE, START,
+    BEGAN_BEFORE, FULL_PACE, INTERACTIONS_SCHEMA, Interaction, InteractionDocument, InteractionPart, OWN_PACE, START,
 };
 pub use interactions::outcome::Outcome;
 pub use log::files::{

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub const INTERACTIONS_SCHEMA: &str = "punctual.interactions/1";
 /// The pace of somebody's own use, which was only watched.
 pub const OWN_PACE: &str = "own";
+/// The pace without any pause.
+pub const FULL_PACE: &str = "full";
 /// The kind for a program's own start, which nobody types.
 pub const START: &str = "start";
 /// The kind for an input that was there before anybody saw it come: how long somebody waited for it is not known.
@@ -102,7 +104,7 @@ pub struct InteractionDocument {
     pub schema: String,
     /// The interface through which the program was used: `pty`, `x11` or `wayland`.
     pub via: String,
-    /// `human`, `full` or `recorded`; [`OWN_PACE`] if somebody else used the program.
+    /// `human`, [`FULL_PACE`] or `recorded`; [`OWN_PACE`] if somebody else used the program.
     pub pace: String,
     /// The program and its arguments.
     pub program: Vec<String>,

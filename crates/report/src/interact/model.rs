@@ -8,8 +8,8 @@ use crate::NextStep;
 use crate::layout::shortened;
 use crate::why::explain;
 use punctual_recording::{
-    BEGAN_BEFORE, Distribution, Document, EndReason, Interaction, InteractionDocument, Limit, OWN_PACE, Outcome, START,
-    agreeing, counted, printable, read_interactions,
+    BEGAN_BEFORE, Distribution, Document, EndReason, FULL_PACE, Interaction, InteractionDocument, Limit, OWN_PACE,
+    Outcome, START, agreeing, counted, printable, read_interactions,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -299,6 +299,11 @@ impl<'a> InteractReport<'a> {
         lines.extend(self.not_seen());
         if summary.background_outputs > 0 {
             lines.push(format!("{} came from no input", counted(summary.background_outputs, "output")));
+        }
+        if summary.pace == FULL_PACE {
+            lines.push(
+                "typed without any pause: no person meets this; `--pace human` measures what one does".to_owned(),
+            );
         }
         lines.extend(events::warnings(summary.toolkit.as_ref()));
         if !summary.followed {
