@@ -113,3 +113,18 @@ fn what_was_typed_without_pauses_is_not_taken_for_what_a_person_meets() {
     std::fs::write(&place, text.replace("\"human\"", "\"full\"")).unwrap();
     assert!(warnings().contains(said), "{}", warnings());
 }
+
+#[test]
+fn a_limit_on_a_quantile_of_few_inputs_says_that_it_judged_the_longest() {
+    let directory = tempfile::tempdir().unwrap();
+    let verdict = |inputs: u32| {
+        let one = |number: u32| input(number, "key", 1_000 + 150 * u64::from(number), Some(1), Outcome::Seen);
+        let (name, inputs) = (format!("{inputs}.punctual"), (0..inputs).map(one).collect::<Vec<_>>());
+        write(&directory.path().join(&name), &inputs);
+        let answer = json(&run(directory.path(), &["report", &name, "--limit", "p99=16ms", "--json"]));
+        answer["verdict"].as_str().unwrap().to_owned()
+    };
+    let said = " It takes 100 inputs to tell p99 of all from the longest: of 40 inputs, the longest was judged.";
+    let (few, many) = (verdict(40), verdict(100));
+    assert!(few.ends_with(said) && !many.contains("It takes"), "{few} {many}");
+}

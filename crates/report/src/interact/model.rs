@@ -3,7 +3,7 @@
 use super::events::{self, Events};
 use super::keys::Keys;
 use super::spent::{Cause, Gathered, Part, gather};
-use super::sums::{KindLimit, KindSum, Patience, judge, kinds, over, tasks};
+use super::sums::{KindLimit, KindSum, Patience, judge, judged, kinds, over, tasks};
 use crate::NextStep;
 use crate::layout::shortened;
 use crate::why::explain;
@@ -195,6 +195,20 @@ impl<'a> InteractReport<'a> {
             format!(" {what} {} {did} is not known: no limit counts as kept.", counted(*count, "input"))
         })
         .collect()
+    }
+
+    /// Which limits judged the longest input, because a quantile takes more of them.
+    fn few_in_words(&self) -> String {
+        let limits = self.limits.iter().filter(|(_, limit)| limit.found_ns.is_some());
+        let told = limits.filter_map(|(kind, limit)| {
+            let inputs = judged(kind, &self.inputs).count();
+            let (takes, of) = (counted(limit.takes_more_than(inputs)?, "input"), counted(inputs, "input"));
+            let what = &limit.what;
+            Some(format!(
+                " It takes {takes} to tell {what} of {kind} from the longest: of {of}, the longest was judged."
+            ))
+        });
+        told.collect()
     }
 
     /// Inputs that were still under way at the end.
@@ -431,7 +445,7 @@ impl<'a> InteractReport<'a> {
                 }
             }
         }
-        verdict
+        verdict + &self.few_in_words()
     }
 
     /// What to run next: what helps against that which took most of the waiting.

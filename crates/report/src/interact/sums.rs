@@ -106,13 +106,19 @@ pub(super) fn tasks(inputs: &[Interaction]) -> Vec<(String, Distribution)> {
     tasks
 }
 
-pub(super) fn judge(limit: &KindLimit, inputs: &[Interaction]) -> (String, Limit) {
+/// What a limit on a kind of input judges.
+pub(super) fn judged(kind: &str, inputs: &[Interaction]) -> Distribution {
     let mut distribution = Distribution::new();
-    let is_it = |input: &&Interaction| match limit.kind.as_str() {
+    let is_it = |input: &&Interaction| match kind {
         ALL => input.is_measured(),
         kind => input.kind == kind,
     };
     inputs.iter().filter(is_it).filter_map(Interaction::latency_ns).for_each(|latency| distribution.record(latency));
+    distribution
+}
+
+pub(super) fn judge(limit: &KindLimit, inputs: &[Interaction]) -> (String, Limit) {
+    let distribution = judged(&limit.kind, inputs);
     (limit.kind.clone(), limit.limit.judge(|_| distribution.clone()))
 }
 
