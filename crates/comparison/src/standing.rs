@@ -21,6 +21,9 @@ pub enum Standing {
     /// These runs only: all of one side were measured before all of the other, so that what changed on the machine in
     /// between looks like a difference between the sides.
     OneAfterTheOther,
+    /// These runs only: inputs to a program were put in at another pace on either side, so that what differs is how it was
+    /// used.
+    OtherPace,
 }
 
 impl Standing {
@@ -30,6 +33,7 @@ impl Standing {
             Standing::Systems => "systems",
             Standing::TooFewRuns { .. } => "too few runs",
             Standing::OneAfterTheOther => "one side after the other",
+            Standing::OtherPace => "other pace",
         }
     }
 
@@ -48,7 +52,7 @@ impl Standing {
             Standing::Systems if !is_paired => Some(
                 "the runs were not measured in turn: whatever changed on the machine meanwhile is part of the ratios",
             ),
-            Standing::Systems => None,
+            Standing::Systems | Standing::OtherPace => None,
         }
     }
 

@@ -6,7 +6,7 @@ use super::comparison::{
 use super::figures::WAITING;
 use super::gather::{Group, RunFigure, RunGroup};
 use super::parts::{Parts, Split};
-use super::sides::{comparable, notes, program_differences, summary};
+use super::sides::{at_one_pace, comparable, notes, program_differences, summary};
 use crate::differences::{Difference, differences};
 use crate::error::Error;
 use crate::figure::{Estimate, Figure};
@@ -27,7 +27,7 @@ pub fn compare_inputs(a: &InputSide, b: &InputSide) -> Result<InputComparison, E
     comparable(a, b)?;
     let [times_a, times_b] = [a, b].map(|side| began(side.runs.iter().map(|run| &run.document)));
     let is_paired = are_paired(&times_a, &times_b);
-    let standing = Standing::of(&times_a, &times_b);
+    let standing = if at_one_pace(a, b) { Standing::of(&times_a, &times_b) } else { Standing::OtherPace };
     let groups: BTreeSet<&Group> = a.runs.iter().chain(&b.runs).flat_map(|run| run.groups.keys()).collect();
     let (labels, kinds): (Vec<&Group>, Vec<&Group>) = groups.into_iter().partition(|group| group.label.is_some());
     let ((kinds, absent), (labels, _)) = (pairs(a, b, kinds), pairs(a, b, labels));

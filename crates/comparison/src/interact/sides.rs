@@ -14,7 +14,8 @@ const SEEN_APART: f64 = 0.02;
 /// Fewer inputs than this may be chance.
 const FEW: u64 = 3;
 
-/// Whether all runs used the program in the same way.
+/// Whether all runs used the program in the same way, but that either side may have a pace of its own: a person's beside
+/// none.
 pub(super) fn comparable(a: &InputSide, b: &InputSide) -> Result<(), Error> {
     for side in [a, b] {
         if side.runs.is_empty() {
@@ -23,13 +24,14 @@ pub(super) fn comparable(a: &InputSide, b: &InputSide) -> Result<(), Error> {
     }
     let (first, all) = (&a.runs[0].summary, [a, b]);
     for side in all {
+        let pace = &side.runs[0].summary.pace;
         for InputRun { summary, .. } in &side.runs {
-            let ways = [("by", &first.via, &summary.via), ("at the pace", &first.pace, &summary.pace)];
-            for (how, one, other) in ways {
+            let ways = [("by", &first.via, &summary.via, a), ("at the pace", pace, &summary.pace, side)];
+            for (how, one, other, of) in ways {
                 if one != other {
                     return Err(Error(format!(
                         "{} was used {how} {other} and {} {how} {one}: only recordings that use a program in the same way can be compared",
-                        side.name, a.name
+                        side.name, of.name
                     )));
                 }
             }
@@ -42,6 +44,12 @@ pub(super) fn comparable(a: &InputSide, b: &InputSide) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Whether both sides were used at the same pace.
+pub(super) fn at_one_pace(a: &InputSide, b: &InputSide) -> bool {
+    let pace = |side: &InputSide| distinct(side, |summary| summary.pace.clone());
+    pace(a) == pace(b)
 }
 
 pub(super) fn summary(side: &InputSide) -> InputSummary {
@@ -76,6 +84,7 @@ pub(super) fn program_differences(a: &InputSide, b: &InputSide) -> Vec<Differenc
         both("program", |summary| summary.program.join(" ")),
         both("script", |summary| summary.script.clone()),
         both("script's digest", |summary| summary.script_digest.clone()),
+        both("pace", |summary| summary.pace.clone()),
     ];
     rows.into_iter()
         .filter(|(_, left, right)| left != right)
@@ -101,6 +110,10 @@ pub(super) fn notes(
     }
     if distinct(a, |summary| summary.script_digest.clone()) != distinct(b, |summary| summary.script_digest.clone()) {
         notes.push("what was typed differs between the sides: their scripts are not the same".to_owned());
+    }
+    if standing == Standing::OtherPace {
+        let [one, other] = [a, b].map(|side| distinct(side, |summary| summary.pace.clone()));
+        notes.push(format!("the pace is {one} on A and {other} on B: what differs is how the program was used"));
     }
     for kind in kinds {
         let [left, right] = kind.sides.map(|side| side.seen as f64 / side.inputs.max(1) as f64);

@@ -131,12 +131,28 @@ fn what_was_not_used_alike_is_not_compared() {
         assert!(said.contains(words) && !said.contains('\n'), "{said}");
     };
     refused(&|run| run.summary.via = "x11".to_owned(), "by x11");
-    refused(&|run| run.summary.pace = "full".to_owned(), "at the pace full");
     refused(&|run| run.summary.followed = false, "was followed through the kernel and after was not");
     refused(&|run| run.groups.clear(), "nothing to compare");
     let nothing = InputSide { name: "after".to_owned(), runs: Vec::new() };
     let a = &sides(Process::Steady, 1, 1, 0.0)[0];
     assert_eq!(compare_inputs(a, &nothing).unwrap_err().to_string(), "after: there is no recording");
+}
+
+/// A person's pace beside none, as in the paper's I.a.ii.
+#[test]
+fn another_pace_on_either_side_says_nothing_of_the_programs() {
+    let mut sides = sides(Process::Steady, 7, 3, 10e6);
+    assert_eq!(compared(&sides).standing, Standing::Systems);
+    sides[1].runs.iter_mut().for_each(|run| run.summary.pace = "full".to_owned());
+    let found = compared(&sides);
+    assert_eq!((found.standing, found.outcome), (Standing::OtherPace, InputOutcome::Worse));
+    let note = "the pace is human on A and full on B: what differs is how the program was used";
+    assert!(found.notes.iter().any(|own| own == note), "{:?}", found.notes);
+    assert!(found.differences.iter().any(|row| row.what == "pace"), "{:?}", found.differences);
+    // Within a side it is the same.
+    sides[1].runs[2].summary.pace = "human".to_owned();
+    let said = compare_inputs(&sides[0], &sides[1]).unwrap_err().to_string();
+    assert!(said.contains("after was used at the pace human and after at the pace full"), "{said}");
 }
 
 #[test]

@@ -49,7 +49,7 @@ impl<'a> CompareAnswer<'a> {
         });
         let [more_runs_a, more_runs_b] = match comparison.standing {
             Standing::TooFewRuns { more } => more,
-            Standing::Systems | Standing::OneAfterTheOther => [0, 0],
+            Standing::Systems | Standing::OneAfterTheOther | Standing::OtherPace => [0, 0],
         };
         CompareAnswer {
             schema: "punctual.compare/1",

@@ -130,6 +130,9 @@ pub(crate) fn wanting(standing: Standing, what: &str, by: &str, runs_needed: Opt
             "These runs cannot tell a difference of the {what} from whatever else changed on the machine between the two sides: \
              measure them in turn, or add another run of the first side."
         )),
+        Standing::OtherPace => {
+            Some(format!("These runs say nothing of the {what}: what differs is the pace at which they were used."))
+        }
     }
 }
 

@@ -90,11 +90,12 @@ pub fn after_comparisons(found: &[Shared], named: &[String], again: Option<&dyn 
     few(steps)
 }
 
-/// After a comparison of inputs: runs measured in turn if these cannot tell, otherwise the inputs of the slower side.
-/// `first` are recordings of A and of B.
+/// After a comparison of inputs: runs measured in turn if these cannot tell, otherwise the inputs of the slower side;
+/// of sides at different paces no further runs would tell. `first` are recordings of A and of B.
 pub fn after_interact_comparison(comparison: &InputComparison, first: [&str; 2]) -> Vec<NextStep> {
     let is_verdict = comparison.standing == Standing::Systems;
-    if !is_verdict || comparison.outcome == InputOutcome::NoDifference {
+    let is_told_by_more = comparison.standing != Standing::OtherPace;
+    if is_told_by_more && (!is_verdict || comparison.outcome == InputOutcome::NoDifference) {
         let runs =
             comparison.runs_needed.unwrap_or(if is_verdict { 2 * comparison.a.runs } else { MIN_RUNS }).max(MIN_RUNS);
         let purpose = format!(

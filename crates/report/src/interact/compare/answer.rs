@@ -24,7 +24,8 @@ pub struct CompareInteractAnswer<'a> {
     next: Vec<NextStep>,
     /// `better`, `worse`, `mixed` (some kinds one, some the other), `no difference`, or `no verdict`.
     outcome: &'static str,
-    /// What the outcome applies to: `systems` or, if there is none, why (`too few runs`, `one side after the other`).
+    /// What the outcome applies to: `systems` or, if there is none, why (`too few runs`, `one side after the other`,
+    /// `other pace`).
     standing: &'static str,
     /// How these runs compare, whether or not that is a verdict on the systems; `no verdict` if a side has one run.
     these_runs: &'static str,
@@ -50,7 +51,7 @@ impl<'a> CompareInteractAnswer<'a> {
     pub fn new(comparison: &'a InputComparison, next: Vec<NextStep>, exit_code: u8) -> CompareInteractAnswer<'a> {
         let [more_runs_a, more_runs_b] = match comparison.standing {
             Standing::TooFewRuns { more } => more,
-            Standing::Systems | Standing::OneAfterTheOther => [0, 0],
+            Standing::Systems | Standing::OneAfterTheOther | Standing::OtherPace => [0, 0],
         };
         CompareInteractAnswer {
             schema: "punctual.compare-interact/1",
