@@ -74,6 +74,14 @@ fn keys_that_are_taken_together_are_one_seen_end_and_said_so() {
     assert!(found["counts"]["merged"] == 2 && found["counts"]["seen"] == 1, "{found}");
     let said = "2 inputs were taken together with a later one, which was seen up to 350 ms after them";
     assert!(found["warnings"].to_string().contains(said), "{}", found["warnings"]);
+    // A limit is for all three.
+    for (limit, exceeded) in [("max=349ms", true), ("max=351ms", false)] {
+        let output = run(directory.path(), &["report", "a.punctual", "--limit", limit, "--json"]);
+        let answer = json(&output);
+        let judged = &answer["limits"][0];
+        assert_eq!(code(&output), if exceeded { 2 } else { 0 }, "{judged}");
+        assert!(judged["found_ns"] == 350_000_000 && judged["exceeded"] == exceeded, "{judged}");
+    }
 }
 
 #[test]

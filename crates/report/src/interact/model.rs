@@ -3,7 +3,7 @@
 use super::events::{self, Events};
 use super::keys::Keys;
 use super::spent::{Cause, Gathered, Part, gather};
-use super::sums::{KindLimit, KindSum, Patience, judge, judged, kinds, over, tasks};
+use super::sums::{KindLimit, KindSum, Patience, judge, judged, kinds, over, tasks, waits_ns};
 use crate::NextStep;
 use crate::layout::shortened;
 use crate::why::explain;
@@ -345,17 +345,8 @@ impl<'a> InteractReport<'a> {
     /// The longest that anybody waited for an input which the program took together with a later one, ns: until that one
     /// was seen.
     fn longest_merged_ns(&self) -> Option<u64> {
-        let mut ends: Vec<Option<u64>> = self.inputs.iter().map(|input| input.seen_ns).collect();
-        let mut longest: Option<u64> = None;
-        // The later one may itself be one of those.
-        for (at, input) in self.inputs.iter().enumerate().rev() {
-            let place = |number: u32| self.inputs.binary_search_by_key(&number, |one| one.number).ok();
-            if let Some(later) = input.merged_into.and_then(place) {
-                ends[at] = ends[later];
-                longest = longest.max(ends[at].map(|end_ns| end_ns.saturating_sub(input.begin_ns)));
-            }
-        }
-        longest
+        let waits = self.inputs.iter().zip(waits_ns(&self.inputs));
+        waits.filter(|(input, _)| input.merged_into.is_some()).filter_map(|(_, ns)| ns).max()
     }
 
     /// What is missing of what the time went to, in lines.

@@ -106,14 +106,30 @@ pub(super) fn tasks(inputs: &[Interaction]) -> Vec<(String, Distribution)> {
     tasks
 }
 
-/// What a limit on a kind of input judges.
+/// How long each of these inputs, by their numbers, was waited for, ns: one that was taken together with a later one
+/// until that one was seen.
+pub(super) fn waits_ns(inputs: &[Interaction]) -> Vec<Option<u64>> {
+    let mut ends: Vec<Option<u64>> = inputs.iter().map(|input| input.seen_ns).collect();
+    // The later one may itself be one of those.
+    for (at, input) in inputs.iter().enumerate().rev() {
+        let place = |number: u32| inputs.binary_search_by_key(&number, |one| one.number).ok();
+        if let Some(later) = input.merged_into.and_then(place) {
+            ends[at] = ends[later];
+        }
+    }
+    inputs.iter().zip(ends).map(|(input, end_ns)| Some(end_ns?.saturating_sub(input.begin_ns))).collect()
+}
+
+/// What a limit on a kind of input judges: also those that were taken together with a later one, because a program that
+/// stalls would keep it otherwise.
 pub(super) fn judged(kind: &str, inputs: &[Interaction]) -> Distribution {
     let mut distribution = Distribution::new();
-    let is_it = |input: &&Interaction| match kind {
+    let is_it = |input: &Interaction| match kind {
         ALL => input.is_measured(),
         kind => input.kind == kind,
     };
-    inputs.iter().filter(is_it).filter_map(Interaction::latency_ns).for_each(|latency| distribution.record(latency));
+    let waits = inputs.iter().zip(waits_ns(inputs)).filter(|(input, _)| is_it(input));
+    waits.filter_map(|(_, ns)| ns).for_each(|ns| distribution.record(ns));
     distribution
 }
 
