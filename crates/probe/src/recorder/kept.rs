@@ -3,7 +3,7 @@
 
 use super::bounded_channel;
 use super::programs::FlightRecorder;
-use super::rings::{Copied, OVERWRITTEN, is_whole};
+use super::rings::{Copied, OVERWRITTEN, UNFINISHED, is_whole};
 use crate::shared::event_ring::{Record, Stack};
 use std::collections::VecDeque;
 
@@ -152,10 +152,12 @@ fn is_wanted(wanted: &[Span], piece: &Piece) -> bool {
 /// What pieces without a hole between them have of one of their CPUs, between two times. `missing`: why something is
 /// missing before them.
 fn of_cpu(pieces: &[&Piece], place: usize, missing: Option<&'static str>, (start, end): Span) -> Copied {
-    // A piece with a hole has what came after that.
-    let broken_at = pieces.iter().rposition(|piece| piece.of(place).broken.is_some());
-    let pieces = &pieces[broken_at.unwrap_or(0)..];
-    let broken = broken_at.map_or(missing, |_| pieces[0].of(place).broken);
+    // A piece with a hole has what came after that; a single record that is missing makes none.
+    let has_hole = |why: &str| why != UNFINISHED;
+    let hole_at = pieces.iter().rposition(|piece| piece.of(place).broken.is_some_and(has_hole));
+    let pieces = &pieces[hole_at.unwrap_or(0)..];
+    let missing = missing.filter(|_| hole_at.is_none());
+    let broken = missing.or_else(|| pieces.iter().find_map(|piece| piece.of(place).broken));
     // Exactly as much as there is: what waits for its names is bounded by the room that it takes.
     let room: usize = pieces.iter().map(|piece| piece.of(place).records.len()).sum();
     let mut records: Vec<Record> = Vec::with_capacity(room);

@@ -53,6 +53,10 @@ fn what_came_before_a_hole_tells_nothing_of_what_came_after() {
     assert_eq!(between(&kept, 100, 200), Some((vec![90, 150], None)));
     assert_eq!(between(&kept, 100, 400), Some((vec![240, 260, 310], Some("a hole"))));
     assert_eq!(between(&kept, 301, 400), Some((vec![260, 310], None)));
+    // One that was not finished is missing by itself.
+    kept.add(piece(&[310, 450], Some(UNFINISHED)), 401, 500);
+    assert_eq!(between(&kept, 301, 500), Some((vec![260, 310, 450], Some(UNFINISHED))));
+    assert_eq!(between(&kept, 100, 500), Some((vec![240, 260, 310, 450], Some("a hole"))));
 }
 
 #[test]

@@ -27,7 +27,9 @@ pub(super) fn is_whole(copied: &[(u32, Copied)]) -> bool {
 pub(super) struct Rings(EventRings<RECORDS, STACKS>);
 
 pub(super) const OVERWRITTEN: &str = "the recorder's ring was overwritten before it could be read";
-const UNFINISHED: &str = "a record was not finished";
+pub(super) const UNFINISHED: &str = "a record was not finished";
+/// The newest records may be in the midst of being written.
+const NEWEST: usize = 7;
 
 impl Rings {
     pub(super) fn new(memory: SharedMemory, cpus: usize) -> Rings {
@@ -61,22 +63,8 @@ impl Rings {
     fn copy_records(&self, cpu: usize, start: u64, end: u64, copied: &mut Copied) {
         let (head, _) = self.0.heads(cpu);
         let oldest = head.saturating_sub(RECORDS as u64);
-        for position in (oldest..head).rev() {
-            let record = match self.0.record(cpu, position) {
-                Slot::Whole(record) => record,
-                // Being written right now, so later than the stretch; a dead one shows when its turn comes.
-                Slot::Unfinished if head - position < 8 => continue,
-                Slot::Unfinished => return copied.broken = Some(UNFINISHED),
-                Slot::Overwritten => return copied.broken = Some(OVERWRITTEN),
-            };
-            if record.time <= end {
-                copied.records.push(record);
-            }
-            if record.time < start {
-                return;
-            }
-        }
-        if oldest > 0 {
+        let slots = (oldest..head).rev().map(|position| self.0.record(cpu, position));
+        if !gather(slots, start, end, copied) && oldest > 0 {
             copied.broken = Some(OVERWRITTEN);
         }
     }
@@ -95,6 +83,36 @@ impl Rings {
     }
 }
 
+/// Takes what happened between two times, and one record from before, out of a ring whose newest record comes first.
+/// Returns whether it reached the beginning of the stretch, or has said why not.
+fn gather(slots: impl Iterator<Item = Slot<Record>>, start: u64, end: u64, copied: &mut Copied) -> bool {
+    let mut next_ns = u64::MAX;
+    for (age, slot) in slots.enumerate() {
+        let record = match slot {
+            Slot::Whole(record) => record,
+            // Being written right now, so later than the stretch, as is what interrupted it.
+            Slot::Unfinished if age < NEWEST || next_ns > end => continue,
+            // Only this one is missing.
+            Slot::Unfinished => {
+                copied.broken = Some(UNFINISHED);
+                continue;
+            }
+            Slot::Overwritten => {
+                copied.broken = Some(OVERWRITTEN);
+                return true;
+            }
+        };
+        next_ns = record.time;
+        if record.time <= end {
+            copied.records.push(record);
+        }
+        if record.time < start {
+            return true;
+        }
+    }
+    false
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,6 +123,32 @@ mod tests {
     #[test]
     fn the_rings_are_those_of_the_programs() {
         EventRings::<RECORDS, STACKS>::are_those_of(OBJECT);
+    }
+
+    #[test]
+    fn a_record_that_is_being_written_is_no_hole_of_what_was_before() {
+        fn whole(time: u64) -> Slot<Record> {
+            let name = [0; 16];
+            Slot::Whole(Record { sequence: 1, time, steal: 0, task: 0, context: 0, value: 0, extra: 0, name })
+        }
+        let gathered = |slots: Vec<Slot<Record>>| {
+            let mut copied = Copied::default();
+            let is_through = gather(slots.into_iter(), 100, 200, &mut copied);
+            let times: Vec<u64> = copied.records.iter().map(|record| record.time).collect();
+            (times, copied.broken, is_through)
+        };
+        // An interrupt came while it was written, and is not over after many records of its own.
+        let later = || (0..20).rev().map(|age| whole(300 + age));
+        let before = || [whole(190), whole(120), whole(90)];
+        let slots = later().chain([Slot::Unfinished]).chain(before()).collect();
+        assert_eq!(gathered(slots), (vec![190, 120, 90], None, true));
+        // In the midst of the stretch it is missing, and nothing else is.
+        let slots = later().chain([whole(195), Slot::Unfinished]).chain(before()).collect();
+        assert_eq!(gathered(slots), (vec![195, 190, 120, 90], Some(UNFINISHED), true));
+        let slots = later().chain([whole(150), Slot::Overwritten, whole(90)]).collect();
+        assert_eq!(gathered(slots), (vec![150], Some(OVERWRITTEN), true));
+        // The caller knows whether the ring ever had more.
+        assert_eq!(gathered(vec![whole(150), whole(100)]), (vec![150, 100], None, false));
     }
 
     #[test]
