@@ -3,7 +3,7 @@
 mod support;
 
 use support::guests::{has_guest, kernel};
-use support::{SmallDisk, code, json, run, signal, skip, start, stderr, stdout, wait_until};
+use support::{SmallDisk, code, json, run, signal, skip, start, stderr, stdout, tests_all, wait_until};
 
 /// The words of a lab's command; its own directory for guests' files tells this test's guests from others'.
 fn words<'a>(kernel: &'a str, output: &'a str, more: &[&'a str], command: &[&'a str]) -> Vec<&'a str> {
@@ -121,6 +121,37 @@ fn a_kernel_that_does_not_boot_is_one_line_and_one_without_type_information_is_m
     assert!(text.contains("BTF"), "it does not say what it lacks: {text}");
 }
 
+/// The same kernel with the machine to itself and on Xen: what lies between costs instructions, and the answer says that it is there.
+#[test]
+fn a_kernel_on_a_hypervisor_is_measured_and_its_wakeups_take_longer() {
+    if !tests_all() {
+        return skip("a_kernel_on_a_hypervisor_is_measured", "it takes long: ./test --all has it");
+    }
+    let found = kernel("6.1").and_then(|alone| Ok((alone, kernel("6.1-xen")?)));
+    let (alone, on_xen) = match found {
+        Ok(found) => found,
+        Err(reason) => return skip("a_kernel_on_a_hypervisor_is_measured", &reason),
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let output =
+        run(directory.path(), &words(&alone, "out", &["--json", "--kernel", &on_xen], &["record", "-D", "1s"]));
+    let answer = json(&output);
+    assert_eq!(code(&output), 0, "{answer:#}{}", stderr(&output));
+    assert!(answer["notes"][0].as_str().is_some_and(|note| note.contains("a hypervisor lies between")), "{answer:#}");
+    let stages = answer["stages"].as_array().unwrap();
+    let total = |system: &str| {
+        let row = stages.iter().find(|row| row["system"] == system && row["stage"] == "total");
+        row.map(|row| (row["count"].as_u64(), row["p50_ns"].as_u64()))
+    };
+    let (Some((Some(count), Some(bare_ns))), Some((Some(count_on_xen), Some(on_xen_ns)))) =
+        (total(&alone), total(&on_xen))
+    else {
+        panic!("{answer:#}");
+    };
+    assert!(count > 800 && count_on_xen > 800, "{count} and {count_on_xen} of 1,000 wakeups");
+    assert!(on_xen_ns > bare_ns, "half within {on_xen_ns} ns on Xen, {bare_ns} ns without");
+}
+
 #[test]
 fn what_cannot_be_booted_is_said_before_anything_is() {
     let directory = tempfile::tempdir().unwrap();
@@ -136,6 +167,8 @@ fn what_cannot_be_booted_is_said_before_anything_is() {
         said.push((code(&output), stderr(&output).lines().count()));
     }
     assert_eq!(said, [(1, 1), (1, 1), (1, 1), (1, 1), (129, 1)]);
+    let output = run(directory.path(), &["lab", "why", "--kernel", "6.1-xen", "--", "record", "--why", "1ms"]);
+    assert_eq!((code(&output), stderr(&output).lines().count()), (129, 1), "{}", stderr(&output));
     if let Ok(kernel) = kernel("6.12") {
         let added = ["--add", "./absent:/absent"];
         let output = run(directory.path(), &words(&kernel, "x", &added, &["record"]));
@@ -165,4 +198,12 @@ fn kernels_of_the_users_own_are_listed_with_what_they_are_or_what_is_wrong_with_
     let said = stdout(&output);
     assert!(said.starts_with("1 of 3 kernels are on this machine; 2 could not be taken.\n"), "{said}");
     assert!(said.contains("bzImage") && !said.contains("--fetch"), "no mirror has what a path names: {said}");
+
+    // A hypervisor is of no use without the kernel that it boots.
+    let place = directory.path().join("kernels/6.1-xen");
+    std::fs::create_dir_all(&place).unwrap();
+    std::fs::write(place.join("xen"), "\x7fELF").unwrap();
+    std::fs::write(place.join("package.json"), r#"{"package":"of-this-test","version":"1","sha256":"0"}"#).unwrap();
+    let said = stdout(&ask(&["6.12", "6.1-xen"]));
+    assert!(said.starts_with("0 of 2 kernels are on this machine.\n") && said.contains("of-this-test 1"), "{said}");
 }

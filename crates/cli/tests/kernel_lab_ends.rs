@@ -86,6 +86,37 @@ fn every_end_of_a_guest_is_one_line() {
     assert!(met >= 5, "only {met} ends were met");
 }
 
+/// A kernel on Xen: what the emulator is told to boot, and what is said where Xen gives up.
+#[test]
+fn a_hypervisor_boots_the_kernel_and_one_that_gives_up_is_one_line() {
+    if let Some(reason) = missing() {
+        return skip("a_hypervisor_boots_the_kernel", &reason);
+    }
+    let directory = tempfile::tempdir().unwrap();
+    for (name, file) in [("6.1", "vmlinux"), ("6.1-xen", "xen")] {
+        let place = directory.path().join("kernels").join(name);
+        std::fs::create_dir_all(&place).unwrap();
+        std::fs::write(place.join(file), "\x7fELF").unwrap();
+        let package = r#"{"package":"of-this-test","version":"1","sha256":"0"}"#;
+        std::fs::write(place.join("package.json"), package).unwrap();
+    }
+    // Where it is told something else, or the guest ends in another way, it gives up without these words.
+    let emulator = "case \"$PWD $*\" in */kernels/6.1' -M q35 -cpu max,-la57,-smap,-smep,-pks,-pku '*' -kernel '*\
+                    '/kernels/6.1-xen/xen '*' -initrd vmlinux console=hvc0 '*' nohz=off,/proc/self/fd/0 '*) ;; \
+                    *) echo \"$PWD $*\" >&2; exit;; esac\n\
+                    grep -aqx 'reboot -f' || exit\n\
+                    printf '(XEN) ***\\n(XEN) Panic on CPU 0:\\n(XEN) Could not construct domain 0\\n(XEN) ***\\n' >&2";
+    let mut words = vec!["run", "-q", "--json", "--kernel", "6.1-xen,nohz=off", "--seeds", "1", "-o", "out"];
+    words.extend(["--", "record", "-D", "1s"]);
+    let output = lab(directory.path(), emulator, &words);
+    let (ended, answer) = (code(&output), json(&output));
+    let expected = "the guest ended without a result: (XEN) Panic on CPU 0: Could not construct domain 0";
+    assert_eq!((ended, answer["systems"][0]["guests"][0]["said"].as_str()), (1, Some(expected)), "{answer:#}");
+    assert_eq!(answer["systems"][0]["package"], "of-this-test 1 on of-this-test 1");
+    let note = answer["notes"][0].as_str().unwrap_or_default();
+    assert!(note.starts_with("6.1-xen: a hypervisor lies between this kernel and the machine."), "{answer:#}");
+}
+
 #[test]
 fn what_keeps_a_guest_from_being_looked_at_is_one_line() {
     if let Some(reason) = missing() {

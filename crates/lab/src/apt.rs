@@ -116,8 +116,26 @@ impl Apt {
         if fitting.is_empty() {
             return Err(none());
         }
-        let words = [&["show"], &fitting[..]].concat();
-        let shown = self.run("apt-cache", &words, &self.directory, "reading the lists of packages")?;
+        let packages = self.shown(&fitting, "reading the lists of packages")?;
+        if packages.is_empty() { Err(none()) } else { Ok(packages) }
+    }
+
+    /// Every version of a package, the newest first.
+    ///
+    /// # Errors
+    ///
+    /// If the lists cannot be read or have none.
+    pub fn versions(&self, name: &str) -> Result<Vec<Package>, AptError> {
+        let what = format!("looking for {name}");
+        let packages = self.shown(&[name], &what)?;
+        let none = || AptError::Failed { what: what.clone(), message: "the lists do not have it".to_owned() };
+        if packages.is_empty() { Err(none()) } else { Ok(packages) }
+    }
+
+    /// What the lists have of these packages, the newest first; of the same version only one.
+    fn shown(&self, names: &[&str], what: &str) -> Result<Vec<Package>, AptError> {
+        let words = [&["show"][..], names].concat();
+        let shown = self.run("apt-cache", &words, &self.directory, what)?;
         let mut packages: Vec<Package> = shown.split("\n\n").filter_map(package).collect();
         // The smaller of two packages with the same kernel is the one without modules.
         packages.sort_by_key(|package| {
@@ -125,7 +143,7 @@ impl Apt {
         });
         packages.reverse();
         packages.dedup_by(|second, first| second.version == first.version);
-        if packages.is_empty() { Err(none()) } else { Ok(packages) }
+        Ok(packages)
     }
 
     /// A package of this version and what it depends on, directly or not, as far as that is `taken`.
@@ -261,6 +279,7 @@ mod tests {
         assert!(version_key("6.12.117-1") > version_key("6.12.96-1"));
         assert!(version_key("7.3.4-1~bpo13+1") > version_key("7.2.13-1"));
         assert!(version_key("6.12.117-1") > version_key("6.12.117-1~deb12u1"));
+        assert!(version_key("4.17.7+13-g2445b30a44-0+deb12u1") > version_key("4.17.5+72-g01140da4e8-1"));
     }
 
     #[test]

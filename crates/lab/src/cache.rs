@@ -91,6 +91,35 @@ pub struct Held {
     pub replaces: Option<String>,
 }
 
+/// What is taken out of a package, and how it is kept.
+pub(crate) struct Wanted<'a> {
+    /// Its name here, which is that of its directory.
+    pub(crate) name: &'a str,
+    /// The name of its ELF file.
+    pub(crate) elf: &'static str,
+    /// What the table records.
+    pub(crate) recorded: Option<&'a Package>,
+    /// Writes the ELF file out of an opened package: the paths are that package's, for messages, and the file's.
+    pub(crate) extract: fn(&File, &Path, &Path) -> Result<(), CacheError>,
+}
+
+impl Wanted<'_> {
+    /// A kernel.
+    fn of(kernel: &Kernel) -> Wanted<'_> {
+        Wanted { name: &kernel.name, elf: ELF, recorded: kernel.recorded.as_ref(), extract: extract_kernel }
+    }
+
+    /// The recorded version, if another one is there in its place.
+    fn replaced_by(&self, package: &Package) -> Option<String> {
+        let recorded = self.recorded?;
+        (recorded.version != package.version).then(|| recorded.version.clone())
+    }
+}
+
+fn extract_kernel(opened: &File, deb: &Path, elf: &Path) -> Result<(), CacheError> {
+    Ok(image::extract_from(&package::image_of(opened, deb)?, deb, elf)?)
+}
+
 const ELF: &str = "vmlinux";
 /// What a kernel's build leaves in its tree, the smaller one first: both hold the same kernel with its type information.
 const BUILT: [&str; 2] = ["arch/x86/boot/bzImage", "vmlinux"];
@@ -119,13 +148,18 @@ impl Cache {
     /// A kernel that is already there: the recorded version, or what replaced it.
     #[must_use]
     pub fn held(&self, kernel: &Kernel) -> Option<Held> {
-        let directory = self.directory.join(&kernel.name);
+        self.kept(&Wanted::of(kernel))
+    }
+
+    /// What is already there of what a package holds.
+    pub(crate) fn kept(&self, wanted: &Wanted<'_>) -> Option<Held> {
+        let directory = self.directory.join(wanted.name);
         // Nothing is booted that another user put there.
         own_place::check(&directory, Whose::OwnOrRoots).ok()?;
         let text = std::fs::read_to_string(directory.join(SOURCE)).ok()?;
         let package: Package = serde_json::from_str(&text).ok()?;
-        let elf = directory.join(ELF);
-        let replaces = replaced(kernel, &package);
+        let elf = directory.join(wanted.elf);
+        let replaces = wanted.replaced_by(&package);
         elf.is_file().then_some(Held { elf, package, is_new: false, replaces })
     }
 
@@ -151,23 +185,33 @@ impl Cache {
     }
 
     fn take(&self, apt: &Apt, kernel: &Kernel, anew: bool) -> Result<Held, CacheError> {
-        let candidates = apt.candidates(kernel)?;
+        self.take_first(apt, &Wanted::of(kernel), &apt.candidates(kernel)?, anew)
+    }
+
+    /// Takes one of several versions, the recorded one first unless the newest is wanted `anew`.
+    pub(crate) fn take_first(
+        &self,
+        apt: &Apt,
+        wanted: &Wanted<'_>,
+        candidates: &[Package],
+        anew: bool,
+    ) -> Result<Held, CacheError> {
         let is_recorded = |candidate: &&Package| {
-            let recorded = kernel.recorded.as_ref().filter(|_| !anew);
+            let recorded = wanted.recorded.filter(|_| !anew);
             recorded.is_some_and(|recorded| {
                 (&recorded.package, &recorded.version) == (&candidate.package, &candidate.version)
             })
         };
-        // The recorded one first. The mirror's list may name what its files lack: then the next newest.
+        // The mirror's list may name what its files lack: then the next newest.
         let (recorded, others): (Vec<_>, Vec<_>) = candidates.iter().partition(is_recorded);
         let mut refused = None;
         for candidate in recorded.into_iter().chain(others) {
             let scratch = tempfile::tempdir_in(&self.directory).map_err(file(&self.directory))?;
             match apt.download(candidate, scratch.path()) {
                 Ok(deb) => {
-                    let package = self.unpack(&deb, kernel, candidate)?;
-                    let elf = self.directory.join(&kernel.name).join(ELF);
-                    let replaces = replaced(kernel, &package).filter(|_| !anew);
+                    let package = self.unpack(&deb, wanted, candidate)?;
+                    let elf = self.directory.join(wanted.name).join(wanted.elf);
+                    let replaces = wanted.replaced_by(&package).filter(|_| !anew);
                     return Ok(Held { elf, package, is_new: true, replaces });
                 }
                 Err(error) => refused = refused.or(Some(error)),
@@ -176,12 +220,12 @@ impl Cache {
         Err(refused.expect("at least one candidate").into())
     }
 
-    /// Unpacks the kernel of a downloaded package, provided it is the recorded one.
-    fn unpack(&self, deb: &Path, kernel: &Kernel, package: &Package) -> Result<Package, CacheError> {
-        let directory = self.directory.join(&kernel.name);
+    /// Unpacks what is wanted of a downloaded package, provided it is the recorded one.
+    fn unpack(&self, deb: &Path, wanted: &Wanted<'_>, package: &Package) -> Result<Package, CacheError> {
+        let directory = self.directory.join(wanted.name);
         own_place::make_directory(&directory).map_err(file(&directory))?;
         let found = sha256(deb).map_err(file(deb))?;
-        let recorded = kernel.recorded.as_ref().filter(|recorded| recorded.version == package.version);
+        let recorded = wanted.recorded.filter(|recorded| recorded.version == package.version);
         if let Some(recorded) =
             recorded.filter(|recorded| recorded.package == package.package && recorded.sha256 != found)
         {
@@ -189,7 +233,7 @@ impl Cache {
             return Err(CacheError::Changed { package, found, recorded });
         }
         let opened = File::open(deb).map_err(file(deb))?;
-        image::extract_from(&package::image_of(&opened, deb)?, deb, &directory.join(ELF))?;
+        (wanted.extract)(&opened, deb, &directory.join(wanted.elf))?;
         let package = Package { sha256: found, ..package.clone() };
         let source = directory.join(SOURCE);
         let text = serde_json::to_string_pretty(&package).expect("three texts");
@@ -256,12 +300,6 @@ impl Default for Cache {
     }
 }
 
-/// The recorded version, if another one is there in its place.
-fn replaced(kernel: &Kernel, package: &Package) -> Option<String> {
-    let recorded = kernel.recorded.as_ref()?;
-    (recorded.version != package.version).then(|| recorded.version.clone())
-}
-
 /// The release of a kernel that was built in a tree.
 fn release(tree: &Path) -> Option<String> {
     let text = String::from_utf8(input::read_file(&tree.join(RELEASE), MAX_RELEASE_BYTES).ok()?).ok()?;
@@ -316,6 +354,29 @@ mod tests {
         let said = cache.own(&path).unwrap_err().to_string();
         assert!(said.contains("linux.deb") && said.lines().count() == 1, "{said}");
         assert_eq!(files_below(&cache.directory).len(), 1);
+    }
+
+    #[test]
+    fn what_is_wanted_of_a_package_is_kept_and_another_package_under_its_version_is_refused() {
+        if Command::new("dpkg-deb").arg("--version").output().is_err() {
+            return punctual_testing::skip("what is wanted of a package", "dpkg-deb is not installed");
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache { directory: directory.path().join("kernels") };
+        let deb = directory.path().join("linux.deb");
+        std::fs::write(&deb, package::tests::deb("amd64", &[("./boot/vmlinuz-6.12", &b"\x7fELF kernel"[..])])).unwrap();
+        let package = Package { package: "linux".to_owned(), version: "6.12-1".to_owned(), sha256: String::new() };
+        let with = |sha256: &str| Package { sha256: sha256.to_owned(), ..package.clone() };
+        let (other, right) = (with("0"), with(&sha256(&deb).unwrap()));
+        let wanted = |recorded| Wanted { name: "x", elf: ELF, recorded, extract: extract_kernel };
+        let refused = cache.unpack(&deb, &wanted(Some(&other)), &package).unwrap_err();
+        assert!(matches!(refused, CacheError::Changed { .. }), "{refused}");
+        assert!(cache.kept(&wanted(None)).is_none(), "a refused package left a kernel");
+        cache.unpack(&deb, &wanted(Some(&right)), &package).unwrap();
+        let kept = cache.kept(&wanted(Some(&right))).unwrap();
+        assert_eq!((kept.package.sha256 == right.sha256, kept.replaces), (true, None));
+        let newer = Package { version: "6.13-1".to_owned(), ..right.clone() };
+        assert_eq!(cache.kept(&wanted(Some(&newer))).unwrap().replaces.as_deref(), Some("6.13-1"));
     }
 
     #[test]

@@ -4,11 +4,11 @@
 //! only on its input and seed, not on how busy the host is. It is a machine of 250 million instructions a second at the
 //! default shift of 2, emulated at about that speed. With more CPUs, or on request, the clock is the host's.
 
+use crate::hypervisor;
 use crate::left::{self, Files};
 use crate::outside::{Plugin, Trace};
 use crate::userland::{self, UserlandError};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write as _};
 use std::ops::Range;
@@ -78,13 +78,17 @@ impl GuestError {
         let place = lines().filter_map(|line| line.split_once("RIP: ")?.1.split_once(':')).map(|(_, place)| place);
         let in_module = place.filter(|place| place.ends_with(']')).map(|place| format!(", in {place}")).next();
         let in_module = in_module.unwrap_or_default();
+        // Xen says on the next line what it was.
+        let gave_up = telling.filter(|line| line.contains(hypervisor::PANIC));
+        let reason = gave_up.and_then(|line| lines().skip_while(|other| *other != line).nth(1));
+        let reason = reason.map_or_else(String::new, |line| format!(" {}", line.trim_start_matches("(XEN) ")));
         let remedy = if telling.is_some_and(|line| line.contains(NO_ENTRY)) { NEEDS_ENTRY } else { "" };
-        telling.map_or_else(|| first.to_owned(), |line| format!("{first}: {line}{in_module}{remedy}"))
+        telling.map_or_else(|| first.to_owned(), |line| format!("{first}: {line}{reason}{in_module}{remedy}"))
     }
 }
 
 /// What a console says about an end.
-const TELLING: [&str; 4] = ["Kernel panic", "Oops", "BUG:", "qemu-system"];
+const TELLING: [&str; 5] = ["Kernel panic", "Oops", "BUG:", hypervisor::PANIC, "qemu-system"];
 
 /// What the emulator says of an ELF file that it finds no way into, and what a kernel has that it finds one into.
 const NO_ENTRY: &str = "without PVH ELF Note";
@@ -138,14 +142,20 @@ pub const QEMU: &str = "qemu-system-x86_64";
 /// A quiet console, no time lost on what emulation does not need, and a panic that ends the guest. PREEMPT_RT handles
 /// the serial line's interrupts in a thread; emulated ones come so fast that the kernel would think nobody handles them
 /// and turn them off in the middle of the results: `noirqdebug`.
-const PARAMETERS: &str = "console=ttyS0 quiet panic=-1 nokaslr mitigations=off no_timer_check tsc=reliable \
-                          cryptomgr.notests random.trust_cpu=on noirqdebug";
+const PARAMETERS: &str = "quiet panic=-1 nokaslr mitigations=off no_timer_check tsc=reliable cryptomgr.notests \
+                          random.trust_cpu=on noirqdebug";
+/// The guest's first file system, as the emulator finds it.
+const INITRAMFS: &str = "/proc/self/fd/0";
+/// Where the kernel's console is.
+const CONSOLE: &str = "ttyS0";
 
 /// A guest: what it is made of.
 #[derive(Clone, Debug)]
 pub struct Guest {
     /// The kernel, an ELF file.
     pub kernel: PathBuf,
+    /// A hypervisor that boots the kernel, an ELF file.
+    pub hypervisor: Option<PathBuf>,
     /// The program that becomes `punctual` in the guest.
     pub program: Option<PathBuf>,
     /// More files, programs with their libraries: on the host, in the guest.
@@ -189,6 +199,7 @@ impl Guest {
     pub fn new(kernel: &Path) -> Guest {
         Guest {
             kernel: kernel.to_owned(),
+            hypervisor: None,
             program: None,
             files: Vec::new(),
             cpus: 1,
@@ -227,7 +238,8 @@ impl Guest {
     fn boot_with(&self, command: &str, plugin: Option<&Plugin>) -> Result<Outcome, GuestError> {
         let began = Instant::now();
         let scratch = Scratch::new().map_err(file(&std::env::temp_dir()))?;
-        let archive = userland::archive(self.program.as_deref(), &self.files, command)?;
+        let end = if self.hypervisor.is_some() { hypervisor::END } else { userland::END };
+        let archive = userland::archive(self.program.as_deref(), &self.files, command, end)?;
         let mut qemu = self.qemu(&scratch, &archive)?;
         if let Some(plugin) = plugin {
             qemu.arg("-plugin").arg(plugin.words());
@@ -293,7 +305,8 @@ impl Guest {
             }
             None => Command::new(QEMU),
         };
-        qemu.args(["-M", "q35", "-cpu", "max", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
+        let cpu = if self.hypervisor.is_some() { hypervisor::CPU } else { "max" };
+        qemu.args(["-M", "q35", "-cpu", cpu, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
         qemu.args(["-accel", if self.cpus > 1 { "tcg,thread=multi" } else { "tcg" }]);
         qemu.args(["-smp", &self.cpus.to_string(), "-m", &self.memory_mib.to_string()]);
         let first = jiff::civil::date(2020, 1, 1);
@@ -302,10 +315,7 @@ impl Guest {
         if counts {
             qemu.args(["-icount", &format!("shift={},sleep=off", self.shift)]);
         }
-        qemu.arg("-kernel").arg(&self.kernel).args(["-initrd", "/proc/self/fd/0"]);
-        let mut parameters = PARAMETERS.to_owned();
-        let _ = write!(parameters, " {}", self.append);
-        qemu.args(["-append", parameters.trim_end()]);
+        self.boots(&mut qemu)?;
         // The emulator's own complaints appear between the lines of the console.
         qemu.args(["-chardev", "file,id=console,path=/proc/self/fd/2,append=on", "-serial", "chardev:console"]);
         qemu.args(["-serial", "file:/proc/self/fd/1"]);
@@ -320,6 +330,26 @@ impl Guest {
         let [initramfs, result, console] = streams().map_err(file(&std::env::temp_dir()))?;
         qemu.stdin(initramfs).stdout(result).stderr(console);
         Ok(qemu)
+    }
+
+    /// What the emulator boots.
+    fn boots(&self, qemu: &mut Command) -> Result<(), GuestError> {
+        let console = if self.hypervisor.is_some() { hypervisor::CONSOLE } else { CONSOLE };
+        let parameters = format!("console={console} {PARAMETERS} {}", self.append);
+        let parameters = parameters.trim_end();
+        let Some(below) = &self.hypervisor else {
+            qemu.arg("-kernel").arg(&self.kernel).args(["-initrd", INITRAMFS, "-append", parameters]);
+            return Ok(());
+        };
+        // A path with a space would end there, so the kernel is named from its own directory.
+        let [below, kernel] = [below, &self.kernel].map(|path| std::path::absolute(path).map_err(file(path)));
+        let (below, kernel) = (below?, kernel?);
+        let (Some(directory), Some(name)) = (kernel.parent(), kernel.file_name()) else {
+            return Err(file(&kernel)(std::io::ErrorKind::InvalidInput.into()));
+        };
+        qemu.current_dir(directory).arg("-kernel").arg(below).args(["-append", hypervisor::PARAMETERS]);
+        qemu.arg("-initrd").arg(hypervisor::modules(name, parameters, INITRAMFS));
+        Ok(())
     }
 }
 
@@ -411,6 +441,10 @@ mod tests {
         let console = "    qemu-system-x86_64: Error loading uncompressed kernel without PVH ELF Note\n".to_owned();
         let said = GuestError::NoResult { console }.in_one_line();
         assert!(said.ends_with("PVH ELF Note (a kernel for the lab is built with CONFIG_PVH)"), "{said}");
+        let console =
+            "    (XEN) ****\n    (XEN) Panic on CPU 0:\n    (XEN) Could not construct domain 0\n    (XEN) ****\n";
+        let said = GuestError::NoResult { console: console.to_owned() }.in_one_line();
+        assert_eq!(said, "the guest ended without a result: (XEN) Panic on CPU 0: Could not construct domain 0");
     }
 
     #[test]

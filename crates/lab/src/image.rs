@@ -88,10 +88,25 @@ pub(crate) fn extract_from(bytes: &[u8], image: &Path, elf: &Path) -> Result<(),
     if packed.starts_with(ELF) {
         return own_place::write(elf, packed).map_err(file(elf));
     }
-    let packing = PACKINGS.iter().find(|(magic, _)| packed.starts_with(magic));
-    let (_, program) = *packing.ok_or_else(|| ImageError::Packing(image.to_owned()))?;
+    let program = unpacker(packed, image)?;
     // Except for gzip, which gives it itself, the unpacked length follows in four bytes.
     let packed = if program == "gzip" { packed } else { &packed[..packed.len() - 4] };
+    unpack_elf(program, packed, image, elf)
+}
+
+/// Writes the ELF file of a hypervisor, of which the whole file is packed.
+pub(crate) fn extract_whole(bytes: &[u8], image: &Path, elf: &Path) -> Result<(), ImageError> {
+    unpack_elf(unpacker(bytes, image)?, bytes, image, elf)
+}
+
+/// The program that unpacks what begins like this.
+fn unpacker(packed: &[u8], image: &Path) -> Result<&'static str, ImageError> {
+    let packing = PACKINGS.iter().find(|(magic, _)| packed.starts_with(magic));
+    packing.map(|(_, program)| *program).ok_or_else(|| ImageError::Packing(image.to_owned()))
+}
+
+/// Writes what a program makes of packed bytes, provided that it is an ELF file.
+fn unpack_elf(program: &'static str, packed: &[u8], image: &Path, elf: &Path) -> Result<(), ImageError> {
     let directory = elf.parent().unwrap_or(Path::new("."));
     let mut source = tempfile::tempfile_in(directory).map_err(file(directory))?;
     source.write_all(packed).and_then(|()| source.rewind()).map_err(file(directory))?;
@@ -134,7 +149,7 @@ fn unpack(program: &str, packed: File, unpacked: &mut File, max: u64) -> io::Res
 
 #[cfg(test)]
 mod tests {
-    use super::{ImageError, extract, payload, unpack};
+    use super::{ImageError, extract, extract_whole, payload, unpack};
     use std::io::{ErrorKind, Seek, Write};
     use std::process::Command;
 
@@ -176,6 +191,23 @@ mod tests {
             tried += 1;
         }
         assert!(tried > 0);
+    }
+
+    #[test]
+    fn what_is_packed_as_a_whole_is_unpacked_if_it_is_an_elf_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        for (contents, is_taken) in [(&b"\x7fELF of a hypervisor"[..], true), (b"something else", false)] {
+            std::fs::write(at("plain"), contents).unwrap();
+            let Ok(output) = Command::new("gzip").arg("-c").arg(at("plain")).output() else {
+                return punctual_testing::skip("unpacking a hypervisor", "gzip is not installed");
+            };
+            let said = extract_whole(&output.stdout, &at("xen.gz"), &at("xen"));
+            assert_eq!(said.is_ok(), is_taken, "{said:?}");
+            assert_eq!(std::fs::read(at("xen")).unwrap(), b"\x7fELF of a hypervisor");
+        }
+        let plain = extract_whole(b"\x7fELF", &at("xen.gz"), &at("xen"));
+        assert!(matches!(plain, Err(ImageError::Packing(_))), "{plain:?}");
     }
 
     #[test]

@@ -100,7 +100,8 @@ impl Digests {
 pub fn key_of(guest: &Guest, script: &str, digests: &mut Digests) -> Result<String, GuestError> {
     let mut digest = Sha256::new();
     let added = guest.files.iter().map(|(host, _)| host);
-    for path in [Some(&guest.kernel), guest.program.as_ref()].into_iter().flatten().chain(added) {
+    let own = [Some(&guest.kernel), guest.program.as_ref(), guest.hypervisor.as_ref()];
+    for path in own.into_iter().flatten().chain(added) {
         digest.update(digests.of(path)?);
     }
     let Guest { files, cpus, seed, day, shift, plain, memory_mib, append, .. } = guest;
@@ -133,6 +134,9 @@ mod tests {
         let other = key(&guest, "true").unwrap();
         guest.append = "lockdown=confidentiality".to_owned();
         assert_ne!(key(&guest, "true").unwrap(), other);
+        let without = key(&guest, "true").unwrap();
+        guest.hypervisor = Some(at("program"));
+        assert_ne!(key(&guest, "true").unwrap(), without);
 
         for (name, text) in [(OUTPUT, ""), (super::KERNEL_LOG, ""), (USED_MS, "1500")] {
             std::fs::write(at(name), text).unwrap();

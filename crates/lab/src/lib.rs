@@ -2,6 +2,7 @@
 //!
 //! * [`table`]: which kernels, and which version of each was last fetched; [`apt`], [`package`], [`cache`], [`image`]: how to get
 //!   them.
+//! * [`hypervisor`]: Xen, for a kernel that runs on it.
 //! * [`headers`], [`module`]: a driver built for one of them, with the distribution's headers and the machine's compiler.
 //! * [`guest`]: boots one, runs a command in it, hands files out. With one CPU a guest's clock counts instructions, so
 //!   that a run gives the same bytes however busy the host is. [`left`]: what comes out of it; [`kept`]: what guests left need
@@ -13,6 +14,7 @@ pub mod cache;
 mod cpio;
 pub mod guest;
 pub mod headers;
+pub mod hypervisor;
 pub mod image;
 pub mod kept;
 pub mod left;

@@ -32,6 +32,9 @@ pub enum PackageError {
     /// It has no kernel.
     #[error("{}: no kernel image (vmlinuz) in the package", .0.display())]
     NoImage(PathBuf),
+    /// It has no hypervisor.
+    #[error("{}: no hypervisor (xen-*.gz) in the package", .0.display())]
+    NoHypervisor(PathBuf),
     /// It unpacks to more than any kernel's package.
     #[error("{}: the package, or the kernel in it, unpacks to more than punctual reads of one", .0.display())]
     Large(PathBuf),
@@ -89,6 +92,18 @@ pub(crate) fn image_of(deb: &File, path: &Path) -> Result<Vec<u8>, PackageError>
     let is_image = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"vmlinuz"));
     let image = file_in((deb, path), "--fsys-tarfile", is_image, MAX_KERNEL_BYTES)?;
     image.ok_or_else(|| PackageError::NoImage(path.to_owned()))
+}
+
+/// The hypervisor in a package, packed as it is there.
+pub(crate) fn hypervisor_of(deb: &File, path: &Path) -> Result<Vec<u8>, PackageError> {
+    let is_hypervisor = |path: &Path| {
+        path.file_name().is_some_and(|name| {
+            let name = name.as_encoded_bytes();
+            name.starts_with(b"xen-") && name.ends_with(b".gz")
+        })
+    };
+    let hypervisor = file_in((deb, path), "--fsys-tarfile", is_hypervisor, MAX_KERNEL_BYTES)?;
+    hypervisor.ok_or_else(|| PackageError::NoHypervisor(path.to_owned()))
 }
 
 /// A file out of one of the two archives in a package, or nothing if that is whole and does not have it.

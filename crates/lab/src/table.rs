@@ -35,6 +35,20 @@ pub struct Kernel {
     pub recorded: Option<Package>,
 }
 
+/// A hypervisor, and the kernel that it boots as the system that works the machine's devices (dom0).
+#[derive(Clone, Debug, Deserialize)]
+pub struct Hypervisor {
+    /// The name of both together: `6.1-xen`.
+    pub name: String,
+    /// The kernel's name.
+    pub kernel: String,
+    /// Where the hypervisor's package is.
+    pub suites: Vec<String>,
+    /// What was last fetched.
+    #[serde(flatten)]
+    pub recorded: Package,
+}
+
 /// The series that stands for the newest in the suites.
 pub const NEWEST: &str = "newest";
 
@@ -53,6 +67,22 @@ const TABLE: &str = include_str!("../kernels.toml");
 #[must_use]
 pub fn kernels() -> Vec<Kernel> {
     toml::from_str::<Table>(TABLE).expect("crates/lab/kernels.toml fits").kernel
+}
+
+/// The checked-in table of hypervisors.
+///
+/// # Panics
+///
+/// If the file does not fit, which a test excludes.
+#[must_use]
+pub fn hypervisors() -> Vec<Hypervisor> {
+    #[derive(Deserialize)]
+    struct Hypervisors {
+        hypervisor: Vec<Hypervisor>,
+    }
+    toml::from_str::<Hypervisors>(include_str!("../hypervisors.toml"))
+        .expect("crates/lab/hypervisors.toml fits")
+        .hypervisor
 }
 
 /// Packages that modules are built with, as they were last fetched.
@@ -113,7 +143,7 @@ pub fn record(checkout: &Path, kernels: &[Kernel]) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{headers, kernels, record};
+    use super::{headers, hypervisors, kernels, record};
     use std::collections::BTreeSet;
 
     #[test]
@@ -125,6 +155,17 @@ mod tests {
         assert_eq!(fast.len(), 3);
         assert_eq!(fast.iter().filter(|kernel| kernel.flavour.starts_with("rt-")).count(), 1);
         assert!(kernels.iter().all(|kernel| !kernel.suites.is_empty()));
+    }
+
+    #[test]
+    fn every_hypervisor_boots_a_kernel_of_the_table_and_has_a_name_of_its_own() {
+        let (kernels, hypervisors) = (kernels(), hypervisors());
+        assert!(!hypervisors.is_empty());
+        for hypervisor in &hypervisors {
+            assert!(kernels.iter().any(|kernel| kernel.name == hypervisor.kernel), "{}", hypervisor.name);
+            assert!(!kernels.iter().any(|kernel| kernel.is_called(&hypervisor.name)), "{}", hypervisor.name);
+            assert!(!hypervisor.suites.is_empty() && hypervisor.recorded.sha256.len() == 64, "{}", hypervisor.name);
+        }
     }
 
     #[test]

@@ -51,8 +51,10 @@ mv /tmp/.output /out/.output
 dmesg >/out/.kernel-log
 tar -C /out -cf /dev/ttyS1 .
 sync
-poweroff -f
 ";
+
+/// How a guest ends, after that.
+pub(crate) const END: &str = "poweroff -f\n";
 
 /// Of a file that goes into a guest no more is read, bytes: its memory would not hold it.
 pub const MAX_FILE_BYTES: u64 = 1 << 30;
@@ -114,11 +116,13 @@ fn stripped(program: &Path) -> Result<Vec<u8>, UserlandError> {
     strip().map_or_else(|| Ok(read(program)?.0), Ok)
 }
 
-/// Makes the archive: tools, the host's files with their places in the guest, the stripped program, the command.
+/// Makes the archive: tools, the host's files with their places in the guest, the stripped program, the command, and how
+/// the guest ends after it.
 pub(crate) fn archive(
     program: Option<&Path>,
     files: &[(PathBuf, String)],
     command: &str,
+    end: &str,
 ) -> Result<Vec<u8>, UserlandError> {
     let mut archive = Archive::default();
     for directory in ["bin", "dev", "etc", "out", "proc", "root", "run", "sbin", "sys", "usr", "usr/bin", "usr/sbin"] {
@@ -147,7 +151,7 @@ pub(crate) fn archive(
         add(&mut archive, host, guest)?;
     }
     archive.file("etc/passwd", 0o644, b"root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534::/tmp:/bin/sh\n");
-    archive.file("init", 0o755, INIT.as_bytes());
+    archive.file("init", 0o755, format!("{INIT}{end}").as_bytes());
     archive.file("command", 0o755, command.as_bytes());
     Ok(archive.finish())
 }

@@ -25,6 +25,8 @@ pub struct Bootable {
     pub system: System,
     /// The kernel's ELF file.
     pub kernel: PathBuf,
+    /// The ELF file of a hypervisor that boots the kernel.
+    pub hypervisor: Option<PathBuf>,
     /// Files for this kernel alone: on the host, in the guest.
     pub files: Vec<(PathBuf, String)>,
     /// The shell command.
@@ -84,8 +86,9 @@ impl LabPlan {
     }
 
     pub(super) fn guest(&self, cell: Cell) -> Guest {
-        let Bootable { system, kernel, files, .. } = &self.systems[cell.system];
+        let Bootable { system, kernel, hypervisor, files, .. } = &self.systems[cell.system];
         let mut guest = Guest::new(kernel);
+        guest.hypervisor.clone_from(hypervisor);
         guest.program = Some(self.program.clone());
         guest.files = self.files.iter().chain(files).cloned().collect();
         guest.seed = cell.seed;

@@ -12,6 +12,8 @@ pub(super) struct Kernel {
     pub(super) package: Option<String>,
     /// The package, if it came from one.
     pub(super) held: Option<(table::Kernel, Held)>,
+    /// The hypervisor that boots it.
+    pub(super) hypervisor: Option<PathBuf>,
 }
 
 /// Takes the kernel that a system names, from its file or from the distribution's packages.
@@ -20,16 +22,40 @@ pub(super) fn kernel(system: &System) -> anyhow::Result<Kernel> {
     let refused = |error| LabError::Kernel { name: system.kernel.clone(), error };
     if system.kernel.contains('/') {
         let Own { elf, package } = cache.own(Path::new(&system.kernel)).map_err(refused)?;
-        return Ok(Kernel { elf, package, held: None });
+        return Ok(Kernel { elf, package, held: None, hypervisor: None });
     }
     let table = table::kernels();
-    let named = super::kernels::named(&table, &system.kernel)?;
+    let below = hypervisor(&system.kernel);
+    let name = below.as_ref().map_or(&system.kernel, |below| &below.kernel);
+    let named = super::kernels::named(&table, name)?;
     if cache.held(named).is_none() {
         output::note(&format!("fetching kernel {} from the distribution's packages", named.name));
     }
     let held = cache.fetch(&[named], false).remove(0).map_err(refused)?;
-    if let Some(recorded) = &held.replaces {
-        output::note(&format!("{}: {} replaces {recorded}", named.name, held.package.version));
+    tell_replaced(&named.name, &held);
+    let kernel = Kernel {
+        package: Some(version_of(&held)),
+        elf: held.elf.clone(),
+        held: Some((named.clone(), held)),
+        hypervisor: None,
+    };
+    let Some(below) = below else { return Ok(kernel) };
+    if cache.held_hypervisor(&below).is_none() {
+        output::note(&format!("fetching the hypervisor of {} from the distribution's packages", below.name));
     }
-    Ok(Kernel { package: Some(version_of(&held)), elf: held.elf.clone(), held: Some((named.clone(), held)) })
+    let held = cache.hypervisor(&below).map_err(refused)?;
+    tell_replaced(&below.name, &held);
+    let package = kernel.package.map(|package| format!("{package} on {}", version_of(&held)));
+    Ok(Kernel { package, hypervisor: Some(held.elf), ..kernel })
+}
+
+/// The hypervisor with a kernel on it that a word names, if it names one.
+pub(super) fn hypervisor(word: &str) -> Option<table::Hypervisor> {
+    table::hypervisors().into_iter().find(|hypervisor| hypervisor.name == word)
+}
+
+fn tell_replaced(name: &str, held: &Held) {
+    if let Some(recorded) = &held.replaces {
+        output::note(&format!("{name}: {} replaces {recorded}", held.package.version));
+    }
 }

@@ -17,7 +17,7 @@ pub(super) struct Prepared {
     pub(super) interrupted: Interrupted,
     pub(super) plan: LabPlan,
     /// What the reader must know about what is measured.
-    pub(super) note: Option<String>,
+    pub(super) notes: Vec<String>,
 }
 
 /// Reads the words, takes the kernels and builds modules.
@@ -49,6 +49,7 @@ pub(super) fn prepare(
     let bootable = |(number, (system, kernel)): (usize, (&System, &Kernel))| Bootable {
         system: system.clone(),
         kernel: kernel.elf.clone(),
+        hypervisor: kernel.hypervisor.clone(),
         files: modules.get(number).map(|built| (built.file.clone(), module::PLACE.to_owned())).into_iter().collect(),
         script: each[number].script.clone(),
         preparation: each[number].preparation.clone(),
@@ -67,11 +68,28 @@ pub(super) fn prepare(
         directory: arguments.output.clone().unwrap_or_else(|| crate::commands::fresh_name("lab-", "")),
     };
     let is_beside = |built: &&Built| built.stamps.is_none() && measures_own_threads;
-    let note = modules.first().filter(is_beside).map(|built| {
+    let beside = modules.first().filter(is_beside).map(|built| {
         format!(
             "module {} gives no stamps (punctual_module.h): punctual measured its own threads, beside it",
             built.name
         )
     });
-    Ok(Prepared { kernels, interrupted, plan, note })
+    let notes = hypervisors(systems, &kernels).into_iter().chain(beside).collect();
+    Ok(Prepared { kernels, interrupted, plan, notes })
+}
+
+/// Says which kernels do not have the machine to themselves, each once, whatever its parameters and loads.
+fn hypervisors(systems: &[System], kernels: &[Kernel]) -> Vec<String> {
+    let is_below = |(_, kernel): &(&System, &Kernel)| kernel.hypervisor.is_some();
+    let mut names: Vec<&str> =
+        systems.iter().zip(kernels).filter(is_below).map(|(system, _)| system.kernel.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let words = |name: &str| {
+        format!(
+            "{name}: a hypervisor lies between this kernel and the machine. Interrupts and timers reach the kernel \
+             through it, and its instructions count in every stage"
+        )
+    };
+    names.into_iter().map(words).collect()
 }

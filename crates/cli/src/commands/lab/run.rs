@@ -23,7 +23,7 @@ pub(super) fn run(arguments: &LabRunArguments, output: Output) -> anyhow::Result
     let systems = System::grid(&arguments.kernel, &arguments.with, &arguments.load);
     told_apart(&systems)?;
     let cells = cells(systems.len(), &arguments.seeds.0, arguments.shard.unwrap_or(Shard::WHOLE));
-    let Prepared { kernels, interrupted, plan, note } = prepare(&systems, cells, arguments.jobs, &arguments.guest)?;
+    let Prepared { kernels, interrupted, plan, notes } = prepare(&systems, cells, arguments.jobs, &arguments.guest)?;
     let mut progress = StepProgress::new(arguments.guest.quiet, "guests");
     let ends = punctual_study::lab::run(&plan, &mut |now| {
         progress.count(&running(&plan, now), now.ended, now.all, now.elapsed);
@@ -31,7 +31,7 @@ pub(super) fn run(arguments: &LabRunArguments, output: Output) -> anyhow::Result
     });
     progress.done();
     let mut report = report(arguments, &plan, &kernels, ends?, interrupted.is_set())?;
-    report.notes.extend(note);
+    report.notes.splice(0..0, notes);
     let mut artifacts = Artifacts::default();
     let mut code = report.exit_code;
     if let Some(path) = &arguments.html {

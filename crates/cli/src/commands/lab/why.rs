@@ -3,7 +3,7 @@
 use super::plan::{Prepared, prepare};
 use crate::args::lab::LabWhyArguments;
 use crate::commands::artifacts::{self, Artifacts};
-use crate::output::{self, Output};
+use crate::output::{self, Output, Usage};
 use crate::progress::StepProgress;
 use punctual_blame::Kind;
 use punctual_lab::outside::{Delivery, FunctionTime, Place, Segment};
@@ -21,6 +21,11 @@ pub(super) fn run(arguments: &LabWhyArguments, output: Output) -> anyhow::Result
     if arguments.html.is_some() {
         punctual_report::encode::html::can_draw()?;
         artifacts::check(arguments.html.as_ref())?;
+    }
+    if super::kernel::hypervisor(&arguments.kernel.kernel).is_some() {
+        let name = &arguments.kernel.kernel;
+        let why = "lab why looks at the code of a kernel alone, but below this one a hypervisor runs";
+        return Err(Usage(format!("--kernel {name}: {why}")).into());
     }
     let systems = [arguments.kernel.clone()];
     let cells = vec![Cell { system: 0, seed: arguments.seed }];
