@@ -312,7 +312,7 @@ pub(crate) fn sha256(path: &Path) -> io::Result<String> {
     Ok(digest(&input::read_file(path, MAX_IMAGE_BYTES)?))
 }
 
-fn digest(bytes: &[u8]) -> String {
+pub(crate) fn digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

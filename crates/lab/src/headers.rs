@@ -14,6 +14,13 @@ use std::process::{Command, Stdio};
 pub struct Headers {
     /// Where make should work: the kernel's configuration.
     pub build: PathBuf,
+    /// What they were unpacked from; nothing for a tree where a kernel was built.
+    pub unpacked: Option<Unpacked>,
+}
+
+/// Headers out of packages.
+#[derive(Clone, Debug)]
+pub struct Unpacked {
     /// The sources that all kernels of this version share.
     pub source: PathBuf,
     /// What they were unpacked from.
@@ -45,10 +52,7 @@ impl Cache {
     pub fn headers(&self, kernel: &Kernel, held: &Held) -> Result<Headers, CacheError> {
         self.claim()?;
         let place = self.directory.join("headers").join(format!("{}-{}", kernel.name, plain(&held.package.version)));
-        let text = place.to_string_lossy();
-        if text.contains(|character: char| {
-            !character.is_ascii_graphic() || ":#'\"\\$%=;&()<>|*?[]`!{}".contains(character)
-        }) {
+        if is_awkward(&place) {
             return Err(CacheError::Awkward(place));
         }
         let kept = std::fs::read_to_string(place.join(PACKAGES)).ok();
@@ -60,7 +64,8 @@ impl Cache {
         let shared = packages.iter().find(source).ok_or_else(|| CacheError::NoHeaders(held.package.package.clone()))?;
         let sources = place.join("usr/src");
         let build = sources.join(headers_of(&held.package.package));
-        Ok(Headers { build, source: sources.join(&shared.package), packages })
+        let source = sources.join(&shared.package);
+        Ok(Headers { build, unpacked: Some(Unpacked { source, packages }) })
     }
 
     fn take_headers(&self, kernel: &Kernel, held: &Held, place: &Path) -> Result<Vec<Package>, CacheError> {
@@ -95,6 +100,12 @@ impl Cache {
         own_place::write(&path, (text + "\n").as_bytes()).map_err(file(&path))?;
         Ok(packages)
     }
+}
+
+/// Whether make would take a path for something else.
+pub(crate) fn is_awkward(path: &Path) -> bool {
+    let is_special = |character: char| !character.is_ascii_graphic() || ":#'\"\\$%=;&()<>|*?[]`!{}".contains(character);
+    path.to_string_lossy().contains(is_special)
 }
 
 /// The package of a kernel's headers.

@@ -1,13 +1,15 @@
 //! A driver under test: builds a kernel module for one of the kernels here, from a copy of its sources.
 //!
 //! What is built and loaded runs code: while it is built, that is as root on this machine, if root asks. So sources
-//! that another user may change are refused.
+//! that another user may change are refused, and so is a kernel's tree.
 
 mod build;
 mod sources;
+mod tree;
 
 pub use build::{Built, build};
 pub use sources::{MAX_SOURCES_BYTES, Sources};
+pub use tree::headers_of_tree;
 
 use std::io;
 use std::path::PathBuf;

@@ -2,8 +2,8 @@
 
 use super::sources::{HEADER, Sources};
 use super::{ModuleError, file};
-use crate::cache::Cache;
-use crate::headers::Headers;
+use crate::cache::{Cache, digest};
+use crate::headers::{Headers, Unpacked};
 use crate::own_place;
 use crate::userland;
 use punctual_recording::input;
@@ -65,11 +65,13 @@ pub fn build(
         userland::find(program).ok_or(ModuleError::Missing(program))?;
     }
     let modules = cache.directory.join("modules");
-    let place = modules.join(&key(sources, headers)?[..16]);
-    if let Some(built) = kept(&place) {
+    // What is in a kernel's tree changes, so what was built there is not taken for what would be built now.
+    let key = headers.unpacked.as_ref().map(|unpacked| key(sources, unpacked)).transpose()?;
+    let known = key.map(|key| modules.join(&key[..16]));
+    if let Some(built) = known.as_deref().and_then(kept) {
         return Ok(built);
     }
-    own_place::make_directory(&place).map_err(file(&place))?;
+    own_place::make_directory(&modules).map_err(file(&modules))?;
     let scratch = tempfile::tempdir_in(&modules).map_err(file(&modules))?;
     for (path, contents) in &sources.files {
         let path = scratch.path().join(path);
@@ -84,6 +86,8 @@ pub fn build(
     };
     let bytes = input::read_file(made, MAX_MODULE_BYTES).map_err(file(made))?;
     let name = made.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let place = known.unwrap_or_else(|| modules.join(&digest(&bytes)[..16]));
+    own_place::make_directory(&place).map_err(file(&place))?;
     let text = serde_json::to_string(&Kept { stamps: stamps(&bytes), name }).expect("two texts");
     for (name, contents) in [("module.ko", bytes.as_slice()), (KEPT, text.as_bytes())] {
         let path = place.join(name);
@@ -99,7 +103,7 @@ fn kept(place: &Path) -> Option<Built> {
 }
 
 /// What the result depends on.
-fn key(sources: &Sources, headers: &Headers) -> Result<String, ModuleError> {
+fn key(sources: &Sources, headers: &Unpacked) -> Result<String, ModuleError> {
     let compiler = Command::new("gcc").arg("--version").stdin(Stdio::null()).output();
     let compiler = compiler.map_err(|_| ModuleError::Missing("gcc"))?.stdout;
     let mut digest = Sha256::new();
@@ -116,8 +120,12 @@ fn make(headers: &Headers, scratch: &Path, go_on: &mut dyn FnMut() -> bool) -> R
     let mut said = tempfile::tempfile().map_err(file(&std::env::temp_dir()))?;
     let mut command = Command::new("make");
     let at = scratch.display();
-    command.arg("-s").arg("-C").arg(&headers.build).arg("-f").arg(headers.source.join("Makefile"));
-    command.arg(format!("KBUILD_OUTPUT={}", headers.build.display())).arg(format!("M={at}")).args(SETTINGS);
+    command.arg("-s").arg("-C").arg(&headers.build);
+    if let Some(unpacked) = &headers.unpacked {
+        command.arg("-f").arg(unpacked.source.join("Makefile"));
+        command.arg(format!("KBUILD_OUTPUT={}", headers.build.display()));
+    }
+    command.arg(format!("M={at}")).args(SETTINGS);
     // Nothing about where it was built, so that the same sources give the same bytes.
     command.arg(format!("KCFLAGS=-I{at} -fmacro-prefix-map={at}/=")).arg("modules");
     let path = std::env::var_os("PATH").unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use super::{ModuleError, file};
 use crate::own_place::{self, NotOwn, Whose};
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -124,12 +124,16 @@ fn libc_flags() -> i32 {
 /// Checks that nobody but this user, and root, may change what was opened.
 fn own(path: &Path, opened: &File) -> Result<(), ModuleError> {
     let about = opened.metadata().map_err(file(path))?;
+    if is_others(&about) { Err(ModuleError::Foreign(path.to_owned())) } else { Ok(()) }
+}
+
+/// Whether somebody besides this user, and root, may change what this describes.
+pub(super) fn is_others(about: &Metadata) -> bool {
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-    let others = about.mode() & 0o002 != 0 || about.mode() & 0o020 != 0 && about.gid() != group;
-    if (about.uid() != user && about.uid() != 0) || others {
-        return Err(ModuleError::Foreign(path.to_owned()));
-    }
-    Ok(())
+    let is_open = about.mode() & 0o002 != 0 || about.mode() & 0o020 != 0 && about.gid() != group;
+    // What a link's mode says is true of no link.
+    let is_open = is_open && !about.is_symlink();
+    (about.uid() != user && about.uid() != 0) || is_open
 }
 
 /// What `make` leaves, and hidden files.

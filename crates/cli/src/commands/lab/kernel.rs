@@ -10,10 +10,19 @@ use std::path::{Path, PathBuf};
 pub(super) struct Kernel {
     pub(super) elf: PathBuf,
     pub(super) package: Option<String>,
-    /// The package, if it came from one.
-    pub(super) held: Option<(table::Kernel, Held)>,
+    pub(super) origin: Origin,
     /// The hypervisor that boots it.
     pub(super) hypervisor: Option<PathBuf>,
+}
+
+/// Where a kernel is from, and so what modules for it are built with.
+pub(super) enum Origin {
+    /// A package of the distribution, which has headers as well.
+    Package(Box<(table::Kernel, Held)>),
+    /// The tree where it was built.
+    Tree(PathBuf),
+    /// An image or a package of the user's, with nothing to build modules with.
+    Image,
 }
 
 /// Takes the kernel that a system names, from its file or from the distribution's packages.
@@ -21,8 +30,10 @@ pub(super) fn kernel(system: &System) -> anyhow::Result<Kernel> {
     let cache = Cache::new();
     let refused = |error| LabError::Kernel { name: system.kernel.clone(), error };
     if system.kernel.contains('/') {
-        let Own { elf, package } = cache.own(Path::new(&system.kernel)).map_err(refused)?;
-        return Ok(Kernel { elf, package, held: None, hypervisor: None });
+        let path = Path::new(&system.kernel);
+        let origin = if path.is_dir() { Origin::Tree(path.to_owned()) } else { Origin::Image };
+        let Own { elf, package } = cache.own(path).map_err(refused)?;
+        return Ok(Kernel { elf, package, origin, hypervisor: None });
     }
     let table = table::kernels();
     let below = hypervisor(&system.kernel);
@@ -36,7 +47,7 @@ pub(super) fn kernel(system: &System) -> anyhow::Result<Kernel> {
     let kernel = Kernel {
         package: Some(version_of(&held)),
         elf: held.elf.clone(),
-        held: Some((named.clone(), held)),
+        origin: Origin::Package(Box::new((named.clone(), held))),
         hypervisor: None,
     };
     let Some(below) = below else { return Ok(kernel) };

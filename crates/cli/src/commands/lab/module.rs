@@ -1,10 +1,10 @@
 //! A driver's module, built for each of the kernels.
 
-use super::kernel::Kernel;
+use super::kernel::{Kernel, Origin};
 use crate::output::{self, Usage};
 use crate::signals::Interrupted;
 use punctual_lab::cache::Cache;
-use punctual_lab::module::{Built, Sources, build};
+use punctual_lab::module::{Built, Sources, build, headers_of_tree};
 use punctual_report::shell_word;
 use punctual_study::lab::{Driver, LabError};
 
@@ -34,15 +34,29 @@ pub(super) fn modules(driver: &Driver, kernels: &[Kernel], interrupted: &Interru
     };
     let cache = Cache::new();
     let one = |kernel: &Kernel| -> anyhow::Result<Built> {
-        let Some((named, held)) = &kernel.held else {
-            let why = "--module is built with the headers of a kernel's package: give kernels by their names";
-            return Err(Usage(why.to_owned()).into());
+        let tell = |name: &str| output::note(&format!("building module {} for {name}", driver.name()));
+        let (name, headers) = match &kernel.origin {
+            Origin::Package(package) => {
+                let (named, held) = package.as_ref();
+                tell(&named.name);
+                let refused = |error| LabError::Kernel { name: named.name.clone(), error };
+                (named.name.clone(), cache.headers(named, held).map_err(refused)?)
+            }
+            Origin::Tree(tree) => {
+                let name = tree.display().to_string();
+                tell(&name);
+                let refused = |error| LabError::Module { kernel: name.clone(), error };
+                let headers = headers_of_tree(&cache, tree, &mut || !interrupted.is_set()).map_err(refused)?;
+                (name, headers)
+            }
+            Origin::Image => {
+                let why = "--module is built with the headers of a kernel's package, or in the tree where a kernel was \
+                           built: give kernels by their names, or those trees";
+                return Err(Usage(why.to_owned()).into());
+            }
         };
-        let refused = |error| LabError::Kernel { name: named.name.clone(), error };
-        output::note(&format!("building module {} for {}", driver.name(), named.name));
-        let headers = cache.headers(named, held).map_err(refused)?;
         let built = build(&cache, &sources, &headers, &mut || !interrupted.is_set());
-        Ok(built.map_err(|error| LabError::Module { kernel: named.name.clone(), error })?)
+        Ok(built.map_err(|error| LabError::Module { kernel: name, error })?)
     };
     kernels.iter().map(one).collect()
 }
