@@ -5,31 +5,44 @@
 mod support;
 
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Output;
 use support::guests::has_guest;
-use support::{SmallDisk, code, json, skip, stderr, stdout, tests_all};
+use support::{SmallDisk, code, json, skip, stderr, stdout, tests_all, wait_until};
 
 const EMULATOR: &str = "qemu-system-x86_64";
 const STANDS_STILL: &str = "kill -STOP $$";
 
-/// A lab where this script is the emulator, until it has ended. Whatever the kernel: any ELF file is one, until it is booted.
-fn lab(directory: &Path, emulator: &str, words: &[&str]) -> Output {
-    let (programs, scratch) = (directory.join("programs"), directory.join("scratch-of-this-test"));
-    for place in [&programs, &scratch] {
-        std::fs::create_dir(place).unwrap();
+/// Puts this script in the place of the emulator. Whatever the kernel: any ELF file is one, until it is booted.
+fn put_emulator(directory: &Path, emulator: &str) {
+    for place in ["programs", "scratch-of-this-test"] {
+        std::fs::create_dir(directory.join(place)).unwrap();
     }
     std::fs::write(directory.join("vmlinux"), "\x7fELF").unwrap();
-    let path = programs.join(EMULATOR);
+    let path = directory.join("programs").join(EMULATOR);
     std::fs::write(&path, format!("#!/bin/sh\n{emulator}\n")).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// A lab with the emulator that was put there, until it has ended.
+fn lab_there(directory: &Path, words: &[&str]) -> Output {
+    let (programs, scratch) = (directory.join("programs"), directory.join("scratch-of-this-test"));
     let mut command = support::punctual();
     command.current_dir(directory).env("TMPDIR", &scratch).env("PUNCTUAL_KERNELS", directory.join("kernels"));
     command.env("PATH", format!("{}:{}", programs.display(), std::env::var("PATH").unwrap()));
     let output = command.arg("lab").args(words).output().unwrap();
-    assert!(!has_guest(scratch.to_str().unwrap()), "a guest is left: {emulator}");
-    assert_eq!(std::fs::read_dir(&scratch).unwrap().count(), 0, "files are left: {emulator}");
+    // Where the program is killed, its guest is killed after it.
+    let is_gone = || !has_guest(scratch.to_str().unwrap());
+    assert!(is_gone() || output.status.signal().is_some() && wait_until(is_gone), "a guest is left: {words:?}");
+    assert_eq!(std::fs::read_dir(&scratch).unwrap().count(), 0, "files are left: {words:?}");
     output
+}
+
+/// A lab where this script is the emulator, until it has ended.
+fn lab(directory: &Path, emulator: &str, words: &[&str]) -> Output {
+    put_emulator(directory, emulator);
+    lab_there(directory, words)
 }
 
 /// A program that no guest can do without.
@@ -84,6 +97,51 @@ fn every_end_of_a_guest_is_one_line() {
         met += 1;
     }
     assert!(met >= 5, "only {met} ends were met");
+}
+
+/// The emulator hands out what a guest leaves, and once takes the whole program with it.
+#[test]
+fn a_killed_sweep_goes_on_where_it_was_and_another_scenario_is_refused_in_every_part() {
+    if let Some(reason) = missing() {
+        return skip("a_killed_sweep_goes_on_where_it_was", &reason);
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let left = directory.path().join("left");
+    std::fs::create_dir(&left).unwrap();
+    for (name, text) in [(".code", "0\n"), (".output", "done\n"), (".kernel-log", "")] {
+        std::fs::write(left.join(name), text).unwrap();
+    }
+    let emulator = "echo run >>runs\nif [ $(wc -l <runs) = 2 ]; then kill -KILL $PPID; exit; fi\ntar -C left -cf - .";
+    put_emulator(directory.path(), emulator);
+    let sweep = |length: &str, more: &[&str]| {
+        let mut words = vec!["run", "-q", "--json", "--jobs", "1", "--kernel", "./vmlinux", "--seeds", "1..3"];
+        words.extend(["-o", "out"]);
+        words.extend(more);
+        words.extend(["--", "record", "-D", length]);
+        lab_there(directory.path(), &words)
+    };
+    let runs = || std::fs::read_to_string(directory.path().join("runs")).unwrap().lines().count();
+    let kept = |output: &Output| {
+        let answer = json(output);
+        let guests = answer["systems"][0]["guests"].as_array().unwrap();
+        guests.iter().map(|guest| guest["kept"] == true).collect::<Vec<bool>>()
+    };
+    let killed = sweep("1s", &[]);
+    assert_eq!((killed.status.signal(), runs()), (Some(libc::SIGKILL), 2));
+    let resumed = sweep("1s", &[]);
+    assert_eq!((code(&resumed), kept(&resumed), runs()), (0, vec![true, false, false], 4), "{}", stdout(&resumed));
+    let again = sweep("1s", &[]);
+    assert_eq!((kept(&again), runs()), (vec![true; 3], 4));
+
+    // What is to run is not there, but the rest of the grid is.
+    std::fs::remove_file(directory.path().join("out/vmlinux/seed-2.json")).unwrap();
+    for more in [&["--shard", "2/3"][..], &[]] {
+        let other = sweep("2s", more);
+        let said = stdout(&other) + &stderr(&other);
+        assert!(code(&other) == 1 && said.contains("choose another directory") && runs() == 4, "{more:?}: {said}");
+    }
+    let part = sweep("1s", &["--shard", "2/3"]);
+    assert_eq!((code(&part), kept(&part), runs()), (0, vec![false], 5), "{}", stdout(&part));
 }
 
 /// A kernel on Xen: what the emulator is told to boot, and what is said where Xen gives up.

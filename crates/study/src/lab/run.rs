@@ -43,6 +43,8 @@ pub struct LabPlan {
     pub parameters: String,
     /// Which guests, in this order.
     pub cells: Vec<Cell>,
+    /// All guests that share the directory, of which `cells` may be a part.
+    pub grid: Vec<Cell>,
     /// The program that is `punctual` in a guest.
     pub program: PathBuf,
     /// More files, programs with their libraries: on the host, in the guest.
@@ -124,14 +126,18 @@ pub fn run(plan: &LabPlan, go_on: &mut dyn FnMut(&LabProgress<'_>) -> bool) -> R
     }
     // This reads every file that a guest is made of: if one cannot be read, no directory is left behind.
     let mut digests = Digests::default();
-    let key = |cell: &Cell| {
+    let mut key = |cell: &Cell| {
         key_of(&plan.guest(*cell), plan.script(*cell), &mut digests).map_err(|error| LabError::Guest { error })
     };
-    let keys = plan.cells.iter().map(key).collect::<Result<Vec<_>, _>>()?;
+    let keys = plan.cells.iter().map(&mut key).collect::<Result<Vec<_>, _>>()?;
     let top = Directory::make(&plan.directory)?;
     let systems: Vec<Directory> =
         plan.systems.iter().map(|bootable| top.below(&bootable.system.file_name())).collect::<Result<_, _>>()?;
     let place = |cell: Cell| Place { system: &systems[cell.system], seed: cell.seed };
+    // Another part of the grid may be there already: none is run that could not be put beside it.
+    for &cell in &plan.grid {
+        place(cell).read(&key(&cell)?)?;
+    }
     let mut ends = Vec::new();
     for (&cell, key) in plan.cells.iter().zip(&keys) {
         let kept = place(cell).read(key)?;

@@ -59,6 +59,7 @@ pub(super) fn prepare(
     let plan = LabPlan {
         systems: systems.iter().zip(&kernels).enumerate().map(bootable).collect(),
         parameters: if modules.is_empty() { String::new() } else { module::PARAMETERS.to_owned() },
+        grid: cells.clone(),
         cells,
         program: std::env::current_exe()?,
         files: arguments.add.clone(),

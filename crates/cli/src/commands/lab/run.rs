@@ -22,8 +22,10 @@ pub(super) fn run(arguments: &LabRunArguments, output: Output) -> anyhow::Result
     }
     let systems = System::grid(&arguments.kernel, &arguments.with, &arguments.load);
     told_apart(&systems)?;
-    let cells = cells(systems.len(), &arguments.seeds.0, arguments.shard.unwrap_or(Shard::WHOLE));
-    let Prepared { kernels, interrupted, plan, notes } = prepare(&systems, cells, arguments.jobs, &arguments.guest)?;
+    let part = |shard: Shard| cells(systems.len(), &arguments.seeds.0, shard);
+    let own = part(arguments.shard.unwrap_or(Shard::WHOLE));
+    let Prepared { kernels, interrupted, mut plan, notes } = prepare(&systems, own, arguments.jobs, &arguments.guest)?;
+    plan.grid = part(Shard::WHOLE);
     let mut progress = StepProgress::new(arguments.guest.quiet, "guests");
     let ends = punctual_study::lab::run(&plan, &mut |now| {
         progress.count(&running(&plan, now), now.ended, now.all, now.elapsed);
