@@ -8,6 +8,7 @@ use crate::hypervisor;
 use crate::left::{self, Files};
 use crate::outside::{Plugin, Trace};
 use crate::userland::{self, UserlandError};
+use punctual_recording::printable;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write as _};
@@ -76,14 +77,16 @@ impl GuestError {
             lines().find(|line| TELLING.iter().any(|word| line.contains(word))).or_else(|| lines().next_back());
         // Where, in which module: the first such line is the innermost.
         let place = lines().filter_map(|line| line.split_once("RIP: ")?.1.split_once(':')).map(|(_, place)| place);
-        let in_module = place.filter(|place| place.ends_with(']')).map(|place| format!(", in {place}")).next();
+        let is_told = |place: &&str| place.ends_with(']') && place.len() <= MAX_TOLD;
+        let in_module = place.filter(is_told).map(|place| format!(", in {place}")).next();
         let in_module = in_module.unwrap_or_default();
         // Xen says on the next line what it was.
         let gave_up = telling.filter(|line| line.contains(hypervisor::PANIC));
         let reason = gave_up.and_then(|line| lines().skip_while(|other| *other != line).nth(1));
-        let reason = reason.map_or_else(String::new, |line| format!(" {}", line.trim_start_matches("(XEN) ")));
+        let cut = |line: &str| line.chars().take(MAX_TOLD).collect::<String>();
+        let reason = reason.map_or_else(String::new, |line| format!(" {}", cut(line.trim_start_matches("(XEN) "))));
         let remedy = if telling.is_some_and(|line| line.contains(NO_ENTRY)) { NEEDS_ENTRY } else { "" };
-        telling.map_or_else(|| first.to_owned(), |line| format!("{first}: {line}{reason}{in_module}{remedy}"))
+        telling.map(cut).map_or_else(|| first.to_owned(), |line| format!("{first}: {line}{reason}{in_module}{remedy}"))
     }
 }
 
@@ -99,6 +102,10 @@ const MAX_WRITTEN_MIB: u64 = 64;
 
 /// Of a console's end no more is looked at, bytes.
 const MAX_SHOWN: u64 = 64 << 10;
+
+/// How much of one of its lines is shown, and of that which stands for all, characters.
+const MAX_LINE: usize = 1_000;
+const MAX_TOLD: usize = 300;
 
 /// How many lines of a console are shown; more if the reason for its end is further up.
 const LINES: usize = 25;
@@ -401,8 +408,14 @@ fn tail(bytes: &[u8]) -> String {
     let recent = lines.len().saturating_sub(MAX_LINES);
     let began = lines[recent..].iter().position(is_telling).map_or(lines.len(), |position| recent + position);
     let shown = lines[began.min(lines.len().saturating_sub(LINES))..].iter();
-    let shown: Vec<String> = shown.map(|line| format!("    {line}")).collect();
+    let shown: Vec<String> = shown.map(|line| format!("    {}", legible(line))).collect();
     shown.join("\n")
+}
+
+/// A line of a console for a terminal or a file: a guest writes whatever it likes there, and need not end a line.
+fn legible(line: &str) -> String {
+    let cut: String = line.trim_end_matches('\r').chars().take(MAX_LINE).collect();
+    printable(&cut.replace('\t', " "))
 }
 
 /// Lines in which a kernel complains about itself: warnings, bugs, stalls, lockups.
@@ -426,7 +439,7 @@ pub fn splats(kernel_log: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{GuestError, splats};
+    use super::{GuestError, MAX_LINE, MAX_TOLD, splats, tail};
     use std::time::Duration;
 
     #[test]
@@ -445,6 +458,23 @@ mod tests {
             "    (XEN) ****\n    (XEN) Panic on CPU 0:\n    (XEN) Could not construct domain 0\n    (XEN) ****\n";
         let said = GuestError::NoResult { console: console.to_owned() }.in_one_line();
         assert_eq!(said, "the guest ended without a result: (XEN) Panic on CPU 0: Could not construct domain 0");
+    }
+
+    #[test]
+    fn what_a_guest_writes_to_its_console_controls_no_terminal_and_has_bounds() {
+        let long = "x".repeat(70_000);
+        let console = format!("\u{1b}[2J\u{1b}]0;title\u{7}\tforged\r\r\n\u{202e}Oops {long}\nRIP: 0010:{long}]\n");
+        let shown = tail(console.as_bytes());
+        let lines: Vec<&str> = shown.lines().collect();
+        assert_eq!(lines.len(), 3, "{shown}");
+        assert!(
+            lines[0].ends_with(" forged")
+                && !shown.contains(|character: char| "\u{1b}\u{7}\u{202e}\r\t".contains(character))
+        );
+        assert!(lines.iter().all(|line| line.chars().count() <= MAX_LINE + 4));
+        let said = GuestError::NoResult { console: shown }.in_one_line();
+        assert!(said.contains("Oops xxx") && said.lines().count() == 1, "{said}");
+        assert!(said.chars().count() < MAX_TOLD + 50, "{said}");
     }
 
     #[test]
