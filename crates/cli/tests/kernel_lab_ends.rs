@@ -144,6 +144,40 @@ fn a_killed_sweep_goes_on_where_it_was_and_another_scenario_is_refused_in_every_
     assert_eq!((code(&part), kept(&part), runs()), (0, vec![false], 5), "{}", stdout(&part));
 }
 
+/// A guest's archive is its own affair: one that cannot be taken costs the other guests nothing, and what is no file is counted.
+#[test]
+fn what_a_guest_leaves_is_taken_within_bounds_and_what_is_left_out_is_said() {
+    if let Some(reason) = missing() {
+        return skip("what_a_guest_leaves_is_taken_within_bounds", &reason);
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let left = directory.path().join("left");
+    std::fs::create_dir_all(left.join("d/".repeat(20))).unwrap();
+    for (name, text) in [(".code", "0\n"), (".output", "done\n"), (".kernel-log", ""), ("kept", "text")] {
+        std::fs::write(left.join(name), text).unwrap();
+    }
+    std::fs::write(left.join("d/".repeat(20)).join("deep"), "").unwrap();
+    std::os::unix::fs::symlink("/etc/hostname", left.join("link")).unwrap();
+    // The first guest leaves too much, the second a link.
+    let emulator = "echo run >>runs\n[ $(wc -l <runs) = 1 ] || exclude=--exclude=./d\ntar -C left $exclude -cf - .";
+    let words = ["run", "-q", "--json", "--jobs", "1", "--kernel", "./vmlinux", "--seeds", "1..2", "-o", "out"];
+    let output = lab(directory.path(), emulator, &[&words[..], &["--", "record", "-D", "1s"]].concat());
+    let answer = json(&output);
+    let guests = answer["systems"][0]["guests"].as_array().unwrap();
+    let said = guests[0]["said"].as_str().unwrap_or_default();
+    assert!(said.contains("lies deeper than") && said.lines().count() == 1, "{answer:#}");
+    assert_eq!(
+        (&guests[0]["end"], &guests[1]["end"], code(&output)),
+        (&"failed".into(), &"ran".into(), 1),
+        "{answer:#}"
+    );
+    let expected = "./vmlinux, seed 2: 1 file of /out left out: links, devices, or names that are no text";
+    assert_eq!(answer["notes"][0], expected, "{answer:#}");
+    let place = directory.path().join("out/vmlinux");
+    assert_eq!(std::fs::read_to_string(place.join("seed-2/kept")).unwrap(), "text");
+    assert!(!place.join("seed-2/link").exists() && !place.join("seed-1.json").exists());
+}
+
 /// A kernel on Xen: what the emulator is told to boot, and what is said where Xen gives up.
 #[test]
 fn a_hypervisor_boots_the_kernel_and_one_that_gives_up_is_one_line() {

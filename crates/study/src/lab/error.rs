@@ -52,6 +52,13 @@ pub enum LabError {
     },
 }
 
+impl LabError {
+    /// Whether it is about what one guest left, and so says nothing about the others.
+    pub(super) fn is_of_a_guest(&self) -> bool {
+        matches!(self, LabError::Store { source, .. } if source.kind() == std::io::ErrorKind::InvalidData)
+    }
+}
+
 impl Hint for LabError {
     fn hint(&self) -> Option<&'static str> {
         match self {

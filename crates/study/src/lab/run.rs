@@ -196,7 +196,9 @@ fn boot(plan: &LabPlan, cell: Cell, key: &str, place: &Place<'_>, next: &AtomicU
         Ok(ran) => CellEnd::Ran(ran, place.recording()),
         Err(error) => {
             // On a full disk the next would fail too, minutes later.
-            next.store(usize::MAX / 2, Ordering::Relaxed);
+            if !error.is_of_a_guest() {
+                next.store(usize::MAX / 2, Ordering::Relaxed);
+            }
             CellEnd::Failed(error.to_string())
         }
     }

@@ -24,6 +24,9 @@ pub struct Ran {
     pub said: Option<String>,
     /// Whether it left a recording.
     pub has_recording: bool,
+    /// What it left beside that was not taken: links, devices, places elsewhere, names that are no text.
+    #[serde(default)]
+    pub left_out: u64,
     /// Whether it ran before, and was taken from where it is stored.
     #[serde(skip)]
     pub is_kept: bool,
@@ -78,17 +81,20 @@ impl Place<'_> {
         for end in ["", ".punctual"] {
             self.system.below(&self.name(end))?.discard();
         }
-        let mut has_recording = false;
+        let (mut has_recording, mut unnamed) = (false, 0);
         let stored_files = outcome.files.each(|path, contents| {
             let below = path.strip_prefix(recording);
             has_recording |= below.is_ok();
             let end = if below.is_ok() { ".punctual" } else { "" };
-            put(self.system, &self.name(end), below.unwrap_or(path), contents)
+            let is_named = put(self.system, &self.name(end), below.unwrap_or(path), contents)?;
+            unnamed += u64::from(!is_named);
+            Ok(())
         });
-        stored_files.map_err(|source| LabError::Store { path: self.system.path().to_owned(), source })?;
+        let left_out =
+            stored_files.map_err(|source| LabError::Store { path: self.system.path().to_owned(), source })?;
         stored(&self.name(".txt"), outcome.output.as_bytes())?;
         stored(&self.name(".kernel-log"), outcome.kernel_log.as_bytes())?;
-        let ran = Ran { is_kept: false, ..ran(key, outcome, has_recording) };
+        let ran = Ran { left_out: left_out + unnamed, ..ran(key, outcome, has_recording) };
         // This comes last: without it nothing here counts.
         let text = serde_json::to_string_pretty(&ran).map_err(|error| LabError::Store {
             path: self.system.path().join(self.name(".json")),
@@ -119,20 +125,21 @@ fn ran(key: &str, outcome: &Outcome, has_recording: bool) -> Ran {
         all_splats: splats.len() as u64,
         said: (outcome.code != 0).then(|| error().or_else(last)).flatten(),
         has_recording,
+        left_out: 0,
         is_kept: false,
     }
 }
 
-/// Writes a file below a directory of this one; leaves it out if its name is no text, or would be that directory.
-fn put(within: &Directory, name: &str, path: &Path, contents: &mut dyn Read) -> std::io::Result<()> {
-    let Some(names) = path.iter().map(|name| name.to_str()).collect::<Option<Vec<&str>>>() else { return Ok(()) };
-    let Some((file, above)) = names.split_last() else { return Ok(()) };
+/// Writes a file below a directory of this one; false if that is left out, since its name is no text or would be that
+/// directory.
+fn put(within: &Directory, name: &str, path: &Path, contents: &mut dyn Read) -> std::io::Result<bool> {
+    let Some(names) = path.iter().map(|name| name.to_str()).collect::<Option<Vec<&str>>>() else { return Ok(false) };
+    let Some((file, above)) = names.split_last() else { return Ok(false) };
     let mut directory = within.below(name).map_err(std::io::Error::other)?;
     for name in above {
         directory = directory.below(name).map_err(std::io::Error::other)?;
     }
-    let mut bytes = Vec::new();
-    contents.read_to_end(&mut bytes)?;
     let named = |error: std::io::Error| std::io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-    directory.write(file, &bytes).map_err(named)
+    directory.write_from(file, contents).map_err(named)?;
+    Ok(true)
 }

@@ -89,10 +89,12 @@ fn report<'a>(
         })
         .collect();
     let exit_code = exit_code(&ends);
-    for (cell, end) in plan.cells.iter().zip(ends) {
-        systems[cell.system].guests.push(guest(cell.seed, end));
-    }
     let mut notes = Vec::new();
+    for (cell, end) in plan.cells.iter().zip(ends) {
+        let system = &mut systems[cell.system];
+        notes.extend(left_out(&system.name, cell.seed, &end));
+        system.guests.push(guest(cell.seed, end));
+    }
     let sides = sides(&systems, &mut notes);
     for (system, side) in systems.iter_mut().zip(&sides) {
         system.documents = side.iter().flat_map(|side| &side.runs).map(|run| run.document.clone()).collect();
@@ -114,6 +116,13 @@ fn report<'a>(
         notes,
         exit_code,
     })
+}
+
+/// Says what of a guest's files was not taken.
+fn left_out(system: &str, seed: u32, end: &CellEnd) -> Option<String> {
+    let CellEnd::Ran(ran, _) = end else { return None };
+    let files = (ran.left_out > 0).then(|| counted(ran.left_out, "file"))?;
+    Some(format!("{system}, seed {seed}: {files} of /out left out: links, devices, or names that are no text"))
 }
 
 fn guest(seed: u32, end: CellEnd) -> GuestReport {
