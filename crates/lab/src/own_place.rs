@@ -1,7 +1,7 @@
 //! Whether what a path leads to belongs to this user: nobody else can change what is there, or where the path leads.
 
 use std::ffi::OsString;
-use std::fs::DirBuilder;
+use std::fs::{DirBuilder, Metadata};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
@@ -49,8 +49,8 @@ pub(crate) fn check(path: &Path, whose: Whose) -> Result<(), NotOwn> {
         };
         let is_last = ahead.is_empty() && !about.is_symlink();
         let may_be_roots = !is_last || whose == Whose::OwnOrRoots;
-        let is_open = !about.is_symlink() && about.mode() & 0o002 != 0 && (is_last || about.mode() & 0o1000 == 0);
-        if (about.uid() != caller && !(may_be_roots && about.uid() == 0)) || is_open {
+        let is_shared = is_open(&about) && (is_last || about.mode() & 0o1000 == 0);
+        if (about.uid() != caller && !(may_be_roots && about.uid() == 0)) || is_shared {
             return Err(NotOwn::Foreign(next));
         }
         if about.is_symlink() {
@@ -68,6 +68,14 @@ pub(crate) fn check(path: &Path, whose: Whose) -> Result<(), NotOwn> {
         }
     }
     Ok(())
+}
+
+/// Whether others than the owner may write to what this describes: everybody, or a group that is neither the caller's nor root's.
+pub(crate) fn is_open(about: &Metadata) -> bool {
+    let groups = [rustix::process::getegid().as_raw(), 0];
+    let is_open = about.mode() & 0o002 != 0 || about.mode() & 0o020 != 0 && !groups.contains(&about.gid());
+    // What a link's mode says is true of no link.
+    is_open && !about.is_symlink()
 }
 
 /// Makes a directory and those above it, which nobody else may write to, whatever the umask says.
@@ -114,9 +122,10 @@ mod tests {
         }
         make("sticky", 0o1777);
         make("sticky/own", 0o755);
+        make("group", 0o775);
         symlink("own", at("link")).unwrap();
         symlink(at("round"), at("round")).unwrap();
-        for right in ["own", "own/below", "own/absent/below", "link/below", "sticky/own", "sticky/absent"] {
+        for right in ["own", "own/below", "own/absent/below", "link/below", "sticky/own", "sticky/absent", "group"] {
             check(&at(right), Whose::Own).unwrap();
         }
         for wrong in ["shared", "shared/own", "shared/absent", "sticky", "own/../shared/own"] {
@@ -127,6 +136,8 @@ mod tests {
             assert!(is_foreign(Path::new("/usr"), Whose::Own) && check(Path::new("/usr"), Whose::OwnOrRoots).is_ok());
             return punctual_testing::skip("another user's place", "only root can give a directory away");
         }
+        lchown(at("group"), None, Some(65_534)).unwrap();
+        assert!(is_foreign(&at("group"), Whose::Own) && is_foreign(&at("group/absent"), Whose::Own));
         make("theirs", 0o755);
         make("theirs/roots", 0o755);
         symlink(at("own"), at("sticky/planted")).unwrap();

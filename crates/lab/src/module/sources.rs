@@ -129,11 +129,8 @@ fn own(path: &Path, opened: &File) -> Result<(), ModuleError> {
 
 /// Whether somebody besides this user, and root, may change what this describes.
 pub(super) fn is_others(about: &Metadata) -> bool {
-    let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-    let is_open = about.mode() & 0o002 != 0 || about.mode() & 0o020 != 0 && about.gid() != group;
-    // What a link's mode says is true of no link.
-    let is_open = is_open && !about.is_symlink();
-    (about.uid() != user && about.uid() != 0) || is_open
+    let is_own = about.uid() == rustix::process::geteuid().as_raw() || about.uid() == 0;
+    !is_own || own_place::is_open(about)
 }
 
 /// What `make` leaves, and hidden files.
