@@ -259,7 +259,7 @@ fn what_a_lab_lacks_is_said_before_a_guest() {
     let (ended, said) = ask(&[]);
     let expected = [
         "error: qemu-system-x86_64 is not installed",
-        "hint: on Debian: apt install qemu-system-x86 busybox-static bash",
+        "hint: on Debian: apt install qemu-system-x86 busybox-static bash util-linux",
     ];
     assert_eq!((ended, said.as_slice()), (1, expected.map(str::to_owned).as_slice()));
     let (ended, said) = ask(&["--module", "shipped"]);

@@ -304,14 +304,9 @@ impl Guest {
     fn qemu(&self, scratch: &Scratch, archive: &[u8]) -> Result<Command, GuestError> {
         let counts = self.cpus == 1 && !self.plain;
         // So that no guest outlives this program, however that ends.
-        let mut qemu = match userland::find("setpriv") {
-            Some(setpriv) => {
-                let mut command = Command::new(setpriv);
-                command.args(["--pdeathsig", "KILL", QEMU]);
-                command
-            }
-            None => Command::new(QEMU),
-        };
+        let setpriv = userland::find("setpriv").ok_or(UserlandError::Missing("setpriv"))?;
+        let mut qemu = Command::new(setpriv);
+        qemu.args(["--pdeathsig", "KILL", QEMU]);
         let cpu = if self.hypervisor.is_some() { hypervisor::CPU } else { "max" };
         qemu.args(["-M", "q35", "-cpu", cpu, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
         qemu.args(["-accel", if self.cpus > 1 { "tcg,thread=multi" } else { "tcg" }]);

@@ -95,6 +95,7 @@ fn add(archive: &mut Archive, host: &Path, guest: &str) -> Result<(), UserlandEr
 fn package_of(program: &str) -> &'static str {
     match program {
         "busybox" => "busybox-static",
+        "setpriv" => "util-linux",
         _ => "bash",
     }
 }

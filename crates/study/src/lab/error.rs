@@ -62,7 +62,7 @@ impl LabError {
 impl Hint for LabError {
     fn hint(&self) -> Option<&'static str> {
         match self {
-            LabError::Missing(_) => Some("on Debian: apt install qemu-system-x86 busybox-static bash"),
+            LabError::Missing(_) => Some("on Debian: apt install qemu-system-x86 busybox-static bash util-linux"),
             LabError::Module { error: ModuleError::Missing(_), .. } => Some("on Debian: apt install make gcc"),
             LabError::Recording(error) => error.hint(),
             _ => None,

@@ -121,7 +121,7 @@ enum Said {
 /// Before anything is booted: if a program is missing, a file cannot be read, or the directory holds cells of another
 /// lab. A cell that fails is not an error of the lab.
 pub fn run(plan: &LabPlan, go_on: &mut dyn FnMut(&LabProgress<'_>) -> bool) -> Result<Vec<CellEnd>, LabError> {
-    for program in [QEMU, "busybox", "bash"] {
+    for program in [QEMU, "busybox", "bash", "setpriv"] {
         userland::find(program).ok_or(LabError::Missing(program))?;
     }
     // This reads every file that a guest is made of: if one cannot be read, no directory is left behind.
