@@ -142,7 +142,12 @@ impl Cache {
             let home = || variable("HOME").unwrap_or_default().join(".cache");
             variable("XDG_CACHE_HOME").unwrap_or_else(home).join("punctual/kernels")
         };
-        Cache { directory: variable(DIRECTORY_VARIABLE).unwrap_or_else(usual) }
+        Cache::at(variable(DIRECTORY_VARIABLE).unwrap_or_else(usual))
+    }
+
+    /// In a directory, wherever programs that are called with a path below it work.
+    fn at(directory: PathBuf) -> Cache {
+        Cache { directory: std::path::absolute(&directory).unwrap_or(directory) }
     }
 
     /// A kernel that is already there: the recorded version, or what replaced it.
@@ -354,6 +359,13 @@ mod tests {
         let said = cache.own(&path).unwrap_err().to_string();
         assert!(said.contains("linux.deb") && said.lines().count() == 1, "{said}");
         assert_eq!(files_below(&cache.directory).len(), 1);
+    }
+
+    #[test]
+    fn a_directory_that_is_named_from_here_is_the_same_for_programs_that_work_elsewhere() {
+        let here = std::env::current_dir().unwrap();
+        assert_eq!(Cache::at("kernels".into()).directory, here.join("kernels"));
+        assert_eq!(Cache::at("/kernels".into()).directory, Path::new("/kernels"));
     }
 
     #[test]
