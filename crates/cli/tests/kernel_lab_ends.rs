@@ -153,7 +153,8 @@ fn what_a_guest_leaves_is_taken_within_bounds_and_what_is_left_out_is_said() {
     let directory = tempfile::tempdir().unwrap();
     let left = directory.path().join("left");
     std::fs::create_dir_all(left.join("d/".repeat(20))).unwrap();
-    for (name, text) in [(".code", "0\n"), (".output", "done\n"), (".kernel-log", ""), ("kept", "text")] {
+    let files = [("kept.tmp", "text"), ("kept.json", "more"), ("kept", "most")];
+    for (name, text) in [(".code", "0\n"), (".output", "done\n"), (".kernel-log", "")].into_iter().chain(files) {
         std::fs::write(left.join(name), text).unwrap();
     }
     std::fs::write(left.join("d/".repeat(20)).join("deep"), "").unwrap();
@@ -174,7 +175,9 @@ fn what_a_guest_leaves_is_taken_within_bounds_and_what_is_left_out_is_said() {
     let expected = "./vmlinux, seed 2: 1 file of /out left out: links, devices, or names that are no text";
     assert_eq!(answer["notes"][0], expected, "{answer:#}");
     let place = directory.path().join("out/vmlinux");
-    assert_eq!(std::fs::read_to_string(place.join("seed-2/kept")).unwrap(), "text");
+    for (name, text) in files {
+        assert_eq!(std::fs::read_to_string(place.join("seed-2").join(name)).unwrap(), text, "{name}");
+    }
     assert!(!place.join("seed-2/link").exists() && !place.join("seed-1.json").exists());
 }
 

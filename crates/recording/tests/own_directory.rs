@@ -289,3 +289,28 @@ fn a_pipe_is_written_to_only_where_somebody_reads() {
     written.unwrap();
     assert_eq!(reader.join().unwrap().len(), page.len());
 }
+
+/// A file under another name comes first where half of one could be read; here it would replace what has that name.
+#[test]
+fn what_a_reader_gives_replaces_no_file_with_another_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let own = Directory::make(&directory.path().join("x")).unwrap();
+    let names = ["a.tmp", "a.json", "a", "a.txt", "a.json"];
+    for name in names {
+        own.write_from(name, &mut name.as_bytes()).unwrap();
+    }
+    for name in names {
+        assert_eq!(own.read(name, 100).unwrap(), name.as_bytes());
+    }
+    // A reader that fails leaves nothing.
+    let mut broken = std::io::Read::chain(&b"half"[..], Broken);
+    assert!(own.write_from("broken", &mut broken).is_err() && !own.path().join("broken").exists());
+}
+
+struct Broken;
+
+impl std::io::Read for Broken {
+    fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+        Err(std::io::Error::other("broken"))
+    }
+}

@@ -5,7 +5,7 @@ use crate::format::place::{self, Caller, Place};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -192,21 +192,26 @@ impl Directory {
     /// # Errors
     /// What the system says.
     pub fn write(&self, name: &str, contents: &[u8]) -> std::io::Result<()> {
-        self.write_from(name, &mut &contents[..])
-    }
-
-    /// The same with what a reader gives, a piece at a time.
-    ///
-    /// # Errors
-    /// What the system or the reader says.
-    pub fn write_from(&self, name: &str, contents: &mut dyn Read) -> std::io::Result<()> {
         let temporary = temporary_for(name);
-        let written = self.create(&temporary).and_then(|mut file| std::io::copy(contents, &mut file));
-        let written = written.and_then(|_| self.rename(&temporary, name));
+        let written = self.create(&temporary).and_then(|mut file| file.write_all(contents));
+        let written = written.and_then(|()| self.rename(&temporary, name));
         if written.is_err() {
             self.remove(&temporary);
         }
         written
+    }
+
+    /// Writes what a reader gives into a file, a piece at a time, whatever else is called here. Until all of it is there the
+    /// file is half of it: for what counts only once another file is there.
+    ///
+    /// # Errors
+    /// What the system or the reader says.
+    pub fn write_from(&self, name: &str, contents: &mut dyn Read) -> std::io::Result<()> {
+        let written = self.create(name).and_then(|mut file| std::io::copy(contents, &mut file));
+        if written.is_err() {
+            self.remove(name);
+        }
+        written.map(drop)
     }
 
     /// Removes a file, if it is there.
