@@ -2,6 +2,8 @@
 
 /// Beyond this many bytes after a function's beginning it is no longer that function.
 const MAX_FUNCTION_BYTES: u64 = 64 << 10;
+/// No function's name is longer in Linux, and no module's; the list comes from the guest, which may write anything there.
+const MAX_NAME_BYTES: usize = 512;
 /// What follows a module's code begins a page of its own.
 const PAGE_BYTES: u64 = 4 << 10;
 /// BPF programs in place of a module: the kernel puts each at a random place, another one in each run.
@@ -95,7 +97,8 @@ fn function(line: &str) -> Option<Function<'_>> {
     let (address, kind, name, module) = (words.next()?, words.next()?, words.next()?, words.next());
     let start = u64::from_str_radix(address, 16).ok().filter(|address| *address >> 63 == 1)?;
     let is_function = matches!(kind, "t" | "T" | "w" | "W") && module != Some(BPF);
-    is_function.then_some(Function { start, name, module })
+    let is_named = name.len() <= MAX_NAME_BYTES && module.is_none_or(|module| module.len() <= MAX_NAME_BYTES);
+    (is_function && is_named).then_some(Function { start, name, module })
 }
 
 #[cfg(test)]
@@ -115,6 +118,14 @@ mod tests {
         assert_eq!(name(0xffff_ffff_8200_0000), None, "too far behind the last one");
         let number = symbols.find("schedule").unwrap();
         assert!(symbols.begins(number, 0xffff_ffff_8100_0040) && !symbols.begins(number, 0xffff_ffff_8100_0041));
+    }
+
+    #[test]
+    fn a_name_that_no_function_could_have_is_none() {
+        let entry = |length: usize| format!("ffffffff81000000 T {}\n", "f".repeat(length));
+        assert_eq!(Symbols::parse(&entry(MAX_NAME_BYTES)).len(), 1);
+        assert!(Symbols::parse(&entry(MAX_NAME_BYTES + 1)).is_empty());
+        assert!(Symbols::parse(&format!("ffffffff81000000 t f\t[{}]\n", "m".repeat(MAX_NAME_BYTES))).is_empty());
     }
 
     #[test]
