@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::parallel;
+use std::collections::HashSet;
 
 /// No sweep has more points.
 pub const MAX_POINTS: u64 = 1_000_000;
@@ -248,6 +249,7 @@ impl Sweep {
 
     /// The points of a shard, without those already `done`, in order.
     pub fn of_shard(&self, shard: Shard, done: &[u64]) -> Vec<u64> {
+        let done: HashSet<u64> = done.iter().copied().collect();
         let own = (shard.index..self.points()).step_by(usize::try_from(shard.of).unwrap_or(usize::MAX));
         own.filter(|point| !done.contains(point)).collect()
     }
@@ -291,6 +293,17 @@ mod tests {
             parts.sort();
             prop_assert_eq!(whole, parts);
         }
+    }
+
+    /// Looked for one after another, these would take hours.
+    #[test]
+    fn what_is_left_of_the_largest_sweep_is_found_at_once() {
+        let sweep = Sweep::new(vec![Axis::whole("a", 0..1_000), Axis::whole("b", 0..1_000)]).unwrap();
+        assert_eq!(sweep.points(), MAX_POINTS);
+        let done: Vec<u64> = (0..MAX_POINTS).filter(|point| point % 500_000 != 7).collect();
+        assert_eq!(sweep.of_shard(Shard::WHOLE, &done), [7, 500_007]);
+        assert_eq!(sweep.of_shard(Shard::parse("2/2").unwrap(), &done), [7, 500_007]);
+        assert!(sweep.of_shard(Shard::parse("1/2").unwrap(), &done).is_empty());
     }
 
     #[test]

@@ -6,13 +6,19 @@ use punctual_sim::swept::{Outcome, Point};
 use punctual_sim::watch::Watch;
 use punctual_sim::whatif::WhatIf;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// Names of the columns that hold an outcome.
 const OUTCOME: [&str; 7] =
     ["activations", "misses", "pending_max", "latency_p50_ns", "latency_max_ns", "response_max_ns", "device_ppm"];
 
-/// Points computed before the file is written anew.
+/// Points computed before the file may be written anew.
 const BATCH: usize = 32;
+/// How long to compute at least before that: a sweep that is killed has this, or the last part of its time, to do again.
+const MIN_BETWEEN: Duration = Duration::from_millis(500);
+/// Writing a file with a million points takes longer than computing some of them: this many times as long is computed
+/// as was written.
+const COMPUTED_PER_WRITTEN: u32 = 10;
 
 /// Asks a question at the points of a grid that belong to a shard. Those that `output` already holds, from the same
 /// question, are not computed again. `observe` is told how many of how many are done, `watch` about each point that is;
@@ -30,7 +36,7 @@ pub fn sweep(
 ) -> Result<Vec<Point>, punctual_recording::Error> {
     let identity = identity(question, grid);
     let mut points = match output {
-        Some(path) if path.exists() => read(path, identity)?,
+        Some(path) if path.exists() => read(path, identity, grid)?,
         _ => Vec::new(),
     };
     let done: Vec<u64> = points.iter().map(|point| point.number).collect();
@@ -53,17 +59,24 @@ pub fn sweep(
         watch.part_done();
         Some(Point { number, outcome: answer.map(|answer| Outcome::of(&answer)) })
     };
+    let (mut written, mut wait, mut is_whole) = (Instant::now(), MIN_BETWEEN, true);
     for (batch, chunk) in own.chunks(BATCH).enumerate() {
         observe(batch * BATCH, own.len());
         if watch.is_over() {
             break;
         }
         points.extend(grid.run_at(chunk, threads, ask).into_iter().map(|(_, point)| point));
-        points.sort_by_key(|point| point.number);
-        if let Some(path) = output {
-            write(path, identity, grid, &points)?;
+        is_whole = false;
+        if let Some(path) = output.filter(|_| written.elapsed() >= wait) {
+            let began = Instant::now();
+            write(path, identity, grid, &mut points)?;
+            (written, wait, is_whole) = (Instant::now(), MIN_BETWEEN.max(began.elapsed() * COMPUTED_PER_WRITTEN), true);
         }
     }
+    if let Some(path) = output.filter(|_| !is_whole) {
+        write(path, identity, grid, &mut points)?;
+    }
+    points.sort_by_key(|point| point.number);
     Ok(points)
 }
 
@@ -73,7 +86,8 @@ fn identity(question: &WhatIf, grid: &Sweep) -> i64 {
     (punctual_recording::digest(&text) >> 1) as i64
 }
 
-fn write(path: &Path, identity: i64, grid: &Sweep, points: &[Point]) -> Result<(), punctual_recording::Error> {
+fn write(path: &Path, identity: i64, grid: &Sweep, points: &mut [Point]) -> Result<(), punctual_recording::Error> {
+    points.sort_by_key(|point| point.number);
     let mut names = vec!["question", "point"];
     names.extend(grid.axes().iter().map(|axis| axis.name.as_str()));
     names.extend(OUTCOME);
@@ -92,7 +106,8 @@ fn write(path: &Path, identity: i64, grid: &Sweep, points: &[Point]) -> Result<(
     write_numbers(path, &names, &rows)
 }
 
-fn read(path: &Path, identity: i64) -> Result<Vec<Point>, punctual_recording::Error> {
+/// What the file holds; a point twice, or one that the grid does not have, is none.
+fn read(path: &Path, identity: i64, grid: &Sweep) -> Result<Vec<Point>, punctual_recording::Error> {
     let names: Vec<&str> = ["question", "point"].into_iter().chain(OUTCOME).collect();
     let rows = read_numbers(path, &names)?;
     if rows.iter().any(|row| row[0] != Some(identity)) {
@@ -105,9 +120,12 @@ fn read(path: &Path, identity: i64) -> Result<Vec<Point>, punctual_recording::Er
     let points = rows.iter().filter_map(|row| {
         let numbers: Option<Vec<u64>> = row[2..].iter().map(|value| number(*value)).collect();
         let outcome = numbers.and_then(|numbers| numbers.try_into().ok()).map(Outcome::from_numbers);
-        Some(Point { number: number(row[1])?, outcome })
+        Some(Point { number: number(row[1]).filter(|number| *number < grid.points())?, outcome })
     });
-    Ok(points.collect())
+    let mut points: Vec<Point> = points.collect();
+    points.sort_by_key(|point| point.number);
+    points.dedup_by_key(|point| point.number);
+    Ok(points)
 }
 
 #[cfg(test)]
@@ -167,6 +185,11 @@ mod tests {
         let resumed = sweep(&question, &grid, Shard::WHOLE, Some(&path), &ToTheEnd, &mut |_, total| computed = total);
         assert_eq!(resumed.unwrap(), whole);
         assert_eq!(computed, grid.points() as usize - stopped.len());
+
+        // Of what somebody else may have put there, only points of this grid count, and each once.
+        let mut forged = [vec![whole[3]; 2], vec![Point { number: grid.points(), outcome: None }]].concat();
+        write(&path, identity(&question, &grid), &grid, &mut forged).unwrap();
+        assert_eq!(read(&path, identity(&question, &grid), &grid).unwrap(), [whole[3]]);
 
         let other = WhatIf { seed: 2, ..question };
         let refused = sweep(&other, &grid, Shard::WHOLE, Some(&path), &ToTheEnd, &mut |_, _| ()).unwrap_err();
