@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Why a kernel is not to be had.
 #[derive(Debug, thiserror::Error)]
@@ -127,6 +128,8 @@ const BUILT: [&str; 2] = ["arch/x86/boot/bzImage", "vmlinux"];
 const RELEASE: &str = "include/config/kernel.release";
 const MAX_RELEASE_BYTES: u64 = 100;
 const SOURCE: &str = "package.json";
+/// No download, unpacking or build takes so long: what has been lying here since then was left by a run that was killed.
+const LEFT_AFTER: Duration = Duration::from_secs(24 * 3600);
 
 pub(crate) fn file(path: &Path) -> impl FnOnce(io::Error) -> CacheError {
     let path = path.to_owned();
@@ -250,7 +253,11 @@ impl Cache {
     pub(crate) fn claim(&self) -> Result<(), CacheError> {
         self.check(Whose::OwnOrRoots)?;
         own_place::make_directory(&self.directory).map_err(file(&self.directory))?;
-        self.check(Whose::Own)
+        self.check(Whose::Own)?;
+        for below in ["", "own", "modules"] {
+            own_place::remove_left(&self.directory.join(below), LEFT_AFTER);
+        }
+        Ok(())
     }
 
     fn check(&self, whose: Whose) -> Result<(), CacheError> {

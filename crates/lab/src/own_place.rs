@@ -5,6 +5,7 @@ use std::fs::{DirBuilder, Metadata};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 
 /// Why a place is not this user's.
 #[derive(Debug)]
@@ -90,6 +91,24 @@ pub(crate) fn write(path: &Path, contents: &[u8]) -> io::Result<()> {
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 
+/// How the names of unfinished files and directories begin (the library that makes them says so).
+const UNFINISHED: &[u8] = b".tmp";
+
+/// Removes from a directory of this user's own what a run that was killed had not finished, if nothing in it has changed for
+/// so long. What cannot be removed stays.
+pub(crate) fn remove_left(directory: &Path, after: Duration) {
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        // Of the entry itself: links are not followed.
+        let Ok(about) = entry.metadata() else { continue };
+        let is_old = about.modified().is_ok_and(|changed| changed.elapsed().is_ok_and(|age| age >= after));
+        if !is_old || !entry.file_name().as_encoded_bytes().starts_with(UNFINISHED) {
+            continue;
+        }
+        let path = entry.path();
+        let _ = if about.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
+    }
+}
+
 /// The parts of a path, the last one first.
 fn parts(path: &Path) -> Vec<OsString> {
     let part = |part: Component<'_>| match part {
@@ -107,6 +126,23 @@ mod tests {
 
     fn is_foreign(path: &Path, whose: Whose) -> bool {
         matches!(check(path, whose), Err(NotOwn::Foreign(_)))
+    }
+
+    #[test]
+    fn what_a_killed_run_left_is_removed_once_it_is_old() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        std::fs::create_dir(at("kept")).unwrap();
+        let unfinished = tempfile::tempdir_in(directory.path()).unwrap().keep();
+        std::fs::write(unfinished.join("linux.deb"), "half").unwrap();
+        let file = tempfile::NamedTempFile::new_in(directory.path()).unwrap().into_temp_path().keep().unwrap();
+        symlink(at("kept"), at(".tmp-link")).unwrap();
+        let count = || std::fs::read_dir(directory.path()).unwrap().count();
+        remove_left(directory.path(), Duration::from_secs(3600));
+        assert!(count() == 4 && unfinished.exists() && file.exists());
+        remove_left(directory.path(), Duration::ZERO);
+        assert!(count() == 1 && at("kept").is_dir());
+        remove_left(&at("absent"), Duration::ZERO);
     }
 
     #[test]
