@@ -58,7 +58,7 @@ fn every_end_of_a_guest_is_one_line() {
         return skip("every_end_of_a_guest_is_one_line", &reason);
     }
     // What the emulator does, options, and the line.
-    let ends: [(&str, &[&str], &str); 6] = [
+    let ends: [(&str, &[&str], &str); 7] = [
         (
             "echo 'qemu-system-x86_64: Error loading uncompressed kernel without PVH ELF Note' >&2; exit 1",
             &[],
@@ -76,6 +76,11 @@ fn every_end_of_a_guest_is_one_line() {
             "truncate -s 400M /proc/self/fd/1; kill -STOP $$",
             &["--memory", "256"],
             "the guest had written more than 64 MiB beside its memory",
+        ),
+        (
+            "truncate -s 70M /proc/self/fd/2; echo >&2; echo again >&2; kill -STOP $$",
+            &[],
+            "the guest had written more than 64 MiB to its console: again",
         ),
         (STANDS_STILL, &[], "the guest made no progress for 120 s"),
     ];
@@ -96,7 +101,7 @@ fn every_end_of_a_guest_is_one_line() {
         assert_eq!((&guest["end"], &answer["exit_code"]), (&"failed".into(), &1.into()), "{emulator}: {said}");
         met += 1;
     }
-    assert!(met >= 5, "only {met} ends were met");
+    assert!(met >= 6, "only {met} ends were met");
 }
 
 /// The emulator hands out what a guest leaves, and once takes the whole program with it.

@@ -54,6 +54,12 @@ pub enum GuestError {
     /// It writes without end.
     #[error("the guest had written more than {MAX_WRITTEN_MIB} MiB beside its memory")]
     Wrote,
+    /// It writes to its console without end.
+    #[error("the guest had written more than {MAX_WRITTEN_MIB} MiB to its console; its console ended with:\n{console}")]
+    Flooded {
+        /// The last lines of its console.
+        console: String,
+    },
     /// The user or the system asked this program to end.
     #[error("ended by a signal")]
     Interrupted,
@@ -97,7 +103,7 @@ const TELLING: [&str; 5] = ["Kernel panic", "Oops", "BUG:", hypervisor::PANIC, "
 const NO_ENTRY: &str = "without PVH ELF Note";
 const NEEDS_ENTRY: &str = " (a kernel for the lab is built with CONFIG_PVH)";
 
-/// How much a guest may write to its console and its result, on top of the size of its memory.
+/// How much a guest may write to its console; and to its result, on top of the size of its memory.
 const MAX_WRITTEN_MIB: u64 = 64;
 
 /// Of a console's end no more is looked at, bytes.
@@ -271,7 +277,7 @@ impl Guest {
     /// Waits until the guest has ended, and returns how much of a processor it took; an error if it may not go on.
     fn watch(&self, child: &mut Child, scratch: &Scratch, began: Instant) -> (Duration, Result<(), GuestError>) {
         let console = || console_of(&scratch.console);
-        let max_written = (u64::from(self.memory_mib) + MAX_WRITTEN_MIB) << 20;
+        let (max_console, max_result) = (MAX_WRITTEN_MIB << 20, (u64::from(self.memory_mib) + MAX_WRITTEN_MIB) << 20);
         let length = |file: &File| file.metadata().map_or(0, |about| about.len());
         let mut used = Duration::ZERO;
         let mut moved = (Duration::ZERO, Instant::now());
@@ -289,7 +295,10 @@ impl Guest {
             if used > self.limit || began.elapsed() > self.limit * 10 {
                 break Err(GuestError::TimedOut { limit: self.limit, console: console() });
             }
-            if length(&scratch.console) + length(&scratch.result) > max_written {
+            if length(&scratch.console) > max_console {
+                break Err(GuestError::Flooded { console: console() });
+            }
+            if length(&scratch.result) > max_result {
                 break Err(GuestError::Wrote);
             }
             if moved.1.elapsed() > MAX_STILL {
