@@ -186,6 +186,39 @@ fn what_a_guest_leaves_is_taken_within_bounds_and_what_is_left_out_is_said() {
     assert!(!place.join("seed-2/link").exists() && !place.join("seed-1.json").exists());
 }
 
+/// What make puts into its copy of the sources goes into the guest: the emulator hands out a result only if it is there.
+#[test]
+fn a_module_is_built_in_the_tree_of_its_kernel_and_goes_into_the_guest() {
+    let without = ["make", "gcc"].into_iter().find(|program| punctual_lab::userland::find(program).is_none());
+    if let Some(reason) = missing().or(without.map(|program| format!("{program} is not installed"))) {
+        return skip("a_module_is_built_in_the_tree_of_its_kernel", &reason);
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let rule = "modules:\n\tcp $(M)/driver.c $(M)/driver.ko\n";
+    let tree =
+        [("vmlinux", "\x7fELF"), ("Makefile", rule), ("include/config/auto.conf", ""), ("scripts/mod/modpost", "")];
+    let beside =
+        [("../driver/driver.c", "no C"), ("../left/.code", "0"), ("../left/.output", ""), ("../left/.kernel-log", "")];
+    for (name, text) in tree.into_iter().chain(beside).chain([("Module.symvers", "")]) {
+        let path = directory.path().join("linux").join(name);
+        std::fs::create_dir_all(directory.path().join("linux")).unwrap();
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    put_emulator(directory.path(), "busybox cpio -t 2>/dev/null | grep -qx module.ko || exit\ntar -C left -cf - .");
+    let mut words = vec!["run", "-q", "--json", "--kernel", "./linux", "--module", "./driver", "--seeds", "1"];
+    words.extend(["-o", "out", "--", "record", "-D", "1s"]);
+    let output = lab_there(directory.path(), &words);
+    let answer = json(&output);
+    assert_eq!((code(&output), &answer["systems"][0]["guests"][0]["end"]), (0, &"ran".into()), "{answer:#}");
+    assert_eq!(answer["module"], "./driver");
+    std::fs::remove_file(directory.path().join("linux/Module.symvers")).unwrap();
+    let output = lab_there(directory.path(), &words);
+    let said = json(&output)["error"].as_str().unwrap_or_default().to_owned();
+    assert!(code(&output) == 1 && said.starts_with("module for kernel ./linux: "), "{said}");
+    assert!(said.contains("Module.symvers is missing") && said.lines().count() == 1, "{said}");
+}
+
 /// A kernel on Xen: what the emulator is told to boot, and what is said where Xen gives up.
 #[test]
 fn a_hypervisor_boots_the_kernel_and_one_that_gives_up_is_one_line() {
