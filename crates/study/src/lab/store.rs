@@ -2,7 +2,7 @@
 
 use super::error::LabError;
 use punctual_lab::guest::Outcome;
-use punctual_recording::Directory;
+use punctual_recording::{Directory, ErrorKind};
 use serde::{Deserialize, Serialize};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -130,16 +130,52 @@ fn ran(key: &str, outcome: &Outcome, has_recording: bool) -> Ran {
     }
 }
 
-/// Writes a file below a directory of this one; false if that is left out, since its name is no text or would be that
-/// directory.
+/// No file system of Linux takes a longer name, bytes.
+const MAX_NAME_BYTES: usize = 255;
+
+/// Writes a file below a directory of this one; false if that is left out, since a name is no text or too long, or would be
+/// that directory. Names that cannot be there together, such as `a` and `a/b`, are invalid: no guest has both.
 fn put(within: &Directory, name: &str, path: &Path, contents: &mut dyn Read) -> std::io::Result<bool> {
-    let Some(names) = path.iter().map(|name| name.to_str()).collect::<Option<Vec<&str>>>() else { return Ok(false) };
+    let is_name = |name: &&str| name.len() <= MAX_NAME_BYTES;
+    let names = path.iter().map(|name| name.to_str().filter(is_name)).collect::<Option<Vec<&str>>>();
+    let Some(names) = names else { return Ok(false) };
     let Some((file, above)) = names.split_last() else { return Ok(false) };
-    let mut directory = within.below(name).map_err(std::io::Error::other)?;
+    let refused = |error: punctual_recording::Error| match error.kind() {
+        ErrorKind::Exists => std::io::Error::new(std::io::ErrorKind::InvalidData, error),
+        _ => std::io::Error::other(error),
+    };
+    let mut directory = within.below(name).map_err(refused)?;
     for name in above {
-        directory = directory.below(name).map_err(std::io::Error::other)?;
+        directory = directory.below(name).map_err(refused)?;
     }
-    let named = |error: std::io::Error| std::io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+    let named = |error: std::io::Error| {
+        let kind = match error.kind() {
+            std::io::ErrorKind::AlreadyExists | std::io::ErrorKind::IsADirectory => std::io::ErrorKind::InvalidData,
+            other => other,
+        };
+        std::io::Error::new(kind, format!("{}: {error}", path.display()))
+    };
     directory.write_from(file, contents).map_err(named)?;
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use punctual_recording::Directory;
+    use std::io::ErrorKind::InvalidData;
+    use std::path::Path;
+
+    #[test]
+    fn names_that_no_guest_has_are_no_fault_of_the_disk() {
+        let directory = tempfile::tempdir().unwrap();
+        let own = Directory::make(&directory.path().join("x")).unwrap();
+        let put =
+            |path: &str| super::put(&own, "seed-1", Path::new(path), &mut &b"text"[..]).map_err(|error| error.kind());
+        assert_eq!([put("a"), put("c/d"), put("a")], [Ok(true); 3]);
+        assert_eq!([put("a/b"), put("c")], [Err(InvalidData); 2]);
+        let long = "n".repeat(256);
+        assert_eq!([put(&long), put(&format!("{long}/x"))], [Ok(false); 2]);
+        assert_eq!(put(&long[1..]), Ok(true));
+        assert_eq!(std::fs::read(own.path().join("seed-1/a")).unwrap(), b"text");
+    }
 }
