@@ -307,6 +307,20 @@ fn what_a_reader_gives_replaces_no_file_with_another_name() {
     assert!(own.write_from("broken", &mut broken).is_err() && !own.path().join("broken").exists());
 }
 
+/// A guest of the lab may leave directories 16 deep; what an earlier try left of them must not be taken for the next one's.
+#[test]
+fn what_lies_deep_is_discarded_as_well() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("x");
+    Directory::make(&path).unwrap();
+    let deep = path.join("d/".repeat(20));
+    std::fs::create_dir_all(&deep).unwrap();
+    std::fs::write(deep.join("stale"), "").unwrap();
+    let own = Directory::make(&path).unwrap();
+    own.discard();
+    assert!(own.is_empty().unwrap() && path.is_dir());
+}
+
 struct Broken;
 
 impl std::io::Read for Broken {

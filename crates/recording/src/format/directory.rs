@@ -221,7 +221,7 @@ impl Directory {
 
     /// Removes what is in it, and the directory itself if this run made it: for a run that has measured nothing.
     pub fn discard(&self) {
-        empty(&self.opened.descriptor, 8);
+        empty(&self.opened.descriptor, DEEP);
         self.discard_if_empty();
     }
 
@@ -233,6 +233,9 @@ impl Directory {
         }
     }
 }
+
+/// How many directories within one another are removed: more than anything has that is written here.
+const DEEP: u32 = 32;
 
 /// What an error says if something is already there.
 pub(crate) const OCCUPIED: &str = "already exists: choose another name with -o, or remove it";
