@@ -69,12 +69,12 @@ pub fn sweep(
         is_whole = false;
         if let Some(path) = output.filter(|_| written.elapsed() >= wait) {
             let began = Instant::now();
-            write(path, identity, grid, &mut points)?;
+            store(path, identity, grid, &mut points)?;
             (written, wait, is_whole) = (Instant::now(), MIN_BETWEEN.max(began.elapsed() * COMPUTED_PER_WRITTEN), true);
         }
     }
     if let Some(path) = output.filter(|_| !is_whole) {
-        write(path, identity, grid, &mut points)?;
+        store(path, identity, grid, &mut points)?;
     }
     points.sort_by_key(|point| point.number);
     Ok(points)
@@ -86,8 +86,17 @@ fn identity(question: &WhatIf, grid: &Sweep) -> i64 {
     (punctual_recording::digest(&text) >> 1) as i64
 }
 
-fn write(path: &Path, identity: i64, grid: &Sweep, points: &mut [Point]) -> Result<(), punctual_recording::Error> {
+/// Writes the points beside those that others, such as another shard, have written there meanwhile, and takes theirs.
+fn store(path: &Path, identity: i64, grid: &Sweep, points: &mut Vec<Point>) -> Result<(), punctual_recording::Error> {
+    if path.exists() {
+        points.extend(read(path, identity, grid)?);
+    }
     points.sort_by_key(|point| point.number);
+    points.dedup_by_key(|point| point.number);
+    write(path, identity, grid, points)
+}
+
+fn write(path: &Path, identity: i64, grid: &Sweep, points: &[Point]) -> Result<(), punctual_recording::Error> {
     let mut names = vec!["question", "point"];
     names.extend(grid.axes().iter().map(|axis| axis.name.as_str()));
     names.extend(OUTCOME);
@@ -187,12 +196,38 @@ mod tests {
         assert_eq!(computed, grid.points() as usize - stopped.len());
 
         // Of what somebody else may have put there, only points of this grid count, and each once.
-        let mut forged = [vec![whole[3]; 2], vec![Point { number: grid.points(), outcome: None }]].concat();
-        write(&path, identity(&question, &grid), &grid, &mut forged).unwrap();
+        let forged = [vec![whole[3]; 2], vec![Point { number: grid.points(), outcome: None }]].concat();
+        write(&path, identity(&question, &grid), &grid, &forged).unwrap();
         assert_eq!(read(&path, identity(&question, &grid), &grid).unwrap(), [whole[3]]);
 
         let other = WhatIf { seed: 2, ..question };
         let refused = sweep(&other, &grid, Shard::WHOLE, Some(&path), &ToTheEnd, &mut |_, _| ()).unwrap_err();
         assert!(refused.to_string().contains("another question"), "{refused}");
+    }
+
+    /// Another process has finished its shard by the time this one's first point is done.
+    struct Beside<'a>(&'a (dyn Fn() + Sync));
+
+    impl Watch for Beside<'_> {
+        fn part_done(&self) {
+            (self.0)();
+        }
+    }
+
+    #[test]
+    fn shards_that_write_to_one_file_at_the_same_time_lose_nothing_of_each_other() {
+        let (question, grid) = question();
+        let whole = sweep(&question, &grid, Shard::WHOLE, None, &ToTheEnd, &mut |_, _| ()).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("points.parquet");
+        let [first, second] = ["1/2", "2/2"].map(|shard| Shard::parse(shard).unwrap());
+        let theirs: Vec<Point> = whole.iter().skip(1).step_by(2).copied().collect();
+        let begun = std::sync::Once::new();
+        let other = || begun.call_once(|| write(&path, identity(&question, &grid), &grid, &theirs).unwrap());
+        let own = sweep(&question, &grid, first, Some(&path), &Beside(&other), &mut |_, _| ()).unwrap();
+        assert_eq!(own, whole);
+        let mut computed = usize::MAX;
+        sweep(&question, &grid, second, Some(&path), &ToTheEnd, &mut |_, total| computed = total).unwrap();
+        assert_eq!(computed, usize::MAX, "something was computed again");
     }
 }
