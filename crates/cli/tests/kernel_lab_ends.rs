@@ -149,6 +149,38 @@ fn a_killed_sweep_goes_on_where_it_was_and_another_scenario_is_refused_in_every_
     assert_eq!((code(&part), kept(&part), runs()), (0, vec![false], 5), "{}", stdout(&part));
 }
 
+/// The emulator is also another lab, which stores in the same directory while this one's guest runs.
+#[test]
+fn what_another_lab_has_stored_meanwhile_stays() {
+    if let Some(reason) = missing() {
+        return skip("what_another_lab_has_stored_meanwhile_stays", &reason);
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let left = directory.path().join("left");
+    std::fs::create_dir(&left).unwrap();
+    for (name, text) in [(".code", "0\n"), (".output", "first\n"), (".kernel-log", "")] {
+        std::fs::write(left.join(name), text).unwrap();
+    }
+    let emulator = "for other in same another; do [ ! -d $other ] || cp -r one/. $other/; done\ntar -C left -cf - .";
+    put_emulator(directory.path(), emulator);
+    let lab = |place: &str, length: &str| {
+        let words = ["run", "-q", "--json", "--kernel", "./vmlinux", "--seeds", "1", "-o", place, "--", "record", "-D"];
+        lab_there(directory.path(), &[&words[..], &[length]].concat())
+    };
+    let stored = |place: &str| {
+        let path = directory.path().join(place).join("vmlinux/seed-1.txt");
+        std::fs::read_to_string(path).unwrap()
+    };
+    let one = lab("one", "1s");
+    assert_eq!((code(&one), stored("one").as_str()), (0, "first\n"), "{}", stdout(&one));
+    std::fs::write(left.join(".output"), "second\n").unwrap();
+    let same = lab("same", "1s");
+    assert_eq!((code(&same), stored("same").as_str()), (0, "first\n"), "{}", stdout(&same));
+    let another = lab("another", "2s");
+    assert_eq!((code(&another), stored("another").as_str()), (1, "first\n"), "{}", stdout(&another));
+    assert!(stdout(&another).contains("choose another directory"), "{}", stdout(&another));
+}
+
 /// A guest's archive is its own affair: one that cannot be taken costs the other guests nothing, and what is no file is counted.
 #[test]
 fn what_a_guest_leaves_is_taken_within_bounds_and_what_is_left_out_is_said() {

@@ -72,8 +72,15 @@ impl Place<'_> {
         }
     }
 
-    /// Stores what a guest left; anything half stored before is removed.
+    /// Stores what a guest left; anything half stored before is removed. What another process has stored meanwhile stays.
+    ///
+    /// # Errors
+    ///
+    /// If something else is here by now, or if the guest's files cannot be taken or written.
     pub(super) fn write(&self, key: &str, outcome: &Outcome, recording: &str) -> Result<Ran, LabError> {
+        if let Some(theirs) = self.read(key)? {
+            return Ok(theirs);
+        }
         let stored = |name: &str, contents: &[u8]| {
             let path = self.system.path().join(name);
             self.system.write(name, contents).map_err(|source| LabError::Store { path, source })
