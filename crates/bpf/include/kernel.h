@@ -71,6 +71,13 @@ struct timespec64 {
 			  bpf_rdonly_cast(pointer, bpf_core_type_id_kernel(type)) :                            \
 			  (void *)(pointer)))
 
+/* A thread's name, which has 16 bytes: two words, which take no helper. */
+static __always_inline void copy_name(char *to, const char *from)
+{
+	((__u64 *)to)[0] = ((const __u64 *)from)[0];
+	((__u64 *)to)[1] = ((const __u64 *)from)[1];
+}
+
 /* Whether the running kernel has this helper; the verifier cuts calls out that are not reached. */
 #define HAS_HELPER(name) bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_##name)
 

@@ -247,12 +247,6 @@ static __always_inline struct ring *own_ring(void)
 	return bpf_map_lookup_elem(&rings, &cpu);
 }
 
-static __always_inline void copy_name(char *to, const char *from)
-{
-	((__u64 *)to)[0] = ((const __u64 *)from)[0];
-	((__u64 *)to)[1] = ((const __u64 *)from)[1];
-}
-
 /* Takes the next place. An interrupt may come while a record is being written: the mark comes last. */
 static __always_inline struct record *begin_record(struct ring *ring, __u32 kind, __u64 *position)
 {

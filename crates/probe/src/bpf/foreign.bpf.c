@@ -339,7 +339,7 @@ static __always_inline void tell(struct followed *thread, struct task_struct___f
 		record->call = call_of(registers);
 		record->place = place_of(registers, record->call);
 	}
-	bpf_probe_read_kernel(record->name, NAME_SIZE, task->comm);
+	copy_name(record->name, task->comm);
 	thread->unobserved = 0;
 	thread->lost = 0;
 	/* A full barrier: whoever sees the count also sees the record. */

@@ -229,7 +229,7 @@ int BPF_PROG(thread_ran, bool preempted, struct task_struct *previous, struct ta
 		return 0;
 	entry = add(ring, &ring->thread, ENTRY_THREAD, previous->pid, &position);
 	if (entry) {
-		bpf_probe_read_kernel_str(entry->name, NAME_SIZE, ((struct task_struct___named *)previous)->comm);
+		copy_name(entry->name, ((struct task_struct___named *)previous)->comm);
 		publish(entry, position);
 	}
 	if ((__u32)next->pid != traced.loops[number])

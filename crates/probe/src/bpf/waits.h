@@ -116,7 +116,7 @@ static __always_inline unsigned int with_freezer(struct task_struct *task, unsig
 		return state;
 	/* A parent in vfork has the mark too, since it might as well be frozen; nobody has asked it to stop. */
 	if (bpf_core_field_exists(freezing->frozen) && BPF_CORE_READ_BITFIELD(freezing, frozen) &&
-	    bpf_core_field_exists(freezing->jobctl) && BPF_CORE_READ(freezing, jobctl) & JOBCTL_TRAP_FREEZE)
+	    bpf_core_field_exists(freezing->jobctl) && freezing->jobctl & JOBCTL_TRAP_FREEZE)
 		return state | STATE_FROZEN;
 	return state;
 }

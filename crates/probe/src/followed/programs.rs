@@ -222,3 +222,16 @@ impl Programs {
         self.object.as_ref().map(LoadedObject::programs).unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::OBJECT;
+    use crate::shared::helper_calls::calls_in;
+    use libbpf_sys::{BPF_FUNC_ktime_get_ns, BPF_FUNC_probe_read_kernel};
+
+    #[test]
+    fn a_switch_of_followed_threads_reads_the_kernel_without_helpers() {
+        assert_eq!(calls_in(OBJECT, "threads_switched", BPF_FUNC_probe_read_kernel), 0);
+        assert!(calls_in(OBJECT, "threads_switched", BPF_FUNC_ktime_get_ns) > 0, "it has a time all the same");
+    }
+}

@@ -159,6 +159,7 @@ fn named(entry: &Entry, own: u32) -> Option<Ran> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shared::helper_calls::calls_in;
     use libbpf_rs::btf::Btf;
     use punctual_kernel::bpf_layout::{record_layout, variable_offsets};
     use punctual_kernel::layout_of;
@@ -178,6 +179,12 @@ mod tests {
         for section in [".bss", ".rodata"] {
             assert_eq!(variable_offsets(&btf, section), [0], "{section}");
         }
+    }
+
+    #[test]
+    fn a_threads_name_is_copied_without_a_helper() {
+        let bytes = include_bytes!(concat!(env!("OUT_DIR"), "/idle.bpf.o"));
+        assert_eq!(calls_in(bytes, "thread_ran", libbpf_sys::BPF_FUNC_probe_read_kernel_str), 0);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! * `beside`: loading programs while something else takes its time.
 //! * `control`: how a process and its measuring threads talk to each other, and the watchdog of both.
 //! * `event_ring`: the rings of `bpf/event_ring.h`, the flight recorder's and a log's.
+//! * `helper_calls`: how often programs call the kernel, for tests.
 //! * `lossy_ring`: rings that programs in the kernel write without waiting for their reader.
 //! * `left_out`: what is not seen if a program could not be loaded.
 //! * `names`: names from the kernel.
@@ -17,6 +18,8 @@ pub(crate) mod beside;
 pub(crate) mod control;
 pub(crate) mod error;
 pub(crate) mod event_ring;
+#[cfg(test)]
+pub(crate) mod helper_calls;
 pub(crate) mod left_out;
 pub(crate) mod lossy_ring;
 pub(crate) mod names;
