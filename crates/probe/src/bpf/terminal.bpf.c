@@ -193,9 +193,9 @@ int BPF_PROG(thread_is_woken, struct task_struct *task)
 	record = begin_moment(ring, waker, MOMENT_WOKE, &position);
 	record->value = (__u32)((struct task_struct___at *)task)->pid;
 	record->flags = (wakes ? WAKER_IS_THERE : 0) | (woken ? WOKEN_IS_THERE : 0);
-	if (BPF_CORE_READ((struct task_struct___flagged *)task, flags) & OF_KERNEL)
+	if (((struct task_struct___flagged *)task)->flags & OF_KERNEL)
 		record->flags |= WOKEN_IS_KERNELS;
-	if (BPF_CORE_READ((struct task_struct___flagged *)waker, flags) & OF_KERNEL)
+	if (((struct task_struct___flagged *)waker)->flags & OF_KERNEL)
 		record->flags |= WAKER_IS_KERNELS;
 	if (read_nesting(&terminal_configuration.nesting) & IN_WORK)
 		record->flags |= BY_INTERRUPT;

@@ -145,7 +145,7 @@ static __always_inline bool is_there(struct task_struct *task)
 	if (terminal_configuration.by_process)
 		return terminal_state.terminal && is_watched(((struct task_struct___at *)task)->tgid);
 	return terminal_state.terminal &&
-	       is_theirs((__u64)BPF_CORE_READ((struct task_struct___at *)task, signal, tty));
+	       is_theirs((__u64)UNTRUSTED(task, struct task_struct___at)->signal->tty);
 }
 
 static __always_inline bool is_server(struct task_struct *task)

@@ -30,12 +30,12 @@ static __always_inline struct moment_record *begin_moment(struct moment_ring *ri
 	record->at = bpf_ktime_get_ns();
 	record->begin = 0;
 	record->value = 0;
-	record->tid = BPF_CORE_READ(who, pid);
-	record->process = BPF_CORE_READ(who, tgid);
+	record->tid = who->pid;
+	record->process = who->tgid;
 	record->kind = kind;
 	record->flags = 0;
 	record->queued = 0;
-	bpf_probe_read_kernel_str(record->name, NAME_SIZE, who->comm);
+	copy_name(record->name, who->comm);
 	return record;
 }
 

@@ -426,7 +426,9 @@ impl TerminalWatch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shared::helper_calls::calls_in;
     use libbpf_rs::btf::Btf;
+    use libbpf_sys::{BPF_FUNC_probe_read_kernel, BPF_FUNC_probe_read_kernel_str};
     use punctual_kernel::bpf_layout::{record_layout, variable_offsets};
     use punctual_kernel::layout_of;
 
@@ -454,6 +456,18 @@ mod tests {
         ];
         for (name, flag) in flags {
             assert_eq!(number_in("terminal_records.h", name), u64::from(flag), "{name}");
+        }
+    }
+
+    /// Every switch, every waking and every system call of the machine pays for it.
+    #[test]
+    fn who_is_at_the_terminal_is_seen_without_helpers() {
+        let reads = |program| calls_in(OBJECT, program, BPF_FUNC_probe_read_kernel);
+        assert_eq!(reads("thread_is_made"), 0);
+        // Kernels before 6.2 need one for the count of nested interrupts.
+        assert!(reads("thread_is_woken") <= 1);
+        for program in ["call_begins", "call_ends", "thread_switches", "thread_is_woken", "thread_becomes"] {
+            assert_eq!(calls_in(OBJECT, program, BPF_FUNC_probe_read_kernel_str), 0, "{program}");
         }
     }
 
