@@ -8,6 +8,9 @@
 #include "registers.h"
 #include "waits.h"
 #include "wakes.h"
+#ifndef WITHOUT_GROUPS
+#include "stops.h"
+#endif
 #ifndef WITHOUT_HOLDERS
 #include "packets.h"
 #endif
@@ -444,32 +447,6 @@ int BPF_PROG(lock_ends, void *lock, int result)
 {
 	return note(LOCK_END, (__u64)lock, (__u32)result);
 }
-
-#ifndef WITHOUT_GROUPS
-#define SIGCONT 18
-#define SIGTTOU 22
-
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-struct task_struct___signalled {
-	int pid;
-	int tgid;
-};
-
-#pragma clang attribute pop
-
-/* Who sends a signal that stops, possibly to a whole process. */
-SEC("?tp_btf/signal_generate")
-int BPF_PROG(stop_asked, int signal, void *information, struct task_struct *task, int is_for_all)
-{
-	struct task_struct___signalled *asked = (void *)task;
-
-	if (signal <= SIGCONT || signal > SIGTTOU)
-		return 0;
-	return note_named(STOP_ASKED, (__u32)(is_for_all ? asked->tgid : asked->pid),
-			  (__u64)(__u32)signal << 32 | !!is_for_all);
-}
-#endif
 
 /* The kernel's count of page faults, incremented as each is done. */
 SEC("perf_event")
