@@ -270,36 +270,51 @@ static __always_inline void end_record(struct record *record, __u64 position)
 	*(volatile __u64 *)&record->sequence = position + 1;
 }
 
-static __always_inline int note(__u32 kind, __u64 value, __u64 extra)
+/* Notes an event without a name. Returns when that was, ns: nobody has to read the clock again for it. */
+static __always_inline __u64 note_in(struct ring *ring, __u32 kind, __u64 value, __u64 extra)
 {
-	struct ring *ring = own_ring();
 	struct record *record;
-	__u64 position;
+	__u64 position, now;
 
-	if (!ring)
-		return 0;
 	record = begin_record(ring, kind, &position);
 	record->value = value;
 	record->extra = extra;
+	now = record->time;
 	end_record(record, position);
-	return 0;
+	return now;
 }
 
 /* The same with the current thread's name. */
-static __always_inline int note_named(__u32 kind, __u64 value, __u64 extra)
+static __always_inline __u64 note_named_in(struct ring *ring, __u32 kind, __u64 value, __u64 extra)
 {
-	struct ring *ring = own_ring();
 	struct task_struct___recorded *task = (void *)bpf_get_current_task_btf();
 	struct record *record;
-	__u64 position;
+	__u64 position, now;
 
-	if (!ring)
-		return 0;
 	record = begin_record(ring, kind, &position);
 	record->value = value;
 	record->extra = extra;
 	copy_name(record->name, task->comm);
+	now = record->time;
 	end_record(record, position);
+	return now;
+}
+
+static __always_inline int note(__u32 kind, __u64 value, __u64 extra)
+{
+	struct ring *ring = own_ring();
+
+	if (ring)
+		note_in(ring, kind, value, extra);
+	return 0;
+}
+
+static __always_inline int note_named(__u32 kind, __u64 value, __u64 extra)
+{
+	struct ring *ring = own_ring();
+
+	if (ring)
+		note_named_in(ring, kind, value, extra);
 	return 0;
 }
 
@@ -326,23 +341,15 @@ static __always_inline void sum_up(__u32 kind, __u32 number, __u64 function, __u
 #endif
 }
 
-/* Notes an end, and adds the run that began at `*began`. Returns how long it was, ns; 0: it was not seen to begin. */
+/* Notes an end, and adds the run that began at `*began`, if it was seen to begin. Returns when that was, ns. */
 static __always_inline __u64 note_end(struct ring *ring, __u32 kind, __u64 value, __u64 *began, __u64 function)
 {
-	struct record *record;
-	__u64 position, now, ran = 0;
+	__u64 now = note_in(ring, kind, value, 0);
 
-	record = begin_record(ring, kind, &position);
-	record->value = value;
-	record->extra = 0;
-	now = record->time;
-	end_record(record, position);
-	if (*began) {
-		ran = now - *began;
-		sum_up(kind, value, function, ran, now);
-	}
+	if (*began)
+		sum_up(kind, value, function, now - *began, now);
 	*began = 0;
-	return ran;
+	return now;
 }
 
 static __always_inline struct stack *begin_stack(struct ring *ring, __u64 *position)

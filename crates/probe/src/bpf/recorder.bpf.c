@@ -183,8 +183,8 @@ static __always_inline __u64 interrupted(void)
 	{                                                                                                      \
 		struct ring *ring = own_ring();                                                                \
 		if (ring)                                                                                      \
-			ring->open.vector = bpf_ktime_get_ns();                                                \
-		return note_named(VECTOR_BEGIN, number, interrupted());                                        \
+			ring->open.vector = note_named_in(ring, VECTOR_BEGIN, number, interrupted());          \
+		return 0;                                                                                      \
 	}                                                                                                      \
 	SEC("?tp_btf/" #tracepoint "_exit")                                                                    \
 	int BPF_PROG(tracepoint##_ends, int vector)                                                            \
@@ -237,23 +237,27 @@ int BPF_PROG(softirq_begins, unsigned int vector)
 
 	if (ring) {
 		ring->open.raised &= ~(1ULL << (vector & 63));
-		ring->open.softirq = bpf_ktime_get_ns();
 		ring->open.sender = 0;
+		ring->open.softirq = note_named_in(ring, SOFTIRQ_BEGIN, vector, 0);
 	}
-	return note_named(SOFTIRQ_BEGIN, vector, 0);
+	return 0;
 }
 
 SEC("tp_btf/softirq_exit")
 int BPF_PROG(softirq_ends, unsigned int vector)
 {
 	struct ring *ring = own_ring();
+	__u64 began, now;
 
 	if (!ring)
 		return 0;
-	ring->open.queued += note_end(ring, SOFTIRQ_END, vector, &ring->open.softirq, 0);
+	began = ring->open.softirq;
+	now = note_end(ring, SOFTIRQ_END, vector, &ring->open.softirq, 0);
+	if (began)
+		ring->open.queued += now - began;
 	/* None is left: what ran since the last time that there was none was queued together at most. */
 	if (!ring->open.raised) {
-		sum_up(QUEUED, 0, 0, ring->open.queued, bpf_ktime_get_ns());
+		sum_up(QUEUED, 0, 0, ring->open.queued, now);
 		ring->open.queued = 0;
 	}
 	return 0;
@@ -408,10 +412,10 @@ int BPF_PROG(tasklet_begins, void *tasklet, void *function)
 	struct ring *ring = own_ring();
 
 	if (ring) {
-		ring->open.tasklet = bpf_ktime_get_ns();
 		ring->open.tasklet_function = (__u64)function;
+		ring->open.tasklet = note_in(ring, TASKLET_BEGIN, (__u64)function, 0);
 	}
-	return note(TASKLET_BEGIN, (__u64)function, 0);
+	return 0;
 }
 
 SEC("?tp_btf/tasklet_exit")

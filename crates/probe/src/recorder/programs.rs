@@ -396,6 +396,21 @@ fn open_events(cpus: &[u32], attributes: bindings::perf_event_attr) -> Result<Ve
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shared::helper_calls::calls_in;
+    use libbpf_sys::BPF_FUNC_ktime_get_ns;
+
+    /// The sums of handlers take their times from the events.
+    #[test]
+    fn an_interrupt_reads_the_clock_once_as_it_begins_and_once_as_it_ends() {
+        let interrupts = ["local_timer", "reschedule", "call_function", "call_function_single", "irq_work"];
+        let others = ["handler", "softirq", "tasklet", "callback"];
+        for elf in [OBJECT, crate::eventlog::RECORDER_OF_LOG] {
+            for (name, end) in interrupts.iter().chain(&others).flat_map(|name| [(name, "begins"), (name, "ends")]) {
+                let program = format!("{name}_{end}");
+                assert_eq!(calls_in(elf, &program, BPF_FUNC_ktime_get_ns), 1, "{program}");
+            }
+        }
+    }
 
     /// A program that is added as an optional one says what is blind without it.
     #[test]
