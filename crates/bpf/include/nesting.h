@@ -41,10 +41,13 @@ struct task_struct___arm64 {
 
 #pragma clang attribute pop
 
-/* 0 where the count is not known: whoever needs to tell that from "nothing" looks at `offset`. */
-static __always_inline __u32 read_nesting(const volatile struct nesting_place *place)
+/*
+ * What the CPU is in on which this thread runs, and whose run queue this is. 0 where the count is not known: whoever
+ * needs to tell that from "nothing" looks at `offset`.
+ */
+static __always_inline __u32 read_nesting_of(const volatile struct nesting_place *place, struct task_struct *task,
+					     struct rq *queue)
 {
-	struct task_struct___counting *task;
 	__u32 count, nesting;
 
 	if (!place->offset)
@@ -52,17 +55,26 @@ static __always_inline __u32 read_nesting(const volatile struct nesting_place *p
 	if (place->offset == COUNT_IN_THREAD) {
 		if (!bpf_core_field_exists(((struct task_struct___arm64 *)0)->thread_info.preempt.count))
 			return 0;
-		count = ((struct task_struct___arm64 *)bpf_get_current_task_btf())->thread_info.preempt.count;
+		count = ((struct task_struct___arm64 *)task)->thread_info.preempt.count;
 	} else {
-		count = (__u32)read_word_at(place->offset);
+		count = (__u32)read_word_from(queue, place->offset);
 	}
 	nesting = (count & 0xffff) | ((count >> place->shift) & (__u32)place->mask);
 	/* PREEMPT_RT counts softirqs in the thread that serves them. */
-	if (bpf_core_field_exists(((struct task_struct___counting *)0)->softirq_disable_cnt)) {
-		task = (void *)bpf_get_current_task_btf();
-		nesting |= task->softirq_disable_cnt & SOFTIRQ_MASK;
-	}
+	if (bpf_core_field_exists(((struct task_struct___counting *)0)->softirq_disable_cnt))
+		nesting |= ((struct task_struct___counting *)task)->softirq_disable_cnt & SOFTIRQ_MASK;
 	return nesting;
+}
+
+/* The same of the CPU that runs the program. */
+static __always_inline __u32 read_nesting(const volatile struct nesting_place *place)
+{
+	struct task_struct *task;
+
+	if (!place->offset)
+		return 0;
+	task = bpf_get_current_task_btf();
+	return read_nesting_of(place, task, run_queue(task));
 }
 
 #endif

@@ -52,14 +52,14 @@ static __always_inline __u32 armer_of(const __u64 *timer)
 
 static __always_inline int note_armed(__u64 timer)
 {
-	struct task_struct___recorded *task = (void *)bpf_get_current_task_btf();
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct ring *ring = own_ring();
 	__u64 key = mixed(timer);
 	__u64 *place = place_of_timer(key);
 
 	if (!ring || !place || !recorder_configuration.nesting.offset)
 		return 0;
-	if (!(nesting() & (HARDIRQ_MASK | NMI_MASK | IN_SOFTIRQ))) {
+	if (!(nesting(task) & (HARDIRQ_MASK | NMI_MASK | IN_SOFTIRQ))) {
 		*(volatile __u64 *)place = mark_of_timer(key) | task->pid;
 		return 0;
 	}

@@ -78,7 +78,7 @@ int BPF_PROG(request_done, struct request *request)
 		disk = BPF_CORE_READ(request, q, disk);
 	else if (bpf_core_field_exists(before->rq_disk))
 		disk = BPF_CORE_READ(before, rq_disk);
-	record = begin_record(ring, REQUEST_END, &position);
+	record = begin_record(ring, bpf_get_current_task_btf(), REQUEST_END, &position);
 	record->value = (__u64)request;
 	record->extra = 0;
 	record->name[0] = 0;

@@ -229,15 +229,16 @@ static __always_inline bool is_function(__u64 function, enum known_function know
 	return function && function == recorder_configuration.functions[known];
 }
 
-/* A word of per-CPU memory; 0 if its place is not known. */
-static __always_inline __u64 read_word(__s64 offset)
+/* A word of the memory of this run queue's CPU; 0 if its place is not known. */
+static __always_inline __u64 read_word(struct rq *queue, __s64 offset)
 {
-	return offset ? read_word_at(offset) : 0;
+	return offset ? read_word_from(queue, offset) : 0;
 }
 
-static __always_inline __u32 nesting(void)
+/* What the CPU is in that runs the program, by the thread that is its current one. */
+static __always_inline __u32 nesting(struct task_struct *task)
 {
-	return read_nesting(&recorder_configuration.nesting) & CONTEXT_MASK;
+	return read_nesting_of(&recorder_configuration.nesting, task, run_queue(task)) & CONTEXT_MASK;
 }
 
 static __always_inline struct ring *own_ring(void)
@@ -247,10 +248,14 @@ static __always_inline struct ring *own_ring(void)
 	return bpf_map_lookup_elem(&rings, &cpu);
 }
 
-/* Takes the next place. An interrupt may come while a record is being written: the mark comes last. */
-static __always_inline struct record *begin_record(struct ring *ring, __u32 kind, __u64 *position)
+/*
+ * Takes the next place. An interrupt may come while a record is being written: the mark comes last. `task` is the
+ * current thread: every call of a helper counts here, so nobody asks for it twice, nor looks for its run queue twice.
+ */
+static __always_inline struct record *begin_record(struct ring *ring, struct task_struct *task, __u32 kind,
+						   __u64 *position)
 {
-	struct task_struct___recorded *task = (void *)bpf_get_current_task_btf();
+	struct rq *queue = run_queue(task);
 	struct record *record;
 
 	*position = __sync_fetch_and_add(&ring->head, 1);
@@ -258,9 +263,9 @@ static __always_inline struct record *begin_record(struct ring *ring, __u32 kind
 	record->sequence = 0;
 	barrier();
 	record->time = bpf_ktime_get_ns();
-	record->steal = read_word(recorder_configuration.steal_offset);
-	record->task = (task->pid & TASK_MASK) | (__u32)(priority_of((void *)task) + 2) << 24;
-	record->context = nesting() | kind << 24;
+	record->steal = read_word(queue, recorder_configuration.steal_offset);
+	record->task = (task->pid & TASK_MASK) | (__u32)(priority_of(task) + 2) << 24;
+	record->context = (read_nesting_of(&recorder_configuration.nesting, task, queue) & CONTEXT_MASK) | kind << 24;
 	return record;
 }
 
@@ -276,7 +281,7 @@ static __always_inline __u64 note_in(struct ring *ring, __u32 kind, __u64 value,
 	struct record *record;
 	__u64 position, now;
 
-	record = begin_record(ring, kind, &position);
+	record = begin_record(ring, bpf_get_current_task_btf(), kind, &position);
 	record->value = value;
 	record->extra = extra;
 	now = record->time;
@@ -284,17 +289,17 @@ static __always_inline __u64 note_in(struct ring *ring, __u32 kind, __u64 value,
 	return now;
 }
 
-/* The same with the current thread's name. */
-static __always_inline __u64 note_named_in(struct ring *ring, __u32 kind, __u64 value, __u64 extra)
+/* The same with the name of the current thread, which is given. */
+static __always_inline __u64 note_named_in(struct ring *ring, struct task_struct *task, __u32 kind, __u64 value,
+					   __u64 extra)
 {
-	struct task_struct___recorded *task = (void *)bpf_get_current_task_btf();
 	struct record *record;
 	__u64 position, now;
 
-	record = begin_record(ring, kind, &position);
+	record = begin_record(ring, task, kind, &position);
 	record->value = value;
 	record->extra = extra;
-	copy_name(record->name, task->comm);
+	copy_name(record->name, ((struct task_struct___recorded *)task)->comm);
 	now = record->time;
 	end_record(record, position);
 	return now;
@@ -314,7 +319,7 @@ static __always_inline int note_named(__u32 kind, __u64 value, __u64 extra)
 	struct ring *ring = own_ring();
 
 	if (ring)
-		note_named_in(ring, kind, value, extra);
+		note_named_in(ring, bpf_get_current_task_btf(), kind, value, extra);
 	return 0;
 }
 
@@ -365,7 +370,7 @@ static __always_inline struct stack *begin_stack(struct ring *ring, __u64 *posit
 	stack->time = bpf_ktime_get_ns();
 	stack->tid = (__u32)ids;
 	stack->process = ids >> 32;
-	stack->context = nesting();
+	stack->context = nesting((void *)task);
 	stack->late = 0;
 	stack->user_bytes = 0;
 	copy_name(stack->name, task->comm);

@@ -43,7 +43,7 @@ int BPF_PROG(process_forks, struct task_struct *parent, struct task_struct *chil
 
 	if (!ring)
 		return 0;
-	record = begin_record(ring, PROCESS_FORK, &position);
+	record = begin_record(ring, parent, PROCESS_FORK, &position);
 	record->value = (__u32)made->pid;
 	record->extra = (__u32)made->tgid;
 	copy_name(record->name, made->comm);
@@ -80,7 +80,7 @@ int BPF_PROG(thread_renamed, struct task_struct *task, const char *name)
 
 	if (!ring)
 		return 0;
-	record = begin_record(ring, RENAME, &position);
+	record = begin_record(ring, bpf_get_current_task_btf(), RENAME, &position);
 	record->value = (__u32)((struct task_struct___forked *)task)->pid;
 	record->extra = 0;
 	bpf_probe_read_kernel_str(record->name, NAME_SIZE, name);

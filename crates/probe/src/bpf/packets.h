@@ -26,14 +26,14 @@ struct {
 SEC("?tp_btf/netif_rx")
 int BPF_PROG(packet_queued, void *packet)
 {
-	struct task_struct___recorded *task = (void *)bpf_get_current_task_btf();
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct ring *ring = own_ring();
 	__u64 key = (__u64)packet;
 	__u32 sender = task->pid;
 
 	if (!ring)
 		return 0;
-	if (ring->open.softirq || nesting() & HARDIRQ_MASK)
+	if (ring->open.softirq || nesting(task) & HARDIRQ_MASK)
 		bpf_map_delete_elem(&senders, &key);
 	else
 		bpf_map_update_elem(&senders, &key, &sender, BPF_ANY);

@@ -113,7 +113,8 @@ int BPF_PROG(note_switch, bool preempted, struct task_struct *previous, struct t
 	}
 	if (!left)
 		note_if_out_of_quota(previous);
-	record = begin_record(ring, SWITCH, &position);
+	/* The current thread is still the one that leaves. */
+	record = begin_record(ring, previous, SWITCH, &position);
 	record->value = (__u32)to->pid | GROUP_OF(next);
 	record->extra = (__u64)left << 32 | (__u16)priority_of(next);
 	copy_name(record->name, to->comm);
@@ -164,10 +165,10 @@ int BPF_PROG(note_migration, struct task_struct *task, int destination)
 	return note(MIGRATE, (__u32)task->pid, (__u64)(__u32)destination << 32 | source);
 }
 
-/* The instruction that the interrupt interrupted. */
-static __always_inline __u64 interrupted(void)
+/* The instruction that the interrupt interrupted, in this thread. */
+static __always_inline __u64 interrupted(struct task_struct *task)
 {
-	void *registers = (void *)read_word(recorder_configuration.registers_offset);
+	void *registers = (void *)read_word(run_queue(task), recorder_configuration.registers_offset);
 	bool is_user = false;
 	__u64 instruction;
 
@@ -181,9 +182,11 @@ static __always_inline __u64 interrupted(void)
 	SEC("?tp_btf/" #tracepoint "_entry")                                                                   \
 	int BPF_PROG(tracepoint##_begins, int vector)                                                          \
 	{                                                                                                      \
+		struct task_struct *task = bpf_get_current_task_btf();                                         \
 		struct ring *ring = own_ring();                                                                \
 		if (ring)                                                                                      \
-			ring->open.vector = note_named_in(ring, VECTOR_BEGIN, number, interrupted());          \
+			ring->open.vector =                                                                    \
+				note_named_in(ring, task, VECTOR_BEGIN, number, interrupted(task));            \
 		return 0;                                                                                      \
 	}                                                                                                      \
 	SEC("?tp_btf/" #tracepoint "_exit")                                                                    \
@@ -205,15 +208,16 @@ VECTOR(thermal_apic, THERMAL)
 SEC("tp_btf/irq_handler_entry")
 int BPF_PROG(handler_begins, int irq, struct irqaction *action)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct ring *ring = own_ring();
 	struct record *record;
 	__u64 position;
 
 	if (!ring)
 		return 0;
-	record = begin_record(ring, HANDLER_BEGIN, &position);
+	record = begin_record(ring, task, HANDLER_BEGIN, &position);
 	record->value = irq;
-	record->extra = interrupted();
+	record->extra = interrupted(task);
 	bpf_probe_read_kernel_str(record->name, NAME_SIZE, BPF_CORE_READ(action, name));
 	ring->open.handler = record->time;
 	end_record(record, position);
@@ -238,7 +242,7 @@ int BPF_PROG(softirq_begins, unsigned int vector)
 	if (ring) {
 		ring->open.raised &= ~(1ULL << (vector & 63));
 		ring->open.sender = 0;
-		ring->open.softirq = note_named_in(ring, SOFTIRQ_BEGIN, vector, 0);
+		ring->open.softirq = note_named_in(ring, bpf_get_current_task_btf(), SOFTIRQ_BEGIN, vector, 0);
 	}
 	return 0;
 }
@@ -300,7 +304,7 @@ static __always_inline void take_late_stack(void *context, struct ring *ring, __
 	struct stack *stack;
 	__u64 position;
 
-	if (now - ring->last_late < ONE_INTERRUPT_NS || !(nesting() & HARDIRQ_MASK))
+	if (now - ring->last_late < ONE_INTERRUPT_NS)
 		return;
 	ring->last_late = now;
 	stack = begin_stack(ring, &position);
@@ -321,7 +325,7 @@ int BPF_PROG(timer_begins, struct hrtimer *timer)
 
 	if (!ring)
 		return 0;
-	record = begin_record(ring, TIMER_BEGIN, &position);
+	record = begin_record(ring, bpf_get_current_task_btf(), TIMER_BEGIN, &position);
 	now = record->time;
 	inside = !!(record->context & HARDIRQ_MASK);
 	ring->open.expired[inside] = (__u64)timer;
@@ -332,7 +336,7 @@ int BPF_PROG(timer_begins, struct hrtimer *timer)
 	ring->open.timer[inside] = now;
 	ring->open.timer_function[inside] = record->value;
 	/* Much later than anything that happens: this is another clock's time. */
-	if (now > due + recorder_configuration.late_ns && now - due < 10000000000ULL)
+	if (inside && now > due + recorder_configuration.late_ns && now - due < 10000000000ULL)
 		take_late_stack(ctx, ring, now);
 	return 0;
 }
@@ -341,7 +345,7 @@ SEC("tp_btf/hrtimer_expire_exit")
 int BPF_PROG(timer_ends, struct hrtimer *timer)
 {
 	struct ring *ring = own_ring();
-	__u32 inside = !!(nesting() & HARDIRQ_MASK);
+	__u32 inside = !!(nesting(bpf_get_current_task_btf()) & HARDIRQ_MASK);
 
 #ifndef WITHOUT_GROUPS
 	__u64 function = (__u64)timer->function;
@@ -364,7 +368,7 @@ int BPF_PROG(callback_begins, struct timer_list *timer)
 
 	if (!ring)
 		return 0;
-	record = begin_record(ring, CALLBACK_BEGIN, &position);
+	record = begin_record(ring, bpf_get_current_task_btf(), CALLBACK_BEGIN, &position);
 	record->value = (__u64)timer->function;
 	record->extra = 0;
 	ring->open.expired[0] = (__u64)timer;

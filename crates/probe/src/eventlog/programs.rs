@@ -118,7 +118,22 @@ impl LogPrograms {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shared::helper_calls::calls_in;
     use libbpf_rs::ObjectBuilder;
+    use libbpf_sys::BPF_FUNC_get_current_task_btf;
+
+    #[test]
+    fn an_event_asks_for_the_current_thread_once() {
+        let asks = |program| calls_in(OBJECT, program, BPF_FUNC_get_current_task_btf);
+        // In a switch it is the thread that leaves.
+        assert_eq!(asks("note_switch"), 0);
+        for program in ["note_waking", "note_migration", "local_timer_begins", "local_timer_ends", "handler_begins"] {
+            assert_eq!(asks(program), 1, "{program}");
+        }
+        for program in ["softirq_begins", "softirq_ends", "user_fault", "work_begins", "lock_begins", "futex_begins"] {
+            assert_eq!(asks(program), 1, "{program}");
+        }
+    }
 
     /// A program that is added to the flight recorder gets a class here, or is known not to need one.
     #[test]
