@@ -3,6 +3,7 @@
  * Follows the wakeups of other programs' threads: what woke each, when it was switched in, when it blocked again. The
  * programs only look at a thread, and never touch it. Each finished wakeup becomes a record in the ring of its CPU.
  */
+#include "doubts.h"
 #include "followed.h"
 #include "groups.h"
 #include "wakes.h"
@@ -10,14 +11,6 @@
 #define TASK_DEAD 0x80
 /* A waking this soon before its thread is seen to block belongs to that block: its waker was faster. */
 #define FASTER_NS 20000
-/* If a word so often in a row does not look like a lock that was just released, it is none. */
-#define MAX_DOUBTS 4
-/* A thread that sleeps only for one word, this often in a row and for this long, ns, gets its work that way:
- * otherwise it would never finish it. */
-#define MAX_SERIES 16
-#define SERIES_NS 200000000
-/* Where a mutex of the C library has its owner, bytes from its word. */
-#define MUTEX_OWNER_AT 8
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -183,57 +176,6 @@ int BPF_PROG(timer_ends, struct hrtimer *timer)
 static __always_inline bool in_unknown_interrupt(void)
 {
 	return read_nesting(&follow_configuration.nesting) & HARDIRQ_MASK;
-}
-
-/*
- * A word with the value of a held lock may be something else: whoever wakes those who wait for it has written the
- * number of the next job there. A lock that was released holds nothing, or once in a while somebody else's hold.
- */
-static __always_inline void doubt_lock(struct followed *thread, struct task_struct *task)
-{
-	__u64 told = how_woken(task, false), word;
-
-	if ((told >> ACT_BIT & 7) != ACT_WAKES || (told >> WORD_BIT & 3) != WORD_SAME)
-		return;
-	word = first_argument((void *)bpf_task_pt_regs(task));
-	if (thread->doubtful_word != word) {
-		thread->doubtful_word = word;
-		thread->doubts = 0;
-		thread->series = 0;
-	}
-	if (!thread->series++)
-		thread->series_since = bpf_ktime_get_ns();
-	switch (told >> STATE_BIT & 3) {
-	case WORD_NO_LOCK:
-		thread->doubts = MAX_DOUBTS;
-		break;
-	case WORD_HELD:
-		thread->doubts++;
-		break;
-	case WORD_FREE:
-		thread->doubts = 0;
-		break;
-	}
-}
-
-/* Whether a thread that seems to sleep for a lock waits for its next job. */
-static __always_inline bool waits_for_job(struct followed *thread, struct task_struct *task, unsigned int state)
-{
-	__u64 word;
-	__u32 owner = 0;
-
-	if (!HAS_HELPER(task_pt_regs) || !(state & STATE_INTERRUPTIBLE))
-		return false;
-	if (thread->doubts < MAX_DOUBTS && thread->series < MAX_SERIES)
-		return false;
-	word = first_argument((void *)bpf_task_pt_regs(task));
-	if (word != thread->doubtful_word)
-		return false;
-	if (thread->doubts >= MAX_DOUBTS)
-		return true;
-	/* It only ever sleeps for a lock that several want all the time: the C library's have their owner beside. */
-	bpf_probe_read_user(&owner, sizeof(owner), (void *)(word + MUTEX_OWNER_AT));
-	return bpf_ktime_get_ns() - thread->series_since > SERIES_NS && !(owner && owner <= MAX_THREAD);
 }
 
 /* Whether the current thread puts something into a socket: what a softirq delivers meanwhile may be that. */
