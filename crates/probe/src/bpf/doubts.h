@@ -22,9 +22,10 @@
  * A word with the value of a held lock may be something else: whoever wakes those who wait for it has written the
  * number of the next job there. A lock that was released holds nothing, or once in a while somebody else's hold.
  */
-static __always_inline void doubt_lock(struct followed *thread, struct task_struct *task)
+static __always_inline void doubt_lock(struct followed *thread, struct task_struct *task, struct task_struct *waker,
+				       __u64 now)
 {
-	__u64 told = how_woken(task, false), word;
+	__u64 told = how_woken(task, waker, false), word;
 
 	if ((told >> ACT_BIT & 7) != ACT_WAKES || (told >> WORD_BIT & 3) != WORD_SAME)
 		return;
@@ -35,7 +36,7 @@ static __always_inline void doubt_lock(struct followed *thread, struct task_stru
 		thread->series = 0;
 	}
 	if (!thread->series++)
-		thread->series_since = bpf_ktime_get_ns();
+		thread->series_since = now;
 	switch (told >> STATE_BIT & 3) {
 	case WORD_NO_LOCK:
 		thread->doubts = MAX_DOUBTS;
@@ -50,7 +51,8 @@ static __always_inline void doubt_lock(struct followed *thread, struct task_stru
 }
 
 /* Whether a thread that seems to sleep for a lock waits for its next job. */
-static __always_inline bool waits_for_job(struct followed *thread, struct task_struct *task, unsigned int state)
+static __always_inline bool waits_for_job(struct followed *thread, struct task_struct *task, unsigned int state,
+					  __u64 now)
 {
 	__u64 word;
 	__u32 owner = 0;
@@ -66,7 +68,7 @@ static __always_inline bool waits_for_job(struct followed *thread, struct task_s
 		return true;
 	/* It only ever sleeps for a lock that several want all the time: the C library's have their owner beside. */
 	bpf_probe_read_user(&owner, sizeof(owner), (void *)(word + MUTEX_OWNER_AT));
-	return bpf_ktime_get_ns() - thread->series_since > SERIES_NS && !(owner && owner <= MAX_THREAD);
+	return now - thread->series_since > SERIES_NS && !(owner && owner <= MAX_THREAD);
 }
 
 #endif

@@ -172,18 +172,28 @@ int BPF_PROG(timer_ends, struct hrtimer *timer)
 	return 0;
 }
 
-/* Whether this is an interrupt that has no tracepoint of its own. */
-static __always_inline bool in_unknown_interrupt(void)
+/* Kernels before 5.11 do not hand the current thread to programs, but only its number and its name. */
+#define HAS_CURRENT HAS_HELPER(get_current_task_btf)
+
+static __always_inline __u32 current_number(struct task_struct *task)
 {
-	return read_nesting(&follow_configuration.nesting) & HARDIRQ_MASK;
+	return HAS_CURRENT ? (__u32)task->pid : (__u32)bpf_get_current_pid_tgid();
+}
+
+/* Whether this is an interrupt that has no tracepoint of its own. */
+static __always_inline bool in_unknown_interrupt(struct task_struct *task)
+{
+	const volatile struct nesting_place *place = &follow_configuration.nesting;
+
+	return (HAS_CURRENT ? read_nesting_of(place, task, run_queue(task)) : read_nesting(place)) & HARDIRQ_MASK;
 }
 
 /* Whether the current thread puts something into a socket: what a softirq delivers meanwhile may be that. */
-static __always_inline bool is_sending(void)
+static __always_inline bool is_sending(struct task_struct *task)
 {
 	if (!follow_configuration.places_wanted || !HAS_HELPER(task_pt_regs))
 		return false;
-	return call_of((void *)bpf_task_pt_regs(bpf_get_current_task_btf())) == CALL_WRITE;
+	return call_of((void *)bpf_task_pt_regs(task)) == CALL_WRITE;
 }
 
 SEC("tp_btf/sched_waking")
@@ -191,6 +201,7 @@ int BPF_PROG(thread_woken, struct task_struct *task)
 {
 	__u32 tid = task->pid;
 	struct followed *thread = find_followed(tid);
+	struct task_struct *waker = 0;
 	struct context *context;
 	struct wake *wake;
 	__u64 now;
@@ -198,8 +209,10 @@ int BPF_PROG(thread_woken, struct task_struct *task)
 	if (!thread)
 		return 0;
 	now = bpf_ktime_get_ns();
+	if (HAS_CURRENT)
+		waker = bpf_get_current_task_btf();
 	if (HAS_HELPER(task_pt_regs))
-		doubt_lock(thread, task);
+		doubt_lock(thread, task, waker, now);
 	context = own_context();
 	wake = &thread->pending;
 	wake->irq = 0;
@@ -218,21 +231,24 @@ int BPF_PROG(thread_woken, struct task_struct *task)
 
 			bpf_probe_read_kernel_str(wake->name, NAME_SIZE, BPF_CORE_READ(action, name));
 		}
-	} else if (context->softirq && context->softirq_thread == (__u32)bpf_get_current_pid_tgid()) {
+	} else if (context->softirq && context->softirq_thread == current_number(waker)) {
 		wake->kind = WAKER_SOFTIRQ;
 		wake->id = context->softirq - 1;
-		if (is_sending())
+		if (is_sending(waker))
 			wake->id |= SENT_HERE;
 		wake->began = context->softirq_began;
 	} else {
 		wake->began = now;
-		if (in_unknown_interrupt()) {
+		if (in_unknown_interrupt(waker)) {
 			wake->kind = WAKER_VECTOR;
 			wake->id = OTHER_VECTOR;
 		} else {
 			wake->kind = WAKER_THREAD;
-			wake->id = (__u32)bpf_get_current_pid_tgid();
-			bpf_get_current_comm(wake->name, NAME_SIZE);
+			wake->id = current_number(waker);
+			if (HAS_CURRENT)
+				copy_name(wake->name, ((struct task_struct___followed *)waker)->comm);
+			else
+				bpf_get_current_comm(wake->name, NAME_SIZE);
 		}
 	}
 	wake->waking = now;
@@ -309,7 +325,7 @@ static __always_inline void switched_out(struct followed *thread, struct task_st
 	/* It ran and nobody saw how that came about. */
 	if (thread->state == STATE_BLOCKED)
 		thread->unobserved++;
-	is_job = waits_for_job(thread, task, state);
+	is_job = waits_for_job(thread, task, state, now);
 	within = sleeps_within_work(task, state) && !is_job;
 	if (!within && !is_job)
 		thread->series = 0;

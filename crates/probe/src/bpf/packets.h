@@ -59,11 +59,9 @@ int BPF_PROG(packet_delivered, void *packet)
 
 /* What a waking tells, together with who sent the packet that ends the wait, unless the wait was for a word in
  * memory. */
-static __always_inline __u64 with_sender(__u64 told)
+static __always_inline __u64 with_sender(struct ring *ring, __u64 told)
 {
-	struct ring *ring = own_ring();
-
-	if ((told >> WORD_BIT & 3) != WORD_NONE || !ring || !ring->open.softirq)
+	if ((told >> WORD_BIT & 3) != WORD_NONE || !ring->open.softirq)
 		return told;
 	return told | (ring->open.sender & 0x3fffff) << OWNER_BIT;
 }

@@ -29,16 +29,16 @@
 /* Among the flags of a lock: it belongs to the program, and lends priority. */
 #define LOCK_OF_PROGRAM (1U << 16)
 #ifdef WITHOUT_HOLDERS
-#define HOW_WOKEN(task) 0
+#define HOW_WOKEN(ring, task, waker) 0
 #else
-#define HOW_WOKEN(task) with_sender(how_ended(task))
+#define HOW_WOKEN(ring, task, waker) with_sender(ring, how_ended(task, waker))
 
 /* How a sleep ends; if nothing else is told of it, whether a signal ends it. */
-static __always_inline __u64 how_ended(struct task_struct *task)
+static __always_inline __u64 how_ended(struct task_struct *task, struct task_struct *waker)
 {
-	__u64 told = how_woken(task, recorder_configuration.waits_wanted);
+	__u64 told = how_woken(task, waker, recorder_configuration.waits_wanted);
 
-	if (!told && wakes_by_signal(task))
+	if (!told && wakes_by_signal(task, waker))
 		told = (__u64)ACT_SIGNALS << ACT_BIT;
 	return told;
 }
@@ -125,10 +125,15 @@ int BPF_PROG(note_switch, bool preempted, struct task_struct *previous, struct t
 SEC("tp_btf/sched_waking")
 int BPF_PROG(note_waking, struct task_struct *task)
 {
-	struct task_struct___recorded *woken = (void *)task;
+	struct task_struct *waker = bpf_get_current_task_btf();
+	struct ring *ring = own_ring();
 
+	if (!ring)
+		return 0;
 	note_if_out_of_quota(task);
-	return note_named(WAKING, (__u32)woken->pid | GROUP_OF(task), (__u16)priority_of(task) | HOW_WOKEN(task));
+	note_named_in(ring, waker, WAKING, (__u32)task->pid | GROUP_OF(task),
+		      (__u16)priority_of(task) | HOW_WOKEN(ring, task, waker));
+	return 0;
 }
 
 #ifndef WITHOUT_HOLDERS

@@ -158,9 +158,9 @@ static __always_inline __u64 place_of_word(__u64 address, __u32 operation, __u32
 	return (address & PLACE_IN_PAGE) >> 2 | page << 10;
 }
 
-static __always_inline bool is_ending(void)
+static __always_inline bool is_ending(struct task_struct *task)
 {
-	return ((struct task_struct___waking *)bpf_get_current_task_btf())->flags & ENDING;
+	return ((struct task_struct___waking *)task)->flags & ENDING;
 }
 
 /*
@@ -186,10 +186,10 @@ static __always_inline bool takes_signal(struct task_struct *woken)
 }
 
 /*
- * Whether the current thread wakes another one by a signal, whatever that one waits for: some locks of the kernel are
- * given up for one, and a thread that is killed waits for nothing any more.
+ * Whether the current thread, `waker`, wakes another one by a signal, whatever that one waits for: some locks of the
+ * kernel are given up for one, and a thread that is killed waits for nothing any more.
  */
-static __always_inline bool wakes_by_signal(struct task_struct *woken)
+static __always_inline bool wakes_by_signal(struct task_struct *woken, struct task_struct *waker)
 {
 	unsigned int state = state_of(woken);
 
@@ -197,13 +197,14 @@ static __always_inline bool wakes_by_signal(struct task_struct *woken)
 		return false;
 	if (!(state & (STATE_INTERRUPTIBLE | STATE_WAKEKILL)))
 		return false;
-	return sends_signal((void *)bpf_task_pt_regs(bpf_get_current_task_btf())) && takes_signal(woken);
+	return sends_signal((void *)bpf_task_pt_regs(waker)) && takes_signal(woken);
 }
 
 /* For a thread that does not wait for a word in memory: what it waits for, and what the current thread is doing. */
-static __always_inline __u64 how_answered(struct task_struct *woken, struct pt_regs *sleeps)
+static __always_inline __u64 how_answered(struct task_struct *woken, struct pt_regs *sleeps,
+					  struct task_struct *waker)
 {
-	struct pt_regs *wakes = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	struct pt_regs *wakes = (void *)bpf_task_pt_regs(waker);
 	__u32 call = call_of(sleeps);
 	__u64 told = (__u64)WORD_NONE << WORD_BIT | (__u64)call << SLEEPER_BIT;
 
@@ -211,7 +212,7 @@ static __always_inline __u64 how_answered(struct task_struct *woken, struct pt_r
 		told |= (first_argument(sleeps) + 1) << DESCRIPTOR_BIT;
 	else if (polls_for_one(sleeps))
 		told |= (__u64)ONE_POLLED << DESCRIPTOR_BIT;
-	if (is_ending())
+	if (is_ending(waker))
 		return told | (__u64)ACT_ENDS << ACT_BIT;
 	if (is_thawed(woken))
 		return told | (__u64)ACT_THAWS << ACT_BIT;
@@ -220,12 +221,11 @@ static __always_inline __u64 how_answered(struct task_struct *woken, struct pt_r
 }
 
 /*
- * How a thread is woken out of a sleep for a lock of its program; 0 for others, and if that is not known. For others
- * too if all `waits` are wanted.
+ * How a thread is woken by the current one, `waker`, out of a sleep for a lock of its program; 0 for others, and if
+ * that is not known. For others too if all `waits` are wanted.
  */
-static __always_inline __u64 how_woken(struct task_struct *woken, bool waits)
+static __always_inline __u64 how_woken(struct task_struct *woken, struct task_struct *waker, bool waits)
 {
-	struct task_struct *current_task;
 	struct pt_regs *sleeps, *wakes;
 	__u64 slept_at, told, at;
 	__u32 operation, value;
@@ -238,19 +238,18 @@ static __always_inline __u64 how_woken(struct task_struct *woken, bool waits)
 		if (!HAS_HELPER(task_pt_regs))
 			return 0;
 		if (!calls_futex((void *)bpf_task_pt_regs(woken)))
-			return how_answered(woken, (void *)bpf_task_pt_regs(woken));
+			return how_answered(woken, (void *)bpf_task_pt_regs(woken), waker);
 	} else if (!sleeps_for_lock(woken)) {
 		return 0;
 	}
 	sleeps = (void *)bpf_task_pt_regs(woken);
-	current_task = bpf_get_current_task_btf();
-	wakes = (void *)bpf_task_pt_regs(current_task);
+	wakes = (void *)bpf_task_pt_regs(waker);
 	slept_at = first_argument(sleeps);
 	operation = second_argument(sleeps) & FUTEX_COMMAND;
 	value = third_argument(sleeps);
 	told = place_of_word(slept_at, second_argument(sleeps), ((struct task_struct___waking *)woken)->tgid) << PLACE_BIT |
 	       (__u64)(owner_of_lock(woken, operation, value) & 0x3fffff) << OWNER_BIT;
-	if (is_ending())
+	if (is_ending(waker))
 		return told | ACT_ENDS << ACT_BIT;
 	if (is_thawed(woken))
 		return told | (__u64)ACT_THAWS << ACT_BIT;
@@ -280,7 +279,7 @@ static __always_inline __u64 how_woken(struct task_struct *woken, bool waits)
 	default:
 		return told | ACT_ELSE << ACT_BIT;
 	}
-	if (((struct task_struct___waking *)woken)->tgid == ((struct task_struct___waking *)current_task)->tgid)
+	if (((struct task_struct___waking *)woken)->tgid == ((struct task_struct___waking *)waker)->tgid)
 		same = at == slept_at;
 	else
 		same = !((at ^ slept_at) & PLACE_IN_PAGE);

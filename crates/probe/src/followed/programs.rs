@@ -227,11 +227,18 @@ impl Programs {
 mod tests {
     use super::OBJECT;
     use crate::shared::helper_calls::calls_in;
-    use libbpf_sys::{BPF_FUNC_ktime_get_ns, BPF_FUNC_probe_read_kernel};
+    use libbpf_sys::{BPF_FUNC_get_current_task_btf, BPF_FUNC_ktime_get_ns, BPF_FUNC_probe_read_kernel};
 
     #[test]
     fn a_switch_of_followed_threads_reads_the_kernel_without_helpers() {
         assert_eq!(calls_in(OBJECT, "threads_switched", BPF_FUNC_probe_read_kernel), 0);
         assert!(calls_in(OBJECT, "threads_switched", BPF_FUNC_ktime_get_ns) > 0, "it has a time all the same");
+    }
+
+    #[test]
+    fn a_waking_reads_the_clock_and_asks_for_the_waker_once() {
+        assert_eq!(calls_in(OBJECT, "thread_woken", BPF_FUNC_ktime_get_ns), 1);
+        // The other place is for kernels before 5.11, which refuse it where they cannot do without.
+        assert!(calls_in(OBJECT, "thread_woken", BPF_FUNC_get_current_task_btf) <= 2);
     }
 }

@@ -426,4 +426,10 @@ mod tests {
         // Both halves of a pair count as one thing.
         assert_eq!(left_out::blind_without(&["work_begins".to_owned(), "work_ends".to_owned()]).len(), 1);
     }
+
+    #[test]
+    fn a_waking_asks_for_the_waker_once() {
+        // That the woken thread is out of quota is rare, and an event of its own.
+        assert!(calls_in(OBJECT, "note_waking", libbpf_sys::BPF_FUNC_get_current_task_btf) <= 2);
+    }
 }
