@@ -34,11 +34,14 @@ struct request___asked {
  */
 static __always_inline __u64 account_of(void *request)
 {
-	struct request___asked *asked = request;
+	struct bio *bio;
 
 	if (!bpf_core_field_exists(((struct bio *)0)->bi_blkg))
 		return 0;
-	return (__u32)BPF_CORE_READ(asked, bio, bi_blkg, blkcg, css.cgroup, kn, id);
+	bio = READ_AS(request, struct request___asked, bio);
+	if (bpf_ksym_exists(bpf_rdonly_cast))
+		return (__u32)bio->bi_blkg->blkcg->css.cgroup->kn->id;
+	return (__u32)BPF_CORE_READ(bio, bi_blkg, blkcg, css.cgroup, kn, id);
 }
 
 /* A request to a disk, when it is made and when it goes out. */
@@ -75,9 +78,9 @@ int BPF_PROG(request_done, struct request *request)
 	if (!ring)
 		return 0;
 	if (bpf_core_field_exists(((struct request_queue *)0)->disk))
-		disk = BPF_CORE_READ(request, q, disk);
+		disk = UNTRUSTED(request, struct request)->q->disk;
 	else if (bpf_core_field_exists(before->rq_disk))
-		disk = BPF_CORE_READ(before, rq_disk);
+		disk = before->rq_disk;
 	record = begin_record(ring, bpf_get_current_task_btf(), REQUEST_END, &position);
 	record->value = (__u64)request;
 	record->extra = 0;

@@ -227,9 +227,9 @@ int BPF_PROG(thread_woken, struct task_struct *task)
 		wake->id = context->irq_id;
 		wake->began = context->irq_began;
 		if (context->irq_kind == WAKER_DEVICE) {
-			struct irqaction *action = (void *)context->action;
+			const char *name = READ_AS((void *)context->action, struct irqaction, name);
 
-			bpf_probe_read_kernel_str(wake->name, NAME_SIZE, BPF_CORE_READ(action, name));
+			bpf_probe_read_kernel_str(wake->name, NAME_SIZE, name);
 		}
 	} else if (context->softirq && context->softirq_thread == current_number(waker)) {
 		wake->kind = WAKER_SOFTIRQ;

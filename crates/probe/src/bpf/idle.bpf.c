@@ -186,7 +186,7 @@ int BPF_PROG(device_interrupt_ends, int irq, struct irqaction *action, int handl
 	struct entry *entry = ring ? add(ring, &ring->interrupt, ENTRY_DEVICE, irq, &position) : 0;
 
 	if (entry) {
-		bpf_probe_read_kernel_str(entry->name, NAME_SIZE, BPF_CORE_READ(action, name));
+		bpf_probe_read_kernel_str(entry->name, NAME_SIZE, UNTRUSTED(action, struct irqaction)->name);
 		publish(entry, position);
 	}
 	return 0;

@@ -153,8 +153,7 @@ int BPF_PROG(priority_is_lent, struct task_struct *holder, struct task_struct *w
 SEC("?tp_btf/sched_migrate_task")
 int BPF_PROG(note_migration, struct task_struct *task, int destination)
 {
-	struct rq *queue_before = UNTRUSTED(task, struct task_struct)->se.cfs_rq->rq;
-	__u32 source = BPF_CORE_READ((struct rq___numbered *)queue_before, cpu);
+	__u32 source = ((struct rq___numbered *)UNTRUSTED(task, struct task_struct)->se.cfs_rq->rq)->cpu;
 
 #ifndef WITHOUT_GROUPS
 	struct task_struct___grouped *grouped = UNTRUSTED(task, struct task_struct___grouped);
@@ -223,7 +222,7 @@ int BPF_PROG(handler_begins, int irq, struct irqaction *action)
 	record = begin_record(ring, task, HANDLER_BEGIN, &position);
 	record->value = irq;
 	record->extra = interrupted(task);
-	bpf_probe_read_kernel_str(record->name, NAME_SIZE, BPF_CORE_READ(action, name));
+	bpf_probe_read_kernel_str(record->name, NAME_SIZE, UNTRUSTED(action, struct irqaction)->name);
 	ring->open.handler = record->time;
 	end_record(record, position);
 	return 0;

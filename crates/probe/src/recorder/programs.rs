@@ -428,6 +428,14 @@ mod tests {
     }
 
     #[test]
+    fn pointers_to_what_happened_are_followed_without_helpers() {
+        for (elf, program) in [(OBJECT, "request_done"), (crate::eventlog::RECORDER_OF_LOG, "note_migration")] {
+            // Kernels before 6.2 need two for what the host has taken and for the count of nested interrupts.
+            assert!(calls_in(elf, program, libbpf_sys::BPF_FUNC_probe_read_kernel) <= 2, "{program}");
+        }
+    }
+
+    #[test]
     fn a_waking_asks_for_the_waker_once() {
         // That the woken thread is out of quota is rare, and an event of its own.
         assert!(calls_in(OBJECT, "note_waking", libbpf_sys::BPF_FUNC_get_current_task_btf) <= 2);
