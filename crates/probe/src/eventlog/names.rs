@@ -8,6 +8,7 @@ use crate::shared::recent::Recent;
 use punctual_kernel::clock;
 use punctual_recording::{EventKind, LoggedThread, MAX_LOGGED_THREADS, Softirq, Vector, printable};
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,28 @@ use std::time::{Duration, Instant};
 const REFRESH: Duration = Duration::from_secs(2);
 /// If threads come and go by the thousands, their names are forgotten from time to time.
 const MAX_NAMES: usize = 1 << 17;
+
+/// A name, wherever it is kept: nothing is copied for an event.
+pub(super) enum Name<'a> {
+    /// The program's own, or the event's.
+    Borrowed(&'a str),
+    /// Known by [`Names`].
+    Known(Arc<str>),
+}
+
+/// What has no name.
+const UNNAMED: Name<'static> = Name::Borrowed("");
+
+impl Deref for Name<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match self {
+            Name::Borrowed(name) => name,
+            Name::Known(name) => name,
+        }
+    }
+}
 
 /// Knows the names of threads as they are at the time of the events, and of the kernel's functions.
 pub(super) struct Names {
@@ -27,7 +50,6 @@ pub(super) struct Names {
     handlers: HashMap<u64, Arc<str>>,
     functions: HashMap<u64, Arc<str>>,
     symbols: Option<(KernelSymbols, Instant)>,
-    fixed: HashMap<&'static str, Arc<str>>,
 }
 
 impl Names {
@@ -49,7 +71,6 @@ impl Names {
             handlers: HashMap::new(),
             functions: HashMap::new(),
             symbols: None,
-            fixed: HashMap::new(),
         };
         for process in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
             let number: Option<u32> = process.file_name().to_str().and_then(|name| name.parse().ok());
@@ -91,10 +112,6 @@ impl Names {
         text
     }
 
-    fn fixed(&mut self, text: &'static str) -> Arc<str> {
-        Arc::clone(self.fixed.entry(text).or_insert_with(|| text.into()))
-    }
-
     fn function(&mut self, address: u64) -> Arc<str> {
         if let Some(name) = self.functions.get(&address) {
             return Arc::clone(name);
@@ -116,8 +133,8 @@ impl Names {
         name
     }
 
-    fn thread(&mut self, tid: u32) -> Arc<str> {
-        self.known(tid).unwrap_or_else(|| self.fixed(""))
+    fn thread(&mut self, tid: u32) -> Name<'static> {
+        self.known(tid).map_or(UNNAMED, Name::Known)
     }
 
     /// A thread's name, if one was seen.
@@ -140,7 +157,7 @@ impl Names {
     }
 
     /// The current thread's name and the name that belongs to the event. Remembers what the event says about threads.
-    pub(super) fn of(&mut self, noted: &Noted) -> (Arc<str>, Arc<str>) {
+    pub(super) fn of<'a>(&mut self, noted: &'a Noted) -> (Name<'a>, Name<'a>) {
         if self.threads.len() > MAX_NAMES {
             *self = Names { symbols: self.symbols.take(), ..Names::new() };
         }
@@ -152,62 +169,61 @@ impl Names {
             EventKind::Switch | EventKind::ProcessFork | EventKind::Rename => {
                 let name = self.text(&noted.comm);
                 self.rename(other, &name);
-                name
+                Name::Known(name)
             }
             EventKind::ProcessExec | EventKind::ProcessExit | EventKind::FutexBegin => {
                 let name = self.text(&noted.comm);
                 self.rename(event.tid, &name);
                 if event.kind == EventKind::ProcessExec {
-                    return (Arc::clone(&name), name);
+                    return (Name::Known(Arc::clone(&name)), Name::Known(name));
                 }
-                name
+                Name::Known(name)
             }
             EventKind::Waking | EventKind::VectorBegin => {
                 // They bring the current thread's name.
                 let current = self.text(&noted.comm);
                 self.rename(event.tid, &current);
-                if event.kind == EventKind::Waking { self.thread(other) } else { self.vector(event.value) }
+                if event.kind == EventKind::Waking { self.thread(other) } else { vector(event.value) }
             }
             EventKind::Migrate => self.thread(other),
-            EventKind::VectorEnd => self.vector(event.value),
+            EventKind::VectorEnd => vector(event.value),
             EventKind::HandlerBegin => {
                 let name = self.text(&noted.comm);
                 self.handlers.insert(event.value, Arc::clone(&name));
-                name
+                Name::Known(name)
             }
-            EventKind::HandlerEnd => match self.handlers.get(&event.value) {
-                Some(name) => Arc::clone(name),
-                None => self.fixed(""),
-            },
+            EventKind::HandlerEnd => {
+                self.handlers.get(&event.value).map_or(UNNAMED, |name| Name::Known(Arc::clone(name)))
+            }
             EventKind::SoftirqBegin | EventKind::SoftirqEnd => {
                 if event.kind == EventKind::SoftirqBegin {
                     let current = self.text(&noted.comm);
                     self.rename(event.tid, &current);
                 }
                 match Softirq::name_of(event.value) {
-                    Some(name) => self.fixed(name),
-                    None => Softirq::words(event.value).into(),
+                    Some(name) => Name::Borrowed(name),
+                    None => Name::Known(Softirq::words(event.value).into()),
                 }
             }
             EventKind::TimerBegin | EventKind::CallbackBegin | EventKind::WorkBegin | EventKind::TaskletBegin => {
-                self.function(event.value)
+                Name::Known(self.function(event.value))
             }
-            EventKind::Mark | EventKind::Dropped => noted.text.as_deref().unwrap_or_default().into(),
-            _ => self.fixed(""),
+            EventKind::Mark | EventKind::Dropped => Name::Borrowed(noted.text.as_deref().unwrap_or_default()),
+            _ => UNNAMED,
         };
         let thread = match (event.kind, own) {
-            (EventKind::Dropped, _) => self.fixed(""),
-            (_, Some(own)) => own,
+            (EventKind::Dropped, _) => UNNAMED,
+            (_, Some(own)) => Name::Known(own),
             // A mark may be the first sign of a thread.
-            (EventKind::Mark, None) => self.look_up(event.tid).unwrap_or_else(|| self.fixed("")),
+            (EventKind::Mark, None) => self.look_up(event.tid).map_or(UNNAMED, Name::Known),
             (_, None) => self.thread(event.tid),
         };
         (thread, name)
     }
+}
 
-    fn vector(&mut self, number: u64) -> Arc<str> {
-        self.fixed(Vector::name_of(number).unwrap_or("vector"))
-    }
+fn vector(number: u64) -> Name<'static> {
+    Name::Borrowed(Vector::name_of(number).unwrap_or("vector"))
 }
 
 #[cfg(test)]
@@ -220,6 +236,16 @@ mod tests {
         (noted.event.kind, noted.event.tid, noted.event.value) = (kind, tid, value);
         noted.comm[..name.len()].copy_from_slice(name);
         noted
+    }
+
+    #[test]
+    fn a_text_that_is_there_is_not_copied() {
+        let mut names = Names::new();
+        let mark = Noted { text: Some("here".into()), ..named(EventKind::Mark, 0, 0, b"") };
+        assert!(std::ptr::eq(&*names.of(&mark).1, mark.text.as_deref().unwrap()));
+        let ends = [named(EventKind::VectorEnd, 0, 1, b""), named(EventKind::VectorEnd, 4_000_001, 1, b"")];
+        let [one, other] = ends.each_ref().map(|end| names.of(end).1);
+        assert!(!one.is_empty() && std::ptr::eq(&*one, &*other), "{}", &*one);
     }
 
     #[test]
