@@ -80,9 +80,12 @@ int BPF_PROG(timer_armed, struct hrtimer *timer)
 {
 	__u32 number;
 	__u64 key = (__u64)timer;
-	struct slot *slot = find_slot((__u32)bpf_get_current_pid_tgid(), &number);
+	struct slot *slot;
 
-	if (!slot || (__u64)timer->function != configuration.timerfd_tmrproc)
+	if ((__u64)timer->function != configuration.timerfd_tmrproc)
+		return 0;
+	slot = find_slot((__u32)bpf_get_current_pid_tgid(), &number);
+	if (!slot)
 		return 0;
 	if (slot->timer != key)
 		bpf_map_update_elem(&timers, &key, &number, BPF_ANY);

@@ -11,15 +11,17 @@ SEC("tp_btf/hrtimer_start")
 int BPF_PROG(timer_armed, struct hrtimer *timer)
 {
 	__u32 number;
-	struct slot *slot = find_slot((__u32)bpf_get_current_pid_tgid(), &number);
+	struct slot *slot;
 
-	if (!slot)
+	/* Most timers that a machine arms are the scheduler's own: these are passed over before anything else. */
+	if (configuration.hrtimer_wakeup && (__u64)timer->function != configuration.hrtimer_wakeup)
 		return 0;
+	slot = find_slot((__u32)bpf_get_current_pid_tgid(), &number);
 	/*
-	 * Other timers are armed in the thread's context too, its scheduler's for one. If the function's address is
-	 * hidden, what follows the timer that wakes this thread identifies it: the thread.
+	 * Other timers are armed in the thread's context too. If the function's address is hidden, what follows the
+	 * timer that wakes this thread identifies it: the thread.
 	 */
-	if (configuration.hrtimer_wakeup ? (__u64)timer->function != configuration.hrtimer_wakeup : !is_for_current(timer))
+	if (!slot || (!configuration.hrtimer_wakeup && !is_for_current(timer)))
 		return 0;
 	begin_wakeup(slot, number, timer);
 	return 0;
