@@ -346,14 +346,20 @@ static __always_inline void sum_up(__u32 kind, __u32 number, __u64 function, __u
 #endif
 }
 
-/* Notes an end, and adds the run that began at `*began`, if it was seen to begin. Returns when that was, ns. */
+/* Adds the run that began at `*began` and ends now, if it was seen to begin. */
+static __always_inline void end_run(__u32 kind, __u64 value, __u64 *began, __u64 function, __u64 now)
+{
+	if (*began)
+		sum_up(kind, value, function, now - *began, now);
+	*began = 0;
+}
+
+/* Notes an end, and adds the run. Returns when that was, ns. */
 static __always_inline __u64 note_end(struct ring *ring, __u32 kind, __u64 value, __u64 *began, __u64 function)
 {
 	__u64 now = note_in(ring, kind, value, 0);
 
-	if (*began)
-		sum_up(kind, value, function, now - *began, now);
-	*began = 0;
+	end_run(kind, value, began, function, now);
 	return now;
 }
 

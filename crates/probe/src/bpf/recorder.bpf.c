@@ -349,7 +349,9 @@ SEC("tp_btf/hrtimer_expire_exit")
 int BPF_PROG(timer_ends, struct hrtimer *timer)
 {
 	struct ring *ring = own_ring();
-	__u32 inside = !!(nesting(bpf_get_current_task_btf()) & HARDIRQ_MASK);
+	struct record *record;
+	__u64 position, now;
+	__u32 inside;
 
 #ifndef WITHOUT_GROUPS
 	__u64 function = (__u64)timer->function;
@@ -358,8 +360,15 @@ int BPF_PROG(timer_ends, struct hrtimer *timer)
 	    (is_function(function, QUOTA_PERIOD_FUNCTION) || is_function(function, QUOTA_SLACK_FUNCTION)))
 		note_refill(timer, is_function(function, QUOTA_SLACK_FUNCTION));
 #endif
-	if (ring)
-		note_end(ring, TIMER_END, inside, &ring->open.timer[inside], ring->open.timer_function[inside]);
+	if (!ring)
+		return 0;
+	record = begin_record(ring, bpf_get_current_task_btf(), TIMER_END, &position);
+	now = record->time;
+	inside = !!(record->context & HARDIRQ_MASK);
+	record->value = inside;
+	record->extra = 0;
+	end_record(record, position);
+	end_run(TIMER_END, inside, &ring->open.timer[inside], ring->open.timer_function[inside], now);
 	return 0;
 }
 

@@ -135,6 +135,12 @@ mod tests {
         }
     }
 
+    /// In which interrupt it ends stands in its event already.
+    #[test]
+    fn a_timers_end_asks_for_the_current_thread_once() {
+        assert_eq!(calls_in(OBJECT, "timer_ends", BPF_FUNC_get_current_task_btf), 1);
+    }
+
     /// A program that is added to the flight recorder gets a class here, or is known not to need one.
     #[test]
     fn every_program_has_a_class() {
