@@ -216,6 +216,7 @@ int BPF_PROG(thread_is_made, struct task_struct *parent, struct task_struct *chi
 		return 0;
 	if (terminal_configuration.by_process) {
 		process = ((struct task_struct___at *)child)->tgid;
+		terminal_state.may_be_watched[process & (WATCH_PLACES - 1)] = 1;
 		bpf_map_update_elem(&watched_processes, &process, &process, BPF_ANY);
 	}
 	ring = own_ring();

@@ -137,7 +137,8 @@ static __always_inline bool is_theirs(__u64 terminal)
 
 static __always_inline bool is_watched(__u32 process)
 {
-	return bpf_map_lookup_elem(&watched_processes, &process);
+	return terminal_state.may_be_watched[process & (WATCH_PLACES - 1)] &&
+	       bpf_map_lookup_elem(&watched_processes, &process);
 }
 
 static __always_inline bool is_there(struct task_struct *task)

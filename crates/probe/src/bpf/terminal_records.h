@@ -76,6 +76,8 @@ struct {
 
 /* Processes that are watched, if these and not their terminal define who is. Those that they start are added. */
 #define MAX_WATCHED 1024
+/* A power of two. */
+#define WATCH_PLACES 4096
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -96,6 +98,9 @@ struct terminal_state {
 	__u64 told;
 	/* If processes are watched, the socket over which the display's server reports what it has drawn. */
 	__u64 listens;
+	/* By the low bits of a process's number, whether it may be watched: set before it is, and never taken back. Nearly
+	 * all threads of a machine are passed over by this alone. */
+	__u8 may_be_watched[WATCH_PLACES];
 };
 
 struct terminal_configuration {

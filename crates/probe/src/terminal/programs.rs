@@ -17,6 +17,9 @@ const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/terminal.bpf.o")
 
 const RECORDS: usize = 16_384;
 const NAME_SIZE: usize = 16;
+/// Where `struct terminal_state` says by the low bits of a process's number whether it may be watched.
+const MAY_BE_WATCHED_AT: usize = 72;
+const WATCH_PLACES: usize = 4096;
 /// A record may become visible this much later than the time that it holds, ns.
 const SETTLE_NS: u64 = 2_000_000;
 
@@ -343,11 +346,14 @@ impl TerminalWatch {
             return Err(Refused::because(doing, "system calls are known only for x86-64 and arm64"));
         }
         let mut object = load(terminal.as_raw_fd(), server, !processes.is_empty())?;
-        for process in processes {
-            object.put("watched_processes", &process.to_ne_bytes(), &process.to_ne_bytes())?;
-        }
         let memory = object.shared_array("moment_rings")?;
         let state = object.shared_globals()?;
+        for process in processes {
+            let place = state.at::<u8>(MAY_BE_WATCHED_AT + *process as usize % WATCH_PLACES, 1);
+            // SAFETY: a byte within the mapping (`at` checked); the programs do not run yet.
+            unsafe { place.as_ptr().write_volatile(1) };
+            object.put("watched_processes", &process.to_ne_bytes(), &process.to_ne_bytes())?;
+        }
         // Panics now rather than later if a ring is smaller than the records say.
         let possible = cpus::possible();
         let _ = memory.at::<MomentRing>(0, possible);
@@ -482,6 +488,9 @@ mod tests {
         let (size, configuration) = record_layout(&btf, "terminal_configuration");
         let offsets: Vec<usize> = configuration.iter().map(|(_, offset)| *offset).collect();
         assert_eq!((size, offsets), (64, vec![0, 24, 32, 40, 48, 56]));
+        let (size, state) = record_layout(&btf, "terminal_state");
+        assert!(state.contains(&("may_be_watched".to_owned(), MAY_BE_WATCHED_AT)), "{state:?}");
+        assert_eq!(size, MAY_BE_WATCHED_AT + WATCH_PLACES);
         assert_eq!(variable_offsets(&btf, ".rodata"), [0]);
         assert_eq!(variable_offsets(&btf, ".bss"), [0]);
     }
