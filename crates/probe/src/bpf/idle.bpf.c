@@ -95,30 +95,33 @@ static __always_inline struct ring *own_ring(__u32 *number)
 	return &traced.rings[*number];
 }
 
-static __always_inline void begin(struct open_interval *open)
+/* Now, for what begins and for what ends. */
+static __always_inline struct open_interval this_instant(void)
 {
-	open->steal = steal_now();
-	open->start = bpf_ktime_get_ns();
+	struct open_interval now;
+
+	now.steal = steal_now();
+	now.start = bpf_ktime_get_ns();
+	return now;
 }
 
 /* An interrupt may come while a softirq's entry is being written: the position is taken atomically, the mark comes
  * last. */
-static __always_inline struct entry *add(struct ring *ring, struct open_interval *open, __u32 kind, __u32 id,
-					 __u64 *position)
+static __always_inline struct entry *add(struct ring *ring, struct open_interval *open, struct open_interval now,
+					 __u32 kind, __u32 id, __u64 *position)
 {
 	struct entry *entry;
-	__u64 steal;
 
 	if (!open->start)
 		return 0;
-	steal = steal_now();
 	*position = __sync_fetch_and_add(&ring->head, 1);
 	entry = &ring->entries[*position & (RING_ENTRIES - 1)];
 	entry->sequence = 0;
+	barrier();
 	entry->start = open->start;
-	entry->end = bpf_ktime_get_ns();
-	entry->steal = steal;
-	entry->stolen = steal - open->steal;
+	entry->end = now.start;
+	entry->steal = now.steal;
+	entry->stolen = now.steal - open->steal;
 	entry->kind = kind;
 	entry->id = id;
 	open->start = 0;
@@ -137,7 +140,7 @@ static __always_inline int interrupt_begins(void)
 	struct ring *ring = own_ring(&number);
 
 	if (ring)
-		begin(&ring->interrupt);
+		ring->interrupt = this_instant();
 	return 0;
 }
 
@@ -146,7 +149,7 @@ static __always_inline int vector_ends(__u32 vector)
 	__u32 number;
 	__u64 position;
 	struct ring *ring = own_ring(&number);
-	struct entry *entry = ring ? add(ring, &ring->interrupt, ENTRY_VECTOR, vector, &position) : 0;
+	struct entry *entry = ring ? add(ring, &ring->interrupt, this_instant(), ENTRY_VECTOR, vector, &position) : 0;
 
 	if (entry)
 		publish(entry, position);
@@ -183,7 +186,7 @@ int BPF_PROG(device_interrupt_ends, int irq, struct irqaction *action, int handl
 	__u32 number;
 	__u64 position;
 	struct ring *ring = own_ring(&number);
-	struct entry *entry = ring ? add(ring, &ring->interrupt, ENTRY_DEVICE, irq, &position) : 0;
+	struct entry *entry = ring ? add(ring, &ring->interrupt, this_instant(), ENTRY_DEVICE, irq, &position) : 0;
 
 	if (entry) {
 		bpf_probe_read_kernel_str(entry->name, NAME_SIZE, UNTRUSTED(action, struct irqaction)->name);
@@ -199,7 +202,7 @@ int BPF_PROG(softirq_begins, unsigned int vector)
 	struct ring *ring = own_ring(&number);
 
 	if (ring)
-		begin(&ring->softirq);
+		ring->softirq = this_instant();
 	return 0;
 }
 
@@ -209,7 +212,7 @@ int BPF_PROG(softirq_ends, unsigned int vector)
 	__u32 number;
 	__u64 position;
 	struct ring *ring = own_ring(&number);
-	struct entry *entry = ring ? add(ring, &ring->softirq, ENTRY_SOFTIRQ, vector, &position) : 0;
+	struct entry *entry = ring ? add(ring, &ring->softirq, this_instant(), ENTRY_SOFTIRQ, vector, &position) : 0;
 
 	if (entry)
 		publish(entry, position);
@@ -223,17 +226,19 @@ int BPF_PROG(thread_ran, bool preempted, struct task_struct *previous, struct ta
 	__u32 number;
 	__u64 position;
 	struct ring *ring = own_ring(&number);
+	struct open_interval now;
 	struct entry *entry;
 
 	if (!ring)
 		return 0;
-	entry = add(ring, &ring->thread, ENTRY_THREAD, previous->pid, &position);
+	now = this_instant();
+	entry = add(ring, &ring->thread, now, ENTRY_THREAD, previous->pid, &position);
 	if (entry) {
 		copy_name(entry->name, ((struct task_struct___named *)previous)->comm);
 		publish(entry, position);
 	}
 	if ((__u32)next->pid != traced.loops[number])
-		begin(&ring->thread);
+		ring->thread = now;
 	return 0;
 }
 

@@ -188,6 +188,12 @@ mod tests {
     }
 
     #[test]
+    fn one_thread_ends_when_the_next_one_begins() {
+        let bytes = include_bytes!(concat!(env!("OUT_DIR"), "/idle.bpf.o"));
+        assert_eq!(calls_in(bytes, "thread_ran", libbpf_sys::BPF_FUNC_ktime_get_ns), 1);
+    }
+
+    #[test]
     fn a_name_that_a_thread_gave_itself_steers_nothing() {
         let mut name = [0; NAME_SIZE];
         name[..9].copy_from_slice(b"\x1b[2J\nidle");
