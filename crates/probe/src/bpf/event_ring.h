@@ -83,12 +83,14 @@ struct handler_sum {
 /* The kind that holds the sums of softirq work that was queued at once. */
 #define QUEUED 100
 
+#ifndef WITHOUT_SUMS
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
 	__uint(max_entries, 4096);
 	__type(key, struct handler_key);
 	__type(value, struct handler_sum);
 } handler_sums SEC(".maps");
+#endif
 
 struct ring {
 	struct record records[RECORDS] __attribute__((aligned(64)));

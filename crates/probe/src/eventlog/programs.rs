@@ -135,6 +135,15 @@ mod tests {
         }
     }
 
+    /// Only the flight recorder adds up what handlers take.
+    #[test]
+    fn a_log_takes_no_memory_for_sums() {
+        let object = ObjectBuilder::default().open_memory(OBJECT).unwrap();
+        let maps: Vec<String> = object.maps().map(|map| map.name().to_string_lossy().into_owned()).collect();
+        assert!(maps.iter().any(|map| map == "rings"), "{maps:?}");
+        assert!(!maps.iter().any(|map| map.ends_with("sums")), "{maps:?}");
+    }
+
     /// In which interrupt it ends stands in its event already.
     #[test]
     fn a_timers_end_asks_for_the_current_thread_once() {
