@@ -90,6 +90,18 @@ struct {
 	__type(key, struct handler_key);
 	__type(value, struct handler_sum);
 } handler_sums SEC(".maps");
+
+/* So many numbers of interrupts by class, and so many of softirqs. */
+#define SUM_NUMBERS 32
+
+/* The sums of what has a number and no function: these end most often, and their places need no search. First
+ * interrupts by class, then softirqs, then `QUEUED`. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2 * SUM_NUMBERS + 1);
+	__type(key, __u32);
+	__type(value, struct handler_sum);
+} numbered_sums SEC(".maps");
 #endif
 
 struct ring {
@@ -325,20 +337,43 @@ static __always_inline int note_named(__u32 kind, __u64 value, __u64 extra)
 	return 0;
 }
 
-/* Adds a run to the sums of what ran. */
-static __always_inline void sum_up(__u32 kind, __u32 number, __u64 function, __u64 ran, __u64 now)
-{
 #ifndef WITHOUT_SUMS
+static __always_inline struct handler_sum *sum_of_handler(__u32 kind, __u32 number, __u64 function)
+{
 	struct handler_key key = { .kind = kind, .number = number, .function = function };
 	struct handler_sum *sum = bpf_map_lookup_elem(&handler_sums, &key);
 	struct handler_sum first = {};
 
-	if (!sum) {
-		bpf_map_update_elem(&handler_sums, &key, &first, BPF_NOEXIST);
-		sum = bpf_map_lookup_elem(&handler_sums, &key);
-		if (!sum)
-			return;
-	}
+	if (sum)
+		return sum;
+	bpf_map_update_elem(&handler_sums, &key, &first, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&handler_sums, &key);
+}
+
+static __always_inline struct handler_sum *sum_of(__u32 kind, __u32 number, __u64 function)
+{
+	__u32 place = number;
+
+	if (kind == SOFTIRQ_END)
+		place += SUM_NUMBERS;
+	else if (kind == QUEUED)
+		place += 2 * SUM_NUMBERS;
+	else if (kind != VECTOR_END)
+		return sum_of_handler(kind, number, function);
+	if (number >= SUM_NUMBERS)
+		return sum_of_handler(kind, number, function);
+	return bpf_map_lookup_elem(&numbered_sums, &place);
+}
+#endif
+
+/* Adds a run to the sums of what ran. */
+static __always_inline void sum_up(__u32 kind, __u32 number, __u64 function, __u64 ran, __u64 now)
+{
+#ifndef WITHOUT_SUMS
+	struct handler_sum *sum = sum_of(kind, number, function);
+
+	if (!sum)
+		return;
 	sum->count++;
 	sum->total += ran;
 	if (ran > sum->longest) {

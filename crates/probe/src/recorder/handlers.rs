@@ -9,8 +9,22 @@ use punctual_recording::{EventKind, Softirq, Vector};
 /// `QUEUED` of `bpf/event_ring.h`.
 const QUEUED: u32 = 100;
 
+/// `SUM_NUMBERS` of `bpf/event_ring.h`.
+const SUM_NUMBERS: u32 = 32;
+
 /// One entry of the map: the key as `struct handler_key`, for each CPU a value as `struct handler_sum`.
 pub(super) type Entry = (Vec<u8>, Vec<Vec<u8>>);
+
+/// An entry of `numbered_sums`, which has a place for a key, with the key that it stands for.
+pub(super) fn with_key((place, values): Entry) -> Option<Entry> {
+    let place = u32::from_ne_bytes(<[u8; 4]>::try_from(place).ok()?);
+    let kind = match place / SUM_NUMBERS {
+        0 => u32::from(EventKind::VectorEnd.code()),
+        1 => u32::from(EventKind::SoftirqEnd.code()),
+        _ => QUEUED,
+    };
+    Some(([kind.to_ne_bytes(), (place % SUM_NUMBERS).to_ne_bytes(), [0; 4], [0; 4]].concat(), values))
+}
 
 /// Names what was added up, the longest first.
 pub(super) fn handler_sums(entries: &[Entry], code: &mut KernelCode) -> Vec<HandlerSum> {
@@ -91,6 +105,22 @@ mod tests {
             [("softirq_queue", "all softirqs of a CPU", 70), ("irq", "local_timer", 40), ("softirq", "net_rx", 7)]
         );
         assert_eq!((sums[1].count, sums[1].total_ns, sums[1].longest_at_ns), (3, 70, 9));
+    }
+
+    #[test]
+    fn a_place_among_the_numbered_sums_stands_for_a_kind_and_a_number() {
+        use crate::shared::source_numbers::number_in;
+
+        assert_eq!(number_in("event_ring.h", "SUM_NUMBERS"), u64::from(SUM_NUMBERS));
+        assert_eq!(number_in("event_ring.h", "QUEUED"), u64::from(QUEUED));
+        let value = [1, 7, 7, 1].map(u64::to_ne_bytes).concat();
+        let entries: Vec<Entry> = [1, 32 + 3, 64]
+            .into_iter()
+            .filter_map(|place: u32| with_key((place.to_ne_bytes().to_vec(), vec![value.clone()])))
+            .collect();
+        let sums = handler_sums(&entries, &mut KernelCode::default());
+        let told: Vec<_> = sums.iter().map(|sum| (sum.kind.as_str(), sum.name.as_str())).collect();
+        assert_eq!(told, [("softirq_queue", "all softirqs of a CPU"), ("irq", "local_timer"), ("softirq", "net_rx")]);
     }
 
     #[test]

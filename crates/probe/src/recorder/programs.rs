@@ -3,7 +3,7 @@
 use super::ended::EndedThreads;
 use super::fault_path;
 use super::groups::Hierarchy;
-use super::handlers::{Entry, timers_of};
+use super::handlers::{Entry, timers_of, with_key};
 use super::rings::{Copied, Rings};
 use super::symbols_ahead::SymbolsAhead;
 use crate::shared::left_out;
@@ -67,8 +67,10 @@ pub struct ProgramCost {
 /// Programs that are needed only for evidence of whole requests.
 const FOR_REQUESTS: &[&str] = &["packet_queued", "packet_delivered", "work_queued"];
 
-/// The map that holds what handlers, softirqs and callbacks have taken.
+/// The map that holds what handlers and callbacks have taken, ...
 const SUMS: &str = "handler_sums";
+/// ... and that for what has a number only: interrupts by class, and softirqs.
+const NUMBERED_SUMS: &str = "numbered_sums";
 
 /// The program that takes samples, as the kernel names it.
 const SAMPLER: &str = "take_sample";
@@ -276,12 +278,13 @@ impl FlightRecorder {
 
     /// What every handler, softirq and callback has taken since the start.
     pub(super) fn handler_entries(&self) -> Vec<Entry> {
-        self.object.entries_per_cpu(SUMS)
+        let numbered = self.object.entries_per_cpu(NUMBERED_SUMS).into_iter().filter_map(with_key);
+        self.object.entries_per_cpu(SUMS).into_iter().chain(numbered).collect()
     }
 
     /// How long the sampling clock's interrupts have taken since the start, ns; `None` where they cannot be told apart.
     pub(super) fn sampled_ns(&self) -> Option<u64> {
-        (!self.sampler.is_empty()).then(|| timers_of(&self.handler_entries(), &self.sampler))
+        (!self.sampler.is_empty()).then(|| timers_of(&self.object.entries_per_cpu(SUMS), &self.sampler))
     }
 
     /// What happened on each CPU between two times in the past.
