@@ -159,11 +159,11 @@ static __always_inline bool is_server(struct task_struct *task)
 static __always_inline struct file *file_at(__u64 descriptor)
 {
 	struct task_struct___at *task = (void *)bpf_get_current_task_btf();
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct fdtable *table = UNTRUSTED(task, struct task_struct___at)->files->fdt;
 	struct file **files;
 	struct file *file = 0;
 
-	if (!table || descriptor >= BPF_CORE_READ(table, max_fds))
+	if (!table || descriptor >= table->max_fds)
 		return 0;
 	files = BPF_CORE_READ(table, fd);
 	if (bpf_probe_read_kernel(&file, sizeof(file), files + descriptor))
@@ -177,7 +177,7 @@ static __always_inline __u64 terminal_at(__u64 descriptor)
 	struct file *file = file_at(descriptor);
 	struct tty_file_private *private = file ? BPF_CORE_READ(file, private_data) : 0;
 
-	return private ? (__u64)BPF_CORE_READ(private, tty) : 0;
+	return private ? (__u64)READ_AS(private, struct tty_file_private, tty) : 0;
 }
 
 /* The local socket behind a descriptor of the current process; 0: it is not one. */
@@ -247,11 +247,11 @@ static __always_inline bool is_ours(__u64 descriptor, __u64 *socket)
  * on lines. */
 static __always_inline unsigned long head_of_input(struct tty_struct *terminal, struct n_tty_data *data, __u16 *flags)
 {
-	if (BPF_CORE_READ(terminal, termios.c_lflag) & ICANON) {
+	if (READ_AS(terminal, struct tty_struct, termios.c_lflag) & ICANON) {
 		*flags |= TAKES_LINES;
-		return BPF_CORE_READ(data, canon_head);
+		return READ_AS(data, struct n_tty_data, canon_head);
 	}
-	return BPF_CORE_READ(data, commit_head);
+	return READ_AS(data, struct n_tty_data, commit_head);
 }
 
 /* How far the terminal's input has been read; 0 with a display. */
@@ -263,7 +263,7 @@ static __always_inline __u32 tail_of_input(void)
 	if (terminal_configuration.server)
 		return 0;
 	data = BPF_CORE_READ(terminal, disc_data);
-	return data ? BPF_CORE_READ(data, read_tail) : 0;
+	return data ? READ_AS(data, struct n_tty_data, read_tail) : 0;
 }
 
 /* Whether a work item is the one by which the kernel's worker hands on the terminal's input. */
@@ -284,13 +284,13 @@ static __always_inline __u32 queued(__u16 *flags, __u64 socket)
 
 	if (terminal_configuration.server) {
 		socket = socket ? socket : terminal_state.socket;
-		return socket ? BPF_CORE_READ((struct sock___at *)socket, sk_receive_queue.qlen) : 0;
+		return socket ? READ_AS((void *)socket, struct sock___at, sk_receive_queue.qlen) : 0;
 	}
 	data = BPF_CORE_READ(terminal, disc_data);
 	if (!data)
 		return 0;
 	head = head_of_input(terminal, data, flags);
-	tail = BPF_CORE_READ(data, read_tail);
+	tail = READ_AS(data, struct n_tty_data, read_tail);
 	return head - tail > QUEUE_MASK + 1 ? 0 : head - tail;
 }
 
