@@ -14,11 +14,13 @@ use punctual_kernel::bpf::{self, LoadedObject, run_statistics};
 use punctual_kernel::pseudo_terminal::PseudoTerminal;
 use punctual_probe::eventlog::EventLog;
 use punctual_probe::recorder::FlightRecorder;
+use punctual_probe::terminal::TerminalWatch;
 use punctual_probe::{Programs, Selection, StageTracer, Via};
 use punctual_recording::{EventClass, Stage};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -145,6 +147,27 @@ impl Instrument for Handing {
     }
 }
 
+/// The programs of `interact`, which run at every switch and at every system call, for a terminal at which nobody is.
+struct Watching {
+    watch: TerminalWatch,
+    _terminal: (PseudoTerminal, OwnedFd),
+}
+
+impl Watching {
+    fn start() -> Watching {
+        let near = PseudoTerminal::make().expect("a terminal");
+        let far = near.open_far().expect("its far side");
+        let watch = TerminalWatch::start(far.as_fd(), None).expect("BPF programs");
+        Watching { watch, _terminal: (near, far) }
+    }
+}
+
+impl Instrument for Watching {
+    fn programs(&self) -> Vec<(String, i32)> {
+        self.watch.programs()
+    }
+}
+
 fn following(selection: &Selection) -> Box<dyn Instrument> {
     Box::new(Programs::start(selection).expect("BPF programs"))
 }
@@ -156,7 +179,7 @@ fn logging(classes: &[EventClass]) -> Box<dyn Instrument> {
 /// What it is called, and how to start it.
 type Start = (&'static str, fn() -> Box<dyn Instrument>);
 
-const INSTRUMENTS: [Start; 7] = [
+const INSTRUMENTS: [Start; 8] = [
     ("record: nobody of these is followed", || {
         let mut tracer = StageTracer::load(Via::Timer).expect("BPF programs");
         tracer.attach().expect("attached");
@@ -168,6 +191,7 @@ const INSTRUMENTS: [Start; 7] = [
     ("--why-stage request: the same, and bytes through a terminal", || Box::new(Handing::start())),
     ("log --events sched", || logging(&[EventClass::Sched])),
     ("log", || logging(&EventClass::DEFAULT)),
+    ("interact: nobody of these is at the terminal", || Box::new(Watching::start())),
 ];
 
 /// What a program took in each round, ns a run, and how often it ran per trip.

@@ -416,15 +416,19 @@ impl TerminalWatch {
         self.lost
     }
 
+    /// Descriptors of the programs, by name, for statistics.
+    pub fn programs(&self) -> Vec<(String, i32)> {
+        self.object.programs()
+    }
+
     /// The kernel's numbers for the programs.
     pub fn program_ids(&self) -> Vec<u32> {
-        bpf_programs::ids_of(&self.object.programs())
+        bpf_programs::ids_of(&self.programs())
     }
 
     /// What the programs have cost so far.
     pub fn cost(&self) -> TerminalCost {
-        let programs = self.object.programs();
-        let ran = programs.iter().filter_map(|(_, program)| run_statistics(*program));
+        let ran = self.programs().into_iter().filter_map(|(_, program)| run_statistics(program));
         ran.fold(TerminalCost::default(), |sum, (runs, ns, _)| TerminalCost { runs: sum.runs + runs, ns: sum.ns + ns })
     }
 }
@@ -468,10 +472,9 @@ mod tests {
     /// Every switch, every waking and every system call of the machine pays for it.
     #[test]
     fn who_is_at_the_terminal_is_seen_without_helpers() {
-        let reads = |program| calls_in(OBJECT, program, BPF_FUNC_probe_read_kernel);
-        assert_eq!(reads("thread_is_made"), 0);
+        assert_eq!(calls_in(OBJECT, "thread_is_made", BPF_FUNC_probe_read_kernel), 0);
         // Kernels before 6.2 need one for the count of nested interrupts.
-        assert!(reads("thread_is_woken") <= 1);
+        assert!(calls_in(OBJECT, "thread_is_woken", BPF_FUNC_probe_read_kernel) <= 1);
         for program in ["call_begins", "call_ends", "thread_switches", "thread_is_woken", "thread_becomes"] {
             assert_eq!(calls_in(OBJECT, program, BPF_FUNC_probe_read_kernel_str), 0, "{program}");
         }
