@@ -106,7 +106,10 @@ impl ThreadTable {
             (&raw mut (*slot).unobserved).write_volatile(0);
             (&raw mut (*slot).lost).write_volatile(0);
             (&raw mut (*slot).switch_in).write_volatile(0);
+            (&raw mut (*slot).held).write_volatile(0);
             (&raw mut (*slot).pending.waking).write_volatile(0);
+            (&raw mut (*slot).doubts).write_volatile(0);
+            (&raw mut (*slot).series).write_volatile(0);
         }
         let leads_here = u64::from(tid) << 32 | (number as u64 + 1);
         for probe in 0..PROBES {
@@ -234,6 +237,24 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         file.set_len(size_of::<Threads>() as u64).unwrap();
         ThreadTable::new(SharedMemory::map(file.as_fd(), 0, size_of::<Threads>(), true).unwrap())
+    }
+
+    #[test]
+    fn a_thread_has_nothing_of_the_one_that_had_its_slot() {
+        let table = table();
+        for number in 0..MAX_FOLLOWED {
+            let slot = table.slot(number);
+            // SAFETY: within the table, which is this test's own.
+            unsafe {
+                (&raw mut (*slot).held).write_volatile(2);
+                (&raw mut (*slot).doubts).write_volatile(4);
+                (&raw mut (*slot).series).write_volatile(16);
+            }
+        }
+        assert!(table.follow(7, FOLLOW_THREADS));
+        let slots = table.slots();
+        assert_eq!(slots.len(), 1);
+        assert_eq!((slots[0].held, slots[0].doubts, slots[0].series), (0, 0, 0));
     }
 
     proptest! {
