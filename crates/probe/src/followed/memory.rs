@@ -6,21 +6,27 @@ use super::records::{
 };
 use crate::shared::lossy_ring;
 use punctual_kernel::bpf::SharedMemory;
-use std::sync::Arc;
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// In the index, where a thread was that is followed no more.
 const GONE: u64 = u64::MAX;
+
+/// So many threads for which there was no room are told apart.
+const MAX_LEFT_OVER: usize = 1 << 16;
 
 /// The threads that are followed. Programs and this process change it at the same time, by compare and swap alone.
 pub(crate) struct ThreadTable {
     memory: SharedMemory,
     renames_read: u64,
+    /// The threads that this process found and for which there was no room; each is found again and again.
+    left_over: Mutex<HashSet<u32>>,
 }
 
 impl ThreadTable {
     pub(crate) fn new(memory: SharedMemory) -> ThreadTable {
-        ThreadTable { memory, renames_read: 0 }
+        ThreadTable { memory, renames_read: 0, left_over: Mutex::default() }
     }
 
     fn threads(&self) -> *mut Threads {
@@ -58,10 +64,20 @@ impl ThreadTable {
         self.alive_counter().load(Ordering::Acquire)
     }
 
-    /// Threads for which there was no room.
+    /// Threads for which there was no room, at least: those that the programs saw begin and those that this process
+    /// found may be the same ones.
     pub(crate) fn without_room(&self) -> u64 {
         // SAFETY: within the table; only the address is computed.
-        self.atomic(unsafe { &raw mut (*self.threads()).without_room }).load(Ordering::Relaxed)
+        let begun = self.atomic(unsafe { &raw mut (*self.threads()).without_room }).load(Ordering::Relaxed);
+        begun.max(self.left_over.lock().unwrap_or_else(PoisonError::into_inner).len() as u64)
+    }
+
+    /// Notes that there was no room for a thread.
+    fn leave_over(&self, tid: u32) {
+        let mut left_over = self.left_over.lock().unwrap_or_else(PoisonError::into_inner);
+        if left_over.len() < MAX_LEFT_OVER {
+            left_over.insert(tid);
+        }
     }
 
     fn find(&self, tid: u32) -> Option<(usize, usize)> {
@@ -83,11 +99,16 @@ impl ThreadTable {
         self.find(tid).is_some()
     }
 
-    /// Follows a thread from its next block on; false if there is no room.
+    /// Follows a thread from its next block on; false if there is no room, which is counted.
     pub(crate) fn follow(&self, tid: u32, flags: u32) -> bool {
-        if self.holds(tid) {
-            return true;
+        let is_followed = self.holds(tid) || self.take_slot(tid, flags);
+        if !is_followed {
+            self.leave_over(tid);
         }
+        is_followed
+    }
+
+    fn take_slot(&self, tid: u32, flags: u32) -> bool {
         // SAFETY: within the table; only the address is computed.
         let next = self.atomic(unsafe { &raw mut (*self.threads()).next });
         let start = next.fetch_add(1, Ordering::Relaxed);
@@ -237,6 +258,22 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         file.set_len(size_of::<Threads>() as u64).unwrap();
         ThreadTable::new(SharedMemory::map(file.as_fd(), 0, size_of::<Threads>(), true).unwrap())
+    }
+
+    #[test]
+    fn threads_without_room_are_counted_once_each() {
+        let table = table();
+        let threads = MAX_FOLLOWED as u32;
+        assert!((1..=threads).all(|tid| table.follow(tid, FOLLOW_THREADS)));
+        assert_eq!(table.without_room(), 0);
+        for _ in 0..3 {
+            assert!((threads + 1..=threads + 5).all(|tid| !table.follow(tid, FOLLOW_THREADS)));
+        }
+        assert_eq!((table.alive(), table.without_room()), (u64::from(threads), 5));
+        // Who is followed later was not followed meanwhile.
+        table.forget(1);
+        assert!((0..MAX_FOLLOWED).any(|_| table.follow(threads + 1, FOLLOW_THREADS)));
+        assert_eq!(table.without_room(), 5);
     }
 
     #[test]

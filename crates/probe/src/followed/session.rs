@@ -318,7 +318,7 @@ impl Session<'_> {
         let without_room = self.programs.table.without_room();
         if without_room > 0 {
             let note = format!(
-                "not followed: {}, because there is only room for 4,096 at a time",
+                "not followed: at least {}, because there is only room for 4,096 at a time",
                 counted(without_room, "thread")
             );
             writer.provenance_mut().fallbacks.push(note);
