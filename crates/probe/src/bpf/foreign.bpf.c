@@ -255,6 +255,15 @@ int BPF_PROG(thread_woken, struct task_struct *task)
 	return 0;
 }
 
+/* Takes from a count as much as a record can tell; the next one tells the rest. */
+static __always_inline __u16 part_of(__u32 *count)
+{
+	__u32 part = *count < 0xffff ? *count : 0xffff;
+
+	*count -= part;
+	return part;
+}
+
 /* Hands a wakeup, or only the thread's counts, to user space. */
 static __always_inline void tell(struct followed *thread, struct task_struct___followed *task, __u64 now,
 				 __u64 switch_out, __u32 flags)
@@ -287,8 +296,8 @@ static __always_inline void tell(struct followed *thread, struct task_struct___f
 	record->flags = flags | (thread->flags & FOLLOW_NAME ? RECORD_BY_NAME : 0);
 	record->policy = task->policy;
 	record->priority = task->rt_priority;
-	record->unobserved = thread->unobserved;
-	record->lost = thread->lost;
+	record->unobserved = part_of(&thread->unobserved);
+	record->lost = part_of(&thread->lost);
 	record->place = 0;
 	record->call = 0;
 	if (follow_configuration.places_wanted && HAS_HELPER(task_pt_regs)) {
@@ -298,8 +307,6 @@ static __always_inline void tell(struct followed *thread, struct task_struct___f
 		record->place = place_of(registers, record->call);
 	}
 	copy_name(record->name, task->comm);
-	thread->unobserved = 0;
-	thread->lost = 0;
 	/* A full barrier: whoever sees the count also sees the record. */
 	__sync_fetch_and_add(&ring->head, 1);
 }
