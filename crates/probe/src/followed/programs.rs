@@ -25,6 +25,14 @@ const DOING: &str = "following other programs' threads";
 /// What timers of threads call, in the order of `enum timer_function`.
 const TIMER_FUNCTIONS: [&str; 4] = ["hrtimer_wakeup", "timerfd_tmrproc", "posix_timer_fn", "it_real_fn"];
 
+/// So many threads are looked at each time for whether they ended unseen: the kernel writes a page about each.
+const LOOKED_AT: usize = 128;
+
+/// Whose turn it is among so many, from one of them on.
+fn turn(from: usize, count: usize) -> impl Iterator<Item = usize> {
+    (from..from + count.min(LOOKED_AT)).map(move |number| number % count)
+}
+
 /// The programs, how many CPUs they are for, and what they do not see on this kernel.
 type Loaded = (LoadedObject, usize, Vec<String>);
 
@@ -83,6 +91,8 @@ pub struct Programs {
     blind: Vec<String>,
     pub(super) table: ThreadTable,
     pub(super) rings: Rings,
+    /// Whose turn it is to be looked at.
+    next: usize,
 }
 
 impl Programs {
@@ -118,7 +128,7 @@ impl Programs {
         let rings = Rings::new(object.shared_array("rings")?, cpus);
         object.attach()?;
         blind.extend(left_out::blind_without(&object.left_out()));
-        let programs = Programs { object: Some(object), blind, table, rings };
+        let programs = Programs { object: Some(object), blind, table, rings, next: 0 };
         for &tid in &selection.threads {
             programs.table.follow(tid, 0);
         }
@@ -185,14 +195,15 @@ impl Programs {
         }
     }
 
-    /// Forgets threads that ended without the programs having seen it.
-    pub(super) fn sweep(&self) {
-        for slot in self.table.slots() {
-            let tid = slot.owner as u32;
+    /// Forgets threads that ended without the programs having seen it, of those whose turn it is.
+    pub(super) fn sweep(&mut self) {
+        let slots = self.table.slots();
+        for tid in turn(self.next, slots.len()).map(|number| slots[number].owner as u32) {
             if has_ended(tid) {
                 self.table.forget(tid);
             }
         }
+        self.next = (self.next + LOOKED_AT) % slots.len().max(1);
     }
 
     /// What the slots of the followed threads hold.
@@ -225,7 +236,7 @@ impl Programs {
 
 #[cfg(test)]
 mod tests {
-    use super::OBJECT;
+    use super::{LOOKED_AT, OBJECT, turn};
     use crate::shared::helper_calls::calls_in;
     use libbpf_sys::{BPF_FUNC_get_current_task_btf, BPF_FUNC_ktime_get_ns, BPF_FUNC_probe_read_kernel};
 
@@ -233,6 +244,19 @@ mod tests {
     fn a_switch_of_followed_threads_reads_the_kernel_without_helpers() {
         assert_eq!(calls_in(OBJECT, "threads_switched", BPF_FUNC_probe_read_kernel), 0);
         assert!(calls_in(OBJECT, "threads_switched", BPF_FUNC_ktime_get_ns) > 0, "it has a time all the same");
+    }
+
+    #[test]
+    fn every_thread_has_its_turn() {
+        for count in [0, 1, LOOKED_AT, LOOKED_AT + 1, 4_096] {
+            let (mut seen, mut from) = (vec![0; count], 0);
+            for _ in 0..count.div_ceil(LOOKED_AT) {
+                turn(from, count).for_each(|number| seen[number] += 1);
+                from = (from + LOOKED_AT) % count;
+            }
+            assert!(seen.iter().all(|&times| times > 0), "{count}");
+            assert!(turn(from, count).count() <= LOOKED_AT);
+        }
     }
 
     #[test]

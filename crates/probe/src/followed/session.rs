@@ -32,7 +32,7 @@ const CAUSES: &str = "why a followed thread was late: record with --why";
 const INTERRUPTS_OFF: &str = "code that runs with interrupts off: it shows only as a long irq stage";
 const WAITS: &str = "waits for other threads within a request: this kernel does not say what a thread has called it for (Linux \
                      5.15 on x86-64 and arm64 does), so a request ends with the first of them";
-/// How late an end without a last record may be found.
+/// How late an end without a last record may be found, unless hundreds of threads are followed.
 const SWEEP: Duration = Duration::from_secs(1);
 
 /// Carries out a plan that follows the threads of this selection.
