@@ -63,16 +63,24 @@ fn block_statistic(times: &[u64], exposure: f64) -> Option<f64> {
     Some(counts.iter().map(|count| (count - mean) * (count - mean) / mean).sum())
 }
 
-/// Whether lengths are independent of earlier ones: on ranks, so that a single long stall does not decide.
+/// Whether lengths are independent of earlier ones: on ranks, so that a single long stall does not decide; equal ones
+/// share the middle of their ranks.
 fn ljung_box(peaks: &[Peak]) -> f64 {
     let count = peaks.len();
     let mut order: Vec<usize> = (0..count).collect();
     order.sort_unstable_by(|&left, &right| peaks[left].excess.total_cmp(&peaks[right].excess));
     let mut ranks = vec![0.0; count];
-    for (rank, &index) in order.iter().enumerate() {
-        ranks[index] = rank as f64 - (count as f64 - 1.0) / 2.0;
+    let mut before = 0;
+    for equal in order.chunk_by(|&left, &right| peaks[left].excess == peaks[right].excess) {
+        // In any other order of equal lengths, the order itself would be what shows.
+        let rank = before as f64 + (equal.len() - 1) as f64 / 2.0 - (count as f64 - 1.0) / 2.0;
+        equal.iter().for_each(|&index| ranks[index] = rank);
+        before += equal.len();
     }
     let variance: f64 = ranks.iter().map(|rank| rank * rank).sum();
+    if variance <= 0.0 {
+        return 1.0;
+    }
     let n = count as f64;
     let statistic: f64 = (1..=LAGS)
         .map(|lag| {
@@ -94,11 +102,10 @@ fn half_split(peaks: &[Peak]) -> f64 {
     let (left, right) = (sorted(first), sorted(second));
     let (mut i, mut j, mut distance) = (0, 0, 0.0f64);
     while i < left.len() && j < right.len() {
-        if left[i] <= right[j] {
-            i += 1
-        } else {
-            j += 1
-        }
+        // Where lengths are equal, the distance is the one behind all of them.
+        let length = left[i].min(right[j]);
+        i += left[i..].partition_point(|&excess| excess <= length);
+        j += right[j..].partition_point(|&excess| excess <= length);
         distance = distance.max((i as f64 / left.len() as f64 - j as f64 / right.len() as f64).abs());
     }
     kolmogorov_q(distance, left.len(), right.len())
@@ -166,6 +173,28 @@ mod tests {
         let excess = |index: usize| ((index * index * 7 + index * 3) % 211) as f64 + index as f64 * 1e-3;
         let peaks: Vec<Peak> = (0..100).map(|index| Peak { at: index as f64, excess: excess(index) }).collect();
         assert!((ljung_box(&peaks) - 0.220_430_777_336_409).abs() < 1e-9, "{}", ljung_box(&peaks));
+    }
+
+    /// Lengths on a coarse grid, as those that a tick ends, or on a single point.
+    #[test]
+    fn equal_lengths_are_no_change_and_no_dependence() {
+        let mut random = Random(4);
+        let mut on_a_grid = |steps: u64| -> Vec<Peak> {
+            let peak = |index: usize| Peak { at: index as f64, excess: (1 + random.below(steps)) as f64 * 4e6 };
+            (0..200).map(peak).collect()
+        };
+        let is_found = |peaks: &[Peak]| ljung_box(peaks) < UNLIKELY || half_split(peaks) < UNLIKELY;
+        let found = (0..200).filter(|_| is_found(&on_a_grid(4))).count();
+        assert!(found <= 8, "{found} of 200");
+        let alike = on_a_grid(1);
+        assert_eq!((ljung_box(&alike), half_split(&alike)), (1.0, 1.0));
+        // One half on the grid's lower steps is a change.
+        let changed: Vec<Peak> = on_a_grid(2)
+            .into_iter()
+            .enumerate()
+            .map(|(index, peak)| Peak { excess: if index < 100 { 4e6 } else { peak.excess }, ..peak })
+            .collect();
+        assert!(half_split(&changed) < UNLIKELY);
     }
 
     #[test]
