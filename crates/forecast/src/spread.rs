@@ -17,7 +17,7 @@ use clusters::{Sizes, carriers, cluster};
 use counts::{Counts, excess};
 use course::{BLOCKS, Course, UNLIKELY, settled};
 pub use drift::Drift;
-use drift::{Found, Line, drift};
+use drift::{Found, Growth, Line, drift};
 use ladder::Ladder;
 
 /// The fewest events whose spread is measured.
@@ -39,7 +39,8 @@ const CLUSTER_LEVELS: usize = 5;
 /// Clusters come more evenly than independent ones if counts would vary as little with less than this probability, at
 /// each of these levels.
 const EVEN: f64 = 0.05;
-/// The number of levels at which a drift is looked for, from the most frequent events on.
+/// The number of levels at which a drift is looked for, from the most frequent events on. Rarer events are too few for
+/// a line of their own.
 const DRIFT_LEVELS: usize = 4;
 /// A tail model needs a recording this many times as long as the machine remembers.
 pub(crate) const MIN_PIECES: f64 = 20.0;
@@ -157,7 +158,7 @@ impl Spread {
                 Found::Sure(found) => spread.drift = Some(spread.drift.map_or(found, |known| known.with(found))),
             }
         }
-        spread.allow_for_drift(&lines);
+        spread.allow_for_drift(&lines, &all_counts);
         if let Some(memory) = spread.memory_ns {
             let fades = 1.0 / settled(2.0 * exposure / BLOCKS as f64 / memory);
             unsettled = unsettled.max(fades) * SELDOM_SEEN;
@@ -200,13 +201,17 @@ impl Spread {
     }
 
     /// How the rate at the end may differ from its mean although no test shows it: by what the lines amount to, and by
-    /// as much as they can err. Where a drift is certain, limits reach as far as the end by [`Spread::ahead`].
-    fn allow_for_drift(&mut self, lines: &[Line]) {
-        if self.drift.is_some() {
-            return;
-        }
-        let of = |square: fn(&Line) -> f64| Ladder::of(lines.iter().map(|line| (line.events, square(line))).collect());
-        (self.slight, self.unseen) = (of(Line::if_slight), of(Line::of_any_size));
+    /// as much as they can err; among events rarer than those of the lines, by as much more as the drift grows from
+    /// level to level. Where a drift is certain, limits reach as far as the end by [`Spread::ahead`].
+    fn allow_for_drift(&mut self, lines: &[Line], all_counts: &[Counts]) {
+        let (None, Some(most)) = (self.drift, lines.last()) else { return };
+        let growth = Growth::of(all_counts);
+        let rarer = all_counts.iter().take(all_counts.len() - lines.len());
+        let grown = rarer.map(|counts| (counts.events, most.squares(counts.events, growth)));
+        let own = lines.iter().map(|line| (line.events, line.squares(line.events, None)));
+        let squares: Vec<(f64, [f64; 2])> = grown.chain(own).collect();
+        let of = |which: usize| Ladder::of(squares.iter().map(|(events, both)| (*events, both[which])).collect());
+        (self.slight, self.unseen) = (of(0), of(1));
     }
 
     /// By how much the dispersion of this many events exceeds that of independent ones.

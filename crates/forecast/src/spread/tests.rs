@@ -110,6 +110,80 @@ fn limits_reach_a_drift_that_no_test_shows() {
     assert!(unseen >= 20 && held * 20 >= unseen * 19 && narrow == 0, "{held} of {unseen}, {narrow}");
 }
 
+/// When 10,000 events of two kinds were, at each level of their sizes. Most have exponential sizes and come any time;
+/// the others are twice as large, and come three times as often at the end as at the beginning.
+fn of_two_kinds(seed: u64, others: f64) -> Vec<Vec<u64>> {
+    let (mut random, mut events) = (Random(seed), Vec::new());
+    while events.len() < 10_000 {
+        let at = random.uniform();
+        let is_other = random.uniform() < others;
+        if !is_other || random.uniform() < (1.0 + 2.0 * at) / 3.0 {
+            let scale = if is_other { 2.0 } else { 1.0 };
+            events.push((scale * random.exponential(), (at * EXPOSURE) as u64));
+        }
+    }
+    events.sort_unstable_by(|one, other| other.0.total_cmp(&one.0));
+    let ranks = std::iter::successors(Some(48), |rank| Some(rank * 2)).take_while(|rank| *rank < events.len());
+    let above = |rank: usize| {
+        let mut times: Vec<u64> = events[..rank].iter().map(|event| event.1).collect();
+        times.sort_unstable();
+        times
+    };
+    ranks.chain([events.len()]).map(above).collect()
+}
+
+/// At the level that 113 events exceed, 63 of one kind and 49 of the other, the end is 22 % above the average, and at
+/// that of all events 3 %, which most recordings do not show.
+#[test]
+fn limits_of_rare_events_reach_a_drift_that_grows_from_level_to_level() {
+    let (mut unseen, mut reached) = (0, 0);
+    for seed in 0..28 {
+        let found = Spread::of(&of_two_kinds(seed, 0.0878), EXPOSURE);
+        if found.drift.is_none() {
+            unseen += 1;
+            // One recording in nine has fewer.
+            reached += u32::from(found.upper(100.0, 1.0, 0.975) >= 63.3 + 1.5 * 49.2);
+        }
+    }
+    assert!(unseen >= 15 && reached * 10 >= unseen * 7, "{reached} of {unseen}");
+    // Without a drift, limits of as few are those of independent events and a quarter at the most.
+    let own = garwood(100).high.unwrap();
+    for seed in 0..14 {
+        let found = Spread::of(&of_two_kinds(seed, 0.0), EXPOSURE);
+        let high = found.upper(100.0, 1.0, 0.975);
+        assert!(found.drift.is_some() || (own..1.25 * own).contains(&high), "{high} {found:?}");
+    }
+}
+
+/// Neither the direction of time nor its unit makes a difference to what an unseen drift is allowed.
+#[test]
+fn what_a_drift_is_allowed_is_the_same_backwards_and_on_another_clock() {
+    let mut compared = 0;
+    for seed in 0..6 {
+        let levels = of_two_kinds(seed, 0.0878);
+        let changed = |change: &dyn Fn(u64) -> u64, exposure: f64| {
+            let of = |times: &Vec<u64>| {
+                let mut times: Vec<u64> = times.iter().map(|&at| change(at)).collect();
+                times.sort_unstable();
+                times
+            };
+            Spread::of(&levels.iter().map(of).collect::<Vec<_>>(), exposure)
+        };
+        let found = Spread::of(&levels, EXPOSURE);
+        for other in [changed(&|at| EXPOSURE as u64 - 1 - at, EXPOSURE), changed(&|at| 3 * at, 3.0 * EXPOSURE)] {
+            assert_eq!(found.drift.is_some(), other.drift.is_some());
+            for count in [20.0, 100.0, 1_000.0, 10_000.0] {
+                for (own, same) in [(&found.slight, &other.slight), (&found.unseen, &other.unseen)] {
+                    let (own, same) = (own.at(count, 1.0), same.at(count, 1.0));
+                    assert!((own - same).abs() <= 1e-9 * own, "{own} {same}");
+                    compared += u32::from(own > 0.0);
+                }
+            }
+        }
+    }
+    assert!(compared >= 32, "{compared}");
+}
+
 /// Fourfold as many events in clusters fourfold as large, or as large as before.
 #[test]
 fn clusters_of_rare_events_are_told_from_those_of_frequent_ones() {
@@ -297,6 +371,38 @@ proptest! {
             prop_assert!(few <= many * (1.0 + 1e-9), "{few} {many} {found:?}");
             if first > 0.0 {
                 prop_assert!(found.lower(first, 1.0, confidence) <= found.lower(first + more, 1.0, confidence) * (1.0 + 1e-9));
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    /// Whether or not the rarer of them come ever later, or ever sooner.
+    #[test]
+    fn fewer_events_never_get_a_worse_limit_where_a_drift_grows(seed: u64, skew in -0.15..0.15f64) {
+        let mut random = Random(seed);
+        let mut events: Vec<(u32, u64)> = (1..1_300u32)
+            .map(|index| index.trailing_zeros().min(5))
+            .map(|rarity| (rarity, random.uniform().powf(1.0 / (1.0 + skew * f64::from(rarity)))))
+            .map(|(rarity, at)| (rarity, (at * EXPOSURE) as u64))
+            .collect();
+        events.sort_unstable_by_key(|event| event.1);
+        let above = |rarity: u32| -> Vec<u64> {
+            events.iter().filter(|event| event.0 >= rarity).map(|event| event.1).collect()
+        };
+        let found = Spread::of(&[5, 4, 3, 2, 1, 0].map(above), EXPOSURE);
+        let limits = |count: f64| {
+            [0.95, 0.975, 0.995].map(|confidence| {
+                let upper = [Spread::upper, Spread::upper_at_any_drift].map(|upper| upper(&found, count, 1.0, confidence));
+                (upper, found.lower(count, 1.0, confidence))
+            })
+        };
+        let counts = [1.0, 5.0, 30.0, 41.0, 50.0, 82.0, 120.0, 200.0, 326.0, 500.0, 1_300.0, 2_000.0];
+        for (few, many) in counts.iter().zip(&counts[1..]) {
+            for (few, many) in limits(*few).iter().zip(&limits(*many)) {
+                let is_more = |few: f64, many: f64| few <= many * (1.0 + 1e-9);
+                prop_assert!(is_more(few.0[0], many.0[0]) && is_more(few.0[1], many.0[1]) && is_more(few.1, many.1), "{few:?} {many:?} {found:?}");
             }
         }
     }
