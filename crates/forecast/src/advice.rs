@@ -153,8 +153,8 @@ impl Input {
         })?;
         let fill_in = self.fills_in(stage);
         let recorded = self.tasks.iter().map(|task| task.period_ns).max().unwrap_or(1).max(1);
-        let missed: u64 = if fill_in { self.tasks.iter().filter_map(|task| task.missed).sum() } else { 0 };
-        let activations = (lateness.distribution.count() + missed) as f64;
+        let missed = if fill_in { self.missed() } else { 0 };
+        let activations = lateness.distribution.count().saturating_add(missed) as f64;
         let level = crate::stall::peak_level(
             &lateness.largest,
             &self.tasks,
@@ -168,11 +168,11 @@ impl Input {
         let buckets: Vec<(u64, u64)> =
             lateness.distribution.buckets().map(|(value, count)| (value.min(highest), count)).collect();
         let exceeded = |period: u64| {
-            let late: u64 = buckets
-                .iter()
-                .filter(|(value, _)| *value > period)
-                .map(|(value, count)| count * if fill_in { (value - period).div_ceil(recorded) } else { 1 })
-                .sum();
+            let beyond = buckets.iter().filter(|(value, _)| *value > period);
+            let late = beyond.fold(0u64, |sum, (value, count)| {
+                let each = if fill_in { (value - period).div_ceil(recorded) } else { 1 };
+                sum.saturating_add(count.saturating_mul(each))
+            });
             let stalls = (late as f64 * index).round() as u64;
             garwood(stalls.max(u64::from(late > 0))).high.unwrap_or(f64::INFINITY) / index / activations
         };

@@ -311,7 +311,7 @@ fn exposure_notes(input: &Input, question: &Question, usage: Usage) -> Vec<Strin
         notes.push("a day means 24 hours of use and a week 168, in the tables and in --want".to_owned());
     }
     if input.fills_in(Stage::Total) {
-        let missed: u64 = input.tasks.iter().filter_map(|task| task.missed).sum();
+        let missed = input.missed();
         notes.push(format!("{missed} skipped activations count, once each, as the late wakeups they would have been"));
     }
     notes

@@ -258,6 +258,11 @@ impl Input {
         self.exposure_ns as f64 * share.min(1.0)
     }
 
+    /// Activations that passed without a wakeup, of all tasks.
+    pub(crate) fn missed(&self) -> u64 {
+        self.tasks.iter().filter_map(|task| task.missed).fold(0, u64::saturating_add)
+    }
+
     /// Whether an activation missed behind a late wakeup has to be filled in: only for the whole lateness, and only
     /// where the thread continues at the next point of its grid, as the count of missed activations tells.
     pub(crate) fn fills_in(&self, stage: Stage) -> bool {

@@ -93,7 +93,7 @@ pub fn stalls(largest: &[Late], tasks: &[ObservedTask], level_ns: u64, exposure_
         let end_ns = late.at_ns.saturating_add(late.value_ns);
         let skipped = if fill_in { (late.value_ns - level_ns).div_ceil(tasks[late.task].period_ns.max(1)) } else { 1 };
         found.late += 1;
-        found.filled += skipped;
+        found.filled = found.filled.saturating_add(skipped);
         let current = open[late.task].map(|index| &mut found.of_tasks[index]);
         match current {
             Some(stall)
@@ -104,7 +104,7 @@ pub fn stalls(largest: &[Late], tasks: &[ObservedTask], level_ns: u64, exposure_
                 stall.end_ns = stall.end_ns.max(end_ns);
                 stall.peak_ns = stall.peak_ns.max(late.value_ns);
                 stall.late += 1;
-                stall.filled += skipped;
+                stall.filled = stall.filled.saturating_add(skipped);
             }
             _ => {
                 open[late.task] = Some(found.of_tasks.len());

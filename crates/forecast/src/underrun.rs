@@ -268,14 +268,14 @@ fn count(input: &Input, lateness: &Lateness, stage: Stage, slack_ns: u64, period
     let sum: f64 = (0..input.tasks.len()).map(of).sum::<f64>() / tasks;
     let is_upper = slack_ns < lateness.complete_above_ns;
     let recorded = input.tasks.iter().map(|task| task.period_ns).max().unwrap_or(1);
-    let missed = if fill_in { input.tasks.iter().filter_map(|task| task.missed).sum() } else { 0 };
+    let missed = if fill_in { input.missed() } else { 0 };
     let mut count = Count {
         over: found.count as u64,
         sum,
         most: sum,
         value: sum,
         filled: found.filled,
-        activations: lateness.distribution.count() + missed,
+        activations: lateness.distribution.count().saturating_add(missed),
         index: found.extremal_index(),
         is_upper,
         exposure_s: exposure / 1e9 * input.compression(),
@@ -285,8 +285,9 @@ fn count(input: &Input, lateness: &Lateness, stage: Stage, slack_ns: u64, period
         (count.over, count.filled, count.most) = (0, 0, 0.0);
         for (value, number) in lateness.distribution.buckets().filter(|(value, _)| *value > slack_ns) {
             let beyond = value - slack_ns;
-            count.over += number;
-            count.filled += number * if fill_in { beyond.div_ceil(recorded.max(1)) } else { 1 };
+            let filled = if fill_in { beyond.div_ceil(recorded.max(1)) } else { 1 };
+            count.over = count.over.saturating_add(number);
+            count.filled = count.filled.saturating_add(number.saturating_mul(filled));
             count.most += weight(recorded, beyond) * number as f64 / tasks;
         }
         count.most = count.most.max(sum);
@@ -419,8 +420,8 @@ impl Watch {
             let more = further_exposure(count.sum, worst.largest, dispersion, want_s / count.exposure_s)?;
             Some(more.max(settling) * count.exposure_s / compression)
         };
-        let filled: u64 = counted.iter().map(|one| one.count.filled).sum();
-        let activations: u64 = counted.iter().map(|one| one.count.activations).sum();
+        let sum = |of: &dyn Fn(&Count) -> u64| counted.iter().fold(0u64, |sum, one| sum.saturating_add(of(&one.count)));
+        let (filled, activations) = (sum(&|count| count.filled), sum(&|count| count.activations));
         let probability = (activations > 0).then(|| (filled as f64 / activations as f64).min(1.0));
         let cycle = device.tolerance_ns() as f64 / 1e9;
         Ok(Underruns {

@@ -281,6 +281,22 @@ fn below_the_tail_each_wakeup_counts() {
     }
 }
 
+/// The most of everything that a recording may say, beside a tail that does not reach down to the slack.
+#[test]
+fn what_no_machine_can_be_late_is_counted_without_an_overflow() {
+    let longest = 1u64 << 58;
+    let late: Vec<(u64, u64)> = (0..1_000).map(|index| (index * 1_000_000, longest)).collect();
+    let mut input = input(1, &late, 1_000, Some(1 << 47));
+    let lateness = input.stages.get_mut(&Stage::Total).unwrap();
+    lateness.distribution.record_n(longest / 2, u64::MAX);
+    lateness.complete_above_ns = longest - 1;
+    let found = input.underruns(&device(3_000_000, 2, 0), Stage::Total).unwrap();
+    assert_eq!((found.over, found.is_upper_count, found.probability), (u64::MAX, true, Some(1.0)));
+    assert!(found.misses.is_finite() && found.holds_low_s > 0.0 && found.mttf_s.low <= found.mttf_s.high, "{found:?}");
+    let scale = input.time_scale(0.999, Stage::Total).unwrap();
+    assert!(scale.period_ns.is_some() || scale.measure_further_s.is_some_and(|further| further >= 0.0), "{scale:?}");
+}
+
 #[test]
 fn impossible_devices_are_refused() {
     let input = input(1_000_000, &[], 1_000, Some(0));
