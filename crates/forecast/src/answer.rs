@@ -7,7 +7,7 @@ use crate::spread::{Condition, SETTLED_PIECES};
 use crate::underrun::{HOLDS_CONFIDENCE, Outcome, Underruns};
 use crate::{Error, Horizon, Stage, Usage};
 use punctual_device::Profile;
-use punctual_recording::{NO_LOAD, counted, format_ns};
+use punctual_recording::{NO_LOAD, agreeing, counted, format_ns};
 
 mod verdict;
 
@@ -312,7 +312,12 @@ fn exposure_notes(input: &Input, question: &Question, usage: Usage) -> Vec<Strin
     }
     if input.fills_in(Stage::Total) {
         let missed = input.missed();
-        notes.push(format!("{missed} skipped activations count, once each, as the late wakeups they would have been"));
+        notes.push(format!(
+            "{} {} as the late {} would have been",
+            counted(missed, "skipped activation"),
+            agreeing(missed, "counts, once,", "count, once each,"),
+            agreeing(missed, "wakeup it", "wakeups they")
+        ));
     }
     notes
 }

@@ -39,6 +39,17 @@ fn what_is_exceeded_once_is_said_where_it_is_known() {
 }
 
 #[test]
+fn skipped_activations_are_counted_in_words() {
+    for (missed, words) in [
+        (1, "1 skipped activation counts, once, as the late wakeup it would have been"),
+        (2_000, "2,000 skipped activations count, once each, as the late wakeups they would have been"),
+    ] {
+        let notes = only_group(input(MS, &[], HOUR, Some(missed)), &Question::default()).notes;
+        assert!(notes.iter().any(|note| note == words), "{notes:?}");
+    }
+}
+
+#[test]
 fn devices_finer_than_the_recording_are_noted() {
     for (period_ns, is_noted) in [(MS / 2, true), (MS, false), (2 * MS, false)] {
         let question = Question { devices: vec![device(period_ns, 3, 0)], ..Question::default() };
