@@ -85,14 +85,16 @@ const MAX_MEASUREMENT: f64 = 10_000.0;
 
 /// How much longer one would have to measure, as a multiple of the present exposure, until the mean time between events
 /// can be distinguished from `want` (in units of the present exposure), if events continue at the rate of their
-/// estimate. `None` where that rate is too near the wanted one.
+/// estimate. An event counts for up to `largest_weight`, and is one event. `None` where that rate is too near the
+/// wanted one.
 pub fn further_exposure(sum: f64, largest_weight: f64, dispersion: f64, want: f64) -> Option<f64> {
-    let upper = |events: f64| dispersion * gamma_quantile(events / dispersion + 1.0, 0.995);
+    let upper = |sum: f64| dispersion * gamma_quantile(sum / largest_weight / dispersion + 1.0, 0.995) * largest_weight;
     if sum <= 0.0 {
-        return Some((upper(0.0) * largest_weight * want - 1.0).max(0.0));
+        return Some((upper(0.0) * want - 1.0).max(0.0));
     }
     let decided = |factor: f64| {
-        let low = dispersion * gamma_quantile(sum * factor / dispersion, 0.025) / factor;
+        let events = sum * factor / largest_weight;
+        let low = dispersion * gamma_quantile(events / dispersion, 0.025) * largest_weight / factor;
         upper(sum * factor) / factor * want <= 1.0 || low * want > 1.0
     };
     if !decided(MAX_MEASUREMENT) {
@@ -154,6 +156,9 @@ mod tests {
         // Three seen where one was wanted: the more, the sooner.
         let more = further_exposure(3.0, 1.0, 1.0, 1.0).unwrap();
         assert!(more > 0.0 && more < 3.0, "{more}");
+        // Three events that count for 20 each tell no more than three do, where 20 times as many are allowed.
+        let weighted = further_exposure(60.0, 20.0, 1.0, 0.05).unwrap();
+        assert!((weighted / more - 1.0).abs() < 1e-9 && further_exposure(60.0, 1.0, 1.0, 0.05).unwrap() < more);
     }
 
     proptest! {
