@@ -8,14 +8,19 @@ use super::{BASE, EVENTS, floor};
 use punctual_random::Random;
 
 /// The names of all that are drawn: the number is the seed.
-pub(crate) const NAMES: [&str; 24] = [
+pub(crate) const NAMES: [&str; 30] = [
     "drawn-1", "drawn-2", "drawn-3", "drawn-4", "drawn-5", "drawn-6", "drawn-7", "drawn-8", "drawn-9", "drawn-10",
     "drawn-11", "drawn-12", "drawn-13", "drawn-14", "drawn-15", "drawn-16", "drawn-17", "drawn-18", "drawn-19",
-    "drawn-20", "drawn-21", "drawn-22", "drawn-23", "drawn-24",
+    "drawn-20", "drawn-21", "drawn-22", "drawn-23", "drawn-24", "drawn-37", "drawn-39", "drawn-41", "drawn-48",
+    "drawn-52", "drawn-53",
 ];
 
 /// This many of them were drawn before limits allowed for a drift that no test shows.
 pub(crate) const EARLIER: usize = 12;
+
+/// This many were drawn before limits allowed for how such a drift grows from level to level. Of those behind them, the
+/// seeds are the first three from 37 on that have a trend, and the first three others that have a queue.
+pub(crate) const BEFORE: usize = 24;
 
 /// One of them.
 #[derive(Clone, Copy, PartialEq)]

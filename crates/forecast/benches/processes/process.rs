@@ -242,7 +242,8 @@ pub(crate) fn is_meant(only: &str, name: &str) -> bool {
         "stranger" => stranger::PROCESSES.iter().any(|process| process.0 == name),
         "tuned" => tuned::PROCESSES.iter().any(|process| process.0 == name),
         "drawn" => drawn::NAMES[..drawn::EARLIER].contains(&name),
-        "fresh" => drawn::NAMES[drawn::EARLIER..].contains(&name),
+        "fresh" => drawn::NAMES[drawn::EARLIER..drawn::BEFORE].contains(&name),
+        "aside" => drawn::NAMES[drawn::BEFORE..].contains(&name),
         _ => only == name,
     }
 }
