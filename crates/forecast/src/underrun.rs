@@ -336,7 +336,7 @@ impl Counted<'_> {
 fn lowest(counted: &[Counted<'_>], most: f64, want_s: f64, conditions: &mut Vec<Condition>) -> [f64; 2] {
     let low_s = |of: &dyn Fn(&Counted<'_>) -> f64| 1.0 / counted.iter().map(of).fold(0.0, f64::max).min(most);
     let found = [low_s(&|one| one.upper()), low_s(&|one| one.upper_at_any_drift())];
-    if conditions.is_empty() && found[0] >= want_s && found[1] < want_s {
+    if !conditions.contains(&Condition::Drift) && found[0] >= want_s && found[1] < want_s {
         conditions.push(Condition::Drift);
     }
     found

@@ -121,6 +121,27 @@ fn verdicts_need_their_whole_interval() {
     assert_eq!((near.outcome, near.measure_further_s), (Outcome::Unknown, None));
 }
 
+/// Independent stalls of six days, of which nothing shows that they drift: a want between the limit for slight drifts
+/// and that for any size.
+#[test]
+fn a_drift_that_would_change_the_answer_is_a_condition_beside_a_short_recording() {
+    let (mut random, hours) = (Random(2), 160);
+    let end = hours as f64 * 3.6e12;
+    let mut late: Vec<(u64, u64)> =
+        (0..2_000).map(|_| ((random.uniform() * end) as u64, 2_000_000 + (random.exponential() * MS) as u64)).collect();
+    late.sort_unstable();
+    let input = input(1_000_000, &late, hours * 3_600_000 - 2_000, Some(0));
+    let ask = |want_s: u64| input.underruns(&device(1_000_000, 6, 0).with_want(want_s), Stage::Total).unwrap();
+    let easily = ask(600);
+    assert_eq!((easily.outcome, &easily.conditions[..]), (Outcome::HoldsAsRecorded, &[Condition::Short][..]));
+    let barely = ask(easily.holds_low_s as u64);
+    assert!(barely.plain_low_s < barely.holds_low_s.floor(), "{barely:?}");
+    assert_eq!(
+        (barely.outcome, &barely.conditions[..]),
+        (Outcome::HoldsAsRecorded, &[Condition::Short, Condition::Drift][..])
+    );
+}
+
 #[test]
 fn one_stall_is_one_event_however_fine_the_device() {
     // A device of 50 us, recorded every 1 ms: one stall that counts 20 times tells no more than one stall does.
