@@ -22,7 +22,8 @@ pub const CONFIDENCE: f64 = 0.95;
 /// How many times as variable whole runs are as their own seconds say, measured on repeats.
 pub const WITHIN: f64 = 2.5;
 /// If the runs show nothing, what is known beforehand counts as this many degrees of freedom; the more they show, the
-/// less: divided by one plus half their own degrees.
+/// less: divided by one plus half their own degrees. This and the next two are chosen, with their forms: nothing but
+/// the false alarms and the coverage in `docs/compare.md` speaks for them.
 pub const PRIOR_DEGREES: f64 = 12.0;
 /// If the runs show more than this many times the expected variance, what is known beforehand counts for less: by the
 /// fourth power of how many times that is.

@@ -17,7 +17,8 @@ pub const FURTHEST: f64 = 40.0;
 /// The probability with which the next horizon does not exceed the limit that is given.
 pub const PREDICTED: f64 = 0.95;
 
-/// A tail is too heavy to continue where its shape is above the first number with more than the second probability.
+/// A tail is too heavy to continue where its shape is above the first number with more than the second probability:
+/// both are chosen.
 const HEAVY: (f64, f64) = (0.3, 0.15);
 
 /// How a level was found.

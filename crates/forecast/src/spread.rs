@@ -32,7 +32,7 @@ const FEW_CRESTS: f64 = 8.0;
 /// loss of their number.
 const MAX_GROWTH: f64 = 1.9;
 /// Events belong to one cluster where they are this many times closer to each other than on average, and closer than
-/// the memory.
+/// the memory. Chosen, like the next two.
 const NEAR: f64 = 4.0;
 /// The number of levels at which cluster sizes are measured, from the rarest events on.
 const CLUSTER_LEVELS: usize = 5;

@@ -7,11 +7,11 @@
 
 use crate::input::{Late, ObservedTask};
 
-/// Late wakeups of one task this close to each other have one cause, ns.
+/// Late wakeups of one task this close to each other are taken to have one cause, ns: a convention.
 pub const GAP_NS: u64 = 10_000_000;
 
 /// A stall lasts no longer than this, ns, unless a single wakeup waited longer: what continues beyond that is another
-/// stall.
+/// stall. A convention too.
 pub const MAX_STALL_NS: u64 = 100_000_000;
 
 /// Above this many late wakeups in a gap's time, closeness no longer says anything about causes.

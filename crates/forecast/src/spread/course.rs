@@ -17,7 +17,8 @@ pub(super) const BLOCKS: usize = 16;
 /// is near 0.
 const MIN_POWER: f64 = 0.25;
 
-/// How far from 1 that power usually lies (a normal prior's deviation).
+/// How far from 1 that power usually lies (a normal prior's deviation): chosen, so that it stays near 1 where counts
+/// hardly tell.
 const POWER_DEVIATION: f64 = 0.7;
 
 /// How counts vary, from long blocks to short ones.
