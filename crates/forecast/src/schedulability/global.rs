@@ -83,7 +83,7 @@ pub(super) fn global_edf_served(tasks: &[Demand], blocking_ns: &[u64], late_ns: 
     let bears_rests = blocking_ns.iter().all(|&blocking| blocking == 0)
         && tasks.iter().all(|task| task.deadline_ns <= task.period_ns);
     let density = plain.density && bears_rests;
-    let response = |own: usize| served_response(tasks, late_ns, own, cpus).filter(|_| density);
+    let response = |own: usize| if density { served_response(tasks, late_ns, own, cpus) } else { None };
     GlobalEdf {
         density,
         interference: false,
@@ -93,8 +93,8 @@ pub(super) fn global_edf_served(tasks: &[Demand], blocking_ns: &[u64], late_ns: 
     }
 }
 
-/// The response time of a whole budget beside servers that may have rests, if all deadlines are met; `None` where it
-/// lies beyond the deadline.
+/// The response time of a whole budget beside servers that may have rests, if all deadlines are met and none is beyond
+/// its period; `None` where it lies beyond the deadline.
 ///
 /// What comes to a server bounds what it does within a window. If its thread has a job in every period, which then
 /// finishes by its deadline after the latest wakeup, those jobs bound it too.
@@ -255,6 +255,9 @@ mod tests {
         let dense = [task(6, 10, 10), task(5, 10, 10), task(5, 10, 10)];
         assert!(!global_edf_served(&dense, &[0], &[1, 0, 0], 2).is_schedulable());
         assert!(!global_edf_served(&[task(2, 11, 10)], &[0], &[2], 2).is_schedulable());
+        // Nor is anything said of those beside one whose deadline is beyond its period.
+        let beyond = global_edf_served(&[task(2, 11, 10), task(2, 10, 10)], &[0; 2], &[2, 0], 2);
+        assert_eq!((beyond.is_schedulable(), beyond.responses_ns), (false, vec![None; 2]));
     }
 
     #[test]
