@@ -101,8 +101,9 @@ impl Comparison {
 /// Compares two sides.
 ///
 /// The totals are one family of intervals that hold together with 95 % probability, all other stages another: the
-/// verdict, which only the totals decide, is a false alarm in at most one of twenty comparisons of a machine with
-/// itself, even if it changes from run to run, provided that its [`Standing`] is [`Standing::Systems`].
+/// verdict, which only the totals decide, is to be a false alarm in at most one of twenty comparisons of a machine with
+/// itself, even if it changes from run to run, provided that its [`Standing`] is [`Standing::Systems`]. One kind of
+/// change was found with a few more: a machine whose state turns over in most of the runs (`docs/compare.md`).
 ///
 /// # Errors
 /// If the sides measured different things: another period, another chain, no measure in common.

@@ -1,6 +1,7 @@
 //! Several sides, each compared with the first, with one error rate for all.
 //!
-//! Each comparison by itself is a false alarm at most once in twenty; among several, some comparison is one more often.
+//! Each comparison by itself is to be a false alarm at most once in twenty; among several, some comparison is one more
+//! often.
 //! Holm's rule (1979) shares the twentieth: of *n* comparisons, the one that shows most has to be *n* times as certain,
 //! the next one *n* - 1 times, and so on up to the first that shows nothing; from there on none does. If runs spread so
 //! much that their order has a say, the order has to meet the same share, which takes more runs.

@@ -17,9 +17,9 @@ use std::collections::BTreeSet;
 
 /// Compares two sides of inputs to a program.
 ///
-/// The kinds share one error rate: a verdict is a false alarm in at most one of twenty comparisons of a program with
-/// itself, provided that its [`Standing`] is [`Standing::Systems`]. What was typed is another family with a rate of its
-/// own.
+/// The kinds share one error rate: a verdict is to be a false alarm in at most one of twenty comparisons of a program
+/// with itself, provided that its [`Standing`] is [`Standing::Systems`]. What was typed is another family with a rate of
+/// its own.
 ///
 /// # Errors
 /// If the sides were not used in the same way, or have no kind of input in common of which every run saw enough.
