@@ -202,13 +202,17 @@ impl Spread {
 
     /// How the rate at the end may differ from its mean although no test shows it: by what the lines amount to, and by
     /// as much as they can err; among events rarer than those of the lines, by as much more as the drift grows from
-    /// level to level. Where a drift is certain, limits reach as far as the end by [`Spread::ahead`].
+    /// level to level. Where a drift is certain, limits reach as far as the end by [`Spread::ahead`], and only that
+    /// growth is left.
     fn allow_for_drift(&mut self, lines: &[Line], all_counts: &[Counts]) {
-        let (None, Some(most)) = (self.drift, lines.last()) else { return };
+        let Some((rarest, most)) = lines.first().zip(lines.last()) else { return };
+        let is_certain = self.drift.is_some();
+        let from = if is_certain { Line::reached(rarest.events) } else { *most };
         let growth = Growth::of(all_counts);
         let rarer = all_counts.iter().take(all_counts.len() - lines.len());
-        let grown = rarer.map(|counts| (counts.events, most.squares(counts.events, growth)));
-        let own = lines.iter().map(|line| (line.events, line.squares(line.events, None)));
+        let grown = rarer.map(|counts| (counts.events, from.squares(counts.events, growth)));
+        let square = |line: &Line| if is_certain { [0.0; 2] } else { line.squares(line.events, None) };
+        let own = lines.iter().map(|line| (line.events, square(line)));
         let squares: Vec<(f64, [f64; 2])> = grown.chain(own).collect();
         let of = |which: usize| Ladder::of(squares.iter().map(|(events, both)| (*events, both[which])).collect());
         (self.slight, self.unseen) = (of(0), of(1));

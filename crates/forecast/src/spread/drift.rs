@@ -112,6 +112,11 @@ impl Growth {
 }
 
 impl Line {
+    /// The line at the level of this many events where limits reach the end without it.
+    pub(super) fn reached(events: f64) -> Line {
+        Line { events, end: 0.0, variance: 0.0 }
+    }
+
     /// The mean square of the share by which the rate of this many events at the end differs from its mean, if no drift
     /// is certain: if drifts are slight, and if they may be of any size. Among fewer events than the line was fitted
     /// to, it goes on growing; where clusters hide by how much, a slight one is assumed not to.
