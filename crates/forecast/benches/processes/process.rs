@@ -5,7 +5,7 @@ use super::drawn::{self, Drawn};
 use super::later::{self, Later};
 use super::stranger::{self, Stranger};
 use super::tuned::{self, Tuned};
-use super::unseen::{self, Unseen};
+use super::unseen::{self, Unseen, above, ground};
 use super::{BASE, EVENTS, floor};
 use punctual_random::Random;
 
@@ -34,6 +34,8 @@ pub(crate) enum Process {
     Stranger(Stranger),
     Tuned(Tuned),
     Drawn(Drawn),
+    /// Stalls become longer by the second, up to a twentieth longer than at first, and stay so.
+    Swelling,
 }
 
 /// Name, process and memory, s, of those in this file.
@@ -50,6 +52,10 @@ const PROCESSES: [(&str, Process, f64); 10] = [
     ("daily", Process::Daily, 86_400.0),
 ];
 
+/// By how much the scale grows within a recording, of the process that was written last: little enough that its drift
+/// is certain in some recordings and does not show in others.
+const SWELLS: f64 = 0.05;
+
 impl Process {
     /// Events above `x` scales a second, in the long run.
     pub(crate) fn rate(self, x: f64) -> f64 {
@@ -63,6 +69,7 @@ impl Process {
         }
         let exponential = |scale: f64| 1_000.0 * (-x / scale).exp();
         match self {
+            Process::Swelling => EVENTS * above(x, BASE, 1.0 + SWELLS),
             Process::Mixture => 0.9495 * exponential(1.0) + 0.05 * exponential(3.0) + 0.0005 * exponential(6.0),
             Process::Heavy => 1_000.0 * (1.0 + 0.5 * x / 0.15).powi(-2),
             Process::Storms => exponential(1.0) + 125.0 * 4.0 / 100.0 * (-x / 3.0).exp(),
@@ -212,6 +219,7 @@ impl Process {
             Process::Stranger(stranger) => stranger.run(until, random),
             Process::Tuned(tuned) => tuned.run(seconds, until, random),
             Process::Drawn(drawn) => vec![drawn.run(seconds, until, random)],
+            Process::Swelling => vec![swelling(seconds, until, random)],
             Process::Cpus => {
                 let mut quiet = self.one(until, random);
                 quiet.retain(|_| random.uniform() < 0.1);
@@ -222,6 +230,16 @@ impl Process {
     }
 }
 
+fn swelling(seconds: f64, until: f64, random: &mut Random) -> Vec<(f64, f64)> {
+    let mut events = Vec::new();
+    for second in 0..until as u64 {
+        let from = second as f64;
+        let scale = 1.0 + SWELLS * (from / seconds).min(1.0);
+        ground(&mut events, (from, from + 1.0), EVENTS, scale, random);
+    }
+    events
+}
+
 /// All of them: name, process and memory, s.
 pub(crate) fn all() -> Vec<(&'static str, Process, f64)> {
     let unseen = unseen::PROCESSES.into_iter().map(|(name, unseen, memory)| (name, Process::Unseen(unseen), memory));
@@ -230,7 +248,8 @@ pub(crate) fn all() -> Vec<(&'static str, Process, f64)> {
         stranger::PROCESSES.into_iter().map(|(name, stranger, memory)| (name, Process::Stranger(stranger), memory));
     let tuned = tuned::PROCESSES.into_iter().map(|(name, tuned, memory)| (name, Process::Tuned(tuned), memory));
     let drawn = drawn::NAMES.into_iter().map(|name| (name, Process::Drawn(Drawn::of(name)), Drawn::of(name).memory()));
-    PROCESSES.into_iter().chain(unseen).chain(later).chain(stranger).chain(tuned).chain(drawn).collect()
+    let last = [("swelling", Process::Swelling, 0.0)];
+    PROCESSES.into_iter().chain(unseen).chain(later).chain(stranger).chain(tuned).chain(drawn).chain(last).collect()
 }
 
 /// Whether a name of the command line means this one: its own name, or that of its set.
