@@ -228,6 +228,12 @@ impl Spread {
         1.0 + self.excess(count)
     }
 
+    /// The same with the part for a drift that does not show, as limits have it. It stays as large in a longer
+    /// recording of a machine that does not drift: a line through more events errs by less.
+    pub(crate) fn dispersion_with_drift(&self, count: f64) -> f64 {
+        self.dispersion(count.max(1.0)) + count * self.slight.at(count, 1.0)
+    }
+
     /// The exposure in pieces that know nothing of each other: as many as it is memories long, or as many as would make
     /// the rarest counts as variable as they are, if those are fewer. `None` if nothing shows that any do.
     pub fn pieces(&self) -> Option<f64> {

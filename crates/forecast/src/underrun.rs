@@ -408,7 +408,7 @@ impl Watch {
         };
         let count = &worst.count;
         let pieces = counted.iter().filter_map(|one| one.spread.pieces()).reduce(f64::min);
-        let dispersion = worst.spread.dispersion((count.most / worst.largest).max(1.0));
+        let dispersion = worst.spread.dispersion_with_drift(count.most / worst.largest);
         let compression = self.cpus.first().map_or(1.0, |cpu| cpu.0.compression());
         let undecided = outcome == Outcome::Unknown && !count.is_upper;
         let further_is_least = undecided && count.sum <= 0.0 && pieces.is_some_and(|pieces| pieces < MIN_PIECES);

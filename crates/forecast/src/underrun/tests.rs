@@ -121,16 +121,29 @@ fn verdicts_need_their_whole_interval() {
     assert_eq!((near.outcome, near.measure_further_s), (Outcome::Unknown, None));
 }
 
-/// Independent stalls of six days, of which nothing shows that they drift: a want between the limit for slight drifts
-/// and that for any size.
-#[test]
-fn a_drift_that_would_change_the_answer_is_a_condition_beside_a_short_recording() {
+/// 160 hours with 2,000 independent stalls, of which nothing shows that they drift.
+fn six_days() -> Input {
     let (mut random, hours) = (Random(2), 160);
     let end = hours as f64 * 3.6e12;
     let mut late: Vec<(u64, u64)> =
         (0..2_000).map(|_| ((random.uniform() * end) as u64, 2_000_000 + (random.exponential() * MS) as u64)).collect();
     late.sort_unstable();
-    let input = input(1_000_000, &late, hours * 3_600_000 - 2_000, Some(0));
+    input(1_000_000, &late, hours * 3_600_000 - 2_000, Some(0))
+}
+
+#[test]
+fn a_drift_that_does_not_show_takes_longer_to_rule_out() {
+    let found = six_days().underruns(&device(1_000_000, 6, 0).with_want(4_500), Stage::Total).unwrap();
+    assert_eq!((found.outcome, found.misses), (Outcome::Unknown, 104.0));
+    let exposure_s = 160.0 * 3_600.0;
+    let without = further_exposure(104.0, 1.0, found.dispersion, 4_500.0 / exposure_s).unwrap() * exposure_s;
+    assert!(found.measure_further_s.unwrap() > 1.2 * without, "{without} {found:?}");
+}
+
+/// A want between the limit for slight drifts and that for any size.
+#[test]
+fn a_drift_that_would_change_the_answer_is_a_condition_beside_a_short_recording() {
+    let input = six_days();
     let ask = |want_s: u64| input.underruns(&device(1_000_000, 6, 0).with_want(want_s), Stage::Total).unwrap();
     let easily = ask(600);
     assert_eq!((easily.outcome, &easily.conditions[..]), (Outcome::HoldsAsRecorded, &[Condition::Short][..]));
