@@ -21,12 +21,12 @@ pub(crate) fn responses(tasks: &[Periodic]) -> Option<Vec<Option<u64>>> {
         let period = u128::from(task.period);
         (sum / gcd(sum, period)).checked_mul(period)
     })?;
-    let end = tasks.iter().map(|task| u128::from(task.offset)).max()? + 2 * hyperperiod;
-    let activations: u128 = tasks.iter().map(|task| end / u128::from(task.period.max(1))).sum();
-    if activations > MAX_ACTIVATIONS || end > u128::from(u64::MAX) {
+    let last = tasks.iter().map(|task| u128::from(task.offset)).max()?;
+    let end = u64::try_from(hyperperiod.checked_mul(2)?.checked_add(last)?).ok()?;
+    let activations: u128 = tasks.iter().map(|task| u128::from(end / task.period.max(1))).sum();
+    if activations > MAX_ACTIVATIONS {
         return None;
     }
-    let end = end as u64;
     let mut worst = vec![Some(0u64); tasks.len()];
     // The next release, and what is left of the current activation.
     let mut next: Vec<u64> = tasks.iter().map(|task| task.offset).collect();
@@ -124,6 +124,8 @@ mod tests {
     fn what_repeats_too_late_is_not_played_through() {
         let task = |period| Periodic { compute: 1, period, deadline: period, offset: 0 };
         assert_eq!(responses(&[task(999_999_937), task(1_000_000_007)]), None);
+        // No two of these have a divisor in common: they repeat after more than 2^127.
+        assert_eq!(responses(&[(1 << 43) - 1, (1 << 43) - 3, (1 << 41) + 5].map(task)), None);
     }
 
     #[test]
