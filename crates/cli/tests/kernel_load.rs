@@ -252,6 +252,26 @@ fn what_the_load_started_ends_even_when_its_guard_was_killed() {
     assert!(wait_until(|| !is_alive(&noted("inner"))), "a process outlived the load");
 }
 
+#[test]
+fn a_load_that_writes_without_end_ends_with_its_run_however_that_ends() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path().display();
+    file(
+        directory.path(),
+        "flood.toml",
+        "",
+        &format!(
+            "run = \"echo $$ > {here}/pid; exec yes\"\nrepeat = false\nscore = {{ unit = \"lines\", match = '^line=(?<count>\\d+)' }}",
+        ),
+    );
+    let pid = || std::fs::read_to_string(directory.path().join("pid")).unwrap_or_default().trim().to_owned();
+    let mut child = start(directory.path(), &["load", "run", "flood.toml", "-D", "60s"]);
+    assert!(wait_until(|| !pid().is_empty()));
+    support::signal(&child, libc::SIGKILL);
+    child.wait().unwrap();
+    assert!(wait_until(|| !is_alive(&pid())), "a process outlived the load");
+}
+
 /// The shortest of the real loads, if it is installed.
 #[test]
 fn real_programs_run_and_are_scored() {

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 const MAX_LINE: usize = 1_000;
 /// More lines a second from one command are not told.
 const MAX_LINES: u32 = 2_000;
+/// Read at once, bytes: all that a pipe holds, unless root made it larger.
+const MAX_AT_ONCE: usize = 1 << 20;
 
 /// What a command writes, line by line.
 pub(super) struct Lines {
@@ -26,26 +28,37 @@ impl Lines {
         Lines { pipe, begun: Vec::new(), last: None, open: true, second: Instant::now(), told: 0 }
     }
 
-    /// Takes what is there.
+    /// Takes what is there, up to [`MAX_AT_ONCE`]: whoever writes faster than this reads must not keep the guard from
+    /// hearing that its parent is gone.
     pub(super) fn read(&mut self, mut tell: impl FnMut(String)) {
         let mut chunk = [0u8; 16_384];
-        while self.open {
+        let mut left = MAX_AT_ONCE;
+        while self.open && left > 0 {
             match self.pipe.read(&mut chunk) {
                 Ok(0) => self.open = false,
-                Ok(length) => self.begun.extend_from_slice(&chunk[..length]),
+                Ok(length) => {
+                    left = left.saturating_sub(length);
+                    self.begun.extend_from_slice(&chunk[..length]);
+                }
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
                 Err(_) => self.open = false,
             }
-            // A progress display ends its lines with a carriage return.
-            while let Some(end) = self.begun.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
-                let line: Vec<u8> = self.begun.drain(..=end).collect();
-                self.take(&line, &mut tell);
-            }
-            if !self.open || self.begun.len() > MAX_LINE {
-                let rest = std::mem::take(&mut self.begun);
-                self.take(&rest, &mut tell);
-            }
+            self.take_lines(&mut tell);
+        }
+    }
+
+    fn take_lines(&mut self, tell: &mut impl FnMut(String)) {
+        // A progress display ends its lines with a carriage return.
+        let is_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
+        if let Some(end) = self.begun.iter().rposition(is_end) {
+            let rest = self.begun.split_off(end + 1);
+            let lines = std::mem::replace(&mut self.begun, rest);
+            lines.split(is_end).for_each(|line| self.take(line, tell));
+        }
+        if !self.open || self.begun.len() > MAX_LINE {
+            let rest = std::mem::take(&mut self.begun);
+            self.take(&rest, tell);
         }
     }
 
@@ -73,4 +86,49 @@ pub(super) fn last_line(file: &Path) -> Option<String> {
     let text = String::from_utf8_lossy(&bytes);
     let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
     Some(line.chars().take(MAX_LINE).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn whoever_writes_without_end_is_read_in_pieces() {
+        const LINES: usize = 1 << 21;
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        rustix::io::ioctl_fionbio(&reader, true).unwrap();
+        let mut lines = Lines::new(reader);
+        let writing = std::thread::spawn(move || {
+            let flood = b"y\n".repeat(1 << 12);
+            (0..LINES >> 12).for_each(|_| writer.write_all(&flood).unwrap());
+            writer.write_all(b"\rdone: 3\r\nlast").unwrap();
+        });
+        let (mut told, mut reads) = (0, 0);
+        while lines.open {
+            lines.read(|_| told += 1);
+            reads += 1;
+            std::thread::yield_now();
+        }
+        writing.join().unwrap();
+        assert!(reads >= 2 * LINES / MAX_AT_ONCE, "{reads}");
+        assert_eq!(lines.last.as_deref(), Some("last"));
+        assert!(told >= MAX_LINES && told < LINES as u32, "{told}");
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_cut() {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        rustix::io::ioctl_fionbio(&reader, true).unwrap();
+        let mut lines = Lines::new(reader);
+        writer.write_all(&[b'x'; MAX_LINE + 1]).unwrap();
+        let mut told = Vec::new();
+        lines.read(|line| told.push(line));
+        writer.write_all(b"\n\n a \nb").unwrap();
+        lines.read(|line| told.push(line));
+        drop(writer);
+        lines.read(|line| told.push(line));
+        assert_eq!(told, ["x".repeat(MAX_LINE).as_str(), "a", "b"]);
+        assert!(!lines.open);
+    }
 }
