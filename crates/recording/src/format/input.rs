@@ -5,10 +5,11 @@
 //! refused at once, in one line, and nothing tries to read them.
 
 use super::place::Caller;
-use rustix::fs::{Mode, OFlags};
-use std::fs::{File, OpenOptions};
+use rustix::fs::{FileType, Mode, OFlags};
+use rustix::io::Errno;
+use std::fs::File;
 use std::io::{Error, ErrorKind, Read, Result};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 
 /// No text that a person writes (task set, simulator file, profiles, load file) is longer than this, bytes.
@@ -16,26 +17,32 @@ pub const MAX_TEXT_BYTES: u64 = 1 << 20;
 
 /// Opens a regular file for reading, without waiting for anybody.
 ///
+/// Whatever else is there is not even opened: that alone may do something, such as begin a watchdog's countdown to a
+/// restart of the machine, and whoever made the directory or the program that names a path can have it lead anywhere.
+///
 /// # Errors
 /// What the file system says, or that it is not a file.
 pub fn open_file(path: &Path) -> Result<File> {
-    // Without waiting: a pipe without a writer, or a line that is not ready, would block the opening itself.
-    let flags = (OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY).bits().cast_signed();
-    let refused = |error: Error| {
-        // A socket cannot be opened at all, and the system says so in words that help nobody.
-        let is_other = std::fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir());
-        if is_other { no_file() } else { error }
+    let found = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+    check_is_file(&found)?;
+    // Without waiting: a file of the kernel's that is not ready would block the opening itself.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    // What was looked at, whatever is at the path by now.
+    let opened = match rustix::fs::open(format!("/proc/self/fd/{}", found.as_raw_fd()), flags, Mode::empty()) {
+        // Without /proc there is only the path.
+        Err(Errno::NOENT) => rustix::fs::open(path, flags, Mode::empty())?,
+        opened => opened?,
     };
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(refused)?;
-    // Checks what was opened, so that nobody can put anything in its place in between.
-    let about = file.metadata()?;
-    if about.is_dir() {
-        return Err(ErrorKind::IsADirectory.into());
+    check_is_file(&opened)?;
+    Ok(opened.into())
+}
+
+fn check_is_file(opened: impl AsFd) -> Result<()> {
+    match FileType::from_raw_mode(rustix::fs::fstat(opened)?.st_mode) {
+        FileType::RegularFile => Ok(()),
+        FileType::Directory => Err(ErrorKind::IsADirectory.into()),
+        _ => Err(no_file()),
     }
-    if !about.is_file() {
-        return Err(no_file());
-    }
-    Ok(file)
 }
 
 fn no_file() -> Error {
@@ -145,6 +152,25 @@ mod tests {
             let words = read_trusted(&file, 9).unwrap_err().to_string();
             assert!(words.contains("65534"), "{words}");
         }
+    }
+
+    #[test]
+    fn what_is_no_file_is_not_even_opened() {
+        use rustix::fs::inotify::{self, CreateFlags, Reader, WatchFlags};
+        let directory = tempfile::tempdir().unwrap();
+        let [pipe, file] = ["pipe", "file"].map(|name| directory.path().join(name));
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, FileType::Fifo, 0o600.into(), 0).unwrap();
+        std::fs::write(&file, "text").unwrap();
+        let watch = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).unwrap();
+        inotify::add_watch(&watch, directory.path(), WatchFlags::OPEN).unwrap();
+        assert!(read_text(&pipe).unwrap_err().to_string().contains("not a file"));
+        assert_eq!(read_text(&file).unwrap(), "text");
+        let mut room = [std::mem::MaybeUninit::uninit(); 1_024];
+        let (mut events, mut opened) = (Reader::new(&watch, &mut room), Vec::new());
+        while let Ok(event) = events.next() {
+            opened.extend(event.file_name().map(|name| name.to_string_lossy().into_owned()));
+        }
+        assert_eq!(opened, ["file"]);
     }
 
     #[test]
