@@ -23,6 +23,7 @@ mod maps;
 pub(crate) mod missed;
 mod naming;
 mod processes;
+pub(crate) mod program_files;
 pub(crate) mod programs;
 pub(crate) mod requests;
 mod rings;

@@ -1,14 +1,13 @@
 //! Names of code: the kernel's from its own list, programs' from their files. Used off every measuring path.
 
+use super::program_files::ProgramFile;
 use blazesym::symbolize::source::{Elf, Source};
 use blazesym::symbolize::{Input, Symbolized, Symbolizer};
 use punctual_kernel::clock;
 use punctual_kernel::scheduling::Boosted;
 use punctual_recording::episode::Frame;
-use rustix::fs::{Mode, OFlags};
 use std::collections::{BTreeMap, HashMap};
 use std::io::Read;
-use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -265,40 +264,21 @@ pub(super) struct ProgramSymbols {
     found: HashMap<(String, u64), Vec<Frame>>,
     builds: BTreeMap<String, Option<String>>,
     /// Files that were opened: what is at their paths may change, and the symbolizer knows them by their descriptors.
-    opened: HashMap<String, Option<(OwnedFd, PathBuf)>>,
+    opened: HashMap<String, Option<ProgramFile>>,
+    /// How much of them was copied, bytes.
+    copied: u64,
     /// If this process takes more than this, bytes, it lets go of the files.
     max_bytes: u64,
 }
 
 const REMEMBERED: usize = 50_000;
-/// How large files of programs may be, bytes: what reads them holds a part of that in memory. Those that neither root
-/// nor this user owns ...
-const MAX_FOREIGN_BYTES: u64 = 64 << 20;
-/// ... and others.
-const MAX_OWN_BYTES: u64 = 4 << 30;
-
 /// How much memory what was read of files, and what it takes to find something in them, may occupy, bytes, except for
 /// the last file.
 const MAX_FILES_BYTES: u64 = 96 << 20;
+/// If more than this was copied of files, bytes, they are let go of before the next one is opened.
+const MAX_COPIED_BYTES: u64 = 32 << 20;
 /// How many files are open at once.
 const MAX_OPEN: usize = 512;
-
-/// Opens what may be a program's file, and returns the path of what was opened: whatever is there by now, it is a file,
-/// and not too large to read. `None` for everything else.
-pub(crate) fn open_program(path: &str) -> Option<(OwnedFd, PathBuf)> {
-    // A FIFO would keep whoever opens it waiting.
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = rustix::fs::open(path, flags, Mode::empty()).ok()?;
-    let about = rustix::fs::fstat(&file).ok()?;
-    let is_own = about.st_uid == 0 || about.st_uid == rustix::process::geteuid().as_raw();
-    let max_bytes = if is_own { MAX_OWN_BYTES } else { MAX_FOREIGN_BYTES };
-    let is_file = rustix::fs::FileType::from_raw_mode(about.st_mode).is_file();
-    if !is_file || u64::try_from(about.st_size).ok()? > max_bytes {
-        return None;
-    }
-    let opened = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
-    Some((file, opened))
-}
 
 fn symbolizer() -> Symbolizer {
     Symbolizer::builder().enable_code_info(false).enable_inlined_fns(true).build()
@@ -318,6 +298,7 @@ impl ProgramSymbols {
             found: HashMap::new(),
             builds: BTreeMap::new(),
             opened: HashMap::new(),
+            copied: 0,
             max_bytes: resident_bytes() + MAX_FILES_BYTES,
         }
     }
@@ -343,15 +324,24 @@ impl ProgramSymbols {
     fn forget_files(&mut self) {
         self.symbolizer = symbolizer();
         self.opened.clear();
+        self.copied = 0;
     }
 
-    /// The path of a program's file, as opened.
-    fn open(&mut self, path: &str) -> Option<PathBuf> {
-        if !self.opened.contains_key(path) && self.opened.len() >= MAX_OPEN {
-            return None;
+    /// The path of a program's file, as opened, and whether files that it names may be opened too.
+    fn open(&mut self, path: &str) -> Option<(PathBuf, bool)> {
+        if !self.opened.contains_key(path) {
+            if self.copied > MAX_COPIED_BYTES {
+                self.forget_files();
+            }
+            if self.opened.len() >= MAX_OPEN {
+                return None;
+            }
+            let opened = ProgramFile::open(path);
+            self.copied += opened.as_ref().map_or(0, |file| file.copied);
+            self.opened.insert(path.to_owned(), opened);
         }
-        let opened = self.opened.entry(path.to_owned()).or_insert_with(|| open_program(path));
-        opened.as_ref().map(|(_, path)| path.clone())
+        let file = self.opened.get(path)?.as_ref()?;
+        Some((file.path.clone(), file.is_trusted))
     }
 
     fn look_up(&mut self, path: &str, offset: u64) -> Vec<Frame> {
@@ -360,9 +350,11 @@ impl ProgramSymbols {
         if !path.starts_with('/') {
             return without();
         }
-        let Some(opened) = self.open(path) else { return without() };
-        // Debug information may exist but be unreadable, since it is compressed; the file's own symbols can be read.
-        for debug_syms in [true, false] {
+        let Some((opened, is_trusted)) = self.open(path) else { return without() };
+        // Debug information may exist but be unreadable, since it is compressed; the file's own symbols can be read. It may
+        // also be in other files: which ones, the file itself says.
+        let ways: &[bool] = if is_trusted { &[true, false] } else { &[false] };
+        for &debug_syms in ways {
             let source = Source::Elf(Elf { debug_syms, ..Elf::new(&opened) });
             if let Ok(Symbolized::Sym(symbol)) = self.symbolizer.symbolize_single(&source, Input::FileOffset(offset)) {
                 let mut frames: Vec<Frame> = symbol.inlined.iter().rev().map(|inlined| frame(&inlined.name)).collect();
@@ -380,7 +372,7 @@ impl ProgramSymbols {
         }
         let opened = self.open(path);
         let read = || {
-            let opened = opened?;
+            let (opened, _) = opened?;
             let id = blazesym::helper::read_elf_build_id(&opened).ok()??;
             // A note of another owner with the same type number, such as a static probe's, is not a build identifier.
             let id = (id.len() <= MAX_BUILD_ID).then_some(id)?;
@@ -392,6 +384,7 @@ impl ProgramSymbols {
 
 #[cfg(test)]
 mod tests {
+    use super::super::program_files::{MAX_OWN_BYTES, open_program};
     use super::*;
 
     #[test]

@@ -1,7 +1,8 @@
 //! Where toolkits' functions are in what a process has mapped.
 
 use super::functions::{FUNCTIONS, WAYLAND_LIBRARY};
-use crate::recorder::symbols::{Mapping, mappings, open_program};
+use crate::recorder::program_files::open_program;
+use crate::recorder::symbols::{Mapping, mappings};
 use blazesym::inspect::Inspector;
 use blazesym::inspect::source::{Elf, Source};
 use std::os::fd::OwnedFd;

@@ -37,6 +37,11 @@ pub fn open_file(path: &Path) -> Result<File> {
     Ok(opened.into())
 }
 
+/// Whether an open file belongs to root or to the caller. Under sudo that is also whoever called it.
+pub fn is_trusted(file: impl AsFd) -> bool {
+    rustix::fs::fstat(file).is_ok_and(|about| Caller::current().trusts(&about))
+}
+
 fn check_is_file(opened: impl AsFd) -> Result<()> {
     match FileType::from_raw_mode(rustix::fs::fstat(opened)?.st_mode) {
         FileType::RegularFile => Ok(()),

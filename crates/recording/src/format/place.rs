@@ -43,8 +43,8 @@ impl Caller {
         about.st_uid == self.effective || self.behind_sudo.is_some_and(|(user, _)| about.st_uid == user)
     }
 
-    pub(crate) fn trusts(&self, link: &Stat) -> bool {
-        link.st_uid == 0 || self.owns(link)
+    pub(crate) fn trusts(&self, about: &Stat) -> bool {
+        about.st_uid == 0 || self.owns(about)
     }
 
     /// Gives what was made to whoever called sudo, if they could have made it themselves: in a directory of their own,
