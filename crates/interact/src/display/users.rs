@@ -1,14 +1,15 @@
 //! A user's own display: the one on which a running program shows its windows, or that of whoever asks; and a connection
 //! to it.
 
-use rustix::fs::{Mode, OFlags, fstat, open};
+use punctual_recording::input::open_file;
 use rustix::net::sockopt::socket_peercred;
 use rustix::process::{geteuid, getuid};
 use std::collections::HashMap;
 use std::io::Read;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use x11rb::rust_connection::{DefaultStream, RustConnection};
 
 /// The longest environment or file of keys, bytes.
@@ -139,18 +140,15 @@ fn is_display_server(process: u32) -> bool {
     program.is_ok_and(|path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"X")))
 }
 
-/// The content of a file; `owner` says whose it has to be.
+/// The content of a file; `owner` says whose it has to be. The process chose the path: what is no file is not opened.
 fn bytes_of(path: &str, owner: Option<u32>) -> Option<Vec<u8>> {
-    // Opening a FIFO would block.
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file: OwnedFd = open(path, flags, Mode::empty()).ok()?;
-    let about = fstat(&file).ok()?;
-    let is_file = rustix::fs::FileType::from_raw_mode(about.st_mode).is_file();
-    if !is_file || owner.is_some_and(|owner| about.st_uid != owner) {
+    let file = open_file(Path::new(path)).ok()?;
+    let about = file.metadata().ok()?;
+    if owner.is_some_and(|owner| about.uid() != owner) {
         return None;
     }
     let mut bytes = Vec::new();
-    std::fs::File::from(file).take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
+    file.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }
 
@@ -203,6 +201,23 @@ mod tests {
         for broken in [&keys[..keys.len() - 1], b"root:x:0:0:root:/root:/bin/bash\n", b"", b"1"] {
             assert_eq!(key(broken, 2), None);
         }
+    }
+
+    #[test]
+    fn only_a_file_of_its_user_has_keys_and_nothing_else_is_opened() {
+        use rustix::fs::inotify::{self, CreateFlags, Reader, WatchFlags};
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+        rustix::fs::mknodat(rustix::fs::CWD, path("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        std::fs::write(path("keys"), "keys").unwrap();
+        let watch = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).unwrap();
+        inotify::add_watch(&watch, directory.path(), WatchFlags::OPEN).unwrap();
+        let own = geteuid().as_raw();
+        assert_eq!(bytes_of(&path("pipe"), Some(own)), None);
+        let mut room = [std::mem::MaybeUninit::uninit(); 1_024];
+        assert!(Reader::new(&watch, &mut room).next().is_err(), "it was opened");
+        assert_eq!(bytes_of(&path("keys"), Some(own)).as_deref(), Some(b"keys".as_slice()));
+        assert_eq!(bytes_of(&path("keys"), Some(own + 1)), None);
     }
 
     #[test]
