@@ -49,9 +49,10 @@ impl Room {
     pub(super) fn want(&self, now_ns: u64, kept_ns: u64, cpu: u32) {
         let has_asked = self.wanted_until_ns.swap(now_ns + WANTED_NS, Relaxed) > now_ns;
         let has_moved = self.cpu.swap(cpu, Relaxed) != cpu;
-        if has_moved {
+        // One that has ended, or was never there, has the number 0, which to the kernel is whoever calls.
+        if let (true, below @ 1..) = (has_moved, self.tid.load(Relaxed)) {
             // If it cannot go there, it reports on the CPU that it is on.
-            let _ = scheduling::pin_thread_to(self.tid.load(Relaxed), cpu);
+            let _ = scheduling::pin_thread_to(below, cpu);
         }
         if !has_asked || has_moved {
             self.had_ns.store(now_ns.saturating_sub(kept_ns.min(CROWDED_NS - GRACE_NS)), Relaxed);
@@ -132,6 +133,8 @@ impl RoomBelow {
             if is_set {
                 shared.ask();
             }
+            // Somebody else's thread may have the number next.
+            shared.tid.store(0, Relaxed);
         };
         let doing = "starting a thread below those of real-time priority";
         let spawned = std::thread::Builder::new().name("room".to_owned()).stack_size(128 * 1024).spawn(body);
@@ -201,6 +204,20 @@ mod tests {
         room.had(10 * CYCLE_NS, 10 * CYCLE_NS + 1, 0);
         room.want(10 * CYCLE_NS + 2, 2 * CROWDED_NS, 0);
         assert!(!room.is_crowded(10 * CYCLE_NS + 3 + GRACE_NS));
+    }
+
+    #[test]
+    fn nobody_is_moved_where_no_thread_is_below() {
+        std::thread::spawn(|| {
+            let before = scheduling::allowed_cpus();
+            // Two CPUs, unless the machine has only one.
+            for cpu in before.iter().take(2) {
+                Room { cpu: u32::MAX.into(), ..Room::default() }.want(CYCLE_NS, 0, *cpu);
+                assert_eq!(scheduling::allowed_cpus(), before, "moved to CPU {cpu}");
+            }
+        })
+        .join()
+        .unwrap();
     }
 
     #[test]
