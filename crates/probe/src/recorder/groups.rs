@@ -13,8 +13,14 @@ const AUTOMATIC_PATH: &str = "/autogroup-";
 const MAX_GROUPS: usize = 8_192;
 /// ... how deep, ...
 const MAX_DEPTH: usize = 16;
+/// ... with paths how long, bytes, ...
+const MAX_PATH: usize = 512;
 /// ... and how often, ns: a group that is gone by then has no name.
 const LOOK_NS: u64 = 200_000_000;
+/// How many names are remembered when it looks: users may make groups of their own, and others all the time.
+const MAX_REMEMBERED: usize = 2 * MAX_GROUPS;
+/// How many weights are.
+const MAX_WEIGHTS: usize = 1_024;
 /// A group's weight may change: it is read anew after this time, ns.
 const WEIGHT_NS: u64 = 1_000_000_000;
 /// The weight of a group that nobody gave another one, in the scheduler's units; also that of a thread of nice 0.
@@ -108,24 +114,27 @@ impl Groups {
         Some(self.paths.get(&number).cloned().unwrap_or_else(|| format!("cgroup {number}")))
     }
 
-    /// Adds the groups that exist; those that are gone keep their names.
+    /// Adds the groups that exist; those that are gone keep their names until there are too many.
     fn look(&mut self, now_ns: u64) {
         self.looked_ns = Some(now_ns);
         let Some(hierarchy) = &self.hierarchy else { return };
+        if self.paths.len() > MAX_REMEMBERED {
+            self.paths.clear();
+        }
+        let max_bytes = hierarchy.root.as_os_str().len() + MAX_PATH;
         let mut waiting = vec![(hierarchy.root.clone(), 0)];
         let mut seen = 0;
         while let Some((directory, depth)) = waiting.pop() {
             seen += 1;
-            if seen > MAX_GROUPS {
-                break;
-            }
             if let (Ok(metadata), Ok(below)) = (directory.metadata(), directory.strip_prefix(&hierarchy.root)) {
                 self.paths.insert(metadata.ino() as u32 & !AUTOMATIC, format!("/{}", below.display()));
             }
             if depth < MAX_DEPTH {
+                let room = MAX_GROUPS.saturating_sub(seen + waiting.len());
                 let entries = std::fs::read_dir(&directory).into_iter().flatten().flatten();
                 let inside = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-                waiting.extend(inside.map(|entry| (entry.path(), depth + 1)));
+                let short = inside.map(|entry| entry.path()).filter(|path| path.as_os_str().len() <= max_bytes);
+                waiting.extend(short.take(room).map(|path| (path, depth + 1)));
             }
         }
     }
@@ -143,12 +152,15 @@ impl Groups {
                     self.weights.get(&reached).filter(|(_, read_ns)| now_ns.saturating_sub(*read_ns) < WEIGHT_NS);
                 let weight = match known {
                     Some((weight, _)) => *weight,
-                    None => hierarchy.weight(&hierarchy.root.join(&reached[1..])),
+                    None => {
+                        let weight = hierarchy.weight(&hierarchy.root.join(&reached[1..]));
+                        self.weights.insert(reached.clone(), (weight, now_ns));
+                        weight
+                    }
                 };
-                self.weights.insert(reached.clone(), (weight, now_ns));
                 weights.push(weight);
             }
-            if self.weights.len() > MAX_GROUPS {
+            if self.weights.len() > MAX_WEIGHTS {
                 self.weights.clear();
             }
         }
@@ -263,6 +275,32 @@ mod tests {
         let found = Hierarchy::of(both.lines().next().unwrap()).unwrap();
         assert_eq!((found.root.to_str(), found.is_of_controller), (Some("/sys/fs/cgroup/unified"), false));
         assert_eq!(Hierarchy::of("nothing"), None);
+    }
+
+    #[test]
+    fn groups_that_come_and_go_take_bounded_memory() {
+        let directory = tempfile::tempdir().unwrap();
+        let [long, longer, too_long] = ["x", "y", "z"].map(|letter| letter.repeat(250));
+        std::fs::create_dir_all(directory.path().join(&long).join(&longer).join(too_long)).unwrap();
+        let mut groups = Groups::below(Some(directory.path().to_owned()));
+        groups.paths = (1..=MAX_REMEMBERED as u32 + 1).map(|number| (number, "/gone".to_owned())).collect();
+        groups.look(1);
+        let mut paths: Vec<&str> = groups.paths.values().map(String::as_str).collect();
+        paths.sort_unstable();
+        assert_eq!(paths, ["/", &format!("/{long}"), &format!("/{long}/{longer}")]);
+    }
+
+    #[test]
+    fn a_weight_is_read_anew_however_often_it_is_asked_for() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("a")).unwrap();
+        let set = |weight: &str| std::fs::write(directory.path().join("a/cpu.weight"), weight).unwrap();
+        let mut groups = Groups::below(Some(directory.path().to_owned()));
+        set("100\n");
+        assert_eq!(groups.group("/a", 1).weights, [USUAL_WEIGHT]);
+        set("200\n");
+        assert_eq!(groups.group("/a", WEIGHT_NS).weights, [USUAL_WEIGHT]);
+        assert_eq!(groups.group("/a", WEIGHT_NS + 1).weights, [2 * USUAL_WEIGHT]);
     }
 
     #[test]
