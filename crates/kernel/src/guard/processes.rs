@@ -1,6 +1,7 @@
 //! The processes below the guard.
 
 use rustix::process::{Pid, Signal, WaitOptions};
+use std::collections::HashMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -59,7 +60,7 @@ pub(super) fn kill_descendants(ancestor: u32) {
 
 /// All processes below this one, except zombies.
 pub fn descendants(ancestor: u32) -> Vec<u32> {
-    let mut parents = Vec::new();
+    let mut processes = Vec::new();
     for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
         let Some(stat) = stat_of(&entry.path()) else { continue };
@@ -68,17 +69,67 @@ pub fn descendants(ancestor: u32) -> Vec<u32> {
         let mut words = rest.split_whitespace();
         let (state, parent) = (words.next(), words.next().and_then(|word| word.parse::<u32>().ok()));
         if let (Some(state), Some(parent)) = (state, parent) {
-            parents.push((pid, parent, state == "Z"));
+            processes.push(Listed { pid, parent, is_zombie: state == "Z" });
         }
     }
-    let mut found = vec![ancestor];
-    let mut position = 0;
-    while position < found.len() {
-        let parent = found[position];
-        found.extend(parents.iter().filter(|entry| entry.1 == parent).map(|entry| entry.0));
-        position += 1;
+    below(ancestor, &processes)
+}
+
+/// A process as the kernel lists it.
+struct Listed {
+    pid: u32,
+    parent: u32,
+    is_zombie: bool,
+}
+
+/// Those below one, except zombies: parents before their children.
+fn below(ancestor: u32, processes: &[Listed]) -> Vec<u32> {
+    let mut children: HashMap<u32, Vec<&Listed>> = HashMap::new();
+    for process in processes {
+        children.entry(process.parent).or_default().push(process);
     }
-    found.remove(0);
-    found.retain(|pid| !parents.iter().any(|&(other, _, zombie)| other == *pid && zombie));
+    let (mut found, mut waiting) = (Vec::new(), vec![ancestor]);
+    while let Some(parent) = waiting.pop() {
+        // Each parent once: numbers that were given anew while the list was read may seem to be below themselves.
+        for process in children.remove(&parent).unwrap_or_default() {
+            waiting.push(process.pid);
+            if !process.is_zombie && process.pid != ancestor {
+                found.push(process.pid);
+            }
+        }
+    }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(pid: u32, parent: u32, is_zombie: bool) -> Listed {
+        Listed { pid, parent, is_zombie }
+    }
+
+    #[test]
+    fn those_below_are_found_once_whatever_the_list_says() {
+        let all =
+            [listed(5, 2, false), listed(2, 1, false), listed(3, 2, true), listed(4, 3, false), listed(9, 8, false)];
+        let sorted = |ancestor| {
+            let mut found = below(ancestor, &all);
+            found.sort_unstable();
+            found
+        };
+        assert_eq!((sorted(1), sorted(2)), (vec![2, 4, 5], vec![4, 5]));
+        assert!(sorted(9).is_empty());
+        assert_eq!(below(1, &[listed(2, 1, false), listed(3, 2, false), listed(1, 3, false)]), [2, 3]);
+        assert!(below(1, &[listed(1, 1, false)]).is_empty());
+    }
+
+    #[test]
+    fn very_many_processes_are_found_at_once() {
+        const MANY: u32 = 200_000;
+        let chain: Vec<Listed> = (2..=MANY).map(|pid| listed(pid, pid - 1, false)).collect();
+        let began = Instant::now();
+        assert_eq!(below(1, &chain).len(), MANY as usize - 1);
+        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    }
 }
