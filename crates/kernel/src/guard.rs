@@ -18,6 +18,7 @@ pub use runner::serve;
 
 use crate::Refused;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 use std::path::PathBuf;
@@ -166,6 +167,7 @@ pub struct Guard {
     received: Vec<u8>,
     /// Removed by the guard, unless somebody killed it.
     scratch: Option<PathBuf>,
+    is_over: bool,
 }
 
 /// The hidden subcommand under which the guard runs.
@@ -202,7 +204,7 @@ impl Guard {
             line.push(b'\n');
             input.write_all(&line).map_err(failed)?;
         }
-        Ok(Guard { child, input, output, received: Vec::new(), scratch: None })
+        Ok(Guard { child, input, output, received: Vec::new(), scratch: None, is_over: false })
     }
 
     /// What the guard has reported since the last call; waits up to `patience` for something.
@@ -240,7 +242,14 @@ impl Guard {
 
     /// Whether the guard is gone, and the load with it.
     pub fn is_gone(&mut self) -> bool {
-        self.output.is_none() || !matches!(self.child.try_wait(), Ok(None))
+        self.output.is_none() || self.has_ended(WaitIdOptions::NOHANG)
+    }
+
+    /// Whether its process has ended. Nobody waits for it before the session that it led has ended as well: until then
+    /// nobody else has its number.
+    fn has_ended(&self, how: WaitIdOptions) -> bool {
+        let process = WaitId::Pid(Pid::from_child(&self.child));
+        !matches!(waitid(process, WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | how), Ok(None))
     }
 
     /// Ends the load, waits until none of it is left, and returns what the guard reported meanwhile.
@@ -249,22 +258,25 @@ impl Guard {
     }
 
     fn end_now(&mut self) -> Vec<GuardEvent> {
-        self.input = None;
         let mut told = Vec::new();
+        if std::mem::replace(&mut self.is_over, true) {
+            return told;
+        }
+        self.input = None;
         // Until its output closes, the guard is still cleaning up; somebody must read what it says, or it would block.
         let deadline = Instant::now() + Duration::from_secs(6);
-        while Instant::now() < deadline && matches!(self.child.try_wait(), Ok(None)) {
+        while Instant::now() < deadline && !self.has_ended(WaitIdOptions::NOHANG) {
             told.extend(self.events(Duration::from_millis(20)));
             if self.output.is_none() {
                 std::thread::sleep(Duration::from_millis(5));
             }
         }
         // A guard that does not answer takes its children along; one that was killed left its directory behind.
-        if matches!(self.child.try_wait(), Ok(None)) {
+        if !self.has_ended(WaitIdOptions::NOHANG) {
             // Those that detached themselves are below it only as long as it lives.
             processes::kill_descendants(self.child.id());
             let _ = self.child.kill();
-            let _ = self.child.wait();
+            self.has_ended(WaitIdOptions::empty());
         }
         while self.output.is_some() {
             let more = self.events(Duration::ZERO);
@@ -279,6 +291,7 @@ impl Guard {
             std::thread::sleep(Duration::from_millis(100));
             let _ = std::fs::remove_dir_all(scratch);
         }
+        let _ = self.child.wait();
         told
     }
 }
@@ -286,5 +299,30 @@ impl Guard {
 impl Drop for Guard {
     fn drop(&mut self) {
         self.end_now();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn nobody_has_the_number_of_a_guard_that_was_killed_before_its_session_has_ended() {
+        let mut command = Command::new("sleep");
+        let mut child = command.arg("60").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (input, output) = (child.stdin.take(), child.stdout.take());
+        let mut guard = Guard { child, input, output, received: Vec::new(), scratch: None, is_over: false };
+        let place = format!("/proc/{}", guard.id());
+        assert!(!guard.is_gone());
+        guard.child.kill().unwrap();
+        let until = Instant::now() + Duration::from_secs(20);
+        while !guard.is_gone() {
+            assert!(Instant::now() < until, "it does not end");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(guard.is_gone() && Path::new(&place).exists(), "somebody waited for it");
+        guard.end();
+        assert!(!Path::new(&place).exists(), "nobody waited for it");
     }
 }
