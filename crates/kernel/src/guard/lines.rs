@@ -1,6 +1,7 @@
 //! What the commands of a guard write, line by line, within bounds.
 
-use std::io::{PipeReader, Read};
+use std::fs::File;
+use std::io::{PipeReader, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -10,6 +11,8 @@ const MAX_LINE: usize = 1_000;
 const MAX_LINES: u32 = 2_000;
 /// Read at once, bytes: all that a pipe holds, unless root made it larger.
 const MAX_AT_ONCE: usize = 1 << 20;
+/// How much of the end of a file is searched for its last line, bytes.
+const MAX_TAIL: u64 = 64 << 10;
 
 /// What a command writes, line by line.
 pub(super) struct Lines {
@@ -80,9 +83,13 @@ impl Lines {
     }
 }
 
-/// The last line of a file that is not empty.
+/// The last line of a file that is not empty, as far as it is among its last bytes: what commands complain may be long.
 pub(super) fn last_line(file: &Path) -> Option<String> {
-    let bytes = std::fs::read(file).ok()?;
+    let mut file = File::open(file).ok()?;
+    let length = file.metadata().ok()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(MAX_TAIL))).ok()?;
+    let mut bytes = Vec::new();
+    file.take(MAX_TAIL).read_to_end(&mut bytes).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
     Some(line.chars().take(MAX_LINE).collect())
@@ -92,6 +99,8 @@ pub(super) fn last_line(file: &Path) -> Option<String> {
 mod tests {
     use super::*;
     use std::io::Write;
+    use std::os::fd::AsRawFd;
+    use std::path::PathBuf;
 
     #[test]
     fn whoever_writes_without_end_is_read_in_pieces() {
@@ -130,5 +139,25 @@ mod tests {
         lines.read(|line| told.push(line));
         assert_eq!(told, ["x".repeat(MAX_LINE).as_str(), "a", "b"]);
         assert!(!lines.open);
+    }
+
+    #[test]
+    fn the_last_line_of_a_file_is_found_without_reading_all_of_it() {
+        let mut file = memory("first\nlast words\n \n");
+        let path = |file: &File| PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+        assert_eq!(last_line(&path(&file)).as_deref(), Some("last words"));
+        // More than there is memory for.
+        file.seek(SeekFrom::Start(1 << 42)).unwrap();
+        file.write_all(b"\nafter a hole\n").unwrap();
+        assert_eq!(last_line(&path(&file)).as_deref(), Some("after a hole"));
+        assert_eq!(last_line(&path(&memory(""))), None);
+        assert_eq!(last_line(Path::new("/no/such/file")), None);
+    }
+
+    /// A file without a name.
+    fn memory(text: &str) -> File {
+        let mut file = File::from(rustix::fs::memfd_create("words", rustix::fs::MemfdFlags::CLOEXEC).unwrap());
+        file.write_all(text.as_bytes()).unwrap();
+        file
     }
 }
