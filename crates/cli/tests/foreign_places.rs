@@ -111,3 +111,30 @@ fn kernels_are_kept_in_no_place_of_another_user() {
     assert_eq!(listed("own")["is_here"], true);
     assert_eq!(std::fs::read_dir(top.join("victim")).unwrap().count(), 1);
 }
+
+/// Loads have their files in, and run in, a directory that nobody else can replace.
+#[test]
+fn loads_run_in_no_place_of_another_user() {
+    if !support::is_root() {
+        return support::skip("loads in places of another user", "only root can give a directory away");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let top = directory.path();
+    prepare(top);
+    let load = "about = \"a trifle\"\nwarm_up = \"0s\"\n[[command]]\nname = \"trifle\"\nrun = \"touch ran\"\n";
+    std::fs::write(top.join("trifle.toml"), load).unwrap();
+    let run = |place: &str| {
+        let words = ["load", "run", "trifle.toml", "-q", "-D", "300ms"];
+        support::punctual().current_dir(top).env("TMPDIR", place).args(words).output().unwrap()
+    };
+    let output = run("theirs");
+    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    assert!(stderr(&output).contains("belongs to another user (that is TMPDIR)"), "{}", stderr(&output));
+    assert_eq!(std::fs::read_dir(top.join("theirs")).unwrap().count(), 1);
+    std::fs::create_dir(top.join("own")).unwrap();
+    for place in ["own", "", "."] {
+        let output = run(place);
+        assert_eq!(code(&output), 0, "{place}: {}", stderr(&output));
+    }
+    assert_eq!(std::fs::read_dir(top.join("own")).unwrap().count(), 0);
+}

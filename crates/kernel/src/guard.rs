@@ -11,6 +11,7 @@
 mod lines;
 mod processes;
 mod runner;
+mod scratch;
 mod spawn;
 
 pub use processes::descendants;

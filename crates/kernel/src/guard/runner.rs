@@ -3,7 +3,7 @@
 use super::lines::{Lines, last_line};
 use super::processes::{Dead, descendants, reap, signal};
 use super::spawn::{lead_at, spawn};
-use super::{GuardEvent, GuardedCommand, GuardedPreparation, GuardedRun, SCRATCH};
+use super::{GuardEvent, GuardedCommand, GuardedPreparation, GuardedRun, SCRATCH, scratch};
 use crate::{Refused, clock};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
@@ -45,16 +45,10 @@ pub fn serve() -> Result<(), Refused> {
         }
     };
     let needs_scratch = run.setting.is_some() || !run.commands.is_empty() || !run.preparations.is_empty();
-    let scratch = match needs_scratch.then(make_scratch).transpose() {
+    let scratch = match needs_scratch.then(scratch::make).transpose() {
         Ok(made) => made.unwrap_or_default(),
-        Err(error) => {
-            let reason = format!(
-                "no directory for temporary files could be made in {}: {}",
-                base().display(),
-                crate::plain(&error)
-            );
-            let hint = if std::env::var_os("TMPDIR").is_some() { " (that is TMPDIR)" } else { "" };
-            tell(&GuardEvent::Refused { reason: reason + hint });
+        Err(refused) => {
+            tell(&GuardEvent::Refused { reason: refused.to_string() });
             return Ok(());
         }
     };
@@ -103,25 +97,6 @@ fn tell(event: &GuardEvent) {
         let mut output = std::io::stdout().lock();
         // The end of the input shows that the parent is gone.
         let _ = output.write_all(&line).and_then(|()| output.flush());
-    }
-}
-
-/// Where to make directories for loads.
-fn base() -> PathBuf {
-    std::env::temp_dir()
-}
-
-/// Makes a directory that nobody else can read or write.
-fn make_scratch() -> std::io::Result<PathBuf> {
-    use std::os::unix::fs::DirBuilderExt;
-    let base = base();
-    let mut attempt = 0;
-    loop {
-        let path = base.join(format!("punctual-load-{}-{attempt}", std::process::id()));
-        match std::fs::DirBuilder::new().mode(0o700).create(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && attempt < 100 => attempt += 1,
-            result => return result.map(|()| path),
-        }
     }
 }
 
