@@ -10,7 +10,7 @@ use support::{code, run, stderr, stdout};
 
 /// Goes before each text of a recording: it clears the screen in two ways, makes a link, reverses the line, forges a
 /// line, and is a script and a formula.
-const HOSTILE: &str = "=1+\u{1b}[2J\u{1b}]8;;http://x\u{7}\r\u{8}\u{9b}2J\u{202e}\u{2066}\nFORGED</script><script>alert(1)</script>\
+const HOSTILE: &str = "=1+\u{1b}[2J\u{1b}]8;;http://x\u{7}\r\u{8}\u{9b}2J\u{202e}\u{2066}\u{2028}\nFORGED</script><script>alert(1)</script>\
                        <img src=x onerror=alert(1)>\",\"=2+";
 
 /// Texts that a reader takes for words of the format or for numbers.

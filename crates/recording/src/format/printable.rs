@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-/// Whether a character may control whatever displays it: a control character, or one that changes the direction of
-/// writing.
+/// Whether a character may control whatever displays it: a control character, one that changes the direction of writing,
+/// or an end of line that is none of these, at which programs that read an answer line by line would begin another.
 pub fn is_control(character: char) -> bool {
     character.is_control()
-        || matches!(character, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(character, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Whether a name can be shown as it is.
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn what_steers_is_replaced_and_the_rest_stays() {
-        let steering = "\n\t\u{1b}\u{7f}\u{9b}\u{200e}\u{200f}\u{202a}\u{202e}\u{2066}\u{2069}";
+        let steering = "\n\t\u{1b}\u{7f}\u{9b}\u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\u{202e}\u{2066}\u{2069}";
         assert_eq!(printable(steering), "\u{fffd}".repeat(steering.chars().count()));
         let harmless = "kworker/0:1 \u{fffd} \u{e4}\u{5d0}\u{2065}\u{200d}";
         assert!(is_printable(harmless));
