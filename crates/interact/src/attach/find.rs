@@ -8,6 +8,8 @@ use punctual_kernel::Refused;
 use punctual_probe::nearest_name;
 use rustix::fs::{Mode, OFlags, fstat, major, minor, open};
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read;
 use std::os::fd::OwnedFd;
 
 /// How many processes with the name are listed.
@@ -15,6 +17,8 @@ const MAX_LISTED: usize = 8;
 /// Words of a command line that are kept, and characters of each.
 const MAX_WORDS: usize = 64;
 const MAX_WORD: usize = 1_000;
+/// How much of one is read, bytes: a program can make its own as long as its memory.
+const MAX_LINE: u64 = (MAX_WORDS * MAX_WORD) as u64;
 
 /// A program at a terminal, or in a window.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,9 +76,8 @@ impl Target {
     }
 
     fn of(pid: u32) -> Option<Target> {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        let (name, device, started) = parsed(&stat)?;
-        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let (name, device, started) = parsed(&stat_of(pid)?)?;
+        let line = line_of(pid);
         let words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty()).take(MAX_WORDS);
         let mut words: Vec<String> =
             words.map(|word| String::from_utf8_lossy(word).chars().take(MAX_WORD).collect()).collect();
@@ -124,7 +127,7 @@ impl Target {
 
     /// Whether it is still there.
     pub(super) fn is_there(&self) -> bool {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
+        let stat = stat_of(self.pid).unwrap_or_default();
         let is_dead = stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with(['Z', 'X']));
         !is_dead && parsed(&stat).is_some_and(|(_, _, started)| started == self.started)
     }
@@ -156,6 +159,21 @@ fn processes() -> impl Iterator<Item = u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
+/// What the kernel says about a process. It holds the name, which may be any bytes.
+fn stat_of(pid: u32) -> Option<String> {
+    let bytes = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The beginning of its command line.
+fn line_of(pid: u32) -> Vec<u8> {
+    let mut line = Vec::new();
+    if let Ok(file) = File::open(format!("/proc/{pid}/cmdline")) {
+        let _ = file.take(MAX_LINE).read_to_end(&mut line);
+    }
+    line
+}
+
 /// From `/proc/PID/stat`: the name, the terminal's number and when it was started.
 fn parsed(stat: &str) -> Option<(String, u32, u64)> {
     let (before, rest) = stat.rsplit_once(") ")?;
@@ -178,6 +196,30 @@ mod tests {
         let own = Target::of(std::process::id()).unwrap();
         assert!(own.is_there());
         assert!(!Target { started: own.started + 1, ..own }.is_there());
+    }
+
+    #[test]
+    fn a_program_is_found_whatever_its_name_and_however_long_its_command_line() {
+        use std::os::unix::ffi::OsStrExt;
+        let directory = tempfile::tempdir().unwrap();
+        let program = directory.path().join(std::ffi::OsStr::from_bytes(b"\xff) Z"));
+        std::fs::copy("/bin/sh", &program).unwrap();
+        let words = ["-c".to_owned(), "read line".to_owned(), "x".repeat(100_000)];
+        let mut command = std::process::Command::new(&program);
+        let mut child = command.args(words).stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let target = Target::of(child.id()).unwrap();
+        let is_there = target.is_there();
+        let _ = child.kill().and_then(|()| child.wait());
+        assert_eq!((target.name.as_str(), is_there), ("\u{fffd}) Z", true));
+        assert_eq!(target.words[3].len(), MAX_WORD);
+        assert!(!target.is_there());
+
+        let mut long = std::process::Command::new("/bin/sh");
+        long.args(["-c", "read line"]).args(vec!["x".repeat(100_000); 4]).stdin(std::process::Stdio::piped());
+        let mut child = long.spawn().unwrap();
+        let line = line_of(child.id());
+        let _ = child.kill().and_then(|()| child.wait());
+        assert_eq!(line.len() as u64, MAX_LINE);
     }
 
     #[test]
