@@ -6,11 +6,11 @@ use crate::plan::InteractError;
 use crate::processes::program_of;
 use punctual_kernel::Refused;
 use punctual_probe::nearest_name;
-use rustix::fs::{Mode, OFlags, fstat, major, minor, open};
+use rustix::fs::{FileType, Mode, OFlags, fstat, major, minor, open};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 
 /// How many processes with the name are listed.
 const MAX_LISTED: usize = 8;
@@ -143,14 +143,20 @@ impl Target {
             };
             Refused::because(&doing, format!("{}{remedy}", std::io::Error::from(error)))
         };
-        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        // As the program sees it: in a container another terminal has that name.
+        // As the program sees it: in a container another terminal has that name. It may also be no terminal at all, and to
+        // open a device is enough for some of them to do something: so it is looked at before it is opened.
         let path = format!("/proc/{}/root{}", self.pid, self.terminal);
-        let opened = open(path, flags, Mode::empty()).map_err(refused)?;
-        let device = fstat(&opened).map_err(refused)?.st_rdev;
-        let (major, minor) = (major(device), minor(device));
-        let is_it = major == self.device >> 8 & 0xfff && minor == (self.device & 0xff | self.device >> 12 & 0xfff00);
-        if is_it { Ok(opened) } else { Err(Refused::because(&doing, "another one has its name")) }
+        let found = open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(refused)?;
+        let about = fstat(&found).map_err(refused)?;
+        let (major, minor) = (major(about.st_rdev), minor(about.st_rdev));
+        let is_it = FileType::from_raw_mode(about.st_mode) == FileType::CharacterDevice
+            && major == self.device >> 8 & 0xfff
+            && minor == (self.device & 0xff | self.device >> 12 & 0xfff00);
+        if !is_it {
+            return Err(Refused::because(&doing, "another one has its name"));
+        }
+        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        open(format!("/proc/self/fd/{}", found.as_raw_fd()), flags, Mode::empty()).map_err(refused)
     }
 }
 
@@ -220,6 +226,26 @@ mod tests {
         let line = line_of(child.id());
         let _ = child.kill().and_then(|()| child.wait());
         assert_eq!(line.len() as u64, MAX_LINE);
+    }
+
+    #[test]
+    fn what_is_no_terminal_is_not_opened_in_place_of_one() {
+        use rustix::fs::inotify::{self, CreateFlags, Reader, WatchFlags};
+        let directory = tempfile::tempdir().unwrap();
+        let pipe = directory.path().join("pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, FileType::Fifo, 0o600.into(), 0).unwrap();
+        let watch = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).unwrap();
+        inotify::add_watch(&watch, directory.path(), WatchFlags::OPEN).unwrap();
+        let own = Target::of(std::process::id()).unwrap();
+        let target = Target { terminal: pipe.to_str().unwrap().to_owned(), device: 0, ..own };
+        assert!(target.open_terminal().unwrap_err().to_string().contains("another one has its name"));
+        let mut room = [std::mem::MaybeUninit::uninit(); 1_024];
+        assert!(Reader::new(&watch, &mut room).next().is_err(), "it was opened");
+        let terminal = punctual_kernel::pseudo_terminal::PseudoTerminal::make().unwrap();
+        let far = fstat(terminal.open_far().unwrap()).unwrap().st_rdev;
+        let device = major(far) << 8 | minor(far) & 0xff | (minor(far) & 0xfff00) << 12;
+        let path = terminal.path().to_str().unwrap().to_owned();
+        assert!(Target { terminal: path, device, ..target }.open_terminal().is_ok());
     }
 
     #[test]
