@@ -2,8 +2,10 @@
 
 use punctual_kernel::scheduling::{self, Scheduling};
 use punctual_kernel::{Refused, capabilities, clock, rests};
+use punctual_recording::input;
 use std::fmt;
-use std::path::PathBuf;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc;
@@ -51,6 +53,8 @@ impl fmt::Display for Competitor {
 
 /// How much of a file is read at most.
 const FILE_BYTES: u64 = 1 << 20;
+/// How many directories wait to be looked into at most: users may make as many as they like, with long names.
+const MAX_WAITING: usize = 1_024;
 
 /// Running competitors; they end when this is dropped.
 pub struct Competing(Arc<AtomicBool>);
@@ -125,28 +129,33 @@ fn spin(is_real_time: bool, end_ns: u64, stop: &AtomicBool) {
 }
 
 fn walk(stop: &AtomicBool) {
-    use std::io::Read;
     let mut buffer = vec![0u8; 64 * 1024];
     while !stop.load(Relaxed) {
-        let mut left: Vec<PathBuf> = vec!["/usr".into(), "/var".into(), "/home".into()];
-        while let Some(directory) = left.pop() {
-            for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-                if stop.load(Relaxed) {
-                    return;
-                }
-                let Ok(kind) = entry.file_type() else { continue };
-                if kind.is_dir() {
-                    left.push(entry.path());
-                } else if kind.is_file()
-                    && let Ok(file) = std::fs::File::open(entry.path())
-                {
-                    let mut file = file.take(FILE_BYTES);
-                    while file.read(&mut buffer).is_ok_and(|read| read > 0) && !stop.load(Relaxed) {}
-                }
-            }
+        let mut waiting: Vec<PathBuf> = vec!["/usr".into(), "/var".into(), "/home".into()];
+        while let Some(directory) = waiting.pop().filter(|_| !stop.load(Relaxed)) {
+            look_into(&directory, &mut waiting, &mut buffer, stop);
         }
         // With nothing to read, a walker does not spin.
         std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+}
+
+/// Reads the files of a directory, and adds those within it to the ones that wait.
+fn look_into(directory: &Path, waiting: &mut Vec<PathBuf>, buffer: &mut [u8], stop: &AtomicBool) {
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        if stop.load(Relaxed) {
+            return;
+        }
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_dir() && waiting.len() < MAX_WAITING {
+            waiting.push(entry.path());
+        } else if kind.is_file()
+            // Whoever owns the directory may have put something else there by now.
+            && let Ok(file) = input::open_file(&entry.path())
+        {
+            let mut file = file.take(FILE_BYTES);
+            while file.read(buffer).is_ok_and(|read| read > 0) && !stop.load(Relaxed) {}
+        }
     }
 }
 
@@ -161,6 +170,18 @@ mod tests {
         let took = clock::monotonic_ns() - began;
         assert!(took >= 240_000_000, "{took}");
         assert!(clock::thread_cpu_ns() < took, "it never rested");
+    }
+
+    #[test]
+    fn a_walker_keeps_so_many_directories_in_mind_and_no_more() {
+        let directory = tempfile::tempdir().unwrap();
+        (0..MAX_WAITING + 9).for_each(|number| std::fs::create_dir(directory.path().join(number.to_string())).unwrap());
+        std::fs::write(directory.path().join("file"), "text").unwrap();
+        let (mut waiting, mut buffer) = (Vec::new(), [0; 16]);
+        look_into(directory.path(), &mut waiting, &mut buffer, &AtomicBool::new(false));
+        assert_eq!((waiting.len(), &buffer[..4]), (MAX_WAITING, b"text".as_slice()));
+        look_into(directory.path(), &mut waiting, &mut buffer, &AtomicBool::new(true));
+        assert_eq!(waiting.len(), MAX_WAITING);
     }
 
     #[test]
