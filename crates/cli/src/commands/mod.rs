@@ -39,7 +39,7 @@ use punctual_kernel::memory_bound::keep_memory_below;
 use punctual_probe::{Plan, Policy};
 use punctual_recording::bounds::MAX_READER_BYTES;
 use punctual_recording::input;
-use punctual_recording::{Document, Limit};
+use punctual_recording::{Document, Limit, Place};
 use punctual_report::answer::Failure;
 use std::path::{Path, PathBuf};
 
@@ -145,19 +145,31 @@ fn load_exit_code<'a>(documents: impl IntoIterator<Item = &'a Document>, ignore_
 /// in the directory for temporary files.
 fn fresh_name(before: &str, after: &str) -> PathBuf {
     let stamp = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
-    let here = Path::new(".");
-    let writable = made_in(here).is_ok();
+    let writable = Place::of(Path::new(".")).and_then(|place| place.try_to_write()).is_ok();
     let base = if writable { PathBuf::new() } else { std::env::temp_dir() };
-    let named = |number: u32| {
-        let suffix = if number == 0 { String::new() } else { format!("-{number}") };
-        base.join(format!("{before}{stamp}{suffix}{after}"))
-    };
-    (0..).map(named).find(|path| !path.exists()).unwrap_or_else(|| named(0))
+    unused_name(&base, &format!("{before}{stamp}"), after)
 }
 
-/// Makes a file in a directory and removes it.
-fn made_in(directory: &Path) -> std::io::Result<()> {
-    let probe = directory.join(format!(".punctual-{}", std::process::id()));
-    std::fs::File::options().write(true).create_new(true).open(&probe)?;
-    std::fs::remove_file(probe)
+/// A name that nothing has in a directory, not even a link that leads nowhere.
+fn unused_name(base: &Path, before: &str, after: &str) -> PathBuf {
+    let named = |number: u32| {
+        let suffix = if number == 0 { String::new() } else { format!("-{number}") };
+        base.join(format!("{before}{suffix}{after}"))
+    };
+    (0..).map(named).find(|path| path.symlink_metadata().is_err()).unwrap_or_else(|| named(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_somebody_has_taken_is_not_used() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        assert_eq!(unused_name(directory.path(), "a", ".punctual"), at("a.punctual"));
+        std::fs::create_dir(at("a.punctual")).unwrap();
+        std::os::unix::fs::symlink("nowhere", at("a-1.punctual")).unwrap();
+        assert_eq!(unused_name(directory.path(), "a", ".punctual"), at("a-2.punctual"));
+    }
 }
