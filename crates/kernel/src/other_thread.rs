@@ -4,6 +4,7 @@ use crate::Refused;
 use crate::scheduling::{self, Scheduling};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::os::unix::fs::MetadataExt;
 
 /// What the kernel knows about a thread's scheduling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,6 +79,9 @@ impl ThreadScheduling {
     /// # Errors
     /// What the kernel refused, why, and the way around it.
     pub fn set(self, tid: u32) -> Result<(), Refused> {
+        if let Err(why) = check_own(tid) {
+            return Err(Refused::because(format!("setting {self} for thread {tid}"), why));
+        }
         self.set_of(tid).map_err(|number| self.refused(tid, &std::io::Error::from_raw_os_error(number)))
     }
 
@@ -132,6 +136,20 @@ impl fmt::Display for ThreadScheduling {
             _ if self.nice == 0 => write!(formatter, "{}", Scheduling::Other),
             _ => write!(formatter, "other, nice {}", self.nice),
         }
+    }
+}
+
+/// Whether a thread is this process's user's, or that is root; why not, in words. A capability that the program was given
+/// would do for every thread of the machine: whoever may run it is not meant to have them all.
+fn check_own(tid: u32) -> Result<(), String> {
+    let caller = rustix::process::geteuid();
+    if caller.is_root() {
+        return Ok(());
+    }
+    match std::fs::metadata(format!("/proc/{tid}")) {
+        Ok(about) if about.uid() == caller.as_raw() => Ok(()),
+        Ok(about) => Err(format!("it belongs to another user ({}): only root changes others' threads", about.uid())),
+        Err(_) => Err("it has ended, or is hidden".to_owned()),
     }
 }
 
@@ -325,6 +343,27 @@ mod tests {
             scheduling::pin_to(scheduling::allowed_cpus()[0]).unwrap();
             let refused = ThreadScheduling::reserved(100_000, 10_000_000).set(tid).unwrap_err().to_string();
             assert!(refused.contains("only, and the kernel reserves"), "{refused}");
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn only_root_changes_threads_of_others() {
+        const NOBODY: libc::uid_t = 65_534;
+        std::thread::spawn(|| {
+            // SAFETY: takes plain numbers; without the C library it changes the calling thread alone, which ends here.
+            if unsafe { libc::syscall(libc::SYS_setresuid, NOBODY, NOBODY, NOBODY) } != 0 {
+                return punctual_testing::skip(
+                    "only_root_changes_threads_of_others",
+                    "only root becomes somebody else",
+                );
+            }
+            let own = crate::clock::thread_id();
+            let now = ThreadScheduling::of(own).unwrap();
+            let refused = now.set(std::process::id()).unwrap_err().to_string();
+            assert!(refused.contains("belongs to another user (0)"), "{refused}");
+            now.set(own).unwrap();
         })
         .join()
         .unwrap();
