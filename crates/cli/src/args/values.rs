@@ -20,15 +20,22 @@ pub(crate) struct Limits {
 /// The longest period worth measuring, and the shortest that the clock can resolve.
 const INTERVALS_NS: std::ops::RangeInclusive<u64> = 1_000..=3_600_000_000_000;
 
+/// Nothing is measured for longer, ns: studies take many times as long, and count that in the same numbers.
+const MAX_TIME_NS: u64 = 366 * 86_400 * 1_000_000_000;
+
 pub(super) fn duration(text: &str) -> Result<u64, String> {
-    match parse_duration(text, BareUnit::Seconds)? {
+    match time(text)? {
         0 => Err("a measurement must take some time: give a duration above 0, such as 10s".to_owned()),
         duration => Ok(duration),
     }
 }
 
 pub(super) fn time(text: &str) -> Result<u64, String> {
-    parse_duration(text, BareUnit::Seconds)
+    let time = parse_duration(text, BareUnit::Seconds)?;
+    if time > MAX_TIME_NS {
+        return Err(format!("`{text}` is longer than a year: nothing is measured for so long"));
+    }
+    Ok(time)
 }
 
 pub(super) fn interval(text: &str) -> Result<u64, String> {
@@ -143,4 +150,22 @@ pub(super) fn limits(text: &str) -> Result<Limits, String> {
         limits.cycle_ns = Some(parse_duration(longest, BareUnit::Microseconds)?);
     }
     Ok(limits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_measurement_takes_some_time_and_a_year_at_most() {
+        let years = ["366d", "8784h"].map(duration);
+        assert_eq!(years, [Ok(MAX_TIME_NS), Ok(MAX_TIME_NS)]);
+        // Of the longest that parses a hundred would not add up.
+        for too_long in ["366d1s", "367d", "584.5y", "213503d"] {
+            assert!(duration(too_long).is_err() && time(too_long).is_err(), "{too_long}");
+        }
+        assert!(time("367d").unwrap_err().contains("longer than a year"));
+        assert_eq!((duration("0s").is_err(), time("0s")), (true, Ok(0)));
+        assert!(MAX_TIME_NS.checked_mul(500).is_some());
+    }
 }
