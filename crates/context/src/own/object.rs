@@ -108,7 +108,11 @@ fn check_instructions(code: &[u8]) -> Result<(), String> {
     while let Some(instruction) = instructions.next() {
         let called = instruction[1] >> 4;
         match instruction[0] {
-            // A number of 64 bits takes two.
+            // One that is no number: the map behind a descriptor of this process, or what the kernel has at a name.
+            0x18 if called != 0 => {
+                return Err("it names memory outside the file: only its block and its tables can be used".into());
+            }
+            // A number of 64 bits takes two. Relocations say where one leads that is the address of a table.
             0x18 => drop(instructions.next()),
             // A function of the same object; relocations say where it leads.
             0x85 if called == 1 => {}
@@ -197,6 +201,16 @@ mod tests {
             let wide = [0x18, 0, 0, 0, 0, 0, 0, 0];
             assert_eq!(check_instructions(&[wide, refused, exit].concat()), Ok(()));
             assert!(check_instructions(&[wide, exit, refused].concat()).is_err());
+        }
+    }
+
+    /// A compiler leaves it to relocations where an address leads. Written by hand, an instruction may name a map behind a
+    /// descriptor of this process, such as the one with the device's own limits.
+    #[test]
+    fn no_memory_outside_the_file_is_named() {
+        for source in 1..=6 {
+            let named = [[0x18, source << 4, 0, 0, 5, 0, 0, 0], [0; 8]].concat();
+            assert!(check_instructions(&named).unwrap_err().contains("outside the file"), "{source}");
         }
     }
 
