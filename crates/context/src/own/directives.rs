@@ -12,16 +12,33 @@ const WORDS: [&str; 6] = ["__has_include", "__has_embed", "include_alias", "depe
 /// # Errors
 /// What else it would read, in a line.
 pub(super) fn without_header(source: &str) -> Result<String, String> {
+    // To the compiler each of them ends a line.
+    let source = source.replace("\r\n", "\n").replace('\r', "\n");
     let mut text = String::with_capacity(source.len() + 1);
     for line in source.lines() {
         text.push_str(if is_header(line) { "" } else { line });
         text.push('\n');
     }
-    // A line that ends this way continues in the next, even in the middle of a word.
-    for line in without_comments(&text.replace("\\\n", "")).lines() {
+    for line in without_comments(&joined(&text)).lines() {
         check(line)?;
     }
     Ok(text)
+}
+
+/// The text with whole lines: one that ends in a backslash continues in the next, even in the middle of a word. The compiler
+/// takes a backslash for that also where blanks follow it.
+fn joined(text: &str) -> String {
+    let mut joined = String::with_capacity(text.len());
+    for line in text.lines() {
+        match line.trim_end_matches([' ', '\t', '\u{b}', '\u{c}']).strip_suffix('\\') {
+            Some(begun) => joined.push_str(begun),
+            None => {
+                joined.push_str(line);
+                joined.push('\n');
+            }
+        }
+    }
+    joined
 }
 
 fn check(line: &str) -> Result<(), String> {
@@ -125,6 +142,11 @@ mod tests {
             "__asm__(\".incbin \\\"/etc/hostname\\\"\");",
             "#include \"punctual_work.h\" /*\n*/\n#include \"punctual_work.h/../a.h\"",
             "#include \\\n\"punctual_work.h\"",
+            "int x;\r#include \"a.h\"",
+            "// x\r#include \"a.h\"",
+            "#include \"punctual_work.h\" // x\r#include \"a.h\"",
+            "#inc\\ \t\u{c}\nlude \"a.h\"",
+            "#inc\\ \rlude \"a.h\"",
         ];
         for text in refused {
             assert!(without_header(text).is_err(), "{text}");
