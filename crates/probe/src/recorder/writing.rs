@@ -162,7 +162,9 @@ impl WritingThread {
     }
 
     fn give(&mut self, share: Share) {
-        if self.share == share || self.tid == 0 {
+        // The number of one that has ended may be anybody's by now.
+        let has_ended = self.thread.as_ref().is_none_or(JoinHandle::is_finished);
+        if self.share == share || self.tid == 0 || has_ended {
             return;
         }
         self.share = share;
@@ -186,9 +188,9 @@ impl WritingThread {
     }
 
     fn wait(&mut self, over: Instant) -> bool {
-        let Some(thread) = self.thread.take() else { return true };
         // Nothing is measured any more that it could disturb.
         self.give(Share::AsOthers);
+        let Some(thread) = self.thread.take() else { return true };
         let (mut asked, mut given_up) = (None, None);
         while !thread.is_finished() {
             if ending::is_asked() {
@@ -254,4 +256,42 @@ fn write_episodes(
         }
     });
     investigator.into_kernel_code()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_kernel::other_thread::ThreadScheduling;
+
+    #[test]
+    fn nobody_is_scheduled_in_place_of_a_thread_that_has_ended() {
+        let (tell, told) = sync_channel(1);
+        let (end, ended) = sync_channel::<()>(1);
+        // It has the number that the writing thread had.
+        let other = std::thread::spawn(move || {
+            let _ = tell.send(clock::thread_id());
+            let _ = ended.recv();
+        });
+        let tid: u32 = told.recv().unwrap();
+        let thread = std::thread::spawn(KernelCode::default);
+        while !thread.is_finished() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let mut writing = WritingThread {
+            sender: None,
+            episodes: Arc::default(),
+            written: Arc::default(),
+            given_up: Arc::default(),
+            tid,
+            share: Share::AsOthers,
+            thread: Some(thread),
+            kernel: None,
+        };
+        let before = ThreadScheduling::of(tid).unwrap();
+        writing.give(Share::Spare);
+        let after = ThreadScheduling::of(tid).unwrap();
+        drop(end);
+        other.join().unwrap();
+        assert_eq!(after, before);
+    }
 }
