@@ -32,6 +32,9 @@ use crate::watch::{ToTheEnd, Watch};
 use measure::Subject;
 use schema::File;
 
+/// Each case is the whole file with other values: together they are no longer than this, bytes.
+const MAX_CASE_BYTES: usize = 8 << 20;
+
 /// An experiment that was read and is possible.
 #[derive(Debug, Clone)]
 pub struct Experiment {
@@ -106,9 +109,16 @@ impl Experiment {
     fn of(file_name: &str, text: &str, file: File, whole: toml::Value) -> Result<Experiment> {
         let at = |line: usize, what: String| Error::Text { file: file_name.to_owned(), line, what };
         let mut cases = Vec::new();
+        if file.case.len().saturating_mul(text.len()) > MAX_CASE_BYTES {
+            let cases = punctual_recording::counted(file.case.len(), "case");
+            let what = format!("{cases} are too many in a file of this length: each is all of it");
+            return Err(at(place::line_of(text, &["case"]), what));
+        }
         for (index, case) in file.case.iter().enumerate() {
-            let line = place::line_of(text, &["case", &index.to_string()]);
-            let wrong = |what: String| at(line, format!("case {:?}: {what}", case.name));
+            let wrong = |what: String| {
+                let line = place::line_of(text, &["case", &index.to_string()]);
+                at(line, format!("case {:?}: {what}", case.name))
+            };
             let mut document = whole.clone();
             for (path, value) in &case.set {
                 place::set(&mut document, path, value).map_err(wrong)?;
@@ -444,4 +454,27 @@ fn constraints(setup: &Setup, runs: &[Run]) -> Vec<(String, Constraints)> {
         (thread.name.clone(), sum)
     });
     summed.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fmt::Write;
+    use std::time::{Duration, Instant};
+
+    fn with_cases(count: usize) -> String {
+        let mut text = "schema = \"punctual.experiment/1\"\nname = \"many\"\nduration = \"1ms\"\n".to_owned();
+        (0..count).for_each(|number| write!(text, "[[case]]\nname = \"{number}\"\n").unwrap());
+        text
+    }
+
+    #[test]
+    fn cases_without_end_are_refused_at_once() {
+        let began = Instant::now();
+        let refused = Experiment::parse("many.toml", &with_cases(20_000)).unwrap_err().to_string();
+        assert!(refused.contains("20,000 cases are too many"), "{refused}");
+        assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+        let several = Experiment::parse("several.toml", &with_cases(20));
+        assert!(!several.is_err_and(|error| error.to_string().contains("too many")));
+    }
 }
