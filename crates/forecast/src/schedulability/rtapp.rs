@@ -92,6 +92,10 @@ pub(super) fn parse(text: &str) -> Result<TaskSet, Error> {
     let default_policy = document.pointer("/global/default_policy").and_then(Value::as_str).unwrap_or("SCHED_OTHER");
     let mut set = TaskSet::default();
     for (name, value) in tasks {
+        // So many are refused, whatever comes after them.
+        if set.tasks.len() > super::tasks::MAX_TASKS {
+            break;
+        }
         let place = format!("task `{name}`");
         let object = value.as_object().ok_or_else(|| wrong(&place, "it is no object"))?;
         let events = Events::of(&place, object)?;

@@ -100,6 +100,14 @@ pub(crate) const MAX_TASKS: usize = 256;
 const MAX_CPU: u32 = 65_535;
 pub(crate) const NO_SUCH_CPU: &str = "there is no such CPU: the largest number is 65535";
 
+fn check_counts(tasks: usize, reservations: usize) -> Result<(), Error> {
+    if tasks.max(reservations) <= MAX_TASKS {
+        return Ok(());
+    }
+    let message = format!("more than {MAX_TASKS} tasks or reservations are not analysed");
+    Err(Error::Tasks { place: "the task set".to_owned(), message })
+}
+
 impl TaskSet {
     /// Reads a task set in TOML: a `[[task]]` for each task and a `[[reservation]]` for each reservation.
     ///
@@ -111,6 +119,8 @@ impl TaskSet {
             place: error.span().map_or("line 1".to_owned(), |span| line_of(span.start)),
             message: error.message().replace('\n', " "),
         })?;
+        // Before each is looked for in the text.
+        check_counts(file.task.len(), file.reservation.len())?;
         let limits = AdmissionLimits::default();
         let mut set = TaskSet {
             limits: AdmissionLimits {
@@ -142,10 +152,7 @@ impl TaskSet {
 
     /// Says what is impossible, and notes what the analysis will ignore.
     pub(crate) fn checked(mut self) -> Result<TaskSet, Error> {
-        if self.tasks.len() > MAX_TASKS || self.reservations.len() > MAX_TASKS {
-            let message = format!("more than {MAX_TASKS} tasks or reservations are not analysed");
-            return Err(Error::Tasks { place: "the task set".to_owned(), message });
-        }
+        check_counts(self.tasks.len(), self.reservations.len())?;
         if self.tasks.is_empty() {
             return Err(Error::Tasks {
                 place: "the task set".to_owned(),
@@ -309,6 +316,19 @@ mod tests {
     use proptest::prelude::*;
 
     const GOOD: &str = "[[task]]\nname = \"a\"\nperiod = \"10ms\"\ncompute = \"1ms\"\n";
+
+    #[test]
+    fn tasks_without_end_are_refused_at_once() {
+        let began = std::time::Instant::now();
+        let instances: String =
+            (0..15_000).map(|number| format!("\"{number}\":{{\"instance\":257,\"dl-period\":9}},")).collect();
+        let json = format!("{{\"tasks\":{{{}}}}}", instances.trim_end_matches(','));
+        for refused in [TaskSet::parse_toml(&GOOD.repeat(18_000)), TaskSet::parse_rt_app(&json)] {
+            let refused = refused.unwrap_err().to_string();
+            assert!(refused.contains("more than 256 tasks"), "{refused}");
+        }
+        assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
+    }
 
     #[test]
     fn what_is_not_said() {
