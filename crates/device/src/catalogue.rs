@@ -7,6 +7,7 @@ use crate::notation::{parse_period, parse_want, written_rate};
 use crate::profile::{DEFAULT_WANT_S, OnMiss, Printed, Profile, Source, Sources, Unit};
 use punctual_recording::{BareUnit, parse_duration};
 use serde::Deserialize;
+use std::collections::HashSet;
 use std::sync::LazyLock;
 use toml::Spanned;
 
@@ -45,14 +46,16 @@ impl Catalogue {
             message: error.message().replace('\n', " "),
         })?;
         let mut catalogue = Catalogue::default();
+        let mut ids = HashSet::new();
         for stored in file.device {
-            let line = line_of(stored.span().start);
-            let at_line = |error: Error| Error::Text { line, message: error.to_string() };
+            let start = stored.span().start;
+            // The line is looked for only where something is wrong: there may be very many.
+            let wrong = |message: String| Error::Text { line: line_of(start), message };
+            let at_line = |error: Error| wrong(error.to_string());
             let profile = stored.into_inner().into_profile(origin).map_err(at_line)?;
             profile.validate().and_then(|()| profile.usable_slack_ns().map(|_| ())).map_err(at_line)?;
-            if catalogue.find(&profile.id).is_some() {
-                let message = format!("device `{}` is defined twice", profile.id);
-                return Err(Error::Text { line, message });
+            if !ids.insert(profile.id.clone()) {
+                return Err(wrong(format!("device `{}` is defined twice", profile.id)));
             }
             catalogue.profiles.push(profile);
         }
@@ -282,6 +285,22 @@ mod tests {
             assert_eq!(*found, line, "{message}");
             assert!(message.contains(word) && !message.contains('\n'), "{message}");
         }
+    }
+
+    #[test]
+    fn very_many_profiles_are_read_at_once() {
+        let one = |number: usize| {
+            format!("[[device]]\nid='{number}'\nperiod='1ms'\nbuffers=2\ncompute='1us'\non_miss='drop'\n")
+        };
+        let text: String = (0..12_000).map(one).collect();
+        let began = std::time::Instant::now();
+        let mut catalogue = Catalogue::parse(&text).unwrap();
+        assert!(began.elapsed() < std::time::Duration::from_secs(3), "{:?}", began.elapsed());
+        assert_eq!(catalogue.profiles.len(), 12_000);
+        let twice = Catalogue::parse(&(text + &one(7))).unwrap_err().to_string();
+        assert!(twice.contains("`7` is defined twice"), "{twice}");
+        catalogue.extend(Catalogue::shipped().clone());
+        assert!(catalogue.find("modem").is_some() && catalogue.find("7").is_some());
     }
 
     #[test]
