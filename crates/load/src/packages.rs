@@ -1,17 +1,38 @@
 //! What installs the programs of a load.
 
-use serde::Deserialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 
 /// Packages, by the manager that installs them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Packages {
     /// For Debian, Ubuntu and their like.
+    #[serde(deserialize_with = "names")]
     pub apt: Vec<String>,
     /// For Fedora and its like.
+    #[serde(deserialize_with = "names")]
     pub dnf: Vec<String>,
     /// For Arch and its like.
+    #[serde(deserialize_with = "names")]
     pub pacman: Vec<String>,
+}
+
+fn names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let names = Vec::<String>::deserialize(deserializer)?;
+    match names.iter().find(|name| !is_name(name)) {
+        Some(wrong) => Err(D::Error::custom(format!("`{wrong}` is not the name of a package"))),
+        None => Ok(names),
+    }
+}
+
+/// Whether a manager takes it for a package to be installed. Anything else may be an option, which can have root run any
+/// command, a file, or, with a hyphen at its end, a package to be removed.
+fn is_name(name: &str) -> bool {
+    let is_of_a_name = |letter: char| letter.is_ascii_alphanumeric() || "+-._:".contains(letter);
+    name.starts_with(|letter: char| letter.is_ascii_alphanumeric())
+        && name.chars().all(is_of_a_name)
+        && !name.ends_with('-')
 }
 
 /// A package manager.
@@ -63,6 +84,23 @@ impl Manager {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_no_name_of_a_package_is_refused() {
+        let read = |name: &str| {
+            let managers = ["apt", "dnf", "pacman"];
+            managers.map(|manager| toml::from_str::<Packages>(&format!("{manager} = ['gcc', '{name}']")).is_ok())
+        };
+        for right in ["g++", "libgtk-3.0", "xorg-x11-server-Xvfb", "libc6:amd64", "7zip"] {
+            assert_eq!(read(right), [true; 3], "{right}");
+        }
+        let wrong =
+            ["", "--option=x", "-oDPkg::Pre-Invoke::=x", "./a.deb", "/a.rpm", "a/b", "libc6-", "a b", "a=1", "é"];
+        for wrong in wrong {
+            assert_eq!(read(wrong), [false; 3], "{wrong}");
+        }
+        assert_eq!(toml::from_str::<Packages>("").unwrap(), Packages::default());
+    }
 
     #[test]
     fn each_manager_installs_its_own_packages() {
