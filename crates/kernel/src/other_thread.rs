@@ -3,8 +3,10 @@
 use crate::Refused;
 use crate::scheduling::{self, Scheduling};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 /// What the kernel knows about a thread's scheduling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -261,21 +263,30 @@ pub fn threads_of(process: u32) -> Vec<u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// A process and those that it has started, and theirs in turn. No more than this many.
+/// A process and those that it has started, and theirs in turn: each once, and no more than this many.
 pub fn family(process: u32) -> Vec<u32> {
     const MAX_PROCESSES: usize = 4_096;
-    let mut found = vec![process];
+    let (mut found, mut known) = (vec![process], BTreeSet::from([process]));
     let mut position = 0;
     while position < found.len() && found.len() < MAX_PROCESSES {
         let parent = found[position];
         position += 1;
         for thread in threads_of(parent) {
-            let Ok(children) = std::fs::read_to_string(format!("/proc/{parent}/task/{thread}/children")) else {
+            let place = format!("/proc/{parent}/task/{thread}");
+            match std::fs::read_to_string(format!("{place}/children")) {
+                Ok(children) => {
+                    let children = children.split_whitespace().filter_map(|child| child.parse::<u32>().ok());
+                    // Those of a thread that ends become another one's.
+                    found.extend(children.filter(|child| known.insert(*child)));
+                }
+                // It has ended.
+                Err(_) if !Path::new(&place).exists() => {}
                 // This kernel does not list them, so all processes are searched.
-                found.extend(crate::guard::descendants(process));
-                return found;
-            };
-            found.extend(children.split_whitespace().filter_map(|child| child.parse::<u32>().ok()));
+                Err(_) => {
+                    let below = crate::guard::descendants(process);
+                    return std::iter::once(process).chain(below).take(MAX_PROCESSES).collect();
+                }
+            }
         }
     }
     found.truncate(MAX_PROCESSES);
@@ -300,6 +311,7 @@ fn name_and_start(tid: u32) -> Option<(String, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
     #[test]
     fn a_thread_is_changed_and_put_back() {
@@ -367,6 +379,28 @@ mod tests {
         })
         .join()
         .unwrap();
+    }
+
+    #[test]
+    fn who_is_below_is_found_once_whatever_ends_meanwhile() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let is_over = AtomicBool::new(false);
+        let families = std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    while !is_over.load(Relaxed) {
+                        let _ = std::thread::spawn(|| ()).join();
+                    }
+                });
+            }
+            let families: Vec<Vec<u32>> = (0..500).map(|_| family(std::process::id())).collect();
+            is_over.store(true, Relaxed);
+            families
+        });
+        let _ = child.kill().and_then(|()| child.wait());
+        for family in families {
+            assert_eq!(family.iter().filter(|process| **process == child.id()).count(), 1, "{family:?}");
+        }
     }
 
     #[test]
