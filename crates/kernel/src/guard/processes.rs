@@ -63,23 +63,29 @@ pub fn descendants(ancestor: u32) -> Vec<u32> {
     let mut processes = Vec::new();
     for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
-        let Some(stat) = stat_of(&entry.path()) else { continue };
-        // The name in parentheses may hold anything, spaces and parentheses too.
-        let Some((_, rest)) = stat.rsplit_once(')') else { continue };
-        let mut words = rest.split_whitespace();
-        let (state, parent) = (words.next(), words.next().and_then(|word| word.parse::<u32>().ok()));
-        if let (Some(state), Some(parent)) = (state, parent) {
-            processes.push(Listed { pid, parent, is_zombie: state == "Z" });
-        }
+        processes.extend(stat_of(&entry.path()).and_then(|stat| Listed::parsed(pid, &stat)));
     }
     below(ancestor, &processes)
 }
 
 /// A process as the kernel lists it.
+#[derive(Debug, PartialEq, Eq)]
 struct Listed {
     pid: u32,
     parent: u32,
     is_zombie: bool,
+}
+
+impl Listed {
+    fn parsed(pid: u32, stat: &str) -> Option<Listed> {
+        // The name in parentheses may hold anything, spaces and parentheses too; the state, third of all fields, follows it.
+        let (_, rest) = stat.rsplit_once(')')?;
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        let field = |number: usize| fields.get(number - 3).copied();
+        // The first thread may have ended, and others go on.
+        let is_alone = field(20)?.parse::<i64>().ok()? <= 1;
+        Some(Listed { pid, parent: field(4)?.parse().ok()?, is_zombie: field(3)? == "Z" && is_alone })
+    }
 }
 
 /// Those below one, except zombies: parents before their children.
@@ -107,6 +113,22 @@ mod tests {
 
     fn listed(pid: u32, parent: u32, is_zombie: bool) -> Listed {
         Listed { pid, parent, is_zombie }
+    }
+
+    #[test]
+    fn a_process_whose_first_thread_has_ended_goes_on() {
+        let stat = |state: &str, threads: &str| {
+            format!(
+                "7 (a) Z 1) {state} 6 7 7 0 -1 4227084 0 0 0 0 0 0 0 0 20 0 {threads} 0 1234 0 0 18446744073709551615"
+            )
+        };
+        let zombie = |state, threads| Listed::parsed(7, &stat(state, threads)).unwrap().is_zombie;
+        assert!(zombie("Z", "1") && zombie("Z", "0"));
+        assert!(!zombie("Z", "2") && !zombie("S", "1") && !zombie("R", "2"));
+        assert_eq!(Listed::parsed(7, &stat("S", "1")), Some(listed(7, 6, false)));
+        assert_eq!(Listed::parsed(7, "7 (a) S 6 7"), None);
+        let own = stat_of(Path::new("/proc/self")).and_then(|stat| Listed::parsed(7, &stat));
+        assert_eq!(own, Some(listed(7, std::os::unix::process::parent_id(), false)));
     }
 
     #[test]
