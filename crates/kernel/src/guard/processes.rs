@@ -1,8 +1,7 @@
 //! The processes below the guard.
 
-use rustix::process::{Pid, Signal, WaitOptions};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, kill_process, pidfd_open, pidfd_send_signal};
 use std::collections::HashMap;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// A process that ended, and its exit code; `None` when a signal ended it.
@@ -21,62 +20,61 @@ pub(super) fn reap() -> Vec<Dead> {
     dead
 }
 
-pub(super) fn signal(pid: u32, signal: Signal) {
-    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
-        let _ = rustix::process::kill_process(pid, signal);
-    }
-}
-
 /// What the kernel says about a process. It holds the name, which may be any bytes.
-fn stat_of(directory: &Path) -> Option<String> {
-    let bytes = std::fs::read(directory.join("stat")).ok()?;
+fn stat_of(pid: u32) -> Option<String> {
+    let bytes = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Kills every process of a session, which may have lost its leader.
 pub(super) fn kill_session(leader: u32) {
-    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
-        let Some(stat) = stat_of(&entry.path()) else { continue };
-        let session = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(3)?.parse::<u32>().ok());
-        if session == Some(leader) {
-            signal(pid, Signal::KILL);
-        }
-    }
+    listed().iter().filter(|process| process.session == leader).for_each(|process| process.signal(Signal::KILL));
 }
 
 /// Kills every process below this one, until none is left or two seconds have passed.
 pub(super) fn kill_descendants(ancestor: u32) {
     let until = Instant::now() + Duration::from_secs(2);
     loop {
-        let left = descendants(ancestor);
+        let left = all_below(ancestor);
         if left.is_empty() || Instant::now() > until {
             return;
         }
-        left.iter().for_each(|&pid| signal(pid, Signal::KILL));
+        left.iter().for_each(|process| process.signal(Signal::KILL));
         std::thread::sleep(Duration::from_millis(10));
     }
 }
 
-/// All processes below this one, except zombies.
+/// The numbers of all processes below this one, except zombies.
 pub fn descendants(ancestor: u32) -> Vec<u32> {
-    let mut processes = Vec::new();
-    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
-        processes.extend(stat_of(&entry.path()).and_then(|stat| Listed::parsed(pid, &stat)));
-    }
-    below(ancestor, &processes)
+    all_below(ancestor).iter().map(|process| process.pid).collect()
+}
+
+/// All processes below this one, except zombies.
+pub(super) fn all_below(ancestor: u32) -> Vec<Listed> {
+    below(ancestor, &listed())
+}
+
+fn listed() -> Vec<Listed> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| Listed::of(entry.file_name().to_str()?.parse().ok()?)).collect()
 }
 
 /// A process as the kernel lists it.
-#[derive(Debug, PartialEq, Eq)]
-struct Listed {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Listed {
     pid: u32,
     parent: u32,
+    session: u32,
     is_zombie: bool,
+    /// In clock ticks since boot: a later process with the same number has another one.
+    started: u64,
 }
 
 impl Listed {
+    fn of(pid: u32) -> Option<Listed> {
+        Listed::parsed(pid, &stat_of(pid)?)
+    }
+
     fn parsed(pid: u32, stat: &str) -> Option<Listed> {
         // The name in parentheses may hold anything, spaces and parentheses too; the state, third of all fields, follows it.
         let (_, rest) = stat.rsplit_once(')')?;
@@ -84,12 +82,34 @@ impl Listed {
         let field = |number: usize| fields.get(number - 3).copied();
         // The first thread may have ended, and others go on.
         let is_alone = field(20)?.parse::<i64>().ok()? <= 1;
-        Some(Listed { pid, parent: field(4)?.parse().ok()?, is_zombie: field(3)? == "Z" && is_alone })
+        Some(Listed {
+            pid,
+            parent: field(4)?.parse().ok()?,
+            session: field(6)?.parse().ok()?,
+            is_zombie: field(3)? == "Z" && is_alone,
+            started: field(22)?.parse().ok()?,
+        })
+    }
+
+    /// Sends it a signal, and nobody else who has its number by now: programs that start and end others all the time can
+    /// have numbers given anew while processes are listed.
+    pub(super) fn signal(&self, signal: Signal) {
+        let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) else { return };
+        // If the one that was listed still has its number, this is that one.
+        let process = pidfd_open(pid, PidfdFlags::empty());
+        if Listed::of(self.pid).is_none_or(|now| now.started != self.started) {
+            return;
+        }
+        let _ = match process {
+            Ok(process) => pidfd_send_signal(process, signal),
+            // There may be no room for one more open file.
+            Err(_) => kill_process(pid, signal),
+        };
     }
 }
 
 /// Those below one, except zombies: parents before their children.
-fn below(ancestor: u32, processes: &[Listed]) -> Vec<u32> {
+fn below(ancestor: u32, processes: &[Listed]) -> Vec<Listed> {
     let mut children: HashMap<u32, Vec<&Listed>> = HashMap::new();
     for process in processes {
         children.entry(process.parent).or_default().push(process);
@@ -100,7 +120,7 @@ fn below(ancestor: u32, processes: &[Listed]) -> Vec<u32> {
         for process in children.remove(&parent).unwrap_or_default() {
             waiting.push(process.pid);
             if !process.is_zombie && process.pid != ancestor {
-                found.push(process.pid);
+                found.push(*process);
             }
         }
     }
@@ -111,8 +131,12 @@ fn below(ancestor: u32, processes: &[Listed]) -> Vec<u32> {
 mod tests {
     use super::*;
 
-    fn listed(pid: u32, parent: u32, is_zombie: bool) -> Listed {
-        Listed { pid, parent, is_zombie }
+    fn one(pid: u32, parent: u32, is_zombie: bool) -> Listed {
+        Listed { pid, parent, session: 7, is_zombie, started: 1_234 }
+    }
+
+    fn numbers(found: &[Listed]) -> Vec<u32> {
+        found.iter().map(|process| process.pid).collect()
     }
 
     #[test]
@@ -125,31 +149,45 @@ mod tests {
         let zombie = |state, threads| Listed::parsed(7, &stat(state, threads)).unwrap().is_zombie;
         assert!(zombie("Z", "1") && zombie("Z", "0"));
         assert!(!zombie("Z", "2") && !zombie("S", "1") && !zombie("R", "2"));
-        assert_eq!(Listed::parsed(7, &stat("S", "1")), Some(listed(7, 6, false)));
+        assert_eq!(Listed::parsed(7, &stat("S", "1")), Some(one(7, 6, false)));
         assert_eq!(Listed::parsed(7, "7 (a) S 6 7"), None);
-        let own = stat_of(Path::new("/proc/self")).and_then(|stat| Listed::parsed(7, &stat));
-        assert_eq!(own, Some(listed(7, std::os::unix::process::parent_id(), false)));
+        let own = Listed::of(std::process::id()).unwrap();
+        assert_eq!((own.parent, own.is_zombie), (std::os::unix::process::parent_id(), false));
     }
 
     #[test]
     fn those_below_are_found_once_whatever_the_list_says() {
-        let all =
-            [listed(5, 2, false), listed(2, 1, false), listed(3, 2, true), listed(4, 3, false), listed(9, 8, false)];
+        let all = [one(5, 2, false), one(2, 1, false), one(3, 2, true), one(4, 3, false), one(9, 8, false)];
         let sorted = |ancestor| {
-            let mut found = below(ancestor, &all);
+            let mut found = numbers(&below(ancestor, &all));
             found.sort_unstable();
             found
         };
         assert_eq!((sorted(1), sorted(2)), (vec![2, 4, 5], vec![4, 5]));
         assert!(sorted(9).is_empty());
-        assert_eq!(below(1, &[listed(2, 1, false), listed(3, 2, false), listed(1, 3, false)]), [2, 3]);
-        assert!(below(1, &[listed(1, 1, false)]).is_empty());
+        let circle = [one(2, 1, false), one(3, 2, false), one(1, 3, false)];
+        assert_eq!(numbers(&below(1, &circle)), [2, 3]);
+        assert!(below(1, &[one(1, 1, false)]).is_empty());
+    }
+
+    #[test]
+    fn nobody_is_killed_who_has_the_number_of_another() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let process = Listed::of(child.id()).unwrap();
+        Listed { started: process.started - 1, ..process }.signal(Signal::KILL);
+        std::thread::sleep(Duration::from_millis(100));
+        assert!(child.try_wait().unwrap().is_none(), "another one was killed");
+        assert_eq!(numbers(&all_below(std::process::id())).iter().filter(|pid| **pid == child.id()).count(), 1);
+        process.signal(Signal::KILL);
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&child.wait().unwrap()), Some(libc::SIGKILL));
+        // It has ended.
+        process.signal(Signal::KILL);
     }
 
     #[test]
     fn very_many_processes_are_found_at_once() {
         const MANY: u32 = 200_000;
-        let chain: Vec<Listed> = (2..=MANY).map(|pid| listed(pid, pid - 1, false)).collect();
+        let chain: Vec<Listed> = (2..=MANY).map(|pid| one(pid, pid - 1, false)).collect();
         let began = Instant::now();
         assert_eq!(below(1, &chain).len(), MANY as usize - 1);
         assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());

@@ -1,7 +1,7 @@
 //! The guard's side: makes ready, starts, repeats, reports, and ends everything.
 
 use super::lines::{Lines, last_line};
-use super::processes::{Dead, descendants, reap, signal};
+use super::processes::{Dead, all_below, reap};
 use super::spawn::{lead_at, spawn};
 use super::{GuardEvent, GuardedCommand, GuardedPreparation, GuardedRun, SCRATCH, scratch};
 use crate::{Refused, clock};
@@ -304,19 +304,17 @@ impl Runner {
             }
         }
         let me = std::process::id();
-        for &pid in &descendants(me) {
-            signal(pid, Signal::TERM);
-        }
+        all_below(me).iter().for_each(|process| process.signal(Signal::TERM));
         let asked = Instant::now();
         while asked.elapsed() < Duration::from_secs(4) {
             self.hear();
             reap();
-            let left = descendants(me);
+            let left = all_below(me);
             if left.is_empty() {
                 break;
             }
             if asked.elapsed() > Duration::from_millis(700) {
-                left.iter().for_each(|&pid| signal(pid, Signal::KILL));
+                left.iter().for_each(|process| process.signal(Signal::KILL));
             }
             std::thread::sleep(Duration::from_millis(10));
         }
