@@ -308,6 +308,16 @@ mod tests {
     }
 
     #[test]
+    fn what_is_done_of_a_long_sweep_is_left_out_at_once() {
+        let sweep = Sweep::new(vec![Axis::whole("a", 0..400_000)]).unwrap();
+        let done: Vec<u64> = (0..sweep.points()).filter(|point| *point != 7).rev().collect();
+        let began = std::time::Instant::now();
+        assert_eq!(sweep.of_shard(Shard::WHOLE, &done), [7]);
+        assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
+        assert!(sweep.of_shard(Shard { index: 0, of: 2 }, &done).is_empty());
+    }
+
+    #[test]
     fn axes_of_any_values_are_read() {
         let words = |text: &str| Axis::parse_any(text).unwrap().words;
         assert_eq!(words("q=20ms..60ms:20ms"), ["20ms", "40ms", "60ms"]);
