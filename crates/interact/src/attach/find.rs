@@ -128,8 +128,7 @@ impl Target {
     /// Whether it is still there.
     pub(super) fn is_there(&self) -> bool {
         let stat = stat_of(self.pid).unwrap_or_default();
-        let is_dead = stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with(['Z', 'X']));
-        !is_dead && parsed(&stat).is_some_and(|(_, _, started)| started == self.started)
+        !has_ended(&stat) && parsed(&stat).is_some_and(|(_, _, started)| started == self.started)
     }
 
     /// Opens its terminal, without making it this process's own.
@@ -190,6 +189,13 @@ fn parsed(stat: &str) -> Option<(String, u32, u64)> {
     Some((name.to_owned(), device as u32, started))
 }
 
+/// From `/proc/PID/stat`: whether all its threads have ended. The first one may have while others go on.
+fn has_ended(stat: &str) -> bool {
+    let Some((_, rest)) = stat.rsplit_once(") ") else { return true };
+    let threads = rest.split(' ').nth(17).and_then(|count| count.parse::<u32>().ok());
+    rest.starts_with(['Z', 'X']) && threads.is_none_or(|threads| threads <= 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,6 +205,11 @@ mod tests {
         let stat = "42 (a) b) S 1 42 42 34817 42 4194304 1 0 0 0 1 2 0 0 20 0 1 0 98765 1 2 3";
         assert_eq!(parsed(stat), Some(("a) b".to_owned(), 34_817, 98_765)));
         assert_eq!(parsed("42 (a"), None);
+        let state = |letter: &str, threads: &str| {
+            stat.replace(") S", &format!(") {letter}")).replace("20 0 1 0", &format!("20 0 {threads} 0"))
+        };
+        assert!(has_ended(&state("Z", "1")) && has_ended(&state("X", "0")) && has_ended(""));
+        assert!(!has_ended(stat) && !has_ended(&state("Z", "2")), "others go on");
         let own = Target::of(std::process::id()).unwrap();
         assert!(own.is_there());
         assert!(!Target { started: own.started + 1, ..own }.is_there());
