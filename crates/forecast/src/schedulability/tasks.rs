@@ -100,6 +100,10 @@ pub(crate) const MAX_TASKS: usize = 256;
 const MAX_CPU: u32 = 65_535;
 pub(crate) const NO_SUCH_CPU: &str = "there is no such CPU: the largest number is 65535";
 
+/// Sums and small multiples of these can be counted.
+const MAX_NS: u64 = u64::MAX / 1_000;
+const TOO_LONG: &str = "its times are longer than this program can count";
+
 fn check_counts(tasks: usize, reservations: usize) -> Result<(), Error> {
     if tasks.max(reservations) <= MAX_TASKS {
         return Ok(());
@@ -180,6 +184,9 @@ impl TaskSet {
             let message = "its budget must be more than 0 and at most its period".to_owned();
             return Err(Error::Tasks { place: place(), message });
         }
+        if reservation.period_ns > MAX_NS {
+            return Err(Error::Tasks { place: place(), message: TOO_LONG.to_owned() });
+        }
         if self.reservations[..index].iter().any(|other| other.name == reservation.name) {
             return Err(Error::Tasks { place: place(), message: "it is there twice".to_owned() });
         }
@@ -210,12 +217,11 @@ impl TaskSet {
         if task.deadline_ns == 0 || task.permitted_s == 0 {
             return wrong("its deadline, or the time in which it may be late once, is 0");
         }
-        let longest = u64::MAX / 1_000;
         if [task.period_ns, task.deadline_ns, task.jitter_ns, task.blocking_ns, task.offset_ns]
             .iter()
-            .any(|&time| time > longest)
+            .any(|&time| time > MAX_NS)
         {
-            return wrong("its times are longer than this program can count");
+            return wrong(TOO_LONG);
         }
         if let Some(name) = &task.reservation {
             let Some(found) = self.reservations.iter().find(|reservation| reservation.name == *name) else {
@@ -353,6 +359,12 @@ mod tests {
                 format!("{GOOD}[[reservation]]\nname=\"r\"\nbudget=\"2ms\"\nperiod=\"1ms\"\n"),
                 "reservation `r`",
                 "budget",
+            ),
+            // Twice that period cannot be counted.
+            (
+                format!("{GOOD}[[reservation]]\nname=\"r\"\nbudget=\"1ms\"\nperiod=\"110000d\"\n"),
+                "reservation `r`",
+                "longer than this program can count",
             ),
         ] {
             let message = TaskSet::parse_toml(&text).unwrap_err().to_string();
