@@ -7,7 +7,7 @@ use crate::cost::Cost;
 use crate::machine::{Activity, Arrival, Engine, MachineSpec, Policy, SourceSpec, ThreadSpec, WorkContext};
 use crate::modem::{Block, Fate};
 use crate::observe::{Activation, Observer};
-use crate::time::{MICROSECOND, MILLISECOND, NEVER, Picoseconds, SECOND};
+use crate::time::{MAX_TIME, MICROSECOND, MILLISECOND, NEVER, Picoseconds, SECOND};
 
 /// What a measure needs to know of the experiment.
 pub(super) struct Subject<'a> {
@@ -298,12 +298,22 @@ fn block_gaps(runs: &[Run], device: usize, phase: u32) -> Vec<Picoseconds> {
     gaps
 }
 
+/// The most buffers of a device whose tolerance is searched for: each stall that is tried takes thirty times as many
+/// periods.
+const MAX_BUFFERS: u64 = 1_000;
+
 /// Runs a machine with a buffered device and one stall, and finds by bisection, to 1 us, the longest stall at which no
 /// buffer comes to its end unserved.
 fn stall_tolerance(period: Picoseconds, buffers: u64, measure: bool) -> Result<Picoseconds, String> {
     if period == 0 || buffers < 2 {
         return Err("a buffered device has at least two buffers, each of some length".to_owned());
     }
+    let length = period.checked_mul(30 * buffers.min(MAX_BUFFERS + 1)).filter(|length| *length <= MAX_TIME);
+    let Some(length) = length.filter(|_| buffers <= MAX_BUFFERS) else {
+        return Err(format!(
+            "at most {MAX_BUFFERS} buffers are tried, and no longer than 30 days for thirty times all of them"
+        ));
+    };
     if !measure {
         return Ok(0);
     }
@@ -338,8 +348,25 @@ fn stall_tolerance(period: Picoseconds, buffers: u64, measure: bool) -> Result<P
         );
         let spec = MachineSpec { sources: vec![stalling], threads: vec![device], ..MachineSpec::default() };
         let mut late = Late((buffers - 1) * period, false);
-        Engine::new(spec).map_err(|error| error.to_string())?.run(30 * buffers * period, &mut late);
+        Engine::new(spec).map_err(|error| error.to_string())?.run(length, &mut late);
         if late.1 { fails = stall } else { holds = stall }
     }
     Ok(holds.next_multiple_of(MICROSECOND))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_tolerance_is_searched_for_without_end() {
+        let found = stall_tolerance(2 * MILLISECOND, 6, true).unwrap();
+        assert!(found.abs_diff(10 * MILLISECOND) <= MICROSECOND, "{found}");
+        for (period, buffers) in [(1, MAX_BUFFERS + 1), (1, u64::MAX), (MAX_TIME, 2), (MAX_TIME, u64::MAX), (1, 1)] {
+            for measure in [false, true] {
+                assert!(stall_tolerance(period, buffers, measure).is_err(), "{period} {buffers}");
+            }
+        }
+        assert_eq!(stall_tolerance(MAX_TIME / 60, 2, false), Ok(0));
+    }
 }
