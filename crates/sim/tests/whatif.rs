@@ -48,6 +48,15 @@ fn a_device_with_the_recordings_period_is_as_late_as_the_recording() {
 }
 
 #[test]
+fn a_device_has_any_number_of_buffers() {
+    let mut question = WhatIf::new(MILLISECOND, (1 << 55) + 1, MILLISECOND / 2, Context::Thread(80));
+    question.interference = Some(Interference::from_wakeups(1_000_000, &stalls(700)));
+    question.duration = 10 * SECOND;
+    let answer = question.answer().unwrap();
+    assert!(answer.misses == 0 && answer.activations > 9_000, "{} of {}", answer.misses, answer.activations);
+}
+
+#[test]
 fn more_buffers_miss_less_and_the_reservation_keeps_the_bystander_waiting_by_its_runtime() {
     let interference = Interference::from_wakeups(1_000_000, &stalls(2_000));
     let ask = |buffers, context| {

@@ -135,7 +135,8 @@ impl WhatIf {
             switch: spec.context_switch,
             source: spec.sources.len() as u32 - 1,
             bystander: named("bystander").map_or(u32::MAX, |index| index as u32),
-            limit: (self.buffers - 1) * self.period,
+            // No run is so long that more could be counted.
+            limit: (self.buffers - 1).saturating_mul(self.period),
             arrived: 0,
             answer: Answer {
                 activations: 0,
