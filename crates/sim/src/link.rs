@@ -6,7 +6,7 @@
 //! not processed in time during training restarts it.
 
 use crate::modem::{Block, Fate};
-use crate::time::{Picoseconds, SECOND};
+use crate::time::{NEVER, Picoseconds, SECOND};
 
 /// The line, the protocols over it, and the file.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -67,7 +67,7 @@ impl LinkSpec {
         // HDLC stuffs a bit after five ones: once in 62 random bits.
         let denominator =
             u128::from(self.line_rate) * u128::from(self.packet_bytes) * 256 * u128::from(self.frame_bytes) * 62;
-        (numerator / denominator) as u64
+        u64::try_from(numerator / denominator).unwrap_or(NEVER)
     }
 }
 

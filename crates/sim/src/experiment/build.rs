@@ -407,6 +407,9 @@ fn add_device(spec: &mut MachineSpec, device: &schema::Device, number: usize) ->
     })
 }
 
+/// No number of a link is larger, and no more of 256 bytes are escaped than all: times are products of them.
+const MAX_LINK: u64 = 1 << 32;
+
 fn link_spec(link: &schema::Link, device: &DeviceSpec) -> Result<LinkSpec, Wrong> {
     let positive =
         [("line_rate", link.line_rate), ("packet_bytes", link.packet_bytes), ("frame_bytes", link.frame_bytes)];
@@ -414,6 +417,12 @@ fn link_spec(link: &schema::Link, device: &DeviceSpec) -> Result<LinkSpec, Wrong
         if value == 0 {
             return Err(wrong(&["link", key], format!("the link's {key} must not be 0")));
         }
+    }
+    let others = [link.file_bytes, link.frame_overhead, link.window_frames, link.packet_overhead];
+    if positive.map(|(_, value)| value).into_iter().chain(others).any(|value| value > MAX_LINK)
+        || link.escaped_of_256 > 256
+    {
+        return Err(wrong(&["link"], format!("no number of a link is larger than {MAX_LINK}, or than 256 of 256")));
     }
     let connected = device.phase_names.iter().position(|name| *name == link.connected);
     let connected = connected
@@ -434,7 +443,8 @@ fn link_spec(link: &schema::Link, device: &DeviceSpec) -> Result<LinkSpec, Wrong
         patience: link.patience,
         connected_phase: connected as u32,
     };
-    let longest = u128::from(spec.byte_time()) * u128::from(spec.file_bytes.max(spec.window_frames * spec.frame_bytes));
+    let in_flight = u128::from(spec.window_frames) * u128::from(spec.frame_bytes);
+    let longest = u128::from(spec.byte_time()) * in_flight.max(u128::from(spec.file_bytes));
     if longest + u128::from(spec.setup) > u128::from(crate::time::MAX_TIME) || spec.byte_time() < MICROSECOND / 1_000 {
         return Err(wrong(&["link"], "such a transfer would take more than 30 days, or less than 1 ns a byte"));
     }

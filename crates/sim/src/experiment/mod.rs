@@ -469,6 +469,24 @@ mod tests {
     }
 
     #[test]
+    fn a_link_whose_times_cannot_be_counted_is_refused() {
+        let modem = crate::ledger::builtin("soft-modem-table1").unwrap().unwrap();
+        let with = |keys: &[&str], value: u64| {
+            let set: Vec<_> = keys.iter().map(|key| setting(&format!("link.{key}={value}")).unwrap()).collect();
+            modem.with(&set)
+        };
+        let rates = ["line_rate", "packet_bytes", "frame_bytes"];
+        let bytes = ["file_bytes", "frame_overhead", "window_frames", "packet_overhead", "escaped_of_256"];
+        for key in rates.into_iter().chain(bytes) {
+            assert!(with(&[key], i64::MAX as u64).is_err(), "{key}");
+        }
+        // Their product is 0 in 128 bits.
+        assert!(with(&rates, 1 << 62).is_err());
+        assert!(with(&["packet_overhead"], 1 << 32).is_err(), "more than 30 days");
+        assert!(with(&["escaped_of_256"], 256).is_ok());
+    }
+
+    #[test]
     fn cases_without_end_are_refused_at_once() {
         let began = Instant::now();
         let refused = Experiment::parse("many.toml", &with_cases(20_000)).unwrap_err().to_string();
