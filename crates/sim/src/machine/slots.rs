@@ -5,7 +5,7 @@
 //! guarantee is continuous (soft-modem-2000 section 5.4).
 
 use super::NONE;
-use crate::time::{NEVER, Picoseconds};
+use crate::time::{MAX_TIME, NEVER, Picoseconds};
 
 /// A reservation to be placed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +45,9 @@ pub enum Refused {
     /// A schedule of this many units would be too long.
     #[error("a reservation period of {0} units is longer than {MAX_UNITS}")]
     TooLong(u32),
+    /// Its units are.
+    #[error("a reservation period of {0} units of such a length is longer than 30 days")]
+    Uncounted(u32),
 }
 
 /// The longest schedule.
@@ -84,6 +87,9 @@ impl SlotPlan {
             }
             if period > MAX_UNITS {
                 return Err(Refused::TooLong(period));
+            }
+            if unit.checked_mul(u64::from(period)).is_none_or(|length| length > MAX_TIME) {
+                return Err(Refused::Uncounted(period));
             }
             let old = u32::try_from(plan.len()).expect("bounded by MAX_UNITS");
             if period % old != 0 {
@@ -216,6 +222,15 @@ mod tests {
             at = until;
         }
         sum
+    }
+
+    #[test]
+    fn slots_that_cannot_be_counted_are_refused() {
+        let request = Request { thread: 0, runtime: 1, period: 1 << 14 };
+        // Their length is 0 in 64 bits.
+        assert_eq!(SlotPlan::new(1 << 50, &[request]).err(), Some(Refused::Uncounted(1 << 14)));
+        let plan = SlotPlan::new(MAX_TIME >> 14, &[request]).unwrap();
+        assert!(plan.length <= MAX_TIME);
     }
 
     proptest! {
