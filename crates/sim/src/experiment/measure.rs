@@ -186,9 +186,8 @@ impl Measure {
                 let Some(Policy::Reservation { runtime, period: of, .. }) = policy else {
                     return Err("the device runs in no reservation".to_owned());
                 };
-                let share = u64::from(runtime) * period.0 >= work.0 * u64::from(of);
-                let gap = u64::from(of - runtime) * MILLISECOND <= period.0;
-                Ok(Some(Value::Text(if share && gap { "sufficient" } else { "insufficient" }.to_owned())))
+                let is_enough = is_enough((runtime, of), work.0, period.0);
+                Ok(Some(Value::Text(if is_enough { "sufficient" } else { "insufficient" }.to_owned())))
             }
             Measure::Successes => number(runs.iter().filter(|run| run.transfer.took.is_some()).count() as f64),
             Measure::Disconnections => number(runs.iter().filter(|run| run.transfer.broken).count() as f64),
@@ -266,6 +265,12 @@ impl Measure {
             }
         }
     }
+}
+
+/// Whether a reservation of so many of so many milliseconds is enough for this work in every period, by the paper's rule.
+fn is_enough((runtime, of): (u32, u32), work: Picoseconds, period: Picoseconds) -> bool {
+    let share = u128::from(runtime) * u128::from(period) >= u128::from(work) * u128::from(of);
+    share && u64::from(of.saturating_sub(runtime)) * MILLISECOND <= period
 }
 
 fn waits(runs: &[Run], thread: usize) -> impl Iterator<Item = Picoseconds> {
@@ -357,6 +362,14 @@ fn stall_tolerance(period: Picoseconds, buffers: u64, measure: bool) -> Result<P
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shares_of_long_periods_are_compared_as_they_are() {
+        assert!(is_enough((4, 12), 4 * MILLISECOND, 12 * MILLISECOND));
+        assert!(!is_enough((3, 12), 4 * MILLISECOND, 12 * MILLISECOND));
+        assert!(is_enough((60_000, 65_536), MAX_TIME / 2, MAX_TIME));
+        assert!(!is_enough((30_000, 65_536), MAX_TIME / 2, MAX_TIME));
+    }
 
     #[test]
     fn no_tolerance_is_searched_for_without_end() {
