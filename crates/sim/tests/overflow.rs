@@ -85,6 +85,19 @@ class = "prediction"
 "#;
 
 #[test]
+fn threads_that_take_turns_too_often_are_refused() {
+    let turns = |keys: &str| Experiment::parse("turns.toml", &format!("{STARVED}\n[machine]\n{keys}\n"));
+    for key in ["quantum", "slot_unit", "starvation_boost"] {
+        let refused = turns(&format!("{key} = \"10ps\"")).unwrap_err().to_string();
+        assert!(refused.contains("too many"), "{key}: {refused}");
+        assert!(turns(&format!("{key} = \"10ms\"")).is_ok(), "{key}");
+    }
+    let deadline = "policy = { deadline = { runtime = \"1ps\", period = \"2ps\" } }";
+    let refused = Experiment::parse("turns.toml", &STARVED.replace("policy = { priority = 8 }", deadline)).unwrap_err();
+    assert!(refused.to_string().contains("too many"), "{refused}");
+}
+
+#[test]
 fn an_activation_that_never_starts_is_late() {
     let outcome = Experiment::parse("starved.toml", STARVED).unwrap().run().unwrap();
     for row in &outcome.rows {

@@ -72,6 +72,7 @@ pub(super) fn build(file: &File, run: u64) -> Result<Setup, Wrong> {
         spec.sources.push(source(index, written, &spec.threads, &mut periods)?);
     }
     let devices = add_devices(&mut spec, file, &mut periods)?;
+    add_turns(&spec, &file.machine, &mut periods)?;
     let link = file.link.as_ref().map(|link| link_over(link, &devices)).transpose()?;
     check_events(file, duration, &periods)?;
     if file.machine.admission {
@@ -160,6 +161,24 @@ impl Periods {
         self.shortest = self.shortest.min(period);
         Ok(period)
     }
+}
+
+/// Takes in how often threads may take turns.
+fn add_turns(spec: &MachineSpec, machine: &schema::Machine, periods: &mut Periods) -> Result<(), Wrong> {
+    let written = [
+        ("quantum", machine.quantum),
+        ("slot_unit", machine.slot_unit),
+        ("starvation_boost", machine.starvation_boost),
+    ];
+    for (key, span) in written {
+        span.map(|span| periods.take(&["machine", key], span.0)).transpose()?;
+    }
+    for thread in &spec.threads {
+        if let Policy::Deadline { period, .. } = thread.policy {
+            periods.take(&["thread"], period)?;
+        }
+    }
+    Ok(())
 }
 
 /// The machine without what runs on it.
