@@ -98,6 +98,16 @@ fn threads_that_take_turns_too_often_are_refused() {
 }
 
 #[test]
+fn runs_without_end_are_refused_however_short_they_are() {
+    let runs = |count: u32| {
+        let text = STARVED.replace("duration = \"10s\"", &format!("duration = \"1us\"\nruns = {count}"));
+        Experiment::parse("runs.toml", &text)
+    };
+    let refused = runs(100_000_000).unwrap_err().to_string();
+    assert!(refused.contains("too many") && runs(1_000).is_ok(), "{refused}");
+}
+
+#[test]
 fn an_activation_that_never_starts_is_late() {
     let outcome = Experiment::parse("starved.toml", STARVED).unwrap().run().unwrap();
     for row in &outcome.rows {
