@@ -25,6 +25,9 @@ const EVENT_BYTES: usize = 32;
 const XI_KEY_PRESS: u16 = 2;
 const XI_BUTTON_PRESS: u16 = 4;
 
+/// How many events are taken at once: programs may make and remove windows, and draw, without end.
+const MAX_AT_ONCE: usize = 10_000;
+
 /// What is heard.
 pub(super) struct Eavesdrop {
     /// Reports new windows.
@@ -104,17 +107,17 @@ impl Eavesdrop {
     pub(super) fn take(&mut self, mut press: impl FnMut(Press)) -> bool {
         self.presses.try_iter().for_each(&mut press);
         let mut made = Vec::new();
-        let is_there = loop {
-            match self.control.poll_for_event() {
-                Ok(Some(Event::CreateNotify(event))) => made.push(event.window),
-                Ok(Some(Event::DestroyNotify(event))) => drop(self.watched.remove(&event.window)),
-                Ok(Some(_)) => {}
-                Ok(None) => break true,
-                Err(_) => break false,
-            }
-        };
+        let (control, watched) = (&self.control, &mut self.watched);
+        let is_there = drain(
+            || control.poll_for_event(),
+            |event| match event {
+                Event::CreateNotify(event) => made.push(event.window),
+                Event::DestroyNotify(event) => drop(watched.remove(&event.window)),
+                _ => {}
+            },
+        );
         // The server itself shows when it was drawn.
-        while let Ok(Some(_)) = self.drawings.poll_for_event() {}
+        drain(|| self.drawings.poll_for_event(), drop);
         made.retain(|window| self.clients.iter().any(|client| client.owns(*window)));
         let is_watched = made.into_iter().try_for_each(|window| self.watch(window)).is_ok();
         is_there && is_watched && self.drawings.flush().is_ok()
@@ -125,6 +128,18 @@ impl Drop for Eavesdrop {
     fn drop(&mut self) {
         let _ = self.control.record_disable_context(self.context).and_then(|_| self.control.flush());
     }
+}
+
+/// Takes what there is, up to [`MAX_AT_ONCE`]. Returns false if nothing more will come.
+fn drain<T, E>(mut poll: impl FnMut() -> Result<Option<T>, E>, mut take: impl FnMut(T)) -> bool {
+    for _ in 0..MAX_AT_ONCE {
+        match poll() {
+            Ok(Some(event)) => take(event),
+            Ok(None) => return true,
+            Err(_) => return false,
+        }
+    }
+    true
 }
 
 /// Whether these processes show a window, or why it cannot be watched, in words.
@@ -196,6 +211,18 @@ mod tests {
         let mut event = [0; EVENT_BYTES];
         bytes.iter().for_each(|(at, value)| event[*at..at + value.len()].copy_from_slice(value));
         event
+    }
+
+    #[test]
+    fn so_many_events_are_taken_at_once_and_no_more() {
+        let mut taken = 0;
+        assert!(drain(|| Ok::<_, ()>(Some(1)), |one| taken += one));
+        assert_eq!(taken, MAX_AT_ONCE);
+        let mut left = vec![Err(()), Ok(None), Ok(Some(7))];
+        let mut events = Vec::new();
+        assert!(drain(|| left.pop().unwrap(), |event| events.push(event)));
+        assert!(!drain(|| left.pop().unwrap(), |event| events.push(event)));
+        assert_eq!(events, [7]);
     }
 
     #[test]
