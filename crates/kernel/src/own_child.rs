@@ -2,7 +2,7 @@
 
 use crate::Refused;
 use crate::other_thread::ThreadScheduling;
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal};
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
@@ -56,17 +56,24 @@ fn spawn(words: &[String], command: &mut Command) -> Result<Child, Refused> {
     let parent = rustix::process::getpid();
     // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
     unsafe {
-        command.pre_exec(move || {
-            rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
-            // The parent may have gone before that was requested.
-            if rustix::process::getppid() == Some(parent) {
-                Ok(())
-            } else {
-                Err(std::io::ErrorKind::Interrupted.into())
-            }
-        });
+        command.pre_exec(move || end_with(parent, Signal::TERM));
     }
     command.spawn().map_err(|error| Refused::because(format!("starting `{}`", words[0]), crate::plain(&error)))
+}
+
+/// Has the kernel send this process a signal when the thread that started it ends. Call it between fork and exec: it makes
+/// system calls, and allocates nothing.
+///
+/// # Errors
+/// What the kernel refused; or if the parent has ended already, so that nobody would end this process.
+pub fn end_with(parent: Pid, signal: Signal) -> std::io::Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(signal))?;
+    // It may have gone before that was requested.
+    match rustix::process::getppid() == Some(parent) {
+        true => Ok(()),
+        // As a number, which is all that gets from there to whoever starts this process.
+        false => Err(std::io::Error::from_raw_os_error(libc::EINTR)),
+    }
 }
 
 /// Passes a signal on, unless the terminal sent it to both: then the child already has it.
@@ -75,9 +82,7 @@ pub fn pass_on(child: &Child, signal: i32) {
     if of_terminal && is_in_foreground() {
         return;
     }
-    if let (Some(pid), Some(signal)) =
-        (rustix::process::Pid::from_raw(child.id() as i32), Signal::from_named_raw(signal))
-    {
+    if let (Some(pid), Some(signal)) = (Pid::from_raw(child.id() as i32), Signal::from_named_raw(signal)) {
         let _ = rustix::process::kill_process(pid, signal);
     }
 }
@@ -91,4 +96,24 @@ pub fn ask_to_end(child: &Child) {
 fn is_in_foreground() -> bool {
     let Ok(terminal) = std::fs::File::open("/dev/tty") else { return false };
     rustix::termios::tcgetpgrp(&terminal).is_ok_and(|group| group == rustix::process::getpgrp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_started_for_a_parent_that_has_gone() {
+        let started_for = |parent: Pid| {
+            let mut command = Command::new("true");
+            // SAFETY: between fork and exec only system calls are made.
+            unsafe { command.pre_exec(move || end_with(parent, Signal::KILL)) };
+            command.status().map(|status| status.success()).map_err(|error| error.kind())
+        };
+        let own = rustix::process::getpid();
+        assert_eq!(started_for(own), Ok(true));
+        // Whoever is the parent of this process is not its child's.
+        let Some(other) = rustix::process::getppid() else { return };
+        assert_eq!(started_for(other), Err(std::io::ErrorKind::Interrupted));
+    }
 }

@@ -1,6 +1,6 @@
 //! Starts a program as the guard's child.
 
-use rustix::process::{Pid, PidfdFlags};
+use rustix::process::{Pid, PidfdFlags, Signal};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -31,10 +31,11 @@ pub(super) fn spawn(
 ) -> std::io::Result<(u32, OwnedFd)> {
     let mark = mark.and_then(|mark| std::ffi::CString::new(mark).ok());
     let heeded = heeded.to_vec();
+    let guard = rustix::process::getpid();
     // SAFETY: between fork and exec only async-signal-safe system calls on plain data are made.
     unsafe {
         child.pre_exec(move || {
-            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
+            crate::own_child::end_with(guard, Signal::KILL)?;
             if let Some(mark) = &mark {
                 libc::prctl(libc::PR_SET_NAME, mark.as_ptr(), 0, 0, 0);
             }

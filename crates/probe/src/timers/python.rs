@@ -3,8 +3,9 @@
 use super::clock::MethodClock;
 use super::plan::{AFTER_STALL, BEFORE_STALL, MIN_NS, MethodPlan, MethodRun, ROOM, STALLS, StallRun, set_slack};
 use crate::shared::control::Control;
-use punctual_kernel::{Refused, capabilities, clock};
+use punctual_kernel::{Refused, capabilities, clock, own_child};
 use punctual_timing::Callback;
+use rustix::process::Signal;
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
@@ -116,12 +117,10 @@ pub(super) fn measure(plan: &MethodPlan, control: &Control) -> Result<MethodRun,
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     // Ctrl-C is for this program, which passes it on.
     command.process_group(0);
-    // SAFETY: between fork and exec only one system call is made, with plain numbers: the child ends with this thread.
+    let own = rustix::process::getpid();
+    // SAFETY: between fork and exec only system calls are made: the child ends with this thread.
     unsafe {
-        command.pre_exec(|| {
-            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-            Ok(())
-        });
+        command.pre_exec(move || own_child::end_with(own, Signal::KILL));
     }
     let mut child = command.spawn().map_err(|error| Refused::because(doing, error.to_string()))?;
     let Some(mut stdout) = child.stdout.take() else { return Err(Refused::because(doing, "it has no output")) };
