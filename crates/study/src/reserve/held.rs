@@ -4,7 +4,7 @@ use punctual_kernel::other_thread::{Before, ThreadScheduling, family, threads_of
 use punctual_kernel::{Refused, own_child};
 use punctual_reserve::Reservation;
 use regex::Regex;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
@@ -94,6 +94,12 @@ fn ended(child: &mut Child) -> Result<Option<ExitStatus>, Refused> {
     child.try_wait().map_err(|error| Refused::because("waiting for the command", error.to_string()))
 }
 
+/// Forgets those that are not among these threads: a command may have very many.
+fn forget_ended<T>(known: &mut BTreeMap<u32, T>, there: &[u32]) {
+    let there: HashSet<u32> = there.iter().copied().collect();
+    known.retain(|tid, _| there.contains(tid));
+}
+
 struct Holding<'a> {
     plan: &'a HeldPlan,
     /// For each thread that was found, where it is listed; one that was refused is not asked for again.
@@ -125,7 +131,7 @@ impl Holding<'_> {
             None => vec![command],
             Some(_) => family(command).into_iter().flat_map(threads_of).collect(),
         };
-        self.known.retain(|tid, _| tids.contains(tid));
+        forget_ended(&mut self.known, &tids);
         for tid in tids {
             if self.known.get(&tid).is_some_and(|(before, _, refused)| {
                 before.is_there() && (*refused || ThreadScheduling::of(tid).is_ok_and(|now| now == wanted))
@@ -163,5 +169,21 @@ impl Holding<'_> {
             }
         }
         self.known.insert(before.tid, (before, index, is_refused));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_that_have_ended_are_forgotten_however_many_there_are() {
+        const MANY: u32 = 100_000;
+        let mut known: BTreeMap<u32, ()> = (0..MANY).map(|tid| (tid, ())).collect();
+        let there: Vec<u32> = (MANY / 2..2 * MANY).rev().collect();
+        let began = Instant::now();
+        forget_ended(&mut known, &there);
+        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+        assert!(known.into_keys().eq(MANY / 2..MANY));
     }
 }
