@@ -60,6 +60,8 @@
 //! assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod calltree;
 mod episode;
 pub mod gap;

@@ -7,6 +7,7 @@
 //! The crate whose build script calls this depends on `libbpf-sys` directly, which hands over
 //! where libbpf's headers stand.
 
+#![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "build scripts talk to cargo through it")]
 
 use std::path::{Path, PathBuf};

@@ -6,6 +6,9 @@
 //!
 //! `scripts/kernels` and `scripts/causes` are its command lines.
 
+#![deny(unsafe_code)]
+
+#[allow(unsafe_code, reason = "the programs that it starts hold locks and share memory as programs in C do")]
 pub mod causes;
 pub mod matrix;
 pub mod truth;

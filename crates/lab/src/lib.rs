@@ -9,6 +9,8 @@
 //!   not run again.
 //! * [`outside`]: watches a guest without a single additional instruction in it: what ran between two moments, block by block.
 
+#![forbid(unsafe_code)]
+
 pub mod apt;
 pub mod cache;
 mod cpio;

@@ -15,6 +15,8 @@
 //! assert!(heard[10] > 5_000);
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod air;
 mod companding;
 mod filter;

@@ -8,6 +8,8 @@
 //! * [`LoadFile`]s run real programs: those of [`shipped`], and the user's own;
 //! * job files of stress-ng.
 
+#![forbid(unsafe_code)]
+
 pub mod built_in;
 mod class;
 mod file;

@@ -14,6 +14,8 @@
 //!
 //! Nothing here does I/O or reads a clock. Time is that of the line: samples.
 
+#![forbid(unsafe_code)]
+
 pub mod adapter;
 pub mod apart;
 pub mod arq;

@@ -7,6 +7,8 @@
 //! assert_eq!(one.below(1_000), other.below(1_000));
 //! ```
 
+#![forbid(unsafe_code)]
+
 /// A generator; its state is whatever it is seeded with.
 #[derive(Debug, Clone)]
 pub struct Random(pub u64);

@@ -49,6 +49,8 @@
 //! assert_eq!((totals.count(), totals.max(), totals.count_above(7_000)), (100, Some(9_000), 99));
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod activations;
 mod document;
 mod episodes;

@@ -3,6 +3,8 @@
 //! Text begins with a verdict in words; what was lost, missed, unobserved or done differently from what was asked
 //! comes before the tables. Times are in microseconds in text and whole nanoseconds in JSON and CSV.
 
+#![forbid(unsafe_code)]
+
 pub mod answer;
 pub mod capabilities;
 pub mod compare;

@@ -7,6 +7,8 @@
 //! * [`Table`]: both together, while they come and go.
 //! * [`received`]: what somebody got in each window of a length, from when it ran; [`received_in`]: over several stretches.
 
+#![forbid(unsafe_code)]
+
 mod constraint;
 mod plan;
 mod received;

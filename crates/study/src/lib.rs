@@ -14,6 +14,8 @@
 //! * [`reserve`]: the reservation of a program's thread, found by trials and proven.
 //! * [`timers`]: the ways to get periodic callbacks, one after the other.
 
+#![forbid(unsafe_code)]
+
 mod check;
 mod companion;
 mod compare;

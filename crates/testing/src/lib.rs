@@ -1,6 +1,8 @@
 //! What the tests of all crates share: a way to skip what this machine or user does not allow, so that the skip is
 //! counted.
 
+#![forbid(unsafe_code)]
+
 use std::fmt::Display;
 use std::io::Write;
 use std::path::Path;

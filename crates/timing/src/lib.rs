@@ -26,6 +26,8 @@
 //! assert_eq!(catch_up(1_000_000, 5_500_000, 5_500_000, &after), CatchUp::Burst);
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod analysis;
 mod catch_up;
 mod drift;
