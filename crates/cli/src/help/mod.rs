@@ -159,6 +159,9 @@ fn examples(command: &Command) -> String {
 }
 
 #[cfg(test)]
+mod pages_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
