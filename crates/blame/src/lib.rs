@@ -16,41 +16,24 @@
 //!
 //! ```
 //! use punctual_blame::{Kind, split};
+//! use punctual_recording::Episode;
 //! use punctual_recording::episode::{Event, EventKind, Victim};
-//! use punctual_recording::{Episode, Stage};
 //!
 //! // Thread 7 (normal priority) runs; thread 100 (FIFO 80) is due at 1,000 us, is woken at once, and first has the CPU at
 //! // 1,900 us: until then the kernel did not switch.
 //! let event = |at_us: u64, kind, tid, priority, value, extra| Event {
 //!     at_ns: at_us * 1_000, cpu: 0, kind, tid, priority, context: 0, steal_ns: 0, value, extra, name: 1,
 //! };
+//! let victim = Victim { tid: 100, name: "audio".into(), priority: 19, cpu: 0 };
 //! let episode = Episode {
-//!     id: 1,
-//!     victim: Victim { tid: 100, name: "audio".into(), priority: 19, cpu: 0 },
-//!     expected_ns: 1_000_000,
-//!     end_ns: 1_905_000,
-//!     stage: Stage::Total,
-//!     threshold_ns: 100_000,
-//!     void: None,
 //!     usual_delivery_ns: 10_000,
-//!     fault_path_ns: 0,
-//!     sample_period_ns: 0,
-//!     nesting_known: true,
-//!     missed_runs: 0,
 //!     names: vec!["?".into(), "copier".into()],
-//!     frames: vec![],
 //!     events: vec![
 //!         event(1_002, EventKind::Waking, 7, 120, 100, 19),
 //!         event(1_900, EventKind::Switch, 7, 120, 100, 19),
 //!         event(2_000, EventKind::Switch, 100, 19, 7, 120),
 //!     ],
-//!     samples: vec![],
-//!     programs: vec![],
-//!     builds: vec![],
-//!     groups: vec![],
-//!     members: vec![],
-//!     disk_limit: None,
-//!     processes: Vec::new(),
+//!     ..Episode::of(victim, 1_000_000, 1_905_000)
 //! };
 //! let split = split(&episode);
 //! // Less the 10 us that a switch may take.

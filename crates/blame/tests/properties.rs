@@ -47,21 +47,14 @@ fn episode() -> impl Strategy<Value = Episode> {
         (0..500u64, 0..2_000u64, prop::option::of(0..5_000u64), prop::sample::select(STAGES)),
     )
         .prop_map(|(events, samples, (expected_ns, total, tid, priority, cpu), (usual, period, ran_ns, stage))| {
+            let victim = Victim { tid, name: "victim".into(), priority, cpu };
             Episode {
-                id: 1,
-                victim: Victim { tid, name: "victim".into(), priority, cpu },
-                expected_ns,
-                end_ns: expected_ns + total,
                 stage,
                 threshold_ns: 1,
-                void: None,
                 usual_delivery_ns: usual,
                 fault_path_ns: usual / 2,
                 sample_period_ns: period,
-                nesting_known: true,
-                missed_runs: 0,
                 names: vec!["a".into(), "b".into(), "migration/0".into()],
-                frames: Vec::new(),
                 events,
                 samples: samples
                     .into_iter()
@@ -76,11 +69,9 @@ fn episode() -> impl Strategy<Value = Episode> {
                     })
                     .collect(),
                 programs: vec![HookedProgram { name: "p".into(), hook: "hrtimer_expire_entry".into(), ran_ns }],
-                builds: Vec::new(),
                 groups: vec![Group { path: "/a".into(), weights: vec![1_024], real_time_us: None }],
                 members: vec![(1, 0), (2, 0), (3, 7)],
-                disk_limit: None,
-                processes: Vec::new(),
+                ..Episode::of(victim, expected_ns, expected_ns + total)
             }
         })
 }
@@ -139,12 +130,7 @@ proptest! {
 
     #[test]
     fn an_episode_without_events_is_unknown(total in 1..1_000_000u64) {
-        let mut episode = Episode {
-            id: 1, victim: Victim { tid: 1, name: "v".into(), priority: 1, cpu: 0 }, expected_ns: 5, end_ns: 5 + total, stage: Stage::Total,
-            threshold_ns: 0, void: None, usual_delivery_ns: 0, fault_path_ns: 0, sample_period_ns: 0, nesting_known: true, missed_runs: 0, names: vec![], frames: vec![],
-            events: vec![], samples: vec![], programs: vec![], builds: vec![], groups: vec![], members: vec![], disk_limit: None,
-            processes: vec![],
-        };
+        let mut episode = Episode::of(Victim { tid: 1, name: "v".into(), priority: 1, cpu: 0 }, 5, 5 + total);
         let parts = split(&episode).parts;
         prop_assert_eq!(parts.len(), 1);
         prop_assert_eq!((parts[0].kind, parts[0].ns), (Kind::Unknown, total));

@@ -26,19 +26,12 @@ fn episode(id: u64) -> Episode {
         extra: 20,
         name,
     };
+    let victim = Victim { tid: 7, name: "measure-0".into(), priority: 19, cpu: 0 };
     Episode {
         id,
-        victim: Victim { tid: 7, name: "measure-0".into(), priority: 19, cpu: 0 },
-        expected_ns,
-        end_ns: expected_ns + 400_000,
-        stage: Stage::Total,
         threshold_ns: 100_000,
-        void: None,
         usual_delivery_ns: 2_000,
-        fault_path_ns: 0,
         sample_period_ns: 1_000_000,
-        nesting_known: true,
-        missed_runs: 0,
         names: vec!["measure-0".into(), "other".into()],
         frames: vec![Frame { function: "function".into(), module: "kernel".into() }],
         events: vec![
@@ -55,12 +48,7 @@ fn episode(id: u64) -> Episode {
             name: 1,
             frames: vec![0],
         }],
-        programs: Vec::new(),
-        builds: Vec::new(),
-        groups: Vec::new(),
-        members: Vec::new(),
-        disk_limit: None,
-        processes: Vec::new(),
+        ..Episode::of(victim, expected_ns, expected_ns + 400_000)
     }
 }
 

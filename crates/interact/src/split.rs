@@ -169,29 +169,12 @@ mod tests {
     }
 
     fn episode(events: Vec<Event>, begin_ns: u64, end_ns: u64) -> Episode {
+        let victim = Victim { tid: 100, name: "editor".into(), priority: 120, cpu: 0 };
         Episode {
-            id: 1,
-            victim: Victim { tid: 100, name: "editor".into(), priority: 120, cpu: 0 },
-            expected_ns: begin_ns,
-            end_ns,
             stage: Stage::Request,
-            threshold_ns: 0,
-            void: None,
-            usual_delivery_ns: 0,
-            fault_path_ns: 0,
-            sample_period_ns: 0,
-            nesting_known: true,
-            missed_runs: 0,
             names: ["editor", "kworker/u4:1", "driver", "idle"].map(str::to_owned).to_vec(),
-            frames: vec![],
             events,
-            samples: vec![],
-            programs: vec![],
-            builds: vec![],
-            groups: vec![],
-            members: vec![],
-            disk_limit: None,
-            processes: Vec::new(),
+            ..Episode::of(victim, begin_ns, end_ns)
         }
     }
 

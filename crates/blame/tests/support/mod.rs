@@ -69,30 +69,13 @@ impl Story {
     }
 
     pub(crate) fn new(current: (u32, i16), end_us: u64) -> Story {
+        let victim = Victim { tid: VICTIM, name: "victim".into(), priority: 19, cpu: 0 };
         Story {
             episode: Episode {
-                id: 1,
-                victim: Victim { tid: VICTIM, name: "victim".into(), priority: 19, cpu: 0 },
-                expected_ns: 1_000_000,
-                end_ns: end_us * 1_000,
-                stage: Stage::Total,
                 threshold_ns: 100_000,
-                void: None,
                 usual_delivery_ns: 10_000,
-                fault_path_ns: 0,
-                sample_period_ns: 0,
-                nesting_known: true,
-                missed_runs: 0,
                 names: vec!["?".into(), "victim".into(), "other".into(), "first".into(), "spin_fn".into()],
-                frames: Vec::new(),
-                events: Vec::new(),
-                samples: Vec::new(),
-                programs: Vec::new(),
-                builds: Vec::new(),
-                groups: Vec::new(),
-                members: Vec::new(),
-                disk_limit: None,
-                processes: Vec::new(),
+                ..Episode::of(victim, 1_000_000, end_us * 1_000)
             },
             current,
             steal_ns: 1,

@@ -2,8 +2,8 @@
 
 use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, Victim};
 use punctual_recording::{
-    Configuration, Counters, EndReason, Ended, Episode, EpisodeWriter, Provenance, RecorderSummary, Stage, Stamps,
-    Task, Wakeup, Writer, write_recorder_summary,
+    Configuration, Counters, EndReason, Ended, Episode, EpisodeWriter, Provenance, RecorderSummary, Stamps, Task,
+    Wakeup, Writer, write_recorder_summary,
 };
 use std::path::Path;
 
@@ -80,29 +80,14 @@ fn episode(id: u64) -> Episode {
     let events: Vec<Event> = (0..EVENTS).map(|number| event(expected_ns - BEFORE_NS, number)).collect();
     let is_end = |event: &&Event| event.kind == EventKind::Switch && event.value == u64::from(LATE);
     let end_ns = events.iter().find(is_end).map_or(expected_ns, |event| event.at_ns);
+    let victim = Victim { tid: LATE, name: "measure-1".to_owned(), priority: 19, cpu: 1 };
     Episode {
         id,
-        victim: Victim { tid: LATE, name: "measure-1".to_owned(), priority: 19, cpu: 1 },
-        expected_ns,
-        end_ns,
-        stage: Stage::Total,
         threshold_ns: 100_000,
-        void: None,
         usual_delivery_ns: 1_000,
-        fault_path_ns: 0,
-        sample_period_ns: 0,
-        nesting_known: true,
-        missed_runs: 0,
         names: ["one", "other", "a_timer", "measure-1"].map(str::to_owned).to_vec(),
-        frames: Vec::new(),
         events,
-        samples: Vec::new(),
-        programs: Vec::new(),
-        builds: Vec::new(),
-        groups: Vec::new(),
-        members: Vec::new(),
-        disk_limit: None,
-        processes: Vec::new(),
+        ..Episode::of(victim, expected_ns, end_ns)
     }
 }
 

@@ -231,6 +231,35 @@ pub struct Episode {
 }
 
 impl Episode {
+    /// The first episode of a recording, with no evidence yet: its total was too long, on a machine that tells how its
+    /// interrupts nest.
+    pub fn of(victim: Victim, expected_ns: u64, end_ns: u64) -> Episode {
+        Episode {
+            id: 1,
+            victim,
+            expected_ns,
+            end_ns,
+            stage: Stage::Total,
+            threshold_ns: 0,
+            void: None,
+            usual_delivery_ns: 0,
+            fault_path_ns: 0,
+            sample_period_ns: 0,
+            nesting_known: true,
+            missed_runs: 0,
+            names: Vec::new(),
+            frames: Vec::new(),
+            events: Vec::new(),
+            samples: Vec::new(),
+            programs: Vec::new(),
+            builds: Vec::new(),
+            groups: Vec::new(),
+            members: Vec::new(),
+            disk_limit: None,
+            processes: Vec::new(),
+        }
+    }
+
     /// How late it was, ns.
     pub fn total_ns(&self) -> u64 {
         self.end_ns.saturating_sub(self.expected_ns)

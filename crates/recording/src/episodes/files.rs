@@ -155,14 +155,10 @@ mod tests {
             extra: 3 << 32,
             name: 0,
         };
+        let victim = Victim { tid: 9, name: "measure-1".into(), priority: 19, cpu: 1 };
         Episode {
-            id: 1,
-            victim: Victim { tid: 9, name: "measure-1".into(), priority: 19, cpu: 1 },
-            expected_ns: 1_000,
-            end_ns: 5_000,
             stage: crate::Stage::Response,
             threshold_ns: 3_000,
-            void: None,
             usual_delivery_ns: 10,
             fault_path_ns: 3,
             sample_period_ns: 1_000_000,
@@ -181,11 +177,7 @@ mod tests {
                 frames: vec![0],
             }],
             programs: vec![HookedProgram { name: "p".into(), hook: "h".into(), ran_ns: None }],
-            builds: Vec::new(),
-            groups: Vec::new(),
-            members: Vec::new(),
-            disk_limit: None,
-            processes: Vec::new(),
+            ..Episode::of(victim, 1_000, 5_000)
         }
     }
 

@@ -201,30 +201,8 @@ mod tests {
     }
 
     fn episode(id: u64, names: Vec<String>, events: Vec<Event>) -> Episode {
-        Episode {
-            id,
-            victim: Victim { tid: 9, name: "measure-1".into(), priority: 19, cpu: 1 },
-            expected_ns: 1_000,
-            end_ns: 5_000,
-            stage: crate::Stage::Total,
-            threshold_ns: 3_000,
-            void: None,
-            usual_delivery_ns: 10,
-            fault_path_ns: 3,
-            sample_period_ns: 0,
-            nesting_known: true,
-            missed_runs: 0,
-            names,
-            frames: Vec::new(),
-            events,
-            samples: Vec::new(),
-            programs: Vec::new(),
-            builds: Vec::new(),
-            groups: Vec::new(),
-            members: Vec::new(),
-            disk_limit: None,
-            processes: Vec::new(),
-        }
+        let victim = Victim { tid: 9, name: "measure-1".into(), priority: 19, cpu: 1 };
+        Episode { id, names, events, ..Episode::of(victim, 1_000, 5_000) }
     }
 
     /// A recording of this many episodes, each a bit longer than the previous one; those in `long` and `heavy` far more

@@ -13,16 +13,9 @@ fn event(at_ns: u64, kind: EventKind, value: u64) -> Event {
 fn episode() -> Episode {
     let kinds =
         [EventKind::VectorBegin, EventKind::VectorEnd, EventKind::Waking, EventKind::Switch, EventKind::SoftirqBegin];
+    let victim = Victim { tid: 9, name: "measure-1".into(), priority: 19, cpu: 1 };
     Episode {
-        id: 1,
-        victim: Victim { tid: 9, name: "measure-1".into(), priority: 19, cpu: 1 },
-        expected_ns: 100_000,
-        end_ns: 500_000,
-        stage: Stage::Total,
         threshold_ns: 3_000,
-        void: None,
-        nesting_known: true,
-        missed_runs: 0,
         usual_delivery_ns: 10,
         fault_path_ns: 3,
         sample_period_ns: 1_000_000,
@@ -43,12 +36,10 @@ fn episode() -> Episode {
                 frames: vec![0, 1, 0],
             })
             .to_vec(),
-        programs: Vec::new(),
         builds: vec![("/bin/x".into(), "abc".into())],
         groups: vec![Group { path: "/a".into(), weights: vec![1_024], real_time_us: None }],
         members: vec![(7, 0)],
-        disk_limit: None,
-        processes: Vec::new(),
+        ..Episode::of(victim, 100_000, 500_000)
     }
 }
 

@@ -249,21 +249,11 @@ pub(crate) mod tests {
             name,
         };
         let interrupt = IN_INTERRUPT & (1 << 16);
+        let victim = Victim { tid: 9, name: "victim".into(), priority: 19, cpu: 1 };
         Episode {
             id,
-            victim: Victim { tid: 9, name: "victim".into(), priority: 19, cpu: 1 },
-            expected_ns: at_ns + 100,
-            end_ns: at_ns + 1_000,
-            stage: Stage::Total,
             threshold_ns: 1,
-            void: None,
-            usual_delivery_ns: 0,
-            fault_path_ns: 0,
-            sample_period_ns: 0,
-            nesting_known: true,
-            missed_runs: 0,
             names: vec!["other".into(), "victim".into(), "expired".into()],
-            frames: Vec::new(),
             events: vec![
                 event(50, EventKind::Switch, 0, 0, 7, 0),
                 event(400, EventKind::VectorBegin, 7, interrupt, 1, 0),
@@ -274,13 +264,7 @@ pub(crate) mod tests {
                 event(900, EventKind::Switch, 7, 0, 9, 1),
                 event(1_100, EventKind::Switch, 9, 0, 0, 0),
             ],
-            samples: Vec::new(),
-            programs: Vec::new(),
-            builds: Vec::new(),
-            groups: Vec::new(),
-            members: Vec::new(),
-            disk_limit: None,
-            processes: Vec::new(),
+            ..Episode::of(victim, at_ns + 100, at_ns + 1_000)
         }
     }
 
