@@ -6,6 +6,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
+use support::nobody::Nobody;
 use support::{code, is_root, json, run, signal, start, stderr, stdout};
 
 /// Rows that load BPF programs.
@@ -112,21 +113,8 @@ fn in_a_pid_namespace_idle_knows_its_own_loops() {
 
 #[test]
 fn without_privilege_every_row_has_a_reason_and_nothing_is_raw() {
-    if !is_root() {
-        support::skip("capabilities without privilege", "only root can become somebody else");
-        return;
-    }
-    let directory = tempfile::tempdir().unwrap();
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
-    let program = directory.path().join("punctual");
-    std::fs::copy(env!("CARGO_BIN_EXE_punctual"), &program).unwrap();
-    let output = Command::new("setpriv")
-        .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
-        .arg(&program)
-        .args(["capabilities", "--json"])
-        .output()
-        .unwrap();
+    let Some(nobody) = Nobody::of("capabilities without privilege") else { return };
+    let output = nobody.run(&["capabilities", "--json"]);
     assert_eq!((code(&output), stderr(&output).as_str()), (0, ""));
     for row in rows(&json(&output)) {
         assert!(is_plain(&row.to_string()), "{row}");

@@ -8,6 +8,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::Child;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use support::nobody::Nobody;
 use support::{code, json, run, start, stderr, wait_until};
 
 /// The drills disturb each other: one at a time.
@@ -400,21 +401,9 @@ fn what_leaves_the_bounds_is_refused_in_one_line() {
 #[test]
 fn a_user_without_privilege_is_told_what_is_missing() {
     let _alone = alone();
-    // SAFETY: takes no arguments and cannot fail.
-    if unsafe { libc::geteuid() } != 0 {
-        support::skip("drill without privilege", "only root can become somebody else");
-        return;
-    }
-    let directory = tempfile::tempdir().unwrap();
-    use std::os::unix::fs::PermissionsExt;
-    use std::os::unix::process::CommandExt;
-    std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
-    let program = directory.path().join("punctual");
-    std::fs::copy(env!("CARGO_BIN_EXE_punctual"), &program).unwrap();
+    let Some(nobody) = Nobody::of("drill without privilege") else { return };
     for kind in ["irq", "softirq", "irq-off", "fifo", "throttle", "lock"] {
-        let mut command = std::process::Command::new(&program);
-        command.current_dir(directory.path()).uid(65534).gid(65534);
-        let output = command.args(["drill", kind, "--every", "50ms", "-D", "1s", "-q"]).output().unwrap();
+        let output = nobody.run(&["drill", kind, "--every", "50ms", "-D", "1s", "-q"]);
         if kind == "lock" {
             assert_eq!(code(&output), 0, "{}", stderr(&output));
             continue;

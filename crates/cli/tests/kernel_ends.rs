@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use support::nobody::Nobody;
 use support::{code, is_alive, run, start, stderr, stdout, wait_until};
 
 /// The tests look for what is left in the kernel, so they run one at a time.
@@ -139,24 +140,8 @@ fn a_full_disk_is_one_line_and_leaves_what_fitted() {
 #[test]
 fn a_user_without_privilege_gets_a_result_and_is_told_what_it_lacks() {
     let _alone = alone();
-    // SAFETY: takes no arguments and cannot fail.
-    if unsafe { libc::geteuid() } != 0 {
-        support::skip("no privilege", "only root can become somebody else");
-        return;
-    }
-    let directory = tempfile::tempdir().unwrap();
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
-    // Nobody else may have access to the directory where the tests are built.
-    let program = directory.path().join("punctual");
-    std::fs::copy(env!("CARGO_BIN_EXE_punctual"), &program).unwrap();
-    let output = std::process::Command::new("setpriv")
-        .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
-        .arg(&program)
-        .args(["check", "-q", "-D", "2s", "--json", "-o", "checked"])
-        .current_dir(directory.path())
-        .output()
-        .unwrap();
+    let Some(nobody) = Nobody::of("no privilege") else { return };
+    let output = nobody.run(&["check", "-q", "-D", "2s", "--json", "-o", "checked"]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let answer = support::json(&output);
     assert!(answer["wakeups"].as_u64().unwrap() > 0);

@@ -7,8 +7,9 @@ mod support;
 use followed::{PAIR, Program, SLEEPER, assert_slept, ended, follow_to_the_end, open, record, slept, woken_by};
 use punctual_recording::{EndReason, Recording, Stage, WakerKind};
 use std::io::Read;
-use std::process::{Command, Output};
+use std::process::Output;
 use std::time::Duration;
+use support::nobody::Nobody;
 use support::{code, json, run, start, stderr, stdout};
 
 #[test]
@@ -371,24 +372,9 @@ fn who_is_not_there_and_what_does_not_go_together_is_one_line() {
 
 #[test]
 fn without_privilege_it_is_one_line() {
-    let directory = tempfile::tempdir().unwrap();
-    // Another user can neither read root's home nor load programs, so run a copy.
-    let copy = directory.path().join("punctual");
-    std::fs::copy(env!("CARGO_BIN_EXE_punctual"), &copy).unwrap();
-    let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o777);
-    std::fs::set_permissions(directory.path(), everybody).unwrap();
-    let output = Command::new("setpriv")
-        .args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"])
-        .arg(&copy)
-        .args(["record", "-q", "-o", "a.punctual", "--tid", "1"])
-        .current_dir(directory.path())
-        .output();
-    let Some(output) = output.ok().filter(|output| !stderr(output).contains("setpriv")) else {
-        support::skip("following without privilege", "only root can become nobody");
-        return;
-    };
-    one_line(&output, 1, "BPF");
-    assert!(!directory.path().join("a.punctual").exists());
+    let Some(nobody) = Nobody::of("following without privilege") else { return };
+    one_line(&nobody.run(&["record", "-q", "-o", "a.punctual", "--tid", "1"]), 1, "BPF");
+    assert!(!nobody.directory().join("a.punctual").exists());
 }
 
 #[test]

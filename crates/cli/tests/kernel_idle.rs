@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use support::nobody::Nobody;
 use support::{code, run, start, stderr, stdout, wait_until};
 
 /// The tests look for what is left in the kernel, and disturb each other, so they run one at a time.
@@ -362,24 +363,10 @@ fn a_kill_leaves_a_recording_and_nothing_else() {
 #[test]
 fn a_user_without_privilege_gets_gaps_and_is_told_what_is_missing() {
     let _alone = alone();
-    // SAFETY: takes no arguments and cannot fail.
-    if unsafe { libc::geteuid() } != 0 {
-        support::skip("idle without privilege", "only root can become somebody else");
-        return;
-    }
-    let directory = tempfile::tempdir().unwrap();
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
-    let program = directory.path().join("punctual");
-    std::fs::copy(env!("CARGO_BIN_EXE_punctual"), &program).unwrap();
+    let Some(nobody) = Nobody::of("idle without privilege") else { return };
     for policy in ["idle", "fifo"] {
-        let output = std::process::Command::new("setpriv")
-            .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
-            .arg(&program)
-            .args(["idle", "-q", "-D", "1s", "--json", "--threshold", "1us", "--policy", policy, "-o", policy])
-            .current_dir(directory.path())
-            .output()
-            .unwrap();
+        let words = ["idle", "-q", "-D", "1s", "--json", "--threshold", "1us", "--policy", policy, "-o", policy];
+        let output = nobody.run(&words);
         assert_eq!(code(&output), 0, "{}", stderr(&output));
         let answer = support::json(&output);
         assert_eq!(answer["schema"], "punctual.idle/1");
@@ -389,13 +376,7 @@ fn a_user_without_privilege_gets_gaps_and_is_told_what_is_missing() {
         assert_eq!(answer["fallbacks"].to_string().contains("at idle priority"), policy == "fifo");
         assert!(answer["verdict"].as_str().is_some_and(|verdict| !verdict.is_empty()));
     }
-    let output = std::process::Command::new("setpriv")
-        .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
-        .arg(&program)
-        .args(VALIDATE)
-        .current_dir(directory.path())
-        .output()
-        .unwrap();
+    let output = nobody.run(&VALIDATE);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let answer = support::json(&output);
     assert_eq!((keystrokes_add_up(&answer), &answer["validation"]["followed"]), (20, &false.into()));

@@ -4,9 +4,9 @@ mod support;
 
 use punctual_recording::{EndReason, Recording};
 use serde_json::Value;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use support::nobody::Nobody;
 use support::{code, json, run, stderr, stdout};
 
 /// Runs the program in a shell that sets a limit first.
@@ -203,30 +203,17 @@ fn an_answer_into_a_closed_standard_output_is_an_error() {
 /// What punctual needs instead of root.
 const CAPABILITIES: &str = "+bpf,+perfmon,+sys_nice,+ipc_lock";
 
-/// Runs the program as nobody, with these capabilities at most.
-fn as_nobody(directory: &Path, capabilities: &str, words: &[&str]) -> Output {
-    let program = directory.join("punctual");
-    if !program.exists() {
-        // Nobody else may have access to the directory where the tests are built.
-        std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o777)).unwrap();
-        std::fs::copy(env!("CARGO_BIN_EXE_punctual"), &program).unwrap();
-    }
-    let mut command = Command::new("setpriv");
-    command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);
-    let inherited = format!("--inh-caps=-all,{capabilities}");
-    command.args([&inherited, &format!("--ambient-caps=-all,{capabilities}")]);
-    command.arg(&program).args(words).current_dir(directory).stdin(Stdio::null()).output().unwrap()
+/// Runs the program with these capabilities at most.
+fn with(capabilities: &str, nobody: &Nobody, words: &[&str]) -> Output {
+    let sets = ["inh", "ambient"].map(|set| format!("--{set}-caps=-all,{capabilities}"));
+    nobody.punctual(&sets.each_ref().map(String::as_str)).args(words).output().unwrap()
 }
 
 #[test]
 fn a_study_that_may_try_nothing_says_why_and_fails() {
-    if !support::is_root() {
-        support::skip("device study without privilege", "only root can become somebody else");
-        return;
-    }
-    let directory = tempfile::tempdir().unwrap();
+    let Some(nobody) = Nobody::of("device study without privilege") else { return };
     let study = ["device", "study", "v90", "-q", "-D", "35s", "--json", "-o", "s"];
-    let output = as_nobody(directory.path(), "-all", &study);
+    let output = with("-all", &nobody, &study);
     let answer = json(&output);
     let verdict = answer["verdict"].as_str().unwrap();
     assert_eq!((code(&output), &answer["exit_code"]), (1, &1.into()), "{verdict}");
@@ -244,13 +231,10 @@ fn was_disturbed(answer: &Value) -> bool {
 
 #[test]
 fn four_capabilities_do_for_measuring_in_full() {
-    if !support::is_root() || support::allows("BPF").is_err() {
-        support::skip("four capabilities", "only root can become somebody else with capabilities");
-        return;
-    }
-    let directory = tempfile::tempdir().unwrap();
+    requires!("four capabilities", "BPF");
+    let Some(nobody) = Nobody::of("four capabilities") else { return };
     let record = ["record", "-q", "-D", "1s", "--json", "-o"];
-    let output = as_nobody(directory.path(), CAPABILITIES, &[&record[..], &["a.punctual"]].concat());
+    let output = with(CAPABILITIES, &nobody, &[&record[..], &["a.punctual"]].concat());
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let answer = json(&output);
     let fallbacks = answer["fallbacks"].to_string();
@@ -259,7 +243,7 @@ fn four_capabilities_do_for_measuring_in_full() {
     }
     // What is not allowed names what would allow it.
     assert!(!fallbacks.contains("deep idle") || fallbacks.contains("CAP_DAC_OVERRIDE"), "{fallbacks}");
-    let recording = Recording::open(directory.path().join("a.punctual")).unwrap();
+    let recording = Recording::open(nobody.directory().join("a.punctual")).unwrap();
     assert!(recording.document().provenance.configuration.bpf);
     // The addresses of functions are hidden from it: the thread's timer is recognised by its thread.
     let counters = &recording.document().counters;
@@ -267,7 +251,7 @@ fn four_capabilities_do_for_measuring_in_full() {
     assert!(counters.wakeups > 100 && counters.unobserved * 4 < counters.wakeups, "{counters:?}");
     assert_eq!(recording.document().ended.as_ref().unwrap().reason, EndReason::Completed);
 
-    std::fs::write(directory.path().join("file"), [b'x'; 300]).unwrap();
+    std::fs::write(nobody.directory().join("file"), [b'x'; 300]).unwrap();
     let others: [&[&str]; 14] = [
         &["interact", "-q", "--json", "--pace", "full", "-o", "h.punctual", "--", "cat"],
         &["reserve", "-q", "--json", "--measure", "700ms", "--attempts", "1", "--rounds", "0", "-o", "r", "v90"],
@@ -286,7 +270,7 @@ fn four_capabilities_do_for_measuring_in_full() {
     ];
     let mut met = 1;
     for words in others {
-        let output = as_nobody(directory.path(), CAPABILITIES, words);
+        let output = with(CAPABILITIES, &nobody, words);
         let said = format!("{}{}", stdout(&output), stderr(&output));
         eprintln!("{words:?}: {} {}", code(&output), json(&output)["fallbacks"]);
         let worked = code(&output) == 0 || was_disturbed(&json(&output));
@@ -300,11 +284,8 @@ fn four_capabilities_do_for_measuring_in_full() {
 
 #[test]
 fn what_takes_a_right_names_the_capability() {
-    if !support::is_root() {
-        return support::skip("capabilities by name", "only root can become somebody else");
-    }
-    let directory = tempfile::tempdir().unwrap();
-    std::fs::write(directory.path().join("file"), [b'x'; 300]).unwrap();
+    let Some(nobody) = Nobody::of("capabilities by name") else { return };
+    std::fs::write(nobody.directory().join("file"), [b'x'; 300]).unwrap();
     let commands: [(&str, &[&str]); 7] = [
         (
             "CAP_SYS_NICE",
@@ -318,7 +299,7 @@ fn what_takes_a_right_names_the_capability() {
         ("CAP_BPF", &["interact", "-q", "-o", "i", "--", "true"]),
     ];
     for (capability, words) in commands {
-        let output = as_nobody(directory.path(), "-all", words);
+        let output = with("-all", &nobody, words);
         let said = format!("{}{}", stdout(&output), stderr(&output));
         // If a command can go on without it, it says so beside its answer; a command that replaces the program goes on
         // in any case.
@@ -362,12 +343,8 @@ fn newer_commands_on_a_full_disk_say_so_in_a_line() {
 
 #[test]
 fn a_check_without_rights_says_so_first() {
-    if !support::is_root() {
-        support::skip("a check without rights", "only root can become somebody else");
-        return;
-    }
-    let directory = tempfile::tempdir().unwrap();
-    let output = as_nobody(directory.path(), "-all", &["check", "-q", "-D", "2s", "--json", "-o", "c"]);
+    let Some(nobody) = Nobody::of("a check without rights") else { return };
+    let output = with("-all", &nobody, &["check", "-q", "-D", "2s", "--json", "-o", "c"]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let answer = json(&output);
     let verdict = answer["verdict"].as_str().unwrap();

@@ -7,8 +7,9 @@ mod support;
 use event_log::{HOSTILE, assert_sound, compiled, log, marking_program, marks_name, position, rows, start_log};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::time::Duration;
+use support::nobody::Nobody;
 use support::{MAX_ATTEMPTS, code, json, number, run, start, stderr, stdout, wait_until};
 
 /// A program that corrupts its memory ends its own marks, and is named; nobody else loses any, and none are counted
@@ -389,23 +390,10 @@ fn wrong_usage_and_wrong_recordings_are_one_clear_line() {
 /// Programs' own marks need no privilege; everything else says in one line what it needs, and leaves nothing.
 #[test]
 fn without_privilege_there_are_marks_or_one_clear_line() {
-    // SAFETY: takes nothing.
-    if unsafe { libc::geteuid() } != 0 {
-        support::skip("log without privilege", "it takes root to become somebody else");
-        return;
-    }
-    let directory = tempfile::tempdir().unwrap();
-    let program = directory.path().join("punctual");
-    std::fs::copy(env!("CARGO_BIN_EXE_punctual"), &program).unwrap();
-    for path in [directory.path(), &program] {
-        use std::os::unix::fs::PermissionsExt;
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).unwrap();
-    }
+    let Some(nobody) = Nobody::of("log without privilege") else { return };
     let unprivileged = |words: &[&str]| {
-        use std::os::unix::process::CommandExt;
-        let mut command = Command::new(&program);
-        command.current_dir(directory.path()).arg("log").args(words).env("PUNCTUAL_MARKS", marks_name());
-        command.stdin(Stdio::null()).uid(65_534).gid(65_534);
+        let mut command = nobody.punctual(&[]);
+        command.arg("log").args(words).env("PUNCTUAL_MARKS", marks_name());
         command.output().expect("the program starts")
     };
     let output = unprivileged(&["-q", "-D", "1s", "-o", "a.punctual"]);
@@ -415,7 +403,7 @@ fn without_privilege_there_are_marks_or_one_clear_line() {
     let hints: Vec<&str> = said.lines().skip(1).collect();
     assert!(matches!(hints[..], [hint] if hint.starts_with("hint: sudo")), "{said}");
     assert!(said.starts_with("error: ") && said.contains("permission denied"), "{said}");
-    assert!(!directory.path().join("a.punctual").exists());
+    assert!(!nobody.directory().join("a.punctual").exists());
     let output = unprivileged(&["-q", "-D", "300ms", "--events", "mark", "-o", "a.punctual"]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     assert!(stdout(&output).starts_with("Logged 0 events"), "{}", stdout(&output));

@@ -5,6 +5,7 @@ mod support;
 use punctual_recording::{EndReason, Recording};
 use std::path::Path;
 use std::time::Duration;
+use support::nobody::Nobody;
 use support::{code, json, run, start, stderr, stdout, wait_until};
 
 #[test]
@@ -212,24 +213,9 @@ fn an_interrupt_keeps_what_was_measured() {
 
 #[test]
 fn a_user_without_privilege_gets_every_way() {
-    // SAFETY: takes no arguments and cannot fail.
-    if unsafe { libc::geteuid() } != 0 {
-        support::skip("timers without privilege", "only root can become somebody else");
-        return;
-    }
-    let directory = tempfile::tempdir().unwrap();
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
-    let program = directory.path().join("punctual");
-    std::fs::copy(env!("CARGO_BIN_EXE_punctual"), &program).unwrap();
+    let Some(nobody) = Nobody::of("timers without privilege") else { return };
     let ways = "timerfd,posix-signal,setitimer,select,condvar,busy";
-    let output = std::process::Command::new("setpriv")
-        .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
-        .arg(&program)
-        .args(["timers", "-q", "-D", "1s", "-p", "50", "--way", ways, "--json"])
-        .current_dir(directory.path())
-        .output()
-        .unwrap();
+    let output = nobody.run(&["timers", "-q", "-D", "1s", "-p", "50", "--way", ways, "--json"]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let answer = json(&output);
     assert!(answer["ways"].as_array().unwrap().iter().all(|way| way["callbacks"].as_u64() > Some(0)), "{answer}");

@@ -9,6 +9,7 @@ pub(crate) mod interact_truth;
 pub(crate) mod interact_window;
 pub(crate) mod limited;
 pub(crate) mod measured;
+pub(crate) mod nobody;
 pub(crate) mod programs;
 pub(crate) mod reserving;
 pub(crate) mod terminals;
