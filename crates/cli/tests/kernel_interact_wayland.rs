@@ -4,10 +4,10 @@
 mod support;
 
 use punctual_recording::{Interaction, Outcome, for_each_interaction_part, read_interactions};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use support::interact::{Done, done, example};
 use support::interact_window::{Truth, needs};
+use support::nobody::Nobody;
 use support::{code, json, run, stderr, stdout};
 
 /// Whether the time at which an input is seen lies between the program's drawing and the compositor's report that it
@@ -208,17 +208,10 @@ fn without_privilege_and_without_windows_it_says_so() {
 #[test]
 fn an_ordinary_user_needs_nothing_but_the_compositor() {
     needs!("interact wayland user", "sway", "foot", "setpriv");
-    if !support::is_root() {
-        support::skip("interact wayland user", "the other tests are an ordinary user's then");
-        return;
-    }
-    let directory = tempfile::tempdir().unwrap();
-    std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
-    let program = directory.path().join("punctual");
-    std::fs::copy(env!("CARGO_BIN_EXE_punctual"), &program).unwrap();
-    std::fs::write(directory.path().join("x.toml"), "name = \"x\"\n[[step]]\ntype = \"echo here\"\n").unwrap();
-    let mut command = std::process::Command::new("setpriv");
-    command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(&program);
+    let Some(nobody) = Nobody::of("interact wayland user") else { return };
+    let directory = nobody.directory();
+    std::fs::write(directory.join("x.toml"), "name = \"x\"\n[[step]]\ntype = \"echo here\"\n").unwrap();
+    let mut command = nobody.punctual(&[]);
     command.args([
         "interact",
         "-q",
@@ -232,14 +225,12 @@ fn an_ordinary_user_needs_nothing_but_the_compositor() {
         "--",
         "foot",
     ]);
-    command.arg("sh").current_dir(directory.path());
-    let done =
-        command.env("TMPDIR", directory.path()).env("HOME", directory.path()).env_remove("XDG_RUNTIME_DIR").output();
-    let done = done.unwrap();
+    command.arg("sh").env("TMPDIR", directory).env("HOME", directory).env_remove("XDG_RUNTIME_DIR");
+    let done = command.output().unwrap();
     assert_eq!(code(&done), 0, "{}", stderr(&done));
     let inputs = json(&done)["inputs"].as_array().unwrap().clone();
     let seen = inputs.iter().filter(|input| input["kind"] == "key" && input["seen_ns"].is_u64()).count();
     assert!(seen >= 7, "{inputs:?}");
-    let word = directory.path().display().to_string();
+    let word = directory.display().to_string();
     assert!(support::wait_until(|| processes_with(&word) == 0), "a compositor is left");
 }

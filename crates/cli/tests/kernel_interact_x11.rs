@@ -5,12 +5,12 @@
 mod support;
 
 use punctual_recording::{Interaction, Outcome, read_interactions};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use std::time::{Duration, Instant};
 use support::interact::{Done, example};
 use support::interact_window::{Truth, needs};
+use support::nobody::Nobody;
 use support::{code, json, run, stderr, stdout};
 use x11rb::connection::Connection;
 use x11rb::protocol::xproto::{ConnectionExt as _, ImageFormat};
@@ -236,14 +236,7 @@ fn no_display_is_left_whatever_ends_the_run() {
 #[test]
 fn no_display_is_used_whose_socket_another_user_could_replace() {
     needs!("interact x11 sockets", "Xvfb", "setpriv", "unshare");
-    if !support::is_root() {
-        support::skip("interact x11 sockets", "only root can become two others");
-        return;
-    }
-    let directory = tempfile::tempdir().unwrap();
-    std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
-    let program = directory.path().join("punctual");
-    std::fs::copy(env!("CARGO_BIN_EXE_punctual"), &program).unwrap();
+    let Some(nobody) = Nobody::of("interact x11 sockets") else { return };
     for (owner, is_refused) in [("65533", true), ("65534", false), ("0", false)] {
         // In a name space where the directory is the one given here.
         let script = format!(
@@ -254,8 +247,8 @@ fn no_display_is_used_whose_socket_another_user_could_replace() {
         // It ends before anything is typed, and the answer says so if the program started at all.
         let words = ["interact", "-q", "--no-bpf", "--via", "x11", "-o", &output, "--", "true"];
         let mut command = std::process::Command::new("unshare");
-        command.args(["-m", "sh", "-c", &script]).arg(&program).args(words);
-        let done = command.current_dir(directory.path()).env("TMPDIR", directory.path()).output().unwrap();
+        command.args(["-m", "sh", "-c", &script]).arg(nobody.program()).args(words);
+        let done = command.current_dir(nobody.directory()).env("TMPDIR", nobody.directory()).output().unwrap();
         if code(&done) == 77 {
             support::skip("interact x11 sockets", "mounting a small file system takes root");
             return;
@@ -270,7 +263,7 @@ fn no_display_is_used_whose_socket_another_user_could_replace() {
             "{owner}: {said}{}",
             stdout(&done)
         );
-        let authority = directory.path().display().to_string();
+        let authority = nobody.directory().display().to_string();
         assert!(support::wait_until(|| displays_of(&authority) == 0), "{owner}");
     }
 }

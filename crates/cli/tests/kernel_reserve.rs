@@ -6,6 +6,7 @@ mod support;
 use punctual_kernel::other_thread::ThreadScheduling;
 use serde_json::Value;
 use std::path::Path;
+use support::nobody::Nobody;
 use support::reserving::{Periodic, SHORT, assert_adds_up, start_until_tried};
 use support::{MAX_ATTEMPTS, code, json, run, start, stderr, stdout, wait_until};
 
@@ -300,19 +301,11 @@ fn what_cannot_be_is_one_line() {
 /// Someone who asks for a reservation counts on it; the command's own failure takes precedence.
 #[test]
 fn a_command_that_got_no_reservation_is_no_success() {
-    if !support::may_become_nobody() {
-        return punctual_testing::skip("a reservation without privilege", "no other user can be taken");
-    }
-    let directory = tempfile::tempdir().unwrap();
-    let copy = directory.path().join("punctual");
-    std::fs::copy(env!("CARGO_BIN_EXE_punctual"), &copy).unwrap();
-    let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(directory.path(), open).unwrap();
+    let Some(nobody) = Nobody::of("a reservation without privilege") else { return };
     let ended = |options: &[&str], script: &str| {
-        let mut command = std::process::Command::new("setpriv");
-        command.args(support::NOBODY).args(["--inh-caps=-all", "--bounding-set=-all"]).arg(&copy);
+        let mut command = nobody.punctual(&["--inh-caps=-all", "--bounding-set=-all"]);
         command.args(["reserve", "run", "1/8"]).args(options).args(["--", "sh", "-c", script]);
-        let output = command.current_dir("/").output().unwrap();
+        let output = command.output().unwrap();
         (code(&output), stderr(&output))
     };
     let (alone, said) = ended(&[], "exit 0");
