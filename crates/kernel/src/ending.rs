@@ -114,14 +114,21 @@ mod tests {
         assert!(Rc::ptr_eq(&first, &kernel_types().unwrap()));
     }
 
+    /// A watcher that nobody wakes would be waited for until the end of its round. On a busy machine some are.
     #[test]
     fn getting_ready_costs_no_time_when_it_is_over() {
-        let began = Instant::now();
-        for _ in 0..100 {
-            drop(GettingReady::begin());
-        }
-        assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+        let is_slow = |_: &u32| {
+            let getting_ready = GettingReady::begin();
+            // By then the watcher rests.
+            std::thread::sleep(ROUND / 10);
+            let began = Instant::now();
+            drop(getting_ready);
+            began.elapsed() > ROUND / 2
+        };
+        let slow = (0..100).filter(is_slow).count();
+        assert!(slow < 50, "{slow} of 100 waited for the watcher's round");
     }
+
     #[test]
     fn a_signal_to_continue_that_comes_with_the_end_stopped_nobody() {
         let (continued, asked) = (AtomicBool::new(true), AtomicBool::new(false));
