@@ -10,7 +10,7 @@ use punctual_recording::episode::{
     WakingAct, WordState,
 };
 use support::requests::{READ, WAITS, request};
-use support::{INTERRUPT, OTHER, Story, VICTIM, VICTIM_RUNS, lets_go, response};
+use support::{INTERRUPT, OTHER, Story, VICTIM, VICTIM_RUNS, lets_go, on_cpu, response};
 
 /// Its number and its priority.
 type Thread = (u32, i16);
@@ -28,15 +28,6 @@ fn us_of(episode: &Episode, kind: Kind, name: &str) -> u64 {
     let split = split(episode);
     assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
     split.parts.iter().filter(|part| part.kind == kind && part.who.name() == name).map(|part| part.ns / 1_000).sum()
-}
-
-/// What happens on another CPU, where this thread is current at first.
-fn on_cpu(story: &mut Story, cpu: u32, current: Thread, write: impl FnOnce(&mut Story)) {
-    let (here, begin) = (story.current, story.episode.events.len());
-    story.current = current;
-    write(story);
-    story.episode.events[begin..].iter_mut().for_each(|event| event.cpu = cpu);
-    story.current = here;
 }
 
 /// The current thread, which has this name, wakes the victim.

@@ -9,7 +9,7 @@ use punctual_recording::episode::{
     WakingAct, WordState,
 };
 use punctual_recording::{Episode, Stage};
-use support::{HOLDER_NOT_SEEN, INTERRUPT, Story, VICTIM, VICTIM_RUNS, in_words, lets_go};
+use support::{HOLDER_NOT_SEEN, INTERRUPT, Story, VICTIM, VICTIM_RUNS, in_words, lets_go, on_cpu};
 
 const HOLDER: (u32, i16) = (7, 120);
 const BARGER: (u32, i16) = (8, 110);
@@ -20,7 +20,7 @@ const PLACE: u32 = 0x1234;
 fn response(build: impl FnOnce(&mut Story)) -> Episode {
     let mut story = Story::new((0, 120), 5_000);
     story.episode.stage = Stage::Response;
-    on_cpu_1(&mut story, (0, 120), |story| {
+    on_cpu(&mut story, 1, (0, 120), |story| {
         story.switch(900, HOLDER, 0, 2);
     });
     story.timer(1_002, 0);
@@ -28,15 +28,6 @@ fn response(build: impl FnOnce(&mut Story)) -> Episode {
     build(&mut story);
     story.switch(5_000, HOLDER, 1, 2);
     story.episode
-}
-
-/// Writes down what happens on the other CPU, where this thread is current at first.
-fn on_cpu_1(story: &mut Story, current: (u32, i16), write: impl FnOnce(&mut Story)) {
-    let (here, begin) = (story.current, story.episode.events.len());
-    story.current = current;
-    write(story);
-    story.episode.events[begin..].iter_mut().for_each(|event| event.cpu = 1);
-    story.current = here;
 }
 
 fn parts(episode: &Episode) -> Vec<Part> {
@@ -63,7 +54,7 @@ fn unknown(episode: &Episode) -> Vec<(String, u64)> {
 fn who_let_the_lock_go_in_between_held_it_until_then() {
     let episode = response(|story| {
         story.switch(1_500, (0, 120), LEFT_FOR_LOCK | 1, 0);
-        on_cpu_1(story, HOLDER, |story| {
+        on_cpu(story, 1, HOLDER, |story| {
             story.event(3_500, EventKind::Waking, 0, u64::from(BARGER.0), lets_go(PLACE).bits() | 110, 2);
             story.switch(3_505, BARGER, 1, 3);
             story.event(4_500, EventKind::Waking, 0, u64::from(VICTIM), lets_go(PLACE).bits() | 19, 3);
@@ -74,7 +65,7 @@ fn who_let_the_lock_go_in_between_held_it_until_then() {
     // Another lock went from hand to hand.
     let episode = response(|story| {
         story.switch(1_500, (0, 120), LEFT_FOR_LOCK | 1, 0);
-        on_cpu_1(story, HOLDER, |story| {
+        on_cpu(story, 1, HOLDER, |story| {
             story.event(3_500, EventKind::Waking, 0, u64::from(BARGER.0), lets_go(PLACE + 1).bits() | 110, 2);
             story.switch(3_505, BARGER, 1, 3);
             story.event(4_500, EventKind::Waking, 0, u64::from(VICTIM), lets_go(PLACE).bits() | 19, 3);
@@ -94,7 +85,7 @@ fn another_lock_of_the_same_place_is_not_the_one_that_is_waited_for() {
     for (left, of_other) in [(0, 0), (1, 0), (LEFT_FOR_LOCK | 1, 1_000_000)] {
         let episode = response(|story| {
             story.switch(1_500, (0, 120), LEFT_FOR_LOCK | 1, 0);
-            on_cpu_1(story, HOLDER, |story| {
+            on_cpu(story, 1, HOLDER, |story| {
                 story.event(2_500, EventKind::Waking, 0, u64::from(BARGER.0), lets_go(PLACE).bits() | 110, 2);
                 story.switch(2_505, BARGER, 0, 3);
                 // It has the lock that it was woken for, or finds it taken by the one that lets it go next.
@@ -116,7 +107,7 @@ fn a_lock_that_the_holder_waits_for_itself_is_another_one() {
     for (priority, of_other) in [(120, 3_000_000), (10, 1_500_000)] {
         let episode = response(|story| {
             story.switch(1_500, (0, 120), LEFT_FOR_LOCK | 1, 0);
-            on_cpu_1(story, (HOLDER.0, priority), |story| {
+            on_cpu(story, 1, (HOLDER.0, priority), |story| {
                 story.switch(2_000, (9, 120), LEFT_FOR_LOCK | 1, 4);
                 story.event(3_000, EventKind::Waking, 0, u64::from(HOLDER.0), lets_go(PLACE).bits() | 120, 4);
                 story.switch(3_005, HOLDER, 1, 2);
@@ -138,7 +129,7 @@ fn a_lock_goes_to_whoever_is_first_when_it_is_let_go() {
         let episode = response(|story| {
             story.current = (VICTIM, mine);
             story.switch(1_500, (0, 120), LEFT_FOR_LOCK | 1, 0);
-            on_cpu_1(story, HOLDER, |story| {
+            on_cpu(story, 1, HOLDER, |story| {
                 story.switch(1_200, (BARGER.0, theirs), 0, 3).switch(2_000, HOLDER, LEFT_FOR_LOCK | 1, 2);
                 story.event(3_000, EventKind::Waking, 0, u64::from(BARGER.0), unlocks | u64::from(lent as u16), 2);
                 story.switch(3_005, (BARGER.0, lent), 1, 3);
@@ -157,7 +148,7 @@ fn a_lock_goes_to_whoever_is_first_when_it_is_let_go() {
 fn a_lock_of_another_program_is_another_one() {
     let mut episode = response(|story| {
         story.switch(1_500, (0, 120), LEFT_FOR_LOCK | 1, 0);
-        on_cpu_1(story, HOLDER, |story| {
+        on_cpu(story, 1, HOLDER, |story| {
             story.switch(2_000, (9, 120), 0, 4);
             story.event(3_000, EventKind::Waking, 0, u64::from(BARGER.0), lets_go(PLACE).bits() | 110, 4);
             story.switch(3_005, HOLDER, 0, 2);
@@ -178,7 +169,7 @@ fn who_tried_in_vain_did_not_hold_it() {
     let vain = LockWaking { act: WakingAct::Else, same_word: None, state: WordState::NotRead, ..lets_go(PLACE) };
     let episode = response(|story| {
         story.switch(1_500, (0, 120), LEFT_FOR_LOCK | 1, 0);
-        on_cpu_1(story, BARGER, |story| {
+        on_cpu(story, 1, BARGER, |story| {
             for at_us in [2_000, 3_000] {
                 story.event(at_us, EventKind::Waking, INTERRUPT, u64::from(BARGER.0), vain.bits() | 110, 3);
             }
@@ -199,7 +190,7 @@ fn a_word_that_was_never_free_may_be_no_lock() {
     let woken = |before: Option<LockWaking>, told: LockWaking, context: u32| {
         response(|story| {
             story.switch(1_500, (0, 120), LEFT_FOR_LOCK | 1, 0);
-            on_cpu_1(story, HOLDER, |story| {
+            on_cpu(story, 1, HOLDER, |story| {
                 if let Some(before) = before {
                     story.event(1_100, EventKind::Waking, 0, u64::from(BARGER.0), before.bits() | 110, 2);
                 }
@@ -248,7 +239,7 @@ fn spinning_in_the_kernel_is_the_lock_and_not_the_threads_own_work() {
     assert_eq!(in_words(&part.detail).as_deref(), Some("rwsem_spin_on_owner"));
     // Two ran there, one after the other: nobody is accused.
     let two = response(|story| {
-        on_cpu_1(story, HOLDER, |story| {
+        on_cpu(story, 1, HOLDER, |story| {
             story.switch(2_200, BARGER, 0, 3);
         });
         story.sampled(&[2_000, 2_500, 3_000], &SPINS);
@@ -291,14 +282,14 @@ fn what_no_stack_saw_beside_a_spin_is_neither_work_nor_the_lock() {
 fn spinning_before_a_sleep_is_for_whoever_ends_the_sleep() {
     let build = |away_us: u64, others: &[Event]| {
         response(|story| {
-            on_cpu_1(story, HOLDER, |story| {
+            on_cpu(story, 1, HOLDER, |story| {
                 story.switch(away_us, BARGER, 0, 3);
                 story.switch(2_800, HOLDER, 0, 2);
             });
             story.sampled(&[1_500, 2_000], &SPINS);
             story.event(2_700, EventKind::LockBegin, 0, 0xffff_0000, 4, 0);
             story.switch(2_710, (0, 120), LEFT_UNINTERRUPTIBLE, 0);
-            on_cpu_1(story, HOLDER, |story| {
+            on_cpu(story, 1, HOLDER, |story| {
                 story.event(4_000, EventKind::Waking, 0, u64::from(VICTIM), 19, 2);
             });
             story.switch(4_010, VICTIM_RUNS, 0, 1);
@@ -342,11 +333,11 @@ fn who_ran_alone_while_another_one_spun_may_not_have_had_the_lock() {
     // The lock went from the one to the other on CPU 1; a bystander runs on CPU 2 all the time.
     let handed_over = |story: &mut Story| {
         let begin = story.episode.events.len();
-        on_cpu_1(story, (0, 120), |story| {
+        on_cpu(story, 1, (0, 120), |story| {
             story.switch(950, (9, 120), 0, 4);
         });
         story.episode.events[begin..].iter_mut().for_each(|event| event.cpu = 2);
-        on_cpu_1(story, HOLDER, |story| {
+        on_cpu(story, 1, HOLDER, |story| {
             story.switch(2_200, BARGER, 0, 3);
         });
         spins(story);
@@ -354,7 +345,7 @@ fn who_ran_alone_while_another_one_spun_may_not_have_had_the_lock() {
     assert_eq!(names(&handed_over), [HOLDER_NOT_SEEN]);
     // The holder lost its CPU to one in real time while the host did not run the victim's CPU, so that it saw nothing of that.
     let stands_still = |story: &mut Story| {
-        on_cpu_1(story, HOLDER, |story| {
+        on_cpu(story, 1, HOLDER, |story| {
             story.switch(2_000, (9, 9), 0, 4);
         });
         story.sampled(&[4_000, 4_300], &SPINS);
@@ -419,7 +410,7 @@ fn queued(lets_barger_in: bool, barger_waits: u64) -> Episode {
     response(|story| {
         story.event(1_900, EventKind::LockBegin, 0, 0xffff_0000, 1 << 5, 0);
         story.switch(1_910, (0, 120), LEFT_UNINTERRUPTIBLE, 0);
-        on_cpu_1(story, BARGER, |story| {
+        on_cpu(story, 1, BARGER, |story| {
             story.event(1_950, EventKind::LockBegin, 0, barger_waits, 1 << 5, 0);
             story.switch(1_960, HOLDER, LEFT_UNINTERRUPTIBLE, 2);
             if lets_barger_in {
@@ -458,7 +449,7 @@ fn who_takes_a_lock_of_the_kernel_before_the_first_in_its_queue_had_it_only_from
     let episode = response(|story| {
         story.event(1_900, EventKind::LockBegin, 0, 0xffff_0000, 1 << 5, 0);
         story.switch(1_910, (0, 120), LEFT_UNINTERRUPTIBLE, 0);
-        on_cpu_1(story, BARGER, |story| {
+        on_cpu(story, 1, BARGER, |story| {
             story.event(1_950, EventKind::LockBegin, 0, 0xffff_0000, 1 << 5, 0);
             story.switch(1_960, HOLDER, LEFT_UNINTERRUPTIBLE, 2);
             story.event(2_500, EventKind::Waking, 0, u64::from(BARGER.0), 110, 2);

@@ -5,7 +5,7 @@ mod support;
 use punctual_blame::{Kind, Who, split};
 use punctual_recording::Episode;
 use punctual_recording::episode::{EventKind, INTERRUPTED_USER, LEFT_UNINTERRUPTIBLE};
-use support::{HOLDER_NOT_SEEN, INTERRUPT, OTHER, Story, VICTIM, VICTIM_RUNS, response};
+use support::{HOLDER_NOT_SEEN, INTERRUPT, OTHER, Story, VICTIM, VICTIM_RUNS, on_cpu, response};
 
 /// Its number and its priority.
 type Thread = (u32, i16);
@@ -26,22 +26,13 @@ fn locks(episode: &Episode) -> Vec<(Who, u64)> {
     told
 }
 
-/// What a thread does on CPU 1, where it is current.
-fn on_cpu_1(story: &mut Story, current: (u32, i16), write: impl FnOnce(&mut Story)) {
-    let (here, begin) = (story.current, story.episode.events.len());
-    story.current = current;
-    write(story);
-    story.episode.events[begin..].iter_mut().for_each(|event| event.cpu = 1);
-    story.current = here;
-}
-
 /// The victim sleeps for a lock of the kernel from 1,500 us on, and is woken by thread 7, `other`, on CPU 1 at 3,500.
 fn waits(flags: u64, meanwhile: impl FnOnce(&mut Story)) -> Episode {
     response(|story| {
         story.event(1_490, EventKind::LockBegin, 0, LOCK, flags, 0);
         story.switch(1_500, IDLE, LEFT_UNINTERRUPTIBLE, 0);
         meanwhile(story);
-        on_cpu_1(story, OTHER, |story| {
+        on_cpu(story, 1, OTHER, |story| {
             story.event(3_500, EventKind::Waking, 0, u64::from(VICTIM), 19, 2);
         });
         story.switch(3_505, VICTIM_RUNS, 0, 1);
@@ -54,7 +45,7 @@ fn waits(flags: u64, meanwhile: impl FnOnce(&mut Story)) -> Episode {
 fn who_was_in_its_program_did_not_have_the_lock_yet() {
     let seen = |flags: u64, at_us: u64| {
         let episode = waits(flags, |story| {
-            on_cpu_1(story, OTHER, |story| {
+            on_cpu(story, 1, OTHER, |story| {
                 story.event(at_us, EventKind::VectorBegin, INTERRUPT, 1, INTERRUPTED_USER, 2);
                 story.event(at_us + 1, EventKind::VectorEnd, INTERRUPT, 1, 0, 2);
             });
@@ -83,7 +74,7 @@ fn the_spinlock_of_a_lock_is_not_what_is_slept_for() {
                 story.event(1_311 + 3 * number, EventKind::LockEnd, 0, OF_IT, 0, 0);
             }
             story.switch(1_500, IDLE, LEFT_UNINTERRUPTIBLE, 0);
-            on_cpu_1(story, OTHER, |story| {
+            on_cpu(story, 1, OTHER, |story| {
                 story.event(3_500, EventKind::Waking, 0, u64::from(VICTIM), 19, 2);
             });
             story.switch(3_505, VICTIM_RUNS, 0, 1);
@@ -111,7 +102,7 @@ fn each_that_takes_a_lock_before_its_queue_had_it_only_from_then_on() {
             story.episode.names.push("thief".to_owned());
             story.event(1_900, EventKind::LockBegin, 0, LOCK, MUTEX, 0);
             story.switch(1_910, IDLE, LEFT_UNINTERRUPTIBLE, 0);
-            on_cpu_1(story, first, |story| {
+            on_cpu(story, 1, first, |story| {
                 story.event(1_950, EventKind::LockBegin, 0, LOCK, MUTEX, 0);
                 story.switch(1_960, OTHER, LEFT_UNINTERRUPTIBLE, 2);
                 story.event(2_200, EventKind::Waking, 0, u64::from(first.0), 110, 2);
@@ -141,7 +132,7 @@ fn a_mutex_is_waited_for_from_the_first_attempt() {
         story.event(1_200, EventKind::LockBegin, 0, LOCK, SPINS, 0);
         story.event(1_490, EventKind::LockBegin, 0, LOCK, MUTEX, 0);
         story.switch(1_500, IDLE, LEFT_UNINTERRUPTIBLE, 0);
-        on_cpu_1(story, OTHER, |story| {
+        on_cpu(story, 1, OTHER, |story| {
             story.event(3_500, EventKind::Waking, 0, u64::from(VICTIM), 19, 2);
         });
         story.switch(3_505, VICTIM_RUNS, 0, 1);

@@ -5,7 +5,7 @@ mod support;
 use punctual_blame::{Kind, split};
 use punctual_recording::episode::{Call, EventKind, Process, WaitEnd};
 use punctual_recording::{Episode, Stage};
-use support::{INTERRUPT, NOTHING_TOLD, Story, VICTIM, VICTIM_RUNS};
+use support::{INTERRUPT, NOTHING_TOLD, Story, VICTIM, VICTIM_RUNS, on_cpu};
 
 const SERVER: (u32, i16) = (7, 120);
 const BUSY: (u32, i16) = (9, 120);
@@ -139,19 +139,16 @@ fn what_comes_over_a_poller_is_not_found_by_it() {
     story.switch(1_010, VICTIM_RUNS, 0, 1);
     story.event(1_200, EventKind::Waking, 0, u64::from(SERVER.0), READ.bits() | 120, 1);
     story.switch(1_500, SERVER, WAITS, 2);
-    let begin = story.episode.events.len();
-    story.current = (0, 120);
-    story.switch(900, POLLER, 0, 5);
-    story.event(3_000, EventKind::VectorBegin, INTERRUPT, 2, 0, 5);
-    story.event(3_002, EventKind::Waking, INTERRUPT, u64::from(WORKER.0), 120, 5);
-    story.event(3_004, EventKind::VectorEnd, INTERRUPT, 2, 0, 5);
-    story.episode.events[begin..].iter_mut().for_each(|event| event.cpu = 1);
-    let begin = story.episode.events.len();
-    story.current = (0, 120);
-    story.switch(3_010, WORKER, 0, 6);
-    story.event(4_500, EventKind::Waking, 0, u64::from(VICTIM), READ.bits() | 19, 6);
-    story.episode.events[begin..].iter_mut().for_each(|event| event.cpu = 2);
-    story.current = SERVER;
+    on_cpu(&mut story, 1, (0, 120), |story| {
+        story.switch(900, POLLER, 0, 5);
+        story.event(3_000, EventKind::VectorBegin, INTERRUPT, 2, 0, 5);
+        story.event(3_002, EventKind::Waking, INTERRUPT, u64::from(WORKER.0), 120, 5);
+        story.event(3_004, EventKind::VectorEnd, INTERRUPT, 2, 0, 5);
+    });
+    on_cpu(&mut story, 2, (0, 120), |story| {
+        story.switch(3_010, WORKER, 0, 6);
+        story.event(4_500, EventKind::Waking, 0, u64::from(VICTIM), READ.bits() | 19, 6);
+    });
     story.switch(4_505, VICTIM_RUNS, 0, 1).switch(5_000, SERVER, WAITS, 2);
     let told: Vec<_> = waits(&story.episode).into_iter().map(|(name, us, _)| (name, us)).collect();
     assert_eq!(told, [("iou-wrk-55".to_owned(), 3_000)]);

@@ -6,7 +6,7 @@ use punctual_blame::{Kind, split};
 use punctual_recording::Episode;
 use punctual_recording::episode::{EventKind, LEFT_UNINTERRUPTIBLE};
 use support::requests::{READ, WAITS, request, wait};
-use support::{OTHER, Story, VICTIM, VICTIM_RUNS, response};
+use support::{OTHER, Story, VICTIM, VICTIM_RUNS, on_cpu, response};
 
 const IDLE: (u32, i16) = (0, 120);
 /// A thread in real time that has nothing to do with the lock.
@@ -20,17 +20,8 @@ fn us_of(episode: &Episode, kind: Kind, name: &str) -> u64 {
     split.parts.iter().filter(|part| part.kind == kind && part.who.name() == name).map(|part| part.ns / 1_000).sum()
 }
 
-/// What `other` does on CPU 1.
-fn elsewhere(story: &mut Story, write: impl FnOnce(&mut Story)) {
-    let (here, begin) = (story.current, story.episode.events.len());
-    story.current = OTHER;
-    write(story);
-    story.episode.events[begin..].iter_mut().for_each(|event| event.cpu = 1);
-    story.current = here;
-}
-
 fn wakes_victim(story: &mut Story, at_us: u64) {
-    elsewhere(story, |story| {
+    on_cpu(story, 1, OTHER, |story| {
         story.event(at_us, EventKind::Waking, 0, u64::from(VICTIM), 19, 2);
     });
 }
@@ -57,7 +48,7 @@ fn who_had_the_cpu_of_one_that_would_have_waited_for_a_lock_kept_it_from_nothing
         sleeps_for_it(story, 4_010);
     });
     let stack = response(|story| {
-        elsewhere(story, |story| {
+        on_cpu(story, 1, OTHER, |story| {
             story.event(900, EventKind::LockEnd, 0, LOCK, 0, 0);
         });
         story.spins(2_000);
@@ -111,7 +102,7 @@ fn who_had_the_cpu_of_one_that_would_have_waited_for_an_answer_kept_it_from_noth
             if at_us > 3_000 {
                 story.event(at_us, EventKind::Waking, 0, u64::from(OTHER.0), READ.bits() | 120, 1);
             }
-            elsewhere(story, |story| {
+            on_cpu(story, 1, OTHER, |story| {
                 story.current = IDLE;
                 story.switch(at_us + 10, OTHER, 0, 2);
                 story.event(4_500, EventKind::Waking, 0, u64::from(VICTIM), READ.bits() | 19, 2);
@@ -130,7 +121,7 @@ fn who_had_the_cpu_of_one_that_would_have_waited_for_an_answer_kept_it_from_noth
 fn who_had_the_cpu_of_one_that_may_have_waited_for_an_answer_is_not_named() {
     let works_since = |at_us: u64| {
         request(|story| {
-            elsewhere(story, |story| {
+            on_cpu(story, 1, OTHER, |story| {
                 story.current = IDLE;
                 if at_us > 1_300 {
                     story.event(at_us - 10, EventKind::Waking, 0, u64::from(OTHER.0), READ.bits() | 120, 0);
@@ -155,7 +146,7 @@ fn who_had_the_cpu_of_one_that_may_have_waited_for_an_answer_is_not_named() {
 #[test]
 fn who_had_the_cpu_of_one_that_was_nearly_through_is_named() {
     let episode = request(|story| {
-        elsewhere(story, |story| {
+        on_cpu(story, 1, OTHER, |story| {
             story.current = IDLE;
             story.switch(900, OTHER, 0, 2);
             story.event(5_100, EventKind::Waking, 0, u64::from(VICTIM), READ.bits() | 19, 2);
@@ -172,7 +163,7 @@ fn who_is_waited_for_after_an_answer_did_not_keep_that() {
     let episode = request(|story| {
         story.event(1_200, EventKind::Waking, 0, u64::from(OTHER.0), READ.bits() | 120, 1);
         story.switch(1_500, IDLE, WAITS, 0);
-        elsewhere(story, |story| {
+        on_cpu(story, 1, OTHER, |story| {
             story.current = IDLE;
             story.switch(1_210, OTHER, 0, 2);
             story.event(1_250, EventKind::Waking, 0, u64::from(NEXT.0), READ.bits() | 120, 2);
@@ -181,7 +172,7 @@ fn who_is_waited_for_after_an_answer_did_not_keep_that() {
             story.switch(4_440, IDLE, WAITS, 0);
         });
         let begin = story.episode.events.len();
-        elsewhere(story, |story| {
+        on_cpu(story, 1, OTHER, |story| {
             story.current = IDLE;
             story.switch(1_260, NEXT, 0, 3);
             story.event(4_900, EventKind::Waking, 0, u64::from(OTHER.0), READ.bits() | 120, 3);
@@ -202,7 +193,7 @@ fn who_was_through_with_what_it_was_asked_for_is_not_named_for_the_next_answer_b
     let episode = request(|story| {
         story.event(1_200, EventKind::Waking, 0, u64::from(OTHER.0), READ.bits() | 120, 1);
         story.switch(1_300, HOG, 0, 4).switch(3_000, VICTIM_RUNS, WAITS, 1);
-        elsewhere(story, |story| {
+        on_cpu(story, 1, OTHER, |story| {
             story.current = IDLE;
             story.switch(1_210, OTHER, 0, 2).switch(1_250, IDLE, WAITS, 0);
             story.event(2_900, EventKind::Waking, 0, u64::from(OTHER.0), READ.bits() | 120, 0);

@@ -4,7 +4,7 @@ mod support;
 
 use punctual_blame::{Kind, Part, split};
 use punctual_recording::episode::{EventKind, IN_SOFTIRQ, LEFT_DEAD, LEFT_STOPPED, LEFT_UNINTERRUPTIBLE};
-use support::{HOLDER_NOT_SEEN, INTERRUPT, OTHER, Story, VICTIM, VICTIM_RUNS, parts_of_response};
+use support::{HOLDER_NOT_SEEN, INTERRUPT, OTHER, Story, VICTIM, VICTIM_RUNS, on_cpu, parts_of_response};
 
 const IDLE: (u32, i16) = (0, 120);
 /// `other`, in real time before the victim.
@@ -73,15 +73,6 @@ fn normal(names: [&str; 2], build: impl FnOnce(&mut Story)) -> Vec<Part> {
     adding_up(&story)
 }
 
-/// What happens on CPU 1, which this thread has at first.
-fn elsewhere(story: &mut Story, current: (u32, i16), build: impl FnOnce(&mut Story)) {
-    let here = std::mem::replace(&mut story.current, current);
-    let known = story.episode.events.len();
-    build(story);
-    story.episode.events[known..].iter_mut().for_each(|event| event.cpu = 1);
-    story.current = here;
-}
-
 /// The timer's interrupt comes over `first`, and not over `other` as elsewhere.
 fn timer_over_first(story: &mut Story) {
     let known = story.episode.events.len();
@@ -110,7 +101,7 @@ fn an_interrupt_over_a_softirq_is_guilty() {
 #[test]
 fn the_second_of_three_holders_is_guilty() {
     let parts = parts_of_response(["keeper", "queuer", "last"], |story| {
-        elsewhere(story, TWELVE, |story| {
+        on_cpu(story, 1, TWELVE, |story| {
             story.event(1_100, EventKind::LockBegin, 0, 0, MUTEX, 6);
             story.switch(1_105, THIRTEEN, LEFT_UNINTERRUPTIBLE, 7);
             story.event(1_110, EventKind::LockBegin, 0, 0, MUTEX, 7);
@@ -118,7 +109,7 @@ fn the_second_of_three_holders_is_guilty() {
         });
         story.event(1_500, EventKind::LockBegin, 0, 0, MUTEX, 1);
         story.switch(1_505, IDLE, LEFT_UNINTERRUPTIBLE, 0);
-        elsewhere(story, ELEVEN, |story| {
+        on_cpu(story, 1, ELEVEN, |story| {
             wakes(story, 1_700, TWELVE, 5);
             story.switch(1_710, TWELVE, 1, 6);
             story.event(1_712, EventKind::LockEnd, 0, 0, 0, 6);
@@ -140,7 +131,7 @@ fn who_had_the_cpu_that_the_victim_left_is_guilty() {
     let waits = |reports: bool| {
         total(["b", "c"], |story| {
             story.switch(890, HOG, 0, 2);
-            elsewhere(story, IDLE, |story| {
+            on_cpu(story, 1, IDLE, |story| {
                 story.switch(900, SECOND, 0, 3);
                 timer_over_first(story);
                 if reports {
@@ -168,12 +159,12 @@ fn who_had_the_cpu_that_the_victim_left_is_guilty() {
 #[test]
 fn who_asked_for_the_stop_is_guilty() {
     let parts = parts_of_response(["shell", "resumer", "c"], |story| {
-        elsewhere(story, IDLE, |story| {
+        on_cpu(story, 1, IDLE, |story| {
             story.switch(1_100, ELEVEN, 0, 5);
             story.event(2_000, EventKind::StopAsked, 0, u64::from(VICTIM), STOPS_ALL, 5);
         });
         story.switch(2_005, OTHER, LEFT_STOPPED, 2);
-        elsewhere(story, ELEVEN, |story| {
+        on_cpu(story, 1, ELEVEN, |story| {
             story.switch(2_100, TWELVE, 1, 6);
             wakes(story, 4_490, VICTIM_RUNS, 6);
         });
@@ -198,13 +189,13 @@ fn the_group_without_quota_is_guilty() {
 #[test]
 fn who_maps_while_a_fault_waits_is_guilty() {
     let parts = parts_of_response(["mapper", "b", "c"], |story| {
-        elsewhere(story, IDLE, |story| {
+        on_cpu(story, 1, IDLE, |story| {
             story.switch(1_100, ELEVEN, 0, 5);
         });
         story.event(2_000, EventKind::FaultUser, 0, 4096, 0, 0);
         story.event(2_005, EventKind::LockBegin, 0, 0, READ, 1);
         story.switch(2_010, OTHER, LEFT_UNINTERRUPTIBLE, 2);
-        elsewhere(story, ELEVEN, |story| {
+        on_cpu(story, 1, ELEVEN, |story| {
             story.switch(2_200, SECOND, 0, 3);
             story.switch(4_000, ELEVEN, 1, 5);
             wakes(story, 4_400, VICTIM_RUNS, 5);
@@ -221,7 +212,7 @@ fn who_maps_while_a_fault_waits_is_guilty() {
 fn an_equal_in_real_time_is_guilty() {
     let parts = total(["server", "c"], |story| {
         story.switch(900, (8, VICTIM_RUNS.1), 0, 3);
-        elsewhere(story, ELEVEN, |story| wakes(story, 1_000, VICTIM_RUNS, 5));
+        on_cpu(story, 1, ELEVEN, |story| wakes(story, 1_000, VICTIM_RUNS, 5));
     });
     assert_eq!(told(longest(&parts)), is("samepriority", "first"), "{parts:?}");
     nobody_says(&parts, "server");
@@ -260,12 +251,12 @@ fn a_softirq_that_was_preempted_is_innocent() {
 #[test]
 fn who_had_the_number_before_is_innocent() {
     let parts = parts_of_response(["server", "bystander", "c"], |story| {
-        elsewhere(story, IDLE, |story| {
+        on_cpu(story, 1, IDLE, |story| {
             story.switch(1_050, ELEVEN, 0, 6);
             story.switch(1_300, IDLE, LEFT_DEAD, 0);
         });
         story.switch(1_500, IDLE, LEFT_UNINTERRUPTIBLE, 0);
-        elsewhere(story, IDLE, |story| {
+        on_cpu(story, 1, IDLE, |story| {
             story.switch(1_600, ELEVEN, 0, 5);
             wakes(story, 4_500, VICTIM_RUNS, 5);
         });
@@ -290,12 +281,12 @@ fn another_ones_quota_is_innocent() {
 #[test]
 fn whom_the_interrupt_came_over_had_no_lock() {
     let parts = parts_of_response(["bystander", "nvme", "c"], |story| {
-        elsewhere(story, IDLE, |story| {
+        on_cpu(story, 1, IDLE, |story| {
             story.switch(1_100, THIRTEEN, 0, 5);
         });
         story.event(1_500, EventKind::LockBegin, 0, 0, 0, 1);
         story.switch(1_505, IDLE, LEFT_UNINTERRUPTIBLE, 0);
-        elsewhere(story, THIRTEEN, |story| {
+        on_cpu(story, 1, THIRTEEN, |story| {
             story.event(4_400, EventKind::HandlerBegin, INTERRUPT, 30, 0, 6);
             story.event(4_410, EventKind::Waking, INTERRUPT, u64::from(VICTIM), 19, 5);
             story.event(4_420, EventKind::HandlerEnd, INTERRUPT, 30, 0, 6);
@@ -312,12 +303,12 @@ fn whom_the_interrupt_came_over_had_no_lock() {
 #[test]
 fn another_client_is_innocent() {
     let parts = parts_of_response(["server", "client", "c"], |story| {
-        elsewhere(story, THIRTEEN, |story| {
+        on_cpu(story, 1, THIRTEEN, |story| {
             wakes(story, 1_200, ELEVEN, 6);
             story.switch(1_210, ELEVEN, 1, 5);
         });
         story.switch(1_500, IDLE, LEFT_UNINTERRUPTIBLE, 0);
-        elsewhere(story, ELEVEN, |story| {
+        on_cpu(story, 1, ELEVEN, |story| {
             wakes(story, 3_500, THIRTEEN, 5);
             wakes(story, 4_500, VICTIM_RUNS, 5);
         });
@@ -331,13 +322,13 @@ fn another_client_is_innocent() {
 #[test]
 fn who_let_the_lock_go_early_is_innocent() {
     let parts = parts_of_response(["holder", "hog", "c"], |story| {
-        elsewhere(story, IDLE, |story| {
+        on_cpu(story, 1, IDLE, |story| {
             story.switch(1_100, ELEVEN, 0, 5);
         });
         story.event(1_500, EventKind::LockBegin, 0, 0, MUTEX, 1);
         story.switch(1_505, IDLE, LEFT_UNINTERRUPTIBLE, 0);
         story.switch(1_600, SECOND, 0, 6);
-        elsewhere(story, ELEVEN, |story| wakes(story, 1_700, VICTIM_RUNS, 5));
+        on_cpu(story, 1, ELEVEN, |story| wakes(story, 1_700, VICTIM_RUNS, 5));
         story.switch(4_500, VICTIM_RUNS, 1, 1);
         story.event(4_502, EventKind::LockEnd, 0, 0, 0, 1);
     });
@@ -348,14 +339,14 @@ fn who_let_the_lock_go_early_is_innocent() {
 #[test]
 fn what_was_short_or_far_away_is_innocent() {
     let parts = parts_of_response(["storm", "b", "c"], |story| {
-        elsewhere(story, IDLE, |story| {
+        on_cpu(story, 1, IDLE, |story| {
             story.switch(1_100, HOG, 0, 2);
         });
         story.event(1_500, EventKind::FaultUser, 0, 4096, 0, 0);
         story.event(1_530, EventKind::FaultEnd, 0, 0, 0, 0);
         story.event(1_600, EventKind::LockBegin, 0, 0, SPIN, 1);
         story.event(1_610, EventKind::LockEnd, 0, 0, 0, 1);
-        elsewhere(story, HOG, |story| {
+        on_cpu(story, 1, HOG, |story| {
             story.softirq(2_000, 4_500, 5);
         });
     });

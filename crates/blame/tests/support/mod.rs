@@ -129,6 +129,15 @@ impl Story {
     }
 }
 
+/// What happens on another CPU, where this thread is current at first.
+pub(crate) fn on_cpu(story: &mut Story, cpu: u32, current: (u32, i16), write: impl FnOnce(&mut Story)) {
+    let (here, begin) = (story.current, story.episode.events.len());
+    story.current = current;
+    write(story);
+    story.episode.events[begin..].iter_mut().for_each(|event| event.cpu = cpu);
+    story.current = here;
+}
+
 /// Somebody lets go of the lock in the word at `place`, with which the woken thread waits for it.
 pub(crate) fn lets_go(place: u32) -> LockWaking {
     LockWaking { act: WakingAct::WakesWord, same_word: Some(true), state: WordState::Free, place, owner: 0 }
