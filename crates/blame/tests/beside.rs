@@ -10,7 +10,7 @@ use punctual_recording::episode::{
     WakingAct, WordState,
 };
 use support::requests::{READ, WAITS, request};
-use support::{INTERRUPT, OTHER, Story, VICTIM, VICTIM_RUNS, lets_go, on_cpu, response};
+use support::{INTERRUPT, OTHER, Story, VICTIM, VICTIM_RUNS, lets_go, on_cpu, response, us_of};
 
 /// Its number and its priority.
 type Thread = (u32, i16);
@@ -23,12 +23,6 @@ const FIRST: Thread = (8, 120);
 const LOCK: u64 = 0xffff_0000;
 const MUTEX: u64 = 1 << 5;
 const FOR_LOCK: u32 = LEFT_FOR_LOCK | 1;
-
-fn us_of(episode: &Episode, kind: Kind, name: &str) -> u64 {
-    let split = split(episode);
-    assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
-    split.parts.iter().filter(|part| part.kind == kind && part.who.name() == name).map(|part| part.ns / 1_000).sum()
-}
 
 /// The current thread, which has this name, wakes the victim.
 fn wakes_victim(story: &mut Story, at_us: u64, bits: u64, name: u32) {

@@ -5,7 +5,7 @@ mod support;
 use punctual_blame::{Kind, split};
 use punctual_recording::episode::{Event, EventKind, IN_SOFTIRQ, INTERRUPTED_USER, StackSample};
 use punctual_recording::{Episode, Stage};
-use support::{INTERRUPT, Story, VICTIM};
+use support::{INTERRUPT, Story, VICTIM, added_up};
 
 const OTHER: (u32, i16) = (7, 120);
 const VICTIM_RUNS: (u32, i16) = (VICTIM, 19);
@@ -64,8 +64,7 @@ fn accusations() -> Vec<(&'static str, Accusation)> {
 
 /// What of a stretch is told as this, ns.
 fn told(episode: &Episode, accused: (Kind, &str), from_us: u64, to_us: u64) -> u64 {
-    let split = split(episode);
-    assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
+    let split = added_up(episode);
     let is_it = |kind: Kind, name: &str| kind == accused.0 && (name == accused.1 || accused.1.is_empty());
     let pieces = split.pieces.iter().filter(|piece| is_it(piece.kind, piece.who.name()));
     let within = |start: u64, end: u64| end.min(to_us * 1_000).saturating_sub(start.max(from_us * 1_000));

@@ -7,7 +7,7 @@ use punctual_recording::episode::{
     EventKind, Frame, Group, IDLE_PRIORITY, LEFT_FROZEN, LEFT_STOPPED, LEFT_TRACED, StackSample,
 };
 use punctual_recording::{Episode, Stage};
-use support::{INTERRUPT, OTHER, Story, VICTIM, in_words};
+use support::{INTERRUPT, OTHER, Story, VICTIM, added_up, in_words};
 
 const VICTIM_RUNS: (u32, i16) = (VICTIM, 120);
 /// The number of a name in the stories.
@@ -47,8 +47,7 @@ fn wake_at(story: &mut Story, at_us: u64, is_without: bool) {
 }
 
 fn sum_of(episode: &Episode, kind: Kind, name: &str) -> u64 {
-    let split = split(episode);
-    assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
+    let split = added_up(episode);
     split.parts.iter().filter(|part| part.kind == kind && part.who.name() == name).map(|part| part.ns).sum()
 }
 

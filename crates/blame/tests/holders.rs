@@ -7,14 +7,13 @@ use punctual_recording::Episode;
 use punctual_recording::episode::{
     EventKind, INTERRUPTED_USER, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE, LOCK_OF_PROGRAM, LockWaking, WakingAct, WordState,
 };
-use support::{HOLDER_NOT_SEEN, INTERRUPT, OTHER, VICTIM, VICTIM_RUNS, in_words, lets_go, response};
+use support::{HOLDER_NOT_SEEN, INTERRUPT, OTHER, VICTIM, VICTIM_RUNS, added_up, in_words, lets_go, response};
 
 const FIRST: (u32, i16) = (8, 110);
 const PLACE: u32 = 0x1234;
 
 fn parts(episode: &Episode) -> Vec<Part> {
-    let split = split(episode);
-    assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
+    let split = added_up(episode);
     for part in split.parts.iter().filter(|part| !part.inside.is_empty()) {
         assert_eq!(part.inside.iter().map(|inside| inside.ns).sum::<u64>(), part.ns, "{part:?}");
     }

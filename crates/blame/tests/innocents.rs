@@ -2,25 +2,19 @@
 
 mod support;
 
-use punctual_blame::{Kind, Part, Who, split};
+use punctual_blame::{Kind, Who};
 use punctual_recording::episode::{
     Call, EventKind, IN_SOFTIRQ, INTERRUPTED_USER, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_STOPPED, LEFT_TRACED,
     LEFT_UNINTERRUPTIBLE, LockWaking, WaitEnd, WakingAct, WordState,
 };
 use punctual_recording::{Episode, Stage};
 use support::{
-    HOLDER_NOT_SEEN, INTERRUPT, NOTHING_TOLD, OTHER, Story, VICTIM, VICTIM_RUNS, in_words, lets_go, response,
+    HOLDER_NOT_SEEN, INTERRUPT, NOTHING_TOLD, OTHER, Story, VICTIM, VICTIM_RUNS, in_words, lets_go, parts, response,
 };
 
 /// Asleep so that a signal would wake it.
 const WAITS: u32 = 1;
 const IO: u32 = LEFT_FOR_IO | LEFT_UNINTERRUPTIBLE;
-
-fn parts(episode: &Episode) -> Vec<Part> {
-    let split = split(episode);
-    assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
-    split.parts
-}
 
 /// Names and us of the parts of a kind, by name.
 fn of_kind(episode: &Episode, kind: Kind) -> Vec<(Who, u64)> {

@@ -2,13 +2,13 @@
 
 mod support;
 
-use punctual_blame::{Kind, split};
+use punctual_blame::Kind;
 use punctual_recording::episode::{
     Call, EventKind, IN_SOFTIRQ, LEFT_FOR_LOCK, LEFT_FOR_SPINLOCK, LEFT_FROZEN, LEFT_STOPPED, LEFT_TRACED, LockWaking,
     Sender, WaitEnd, WakingAct,
 };
 use punctual_recording::{Episode, Stage};
-use support::{INTERRUPT, NOTHING_TOLD, Story, VICTIM, VICTIM_RUNS, lets_go};
+use support::{INTERRUPT, NOTHING_TOLD, Story, VICTIM, VICTIM_RUNS, added_up, lets_go};
 
 const IDLE: (u32, i16) = (0, 120);
 const SERVER: (u32, i16) = (7, 120);
@@ -50,8 +50,7 @@ fn stopped(stop: u64, left_state: u32, asks: bool, then: impl FnOnce(&mut Story)
 
 /// What was said, by time: kind, name, us, but the moments in which the thread itself runs or waits for its CPU.
 fn told(episode: &Episode) -> Vec<(Kind, String, u64)> {
-    let split = split(episode);
-    assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
+    let split = added_up(episode);
     let waits = split.pieces.iter().filter(|piece| matches!(piece.kind, Kind::Wait | Kind::Lock | Kind::Stopped));
     let mut told: Vec<(Kind, String, u64)> = Vec::new();
     for piece in waits {

@@ -3,13 +3,13 @@
 
 mod support;
 
-use punctual_blame::{Kind, Part, Who, split};
+use punctual_blame::{Kind, Who};
 use punctual_recording::episode::{
     Event, EventKind, Frame, INTERRUPTED_USER, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE, LockWaking, Process, StackSample,
     WakingAct, WordState,
 };
 use punctual_recording::{Episode, Stage};
-use support::{HOLDER_NOT_SEEN, INTERRUPT, Story, VICTIM, VICTIM_RUNS, in_words, lets_go, on_cpu};
+use support::{HOLDER_NOT_SEEN, INTERRUPT, Story, VICTIM, VICTIM_RUNS, in_words, lets_go, on_cpu, parts};
 
 const HOLDER: (u32, i16) = (7, 120);
 const BARGER: (u32, i16) = (8, 110);
@@ -28,12 +28,6 @@ fn response(build: impl FnOnce(&mut Story)) -> Episode {
     build(&mut story);
     story.switch(5_000, HOLDER, 1, 2);
     story.episode
-}
-
-fn parts(episode: &Episode) -> Vec<Part> {
-    let split = split(episode);
-    assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
-    split.parts
 }
 
 /// The waits for locks: name, ns and how much of it is unknown; by name.

@@ -2,10 +2,10 @@
 
 mod support;
 
-use punctual_blame::{Kind, Who, split};
+use punctual_blame::{Kind, Who};
 use punctual_recording::Episode;
 use punctual_recording::episode::{EventKind, INTERRUPTED_USER, LEFT_UNINTERRUPTIBLE};
-use support::{HOLDER_NOT_SEEN, INTERRUPT, OTHER, Story, VICTIM, VICTIM_RUNS, on_cpu, response};
+use support::{HOLDER_NOT_SEEN, INTERRUPT, OTHER, Story, VICTIM, VICTIM_RUNS, added_up, on_cpu, response};
 
 /// Its number and its priority.
 type Thread = (u32, i16);
@@ -18,8 +18,7 @@ const SPINS: u64 = MUTEX | 1;
 
 /// Names and us of the waits for locks, by name.
 fn locks(episode: &Episode) -> Vec<(Who, u64)> {
-    let split = split(episode);
-    assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
+    let split = added_up(episode);
     let locks = split.parts.into_iter().filter(|part| part.kind == Kind::Lock);
     let mut told: Vec<_> = locks.map(|part| (part.who, part.ns / 1_000)).collect();
     told.sort();

@@ -5,7 +5,7 @@ mod support;
 use punctual_blame::{Kind, split};
 use punctual_recording::episode::{Call, EventKind, Process, WaitEnd};
 use punctual_recording::{Episode, Stage};
-use support::{INTERRUPT, NOTHING_TOLD, Story, VICTIM, VICTIM_RUNS, on_cpu};
+use support::{INTERRUPT, NOTHING_TOLD, Story, VICTIM, VICTIM_RUNS, added_up, on_cpu};
 
 const SERVER: (u32, i16) = (7, 120);
 const BUSY: (u32, i16) = (9, 120);
@@ -34,8 +34,7 @@ fn request(meanwhile: impl FnOnce(&mut Story)) -> Episode {
 
 /// Name, us, and us of what is unknown, of each wait; by name.
 fn waits(episode: &Episode) -> Vec<(String, u64, u64)> {
-    let split = split(episode);
-    assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
+    let split = added_up(episode);
     let waits = split.parts.into_iter().filter(|part| part.kind == Kind::Wait);
     let mut waits: Vec<_> =
         waits.map(|part| (part.who.name().to_owned(), part.ns / 1_000, part.unknown_ns / 1_000)).collect();

@@ -6,19 +6,13 @@ use punctual_blame::{Kind, split};
 use punctual_recording::Episode;
 use punctual_recording::episode::{EventKind, LEFT_UNINTERRUPTIBLE};
 use support::requests::{READ, WAITS, request, wait};
-use support::{OTHER, Story, VICTIM, VICTIM_RUNS, on_cpu, response};
+use support::{OTHER, Story, VICTIM, VICTIM_RUNS, on_cpu, response, us_of};
 
 const IDLE: (u32, i16) = (0, 120);
 /// A thread in real time that has nothing to do with the lock.
 const HOG: (u32, i16) = (9, 9);
 const LOCK: u64 = 0xffff_0000;
 const MUTEX: u64 = 1 << 5;
-
-fn us_of(episode: &Episode, kind: Kind, name: &str) -> u64 {
-    let split = split(episode);
-    assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
-    split.parts.iter().filter(|part| part.kind == kind && part.who.name() == name).map(|part| part.ns / 1_000).sum()
-}
 
 fn wakes_victim(story: &mut Story, at_us: u64) {
     on_cpu(story, 1, OTHER, |story| {

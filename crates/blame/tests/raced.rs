@@ -3,10 +3,10 @@
 
 mod support;
 
-use punctual_blame::{Kind, Who, split};
+use punctual_blame::{Kind, Who};
 use punctual_recording::Episode;
 use punctual_recording::episode::{EventKind, INTERRUPTED_USER, LEFT_FOR_LOCK};
-use support::{HOLDER_NOT_SEEN, INTERRUPT, OTHER, Story, VICTIM, VICTIM_RUNS, lets_go, response};
+use support::{HOLDER_NOT_SEEN, INTERRUPT, OTHER, Story, VICTIM, VICTIM_RUNS, added_up, lets_go, response};
 
 const IDLE: (u32, i16) = (0, 120);
 /// Goes before the victim.
@@ -15,8 +15,7 @@ const HOG: (u32, i16) = (13, 9);
 const FOR_LOCK: u32 = LEFT_FOR_LOCK | 1;
 
 fn ns_of(episode: &Episode, kind: Kind, who: &Who) -> u64 {
-    let split = split(episode);
-    assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
+    let split = added_up(episode);
     split.parts.iter().filter(|part| part.kind == kind && part.who == *who).map(|part| part.ns).sum()
 }
 

@@ -7,11 +7,10 @@ use punctual_recording::Episode;
 use punctual_recording::episode::{
     EventKind, Frame, HookedProgram, INTERRUPTED_USER, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE, StackSample,
 };
-use support::{INTERRUPT, OTHER, Story, VICTIM, VICTIM_RUNS, in_words, lets_go, response};
+use support::{INTERRUPT, OTHER, Story, VICTIM, VICTIM_RUNS, added_up, in_words, lets_go, response};
 
 fn parts(episode: &Episode) -> Vec<(Kind, String, u64)> {
-    let split = split(episode);
-    assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
+    let split = added_up(episode);
     split.parts.into_iter().map(|part| (part.kind, part.who.to_string(), part.ns)).collect()
 }
 

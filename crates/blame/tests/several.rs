@@ -7,7 +7,7 @@ use punctual_recording::episode::{
     Call, Event, EventKind, IN_SOFTIRQ, LEFT_FOR_LOCK, LockWaking, ONE_POLLED, Process, Sender, WaitEnd, WordState,
 };
 use punctual_recording::{Episode, Stage};
-use support::{ENDER_NOT_SEEN, INTERRUPT, NOTHING_TOLD, Story, VICTIM, VICTIM_RUNS, in_words, lets_go};
+use support::{ENDER_NOT_SEEN, INTERRUPT, NOTHING_TOLD, Story, VICTIM, VICTIM_RUNS, added_up, in_words, lets_go};
 
 const SERVER: (u32, i16) = (7, 120);
 const BYSTANDER: (u32, i16) = (9, 120);
@@ -47,8 +47,7 @@ fn request(end: WaitEnd, asks: &[(u32, i16)], between: &[(u32, i16)], looks_us: 
 }
 
 fn waits(episode: &Episode) -> Vec<Part> {
-    let split = split(episode);
-    assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
+    let split = added_up(episode);
     let mut waits: Vec<Part> = split.parts.into_iter().filter(|part| part.kind == Kind::Wait).collect();
     waits.sort_by(|a, b| a.who.name().cmp(b.who.name()));
     waits

@@ -2,17 +2,11 @@
 
 mod support;
 
-use punctual_blame::{Kind, Part, split};
+use punctual_blame::Kind;
 use punctual_recording::Episode;
 use punctual_recording::episode::{Call, EventKind, LEFT_UNINTERRUPTIBLE, WaitEnd};
 use support::requests::{READ, SERVER, WAITS, request, wait};
-use support::{NOTHING_TOLD, OTHER, Story, VICTIM, VICTIM_RUNS, response};
-
-fn parts(episode: &Episode) -> Vec<Part> {
-    let split = split(episode);
-    assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
-    split.parts
-}
+use support::{NOTHING_TOLD, OTHER, Story, VICTIM, VICTIM_RUNS, parts, response};
 
 fn ns_of(episode: &Episode, kind: Kind, name: &str) -> u64 {
     parts(episode).iter().filter(|part| part.kind == kind && part.who.name() == name).map(|part| part.ns).sum()

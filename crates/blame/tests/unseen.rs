@@ -2,9 +2,9 @@
 
 mod support;
 
-use punctual_blame::{Kind, Part, split};
+use punctual_blame::{Kind, Part};
 use punctual_recording::episode::{EventKind, IN_SOFTIRQ, LEFT_DEAD, LEFT_STOPPED, LEFT_UNINTERRUPTIBLE};
-use support::{HOLDER_NOT_SEEN, INTERRUPT, OTHER, Story, VICTIM, VICTIM_RUNS, on_cpu, parts_of_response};
+use support::{HOLDER_NOT_SEEN, INTERRUPT, OTHER, Story, VICTIM, VICTIM_RUNS, on_cpu, parts, parts_of_response};
 
 const IDLE: (u32, i16) = (0, 120);
 /// `other`, in real time before the victim.
@@ -40,12 +40,6 @@ fn nobody_says(parts: &[Part], name: &str) {
     assert!(parts.iter().all(|part| part.who.name() != name), "{parts:?}");
 }
 
-fn adding_up(story: &Story) -> Vec<Part> {
-    let parts = split(&story.episode).parts;
-    assert_eq!(parts.iter().map(|part| part.ns).sum::<u64>(), story.episode.total_ns());
-    parts
-}
-
 /// The victim, due at 1,000 us, comes at 3,000; these are names of the story from number 5 on.
 fn total(names: [&str; 2], build: impl FnOnce(&mut Story)) -> Vec<Part> {
     let mut story = Story::new(IDLE, 3_000);
@@ -54,7 +48,7 @@ fn total(names: [&str; 2], build: impl FnOnce(&mut Story)) -> Vec<Part> {
     // Who need not give way to the victim sleeps; others are preempted.
     let left_state = u32::from(story.current.1 <= VICTIM_RUNS.1);
     story.switch(3_000, VICTIM_RUNS, left_state, 1);
-    adding_up(&story)
+    parts(&story.episode)
 }
 
 /// The same of a normal thread of nice 0, woken over `other`, which is one too.
@@ -70,7 +64,7 @@ fn normal(names: [&str; 2], build: impl FnOnce(&mut Story)) -> Vec<Part> {
     story.event(1_006, EventKind::VectorEnd, INTERRUPT, 1, 0, 2);
     build(&mut story);
     story.switch(3_000, NORMAL_VICTIM, 0, 1);
-    adding_up(&story)
+    parts(&story.episode)
 }
 
 /// The timer's interrupt comes over `first`, and not over `other` as elsewhere.

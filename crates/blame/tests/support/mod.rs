@@ -5,7 +5,7 @@
 pub(crate) mod requests;
 pub(crate) mod sums;
 
-use punctual_blame::{Awaited, Detail, Part, Who, split, split_awaited};
+use punctual_blame::{Awaited, Detail, Kind, Part, Split, Who, split, split_awaited};
 use punctual_recording::episode::{
     Call, Event, EventKind, Frame, IN_SOFTIRQ, LockWaking, Sender, StackSample, Victim, WaitEnd, WakingAct, WordState,
 };
@@ -156,13 +156,27 @@ pub(crate) fn response(build: impl FnOnce(&mut Story)) -> Episode {
 
 /// The parts of such an activation, which add up; these are names of the story from number 5 on.
 pub(crate) fn parts_of_response(names: [&str; 3], build: impl FnOnce(&mut Story)) -> Vec<Part> {
-    let episode = response(|story| {
+    parts(&response(|story| {
         story.episode.names.extend(names.map(String::from));
         build(story);
-    });
-    let split = split(&episode);
+    }))
+}
+
+/// The split of an episode, whose parts add up to it.
+pub(crate) fn added_up(episode: &Episode) -> Split {
+    let split = split(episode);
     assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
-    split.parts
+    split
+}
+
+pub(crate) fn parts(episode: &Episode) -> Vec<Part> {
+    added_up(episode).parts
+}
+
+/// How long the parts of this kind and name are together, us.
+pub(crate) fn us_of(episode: &Episode, kind: Kind, name: &str) -> u64 {
+    let its = |part: &&Part| part.kind == kind && part.who.name() == name;
+    parts(episode).iter().filter(its).map(|part| part.ns / 1_000).sum()
 }
 
 /// The parts of the time that somebody waits for what the victim does, which add up.

@@ -1,7 +1,7 @@
 //! Requests in which the victim waits for other threads.
 
-use super::{NOTHING_TOLD, Story, VICTIM, VICTIM_RUNS};
-use punctual_blame::{Inside, Kind, Part, split};
+use super::{NOTHING_TOLD, Story, VICTIM, VICTIM_RUNS, added_up};
+use punctual_blame::{Inside, Kind, Part};
 use punctual_recording::episode::{Call, EventKind, WaitEnd};
 use punctual_recording::{Episode, Stage};
 
@@ -37,8 +37,7 @@ pub(crate) fn parts(episode: &Episode) -> Vec<Part> {
         assert!(inside.is_empty() || inside.iter().map(|inside| inside.ns).sum::<u64>() == ns, "{inside:?}");
         inside.iter().for_each(|inside| add_up(&inside.inside, inside.ns));
     }
-    let split = split(episode);
-    assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
+    let split = added_up(episode);
     split.parts.iter().for_each(|part| add_up(&part.inside, part.ns));
     split.parts
 }
