@@ -9,14 +9,6 @@ use std::time::Duration;
 
 const MIB: usize = 1 << 20;
 
-/// Starts a thread in the calling role.
-pub(super) fn thread(name: &'static str, task: impl FnOnce() + Send + 'static) {
-    std::thread::spawn(move || {
-        system::set_name(name);
-        task();
-    });
-}
-
 /// A file with bytes in it, on a disk.
 pub(super) fn file(scene: &Scene, name: &str, length: usize) -> Result<std::fs::File, Refused> {
     let path = scene.directory.join(name);
@@ -90,7 +82,7 @@ fn beside(
         let done = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
         let ended = done.clone();
         let big = Memory::private(length)?;
-        thread(name, move || {
+        system::thread(name, move || {
             system::steady(there);
             let mut random = punctual_random::Random(11);
             while board.cells[7].load(Acquire) == 0 {
@@ -221,7 +213,7 @@ pub(super) fn answered(scene: &mut Scene) -> Made {
         let memory = std::sync::Arc::new(Memory::private(PAGE)?);
         let faults =
             UserFaults::over(&memory).map_err(|error| Refused(format!("no faults for another thread ({error})")))?;
-        thread("c-pager", move || {
+        system::thread("c-pager", move || {
             system::steady(there);
             while let Some(address) = faults.next() {
                 let start = now();

@@ -6,8 +6,9 @@ use super::system::{self, Pid, now, sleep_until, spin};
 use punctual_random::Random;
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
-use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering::{AcqRel, Release};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
+use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::time::Duration;
 
 /// Why a cause cannot be made on this machine.
@@ -255,4 +256,46 @@ pub(crate) fn call(word: &AtomicU32) {
 pub(crate) fn real_time(priority: i32, cpu: usize) -> Made {
     system::pin(0, &[cpu]);
     system::schedule(0, libc::SCHED_FIFO, priority).map_err(|error| Refused(format!("no real-time priority ({error})")))
+}
+
+/// A victim that acts about every `period` ns, and a thread of its process that injects.
+pub(crate) fn beside(
+    scene: &mut Scene,
+    name: &'static str,
+    period: u64,
+    act: impl Fn(),
+    mut inject: impl FnMut(&mut Random) + Send + 'static,
+) -> Made {
+    let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
+    scene.culprit("c-victim", || {
+        let done = Arc::new(AtomicBool::new(false));
+        let ended = done.clone();
+        system::thread(name, move || {
+            system::steady(there);
+            let mut random = Random(29);
+            while board.cells[7].load(Acquire) == 0 {
+                system::sleep(MS);
+            }
+            for _ in 0..count {
+                system::sleep(random.between(12 * MS, 28 * MS));
+                if board.is_ending() {
+                    break;
+                }
+                inject(&mut random);
+            }
+            done.store(true, Release);
+        });
+        real_time(70, here)?;
+        board.prepared();
+        board.cells[7].store(1, Release);
+        let mut random = Random(31);
+        while !ended.load(Acquire) && !board.is_ending() {
+            let due = now() + random.between(period * 3 / 4, period * 5 / 4);
+            system::sleep_until(due);
+            act();
+            board.waited(due);
+        }
+        Ok(())
+    })?;
+    Ok(())
 }

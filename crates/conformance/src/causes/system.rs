@@ -1,5 +1,5 @@
-//! The system calls from which causes are made. The examiner's `unsafe` is here and in `mapped`, in `board`, in
-//! `primitives` and in the `calls` of the lists.
+//! The system calls from which causes are made. Most of the examiner's `unsafe` is here and in `mapped`, `board`,
+//! `primitives`, `ring`, `mounts` and the `calls` of the lists.
 
 mod mapped;
 
@@ -70,6 +70,14 @@ pub(crate) fn set_name(name: &str) {
     let name = CString::new(name).expect("a name without NUL");
     // SAFETY: reads a string that ends with NUL.
     unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
+}
+
+/// Starts a thread in the calling role.
+pub(crate) fn thread(name: &'static str, task: impl FnOnce() + Send + 'static) {
+    std::thread::spawn(move || {
+        set_name(name);
+        task();
+    });
 }
 
 /// Forks; the child ends with its parent, and ignores Ctrl-C: the examiner ends it.

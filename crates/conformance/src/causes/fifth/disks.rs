@@ -1,10 +1,9 @@
 //! Two processes use a disk, one of them under a limit: they want the same pages, or use the same journal.
 
-use super::super::fourth::loop_device;
 use super::super::group::Group;
 use super::super::memory::file;
+use super::super::mounts::{detach, loop_device};
 use super::super::scene::{MS, Made, Refused, Scene, real_time};
-use super::super::second::detach;
 use super::super::system::{self, Memory, PAGE, now};
 use std::ffi::CString;
 use std::fs::File;

@@ -1,8 +1,8 @@
 //! How a thread gets its work or its answers: a word that looks like a lock, a signal that it reads, requests that wake
 //! nobody.
 
-use super::super::fourth::Ring;
 use super::super::locks::{PERIOD, serve};
+use super::super::ring::Ring;
 use super::super::scene::{MS, Made, Scene, real_time};
 use super::super::system::{self, now, pipe, spin};
 use std::cell::OnceCell;

@@ -1,11 +1,11 @@
 //! Processes that are slow to answer, and those that stand between.
 
 use super::super::locks::{PERIOD, serve};
-use super::super::memory::thread;
+use super::super::ring::Ring;
 use super::super::scene::{MS, Made, Refused, Scene, real_time};
 use super::super::servers::slow_reader;
 use super::super::system::{self, Memory, PAGE, UserFaults, now, spin};
-use super::calls::{self, Ring};
+use super::calls;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Release};
 use std::time::Duration;
@@ -156,7 +156,7 @@ pub(super) fn pipe_lock(scene: &mut Scene) -> Made {
         let memory = Arc::new(Memory::private(PAGE)?);
         let faults =
             UserFaults::over(&memory).map_err(|error| Refused(format!("no faults for another thread ({error})")))?;
-        thread("c-pager", move || {
+        system::thread("c-pager", move || {
             system::steady(there);
             while let Some(address) = faults.next() {
                 let start = now();

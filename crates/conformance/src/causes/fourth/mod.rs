@@ -6,8 +6,6 @@ mod calls;
 mod pages;
 mod turns;
 
-pub(super) use calls::{Ring, loop_device};
-
 use super::cause::{CAUSE, Cause, Set, Stage};
 
 /// Chosen on one evening.

@@ -2,6 +2,7 @@
 
 use super::super::group::Group;
 use super::super::memory::{disk, file};
+use super::super::mounts::loop_device;
 use super::super::scene::{MS, Made, Refused, Scene, real_time};
 use super::super::sleep::Sleep;
 use super::super::storage::writer;
@@ -177,8 +178,7 @@ pub(super) fn limited(scene: &mut Scene) -> Made {
 pub(super) fn looped(scene: &mut Scene) -> Made {
     disk(scene)?;
     let below = file(scene, "c-below", 32 * MIB)?;
-    let (device, _) =
-        calls::loop_device(below.as_raw_fd()).map_err(|error| Refused(format!("no loop device ({error})")))?;
+    let (device, _) = loop_device(below.as_raw_fd()).map_err(|error| Refused(format!("no loop device ({error})")))?;
     writer(scene)?;
     let buffer = Memory::private(MIB)?;
     let ready = || {

@@ -2,6 +2,7 @@
 
 use super::super::locks::{PERIOD, serve};
 use super::super::memory::{disk, file};
+use super::super::mounts::detach;
 use super::super::scene::{MS, Made, Refused, Scene, real_time};
 use super::super::storage::writer;
 use super::super::system::{self, now, spin};
@@ -65,7 +66,7 @@ pub(super) fn file_system(scene: &mut Scene) -> Made {
         while state.load(Acquire) != 2 {
             system::sleep(MS);
         }
-        calls::detach(&place)?;
+        detach(&place)?;
         system::steady(there);
         let mut random = Random(47);
         board.prepared();

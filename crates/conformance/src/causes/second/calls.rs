@@ -53,13 +53,6 @@ pub(super) fn look_at(descriptor: i32) {
     }
 }
 
-/// Takes a mount away from its place; it lasts for those that have anything on it open.
-pub(in super::super) fn detach(place: &Path) -> io::Result<()> {
-    let place = CString::new(place.as_os_str().as_bytes())?;
-    // SAFETY: the path ends with NUL.
-    checked(unsafe { libc::umount2(place.as_ptr(), libc::MNT_DETACH) }.into()).map(drop)
-}
-
 /// Freezes a file system, or thaws it.
 pub(super) fn freeze(root: i32, frozen: bool) -> io::Result<()> {
     const FREEZE: u64 = 0xc004_5877;

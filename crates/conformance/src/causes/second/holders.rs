@@ -2,61 +2,16 @@
 
 use super::super::group::Group;
 use super::super::locks::{PERIOD, victim};
-use super::super::memory::thread;
 use super::super::primitives::{Mutex, Nature};
-use super::super::scene::{MS, Made, Refused, Scene, real_time};
+use super::super::scene::{MS, Made, Refused, Scene, beside};
 use super::super::system::{self, Memory, PAGE, now, spin};
 use super::calls;
 use punctual_random::Random;
 use std::os::fd::AsRawFd;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 const MIB: usize = 1 << 20;
-
-/// A victim that acts about every `period` ns, and a thread of its process that injects.
-pub(in super::super) fn beside(
-    scene: &mut Scene,
-    name: &'static str,
-    period: u64,
-    act: impl Fn(),
-    mut inject: impl FnMut(&mut Random) + Send + 'static,
-) -> Made {
-    let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
-    scene.culprit("c-victim", || {
-        let done = Arc::new(AtomicBool::new(false));
-        let ended = done.clone();
-        thread(name, move || {
-            system::steady(there);
-            let mut random = Random(29);
-            while board.cells[7].load(Acquire) == 0 {
-                system::sleep(MS);
-            }
-            for _ in 0..count {
-                system::sleep(random.between(12 * MS, 28 * MS));
-                if board.is_ending() {
-                    break;
-                }
-                inject(&mut random);
-            }
-            done.store(true, Release);
-        });
-        real_time(70, here)?;
-        board.prepared();
-        board.cells[7].store(1, Release);
-        let mut random = Random(31);
-        while !ended.load(Acquire) && !board.is_ending() {
-            let due = now() + random.between(period * 3 / 4, period * 5 / 4);
-            system::sleep_until(due);
-            act();
-            board.waited(due);
-        }
-        Ok(())
-    })?;
-    Ok(())
-}
 
 /// The kernel's lock of an address space, which protecting pages holds just as mapping does.
 pub(super) fn protection(scene: &mut Scene) -> Made {

@@ -13,9 +13,6 @@ mod policies;
 mod stops;
 mod turns;
 
-pub(super) use calls::detach;
-pub(super) use holders::beside;
-
 use super::cause::{CAUSE, Cause, Set, Stage};
 
 /// Chosen on one morning from what people report of audio engines, games, servers, containers and garbage collectors.

@@ -1,10 +1,10 @@
 //! What stops the victim in the middle: a garbage collector, a snapshot, a wakeup of very many threads.
 
-use super::super::scene::{MS, Made, Refused, Scene, real_time};
+use super::super::mounts::detach;
+use super::super::scene::{MS, Made, Refused, Scene, beside, real_time};
 use super::super::system::{self, now, spin};
 use super::calls::{self, Herd};
 use super::collector;
-use super::holders::beside;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::process::Command;
@@ -48,7 +48,7 @@ pub(super) fn snapshot(scene: &mut Scene) -> Made {
         || -> std::io::Result<_> { Ok((std::fs::File::create(place.join("c-file"))?, std::fs::File::open(&place)?)) };
     let opened = opened();
     // It disappears with the last process that has a file of it open.
-    calls::detach(&place)?;
+    detach(&place)?;
     let (file, root) = opened?;
     scene.role("c-victim", || {
         real_time(70, here)?;
