@@ -57,6 +57,9 @@ pub fn all() -> Vec<Capability> {
 }
 
 /// Whether the calling process may make threads real-time; tried on a thread of its own, so that nothing changes.
+///
+/// # Errors
+/// What the kernel refused.
 pub fn try_scheduling(scheduling: Scheduling) -> Result<(), Refused> {
     std::thread::spawn(move || scheduling::set_scheduling(scheduling))
         .join()

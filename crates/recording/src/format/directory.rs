@@ -128,6 +128,9 @@ impl Directory {
     }
 
     /// Whether nothing is in it.
+    ///
+    /// # Errors
+    /// If it cannot be read.
     pub fn is_empty(&self) -> Result<bool> {
         let refused = |error: rustix::io::Errno| Error::io(self.path(), "cannot read", error.into());
         let entries = Dir::read_from(&self.opened.descriptor).map_err(refused)?;
