@@ -1,4 +1,8 @@
 //! The command `punctual`: arguments, progress, exit codes, nothing else.
+//!
+//! `args` is what may be typed, `help` how that is explained, `commands` what each command does with it. `output` prints
+//! the answer for the reader that `look` finds, and `cannot_write` words what could not be written. `progress` and
+//! `reading` say meanwhile how far it is; `signals` hears when it is to end.
 
 mod args;
 mod cannot_write;
