@@ -1,4 +1,4 @@
-//! What became of softirq callbacks that interrupts queue: the Rust side of `callback.h` in `probe/src/bpf`.
+//! What became of softirq callbacks that interrupts queue: the Rust side of `callback.h` in `bpf/include`.
 
 use crate::bpf::SharedMemory;
 use punctual_recording::counted;

@@ -1,29 +1,44 @@
 //! Every interface to Linux: what it and this user allow, clocks, scheduling, power, BPF objects, and the guard process
 //! that restores the machine however the measurement ends.
 //!
-//! * [`capabilities`]: what this kernel and this user allow, and what would allow the rest.
+//! What there is:
+//!
+//! * [`capabilities`]: what this kernel and this user allow, and what would allow the rest; [`limits`]: what this
+//!   process has been given.
+//! * [`features`]: what kernels have, since when, and how to find out; [`Missing`], [`Trial`]: what a kernel cannot
+//!   give, and trying out what it can.
+//! * [`host`]: what a recording says about the machine; [`cpus`], [`cpu_times`]: its CPUs, and what they did;
+//!   [`steal`]: time in which the host ran something else; [`tick`]: how often the kernel's tick comes, as built and as
+//!   observed, and what interrupts for timers.
+//!
+//! Threads and processes:
+//!
 //! * [`clock`]: absolute sleeps and clock readings without allocation.
-//! * [`scheduling`]: policies, priorities, CPU affinity, deadline reservations.
+//! * [`scheduling`]: policies, priorities, CPU affinity, deadline reservations; [`rests`]: when real-time threads that
+//!   would take all of their CPU leave it to others; [`watchdog`]: whether they leave the rest of their program any.
 //! * [`other_thread`]: how threads of other programs are scheduled; [`keeper`]: the process that restores them.
-//! * [`own_child`]: a command that runs in place of this program.
-//! * [`cpus`]: which CPUs this machine has; [`performance_event`]: events of one of them, or of a thread.
-//! * [`hardware_counters`]: what the processor counts for a program.
-//! * [`pseudo_terminal`]: terminals whose other end programs open; [`local_line`]: a line to another process of the same user.
-//! * [`ending`]: whether somebody asked the program to end.
-//! * [`Missing`], [`Trial`]: what a kernel cannot give, and trying out what it can.
-//! * [`rests`]: when real-time threads that would take all of their CPU leave it to others.
-//! * [`hold`]: what is held for as long as a value lives: locked memory, a power-latency request.
-//! * [`host`]: what a recording says about the machine.
-//! * [`steal`]: time in which the host ran something else.
-//! * [`tick`]: how often the kernel's tick comes, as built and as observed, and what interrupts for timers.
-//! * [`per_cpu`]: where the kernel keeps what programs look up about their CPU.
-//! * [`verifier`]: how close programs are to the kernel's limits.
+//! * [`guard`]: the child process that runs the load and ends all of it when the parent is gone; [`own_child`]: a
+//!   command that runs in place of this program; [`pseudo_terminal`]: terminals whose other end programs open;
+//!   [`local_line`]: a line to another process of the same user.
+//! * [`performance_event`]: events of a CPU or of a thread; [`hardware_counters`]: what the processor counts for a
+//!   program.
 //! * [`trace_marker`]: what programs write into the kernel's tracing, read alongside whoever else reads it.
-//! * [`bpf`]: loads BPF objects and maps their memory.
+//!
+//! BPF programs:
+//!
+//! * [`bpf`]: loads objects and maps their memory; [`linking`]: links objects; [`bpf_programs`]: those that are loaded,
+//!   whoever loaded them; [`verifier`]: how close programs are to the kernel's limits.
+//! * [`kernel_types`]: the types that the running kernel describes; [`per_cpu`]: where it keeps what programs look up
+//!   about their CPU.
 //! * [`callbacks`]: what happened to the softirq callbacks that interrupts queue.
-//! * [`features`]: what kernels have, since when, and how to find out.
 //! * [`bpf_layout`]: how shared records are laid out, for tests.
-//! * [`guard`]: the child process that runs the load and ends all of it when the parent is gone.
+//!
+//! This program itself:
+//!
+//! * [`ending`], [`signals`]: whether somebody asked it to end, and which signals its caller disregards.
+//! * [`hold`]: what is held for as long as a value lives: locked memory, a power-latency request.
+//! * [`memory_bound`]: a bound on its memory; [`standard_output`]: whether it was started with one, and how wide
+//!   that is.
 
 mod asked_function;
 pub mod bpf;

@@ -21,7 +21,7 @@ pub struct Places {
     pub nesting: NestingPlace,
 }
 
-/// Where the count of nested interrupts is and how it is laid out: `struct nesting_place` of `bpf/nesting.h`.
+/// Where the count of nested interrupts is and how it is laid out: `struct nesting_place` of `bpf/include/nesting.h`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct NestingPlace {
@@ -31,7 +31,7 @@ pub struct NestingPlace {
 }
 
 /// Stands in place of a per-CPU variable's distance when the count is the thread's own: `COUNT_IN_THREAD` of
-/// `bpf/nesting.h`.
+/// `bpf/include/nesting.h`.
 const COUNT_IN_THREAD: i64 = -1;
 /// The bits of interrupts where all stand side by side: those of softirqs are left out.
 const INTERRUPTS: u64 = 0xff_0000;

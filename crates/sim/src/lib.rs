@@ -3,7 +3,7 @@
 //! * [`machine`]: interrupts over deferred procedures over threads, under several schedulers; [`Engine`] runs one.
 //! * [`experiment`]: experiments as TOML: a machine, what is measured, what the paper says.
 //! * [`ledger`]: every table and figure of the papers beside the simulation ([`ledger::papers`]).
-//! * [`modem`], [`link`]: a sampling device, and a file over it.
+//! * [`modem`], [`ring`], [`link`]: a sampling device, the ring that its samples come through, and a file over it.
 //! * [`whatif`], [`interference`]: a device on a machine like the measured one.
 //! * [`recorded`]: wakeups for a recording, slices for a timeline.
 //! * [`sweep`], [`swept`]: grids of questions, in shards, and their results. [`theory`]: what is known beforehand.

@@ -12,6 +12,7 @@
 //! * [`log_events`]: an event log with a load or a command beside it.
 //! * [`modem`]: modems on a telephone line, by this machine's clock.
 //! * [`reserve`]: the reservation of a program's thread, found by trials and proven.
+//! * [`rialto`]: commands with Rialto/NT's reservations, and random time constraints.
 //! * [`timers`]: the ways to get periodic callbacks, one after the other.
 
 #![forbid(unsafe_code)]
