@@ -1,3 +1,5 @@
+//! Two predictions of the reservation that a job needs, and what each assumes.
+
 use crate::Reservation;
 
 /// A recurring job.

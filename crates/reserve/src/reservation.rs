@@ -1,3 +1,5 @@
+//! A reservation: so much CPU time in every period.
+
 use serde::{Deserialize, Serialize};
 
 /// `budget_ns` of CPU time in every `period_ns`.

@@ -1,3 +1,5 @@
+//! Which reservation to try next, until the smallest that is enough is known.
+
 use crate::Reservation;
 
 /// What trials of a reservation showed.
