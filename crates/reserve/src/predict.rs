@@ -29,7 +29,8 @@ pub fn by_supply(job: Job, lateness_ns: u64, reservation: Reservation) -> bool {
     !reservation.is_smaller_than(own) && least_supply(reservation, length) >= job.work_ns
 }
 
-/// The least that a periodic reservation supplies in any interval of this length: nothing for two gaps, then whole periods.
+/// The least that a periodic reservation supplies in any interval of this length: nothing for two gaps, then whole periods
+/// (the supply bound function of Shin and Lee, RTSS 2003).
 fn least_supply(reservation: Reservation, length_ns: u64) -> u64 {
     let Reservation { budget_ns, period_ns } = reservation;
     let Some(rest) = length_ns.checked_sub(2 * (period_ns - budget_ns)) else { return 0 };
