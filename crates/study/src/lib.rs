@@ -20,7 +20,6 @@
 mod check;
 mod companion;
 mod compare;
-mod compare_inputs;
 pub mod device;
 mod error;
 pub mod idle;
@@ -37,8 +36,8 @@ pub mod sweep;
 pub mod timers;
 
 pub use check::{Check, CheckPlan, Part, check, judge, usual_devices};
+pub use compare::inputs::{are_of_inputs, open_input_side};
 pub use compare::{Alternated, Alternation, SidePlan, Turn, alternate, open_side, side_directory};
-pub use compare_inputs::{are_of_inputs, open_input_side};
 pub use error::StudyError;
 pub use late_events::{LateEvents, late_events};
 pub use load_run::{LoadRun, run_load};

@@ -1,5 +1,7 @@
 //! Sides measured in turn, and recordings read for a comparison.
 
+pub(crate) mod inputs;
+
 use crate::{StudyError, record_under_watched};
 use punctual_comparison::{Gather, Side, are_clear, order_of_round};
 use punctual_forecast::Input;
