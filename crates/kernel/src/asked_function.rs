@@ -4,8 +4,9 @@
 //! one asked for, which takes longer than reading their list once.
 
 use crate::is_older_than;
-use libbpf_sys::{bpf_insn, bpf_prog_load_opts, bpf_test_run_opts};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use crate::loading;
+use libbpf_sys::{bpf_insn, bpf_test_run_opts};
+use std::os::fd::{AsRawFd, OwnedFd};
 
 /// Since then the kernel finds a name without searching all of them.
 const QUICK_SINCE: &str = "6.2";
@@ -34,25 +35,9 @@ impl Finder {
         if is_older_than(QUICK_SINCE) {
             return None;
         }
-        let instructions = instructions();
-        let options = bpf_prog_load_opts {
-            sz: size_of::<bpf_prog_load_opts>() as _,
-            prog_flags: libbpf_sys::BPF_F_SLEEPABLE,
-            ..Default::default()
-        };
-        // SAFETY: the instructions, the names and the options live through the call, and the lengths are theirs.
-        let descriptor = unsafe {
-            libbpf_sys::bpf_prog_load(
-                libbpf_sys::BPF_PROG_TYPE_SYSCALL,
-                c"find_function".as_ptr(),
-                c"GPL".as_ptr(),
-                instructions.as_ptr(),
-                instructions.len() as _,
-                (&raw const options).cast_mut(),
-            )
-        };
-        // SAFETY: a descriptor just made, owned by nobody else.
-        (descriptor >= 0).then(|| Finder { program: unsafe { OwnedFd::from_raw_fd(descriptor) } })
+        let (kind, flags) = (libbpf_sys::BPF_PROG_TYPE_SYSCALL, libbpf_sys::BPF_F_SLEEPABLE);
+        let program = loading::load(kind, flags, &instructions(), c"find_function").ok()?;
+        Some(Finder { program })
     }
 
     /// The address of a function; 0 where there is none of that name. `None` where the kernel does not say.

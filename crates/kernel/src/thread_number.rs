@@ -1,7 +1,8 @@
 //! The number by which BPF programs know the calling thread: in a PID namespace it differs from the thread's own.
 
+use crate::loading::load;
 use crate::{Refused, clock};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 
 /// `bpf_get_current_pid_tgid`.
 const GET_CURRENT_PID_TGID: i32 = 14;
@@ -22,34 +23,19 @@ pub fn number_in_kernel() -> Result<u32, Refused> {
 }
 
 fn told_by_kernel() -> Result<u32, Refused> {
-    let doing = "asking the kernel for a thread's number";
-    let refused = |code: i32| Refused::because(doing, crate::plain(&std::io::Error::from_raw_os_error(-code)));
+    let refused =
+        |error: std::io::Error| Refused::because("asking the kernel for a thread's number", crate::plain(&error));
     // Returns the lower half of the call's result, the thread's number.
     let program = [
         libbpf_sys::bpf_insn { code: CALL, imm: GET_CURRENT_PID_TGID, ..Default::default() },
         libbpf_sys::bpf_insn { code: EXIT, ..Default::default() },
     ];
-    // SAFETY: the program and its licence live through the call; no options are passed.
-    let descriptor = unsafe {
-        libbpf_sys::bpf_prog_load(
-            libbpf_sys::BPF_PROG_TYPE_RAW_TRACEPOINT,
-            c"thread_number".as_ptr(),
-            c"GPL".as_ptr(),
-            program.as_ptr(),
-            program.len() as _,
-            std::ptr::null_mut(),
-        )
-    };
-    if descriptor < 0 {
-        return Err(refused(descriptor));
-    }
-    // SAFETY: a descriptor just made, owned by nobody else.
-    let owned = unsafe { OwnedFd::from_raw_fd(descriptor) };
+    let loaded = load(libbpf_sys::BPF_PROG_TYPE_RAW_TRACEPOINT, 0, &program, c"thread_number").map_err(refused)?;
     let mut options =
         libbpf_sys::bpf_test_run_opts { sz: size_of::<libbpf_sys::bpf_test_run_opts>() as _, ..Default::default() };
     // SAFETY: the options live through the call and name no memory.
-    let result = unsafe { libbpf_sys::bpf_prog_test_run_opts(owned.as_raw_fd(), &raw mut options) };
-    if result == 0 { Ok(options.retval) } else { Err(refused(result)) }
+    let result = unsafe { libbpf_sys::bpf_prog_test_run_opts(loaded.as_raw_fd(), &raw mut options) };
+    if result == 0 { Ok(options.retval) } else { Err(refused(std::io::Error::from_raw_os_error(-result))) }
 }
 
 #[cfg(test)]
