@@ -214,38 +214,25 @@ impl Sweep {
 
     /// The values at a point: the last axis varies fastest.
     pub fn values(&self, point: u64) -> Vec<i64> {
-        let mut rest = point;
-        let mut values: Vec<i64> = self
-            .axes
-            .iter()
-            .rev()
-            .map(|axis| {
-                let length = axis.values.len() as u64;
-                let value = axis.values[(rest % length) as usize];
-                rest /= length;
-                value
-            })
-            .collect();
-        values.reverse();
-        values
+        self.axes.iter().zip(self.places(point)).map(|(axis, place)| axis.values[place]).collect()
     }
 
     /// The values at a point, as written.
     pub fn written(&self, point: u64) -> Vec<String> {
+        self.axes.iter().zip(self.places(point)).map(|(axis, place)| axis.written(place)).collect()
+    }
+
+    /// On each axis, the place of a point's value.
+    fn places(&self, point: u64) -> Vec<usize> {
         let mut rest = point;
-        let mut words: Vec<String> = self
-            .axes
-            .iter()
-            .rev()
-            .map(|axis| {
-                let length = axis.values.len() as u64;
-                let word = axis.written((rest % length) as usize);
-                rest /= length;
-                word
-            })
-            .collect();
-        words.reverse();
-        words
+        let mut places: Vec<usize> = Vec::with_capacity(self.axes.len());
+        for axis in self.axes.iter().rev() {
+            let length = axis.values.len() as u64;
+            places.push((rest % length) as usize);
+            rest /= length;
+        }
+        places.reverse();
+        places
     }
 
     /// The points of a shard, without those already `done`, in order.
