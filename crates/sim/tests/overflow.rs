@@ -108,6 +108,18 @@ fn runs_without_end_are_refused_however_short_they_are() {
 }
 
 #[test]
+fn what_far_too_many_leave_no_room_for_is_counted() {
+    let much = STARVED.replace("period = \"10ms\"", "period = \"30us\"");
+    let outcome = Experiment::parse("starved.toml", &much).unwrap().run().unwrap();
+    let without_room = outcome.cases[0].without_room;
+    assert!(without_room > 0, "all of them found room");
+    // All that wait came long before the end. One comes every 30 us for 10 s.
+    let all = without_room + value(&outcome, "late") as u64;
+    assert!((333_330..=333_340).contains(&all), "{all} of 333,334, {without_room} of them without room");
+    assert_eq!(Experiment::parse("starved.toml", STARVED).unwrap().run().unwrap().cases[0].without_room, 0);
+}
+
+#[test]
 fn an_activation_that_never_starts_is_late() {
     let outcome = Experiment::parse("starved.toml", STARVED).unwrap().run().unwrap();
     for row in &outcome.rows {

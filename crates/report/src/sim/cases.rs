@@ -40,9 +40,23 @@ pub(super) fn cases(outcome: &Outcome) -> String {
         );
     }
     out.push_str(END);
+    without_room(outcome, &mut out);
     constraints(outcome, &mut out);
     migrations(outcome, &mut out);
     out
+}
+
+/// Arrivals that no row counts.
+fn without_room(outcome: &Outcome, out: &mut String) {
+    if outcome.cases.iter().all(|case| case.without_room == 0) {
+        return;
+    }
+    head("No room, because far too many waited: no row counts them", &["case"], &["arrivals"], out);
+    for case in outcome.cases.iter().filter(|case| case.without_room > 0) {
+        let (name, arrivals) = (named(&case.name), grouped(case.without_room));
+        let _ = writeln!(out, "<tr><th scope=\"row\">{name}</th><td class=\"n\">{arrivals}</td></tr>");
+    }
+    out.push_str(END);
 }
 
 /// The outcome of the time constraints that threads asked for.

@@ -216,6 +216,10 @@ pub fn outcome_text(outcome: &Outcome) -> String {
             counted(case.runs, "run"),
             counted(case.events, "event")
         );
+        if case.without_room > 0 {
+            let arrivals = counted(case.without_room, "arrival");
+            let _ = writeln!(out, "    no room for {arrivals}, because far too many waited: no row counts them");
+        }
         for (thread, seen) in &case.constraints {
             let _ = writeln!(
                 out,

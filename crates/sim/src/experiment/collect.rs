@@ -34,6 +34,8 @@ pub struct Run {
     pub cpu: Vec<CpuTime>,
     /// Events handled.
     pub events: u64,
+    /// Arrivals for which there was no room, because far too many waited: nothing else here counts them.
+    pub without_room: u64,
     /// How long it was: less than asked for if a transfer ended before.
     pub length: Picoseconds,
 }
@@ -193,6 +195,7 @@ pub(super) fn run(setup: &Setup, watch: &dyn Watch) -> Result<Option<Run>> {
         transfer: link.as_ref().map(|(link, _)| link.borrow().transfer()).unwrap_or_default(),
         cpu: (0..setup.spec.cpus).map(|cpu| engine.cpu_time(cpu)).collect(),
         events: engine.events(),
+        without_room: engine.without_room(),
         length: until,
     }))
 }

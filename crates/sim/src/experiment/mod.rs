@@ -271,6 +271,7 @@ impl Experiment {
                 runs: file.runs,
                 simulated: runs.iter().map(|run| run.length).sum(),
                 events: runs.iter().map(|run| run.events).sum(),
+                without_room: runs.iter().map(|run| run.without_room).sum(),
                 constraints: constraints(&setup, &runs),
                 migrations: migrations(&setup, &runs),
             });

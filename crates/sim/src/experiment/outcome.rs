@@ -100,6 +100,8 @@ pub struct CaseSummary {
     pub simulated: Picoseconds,
     /// Events handled.
     pub events: u64,
+    /// Arrivals for which there was no room, because far too many waited: no row counts them.
+    pub without_room: u64,
     /// The outcome of the time constraints, thread by thread.
     pub constraints: Vec<(String, Constraints)>,
     /// How often each thread that migrates moved to another CPU.

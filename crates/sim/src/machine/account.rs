@@ -1,4 +1,4 @@
-//! A machine's account of itself: where its time went, what was lost, what nobody began.
+//! A machine's account of itself: where its time went, what found no room, what nobody began.
 
 use super::engine::{CpuTime, Engine};
 use super::specification::{Activity, TimerRule};
@@ -32,14 +32,10 @@ impl Engine {
         (self.threads[thread].granted, self.threads[thread].refused)
     }
 
-    /// Interrupts of a source that were lost because one still waited, or far too many did.
-    pub fn lost(&self, source: usize) -> u64 {
-        self.sources[source].lost
-    }
-
-    /// Work of a thread that was lost because far too much waited.
-    pub fn lost_work(&self, thread: usize) -> u64 {
-        self.threads[thread].lost
+    /// Arrivals at sources and threads for which there was no room, because far too many waited.
+    pub fn without_room(&self) -> u64 {
+        let of_sources: u64 = self.sources.iter().map(|source| source.without_room).sum();
+        of_sources + self.threads.iter().map(|thread| thread.without_room).sum::<u64>()
     }
 
     /// Signals of a thread that found its synchronization event already set.

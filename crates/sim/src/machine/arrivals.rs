@@ -56,9 +56,10 @@ impl Engine {
         }
         let cpu = source.spec.cpu;
         observer.arrival(index as u32, &unit);
-        if (source.spec.latched && !source.waiting.is_empty()) || source.waiting.len() >= MAX_WAITING {
-            source.lost += 1;
-        } else {
+        if source.waiting.len() >= MAX_WAITING {
+            source.without_room += 1;
+        } else if !source.spec.latched || source.waiting.is_empty() {
+            // Otherwise the interrupt that waits stands for this one too.
             if source.waiting.is_empty() {
                 self.cpus[cpu].raised.push(index as u32);
             }

@@ -16,8 +16,8 @@ use std::collections::VecDeque;
 pub(super) const DISPATCH: u8 = 2;
 /// Handlers cannot nest deeper than there are interrupt levels.
 const DEEPEST: usize = 32;
-/// The most work that waits in one queue: the rest counts as lost, so that an overloaded machine does not need more
-/// memory the longer it runs.
+/// The most work that waits in one queue: the rest finds no room and is counted, so that an overloaded machine does not need
+/// more memory the longer it runs.
 pub(super) const MAX_WAITING: usize = 1 << 18;
 
 /// Where the time of one CPU went.
@@ -303,7 +303,7 @@ impl Engine {
             return;
         }
         if source.deferred.len() >= MAX_WAITING {
-            source.lost += 1;
+            source.without_room += 1;
             return;
         }
         source.deferred.push_back(unit);

@@ -21,7 +21,7 @@ pub(super) struct Source {
     pub(super) current: Option<Unit>,
     /// Start of the work of the present unit.
     pub(super) started: Picoseconds,
-    pub(super) lost: u64,
+    pub(super) without_room: u64,
     /// Phase and position in the pattern of a sampling device; block and position of a replay; index of times.
     pub(super) phase: usize,
     pub(super) position: usize,
@@ -49,7 +49,7 @@ impl Source {
             queued: false,
             current: None,
             started: 0,
-            lost: 0,
+            without_room: 0,
             phase: 0,
             position: 0,
             block_start: 0,

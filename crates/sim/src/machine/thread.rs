@@ -72,7 +72,7 @@ pub(super) struct Thread {
     pub(super) rate: u64,
     pub(super) granted: u64,
     pub(super) refused: u64,
-    pub(super) lost: u64,
+    pub(super) without_room: u64,
     pub(super) merged: u64,
 }
 
@@ -110,7 +110,7 @@ impl Thread {
             rate: 1 << SHARE_BITS,
             granted: 0,
             refused: 0,
-            lost: 0,
+            without_room: 0,
             merged: 0,
         };
         thread.quantum_left = thread.quantum;

@@ -77,7 +77,7 @@ impl Engine {
     #[inline]
     pub(super) fn signal(&mut self, index: usize, unit: Unit) {
         if self.threads[index].units.len() >= MAX_WAITING {
-            self.threads[index].lost += 1;
+            self.threads[index].without_room += 1;
             return;
         }
         // One signal satisfied the wait for what the thread works on or is about to; one more can stay set.

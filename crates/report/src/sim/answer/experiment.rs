@@ -32,6 +32,8 @@ struct CaseRow<'a> {
     runs: u64,
     simulated_ns: u64,
     events: u64,
+    /// Arrivals for which there was no room, because far too many waited: no row counts them.
+    without_room: u64,
     constraints: Vec<ConstraintsRow<'a>>,
     /// One for each thread that migrates.
     migrations: Vec<MigrationsRow<'a>>,
@@ -53,6 +55,7 @@ impl<'a> ExperimentAnswer<'a> {
             runs: case.runs,
             simulated_ns: case.simulated / NANOSECOND,
             events: case.events,
+            without_room: case.without_room,
             constraints: case
                 .constraints
                 .iter()
