@@ -60,11 +60,6 @@ impl Stage {
         }
     }
 
-    /// Whether this is a sum of other stages.
-    pub fn is_sum(self) -> bool {
-        self >= Stage::Total && self != Stage::Work && self.is_of_a_wakeup()
-    }
-
     /// Whether every wakeup may have it.
     pub fn is_of_a_wakeup(self) -> bool {
         self != Stage::Request

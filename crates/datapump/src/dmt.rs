@@ -122,20 +122,11 @@ pub struct DmtStatus {
 }
 
 impl DmtStatus {
-    /// Bits received a second: 68 of 69 symbols are data, of which 16 bits a superframe are the check.
+    /// Bits received a second: 68 of 69 symbols are data, of which 16 bits a superframe are the check. A superframe takes
+    /// 17 ms.
     pub fn received_bits_per_second(&self) -> u32 {
-        bits_per_second(self.receive_bits)
+        (68 * self.receive_bits).saturating_sub(16) * 1_000 / 17
     }
-
-    /// Bits sent a second.
-    pub fn sent_bits_per_second(&self) -> u32 {
-        bits_per_second(self.send_bits)
-    }
-}
-
-/// A superframe is 69 symbols and takes 17 ms.
-fn bits_per_second(of_a_symbol: u32) -> u32 {
-    (68 * of_a_symbol).saturating_sub(16) * 1_000 / 17
 }
 
 /// `struct dmt` of `c/dmt.h`: everything that a pump knows. It contains no address, so that it can be in memory shared

@@ -48,15 +48,6 @@ impl RecordKind {
             _ => return None,
         })
     }
-
-    /// Whether it is the beginning of a block.
-    #[must_use]
-    pub fn is_block(self) -> bool {
-        !matches!(
-            self,
-            RecordKind::ClockRead | RecordKind::InterruptsOff | RecordKind::InterruptsOn | RecordKind::FlagsRestored
-        )
-    }
 }
 
 const END: u8 = 255;

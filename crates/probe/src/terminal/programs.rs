@@ -246,11 +246,6 @@ impl Seen {
         self.flags & TO_OTHERS != 0
     }
 
-    /// The same for a sleep for which it is not known whether input ends it.
-    pub fn sleeping_for_several(self) -> Seen {
-        self.with(RAN_AND_SLEPT, true).with(SLEEPS_FOR_SEVERAL, true)
-    }
-
     /// For [`Moment::Came`]: the kernel's worker has handed the input on; otherwise it is beginning to.
     pub fn has_come(&self) -> bool {
         self.flags & INPUT_IS_THERE != 0
