@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::Scope;
 use std::time::Duration;
-use support::{code, run, spin_for, stderr};
+use support::{become_thread, code, run, spin_for, stderr};
 
 unsafe extern "C" {
     /// The C library's random numbers.
@@ -36,22 +36,6 @@ struct Shared {
 impl Shared {
     fn is_over(&self) -> bool {
         self.over.load(Ordering::Relaxed)
-    }
-}
-
-/// Gives the calling thread this name, this CPU and, if there is a priority, FIFO; returns its number.
-fn become_thread(name: &std::ffi::CStr, cpu: usize, priority: Option<i32>) -> i32 {
-    // SAFETY: the set and the parameters live through the calls, and 0 is the calling thread; a name ends in a zero.
-    unsafe {
-        libc::prctl(libc::PR_SET_NAME, name.as_ptr());
-        let mut cpus: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(cpu, &mut cpus);
-        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &cpus);
-        if let Some(priority) = priority {
-            let parameters = libc::sched_param { sched_priority: priority };
-            assert_eq!(libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters), 0);
-        }
-        libc::gettid()
     }
 }
 

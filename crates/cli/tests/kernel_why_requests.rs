@@ -11,7 +11,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use support::{code, json, number, run, stderr, stdout};
+use support::{become_thread, code, json, number, run, stderr, stdout};
 
 /// At least this many slow answers are judged.
 const MIN_MET: u64 = 20;
@@ -25,18 +25,6 @@ struct Shared {
     client: AtomicI32,
     /// When the store worked for long.
     slow: Mutex<Vec<(u64, u64)>>,
-}
-
-fn become_thread(name: &std::ffi::CStr, cpu: usize, priority: i32) {
-    // SAFETY: the set and the parameters live through the calls, and 0 is the calling thread; a name ends in a zero.
-    unsafe {
-        libc::prctl(libc::PR_SET_NAME, name.as_ptr());
-        let mut cpus: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(cpu, &mut cpus);
-        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &cpus);
-        let parameters = libc::sched_param { sched_priority: priority };
-        assert_eq!(libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters), 0);
-    }
 }
 
 /// Answers each byte with one byte, after `work`, until nobody asks any more.
@@ -166,7 +154,7 @@ fn a_slow_store_behind_a_server_is_told_along_the_chain() {
         let output = std::thread::scope(|scope| {
             let its = Arc::clone(&shared);
             scope.spawn(move || {
-                become_thread(c"why-store", last, 10);
+                become_thread(c"why-store", last, Some(10));
                 let mut count = 0_u64;
                 serves(from_server.try_clone().unwrap(), from_server, || {
                     count += 1;
@@ -180,7 +168,7 @@ fn a_slow_store_behind_a_server_is_told_along_the_chain() {
                 });
             });
             scope.spawn(move || {
-                become_thread(c"why-server", last, 11);
+                become_thread(c"why-server", last, Some(11));
                 let mut to_store = to_store;
                 serves(asked, answers, || {
                     to_store.write_all(&[1]).unwrap();
@@ -189,9 +177,7 @@ fn a_slow_store_behind_a_server_is_told_along_the_chain() {
             });
             let its = Arc::clone(&shared);
             scope.spawn(move || {
-                become_thread(c"why-client", 0, 50);
-                // SAFETY: asks for the calling thread's number.
-                its.client.store(unsafe { libc::gettid() }, Ordering::Relaxed);
+                its.client.store(become_thread(c"why-client", 0, Some(50)), Ordering::Relaxed);
                 while !its.over.load(Ordering::Relaxed) {
                     std::thread::sleep(PERIOD);
                     asks.write_all(&[1]).unwrap();

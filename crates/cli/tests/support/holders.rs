@@ -39,21 +39,10 @@ impl Shared {
 /// Gives the calling thread this name and this CPU; with a priority it becomes a FIFO thread, otherwise a normal one
 /// ahead of others.
 pub(crate) fn become_thread(name: &std::ffi::CStr, cpu: usize, priority: Option<i32>) {
-    // SAFETY: the set and the parameters live through the calls, and 0 is the calling thread; a name ends in a zero.
-    unsafe {
-        libc::prctl(libc::PR_SET_NAME, name.as_ptr());
-        let mut cpus: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(cpu, &mut cpus);
-        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &cpus);
-        match priority {
-            Some(priority) => {
-                let parameters = libc::sched_param { sched_priority: priority };
-                assert_eq!(libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters), 0);
-            }
-            None => {
-                libc::setpriority(libc::PRIO_PROCESS, 0, -20);
-            }
-        }
+    support::become_thread(name, cpu, priority);
+    if priority.is_none() {
+        // SAFETY: takes numbers alone, of which 0 is the calling thread.
+        unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) };
     }
 }
 

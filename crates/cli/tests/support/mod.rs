@@ -178,6 +178,22 @@ pub(crate) fn is_alive(pid: &str) -> bool {
         .is_ok_and(|stat| !stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('Z')))
 }
 
+/// Gives the calling thread this name, this CPU and, if there is a priority, FIFO; returns its number.
+pub(crate) fn become_thread(name: &std::ffi::CStr, cpu: usize, priority: Option<i32>) -> i32 {
+    // SAFETY: the set and the parameters live through the calls, and 0 is the calling thread; a name ends in a zero.
+    unsafe {
+        libc::prctl(libc::PR_SET_NAME, name.as_ptr());
+        let mut cpus: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(cpu, &mut cpus);
+        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &cpus);
+        if let Some(priority) = priority {
+            let parameters = libc::sched_param { sched_priority: priority };
+            assert_eq!(libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters), 0);
+        }
+        libc::gettid()
+    }
+}
+
 pub(crate) fn is_root() -> bool {
     // SAFETY: takes no arguments and cannot fail.
     unsafe { libc::geteuid() == 0 }
