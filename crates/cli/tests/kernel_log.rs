@@ -274,7 +274,8 @@ fn futex_calls_are_logged_where_they_are_chosen() {
         says.send(punctual_kernel::clock::thread_id()).unwrap();
         std::thread::park();
     };
-    let thread = std::thread::Builder::new().name("futex-sleeper".to_owned()).spawn(sleeper).unwrap();
+    let name = support::own_name("sleeper-");
+    let thread = std::thread::Builder::new().name(name.clone()).spawn(sleeper).unwrap();
     let path = format!("/proc/self/task/{}/stat", hears.recv().unwrap());
     // On a busy machine it may come to its wait late.
     let sleeps = || std::fs::read_to_string(&path).is_ok_and(|stat| stat.contains(") S "));
@@ -286,7 +287,8 @@ fn futex_calls_are_logged_where_they_are_chosen() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     assert_sound(directory.path());
-    let own = rows(directory.path(), &["--comm", "^futex-sleeper$"]);
+    let comm = format!("^{name}$");
+    let own = rows(directory.path(), &["--comm", &comm]);
     let begins = |row: &&Value| row["kind"] == "futex_begin";
     // It may meet a lock on its way.
     let waits = own.iter().enumerate().filter(|(_, row)| begins(row)).map(|(at, row)| {
@@ -295,7 +297,7 @@ fn futex_calls_are_logged_where_they_are_chosen() {
     });
     let slept = waits.max().expect("the wait is in the log");
     assert!(slept > 50_000_000, "{slept}");
-    let line = stdout(&run(directory.path(), &["log", "show", "a.punctual", "--comm", "^futex-sleeper$"]));
+    let line = stdout(&run(directory.path(), &["log", "show", "a.punctual", "--comm", &comm]));
     assert!(line.contains("futex wait"), "{line}");
 }
 

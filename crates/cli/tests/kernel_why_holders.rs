@@ -6,8 +6,8 @@ mod holders;
 mod support;
 
 use holders::{
-    MIN_MET, Shared, Stretch, Tally, become_thread, logged, logged_within, met, names_nobody_wrongly, names_the_holder,
-    spawn_holder, spawn_victim, tally,
+    MIN_MET, Shared, Stretch, Tally, become_thread, become_victim, logged, logged_within, met, names_nobody_wrongly,
+    names_the_holder, spawn_holder, spawn_victim, tally,
 };
 use punctual_kernel::clock::monotonic_ns as clock_ns;
 use std::sync::Arc;
@@ -197,9 +197,7 @@ fn a_word_that_is_no_lock_joins_no_jobs() {
             });
             let shared = Arc::clone(shared);
             scope.spawn(move || {
-                become_thread(c"why-victim", 0, Some(50));
-                // SAFETY: asks for the calling thread's number.
-                shared.victim.store(unsafe { libc::gettid() }, Ordering::Relaxed);
+                become_victim(&shared);
                 while !shared.is_over() {
                     while word.load(Ordering::Acquire) == 2 {
                         futex(&word, libc::FUTEX_WAIT, 2);

@@ -7,13 +7,14 @@ use punctual_kernel::bpf::tracepoint_arguments;
 use punctual_kernel::clock::monotonic_ns as clock_ns;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::ffi::CString;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixDatagram;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::Scope;
 use std::time::Duration;
-use support::{become_thread, code, run, spin_for, stderr};
+use support::{become_thread, code, own_name, run, spin_for, stderr};
 
 unsafe extern "C" {
     /// The C library's random numbers.
@@ -22,6 +23,8 @@ unsafe extern "C" {
 
 /// At least this many are judged.
 const MIN_MET: u64 = 20;
+/// What the victim's name begins with.
+const VICTIM: &str = "why-victim";
 
 /// What the threads of a test share.
 #[derive(Default)]
@@ -41,7 +44,8 @@ impl Shared {
 
 /// The victim: FIFO 50 on CPU 0; 2 ms after each time, it does the next thing in turn.
 fn victim(shared: &Shared, acts: &[&(dyn Fn() + Sync)]) {
-    shared.victim.store(become_thread(c"why-victim", 0, Some(50)), Ordering::Relaxed);
+    let name = CString::new(own_name(VICTIM)).expect("a name without NUL");
+    shared.victim.store(become_thread(&name, 0, Some(50)), Ordering::Relaxed);
     for turn in 0.. {
         if shared.is_over() {
             break;
@@ -93,8 +97,8 @@ fn tally(
             threads(scope, &shared);
             scope.spawn(|| victim(&shared, acts));
             support::wait_until(|| shared.victim.load(Ordering::Relaxed) != 0);
-            let words =
-                ["record", "-q", "-D", "3s", "--comm", "^why-victim", "--why", "1ms", "--why-stage", "response"];
+            let comm = format!("^{}$", own_name(VICTIM));
+            let words = ["record", "-q", "-D", "3s", "--comm", &comm, "--why", "1ms", "--why-stage", "response"];
             let output = run(directory.path(), &[&words[..], &["-o", "a.punctual"]].concat());
             shared.over.store(true, Ordering::Relaxed);
             output

@@ -6,15 +6,18 @@ mod support;
 
 use punctual_kernel::clock::monotonic_ns as clock_ns;
 use serde_json::Value;
+use std::ffi::CString;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use support::{become_thread, code, json, number, run, stderr, stdout};
+use support::{become_thread, code, json, number, own_name, run, stderr, stdout};
 
 /// At least this many slow answers are judged.
 const MIN_MET: u64 = 20;
+/// What the client's name begins with.
+const CLIENT: &str = "why-client";
 /// How often the client asks.
 const PERIOD: Duration = Duration::from_millis(5);
 
@@ -177,7 +180,8 @@ fn a_slow_store_behind_a_server_is_told_along_the_chain() {
             });
             let its = Arc::clone(&shared);
             scope.spawn(move || {
-                its.client.store(become_thread(c"why-client", 0, Some(50)), Ordering::Relaxed);
+                let name = CString::new(own_name(CLIENT)).expect("a name without NUL");
+                its.client.store(become_thread(&name, 0, Some(50)), Ordering::Relaxed);
                 while !its.over.load(Ordering::Relaxed) {
                     std::thread::sleep(PERIOD);
                     asks.write_all(&[1]).unwrap();
@@ -185,7 +189,8 @@ fn a_slow_store_behind_a_server_is_told_along_the_chain() {
                 }
             });
             support::wait_until(|| shared.client.load(Ordering::Relaxed) != 0);
-            let words = ["record", "-q", "-D", "3s", "--comm", "^why-client", "--why", "1ms", "--why-stage", "request"];
+            let comm = format!("^{}$", own_name(CLIENT));
+            let words = ["record", "-q", "-D", "3s", "--comm", &comm, "--why", "1ms", "--why-stage", "request"];
             let output = run(directory.path(), &[&words[..], &["-o", "a.punctual"]].concat());
             shared.over.store(true, Ordering::Relaxed);
             output

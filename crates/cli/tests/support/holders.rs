@@ -1,10 +1,11 @@
 //! Threads of a test that keep one another waiting, a log of when they did, and the tally of what the answer says about
 //! that.
 
-use crate::support::{self, code, json, number, run, stderr};
+use crate::support::{self, code, json, number, own_name, run, stderr};
 use punctual_kernel::clock::monotonic_ns as clock_ns;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::Scope;
@@ -15,6 +16,8 @@ const MET_NS: u64 = 200_000;
 /// At least this many waits are judged.
 pub(crate) const MIN_MET: u64 = 20;
 const NOT_SEEN: &str = "lock holder not seen";
+/// What the victim's name begins with.
+const VICTIM: &str = "why-victim";
 
 /// A stretch of time in a thread's log.
 pub(crate) type Stretch = (u64, u64);
@@ -72,11 +75,15 @@ fn culprit(shared: &Shared, mut keeps: impl FnMut(u64) -> Stretch) {
     }
 }
 
-/// The victim: FIFO 50; it `works` every millisecond.
+/// Makes the calling thread the victim: FIFO 50 on CPU 0.
+pub(crate) fn become_victim(shared: &Shared) {
+    let name = CString::new(own_name(VICTIM)).expect("a name without NUL");
+    shared.victim.store(support::become_thread(&name, 0, Some(50)), Ordering::Relaxed);
+}
+
+/// The victim: it `works` every millisecond.
 fn victim(shared: &Shared, mut works: impl FnMut()) {
-    become_thread(c"why-victim", 0, Some(50));
-    // SAFETY: asks for the calling thread's number.
-    shared.victim.store(unsafe { libc::gettid() }, Ordering::Relaxed);
+    become_victim(shared);
     while !shared.is_over() {
         std::thread::sleep(Duration::from_millis(1));
         works();
@@ -214,8 +221,8 @@ pub(crate) fn tally(
         let output = std::thread::scope(|scope| {
             threads(scope, &shared);
             support::wait_until(|| shared.victim.load(Ordering::Relaxed) != 0);
-            let words =
-                ["record", "-q", "-D", "3s", "--comm", "^why-victim", "--why", "300us", "--why-stage", "response"];
+            let comm = format!("^{}$", own_name(VICTIM));
+            let words = ["record", "-q", "-D", "3s", "--comm", &comm, "--why", "300us", "--why-stage", "response"];
             let output = run(directory.path(), &[&words[..], &["-o", "a.punctual"]].concat());
             shared.over.store(true, Ordering::Relaxed);
             output

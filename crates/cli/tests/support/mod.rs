@@ -178,6 +178,12 @@ pub(crate) fn is_alive(pid: &str) -> bool {
         .is_ok_and(|stat| !stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('Z')))
 }
 
+/// A thread's name that belongs to this test alone, whatever other tests run on the machine. The kernel keeps 15 bytes.
+pub(crate) fn own_name(role: &str) -> String {
+    assert!(role.len() <= 10, "{role}");
+    format!("{role}{:05}", std::process::id() % 100_000)
+}
+
 /// Gives the calling thread this name, this CPU and, if there is a priority, FIFO; returns its number.
 pub(crate) fn become_thread(name: &std::ffi::CStr, cpu: usize, priority: Option<i32>) -> i32 {
     // SAFETY: the set and the parameters live through the calls, and 0 is the calling thread; a name ends in a zero.
