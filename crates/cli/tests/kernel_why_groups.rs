@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use support::{code, json, number, run, stderr};
+use support::{code, json, number, own_name, run, stderr};
 
 /// Where a machine with control groups of version 1 shares out processor time.
 const MOUNT: &str = "/sys/fs/cgroup/cpu";
@@ -294,7 +294,7 @@ impl Tally {
 
 fn record(victim: &str, stage: &str, why: &str, duration: &str) -> Value {
     let directory = tempfile::tempdir().unwrap();
-    let comm = format!("^{victim}");
+    let comm = format!("^{victim}$");
     let words =
         ["record", "-q", "-D", duration, "--comm", &comm, "--why", why, "--why-stage", stage, "-o", "a.punctual"];
     let output = run(directory.path(), &words);
@@ -315,10 +315,11 @@ const QUOTA: [(&str, &str); 3] =
 fn a_group_that_runs_out_of_quota_in_its_work_is_named() {
     requires!("why groups", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
     let Some(group) = TestGroup::make("quota", &QUOTA) else { return };
+    let name = own_name("worker-");
     let mut tally = Tally::default();
     for _ in 0..MAX_RECORDINGS {
-        let worker = group.start("worker", "quota-worker");
-        let answer = record("quota-worker", "response", "12ms", "5s");
+        let worker = group.start("worker", &name);
+        let answer = record(&name, "response", "12ms", "5s");
         tally.add_reported(&answer, &worker.end(), &group);
         if tally.suffices(MIN_MET) {
             break;
@@ -331,10 +332,11 @@ fn a_group_that_runs_out_of_quota_in_its_work_is_named() {
 fn a_group_that_is_out_of_quota_keeps_whoever_is_woken_in_it() {
     requires!("why groups", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
     let Some(group) = TestGroup::make("woken", &QUOTA) else { return };
+    let name = own_name("sleeper-");
     let mut tally = Tally::default();
     for _ in 0..MAX_RECORDINGS {
-        let (sleeper, hog) = (group.start("sleeper", "quota-sleeper"), group.start("hog", "quota-hog"));
-        let answer = record("quota-sleeper", "total", "12ms", "5s");
+        let (sleeper, hog) = (group.start("sleeper", &name), group.start("hog", "quota-hog"));
+        let answer = record(&name, "total", "12ms", "5s");
         drop(hog);
         tally.add_reported(&answer, &sleeper.end(), &group);
         if tally.suffices(MIN_MET) {
@@ -368,14 +370,15 @@ fn stop_again_and_again(pid: i32, is_over: &AtomicBool) -> Vec<(u64, u64)> {
 #[test]
 fn one_that_is_stopped_in_its_work_is_told_by_whom() {
     requires!("why groups", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
+    let name = own_name("stopped-");
     let mut tally = Tally::default();
     for _ in 0..MAX_RECORDINGS {
-        let worker = Other::start("worker", "stop-worker", None);
+        let worker = Other::start("worker", &name, None);
         let (pid, is_over) = (worker.0.id() as i32, Arc::new(AtomicBool::new(false)));
         let until = Arc::clone(&is_over);
         let stopper = std::thread::Builder::new().name("stopper".to_owned());
         let stopper = stopper.spawn(move || stop_again_and_again(pid, &until)).unwrap();
-        let answer = record("stop-worker", "response", "12ms", "2s");
+        let answer = record(&name, "response", "12ms", "2s");
         is_over.store(true, Ordering::Relaxed);
         let truth = stopper.join().unwrap();
         drop(worker);
