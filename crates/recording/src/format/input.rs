@@ -185,7 +185,7 @@ mod tests {
         let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
         let pipe = directory.path().join("pipe");
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
-        let begun = std::time::Instant::now();
+        // Who waits for one of these does so for ever.
         for path in [socket.as_path(), &pipe, Path::new("/dev/zero"), Path::new("/dev/null")] {
             let error = read_text(path).unwrap_err().to_string();
             assert!(error.contains("not a file"), "{}: {error}", path.display());
@@ -197,6 +197,5 @@ mod tests {
                 read => assert_eq!(read.unwrap_err().to_string(), "it is empty", "{path}"),
             }
         }
-        assert!(begun.elapsed().as_secs() < 1);
     }
 }
