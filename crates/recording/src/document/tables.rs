@@ -18,7 +18,7 @@ pub(crate) static WAKEUPS: Schema<'static> = Schema {
         optional("steal_ns").about("Time that the host gave to others meanwhile, ns, within the stages"),
         optional("work_ns").about("From then to its next sleep, ns; for followed threads"),
         optional("executed_ns").about("CPU time that it took for that, ns; for followed threads"),
-        optional("woken_by").about("What woke it: a position in followed.woken_by of recording.json"),
+        optional("woken_by").about("What woke it: a position in followed.wakers of recording.json"),
         in_words("thread").about("Whose wakeup: policy and priority, or the name of a followed thread"),
     ],
 };
@@ -47,3 +47,18 @@ pub(crate) static MAXIMA: Schema<'static> = Schema {
         in_words("thread").about("Whose wakeups: policy and priority, or the name of a followed thread"),
     ],
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::contents::Followed;
+
+    #[test]
+    fn what_woke_a_thread_is_a_position_in_a_list_that_the_document_has() {
+        let about = WAKEUPS.columns.iter().find(|column| column.name == "woken_by").unwrap().about;
+        let (_, list) = about.split_once("a position in followed.").unwrap();
+        let list = list.split(' ').next().unwrap();
+        let followed = serde_json::to_value(Followed::default()).unwrap();
+        assert!(followed[list].is_array(), "there is no list {list} in {followed}");
+    }
+}
