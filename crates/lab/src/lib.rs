@@ -4,6 +4,7 @@
 //!   them.
 //! * [`hypervisor`]: Xen, for a kernel that runs on it.
 //! * [`headers`], [`module`]: a driver built for one of them, with the distribution's headers and the machine's compiler.
+//! * [`userland`]: what a guest starts from: a shell, a few tools, the program and the command.
 //! * [`guest`]: boots one, runs a command in it, hands files out. With one CPU a guest's clock counts instructions, so
 //!   that a run gives the same bytes however busy the host is. [`left`]: what comes out of it; [`kept`]: what guests left need
 //!   not run again.

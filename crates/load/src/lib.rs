@@ -7,6 +7,8 @@
 //!   this program ([`built_in`]), one process per class, bounded in number, memory, disk space and time;
 //! * [`LoadFile`]s run real programs: those of [`shipped`], and the user's own;
 //! * job files of stress-ng.
+//!
+//! [`packages`] says what installs the programs that these need.
 
 #![forbid(unsafe_code)]
 
