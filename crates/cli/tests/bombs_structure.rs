@@ -99,7 +99,7 @@ struct Forgery<'a> {
 
 impl Forgery<'_> {
     fn new<'a>(table: &'a Table, directory: &Path) -> Forgery<'a> {
-        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+        let golden = support::golden();
         let recording = directory.join("a.punctual");
         let _ = std::fs::remove_dir_all(&recording);
         copy(&golden.join(format!("{}.punctual", table.recording)), &recording);

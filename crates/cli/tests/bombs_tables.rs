@@ -161,7 +161,7 @@ fn tables() -> [Table; 5] {
 impl Table {
     /// Copies the recording without this table's rows, as if it had been cut.
     fn recording(&self, directory: &Path) -> PathBuf {
-        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+        let golden = support::golden();
         let recording = directory.join("a.punctual");
         let _ = std::fs::remove_dir_all(&recording);
         copy(&golden.join(format!("{}.punctual", self.recording)), &recording);

@@ -243,7 +243,7 @@ fn nobody_is_told_to_measure_two_machines_in_turn_on_one() {
 
 #[test]
 fn stages_that_one_side_has_not_are_left_out_in_one_line() {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let golden = support::golden();
     let text = stdout(&run(&golden, &["compare", "record.punctual", "no-bpf.punctual"]));
     let notes: Vec<&str> = text.lines().filter(|line| line.contains("left out")).collect();
     assert_eq!(notes, ["note: not seen in every run, so left out: irq, wake, thread, user, thread_latency"], "{text}");

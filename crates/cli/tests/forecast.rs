@@ -352,7 +352,7 @@ fn a_recording_without_wakeups_says_what_it_holds() {
 
 #[test]
 fn a_page_says_where_and_when_its_recordings_were_made() {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let golden = support::golden();
     let directory = tempfile::tempdir().unwrap();
     let page = directory.path().join("a.html");
     let output = run(&golden, &["forecast", "record.punctual", "--html", page.to_str().unwrap()]);
@@ -445,7 +445,7 @@ fn wrong_questions_are_one_line() {
 
 #[test]
 fn a_task_set_is_never_charged_the_idle_half_of_a_check_alone() {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let golden = support::golden();
     let words = |latency| ["schedulability", "../../../../examples/modem-and-audio.toml", "--latency", latency];
     let both = run(&golden, &words("check"));
     assert_eq!(code(&both), 129, "{}", stdout(&both));

@@ -3,12 +3,11 @@
 
 mod support;
 
-use std::path::Path;
 use support::{code, punctual, stderr, stdout};
 
 /// Runs each command line in the directory of the recordings and compares everything that it printed.
 fn answers(name: &str, commands: &[&str]) {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let golden = support::golden();
     assert!(!commands.is_empty());
     for command in commands {
         let words: Vec<&str> = command.split_whitespace().collect();

@@ -82,7 +82,7 @@ fn cells(line: &str) -> Vec<String> {
 
 #[test]
 fn hostile_texts_of_recordings_stay_texts() {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let golden = support::golden();
     let directory = tempfile::tempdir().unwrap();
     let (mut texts, mut answers, mut shown) = (0, 0, 0);
     let recordings = ["record", "comm", "why", "log", "idle", "validate", "device", "interact"];
@@ -137,7 +137,7 @@ fn hostile_texts_of_recordings_stay_texts() {
 #[test]
 fn hostile_names_of_files_stay_in_their_line() {
     const FILE: &str = "=1+\u{1b}[2J\u{1b}]0;x\u{7}\r\u{9b}2J\u{202e}\nFORGED<img src=x onerror=alert(1)>.punctual";
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let golden = support::golden();
     let directory = tempfile::tempdir().unwrap();
     spoiled(&golden.join("why.punctual"), &directory.path().join(FILE));
     let mut cases = 0;

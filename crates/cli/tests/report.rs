@@ -55,7 +55,7 @@ fn write(path: &Path, run_id: &str, load: &str, count: u64, scale: u64, end: Opt
 /// A quantile that takes more wakeups than there are is judged by the maximum, and the report says so.
 #[test]
 fn a_limit_beyond_what_was_measured_says_what_was_judged() {
-    let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let golden = support::golden();
     let said = |limit: &str| support::stdout(&support::run(&golden, &["report", "record.punctual", "--limit", limit]));
     let text = said("p99.99999=1s");
     let verdict = text.lines().next().unwrap();
@@ -101,7 +101,7 @@ fn one_quantile_is_said_with_one_value() {
 /// Every wakeup appears once in the histogram, in the row of its microsecond and the column of its CPU.
 #[test]
 fn a_histogram_has_every_wakeup_once() {
-    let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let golden = support::golden();
     let text = support::stdout(&support::run(&golden, &["report", "record.punctual", "--hist"]));
     let recording = punctual_recording::Recording::open(golden.join("record.punctual")).unwrap();
     let mut totals: std::collections::BTreeMap<u32, Vec<u64>> = std::collections::BTreeMap::new();
@@ -418,7 +418,7 @@ fn a_directory_of_recordings_stands_for_them_and_names_cannot_steer_the_terminal
 /// Whatever was measured, an answer says that it was cut short or interrupted.
 #[test]
 fn every_kind_of_recording_says_that_it_ended_early() {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let golden = support::golden();
     let directory = tempfile::tempdir().unwrap();
     let kinds = ["record", "no-bpf", "comm", "follow", "idle", "log", "device", "interact", "timers"];
     for kind in kinds {
@@ -442,7 +442,7 @@ fn every_kind_of_recording_says_that_it_ended_early() {
 /// A loop whose cycles cannot be counted has wakeups that can be judged: what is proposed works, and is not proposed again.
 #[test]
 fn where_no_cycle_can_be_counted_single_wakeups_are_judged() {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let golden = support::golden();
     let words = ["report", "follow.punctual", "--period", "1ms", "--json"];
     let proposed = |words: &[&str]| {
         let answer = json(&run(&golden, words));
@@ -473,7 +473,7 @@ fn what_is_made_through_sudo_is_the_callers_only_where_the_directory_is() {
     chown(&own, Some(USER), Some(USER)).unwrap();
     symlink(&roots, own.join("link")).unwrap();
     std::os::unix::fs::lchown(own.join("link"), Some(USER), Some(USER)).unwrap();
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/record.punctual");
+    let golden = support::golden().join("record.punctual");
     let owner_of = |page: &str| {
         let mut command = support::punctual();
         command.env("SUDO_UID", USER.to_string()).env("SUDO_GID", USER.to_string());

@@ -123,7 +123,7 @@ fn read(path: &Path) -> Trace {
 
 /// The trace that a command writes about one of the golden recordings.
 fn traced(words: &[&str]) -> Trace {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let golden = support::golden();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.pftrace");
     let output = run(&golden, &[words, &["--perfetto", path.to_str().unwrap()]].concat());
@@ -144,7 +144,7 @@ fn late_wakeups_have_their_threads_and_who_woke_them() {
 #[test]
 fn marks_of_a_program_stand_on_its_own_tracks() {
     let trace = traced(&["log", "show", "log.punctual"]);
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let golden = support::golden();
     let rows = stdout(&run(&golden, &["log", "show", "log.punctual", "--events", "mark", "--csv"]));
     let threads: BTreeSet<&str> = rows.lines().skip(1).filter_map(|row| row.split(',').nth(4)).collect();
     let marks: Vec<u64> =

@@ -65,7 +65,7 @@ const COMMANDS: &[&str] = &[
 
 /// The standard output of a command in the directory of the recordings, and its exit code.
 fn said(words: &str, set: &[(&str, &str)]) -> (String, i32) {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let golden = support::golden();
     let mut command = punctual();
     command.current_dir(&golden).env("TZ", "UTC").args(words.split_whitespace());
     for name in ["COLUMNS", "NO_COLOR", "CLICOLOR_FORCE"] {

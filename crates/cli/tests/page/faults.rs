@@ -1,7 +1,7 @@
 //! What every page must be free of: faults of layout and of accessibility.
 
 use crate::browser::{Theme, between, browser, opened, opened_in};
-use crate::support::{punctual, skip, stderr};
+use crate::support::{self, punctual, skip, stderr};
 use std::path::Path;
 
 /// A page of each kind: its name, and the command that writes it without measuring anything.
@@ -96,7 +96,7 @@ pub(crate) fn layout_of(browser: &Path, name: &str, page: &Path) -> Vec<String> 
 
 /// Writes each page and looks for its faults; `false` if the program cannot draw.
 fn look_at_all(pages: &[(&str, &str)], looked_for: impl Fn(&str, &Path) -> Vec<String>) -> bool {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let golden = support::golden();
     let directory = tempfile::tempdir().unwrap();
     let mut all: Vec<String> = Vec::new();
     for (name, words) in pages {

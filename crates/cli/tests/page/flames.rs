@@ -2,7 +2,6 @@
 
 use crate::browser::{between, browser, opened};
 use crate::support::{self, punctual, skip, stderr};
-use std::path::Path;
 
 const USE_FLAMES: &str = r#"
 addEventListener('load', () => setTimeout(() => {
@@ -33,7 +32,7 @@ addEventListener('load', () => setTimeout(() => {
 fn a_flame_graph_is_zoomed_searched_and_walked_with_keys() {
     const NAME: &str = "a_flame_graph_is_zoomed_searched_and_walked_with_keys";
     let Some(browser) = browser() else { return skip(NAME, "there is no chromium") };
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let golden = support::golden();
     let directory = tempfile::tempdir().unwrap();
     let page = directory.path().join("why.html");
     let output = punctual().current_dir(golden).args(["why", "why.punctual", "--html"]).arg(&page).output().unwrap();

@@ -3,7 +3,6 @@
 use crate::recordings::write;
 use crate::support::{self, punctual, skip, stderr};
 use serde_json::Value;
-use std::path::Path;
 use std::process::Command;
 
 #[test]
@@ -23,7 +22,7 @@ fn a_page_that_cannot_be_written_is_one_line_and_leaves_nothing() {
 /// not have.
 #[test]
 fn pages_of_devices_and_followed_threads_say_what_is_there() {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let golden = support::golden();
     let directory = tempfile::tempdir().unwrap();
     let page = |recording: &str| {
         let page = directory.path().join(format!("{recording}.html"));
@@ -48,7 +47,7 @@ fn pages_of_devices_and_followed_threads_say_what_is_there() {
 /// The page of `why` says what is missing, as its text does.
 #[test]
 fn the_page_of_causes_says_what_left_no_evidence() {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let golden = support::golden();
     let directory = tempfile::tempdir().unwrap();
     let copied = Command::new("cp").arg("-r").arg(golden.join("why.punctual")).arg(directory.path()).status();
     assert!(copied.unwrap().success());

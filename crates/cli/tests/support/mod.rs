@@ -16,7 +16,7 @@ pub(crate) mod terminals;
 
 use punctual_kernel::clock::monotonic_ns;
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -41,6 +41,11 @@ pub(crate) fn punctual() -> Command {
 /// Runs the program in a directory and waits for it.
 pub(crate) fn run(directory: &Path, words: &[&str]) -> Output {
     punctual().current_dir(directory).args(words).output().expect("the program starts")
+}
+
+/// The recordings whose answers are known word for word.
+pub(crate) fn golden() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
 }
 
 /// Every command that the help names, by the words that lead to it; the program itself is the empty string.
@@ -216,7 +221,7 @@ pub(crate) fn may_become_nobody() -> bool {
 }
 
 /// A small file system of its own, unmounted when dropped.
-pub(crate) struct SmallDisk(std::path::PathBuf);
+pub(crate) struct SmallDisk(PathBuf);
 
 impl SmallDisk {
     /// `None` if this user may not mount.
