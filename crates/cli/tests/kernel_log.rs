@@ -154,8 +154,7 @@ fn a_commands_life_is_in_the_log_in_order() {
     // The process of this test's own thread is known.
     let summary = std::fs::read(directory.path().join("a.punctual/events/log.json")).unwrap();
     let summary: Value = serde_json::from_slice(&summary).unwrap();
-    // SAFETY: asks for the calling thread's number.
-    let own = u64::from(unsafe { libc::gettid() }.cast_unsigned());
+    let own = u64::from(punctual_kernel::clock::thread_id());
     let threads = summary["threads"].as_array().unwrap();
     let found = threads.iter().find(|thread| number(&thread["tid"]) == own).expect("it was there as the log began");
     assert_eq!(number(&found["process"]), u64::from(std::process::id()));

@@ -1,6 +1,7 @@
 //! Threads of this process that need reservations, and studies of them.
 
 use super::{MAX_ATTEMPTS, start, stderr, stdout, wait_until};
+use punctual_kernel::clock::{thread_cpu_ns, thread_id};
 use punctual_kernel::other_thread::ThreadScheduling;
 use serde_json::Value;
 use std::path::Path;
@@ -26,14 +27,14 @@ impl Periodic {
             // Before all others, so that it is periodic beside builds too; who may not is told so seldom.
             // SAFETY: takes numbers alone, of which 0 is the calling thread.
             unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) };
-            send.send(punctual_kernel::clock::thread_id()).unwrap();
+            send.send(thread_id()).unwrap();
             let mut due = Instant::now();
             while !told.load(Ordering::Relaxed) {
                 // Where others leave it too little it sleeps all the same: a thread that never waits is not periodic.
                 due = (due + Duration::from_millis(20)).max(Instant::now() + Duration::from_millis(1));
                 std::thread::sleep(due.saturating_duration_since(Instant::now()));
-                let until = cpu_time() + 4_000_000;
-                while cpu_time() < until {}
+                let until = thread_cpu_ns() + 4_000_000;
+                while thread_cpu_ns() < until {}
             }
         });
         Periodic { tid: receive.recv().unwrap(), ends, thread: Some(thread.unwrap()) }
@@ -49,14 +50,6 @@ impl Drop for Periodic {
         self.ends.store(true, Ordering::Relaxed);
         let _ = self.thread.take().unwrap().join();
     }
-}
-
-/// What this thread has run, ns.
-fn cpu_time() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the structure is valid for writing.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// What makes a study short.
