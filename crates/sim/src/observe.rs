@@ -26,9 +26,9 @@ pub struct Unit {
     pub phase: u32,
     /// Number of its first sample, counted from the device's start.
     pub first_sample: u64,
-    /// The block behind it: its samples, and their rate.
+    /// How many samples the block behind it has, ...
     pub next_samples: u32,
-    /// See [`Unit::next_samples`].
+    /// ... and how many of them come a second.
     pub next_rate: u64,
     /// Whether the ring had overwritten its samples before its work began.
     pub lost: bool,

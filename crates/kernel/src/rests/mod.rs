@@ -18,7 +18,7 @@ pub const CYCLE_NS: u64 = 100_000_000;
 /// ... real-time threads that would take all of their CPU rest for this long: all of them in the last part.
 pub const REST_NS: u64 = 10_000_000;
 
-/// When the rest that this time falls into ends; `None` if it falls into none.
+/// When the rest that this time falls into ends, ns; `None` if it falls into none.
 #[inline]
 pub fn rest_end(now_ns: u64) -> Option<u64> {
     let within = now_ns % CYCLE_NS;

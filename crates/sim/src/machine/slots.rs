@@ -7,14 +7,14 @@
 use super::NONE;
 use crate::time::{MAX_TIME, NEVER, Picoseconds};
 
-/// A reservation to be placed.
+/// A reservation to be placed, in units: [`SlotPlan::new`] gets how long one is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     /// Who asks.
     pub thread: u32,
-    /// Units in each period.
+    /// What the thread has in each period.
     pub runtime: u32,
-    /// Units.
+    /// How long each period is.
     pub period: u32,
 }
 
@@ -50,7 +50,7 @@ pub enum Refused {
     Uncounted(u32),
 }
 
-/// The longest schedule.
+/// The longest schedule, units.
 pub const MAX_UNITS: u32 = 1 << 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
