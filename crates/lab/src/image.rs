@@ -4,7 +4,6 @@
 //! The ELF file also holds the kernel's type information.
 
 use crate::own_place;
-use punctual_recording::input;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -65,21 +64,13 @@ fn payload(image: &[u8]) -> Option<&[u8]> {
     image.get(start..start.checked_add(number(0x24c)?)?)
 }
 
-/// Writes the ELF file of a kernel image; an ELF file is copied as it is.
-///
-/// # Errors
-///
-/// If the image cannot be read, is foreign or cannot be unpacked.
-pub fn extract(image: &Path, elf: &Path) -> Result<(), ImageError> {
-    extract_from(&input::read_file(image, MAX_IMAGE_BYTES).map_err(file(image))?, image, elf)
-}
-
 fn file(path: &Path) -> impl FnOnce(std::io::Error) -> ImageError {
     let path = path.to_owned();
     |source| ImageError::File { path, source }
 }
 
-/// The same from an image's bytes; `image` is the file that they are from.
+/// Writes the ELF file of a kernel image, given by its bytes and the file that they are from; an ELF file is copied as it
+/// is.
 pub(crate) fn extract_from(bytes: &[u8], image: &Path, elf: &Path) -> Result<(), ImageError> {
     if bytes.starts_with(ELF) {
         return own_place::write(elf, bytes).map_err(file(elf));
@@ -149,7 +140,7 @@ fn unpack(program: &str, packed: File, unpacked: &mut File, max: u64) -> io::Res
 
 #[cfg(test)]
 mod tests {
-    use super::{ImageError, extract, extract_whole, payload, unpack};
+    use super::{ImageError, extract_from, extract_whole, payload, unpack};
     use std::io::{ErrorKind, Seek, Write};
     use std::process::Command;
 
@@ -185,8 +176,7 @@ mod tests {
             if program != "gzip" {
                 packed.extend_from_slice(&5004_u32.to_le_bytes());
             }
-            std::fs::write(at("image"), image(&packed)).unwrap();
-            extract(&at("image"), &at("elf")).unwrap();
+            extract_from(&image(&packed), &at("image"), &at("elf")).unwrap();
             assert_eq!(std::fs::read(at("elf")).unwrap(), kernel, "{program}");
             tried += 1;
         }
@@ -239,11 +229,10 @@ mod tests {
         let [image_path, elf] = ["image", "elf"].map(|name| directory.path().join(name));
         for bytes in [&b""[..], b"HdrS", &[0; 4096]] {
             assert_eq!(payload(bytes), None);
-            std::fs::write(&image_path, bytes).unwrap();
-            assert!(matches!(extract(&image_path, &elf), Err(ImageError::Foreign(_))));
+            assert!(matches!(extract_from(bytes, &image_path, &elf), Err(ImageError::Foreign(_))));
         }
-        std::fs::write(&image_path, image(b"no packing that is known")).unwrap();
-        assert!(matches!(extract(&image_path, &elf), Err(ImageError::Packing(_))));
+        let unknown = image(b"no packing that is known");
+        assert!(matches!(extract_from(&unknown, &image_path, &elf), Err(ImageError::Packing(_))));
         // A length beyond the end.
         let mut short = image(b"\x1f\x8b");
         short[0x24c..0x250].copy_from_slice(&u32::MAX.to_le_bytes());
