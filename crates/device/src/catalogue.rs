@@ -339,7 +339,7 @@ mod tests {
         catalogue.extend(Catalogue::parse(text).unwrap());
         assert_eq!(catalogue.profiles().len(), count);
         assert_eq!(catalogue.find("modem").unwrap().period_ns, 5_000_000);
-        assert!(catalogue.find("modem").unwrap().sources.period.is_assumption());
+        assert_eq!(catalogue.find("modem").unwrap().sources.period, Source::Assumption(None));
         assert_eq!((&*catalogue.profiles()[0].id, catalogue.profiles()[0].origin), ("modem", Origin::Named));
         assert!(catalogue.profiles().is_sorted_by_key(|profile| profile.origin));
     }

@@ -52,13 +52,6 @@ pub enum Source {
     User,
 }
 
-impl Source {
-    /// Whether nobody is known to have published the number.
-    pub fn is_assumption(&self) -> bool {
-        matches!(self, Source::Assumption(_))
-    }
-}
-
 impl std::fmt::Display for Source {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

@@ -169,15 +169,6 @@ impl SlotPlan {
         self.claims.sort_by_key(|claim| claim.start);
         true
     }
-
-    /// The longest time in a row that a thread does not own, in each repetition.
-    pub fn longest_gap(&self, thread: u32) -> Picoseconds {
-        let owned: Vec<&Segment> = self.segments.iter().filter(|segment| segment.owner == thread).collect();
-        let Some(first) = owned.first() else { return NEVER };
-        let inner = owned.windows(2).map(|pair| pair[1].start - pair[0].end).max().unwrap_or(0);
-        let around = self.length - owned[owned.len() - 1].end + first.start;
-        inner.max(around)
-    }
 }
 
 /// Marks `runtime` free units as the thread's. `Err` says how many are free.
@@ -274,7 +265,7 @@ mod tests {
 
     #[test]
     fn the_gap_of_one_reservation_is_period_less_runtime() {
-        let plan = SlotPlan::new(10, &[Request { thread: 0, runtime: 3, period: 16 }]).unwrap();
-        assert_eq!(plan.longest_gap(0), 130);
+        let mut plan = SlotPlan::new(10, &[Request { thread: 0, runtime: 3, period: 16 }]).unwrap();
+        assert_eq!([0, 30, 160].map(|now| plan.owner_at(now)), [(0, 30), (NONE, 160), (0, 190)]);
     }
 }
