@@ -1,8 +1,7 @@
 //! Locks of the C library that a program takes without knowing it.
 
-use super::super::scene::{MS, Made, Scene};
+use super::super::scene::{MS, Made, Scene, beside};
 use super::super::system::{self, now, spin};
-use super::holders::beside;
 use std::ffi::CString;
 
 /// A stream of the C library.
