@@ -113,6 +113,17 @@ fn next(connection: &mut Connection, go_on: &mut dyn FnMut() -> bool) -> Result<
     if frame.says == Says::Leaves { Err(Broken::Left) } else { Ok(frame) }
 }
 
+/// Sends a frame. The other end may be gone because it was done, and have said so.
+fn send(connection: &mut Connection, frame: &Frame, go_on: &mut dyn FnMut() -> bool) -> Result<(), Broken> {
+    match connection.send(&frame.bytes(), PATIENCE, go_on) {
+        Err(Lost::Ended) => match next(connection, go_on) {
+            Err(Broken::Left) => Err(Broken::Left),
+            _ => Err(Lost::Ended.into()),
+        },
+        sent => Ok(sent?),
+    }
+}
+
 /// Tells the other end that this one is done.
 fn leave(connection: &mut Connection, number: u32) {
     // If it does not hear that, it sees that this process is gone.
@@ -169,7 +180,7 @@ impl Serving {
         self.step()?;
         let Some(caller) = &mut self.caller else { return Ok(()) };
         let told = self.office.station(CALLS).tell(self.number);
-        caller.send(&told.bytes(), PATIENCE, go_on)?;
+        send(caller, &told, go_on)?;
         let answer = next(caller, go_on)?;
         self.office.station(CALLS).answered(self.number, &answer)?;
         self.number = self.number.wrapping_add(1);
@@ -270,8 +281,7 @@ pub fn call(
     let (mut run, mut number) = (LineRun::default(), 0);
     let begin_ns = clock::monotonic_ns();
     let (mut due_ns, mut step) = (begin_ns, end.step(Duration::ZERO));
-    let hello = Frame::silent(number, Says::Hello).bytes();
-    let mut passed = connection.send(&hello, PATIENCE, &mut || go_on(step)).map_err(Broken::from);
+    let mut passed = send(&mut connection, &Frame::silent(number, Says::Hello), &mut || go_on(step));
     let broken = loop {
         let told = match passed.and_then(|()| next(&mut connection, &mut || go_on(step))) {
             Ok(told) => told,
@@ -290,8 +300,7 @@ pub fn call(
             break Broken::Stopped;
         }
         let answer = end.respond(number, &told).map_err(Broken::from);
-        passed = answer
-            .and_then(|answer| connection.send(&answer.bytes(), PATIENCE, &mut || go_on(step)).map_err(Broken::from));
+        passed = answer.and_then(|answer| send(&mut connection, &answer, &mut || go_on(step)));
         number = number.wrapping_add(1);
         run.blocks += 1;
     };
