@@ -1,5 +1,6 @@
 //! What a guest leaves: an archive to be trusted no more than any other file, whatever kernel and program made it.
 
+use punctual_recording::counted;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek};
@@ -134,7 +135,7 @@ fn beginning(contents: &mut dyn Read, max: u64) -> io::Result<String> {
     let more = io::copy(contents, &mut io::sink())?;
     let mut text = String::from_utf8_lossy(&bytes).into_owned();
     if more > 0 {
-        text += &format!("\n({more} more bytes are left out here)\n");
+        text += &format!("\n(left out here: {})\n", counted(more, "byte"));
     }
     Ok(text)
 }
@@ -240,6 +241,6 @@ mod tests {
     #[test]
     fn of_a_long_text_it_is_said_how_much_is_left_out() {
         assert_eq!(beginning(&mut &b"abc"[..], 3).unwrap(), "abc");
-        assert_eq!(beginning(&mut &b"abcdef"[..], 3).unwrap(), "abc\n(3 more bytes are left out here)\n");
+        assert_eq!(beginning(&mut &b"abcdef"[..], 3).unwrap(), "abc\n(left out here: 3 bytes)\n");
     }
 }

@@ -3,6 +3,7 @@
 use super::artifacts::Artifacts;
 use punctual_recording::Error;
 use punctual_study::StudyError;
+use std::path::{Path, PathBuf};
 
 /// Of a recording that was cut short: those that came after its document was last written.
 pub(super) const WAKEUPS: &str = "its wakeups";
@@ -15,22 +16,40 @@ pub(super) const CYCLES: &str = "the cycles";
 /// What `--interarrival` asks for.
 pub(super) const INTERARRIVAL: &str = "how late wakeups follow one another";
 
-/// Tables that could not be read, in the words of their errors, and what the answer lacks without each.
+/// Tables that could not be read, and what the answer lacks without each.
 #[derive(Debug, Default)]
-pub(super) struct Unread(Vec<(String, Vec<&'static str>)>);
+pub(super) struct Unread(Vec<Table>);
+
+#[derive(Debug)]
+struct Table {
+    /// Its file, where an error says it.
+    path: Option<PathBuf>,
+    /// The first error that it gave.
+    said: String,
+    lacks: Vec<&'static str>,
+}
 
 impl Unread {
     /// Whether the answer lacks this.
     pub(super) fn is_without(&self, what: &'static str) -> bool {
-        self.0.iter().any(|(_, lacks)| lacks.contains(&what))
+        self.0.iter().any(|table| table.lacks.contains(&what))
     }
 
     /// Takes the error of a table, without which the answer lacks this.
-    pub(super) fn take(&mut self, error: &impl ToString, lacks: &'static str) {
-        let table = error.to_string();
-        match self.0.iter_mut().find(|(known, _)| *known == table) {
-            Some((_, all)) => all.push(lacks),
-            None => self.0.push((table, vec![lacks])),
+    pub(super) fn take(&mut self, error: &Error, lacks: &'static str) {
+        self.take_of(Some(error.path()), &error.to_string(), lacks);
+    }
+
+    /// The same where only the error's words are left.
+    pub(super) fn take_words(&mut self, said: &str, lacks: &'static str) {
+        self.take_of(None, said, lacks);
+    }
+
+    fn take_of(&mut self, path: Option<&Path>, said: &str, lacks: &'static str) {
+        let is_known = |table: &&mut Table| table.said == said || path.is_some() && table.path.as_deref() == path;
+        match self.0.iter_mut().find(is_known) {
+            Some(table) => table.lacks.push(lacks),
+            None => self.0.push(Table { path: path.map(Path::to_owned), said: said.to_owned(), lacks: vec![lacks] }),
         }
     }
 
@@ -51,7 +70,7 @@ impl Unread {
 
     /// A line for each table.
     pub(super) fn lines(&self) -> impl Iterator<Item = String> {
-        self.0.iter().map(|(table, lacks)| format!("{table}; left out: {}", lacks.join(", ")))
+        self.0.iter().map(|table| format!("{}; left out: {}", table.said, table.lacks.join(", ")))
     }
 
     /// Says them, and gives the exit code.
@@ -68,14 +87,19 @@ mod tests {
     fn a_table_has_one_line_with_all_that_the_answer_lacks() {
         let mut unread = Unread::default();
         assert!(!unread.is_without(SUMS));
-        for (table, lacks) in [("a: is cut", PICTURES), ("b: is empty", SUMS), ("a: is cut", SUMS)] {
-            unread.take(&table, lacks);
+        for (path, said, lacks) in [
+            (None, "a: is cut", PICTURES),
+            (Some("b"), "b: is empty", SUMS),
+            (None, "a: is cut", SUMS),
+            (Some("b"), "b: has no rows", CYCLES),
+        ] {
+            unread.take_of(path.map(Path::new), said, lacks);
         }
-        assert!(unread.is_without(SUMS) && !unread.is_without(CYCLES));
+        assert!(unread.is_without(SUMS) && !unread.is_without(WAKEUPS));
         let lines: Vec<String> = unread.lines().collect();
         let [first, second] = &lines[..] else { panic!("{lines:?}") };
         assert_eq!(*first, format!("a: is cut; left out: {PICTURES}, {SUMS}"));
-        assert_eq!(*second, format!("b: is empty; left out: {SUMS}"));
+        assert_eq!(*second, format!("b: is empty; left out: {SUMS}, {CYCLES}"));
         // What says nothing of a table ends the command.
         let other: anyhow::Result<()> = Err(anyhow::anyhow!("the stages of 1 wakeup do not add up"));
         assert!(unread.unless(other, SUMS).is_err());

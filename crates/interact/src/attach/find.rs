@@ -224,6 +224,10 @@ mod tests {
         let words = ["-c".to_owned(), "read line".to_owned(), "x".repeat(100_000)];
         let mut command = std::process::Command::new(&program);
         let mut child = command.args(words).stdin(std::process::Stdio::piped()).spawn().unwrap();
+        // A program has its command line a moment after it has been started.
+        while line_of(child.id()).is_empty() {
+            std::thread::yield_now();
+        }
         let target = Target::of(child.id()).unwrap();
         let is_there = target.is_there();
         let _ = child.kill().and_then(|()| child.wait());
@@ -234,7 +238,10 @@ mod tests {
         let mut long = std::process::Command::new("/bin/sh");
         long.args(["-c", "read line"]).args(vec!["x".repeat(100_000); 4]).stdin(std::process::Stdio::piped());
         let mut child = long.spawn().unwrap();
-        let line = line_of(child.id());
+        let mut line = line_of(child.id());
+        while line.is_empty() {
+            line = line_of(child.id());
+        }
         let _ = child.kill().and_then(|()| child.wait());
         assert_eq!(line.len() as u64, MAX_LINE);
     }

@@ -126,7 +126,7 @@ mod tests {
                 cases += 1;
             }
         }
-        assert_eq!(cases, 3 * (65 + 12));
+        assert_eq!(cases, 3 * (65 + 14));
     }
 
     #[test]
