@@ -101,7 +101,7 @@ impl Input {
         document: &Document,
         tail: &[TailValue],
         seconds: &[u64],
-        damaged: &[String],
+        damaged: &[punctual_recording::Error],
     ) -> Result<Vec<Input>, Error> {
         let of = |task: &Task| (task.period_ns > 0).then(|| ObservedTask::of(task));
         let inputs = Input::of_threads(document, (tail, seconds), &of, &cautions(document, damaged));
@@ -290,7 +290,7 @@ fn nothing_periodic(document: &Document) -> Error {
     Error::Recording(format!("{} of a periodic task", document.without_wakeups()))
 }
 
-pub(crate) fn cautions(document: &Document, damaged: &[String]) -> Vec<String> {
+pub(crate) fn cautions(document: &Document, damaged: &[punctual_recording::Error]) -> Vec<String> {
     let mut lines = Vec::new();
     let (counters, provenance) = (&document.counters, &document.provenance);
     lines.extend(provenance.load.failed_in_words().map(|failed| format!("the {failed}")));
@@ -319,7 +319,7 @@ pub(crate) fn cautions(document: &Document, damaged: &[String]) -> Vec<String> {
         }
         Some(_) => {}
     }
-    lines.extend(damaged.iter().map(|file| format!("could not be read: {}", file.replace('\n', " "))));
+    lines.extend(damaged.iter().map(|file| format!("could not be read: {}", file.to_string().replace('\n', " "))));
     if counters.unobserved > 0 {
         let unobserved = counted(counters.unobserved, "wakeup");
         lines.push(match document.followed {

@@ -59,7 +59,7 @@ impl Input {
         document: &Document,
         period_ns: Option<u64>,
         (tail, seconds): (&[TailValue], &[u64]),
-        damaged: &[String],
+        damaged: &[punctual_recording::Error],
     ) -> Result<Option<Loops>, Error> {
         let Some(followed) = &document.followed else { return Ok(None) };
         let asked_ns = period_ns.filter(|asked| followed.period_ns != Some(*asked));

@@ -28,7 +28,7 @@ pub enum ErrorKind {
 }
 
 /// An error with the path that it concerns and what was wrong there.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Error {
     kind: ErrorKind,
     path: PathBuf,

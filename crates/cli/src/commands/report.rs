@@ -284,7 +284,7 @@ fn read(
 /// What is drawn of the wakeups of a recording, if anything is, and how many its tables hold: as many as its document counts
 /// if they cannot be read.
 fn look_through(recording: &Recording, is_drawn: bool, unread: &mut Unread) -> anyhow::Result<(Option<Recorded>, u64)> {
-    recording.damaged().iter().for_each(|damaged| unread.take_words(damaged, WAKEUPS));
+    recording.damaged().iter().for_each(|damaged| unread.take(damaged, WAKEUPS));
     if is_drawn && let Some((drawn, rows)) = unread.unless(read_through(recording, named(recording)), PICTURES)? {
         return Ok((Some(drawn), rows));
     }

@@ -3,7 +3,7 @@
 use super::artifacts::Artifacts;
 use punctual_recording::Error;
 use punctual_study::StudyError;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Of a recording that was cut short: those that came after its document was last written.
 pub(super) const WAKEUPS: &str = "its wakeups";
@@ -22,8 +22,7 @@ pub(super) struct Unread(Vec<Table>);
 
 #[derive(Debug)]
 struct Table {
-    /// Its file, where an error says it.
-    path: Option<PathBuf>,
+    path: PathBuf,
     /// The first error that it gave.
     said: String,
     lacks: Vec<&'static str>,
@@ -37,19 +36,11 @@ impl Unread {
 
     /// Takes the error of a table, without which the answer lacks this.
     pub(super) fn take(&mut self, error: &Error, lacks: &'static str) {
-        self.take_of(Some(error.path()), &error.to_string(), lacks);
-    }
-
-    /// The same where only the error's words are left.
-    pub(super) fn take_words(&mut self, said: &str, lacks: &'static str) {
-        self.take_of(None, said, lacks);
-    }
-
-    fn take_of(&mut self, path: Option<&Path>, said: &str, lacks: &'static str) {
-        let is_known = |table: &&mut Table| table.said == said || path.is_some() && table.path.as_deref() == path;
-        match self.0.iter_mut().find(is_known) {
+        match self.0.iter_mut().find(|table| table.path == error.path()) {
             Some(table) => table.lacks.push(lacks),
-            None => self.0.push(Table { path: path.map(Path::to_owned), said: said.to_owned(), lacks: vec![lacks] }),
+            None => {
+                self.0.push(Table { path: error.path().to_owned(), said: error.to_string(), lacks: vec![lacks] });
+            }
         }
     }
 
@@ -87,13 +78,10 @@ mod tests {
     fn a_table_has_one_line_with_all_that_the_answer_lacks() {
         let mut unread = Unread::default();
         assert!(!unread.is_without(SUMS));
-        for (path, said, lacks) in [
-            (None, "a: is cut", PICTURES),
-            (Some("b"), "b: is empty", SUMS),
-            (None, "a: is cut", SUMS),
-            (Some("b"), "b: has no rows", CYCLES),
-        ] {
-            unread.take_of(path.map(Path::new), said, lacks);
+        for (path, said, lacks) in
+            [("a", "is cut", PICTURES), ("b", "is empty", SUMS), ("a", "is cut", SUMS), ("b", "has no rows", CYCLES)]
+        {
+            unread.take(&Error::occupied(path, said), lacks);
         }
         assert!(unread.is_without(SUMS) && !unread.is_without(WAKEUPS));
         let lines: Vec<String> = unread.lines().collect();

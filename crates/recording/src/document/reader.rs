@@ -31,7 +31,7 @@ const WEIGHED_EVERY: u32 = 1 << 15;
 pub struct Recording {
     directory: PathBuf,
     document: Document,
-    damaged: Vec<String>,
+    damaged: Vec<Error>,
 }
 
 impl Recording {
@@ -73,7 +73,7 @@ impl Recording {
     }
 
     /// Files that could not be read, and why.
-    pub fn damaged(&self) -> &[String] {
+    pub fn damaged(&self) -> &[Error] {
         &self.damaged
     }
 
@@ -341,7 +341,7 @@ fn check_version(path: &Path, text: &[u8]) -> Result<()> {
 }
 
 /// The run may have ended after a segment was closed and before `recording.json` was rewritten.
-fn take_in_later_segments(directory: &Path, document: &mut Document, damaged: &mut Vec<String>) -> Result<()> {
+fn take_in_later_segments(directory: &Path, document: &mut Document, damaged: &mut Vec<Error>) -> Result<()> {
     let known = document.segments;
     let load = document.provenance.load.name_or_none().to_owned();
     let tasks: HashMap<u32, usize> =
@@ -349,7 +349,7 @@ fn take_in_later_segments(directory: &Path, document: &mut Document, damaged: &m
     for segment in segments::list(&directory.join("wakeups"))?.iter().filter(|segment| segment.first > known) {
         // A first pass, so that nothing counts from a segment that turns out to be damaged further on.
         if let Err(error) = read_wakeups(segment, &mut |_| Ok(())) {
-            damaged.push(error.to_string());
+            damaged.push(error);
             continue;
         }
         let mut later = Distributions::default();
