@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// The user nobody, in a directory where everybody may write, with a copy of the program: they may have no access to
-/// the directory where the tests are built.
+/// The user nobody, in a directory where everybody may write but not replace, with a copy of the program: they may have
+/// no access to the directory where the tests are built.
 pub(crate) struct Nobody(tempfile::TempDir);
 
 impl Nobody {
@@ -19,7 +19,7 @@ impl Nobody {
         let nobody = Nobody(tempfile::tempdir().unwrap());
         std::fs::copy(env!("CARGO_BIN_EXE_punctual"), nobody.program()).unwrap();
         std::fs::set_permissions(nobody.program(), Permissions::from_mode(0o755)).unwrap();
-        std::fs::set_permissions(nobody.directory(), Permissions::from_mode(0o777)).unwrap();
+        std::fs::set_permissions(nobody.directory(), Permissions::from_mode(0o1777)).unwrap();
         Some(nobody)
     }
 
