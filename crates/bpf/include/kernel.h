@@ -56,9 +56,13 @@ struct timespec64 {
  * which costs a stamp tens of nanoseconds. Older ones get the helper.
  */
 #define READ_AS(pointer, type, member)                                                                        \
-	(bpf_ksym_exists(bpf_rdonly_cast) ?                                                                    \
-		 ((type *)bpf_rdonly_cast(pointer, bpf_core_type_id_kernel(type)))->member :                   \
-		 BPF_CORE_READ((type *)(pointer), member))
+	({                                                                                                     \
+		/* By itself: the way to it may lead through structures of these programs. */                  \
+		void *read_from = (void *)(pointer);                                                           \
+		bpf_ksym_exists(bpf_rdonly_cast) ?                                                             \
+			((type *)bpf_rdonly_cast(read_from, bpf_core_type_id_kernel(type)))->member :          \
+			BPF_CORE_READ((type *)read_from, member);                                              \
+	})
 
 /*
  * A structure of the kernel's, to follow pointers from it. Whenever a program reads a pointer from a structure that the
