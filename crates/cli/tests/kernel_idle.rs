@@ -118,12 +118,7 @@ fn each_of_a_hundred_bursts_is_measured_and_named_and_none_is_invented() {
     let _alone = alone();
     requires!("idle accuracy", "real-time priority", "BPF", "BTF");
     let cpu = allowed_cpus()[0];
-    // If the host holds the reader for longer than a ring lasts, entries are lost: they are counted, and there is
-    // nothing to judge by.
-    let can_be_judged = |seen: &BurstsSeen| {
-        seen.entries_lost == 0 && seen.bursts.iter().filter(|burst| burst.was_left_alone()).count() >= MIN_ALONE
-    };
-    let seen = (0..3).map(|_| a_hundred_bursts(cpu)).find(can_be_judged);
+    let seen = (0..3).map(|_| a_hundred_bursts(cpu)).find(|seen| seen.can_be_judged(MIN_ALONE));
     let Some(BurstsSeen { bursts, gaps, entries, ticker, .. }) = seen else {
         return punctual_testing::skip(
             "idle accuracy",

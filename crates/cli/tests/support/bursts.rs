@@ -51,6 +51,16 @@ pub(crate) struct BurstsSeen {
     pub(crate) ticker: Ticker,
 }
 
+impl BurstsSeen {
+    /// Whether enough of them were left alone. If the host holds the reader for longer than a ring lasts, entries are
+    /// lost: they are counted, and there is nothing to judge by.
+    pub(crate) fn can_be_judged(&self, min_alone: usize) -> bool {
+        let alone = self.bursts.iter().filter(|burst| burst.was_left_alone()).count();
+        eprintln!("{alone} of {} bursts were left alone, {} entries lost", self.bursts.len(), self.entries_lost);
+        self.entries_lost == 0 && alone >= min_alone
+    }
+}
+
 pub(crate) fn a_hundred_bursts(cpu: u32) -> BurstsSeen {
     let plan = IdlePlan {
         duration_ns: 60_000_000_000,
