@@ -85,8 +85,8 @@ impl Frame {
         (bytes[3], bytes[4]) = (VERSION, kind);
         bytes[5..9].copy_from_slice(&self.number.to_le_bytes());
         bytes[9..HEADER].copy_from_slice(&value.to_le_bytes());
-        for (place, sample) in bytes[HEADER..].chunks_exact_mut(2).zip(self.samples) {
-            place.copy_from_slice(&sample.to_le_bytes());
+        for (place, sample) in bytes[HEADER..].as_chunks_mut::<2>().0.iter_mut().zip(self.samples) {
+            *place = sample.to_le_bytes();
         }
         bytes
     }
@@ -111,8 +111,8 @@ impl Frame {
             _ => return Err(Garbled::NoFrame),
         };
         let mut samples = [0; BLOCK];
-        for (sample, place) in samples.iter_mut().zip(bytes[HEADER..].chunks_exact(2)) {
-            *sample = i16::from_le_bytes([place[0], place[1]]);
+        for (sample, place) in samples.iter_mut().zip(bytes[HEADER..].as_chunks::<2>().0) {
+            *sample = i16::from_le_bytes(*place);
         }
         Ok(Frame { number: word(5), says, samples })
     }

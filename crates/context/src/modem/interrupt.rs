@@ -215,9 +215,9 @@ mod tests {
     #[test]
     fn blocks_are_handed_over_by_additions_that_return_a_value() {
         // BPF_STX | BPF_ATOMIC | BPF_DW, and BPF_ADD | BPF_FETCH.
-        let returns_a_value = |one: &&[u8]| one[0] == 0xdb && one[4..] == 1_i32.to_ne_bytes();
+        let returns_a_value = |one: &&[u8; 8]| one[0] == 0xdb && one[4..] == 1_i32.to_ne_bytes();
         for is_callback in [false, true] {
-            let instructions = object_bytes(is_callback).chunks_exact(8);
+            let instructions = object_bytes(is_callback).as_chunks::<8>().0.iter();
             let count = instructions.filter(returns_a_value).count();
             // One sees that a block was handed in, one says that it was made.
             assert!(count >= 2, "callback: {is_callback}, {count}");
