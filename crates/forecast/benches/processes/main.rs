@@ -22,12 +22,14 @@
 //! The processes of `unseen` were chosen before anyone had seen an answer to them: `--process unseen` is all of them.
 //! Those of `later` were written when the method had been changed by what those showed and was frozen:
 //! `--process later`. Those of `stranger` come from somebody else who did not know the method: `--process stranger`.
+//! Those of `examiner` drift, and were written without knowledge of the method, too: `--process examiner`.
 //! Later rules were chosen on those of `tuned`. Nobody chose those of `drawn`: they are drawn from a grammar; so are
 //! those of `fresh`, drawn when limits allowed for drifts that no test shows, and of `aside`, set aside when limits
 //! allowed for how such drifts grow.
 
 mod cell;
 mod drawn;
+mod examiner;
 mod later;
 mod process;
 mod recorded;

@@ -2,6 +2,7 @@
 //! beside them.
 
 use super::drawn::{self, Drawn};
+use super::examiner::{self, Examiner};
 use super::later::{self, Later};
 use super::stranger::{self, Stranger};
 use super::tuned::{self, Tuned};
@@ -36,6 +37,7 @@ pub(crate) enum Process {
     Drawn(Drawn),
     /// Stalls become longer by the second, up to a twentieth longer than at first, and stay so.
     Swelling,
+    Examiner(Examiner),
 }
 
 /// Name, process and memory, s, of those in this file.
@@ -65,6 +67,7 @@ impl Process {
             Process::Stranger(stranger) => return stranger.rate(x),
             Process::Tuned(tuned) => return tuned.rate(x),
             Process::Drawn(drawn) => return drawn.rate(x),
+            Process::Examiner(examiner) => return examiner.rate(x),
             _ => {}
         }
         let exponential = |scale: f64| 1_000.0 * (-x / scale).exp();
@@ -219,6 +222,7 @@ impl Process {
             Process::Stranger(stranger) => stranger.run(until, random),
             Process::Tuned(tuned) => tuned.run(seconds, until, random),
             Process::Drawn(drawn) => vec![drawn.run(seconds, until, random)],
+            Process::Examiner(examiner) => vec![examiner.run(seconds, until, random)],
             Process::Swelling => vec![swelling(seconds, until, random)],
             Process::Cpus => {
                 let mut quiet = self.one(until, random);
@@ -249,7 +253,10 @@ pub(crate) fn all() -> Vec<(&'static str, Process, f64)> {
     let tuned = tuned::PROCESSES.into_iter().map(|(name, tuned, memory)| (name, Process::Tuned(tuned), memory));
     let drawn = drawn::NAMES.into_iter().map(|name| (name, Process::Drawn(Drawn::of(name)), Drawn::of(name).memory()));
     let last = [("swelling", Process::Swelling, 0.0)];
-    PROCESSES.into_iter().chain(unseen).chain(later).chain(stranger).chain(tuned).chain(drawn).chain(last).collect()
+    let examiner =
+        examiner::PROCESSES.into_iter().map(|(name, examiner, memory)| (name, Process::Examiner(examiner), memory));
+    let earlier = PROCESSES.into_iter().chain(unseen).chain(later).chain(stranger).chain(tuned).chain(drawn);
+    earlier.chain(last).chain(examiner).collect()
 }
 
 /// Whether a name of the command line means this one: its own name, or that of its set.
@@ -259,6 +266,7 @@ pub(crate) fn is_meant(only: &str, name: &str) -> bool {
         "unseen" => unseen::PROCESSES.iter().any(|process| process.0 == name),
         "later" => later::PROCESSES.iter().any(|process| process.0 == name),
         "stranger" => stranger::PROCESSES.iter().any(|process| process.0 == name),
+        "examiner" => examiner::PROCESSES.iter().any(|process| process.0 == name),
         "tuned" => tuned::PROCESSES.iter().any(|process| process.0 == name),
         "drawn" => drawn::NAMES[..drawn::EARLIER].contains(&name),
         "fresh" => drawn::NAMES[drawn::EARLIER..drawn::BEFORE].contains(&name),
