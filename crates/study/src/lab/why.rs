@@ -31,6 +31,8 @@ pub struct Outside {
     pub story: Story,
     /// How many of the episode's times are readings of the clock at known instructions, and how many there are.
     pub times: (usize, usize),
+    /// How many longer episodes have no place among the instructions, so that this one was taken.
+    pub passed_over: usize,
     /// How long an instruction takes, ns.
     pub instruction_ns: u64,
     /// How much of a processor all guests took.
@@ -92,7 +94,7 @@ impl Hint for WhyError {
             WhyError::OtherBytes(_) => {
                 Some("was the program, or a file that goes into the guest, changed meanwhile? ask again")
             }
-            WhyError::NoPlace(_) => Some("take another one with --episode"),
+            WhyError::NoPlace(_) => Some("take another one with --episode, or record for longer"),
             WhyError::Recording(error) => error.hint(),
             _ => None,
         }
@@ -121,7 +123,10 @@ const AFTER_NS: u64 = 20_000;
 const AROUND_NS: [(u64, u64); 6] =
     [(0, 0), (0, 50_000), (50_000, 0), (50_000, 50_000), (200_000, 0), (200_000, 200_000)];
 
-/// Looks at an episode of the plan's only cell, or at the longest. Asks `go_on` ten times a second; once it says no,
+/// Without an episode that was asked for, how many are tried.
+const MAX_CANDIDATES: usize = 32;
+
+/// Looks at an episode of the plan's only cell, or at the longest that has a place among the instructions. Asks `go_on` ten times a second; once it says no,
 /// guests are ended.
 ///
 /// # Errors
@@ -134,7 +139,7 @@ pub fn why(
 ) -> Result<Outside, WhyError> {
     let began = Instant::now();
     let (recording, mut used) = recorded(plan, &mut |_: &LabProgress<'_>| go_on(WhyStep::Recording, began.elapsed()))?;
-    let episode = chosen(&recording, episode)?;
+    let candidates = chosen(&recording, episode)?;
     let guest = plan.guest(plan.cells[0]);
     let listing = listing(&plan.systems[plan.cells[0].system].preparation);
     let (first, listed) =
@@ -150,7 +155,7 @@ pub fn why(
         return Err(WhyError::NoSymbols);
     }
     let instruction_ns = 1 << guest.shift;
-    let clock = aligned(&trace, &episode, instruction_ns)?;
+    let Placed { episode, clock, passed_over } = placed(&trace, candidates, instruction_ns)?;
     drop(trace);
     let window = window(&clock, &episode);
     let (second, ()) = beside(|| guest.boot_watched(plan.script(plan.cells[0]), Some(window)), || (), &mut || {
@@ -162,7 +167,8 @@ pub fn why(
     let due_to_running = episode.expected_ns..episode.end_ns;
     let story = story(&trace, &clock, &symbols, &switches(&episode), due_to_running).map_err(WhyError::Trace)?;
     let times = (clock.found, clock.of);
-    Ok(Outside { recording, same_files, split: split(&episode), episode, story, times, instruction_ns, used })
+    let split = split(&episode);
+    Ok(Outside { recording, same_files, split, episode, story, times, passed_over, instruction_ns, used })
 }
 
 /// A command that lists the kernel's functions, once those of modules are where the recording had them: a kernel that
@@ -187,24 +193,46 @@ fn recorded(plan: &LabPlan, go_on: &mut dyn FnMut(&LabProgress<'_>) -> bool) -> 
     }
 }
 
-/// The episode that was asked for, or the longest.
-fn chosen(recording: &Path, wanted: Option<u64>) -> Result<Episode, WhyError> {
-    let mut best: Option<Episode> = None;
+/// The episode that was asked for, or the longest ones, longest first.
+fn chosen(recording: &Path, wanted: Option<u64>) -> Result<Vec<Episode>, WhyError> {
+    let mut longest: Vec<Episode> = Vec::new();
     let (mut least, mut most) = (u64::MAX, 0);
     for_each_episode(recording, |episode| {
         (least, most) = (least.min(episode.id), most.max(episode.id));
-        let is_better = match wanted {
-            Some(id) => episode.id == id,
-            None => best.as_ref().is_none_or(|best| best.total_ns() < episode.total_ns()),
-        };
-        if is_better {
-            best = Some(episode);
+        if wanted.is_some_and(|wanted| wanted != episode.id) {
+            return;
+        }
+        let place = longest.partition_point(|other| other.total_ns() >= episode.total_ns());
+        if place < MAX_CANDIDATES {
+            longest.insert(place, episode);
+            longest.truncate(MAX_CANDIDATES);
         }
     })?;
-    best.ok_or_else(|| match wanted {
-        Some(wanted) if most > 0 => WhyError::NoSuchEpisode { wanted, least, most },
-        _ => WhyError::NoEpisode(recording.to_owned()),
-    })
+    match wanted {
+        _ if !longest.is_empty() => Ok(longest),
+        Some(wanted) if most > 0 => Err(WhyError::NoSuchEpisode { wanted, least, most }),
+        _ => Err(WhyError::NoEpisode(recording.to_owned())),
+    }
+}
+
+/// An episode whose times are at known instructions.
+struct Placed {
+    episode: Episode,
+    clock: Clock,
+    passed_over: usize,
+}
+
+/// The first of these episodes that has a place among the instructions; if none has, why not the first.
+fn placed(trace: &Trace, candidates: Vec<Episode>, instruction_ns: u64) -> Result<Placed, WhyError> {
+    let reads = clock_reads(trace)?;
+    let mut refused = None;
+    for (passed_over, episode) in candidates.into_iter().enumerate() {
+        match aligned(&reads, &episode, instruction_ns) {
+            Ok(clock) => return Ok(Placed { episode, clock, passed_over }),
+            Err(error) => refused = refused.or(Some(error)),
+        }
+    }
+    Err(refused.unwrap_or(WhyError::NoPlace(0)))
 }
 
 /// Runs two things side by side, and asks meanwhile whether to go on.
@@ -260,7 +288,8 @@ fn same(outcome: &Outcome, recording: &Path) -> Result<usize, WhyError> {
     }
 }
 
-fn aligned(trace: &Trace, episode: &Episode, instruction_ns: u64) -> Result<Clock, WhyError> {
+/// The counts at which the guest read its clock.
+fn clock_reads(trace: &Trace) -> Result<Vec<u64>, WhyError> {
     let mut reads = Vec::new();
     let read = trace.each(|record| {
         if record.kind == RecordKind::ClockRead {
@@ -268,6 +297,10 @@ fn aligned(trace: &Trace, episode: &Episode, instruction_ns: u64) -> Result<Cloc
         }
     });
     read.map_err(WhyError::Trace)?;
+    Ok(reads)
+}
+
+fn aligned(reads: &[u64], episode: &Episode, instruction_ns: u64) -> Result<Clock, WhyError> {
     // How far the stretch without idling extends beyond the episode is not known: a short one has few times of its own.
     let clocks = AROUND_NS.iter().map(|(before_ns, after_ns)| {
         let within = episode.expected_ns.saturating_sub(*before_ns)..=episode.end_ns + after_ns;
@@ -275,7 +308,7 @@ fn aligned(trace: &Trace, episode: &Episode, instruction_ns: u64) -> Result<Cloc
             episode.events.iter().map(|event| event.at_ns).filter(|at| within.contains(at)).collect();
         times.sort_unstable();
         times.dedup();
-        Clock::align(&times, &reads, instruction_ns).ok_or(WhyError::NoPlace(times.len()))
+        Clock::align(&times, reads, instruction_ns).ok_or(WhyError::NoPlace(times.len()))
     });
     clocks.reduce(Result::or).unwrap_or(Err(WhyError::NoPlace(0)))
 }

@@ -70,6 +70,7 @@ fn report<'a>(arguments: &LabWhyArguments, outside: &'a Outside) -> OutsideRepor
         same_files: outside.same_files,
         times_found,
         times,
+        passed_over: outside.passed_over,
         instruction_ns: outside.instruction_ns,
         instructions: story.instructions,
         is_cut: story.is_cut,

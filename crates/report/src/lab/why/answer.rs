@@ -26,6 +26,8 @@ pub struct OutsideAnswer<'a> {
     /// Times of the episode that are readings of the clock at known instructions.
     times_found: usize,
     times: usize,
+    /// Longer episodes that could not be looked at from outside.
+    passed_over: usize,
     instruction_ns: u64,
     instructions: u64,
     /// Whether the end is missing.
@@ -58,6 +60,7 @@ impl<'a> OutsideAnswer<'a> {
             same_files: report.same_files,
             times_found: report.times_found,
             times: report.times,
+            passed_over: report.passed_over,
             instruction_ns: report.instruction_ns,
             instructions: report.instructions,
             cut: report.is_cut,

@@ -131,6 +131,8 @@ pub struct OutsideReport<'a> {
     pub times_found: usize,
     /// All of its times.
     pub times: usize,
+    /// Longer episodes that could not be looked at from outside.
+    pub passed_over: usize,
     /// How long an instruction takes.
     pub instruction_ns: u64,
     /// How many ran.
@@ -148,6 +150,8 @@ pub struct OutsideReport<'a> {
     /// Processor time that all guests used, ms.
     pub used_ms: u64,
 }
+
+const NO_PLACE: &str = "the times are not readings of the clock in one stretch, or are too few";
 
 impl OutsideReport<'_> {
     /// The answer in a sentence.
@@ -215,6 +219,11 @@ impl OutsideReport<'_> {
     /// What else must be known.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
+        match self.passed_over {
+            0 => (),
+            1 => notes.push(format!("a longer episode was passed over: {NO_PLACE}")),
+            many => notes.push(format!("{many} longer episodes were passed over: of each, {NO_PLACE}")),
+        }
         if self.is_cut {
             notes.push("not all that ran could be written down: the end is missing".to_owned());
         }

@@ -136,6 +136,7 @@ mod tests {
             same_files: 6,
             times_found: 12,
             times: 12,
+            passed_over: 1,
             instruction_ns: 4,
             instructions: 30_000,
             is_cut: false,
