@@ -2,6 +2,7 @@
 
 use super::markdown::table_of;
 use super::width::{is_markdown, width};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::ops::Range;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -14,6 +15,12 @@ const LONG_WORD: usize = 22;
 const MIN_SENTENCE: usize = 24;
 /// How far below its row it is indented.
 const BELOW: usize = 6;
+/// A row of a block is at most this many lines high, if words can be kept whole.
+const MAX_HEIGHT: usize = 3;
+/// At most this many columns tell the rows of a block apart.
+const MAX_KEYS: usize = 3;
+/// Among at most this many of the leading columns.
+const MAX_NAMES: usize = 6;
 
 /// A table without lines; the columns in the range `numbers` are right-aligned, words left-aligned. The header may be
 /// empty. It is laid out for the reader (`lay_out`).
@@ -52,6 +59,15 @@ struct Column {
     least: usize,
 }
 
+/// One of several tables below one another: columns and rows of the whole, by their places there.
+#[derive(Debug)]
+struct Block {
+    columns: Vec<usize>,
+    widths: Vec<usize>,
+    /// With the header's.
+    rows: Vec<usize>,
+}
+
 impl Table {
     fn new(header: &[&str], numbers: Range<usize>, rows: impl IntoIterator<Item = Vec<String>>) -> Table {
         let has_header = !header.is_empty();
@@ -84,15 +100,15 @@ impl Table {
         self.fitted(width().map_or(usize::MAX, |width| width - indent))
     }
 
-    /// As it is, if it fits. Otherwise with words that wrap, with the last column below its row, or in several parts
-    /// that begin with the same column, whichever reads best.
+    /// As it is, if it fits. Otherwise with words that wrap, with the last column below its row, or in several blocks
+    /// that repeat what names their rows, whichever reads best.
     fn fitted(&self, width: usize) -> String {
         let all: Vec<usize> = (0..self.columns.len()).collect();
         let Some((last, others)) = all.split_last() else { return String::new() };
         if let Some(widths) = self.widths(&all, width)
             && self.height(&all, &widths) <= 2
         {
-            return self.lines(&all, &widths, None).join("\n");
+            return self.lines(&self.rows, &all, &widths, None).join("\n");
         }
         let hangs = !self.columns[*last].is_number && self.columns[*last].natural >= MIN_SENTENCE;
         if hangs
@@ -100,40 +116,123 @@ impl Table {
             && let Some(widths) = self.widths(others, width)
             && self.height(others, &widths) <= 3
         {
-            return self.lines(others, &widths, Some((*last, width.saturating_sub(BELOW)))).join("\n");
+            return self.lines(&self.rows, others, &widths, Some((*last, width.saturating_sub(BELOW)))).join("\n");
         }
         if let Some(widths) = self.widths(&all, width)
             && self.height(&all, &widths) <= 4
         {
-            return self.lines(&all, &widths, None).join("\n");
+            return self.lines(&self.rows, &all, &widths, None).join("\n");
         }
         self.parts(width)
     }
 
-    /// Several tables one below the other, each with the first column.
+    /// The rows below the header.
+    fn body(&self) -> impl Iterator<Item = &Vec<String>> {
+        self.rows.iter().skip(usize::from(self.has_header))
+    }
+
+    /// Several tables one below the other. Each repeats the columns that tell its rows apart, or numbers its rows.
     fn parts(&self, width: usize) -> String {
+        match self.keys(width) {
+            Some(keys) => self.in_blocks(&keys, width),
+            None => self.numbered().in_blocks(&[0], width),
+        }
+    }
+
+    fn in_blocks(&self, keys: &[usize], width: usize) -> String {
+        let blocks = self.blocks(keys, width);
+        let texts = blocks.iter().map(|block| {
+            let rows = block.rows.iter().map(|row| &self.rows[*row]);
+            self.lines(rows, &block.columns, &block.widths, None).join("\n")
+        });
+        texts.collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// As many columns in each as fit beside the keys. A column in which nothing stands is left out, and so is a row of
+    /// a later block that would have its keys alone.
+    fn blocks(&self, keys: &[usize], width: usize) -> Vec<Block> {
         let mut parts: Vec<Vec<usize>> = Vec::new();
-        for index in 1..self.columns.len() {
-            let fits = |part: &Vec<usize>| {
-                let more: Vec<usize> = part.iter().copied().chain([index]).collect();
-                self.widths(&more, width).is_some_and(|widths| self.height(&more, &widths) <= 2)
+        let others = (0..self.columns.len()).filter(|index| !keys.contains(index) && self.says_something(*index));
+        for index in others {
+            let with = |part: &[usize]| {
+                let mut more: Vec<usize> = part.iter().copied().chain([index]).collect();
+                more.sort_unstable();
+                more
             };
-            match parts.last_mut() {
-                Some(part) if fits(part) => part.push(index),
-                _ => parts.push(vec![0, index]),
+            let fits = |part: &Vec<usize>| {
+                self.widths(part, width).is_some_and(|widths| self.height(part, &widths) <= MAX_HEIGHT)
+            };
+            match parts.last().map(|part| with(part)).filter(fits) {
+                Some(wider) => {
+                    parts.pop();
+                    parts.push(wider);
+                }
+                None => parts.push(with(keys)),
             }
         }
         if parts.is_empty() {
-            parts.push(vec![0]);
+            parts.push(keys.to_vec());
         }
-        let texts = parts.iter().map(|part| {
-            // One column that is wider than everything is cut.
-            let widths = self.widths(part, width).unwrap_or_else(|| {
-                part.iter().map(|index| self.columns[*index].natural.min(width / 2 - GAP)).collect()
-            });
-            self.lines(part, &widths, None).join("\n")
-        });
-        texts.collect::<Vec<_>>().join("\n\n")
+        let block = |(number, columns): (usize, Vec<usize>)| {
+            let widths = self.widths(&columns, width).unwrap_or_else(|| self.cut_to(&columns, width));
+            let is_shown = |row: &usize| {
+                let says = |index: &usize| !keys.contains(index) && !is_blank(self.rows[*row].get(*index));
+                number == 0 || (self.has_header && *row == 0) || columns.iter().any(says)
+            };
+            let rows = (0..self.rows.len()).filter(is_shown).collect();
+            Block { columns, widths, rows }
+        };
+        parts.into_iter().enumerate().map(block).collect()
+    }
+
+    /// The fewest columns that tell the rows apart wherever anything does; of several such sets, the leftmost. `None` if
+    /// only figures do, or if they would leave too little room beside them.
+    fn keys(&self, width: usize) -> Option<Vec<usize>> {
+        let names: Vec<usize> =
+            (0..self.columns.len()).filter(|index| self.names_rows(*index)).take(MAX_NAMES).collect();
+        let all: Vec<usize> = (0..self.columns.len()).collect();
+        let kinds = self.kinds_of_rows(&all);
+        let leaves_room = |columns: &[usize]| {
+            columns.iter().map(|index| self.columns[*index].least + GAP).sum::<usize>() <= width / 3 * 2
+        };
+        sets(&names).into_iter().find(|columns| leaves_room(columns) && self.kinds_of_rows(columns) == kinds)
+    }
+
+    /// How many different rows there are if only these columns are seen.
+    fn kinds_of_rows(&self, columns: &[usize]) -> usize {
+        let seen = |row: &Vec<String>| -> Vec<String> {
+            columns.iter().map(|index| row.get(*index).cloned().unwrap_or_default()).collect()
+        };
+        self.body().map(seen).collect::<BTreeSet<Vec<String>>>().len()
+    }
+
+    /// Whether a column can name rows: one of words, or a leading one of whole numbers, such as of CPUs.
+    fn names_rows(&self, index: usize) -> bool {
+        let is_whole = |cell: &String| cell.chars().all(|letter| letter.is_ascii_digit());
+        !self.columns[index].is_number || (index == 0 && self.body().filter_map(|row| row.first()).all(is_whole))
+    }
+
+    /// Whether anything stands in a column below its heading, or nothing does in any.
+    fn says_something(&self, index: usize) -> bool {
+        self.body().next().is_none() || self.body().any(|row| !is_blank(row.get(index)))
+    }
+
+    /// The same with a number before each row.
+    fn numbered(&self) -> Table {
+        let header = usize::from(self.has_header);
+        let number = |row: usize| if row < header { "#".to_owned() } else { (row + 1 - header).to_string() };
+        let rows = self.rows.iter().enumerate();
+        let rows = rows.map(|(at, row)| [number(at)].into_iter().chain(row.iter().cloned()).collect()).collect();
+        let digits = self.rows.len().to_string().len();
+        let numbers = Column { is_number: true, natural: digits, body: digits, least: digits };
+        let columns = [numbers].into_iter().chain(self.columns.iter().copied()).collect();
+        Table { rows, has_header: self.has_header, columns }
+    }
+
+    /// Widths for columns whose words do not all fit: each has the same room at most, and what is longer is cut.
+    fn cut_to(&self, chosen: &[usize], width: usize) -> Vec<usize> {
+        let room = width.saturating_sub(GAP * chosen.len().saturating_sub(1)) / chosen.len().max(1);
+        chosen.iter().map(|index| self.columns[*index].natural.min(room)).collect()
     }
 
     /// How wide each of these columns is if all are to fit: headings give way first, then the widest.
@@ -156,15 +255,21 @@ impl Table {
 
     /// The lines of the tallest row; those of the header do not count.
     fn height(&self, chosen: &[usize], widths: &[usize]) -> usize {
-        let body = self.rows.iter().skip(usize::from(self.has_header));
-        let cells = body.flat_map(|row| chosen.iter().zip(widths).map(|(index, width)| (row.get(*index), *width)));
+        let cells =
+            self.body().flat_map(|row| chosen.iter().zip(widths).map(|(index, width)| (row.get(*index), *width)));
         cells.filter_map(|(cell, width)| cell.map(|cell| cell_lines(cell, width).len())).max().unwrap_or(1)
     }
 
-    /// The lines; `below` is a column that goes below its row, with its width.
-    fn lines(&self, chosen: &[usize], widths: &[usize], below: Option<(usize, usize)>) -> Vec<String> {
+    /// The lines of these rows; `below` is a column that goes below its row, with its width.
+    fn lines<'a>(
+        &self,
+        rows: impl IntoIterator<Item = &'a Vec<String>>,
+        chosen: &[usize],
+        widths: &[usize],
+        below: Option<(usize, usize)>,
+    ) -> Vec<String> {
         let mut lines = Vec::new();
-        for row in &self.rows {
+        for row in rows {
             let cell = |index: usize| row.get(index).map_or("", String::as_str);
             let cells: Vec<Vec<String>> =
                 chosen.iter().zip(widths).map(|(index, width)| cell_lines(cell(*index), *width)).collect();
@@ -189,6 +294,30 @@ impl Table {
         }
         lines
     }
+}
+
+/// Whether nothing stands in a cell.
+fn is_blank(cell: Option<&String>) -> bool {
+    cell.is_none_or(|cell| cell.trim().is_empty())
+}
+
+/// Every set of one to [`MAX_KEYS`] of these, in ascending order: small sets first, and of as large ones those that begin
+/// further left.
+fn sets(names: &[usize]) -> Vec<Vec<usize>> {
+    let mut all: Vec<Vec<usize>> = names.iter().map(|name| vec![*name]).collect();
+    let mut begin = 0;
+    for _ in 1..MAX_KEYS {
+        let end = all.len();
+        for at in begin..end {
+            let last = all[at].last().copied();
+            for name in names.iter().filter(|name| Some(**name) > last) {
+                let wider = all[at].iter().copied().chain([*name]).collect();
+                all.push(wider);
+            }
+        }
+        begin = end;
+    }
+    all
 }
 
 /// A cell's lines in a column of this width.
@@ -233,47 +362,4 @@ fn cut(word: &str, width: usize, lines: &mut Vec<String>) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn row(cells: &[&str]) -> Vec<String> {
-        cells.iter().map(|cell| (*cell).to_owned()).collect()
-    }
-
-    fn at(width: usize, header: &[&str], numbers: Range<usize>, rows: &[&[&str]]) -> String {
-        let text = Table::new(header, numbers, rows.iter().map(|cells| row(cells))).fitted(width);
-        assert!(text.lines().all(|line| line.width() <= width), "{text}");
-        text
-    }
-
-    #[test]
-    fn a_table_that_fits_stays_as_it_is() {
-        let text = at(80, &["name", "us"], 1..2, &[&["a", "1.0"], &["longer", "12.0"]]);
-        assert_eq!(text, "name      us\na        1.0\nlonger  12.0");
-    }
-
-    #[test]
-    fn words_wrap_before_numbers_are_touched() {
-        let text = at(24, &["worst us", "what it was"], 0..1, &[&["123456.7", "a thread of the kernel"]]);
-        assert_eq!(text, "worst us  what it was\n123456.7  a thread of\n          the kernel");
-    }
-
-    #[test]
-    fn sentences_stand_below_their_row() {
-        let rows: &[&[&str]] = &[&["audio", "5.33 ms", "12.5 ms", "cannot tell yet: nothing was seen in this time"]];
-        let text = at(40, &["device", "period", "slack", "verdict"], 1..3, rows);
-        let expected = "device   period    slack\n      verdict\naudio   5.33 ms  12.5 ms\n      cannot tell yet: nothing was seen\n      in this time";
-        assert_eq!(text, expected);
-    }
-
-    #[test]
-    fn many_numbers_come_in_parts_with_the_same_first_column() {
-        let header = ["stage", "one", "two", "three", "four"];
-        let rows: &[&[&str]] = &[&["irq", "111111.1", "222222.2", "333333.3", "444444.4"]];
-        let text = at(26, &header, 1..5, rows);
-        assert_eq!(
-            text,
-            "stage       one       two\nirq    111111.1  222222.2\n\nstage     three      four\nirq    333333.3  444444.4"
-        );
-    }
-}
+mod tests;
