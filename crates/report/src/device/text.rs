@@ -145,22 +145,22 @@ pub(super) fn how(device: &DeviceSummary) -> String {
     )
 }
 
-/// One line per device.
+/// One line per device; first what decides whether it keeps up.
 pub fn device_table(devices: &[DeviceSummary]) -> String {
     let header = [
         "device",
         "context",
-        "blocks",
         "underruns",
         "machine's",
-        "overruns",
-        "pending p99",
-        "max",
-        "elapsed p50",
-        "max us",
-        "executed p50",
-        "max us",
         "CPU %",
+        "overruns",
+        "blocks",
+        "executed p50 us",
+        "executed max us",
+        "elapsed p50 us",
+        "elapsed max us",
+        "pending p99",
+        "pending max",
     ];
     table(
         &header,
@@ -169,17 +169,17 @@ pub fn device_table(devices: &[DeviceSummary]) -> String {
             vec![
                 device.device.clone(),
                 device.context.clone(),
-                grouped(device.processed),
                 grouped(device.underruns),
                 grouped(device.underruns_outside),
+                format!("{:.1}", device.share_millionths as f64 / 1e4),
                 grouped(device.overruns),
-                device.pending.quantile(0.99).map_or_else(|| "-".to_owned(), |pending| pending.to_string()),
-                device.pending.max().map_or_else(|| "-".to_owned(), |pending| pending.to_string()),
-                microseconds(device.elapsed.quantile(0.5)),
-                microseconds(device.elapsed.max()),
+                grouped(device.processed),
                 microseconds(device.executed.quantile(0.5)),
                 microseconds(device.executed.max()),
-                format!("{:.1}", device.share_millionths as f64 / 1e4),
+                microseconds(device.elapsed.quantile(0.5)),
+                microseconds(device.elapsed.max()),
+                device.pending.quantile(0.99).map_or_else(|| "-".to_owned(), |pending| pending.to_string()),
+                device.pending.max().map_or_else(|| "-".to_owned(), |pending| pending.to_string()),
             ]
         }),
     )

@@ -86,12 +86,10 @@ fn worst_text(out: &mut String, group: &Group) {
 fn devices_text(out: &mut String, group: &Group) {
     out.push('\n');
     let of_loops = group.devices.iter().any(|answer| answer.stage.holds_work());
-    let (name, often, events) =
-        if of_loops { ("loop", "overruns", "overruns") } else { ("device", "runs dry", "underruns") };
-    let of_use = if group.compression == 1.0 { "" } else { "of use " };
-    let time = format!("time {of_use}between {events} (95 %)");
+    let (name, often) = if of_loops { ("loop", "overruns") } else { ("device", "runs dry") };
+    let every = if group.compression == 1.0 { "every (95 %)" } else { "every, of use (95 %)" };
     let several = group.devices.iter().any(|answer| answer.underruns.alike.is_some());
-    let mut heads = vec![name, "period", "n", "slack", "stalls", often, time.as_str(), "want", "verdict"];
+    let mut heads = vec![name, "period", "n", "slack", "stalls", often, every, "want", "verdict"];
     if several {
         heads.insert(4, "worst CPU");
     }
