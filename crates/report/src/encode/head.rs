@@ -7,6 +7,8 @@ use std::fmt::Write;
 
 /// A verdict with more letters than this is set in smaller type.
 const LONG: usize = 400;
+/// So many lines of a list are seen at once; the rest are folded away, so that the figures are not far below.
+const SHOWN_LINES: usize = 3;
 
 /// What a page says before its sections.
 pub(crate) struct Head<'a> {
@@ -79,11 +81,23 @@ fn list(class: &str, heading: &str, lines: &[String], out: &mut String) {
     if lines.is_empty() {
         return;
     }
-    let _ = write!(out, "<div class=\"{class}\"><h2>{heading}</h2><ul>");
+    let (shown, folded) = lines.split_at(lines.len().min(SHOWN_LINES));
+    let _ = write!(out, "<div class=\"{class}\"><h2>{heading}</h2>");
+    items(shown, out);
+    if !folded.is_empty() {
+        let _ = write!(out, "<details><summary>{} more</summary>", folded.len());
+        items(folded, out);
+        out.push_str("</details>");
+    }
+    out.push_str("</div>\n");
+}
+
+fn items(lines: &[String], out: &mut String) {
+    out.push_str("<ul>");
     for line in lines {
         let _ = write!(out, "<li>{}</li>", prose(line));
     }
-    out.push_str("</ul></div>\n");
+    out.push_str("</ul>");
 }
 
 fn steps(next: &[NextStep], out: &mut String) {
@@ -95,4 +109,22 @@ fn steps(next: &[NextStep], out: &mut String) {
         let _ = write!(out, "<li>Next: <code>{}</code> {}</li>", escape(&step.command), prose(&step.purpose));
     }
     out.push_str("</ul>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_list_shows_its_beginning_and_folds_the_rest() {
+        let lines: Vec<String> = (1..=5).map(|number| format!("line {number}")).collect();
+        let mut html = String::new();
+        list("warnings", "Know this first", &lines, &mut html);
+        let (seen, folded) = html.split_once("<details><summary>2 more</summary>").expect(&html);
+        assert_eq!((seen.matches("<li>").count(), folded.matches("<li>").count()), (3, 2), "{html}");
+        assert!(seen.contains("line 3") && folded.contains("line 4"), "{html}");
+        let mut short = String::new();
+        list("warnings", "Know this first", &lines[..3], &mut short);
+        assert!(short.matches("<li>").count() == 3 && !short.contains("<details>"), "{short}");
+    }
 }

@@ -20,6 +20,7 @@ ul.next{list-style:none;margin:.4rem 0 .8rem;padding:0;font-size:.92rem;overflow
 .warnings,.blind{background:var(--panel);border:1px solid var(--line);border-radius:.4rem;padding:.5rem 1rem;margin:.8rem 0;
 font-size:.92rem;overflow-wrap:anywhere}
 .warnings{border-left:.3rem solid var(--paper)}
+.warnings details,.blind details{margin:.2rem 0}
 .warnings h2,.blind h2{font-size:1rem;margin:0;padding:0;border:0}.warnings ul,.blind ul{margin:.3rem 0;padding-left:1.2rem}
 nav{position:sticky;top:0;background:var(--page);z-index:5;border-bottom:1px solid var(--line)}
 nav ul{margin:0;padding:.5rem 0}
@@ -38,7 +39,8 @@ outline-offset:2px}
 .drawing svg{background:none;overflow:visible}
 .drawing svg text{font-size:12px}
 .gridline{stroke:var(--line)}.frame{stroke:var(--soft);fill:none}
-.slack{stroke:var(--soft);stroke-dasharray:2 4}.drawing svg text.slackname{fill:var(--soft);font-size:11px}
+.slack{stroke:var(--soft);stroke-dasharray:2 4}
+.drawing svg text.slackname{fill:var(--soft);font-size:11px;stroke:var(--page);stroke-width:3;paint-order:stroke}
 .cursor{stroke:var(--soft);pointer-events:none}.dot{stroke:var(--page);stroke-width:1.5;pointer-events:none}
 .cellmark{fill:none;stroke:var(--ink);stroke-width:1.5;pointer-events:none}
 .legend{display:flex;flex-wrap:wrap;gap:.2rem .3rem;margin:.2rem 0 .4rem;padding:0;list-style:none;font-size:.88rem}
@@ -58,6 +60,15 @@ td{overflow-wrap:anywhere}td:not(.n){min-width:5.5rem}tbody th{min-width:7rem}
 @media screen and (max-width:40rem){.wide>table{width:max-content;min-width:100%}.wide>table td,.wide>table th{max-width:15rem}
 .wide>table>tbody th[scope=row]:first-child{position:sticky;left:0;background:var(--page);max-width:9rem;overflow-wrap:anywhere}
 .wide>table>caption{max-width:calc(100vw - 2rem)}}
-@media print{nav,.skip,.tip,details.values,.legend button[aria-pressed=false]{display:none}header .verdict{font-size:12pt}
+@media screen and (max-width:37.5rem){.wide>table.stacked{display:block;width:auto}
+.stacked>caption,.stacked>tbody,.stacked>tbody>tr{display:block}.stacked>tbody>tr{border-bottom:1px solid var(--line);padding:.4rem 0}
+.stacked>thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
+.wide>table.stacked>tbody>tr>td,.wide>table.stacked>tbody>tr>th{display:block;min-width:0;max-width:none;padding:.05rem 0;border:0;
+text-align:left;white-space:normal}
+.wide>table.stacked>tbody>tr>td:empty{display:none}
+.wide>table.stacked>tbody>tr>th[scope=row]:first-child{position:static;max-width:none;font-weight:600}
+.stacked td[data-label]::before{content:attr(data-label) \": \";content:attr(data-label) \": \" / \"\";color:var(--soft)}}
+@media print{.warnings details::details-content,.blind details::details-content{content-visibility:visible;block-size:auto}
+nav,.skip,.tip,details.values,.legend button[aria-pressed=false]{display:none}header .verdict{font-size:12pt}
 .gallery{grid-template-columns:1fr 1fr}section{break-inside:auto}h2,h3{break-after:avoid}.wide{max-height:none}}
 ";
