@@ -35,6 +35,26 @@ export function thinned<T>(ticks: T[], most: number): T[] {
   return ticks.filter((_, index) => (ticks.length - 1 - index) % every === 0);
 }
 
+/** How wide a letter of an axis is, pixels, rather more than less. */
+export const LETTER = 7;
+
+/** Of ascending ticks, those whose labels stay apart. `at` is where a tick is, `size` how much of the axis its label takes, pixels. */
+export function spaced(ticks: number[], at: (tick: number) => number, size: (tick: number) => number): number[] {
+  const kept: number[] = [];
+  let free = -Infinity;
+  for (const tick of ticks) {
+    const half = size(tick) / 2;
+    if (at(tick) - half < free) continue;
+    kept.push(tick);
+    free = at(tick) + half + 6;
+  }
+  return kept;
+}
+
+/** Where a value is on a logarithmic axis of this length, pixels from its beginning. */
+export const along10 = (value: number, [low, high]: readonly number[], length: number): number =>
+  (length * Math.log(value / low)) / Math.log(high / low);
+
 /** Grid and labels of an axis of latency. */
 export function latencyAxis(side: "x" | "y", domain: [number, number], room: number, of: Subject): Plot.Markish[] {
   const all = decades(...domain);

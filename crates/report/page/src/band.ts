@@ -1,6 +1,6 @@
 // Seconds against lengths of time, both logarithmic, each with its interval.
 import * as Plot from "@observablehq/plot";
-import { along, colour, dash, element, margin, nearest, paper, thinned, TIMES } from "./axes";
+import { along, along10, colour, dash, element, LETTER, margin, nearest, paper, spaced, TIMES } from "./axes";
 import type { Band, Drawn, Interval, Renderer } from "./types";
 import { milliseconds, seconds } from "./words";
 
@@ -20,8 +20,11 @@ function draw(picture: Band, width: number, hidden: ReadonlySet<number>): Drawn 
   const places = [...new Set(picture.lines.flatMap((line) => line.ns))].sort((one, other) => one - other);
   const xDomain = [places.length ? places[0] / 1e6 / 1.15 : 1, places.length ? (places[places.length - 1] / 1e6) * 1.15 : 10];
   const yDomain = finite.length ? [Math.min(...finite) / 2, Math.max(...finite) * 3] : [1, 10];
-  const yTicks = thinned(TIMES.filter((time) => time >= yDomain[0] && time <= yDomain[1]), Math.floor((height - margin.top - margin.bottom) / 20));
-  const xTicks = thinned(places.map((ns) => ns / 1e6), Math.floor((width - left) / 44));
+  const [across, up] = [width - left - margin.right, height - margin.top - margin.bottom];
+  const times = TIMES.filter((time) => time >= yDomain[0] && time <= yDomain[1]);
+  const yTicks = spaced(times, (time) => along10(time, yDomain, up), () => 14);
+  const shown = (ms: number) => String(Number(ms.toPrecision(4)));
+  const xTicks = spaced(places.map((ns) => ns / 1e6), (ms) => along10(ms, xDomain, across), (ms) => shown(ms).length * LETTER);
   const svg = Plot.plot({
     ...paper,
     width,
@@ -32,7 +35,7 @@ function draw(picture: Band, width: number, hidden: ReadonlySet<number>): Drawn 
     marks: [
       Plot.gridY(yTicks, { stroke: "var(--line)", strokeOpacity: 1 }),
       Plot.axisY(yTicks, { text: seconds, label: picture.y_axis, labelAnchor: "center", labelArrow: "none", tickSize: 4, labelOffset: 72 }),
-      Plot.axisX(xTicks, { text: (ms: number) => String(Number(ms.toPrecision(4))), label: picture.x_axis, labelAnchor: "center", labelArrow: "none", tickSize: 4 }),
+      Plot.axisX(xTicks, { text: shown, label: picture.x_axis, labelAnchor: "center", labelArrow: "none", tickSize: 4 }),
       lines.map((line) =>
         Plot.line(line.seconds, {
           x: (_: Interval, index: number) => line.ns[index] / 1e6,

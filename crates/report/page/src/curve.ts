@@ -1,11 +1,32 @@
 // The share of wakeups that took at least a given time, both axes logarithmic.
 import * as Plot from "@observablehq/plot";
-import { along, colour, dash, decades, element, latencyAxis, latencyDomain, margin, nearest, paper, thinned } from "./axes";
+import { along, along10, colour, dash, decades, element, latencyAxis, latencyDomain, margin, nearest, paper, thinned } from "./axes";
 import type { Curve, CurveLine, Drawn, Renderer } from "./types";
 import { count, lengthOf, microseconds, share, shareTick } from "./words";
 
-/** Below this width the names of marks run along their lines, upright: set across, they would cover the curves. */
-const NARROW = 560;
+/** How high a row of the names of marks is, how far above the picture the lowest stands, so that it is clear of the axis, and how
+ * wide a letter is, pixels. */
+const ROW = 14;
+const LIFT = 6;
+const NAME_LETTER = 6.4;
+
+/** Names above the picture: each covers its line, and none another. A name that no row could hold is cut at its end. */
+function namesOf(marks: { name: string; at: number }[], width: number): { name: string; at: number; from: number; row: number }[] {
+  const most = Math.max(3, Math.floor((width - 8) / NAME_LETTER));
+  const placed: { name: string; at: number; from: number; to: number; row: number }[] = [];
+  // From the right, so that the lines of the names in upper rows pass no name on their way.
+  for (const mark of [...marks].sort((one, other) => other.at - one.at)) {
+    const name = mark.name.length > most ? `${mark.name.slice(0, most - 1)}…` : mark.name;
+    const length = name.length * NAME_LETTER;
+    const from = Math.max(4 - margin.left, Math.min(mark.at - 2, width - margin.left - 4 - length));
+    const [to, taken] = [from + length, new Set<number>()];
+    for (const other of placed) if (other.from < to + 10 && from < other.to + 10) taken.add(other.row);
+    let row = 0;
+    while (taken.has(row)) row++;
+    placed.push({ name, at: mark.at, from, to, row });
+  }
+  return placed;
+}
 
 /** How many values were at least this long. */
 function atLeast(line: CurveLine, ns: number): number {
@@ -20,36 +41,26 @@ function atLeast(line: CurveLine, ns: number): number {
 }
 
 function draw(picture: Curve, width: number, hidden: ReadonlySet<number>): Drawn {
-  const height = picture.small ? 210 : Math.round(Math.min(460, Math.max(300, width * 0.48)));
+  const plotHeight = (picture.small ? 210 : Math.round(Math.min(460, Math.max(300, width * 0.48)))) - margin.top - margin.bottom;
   const [left, right] = latencyDomain(picture.latency_ns);
   const bottom = 10 ** Math.floor(Math.log10(1 / picture.most) + 1e-9);
   const lines = picture.lines.filter((_, index) => !hidden.has(index));
   const us = (ns: number) => Math.max(ns / 1000, left);
   const shares = decades(bottom, 1);
-  const plotHeight = height - margin.top - margin.bottom;
 
-  // The names of marks are set in rows, so that close ones do not overlap.
+  // The names of marks stand above the picture, where no curve is; those of close ones in rows.
   const marks = picture.marks.filter((mark) => mark.ns / 1000 > left && mark.ns / 1000 < right);
-  const pixels = (ns: number) => ((width - margin.left - margin.right) * Math.log(ns / 1000 / left)) / Math.log(right / left);
-  // A name that would run out of the picture is set to the left of its line.
   const room = width - margin.left - margin.right;
-  const texts = marks.map((mark) => {
-    const at = pixels(mark.ns);
-    if (width < NARROW) return { from: at - 14, to: at, leftwards: true };
-    const length = mark.name.length * 6.8 + 12;
-    return at + length > room ? { from: at - length, to: at, leftwards: true } : { from: at, to: at + length, leftwards: false };
-  });
-  const rows: number[] = [];
-  for (const [index, text] of texts.entries()) {
-    let row = 0;
-    while (texts.some((other, before) => before < index && rows[before] === row && other.from < text.to && text.from < other.to)) row++;
-    rows.push(row);
-  }
+  const texts = namesOf(marks.map((mark) => ({ name: mark.name, at: along10(mark.ns / 1000, [left, right], room) })), width);
+  const rows = Math.max(0, ...texts.map((text) => text.row + 1));
+  const top = margin.top + (rows ? rows * ROW + LIFT : 0);
+  const height = plotHeight + top + margin.bottom;
 
   const svg = Plot.plot({
     ...paper,
     width,
     height,
+    marginTop: top,
     x: { type: "log", domain: [left, right], label: null },
     y: { type: "log", domain: [bottom, 1], label: null },
     marks: [
@@ -57,20 +68,6 @@ function draw(picture: Curve, width: number, hidden: ReadonlySet<number>): Drawn
       Plot.axisY(thinned(shares, Math.floor(plotHeight / 18)), { tickFormat: shareTick, label: null, tickSize: 4 }),
       ...latencyAxis("x", [left, right], width - margin.left - margin.right, picture.of),
       Plot.ruleX(marks, { x: (mark) => mark.ns / 1000, stroke: "var(--soft)", strokeDasharray: "2 4" }),
-      marks.map((mark, index) =>
-        Plot.text([mark], {
-          x: (one) => one.ns / 1000,
-          text: "name",
-          frameAnchor: "top",
-          textAnchor: texts[index].leftwards ? "end" : "start",
-          rotate: width < NARROW ? -90 : 0,
-          dx: width < NARROW ? -8 : texts[index].leftwards ? -4 : 4,
-          dy: width < NARROW ? 4 + rows[index] * 120 : 4 + rows[index] * 14,
-          fill: "var(--soft)",
-          stroke: "var(--page)",
-          strokeWidth: 3,
-        }),
-      ),
       lines.map((line) =>
         Plot.line(line.ns, {
           x: us,
@@ -87,6 +84,14 @@ function draw(picture: Curve, width: number, hidden: ReadonlySet<number>): Drawn
 
   const x = svg.scale("x")!;
   const y = svg.scale("y")!;
+  for (const text of texts) {
+    const px = margin.left + text.at;
+    svg.append(element("line", { class: "slack", x1: px, x2: px, y1: top, y2: top - LIFT - text.row * ROW - 2 }));
+  }
+  for (const text of texts) {
+    const name = svg.appendChild(element("text", { class: "slackname", "text-anchor": "start", x: margin.left + text.from, y: top - LIFT - text.row * ROW - 4 }));
+    name.textContent = text.name;
+  }
   const cursor = svg.appendChild(element("g", { "aria-hidden": "true" }));
   const places = [...new Set(lines.flatMap((line) => line.ns))].sort((one, other) => one - other);
   return {
@@ -98,7 +103,7 @@ function draw(picture: Curve, width: number, hidden: ReadonlySet<number>): Drawn
       const ns = places[place];
       const px = Number(x.apply(us(ns)));
       cursor.replaceChildren(
-        element("line", { class: "cursor", x1: px, x2: px, y1: margin.top, y2: height - margin.bottom }),
+        element("line", { class: "cursor", x1: px, x2: px, y1: top, y2: height - margin.bottom }),
         ...lines.flatMap((line) => {
           const part = atLeast(line, ns) / line.count;
           return part > 0 ? [element("circle", { class: "dot", cx: px, cy: Number(y.apply(part)), r: 4.5, fill: colour(line.style) })] : [];
@@ -106,7 +111,7 @@ function draw(picture: Curve, width: number, hidden: ReadonlySet<number>): Drawn
       );
       return {
         x: px,
-        y: margin.top,
+        y: top,
         head: `${microseconds(ns)} or more`,
         rows: lines.map((line) => {
           const part = atLeast(line, ns);

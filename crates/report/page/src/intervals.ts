@@ -1,6 +1,6 @@
 // Numbers with their intervals, one per line, on a logarithmic axis.
 import * as Plot from "@observablehq/plot";
-import { along, colour, decades, element, margin, paper, thinned, TIMES } from "./axes";
+import { along, along10, colour, decades, element, LETTER as AXIS_LETTER, margin, paper, spaced, thinned, TIMES } from "./axes";
 import type { Drawn, Interval, Intervals, Renderer } from "./types";
 import { factor, seconds } from "./words";
 
@@ -50,7 +50,12 @@ function draw(picture: Intervals, width: number): Drawn {
   const left = Math.min(Math.round(width * 0.46), longest * LETTER + 16);
   const domain = domainOf(picture);
   const room = width - left - margin.right;
-  const ticks = thinned(ticksOf(picture, domain), Math.floor(room / 62));
+  const label = (value: number) => (picture.unit === "factor" ? String(Number(value.toPrecision(3))) : seconds(value));
+  // Times are not evenly spaced: ten hours and a day are near each other.
+  const ticks =
+    picture.unit === "factor"
+      ? thinned(ticksOf(picture, domain), Math.floor(room / 62))
+      : spaced(ticksOf(picture, domain), (tick) => along10(tick, domain, room), (tick) => label(tick).length * AXIS_LETTER);
   const short = (name: string) => {
     const most = Math.max(3, Math.floor((left - 14) / LETTER));
     if (name.length <= most) return name;
@@ -67,7 +72,7 @@ function draw(picture: Intervals, width: number): Drawn {
     y: { type: "linear", domain: [picture.rows.length || 1, 0], label: null },
     marks: [
       Plot.gridX(ticks, { stroke: "var(--line)", strokeOpacity: 1 }),
-      Plot.axisX(ticks, { text: (value: number) => (picture.unit === "factor" ? String(Number(value.toPrecision(3))) : seconds(value)), label: picture.axis, labelAnchor: "center", labelArrow: "none", tickSize: 4 }),
+      Plot.axisX(ticks, { text: label, label: picture.axis, labelAnchor: "center", labelArrow: "none", tickSize: 4 }),
       Plot.axisY(
         picture.rows.map((_, row) => row + 0.5),
         { tickFormat: (at: number) => short(picture.rows[Math.floor(at)].name), label: null, tickSize: 0 },

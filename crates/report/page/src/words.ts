@@ -65,5 +65,6 @@ export function seconds(value: number): string {
   if (value < 86000) return `${short(value / 3600)} h`;
   const days = short(value / 86400);
   if (value < 31000000) return days === "1" ? "1 day" : `${days} days`;
-  return `${whole.format(Number((value / 31536000).toPrecision(2)))} years`;
+  const years = whole.format(Number((value / 31536000).toPrecision(2)));
+  return years === "1" ? "1 year" : `${years} years`;
 }
