@@ -259,7 +259,8 @@ impl Kind {
         }
     }
 
-    /// What would change it, in the imperative; `None` if there is nothing to change.
+    /// What would change it, in the imperative; `None` if there is nothing to change. `RECORDING --episode N` in it stands
+    /// for an episode that has it.
     pub fn remedy(self, who: &Who) -> Option<&'static str> {
         Some(match self {
             Kind::Irq if who.name() == "local_timer" => {
@@ -300,14 +301,16 @@ impl Kind {
                  (PTHREAD_PRIO_INHERIT)."
             }
             Kind::Wait => {
-                "Look with --episode N at what that one did meanwhile, and ask it earlier or for less at once."
+                "`punctual why RECORDING --episode N` shows what that thread did meanwhile; ask it earlier, or for less at once."
             }
             Kind::TimerSlack => {
                 "Allow less: prctl(PR_SET_TIMERSLACK, 1), TimerSlackNSec=1 of a systemd service; real-time threads have none."
             }
             Kind::Sleep => "Let it wait for what it sleeps for, instead of looking for it by the clock.",
             Kind::Stopped => "Find out who stops it: a debugger, job control, a freezer; nothing else has to change.",
-            Kind::Own => "Look at its call tree with --episode N, and do less at once or begin earlier.",
+            Kind::Own => {
+                "Its call tree shows what took the time (`punctual why RECORDING --episode N`): do less at once, or begin earlier."
+            }
             Kind::Steal => "Give the virtual machine CPUs of its own: pinned, and not shared with others.",
             Kind::Unknown => "Record again with a higher --sample-rate; the notes say what this kernel does not show.",
             Kind::KernelWake => return None,

@@ -75,7 +75,7 @@ impl<'a> WhyAnswer<'a> {
             unknown_ns: report.summary.unknown_ns,
             blind_ns: report.total_of(Kind::Blind),
             kinds: report.kinds().into_iter().map(|(kind, total_ns)| KindRow::new(kind, total_ns, late_ns)).collect(),
-            causes: report.summary.causes.iter().map(|cause| CauseRow::new(cause, late_ns)).collect(),
+            causes: report.summary.causes.iter().map(|cause| CauseRow::new(cause, late_ns, report.recording)).collect(),
             processes: processes::rows(report),
             without_details: without_details as u64,
             functions_left_out: report.functions_left_out,
@@ -157,7 +157,7 @@ struct CauseRow<'a> {
     unknown_ns: u64,
     example: u64,
     happened: String,
-    remedy: Option<&'static str>,
+    remedy: Option<String>,
     /// The page of its kind, which `punctual why --explain KIND` prints.
     page: String,
 }
@@ -168,8 +168,8 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl<'a> CauseRow<'a> {
-    fn new(cause: &'a Cause, late_ns: u64) -> CauseRow<'a> {
-        let Advice { happened, remedy, .. } = Advice::on(cause);
+    fn new(cause: &'a Cause, late_ns: u64, recording: &Path) -> CauseRow<'a> {
+        let Advice { happened, remedy, .. } = Advice::on(cause, recording);
         CauseRow {
             happened,
             remedy,
