@@ -79,8 +79,18 @@ fn devices_are_named_with_their_load_where_there_are_several() {
     let question = Question { devices: vec![device(10 * MS, 3, 0)], ..Question::default() };
     let (one, other) = (hour_with_stalls(), Input { load: "games".into(), ..hour_with_stalls() });
     let verdict = |inputs: &[Input]| answer(inputs, &question).unwrap().verdict;
-    assert_eq!(verdict(std::slice::from_ref(&one)), "Whether test holds cannot be told yet.");
-    assert_eq!(verdict(&[one, other]), "Whether test under test and test under games hold cannot be told yet.");
+    assert_eq!(verdict(std::slice::from_ref(&one)), "It is too early to say whether test holds.");
+    let either = "It is too early to say whether test holds, either under test or under games.";
+    assert_eq!(verdict(&[one, other]), either);
+    let idle = Input { load: "none".into(), ..hour_with_stalls() };
+    let either = "It is too early to say whether test holds, either with no load added or under test.";
+    assert_eq!(verdict(&[idle.clone(), hour_with_stalls()]), either);
+    // Two of one name are two.
+    let both = Question { devices: vec![device(10 * MS, 3, 0), device(20 * MS, 3, 0)], ..Question::default() };
+    assert_eq!(
+        answer(&[idle, hour_with_stalls()], &both).unwrap().verdict,
+        "It is too early to say whether test with no load, test with no load, test under test and test under test hold."
+    );
 }
 
 #[test]

@@ -104,7 +104,7 @@ fn outcome(answer: &DeviceAnswer, was_late: bool) -> String {
         (Outcome::Fails, _) => format!("it fails {wanted}"),
         (Outcome::Unknown, Some(further)) => {
             let asked = if was_late { "how often it will" } else { "whether it holds" };
-            format!("{asked} {wanted} cannot be told yet: measure {}", so_much_more(found, further))
+            format!("it is too early to say {asked} {wanted}: measure {}", so_much_more(found, further))
         }
         (Outcome::Unknown, None) => format!("whether it holds {wanted} cannot be told"),
     }
