@@ -246,10 +246,10 @@ impl Kind {
             }
             Kind::Lock => format!("The thread waited for a lock that {who} held."),
             Kind::Wait if who.not_seen().is_some() => {
-                "The thread waited for another one, and which was not seen.".to_owned()
+                "The thread waited for another one, which was not seen.".to_owned()
             }
             Kind::Wait => format!("The thread waited for {who}."),
-            Kind::Sleep => format!("Whom it waited for slept on a timer ({who})."),
+            Kind::Sleep => format!("The thread that it waited for slept on a timer ({who})."),
             Kind::TimerSlack => format!("{who} allows its timers to come later, and the kernel made use of that."),
             Kind::Stopped => format!("The thread was stopped: {who}."),
             Kind::Own => format!("{who} did its own work."),
@@ -264,7 +264,7 @@ impl Kind {
     pub fn remedy(self, who: &Who) -> Option<&'static str> {
         Some(match self {
             Kind::Irq if who.name() == "local_timer" => {
-                "Arm fewer timers on this CPU, or keep the tick from it (nohz_full= on the kernel's command line)."
+                "Arm fewer timers on this CPU, or keep the tick off it (nohz_full= on the kernel's command line)."
             }
             Kind::Irq => {
                 "If /proc/interrupts lists it, send it to another CPU: /proc/irq/N/smp_affinity (stop irqbalance first). Else a timer, a \

@@ -33,7 +33,7 @@ pub(crate) struct InteractArguments {
     /// What a kind of input may take before it counts as waiting: key=50ms,save=1s [default: 100ms each]
     #[arg(long, value_name = "TIMES", value_parser = patience)]
     pub(crate) patience: Option<Patiences>,
-    /// Watch somebody's own use of a program at a terminal or in a window of an X display, by its process or name; nothing is put in
+    /// Watch somebody use a program in a terminal or an X11 window, by its process or name; no input is generated
     #[arg(long, value_name = "PID|COMM", conflicts_with_all = ["program", "script", "pace", "seed", "via", "display", "no_bpf"])]
     pub(crate) attach: Option<String>,
     /// How long to watch with --attach [default: until the program ends, or Ctrl-C]

@@ -108,7 +108,7 @@ pub(crate) enum Command {
     Idle(IdleArguments),
     /// Use a program as a person does, and time each key
     ///
-    /// At a terminal or in a window: how long each key takes, and what one waits for.
+    /// At a terminal or in a window: how long each key takes, and what you wait for.
     #[command(
         after_help = "Examples:\n  sudo punctual interact -- vim -u NONE            a shipped script for vim, at a person's pace\n  punctual interact -- bash                        without privilege: latency, CPU and run delay\n  sudo punctual interact --script edit.toml --html e.html -- nano notes.txt\n  sudo punctual interact --via x11 -- mousepad     in a window on a display of its own\n  sudo punctual interact --via x11 --display -- mousepad     on your own display\n  sudo punctual interact --via wayland -- foot     in a Wayland compositor of its own\n  sudo punctual interact --pace full -- less /etc/services   as fast as the terminal takes it\n  sudo punctual interact --limit key:p99=16ms,page:max=100ms -- vim -u NONE\n  punctual interact learn -o edit.toml -- vim notes.txt      a script of what you type\n  sudo punctual interact --attach vim -D 10m       somebody's own use of a running program\n\nA bare number is microseconds, seconds for -D."
     )]

@@ -77,7 +77,7 @@ pub(crate) struct FindArguments {
     /// Your own profiles, in the catalogue's notation
     #[arg(long, value_name = "FILE", requires = "device")]
     pub(crate) profiles: Option<PathBuf>,
-    /// A process that is already running, instead of a command; several, separated by commas, are reserved for together
+    /// A process that is already running, instead of a command; several, separated by commas, get their reservations together
     #[arg(long, value_name = "PID", value_delimiter = ',', conflicts_with = "program",
           value_parser = clap::value_parser!(u32).range(1..=4_194_304))]
     pub(crate) pid: Vec<u32>,

@@ -27,8 +27,8 @@ pub(crate) enum RialtoCommand {
     Run(RialtoRunArguments),
     /// Ask for time constraints at random, and see whether each one granted is met
     ///
-    /// A time constraint is so much CPU time from now until a deadline. Threads of this process ask for them one after another
-    /// and do the work, whether it was granted or not.
+    /// A time constraint asks for an amount of CPU time between now and a deadline. Threads of this process ask for one after
+    /// another, and do the work whether it was granted or not.
     #[command(
         after_help = "Examples:\n  punctual rialto constraints --count 1000\n  punctual rialto run 2/8 --hard -- punctual rialto constraints --count 1000\n\nThis needs what `rialto run` needs. The second example leaves its threads nothing but their constraints and 2 of every 8 ms.\nExit code 1: one that was granted was not met."
     )]

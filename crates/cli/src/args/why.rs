@@ -14,9 +14,9 @@ pub(crate) struct WhyRecordArguments {
     /// far
     #[arg(long, value_name = "THRESHOLD", value_parser = threshold)]
     pub(crate) why: Option<Threshold>,
-    /// With --why, of followed threads: what the threshold is compared with, and how far the evidence goes: `total`, to
-    /// the switch to the thread, `response`, on to when it sleeps again, page faults, locks and I/O included, or `request`, on
-    /// to when it waits for its next work, waits for other threads and processes included
+    /// With --why, for followed threads: what the threshold is compared with, and where the evidence ends: `total`, at the
+    /// switch to the thread; `response`, when it sleeps again, including page faults, locks and I/O; or `request`, when it waits
+    /// for its next work, including waits for other threads and processes
     #[arg(long, value_name = "STAGE", default_value = "total", requires = "why", value_parser = ["total", "response", "request"])]
     pub(crate) why_stage: String,
     /// With --why: how many stacks to sample each second on each CPU; 0 for none
@@ -46,7 +46,7 @@ pub(crate) struct WhyArguments {
     /// Show this episode alone, in full
     #[arg(long, value_name = "NUMBER")]
     pub(crate) episode: Option<u64>,
-    /// Only late wakeups of threads of this name, or of the thread with this number
+    /// Only late wakeups of threads with this name, or of the thread with this number
     #[arg(long, value_name = "NAME|TID", conflicts_with_all = ["explain", "all_handlers"])]
     pub(crate) thread: Option<String>,
     /// Print stacks below their causes as flame graph tools read them; the weights are ns of lateness

@@ -166,7 +166,7 @@ fn waits(body: &mut String, episode: &EpisodeView) {
     if rows.is_empty() {
         return;
     }
-    body.push_str("<div class=\"wide\" tabindex=\"0\"><table class=\"short\"><thead><tr><th scope=\"col\" class=\"n\">us</th><th scope=\"col\">waits, and what kept whoever was waited for</th></tr></thead><tbody>\n");
+    body.push_str("<div class=\"wide\" tabindex=\"0\"><table class=\"short\"><thead><tr><th scope=\"col\" class=\"n\">us</th><th scope=\"col\">waits, and what delayed the thread waited for</th></tr></thead><tbody>\n");
     for row in rows {
         let words = format!("{}{}", "\u{a0}\u{a0}\u{a0}".repeat(row.depth), row.words());
         let _ =

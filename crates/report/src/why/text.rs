@@ -70,7 +70,7 @@ pub(super) fn notes(text: &mut String, report: &WhyReport<'_>) {
     if within > 0 {
         let _ = writeln!(
             text,
-            "note: {} of the time in {} is unknown as well, and counted so: who {} them, or what kept that one, was not seen",
+            "note: {} of the time in {} is unknown as well, and counted so: who {} them, or what delayed that thread, was not seen",
             format_ns(within),
             if report.stage() == Stage::Request { "locks and waits" } else { "locks" },
             if report.stage() == Stage::Request { "held or ended" } else { "held" }

@@ -65,7 +65,7 @@ pub(super) fn text(episode: &EpisodeView) -> String {
     let rows: Vec<Vec<String>> = rows(episode).iter().map(cells).collect();
     match rows.is_empty() {
         true => String::new(),
-        false => format!("\n{}", table(&["us", "waits, and what kept whoever was waited for"], 0..1, rows)),
+        false => format!("\n{}", table(&["us", "waits, and what delayed the thread waited for"], 0..1, rows)),
     }
 }
 
