@@ -12,6 +12,7 @@
 //!
 //! * [`Sampling`]: how a device's data come: samples in a block and in the ring.
 //! * [`Judge`]: what a device did, block by block, turned into underruns and figures.
+//! * [`keeps_up`]: the verdict about a run.
 //! * [`pc99`]: what PC 99 asks of drivers of soft modems.
 //!
 //! The crate does no I/O: whoever reads a user's file hands over its text.
@@ -34,6 +35,7 @@
 mod catalogue;
 mod error;
 mod judge;
+mod kept;
 mod notation;
 mod origin;
 mod pc99;
@@ -44,6 +46,7 @@ mod signal;
 pub use catalogue::{Catalogue, nearest};
 pub use error::{Error, did_you_mean};
 pub use judge::{Judge, Underrun};
+pub use kept::{keeps_up, kept_from};
 pub use notation::{parse_period, parse_want};
 pub use origin::Origin;
 pub use pc99::{Pc99, pc99};

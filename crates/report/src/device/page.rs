@@ -3,11 +3,12 @@
 use super::answer::DeviceAnswer;
 use super::run::Run;
 use super::text::{how, notes, pc99_words};
-use super::verdict::{keeps_up, verdict};
+use super::verdict::verdict;
 use crate::NextStep;
 use crate::answer::value;
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Page, Section};
+use punctual_device::keeps_up;
 use punctual_recording::DeviceSummary;
 
 /// Makes the page of a device's run from the one for the bystander's wakeups.

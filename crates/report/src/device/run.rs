@@ -22,3 +22,13 @@ impl Run<'_> {
         rows.filter(|row| row.cpu.is_none() && row.measure == self.activations.bystander).collect()
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use punctual_recording::Document;
+
+    /// The document of a run of a device.
+    pub(crate) fn document() -> Document {
+        serde_json::from_str(include_str!("../../../cli/tests/golden/device.punctual/recording.json")).unwrap()
+    }
+}

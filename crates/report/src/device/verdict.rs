@@ -3,29 +3,8 @@
 use super::own;
 use super::run::Run;
 use crate::layout::{counted, grouped};
+use punctual_device::{keeps_up, kept_from};
 use punctual_recording::{DecodedSummary, DeviceSummary, EndReason, WAS_STOPPED};
-
-/// Whether a device kept up: it had no underruns except those that the machine explains, and what came to it was
-/// served. `None` if nothing came to it, or if punctual itself caused what it did not do; what came to a device that
-/// never got a turn was dropped.
-pub fn keeps_up(device: &DeviceSummary) -> Option<bool> {
-    if device.processed == 0 && device.underruns == 0 {
-        return (device.dropped > 0).then_some(false);
-    }
-    let own = device.underruns.saturating_sub(device.underruns_outside);
-    if own > limited(device) || !device.served_but_for(device.underruns_outside as f64) {
-        return Some(false);
-    }
-    let is_most = device.processed.saturating_mul(2) >= device.arrived;
-    (own == 0 && is_most).then_some(true)
-}
-
-/// Blocks that punctual kept from the device, to leave others their share of the CPU. If a user's own work took longer
-/// than its budget, that is the work's own doing.
-fn limited(device: &DeviceSummary) -> u64 {
-    let is_over = device.own.as_ref().is_some_and(|own| own.over > 0);
-    if is_over { 0 } else { device.refused }
-}
 
 /// The result, one sentence per device.
 pub fn verdict(run: &Run<'_>) -> String {
@@ -103,7 +82,8 @@ fn sentence(run: &Run<'_>, device: &DeviceSummary) -> String {
     }
 }
 
-fn why_not_judged(device: &DeviceSummary) -> String {
+/// Why a device that ran is not judged.
+pub(super) fn why_not_judged(device: &DeviceSummary) -> String {
     match device.refused {
         0 => format!(
             "only {} of {} came to be processed, by no fault of its own",
@@ -119,7 +99,7 @@ fn why_not_judged(device: &DeviceSummary) -> String {
 
 /// How many of the underruns may belong to blocks that punctual kept from the device.
 fn kept_from_it(device: &DeviceSummary) -> String {
-    match limited(device).min(device.underruns.saturating_sub(device.underruns_outside)) {
+    match kept_from(device).min(device.underruns.saturating_sub(device.underruns_outside)) {
         0 => String::new(),
         kept => {
             format!(", at most {} of blocks that punctual kept from it, to leave others their share", grouped(kept))
@@ -182,7 +162,6 @@ fn underruns(device: &DeviceSummary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_recording::OwnSummary;
 
     #[test]
     fn what_came_of_a_signal_is_said_in_its_own_words() {
@@ -215,43 +194,21 @@ mod tests {
     }
 
     #[test]
-    fn only_the_devices_own_underruns_count_against_it() {
-        let mut device = DeviceSummary::default();
-        assert_eq!(keeps_up(&device), None);
-        device.dropped = 7;
-        assert_eq!(keeps_up(&device), Some(false));
-        (device.processed, device.dropped) = (10, 0);
-        assert_eq!(keeps_up(&device), Some(true));
-        (device.underruns, device.underruns_outside) = (3, 2);
-        assert_eq!(keeps_up(&device), Some(false));
-        device.underruns_outside = 3;
-        assert_eq!(keeps_up(&device), Some(true));
-        // A device that was woken twice for two hundred blocks was late twice because of the machine, and served next
-        // to nothing.
-        (device.arrived, device.buffers) = (200, 2);
-        assert_eq!(keeps_up(&device), Some(false));
-        assert_eq!(shortfall(&device), ", it processed 10 of 200 blocks that came");
-        device.processed = 196;
-        assert_eq!(keeps_up(&device), Some(true));
+    fn a_device_that_served_next_to_nothing_fell_short_by_the_blocks_that_came() {
+        let few = DeviceSummary { processed: 10, arrived: 200, underruns: 3, ..DeviceSummary::default() };
+        let few = DeviceSummary { underruns_outside: 3, buffers: 2, ..few };
+        assert_eq!(shortfall(&few), ", it processed 10 of 200 blocks that came");
     }
 
     #[test]
-    fn what_punctual_kept_from_a_device_does_not_count_against_it() {
+    fn what_punctual_kept_from_a_device_is_said() {
         let device = DeviceSummary { buffers: 2, arrived: 1_000, ..DeviceSummary::default() };
         let limited = DeviceSummary { processed: 960, refused: 40, underruns: 38, ..device.clone() };
-        assert_eq!(keeps_up(&limited), None);
         assert!(why_not_judged(&limited).starts_with("punctual itself kept 40 blocks from it"));
-        // More were late than that explains.
-        let late = DeviceSummary { underruns: 41, overruns: 7, ..limited.clone() };
-        assert_eq!(keeps_up(&late), Some(false));
+        let late = DeviceSummary { underruns: 41, overruns: 7, ..limited };
         assert!(kept_from_it(&late).starts_with(", at most 40 of blocks"), "{}", kept_from_it(&late));
         assert_eq!(shortfall(&late), ", its ring overran 7 times");
-        // A user's own work that takes too long keeps itself from blocks.
-        let own = OwnSummary { over: 1, ..OwnSummary::default() };
-        assert_eq!(keeps_up(&DeviceSummary { own: Some(own), ..limited }), Some(false));
-        // Few came to be processed.
         let few = DeviceSummary { processed: 17, unobserved: 983, ..device };
-        assert_eq!(keeps_up(&few), None);
         assert!(why_not_judged(&few).starts_with("only 17 of 1,000 blocks came"), "{}", why_not_judged(&few));
     }
 }

@@ -3,9 +3,10 @@
 use super::measurement::rounded_us;
 use super::options::{load_option, value_of};
 use super::{NextStep, few};
-use crate::device::{Run, keeps_up};
+use crate::device::Run;
 use crate::layout::shell_word;
 use crate::load_name;
+use punctual_device::keeps_up;
 use punctual_recording::{DeviceSummary, printable};
 use std::fmt::Write as _;
 

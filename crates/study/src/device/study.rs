@@ -5,7 +5,7 @@ use super::run::{BYSTANDER_PERIOD_NS, DeviceRun, DeviceRunPlan, run};
 use crate::StudyError;
 use punctual_context::device::{Competitor, Wake};
 use punctual_context::{Context, Form, Reservation};
-use punctual_device::Profile;
+use punctual_device::{Profile, keeps_up};
 use punctual_kernel::scheduling::Scheduling;
 use punctual_kernel::{bpf, ending, host};
 use punctual_load::Load;
@@ -275,30 +275,17 @@ fn file_name(point: &Point) -> String {
     format!("{what}{}", competitors.collect::<String>()).replace([':', '/'], "-")
 }
 
-/// This share of blocks may be late without the modem failing: a transfer survives a few.
-const BEARABLE: f64 = 0.01;
-
-/// Whether the device kept up: at most one block in a hundred, or a single one, was late by its own doing, and all were
-/// served except those, those that the machine lost, and as many as its buffers hold. `None` if it did not run, or if
-/// less than half of what was due came to be processed and that was not its doing.
+/// Whether the device kept up, as `report` says of the same recording. `None` if it did not run, if punctual itself
+/// caused what it did not do, or if less than half of what was due came to be processed and that was not its doing.
 pub fn holds(subject: &Subject) -> Option<bool> {
     let ran_ns = subject.outcome.as_ref().ok()?.document.measured_ns();
     kept_up(subject.device()?, ran_ns)
 }
 
 fn kept_up(device: &DeviceSummary, ran_ns: u64) -> Option<bool> {
-    if device.arrived == 0 {
-        return None;
-    }
-    let own = device.underruns.saturating_sub(device.underruns_outside);
-    let bearable = (BEARABLE * device.arrived as f64).max(1.0);
-    let missing = bearable + device.underruns_outside as f64;
-    // Blocks that punctual kept from the device do not count against the device: the others decide.
-    let own = own.saturating_sub(device.refused);
-    let keeps = own as f64 <= bearable && own < device.processed && device.served_but_for(missing);
     let due = ran_ns / device.period_ns.max(1);
-    let is_most = device.processed.saturating_mul(2) >= due.max(device.arrived);
-    (is_most || !keeps).then_some(keeps)
+    let is_most = device.processed.saturating_mul(2) >= due;
+    keeps_up(device).filter(|keeps| is_most || !keeps)
 }
 
 /// The share of a bystander's callbacks that came more than 100 us away from their period.
@@ -356,7 +343,8 @@ mod tests {
             ..DeviceSummary::default()
         };
         let kept_up = |device: &DeviceSummary| kept_up(device, 279_000_000);
-        assert_eq!(kept_up(&device(279, 277, 2)), Some(true));
+        assert_eq!(kept_up(&device(279, 277, 0)), Some(true));
+        assert_eq!(kept_up(&device(279, 277, 1)), Some(false));
         assert_eq!(kept_up(&device(279, 2, 2)), Some(false));
         assert_eq!(kept_up(&device(279, 270, 9)), Some(false));
         assert_eq!(kept_up(&device(0, 0, 0)), None);
@@ -376,8 +364,10 @@ mod tests {
         assert_eq!(kept_up(&of(17, 17), 140_000_000), None);
         assert_eq!(kept_up(&of(70, 70), 140_000_000), Some(true));
         assert_eq!(kept_up(&DeviceSummary { refused: 200, ..of(279, 79) }, 279_000_000), None);
+        // Blocks that punctual kept from it: some of them would have been late by themselves, and nobody knows which.
         let refused = DeviceSummary { refused: 30, underruns: 30, ..of(279, 249) };
-        assert_eq!(kept_up(&refused, 279_000_000), Some(true));
+        assert_eq!(kept_up(&refused, 279_000_000), None);
+        assert_eq!(kept_up(&DeviceSummary { underruns: 31, ..refused }, 279_000_000), Some(false));
         // The same whether the blocks were late or lost, as long as the machine kept even FIFO 99 from the CPU.
         for processed in [1_000, 936] {
             let stalled = DeviceSummary { underruns: 64, underruns_outside: 64, ..of(1_000, processed) };

@@ -40,6 +40,11 @@ impl Row<'_> {
         self.run.as_ref().ok().and_then(|run| run.activations.devices.first())
     }
 
+    /// Whether the device ran and nothing can be said of it.
+    fn is_unjudged(&self) -> bool {
+        self.device().is_some() && self.holds.is_none()
+    }
+
     fn name(&self) -> String {
         match &self.competitor {
             Some(competitor) => format!("{} beside {competitor}", self.context),
@@ -76,6 +81,8 @@ const GROUPS: [(&str, &str); 5] = [
 mod tests {
     use super::*;
     use crate::encode::plain_page::tests::assert_well_formed;
+    use punctual_recording::ActivationDocument;
+    use std::path::Path;
 
     #[test]
     fn a_page_of_a_study_that_could_not_be_is_well_formed_and_says_so() {
@@ -110,5 +117,56 @@ mod tests {
         assert!(verdict(&study).contains(" stands for modem here"));
         let cut = verdict(&StudyReport { interrupted: true, least_intrusive: Some("irq"), ..study });
         assert!(cut.contains("nothing is concluded") && cut.contains("no context") && !cut.contains("least"), "{cut}");
+    }
+
+    /// A study of one run beside a spinning thread.
+    fn study_of(run: Run<'_>, holds: Option<bool>) -> StudyReport<'_> {
+        let row = Row {
+            group: "contexts",
+            context: "irq".to_owned(),
+            competitor: Some("spin:normal".to_owned()),
+            paper: None,
+            paper_works: Some(true),
+            predicted: Some(true),
+            holds,
+            off: None,
+            run: Ok(run),
+        };
+        StudyReport {
+            profile: punctual_device::Catalogue::shipped().find("v90").unwrap(),
+            asked: None,
+            rows: vec![row],
+            lowest_sufficient: None,
+            least_intrusive: None,
+            interrupted: false,
+        }
+    }
+
+    #[test]
+    fn a_run_that_report_does_not_judge_is_not_judged_here_either() {
+        let document = crate::device::run::tests::document();
+        let limited = DeviceSummary {
+            context: "irq".to_owned(),
+            buffers: 32,
+            arrived: 2_590,
+            processed: 2_541,
+            refused: 49,
+            underruns: 49,
+            underruns_outside: 1,
+            ..DeviceSummary::default()
+        };
+        let activations = ActivationDocument { devices: vec![limited], ..ActivationDocument::default() };
+        let run = Run { path: Path::new("a"), document: &document, activations: &activations };
+        let study = study_of(run, None);
+        let why = "irq beside spin:normal is not judged: punctual itself kept 49 blocks from it";
+        let shown = text(&study);
+        assert!(shown.contains(&format!("\nnote: {why}")) && !shown.contains("  holds  holds  holds"), "{shown}");
+        assert!(html(&study).contains(why));
+        let said = verdict(&study);
+        assert!(said.starts_with("No context that was judged holds v90"), "{said}");
+        assert!(said.contains("Not judged, because punctual itself kept blocks from it"), "{said}");
+        // The same run, judged: no note.
+        let judged = text(&study_of(run, Some(true)));
+        assert!(!judged.contains("note:") && judged.contains("  holds  holds  holds"), "{judged}");
     }
 }

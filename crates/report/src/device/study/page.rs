@@ -2,16 +2,16 @@
 
 use super::histogram::histogram;
 use super::text::{HEADER, cells};
-use super::verdict::verdict;
+use super::verdict::{notes, verdict};
 use super::{GROUPS, Row, StudyReport};
 use crate::device::text::binned;
-use crate::device::{INTERVAL_BIN_NS, bins, bystander_max, keeps_up};
+use crate::device::{INTERVAL_BIN_NS, bins, bystander_max};
 use crate::encode::head::{Head, Part, standing};
 use crate::encode::html::setting::{context, provenance};
 use crate::encode::html::table::thousands;
 use crate::encode::plain_page::escape;
 use crate::microseconds;
-use punctual_device::pc99;
+use punctual_device::{keeps_up, pc99};
 use punctual_recording::{Stage, format_ns};
 use std::fmt::Write as _;
 
@@ -61,7 +61,7 @@ pub fn html(study: &StudyReport<'_>) -> String {
         context: &context("punctual device study", documents().next().map(|(_, document)| document)),
         verdict: &verdict(study),
         next: &[],
-        warnings: &[],
+        warnings: &notes(study),
         blind: &[],
     };
     standing(&head, &parts, "")

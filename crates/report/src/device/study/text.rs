@@ -1,6 +1,6 @@
 //! The study as text, and the tables that its page has too.
 
-use super::verdict::verdict;
+use super::verdict::{notes, verdict};
 use super::{GROUPS, Row, StudyReport};
 use crate::layout::{grouped, table};
 use crate::microseconds;
@@ -24,6 +24,11 @@ pub(super) const HEADER: [&str; 13] = [
     "longest",
 ];
 
+/// What a run here shows: a device that ran may still be not judged.
+fn here(row: &Row<'_>) -> &'static str {
+    if row.is_unjudged() { "not judged" } else { word(row.holds) }
+}
+
 fn word(works: Option<bool>) -> &'static str {
     match works {
         Some(true) => "holds",
@@ -41,7 +46,7 @@ pub(super) fn cells(row: &Row<'_>) -> Vec<String> {
     let mut cells = vec![
         row.context.clone(),
         competitor,
-        word(row.holds).to_owned(),
+        here(row).to_owned(),
         word(row.paper_works).to_owned(),
         word(row.predicted).to_owned(),
     ];
@@ -64,9 +69,13 @@ pub(super) fn cells(row: &Row<'_>) -> Vec<String> {
 /// The study as text.
 pub fn text(study: &StudyReport<'_>) -> String {
     let mut text = verdict(study);
+    text.push('\n');
+    for note in notes(study) {
+        let _ = writeln!(text, "note: {note}");
+    }
     let _ = writeln!(
         text,
-        "\n\n{}: {} of every {}, {} buffers; the bystander is FIFO 95 every 1 ms on the same CPU; us.\n\
+        "\n{}: {} of every {}, {} buffers; the bystander is FIFO 95 every 1 ms on the same CPU; us.\n\
          \"machine's\" are underruns while even FIFO 99 was kept from the CPU; \"off 1 ms\" is the share of the\n\
          bystander's callbacks that came more than 100 us away from 1 ms.",
         study.profile.name,

@@ -1,9 +1,11 @@
 //! The study in a few sentences.
 
 use super::{Row, StudyReport};
+use crate::device::verdict::why_not_judged;
 use crate::layout::counted;
-use punctual_device::pc99;
+use punctual_device::{keeps_up, pc99};
 use punctual_recording::format_ns;
+use std::fmt::Write as _;
 
 /// The study in a few sentences.
 pub fn verdict(study: &StudyReport<'_>) -> String {
@@ -16,6 +18,9 @@ pub fn verdict(study: &StudyReport<'_>) -> String {
             "No context that could be tried holds {} beside every competitor on this machine.",
             study.profile.id
         ),
+        None if study.rows.iter().any(|row| row.group == "contexts" && row.is_unjudged()) => {
+            format!("No context that was judged holds {} beside every competitor on this machine.", study.profile.id)
+        }
         None => format!("No context holds {} beside every competitor on this machine.", study.profile.id),
     };
     let lowest = match study.lowest_sufficient {
@@ -62,15 +67,39 @@ pub fn verdict(study: &StudyReport<'_>) -> String {
     format!("{least}{lowest}{pc99}{untried}{}{asked}", unjudged(study))
 }
 
-/// Says in which contexts a run was no test: far fewer blocks than were due came to be processed, through no fault of
-/// the device.
+/// Says in which contexts a run was no test, and why.
 fn unjudged(study: &StudyReport<'_>) -> String {
-    let rows = study.rows.iter().filter(|row| row.group == "contexts");
-    let names: Vec<String> = rows.filter(|row| row.device().is_some() && row.holds.is_none()).map(Row::name).collect();
-    match names.is_empty() {
-        true => String::new(),
-        false => format!(" Not judged, because too few of the blocks due came to it: {}.", names.join(", ")),
+    let names = |is_kept: bool| {
+        let rows = study.rows.iter().filter(|row| row.group == "contexts" && row.is_unjudged());
+        let rows = rows.filter(|row| row.device().is_some_and(|device| device.refused > 0) == is_kept);
+        rows.map(Row::name).collect::<Vec<String>>().join(", ")
+    };
+    let mut said = String::new();
+    for (names, reason) in [
+        (names(true), "punctual itself kept blocks from it, to leave others their share of the CPU"),
+        (names(false), "too few of the blocks due came to it"),
+    ] {
+        if !names.is_empty() {
+            let _ = write!(said, " Not judged, because {reason}: {names}.");
+        }
     }
+    said
+}
+
+/// What must be known before believing the tables.
+pub(super) fn notes(study: &StudyReport<'_>) -> Vec<String> {
+    study.rows.iter().filter_map(unjudged_note).collect()
+}
+
+/// Why a run is not judged, as `report` says of its recording.
+fn unjudged_note(row: &Row<'_>) -> Option<String> {
+    let device = row.device().filter(|_| row.is_unjudged())?;
+    let why = match keeps_up(device) {
+        _ if device.processed == 0 => "it processed nothing".to_owned(),
+        None => why_not_judged(device),
+        Some(_) => "far fewer blocks came to it than were due".to_owned(),
+    };
+    Some(format!("{} is not judged: {why}", row.name()))
 }
 
 /// Whether no context could be tried, so that the study found nothing.
