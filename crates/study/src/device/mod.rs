@@ -9,6 +9,7 @@ mod outside;
 mod part;
 mod predict;
 mod run;
+mod scaled;
 mod study;
 mod summary;
 mod turns;

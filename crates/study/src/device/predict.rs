@@ -21,8 +21,8 @@ pub fn predict(point: &Point) -> Option<bool> {
         Context::Thread(Scheduling::Other) => whatif::Context::Thread(1),
         Context::Reservation(_) if part.compete => return None,
         Context::Reservation(reservation) if reservation.form == Form::Slots => whatif::Context::Slots {
-            runtime: u32::try_from(reservation.runtime_ns / 1_000_000).ok()?,
-            period: u32::try_from(reservation.period_ns / 1_000_000).ok()?,
+            runtime: whole_ms(reservation.runtime_ns)?,
+            period: whole_ms(reservation.period_ns)?,
         },
         Context::Reservation(reservation) => whatif::Context::Reservation {
             runtime: reservation.runtime_ns * NANOSECOND,
@@ -43,11 +43,21 @@ pub fn predict(point: &Point) -> Option<bool> {
     question.answer().ok().map(|answer| answer.misses == 0)
 }
 
+/// The simulator's slots are whole milliseconds.
+fn whole_ms(nanoseconds: u64) -> Option<u32> {
+    nanoseconds.is_multiple_of(1_000_000).then(|| u32::try_from(nanoseconds / 1_000_000).ok()).flatten()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::device::{DeviceWork, Group, points};
     use punctual_context::device::Wake;
+
+    #[test]
+    fn a_slot_that_is_no_whole_millisecond_is_not_asked_about() {
+        assert_eq!([2_000_000, 302_000, 0].map(whole_ms), [Some(2), None, Some(0)]);
+    }
 
     #[test]
     fn the_simulator_agrees_with_itself() {

@@ -2,9 +2,10 @@
 
 use super::part::{DevicePart, DeviceWork};
 use super::run::{BYSTANDER_PERIOD_NS, DeviceRun, DeviceRunPlan, run};
+use super::scaled::{is_papers, reservation};
 use crate::StudyError;
 use punctual_context::device::{Competitor, Wake};
-use punctual_context::{Context, Form, Reservation};
+use punctual_context::{Context, Form};
 use punctual_device::{Profile, keeps_up};
 use punctual_kernel::scheduling::Scheduling;
 use punctual_kernel::{bpf, ending, host};
@@ -149,7 +150,19 @@ const SLOTS: [(u64, u64, &str, bool); 12] = [
 ];
 
 /// The points of the study of a profile, and what wakes its threads, since their interrupt cannot do that everywhere.
+/// What the paper says is of its own modem, and stands beside no other device.
 pub fn points(profile: &Profile, work: &DeviceWork, wake: Wake) -> Vec<Point> {
+    let mut points = papers_points(profile, work, wake);
+    if !is_papers(profile) {
+        for point in &mut points {
+            (point.paper, point.paper_works) = (None, None);
+        }
+    }
+    points
+}
+
+/// The same with all that the paper says, whatever the device is.
+fn papers_points(profile: &Profile, work: &DeviceWork, wake: Wake) -> Vec<Point> {
     let spin = Competitor::Spin(Scheduling::Other);
     let part = |context: Context| DevicePart {
         profile: profile.clone(),
@@ -161,9 +174,7 @@ pub fn points(profile: &Profile, work: &DeviceWork, wake: Wake) -> Vec<Point> {
         phases: Vec::new(),
         work: work.clone(),
     };
-    let reservation = |runtime: u64, period: u64, form: Form| {
-        Context::Reservation(Reservation { runtime_ns: runtime * 1_000_000, period_ns: period * 1_000_000, form })
-    };
+    let reservation = |runtime, period, form| Context::Reservation(reservation(profile, runtime, period, form));
     let point = |group, part: Option<DevicePart>, competitors: &[Competitor], paper, paper_works| Point {
         group,
         part,
@@ -330,6 +341,20 @@ mod tests {
         for point in &points {
             assert!(!file_name(point).contains('/'));
         }
+    }
+
+    #[test]
+    fn what_the_paper_says_stands_beside_its_modem_only() {
+        let of = |spec: &str| {
+            let profile = Catalogue::shipped().parse_spec(spec).unwrap();
+            points(&profile, &DeviceWork::Filter, Wake::Softirq)
+        };
+        let (papers, other) = (of("v90"), of("sdr 2400@2.4MS/s compute=400us"));
+        let said = |points: &[Point]| points.iter().filter(|point| point.paper_works.is_some()).count();
+        assert_eq!((said(&other), papers.len()), (0, other.len()));
+        assert!(said(&papers) > 20 && other.iter().all(|point| point.paper.is_none()));
+        let name = |points: &[Point]| points[10].part.as_ref().unwrap().context.to_string();
+        assert_eq!([name(&papers), name(&other)], ["reservation:2ms/8ms", "reservation:302us/640us"]);
     }
 
     #[test]

@@ -69,6 +69,17 @@ pub struct StudyReport<'a> {
     pub interrupted: bool,
 }
 
+impl StudyReport<'_> {
+    /// Says that this is not the device of the paper, and what follows from that.
+    fn scaling(&self) -> Option<&'static str> {
+        let is_papers = self.rows.iter().any(|row| row.paper.is_some());
+        (!is_papers).then_some(
+            "The paper's verdicts are of its own modem and are not shown beside this device; the reservations of its \
+             tables are scaled to this device's period and share of a CPU.",
+        )
+    }
+}
+
 const GROUPS: [(&str, &str); 5] = [
     ("control", "Without the device (Figure 10)"),
     ("contexts", "The contexts, alone and beside competitors (Figures 2 to 8 and 10 to 16)"),
@@ -106,6 +117,7 @@ mod tests {
             least_intrusive: None,
             interrupted: false,
         };
+        assert_eq!(study.scaling(), None);
         let html = html(&study);
         assert_well_formed(&html);
         assert!(html.contains("unavailable here: PREEMPT_RT") && !html.contains("<words>"));
@@ -161,7 +173,10 @@ mod tests {
         let why = "irq beside spin:normal is not judged: punctual itself kept 49 blocks from it";
         let shown = text(&study);
         assert!(shown.contains(&format!("\nnote: {why}")) && !shown.contains("  holds  holds  holds"), "{shown}");
-        assert!(html(&study).contains(why));
+        let page = html(&study);
+        assert!(page.contains(why));
+        let scaled = "The paper's verdicts are of its own modem";
+        assert!(shown.contains(scaled) && page.contains(scaled), "{shown}");
         let said = verdict(&study);
         assert!(said.starts_with("No context that was judged holds v90"), "{said}");
         assert!(said.contains("Not judged, because punctual itself kept blocks from it"), "{said}");

@@ -29,10 +29,11 @@ pub fn html(study: &StudyReport<'_>) -> String {
         "<p>The study of Jones and Saroiu, <i>Predictable Scheduling for a Soft Modem</i> (MSR-TR-2000-88), section 6, with \
          Linux's contexts: {} of work every {}, {} buffers. The bystander is a FIFO 95 thread that wakes every 1 ms on \
          the same CPU. Times are in microseconds. <i>Machine's</i> underruns came while even a FIFO 99 thread was kept from the \
-         CPU. The simulator was asked about a machine without interference.</p>\n",
+         CPU. The simulator was asked about a machine without interference.{}</p>\n",
         escape(&format_ns(study.profile.compute_ns)),
         escape(&format_ns(study.profile.period_ns)),
-        study.profile.buffers
+        study.profile.buffers,
+        study.scaling().map_or_else(String::new, |scaling| format!(" {}", escape(scaling)))
     );
     let mut parts = vec![Part::new("about", "What was tried", about)];
     for (group, title) in GROUPS {

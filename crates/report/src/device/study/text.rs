@@ -83,6 +83,9 @@ pub fn text(study: &StudyReport<'_>) -> String {
         format_ns(study.profile.period_ns),
         study.profile.buffers
     );
+    if let Some(scaling) = study.scaling() {
+        let _ = writeln!(text, "{scaling}");
+    }
     for (group, title) in GROUPS {
         let rows = study.rows.iter().filter(|row| row.group == group);
         if rows.clone().next().is_none() {
