@@ -1,6 +1,7 @@
 //! What happened to soft devices, and the study of one.
 
 mod answer;
+mod calibrated;
 mod origins;
 mod own;
 mod page;

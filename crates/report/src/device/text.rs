@@ -1,5 +1,6 @@
 //! Soft devices in their contexts, as text for people.
 
+use super::calibrated::{miss, taken_words};
 use super::origins::under_origins;
 use super::run::Run;
 use super::verdict::verdict;
@@ -35,6 +36,13 @@ pub(super) fn binned(distribution: &Distribution, bin: u64) -> Vec<(u64, u64)> {
 pub(super) fn notes(run: &Run<'_>) -> Vec<String> {
     let mut notes: Vec<String> = run.document.provenance.notes().cloned().collect();
     for device in &run.activations.devices {
+        notes.extend(miss(device, run.document).map(|miss| {
+            format!(
+                "{}: its work took {miss} (the median): the machine's speed changed after calibration; runs that differ this much \
+                 cannot be compared",
+                device.device
+            )
+        }));
         for (count, what) in [
             (device.records_lost, "activations measured and lost"),
             (device.refused, "blocks not processed, to leave others their share of the CPU"),
@@ -108,13 +116,14 @@ pub(super) fn how(device: &DeviceSummary) -> String {
         [] => String::new(),
         levels => format!(", by the kernel's own count in {} context", levels.join(" and ")),
     };
+    let taken = taken_words(device);
     if let Some(decoded) = &device.decoded {
         let with = match decoded.taps {
             0 if decoded.frame == "packet" => String::new(),
             taps => format!(" with {} of the echo canceller", counted(taps, "tap")),
         };
         return format!(
-            "Work: {} asked for every {}, {} of {} decoded{with}, {} a {}{proven}",
+            "Work: {} asked for every {}{taken}, {} of {} decoded{with}, {} a {}{proven}",
             format_ns(device.compute_ns),
             format_ns(device.period_ns),
             counted(decoded.symbols_a_block, &decoded.unit),
@@ -136,7 +145,7 @@ pub(super) fn how(device: &DeviceSummary) -> String {
         );
     }
     format!(
-        "Work: {} asked for every {}, {} filtered {}, {:.2} ns a multiply-accumulate{proven}",
+        "Work: {} asked for every {}{taken}, {} filtered {}, {:.2} ns a multiply-accumulate{proven}",
         format_ns(device.compute_ns),
         format_ns(device.period_ns),
         counted(device.samples, "sample"),

@@ -1,5 +1,6 @@
 //! Whether devices kept up, in sentences.
 
+use super::calibrated::miss;
 use super::own;
 use super::run::Run;
 use crate::layout::{counted, grouped};
@@ -15,6 +16,7 @@ pub fn verdict(run: &Run<'_>) -> String {
     sentences.extend(run.activations.not_reached.iter().map(|phases| format!("{phases}.")));
     for device in &run.activations.devices {
         sentences.push(sentence(run, device));
+        sentences.extend(miss(device, run.document).map(|miss| format!("Its work took {miss}.")));
         sentences.extend(device.decoded.as_ref().map(decoded_sentence));
         sentences.extend(device.own.as_ref().map(own::sentence));
     }

@@ -155,6 +155,23 @@ mod tests {
     }
 
     #[test]
+    fn runs_whose_work_took_another_time_than_was_asked_for_are_told() {
+        let document = crate::device::run::tests::document();
+        let mut device = DeviceSummary { passes: 800, compute_ns: 1_840_000, ..DeviceSummary::default() };
+        (0..20).for_each(|_| device.executed.record(1_000_000));
+        let activations = ActivationDocument { devices: vec![device], ..ActivationDocument::default() };
+        let study = study_of(Run { path: Path::new("a"), document: &document, activations: &activations }, Some(true));
+        let said = verdict(&study);
+        assert!(said.contains("runs that differ this much cannot be compared"), "{said}");
+        let shown = text(&study);
+        assert!(
+            shown.contains("more or less than the 1.84 ms asked for in irq beside spin:normal (1.00 ms)"),
+            "{shown}"
+        );
+        assert!(shown.contains("work p50"), "{shown}");
+    }
+
+    #[test]
     fn a_run_that_report_does_not_judge_is_not_judged_here_either() {
         let document = crate::device::run::tests::document();
         let limited = DeviceSummary {
@@ -180,6 +197,7 @@ mod tests {
         let said = verdict(&study);
         assert!(said.starts_with("No context that was judged holds v90"), "{said}");
         assert!(said.contains("Not judged, because punctual itself kept blocks from it"), "{said}");
+        assert!(!said.contains("work took"), "{said}");
         // The same run, judged: no note.
         let judged = text(&study_of(run, Some(true)));
         assert!(!judged.contains("note:") && judged.contains("  holds  holds  holds"), "{judged}");

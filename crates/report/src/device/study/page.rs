@@ -18,9 +18,9 @@ use std::fmt::Write as _;
 /// The column of the number of blocks.
 const BLOCKS: usize = 5;
 /// The columns of the page, where blocks are beside underruns; first those that fit on a telephone.
-const ON_PAGE: [usize; 12] = [0, 2, 1, 3, 4, 6, 7, 8, 9, 10, 11, 12];
+const ON_PAGE: [usize; 13] = [0, 2, 1, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13];
 /// The columns of times.
-const TIMES: [usize; 3] = [9, 10, 12];
+const TIMES: [usize; 4] = [9, 10, 11, 13];
 
 /// The study as a page.
 pub fn html(study: &StudyReport<'_>) -> String {
@@ -29,7 +29,7 @@ pub fn html(study: &StudyReport<'_>) -> String {
         "<p>The study of Jones and Saroiu, <i>Predictable Scheduling for a Soft Modem</i> (MSR-TR-2000-88), section 6, with \
          Linux's contexts: {} of work every {}, {} buffers. The bystander is a FIFO 95 thread that wakes every 1 ms on \
          the same CPU. Times are in microseconds. <i>Machine's</i> underruns came while even a FIFO 99 thread was kept from the \
-         CPU. The simulator was asked about a machine without interference.{}</p>\n",
+         CPU. <i>Work</i> is what a block's work took. The simulator was asked about a machine without interference.{}</p>\n",
         escape(&format_ns(study.profile.compute_ns)),
         escape(&format_ns(study.profile.period_ns)),
         study.profile.buffers,

@@ -8,7 +8,7 @@ use punctual_device::pc99;
 use punctual_recording::format_ns;
 use std::fmt::Write as _;
 
-pub(super) const HEADER: [&str; 13] = [
+pub(super) const HEADER: [&str; 14] = [
     "context",
     "competitor",
     "here",
@@ -18,6 +18,7 @@ pub(super) const HEADER: [&str; 13] = [
     "underruns",
     "machine's",
     "pending",
+    "work p50",
     "elapsed p50",
     "max",
     "off 1 ms",
@@ -56,10 +57,11 @@ pub(super) fn cells(row: &Row<'_>) -> Vec<String> {
             grouped(device.underruns),
             grouped(device.underruns_outside),
             grouped(device.pending_max),
+            microseconds(device.executed.quantile(0.5)),
             microseconds(device.elapsed.quantile(0.5)),
             microseconds(device.elapsed.max()),
         ]),
-        None => cells.extend(std::iter::repeat_n("-".to_owned(), 6)),
+        None => cells.extend(std::iter::repeat_n("-".to_owned(), 7)),
     }
     let longest = row.run.as_ref().ok().and_then(|run| run.activations.bystander_intervals.max());
     cells.extend([percent(row.off), microseconds(longest)]);
@@ -77,7 +79,7 @@ pub fn text(study: &StudyReport<'_>) -> String {
         text,
         "\n{}: {} of every {}, {} buffers; the bystander is FIFO 95 every 1 ms on the same CPU; us.\n\
          \"machine's\" are underruns while even FIFO 99 was kept from the CPU; \"off 1 ms\" is the share of the\n\
-         bystander's callbacks that came more than 100 us away from 1 ms.",
+         bystander's callbacks that came more than 100 us away from 1 ms; \"work\" is what a block's work took.",
         study.profile.name,
         format_ns(study.profile.compute_ns),
         format_ns(study.profile.period_ns),
@@ -91,7 +93,7 @@ pub fn text(study: &StudyReport<'_>) -> String {
         if rows.clone().next().is_none() {
             continue;
         }
-        let _ = writeln!(text, "\n{title}\n\n{}", table(&HEADER, 5..13, rows.clone().map(cells)));
+        let _ = writeln!(text, "\n{title}\n\n{}", table(&HEADER, 5..14, rows.clone().map(cells)));
         for row in rows {
             if let Err(reason) = row.run {
                 let _ = writeln!(text, "{} is unavailable: {reason}", row.name());

@@ -1,41 +1,24 @@
 //! The study in a few sentences.
 
 use super::{Row, StudyReport};
+use crate::device::calibrated::{is_off, taken_ns};
 use crate::device::verdict::why_not_judged;
 use crate::layout::counted;
 use punctual_device::{keeps_up, pc99};
 use punctual_recording::format_ns;
 use std::fmt::Write as _;
 
+/// So many runs are named at most.
+const NAMED: usize = 4;
+
 /// The study in a few sentences.
 pub fn verdict(study: &StudyReport<'_>) -> String {
-    let least = match study.least_intrusive {
-        Some(context) => {
-            format!("The least intrusive context that holds {} on this machine is {context}.", study.profile.id)
-        }
-        None if is_untried(study) => untried_verdict(study),
-        None if study.rows.iter().any(|row| row.group == "contexts" && row.run.is_err()) => format!(
-            "No context that could be tried holds {} beside every competitor on this machine.",
-            study.profile.id
-        ),
-        None if study.rows.iter().any(|row| row.group == "contexts" && row.is_unjudged()) => {
-            format!("No context that was judged holds {} beside every competitor on this machine.", study.profile.id)
-        }
-        None => format!("No context holds {} beside every competitor on this machine.", study.profile.id),
-    };
+    let least = least_intrusive(study);
     let lowest = match study.lowest_sufficient {
         Some(thread) => format!(" The lowest priority that suffices beside a spinning thread is {thread}."),
         None => String::new(),
     };
-    let mut broken: Vec<&str> = Vec::new();
-    for row in study.rows.iter().filter(|row| row.group == "contexts") {
-        if row.device().is_some_and(|device| pc99(device).keeps == Some(false))
-            && !broken.contains(&row.context.as_str())
-        {
-            broken.push(&row.context);
-        }
-    }
-    let pc99 = if broken.is_empty() { String::new() } else { format!(" PC 99 is broken in {}.", broken.join(" and ")) };
+    let pc99 = against_pc99(study);
     if study.interrupted {
         // A context that was not tried can neither hold nor be the least.
         let ran = study.rows.iter().filter(|row| row.run.is_ok()).count();
@@ -64,7 +47,38 @@ pub fn verdict(study: &StudyReport<'_>) -> String {
         ),
         None => String::new(),
     };
-    format!("{least}{lowest}{pc99}{untried}{}{asked}", unjudged(study))
+    format!("{least}{lowest}{pc99}{untried}{}{}{asked}", unjudged(study), calibration(study))
+}
+
+/// The context that the study recommends, or why there is none.
+fn least_intrusive(study: &StudyReport<'_>) -> String {
+    match study.least_intrusive {
+        Some(context) => {
+            format!("The least intrusive context that holds {} on this machine is {context}.", study.profile.id)
+        }
+        None if is_untried(study) => untried_verdict(study),
+        None if study.rows.iter().any(|row| row.group == "contexts" && row.run.is_err()) => format!(
+            "No context that could be tried holds {} beside every competitor on this machine.",
+            study.profile.id
+        ),
+        None if study.rows.iter().any(|row| row.group == "contexts" && row.is_unjudged()) => {
+            format!("No context that was judged holds {} beside every competitor on this machine.", study.profile.id)
+        }
+        None => format!("No context holds {} beside every competitor on this machine.", study.profile.id),
+    }
+}
+
+/// Says which contexts are against PC 99.
+fn against_pc99(study: &StudyReport<'_>) -> String {
+    let mut broken: Vec<&str> = Vec::new();
+    for row in study.rows.iter().filter(|row| row.group == "contexts") {
+        if row.device().is_some_and(|device| pc99(device).keeps == Some(false))
+            && !broken.contains(&row.context.as_str())
+        {
+            broken.push(&row.context);
+        }
+    }
+    if broken.is_empty() { String::new() } else { format!(" PC 99 is broken in {}.", broken.join(" and ")) }
 }
 
 /// Says in which contexts a run was no test, and why.
@@ -88,7 +102,38 @@ fn unjudged(study: &StudyReport<'_>) -> String {
 
 /// What must be known before believing the tables.
 pub(super) fn notes(study: &StudyReport<'_>) -> Vec<String> {
-    study.rows.iter().filter_map(unjudged_note).collect()
+    calibration_note(study).into_iter().chain(study.rows.iter().filter_map(unjudged_note)).collect()
+}
+
+/// The runs in which a block's work took another time than was asked for, each with that time.
+fn calibration_note(study: &StudyReport<'_>) -> Option<String> {
+    let off = study.rows.iter().filter(|row| row.device().is_some_and(is_off));
+    let runs: Vec<String> =
+        off.filter_map(|row| Some(format!("{} ({})", row.name(), format_ns(taken_ns(row.device()?)?)))).collect();
+    let more = match runs.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    let named = runs.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    (!runs.is_empty()).then(|| {
+        let asked = format_ns(study.profile.compute_ns);
+        format!("a block's work took over 10 % more or less than the {asked} asked for in {named}{more}")
+    })
+}
+
+/// Says how much what a block's work took differs between runs, if any is off.
+fn calibration(study: &StudyReport<'_>) -> String {
+    let devices = || study.rows.iter().filter_map(Row::device);
+    let taken = || devices().filter_map(taken_ns);
+    match taken().min().zip(taken().max()) {
+        Some((least, most)) if devices().any(is_off) => format!(
+            " A block's work took {} to {}, where {} were asked for: runs that differ this much cannot be compared.",
+            format_ns(least),
+            format_ns(most),
+            format_ns(study.profile.compute_ns)
+        ),
+        _ => String::new(),
+    }
 }
 
 /// Why a run is not judged, as `report` says of its recording.
