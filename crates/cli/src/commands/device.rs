@@ -285,13 +285,15 @@ fn study(arguments: &DeviceStudyArguments, output: Output) -> anyhow::Result<u8>
     let asked = (arguments.device != spec).then_some(arguments.device.as_str());
     let report = StudyReport { asked, ..study_rows(&study) };
     let mut artifacts = Artifacts::default();
-    let written = arguments.html.as_ref().map_or(0, |path| artifacts.write(path, study_report::html(&report)));
+    let next = punctual_report::after_study(&report, &punctual_load::names());
+    let written = arguments.html.as_ref().map_or(0, |path| artifacts.write(path, study_report::html(&report, &next)));
     let code = written.max(u8::from(study_report::is_untried(&report)));
     if output.json {
-        output::answer_beside(artifacts.failure(), StudyAnswer::new(&report), code);
+        output::answer_beside(artifacts.failure(), StudyAnswer::new(&report, &next), code);
     } else {
         output::print_text(&study_report::text(&report));
-        output::print_more(&format!("\nrecordings: {}", plan.directory.display()));
+        let next = punctual_report::next_text(&next);
+        output::print_more(&format!("\nrecordings: {}\n{}", plan.directory.display(), next.trim_end()));
     }
     Ok(code)
 }
@@ -368,10 +370,13 @@ fn verify(arguments: &DeviceVerifyArguments, output: Output) -> anyhow::Result<u
             }
         })
         .collect();
+    let (recordings, exposure_s) = (&verification.recordings, verification.exposure_s);
+    let next = punctual_report::after_verify(&rows, recordings, &punctual_load::names());
     if output.json {
-        output::answer(VerifyAnswer::new(&rows, &verification.recordings, verification.exposure_s), 0);
+        output::answer(VerifyAnswer::new(&rows, recordings, exposure_s, &next), 0);
     } else {
-        output::print_text(&device::verified_text(&rows, verification.exposure_s));
+        let text = device::verified_text(&rows, exposure_s);
+        output::print_text(&format!("{text}\n{}", punctual_report::next_text(&next)));
     }
     Ok(0)
 }

@@ -2,6 +2,7 @@
 
 use super::Run;
 use crate::layout::{counted, grouped, table};
+use punctual_recording::agreeing;
 
 /// A forecast beside a count.
 pub struct VerifiedRow<'a> {
@@ -18,8 +19,8 @@ pub struct VerifiedRow<'a> {
     /// The factor by which the machine itself may have changed the rate, judged by how rounds without a device differ
     /// from each other; `None` for fewer than three rounds.
     pub range: Option<f64>,
-    /// Whether the two agree.
-    pub agrees: bool,
+    /// Whether the two agree; `None` if what is expected is so wide that it would agree with almost any count.
+    pub agrees: Option<bool>,
 }
 
 impl VerifiedRow<'_> {
@@ -31,8 +32,24 @@ impl VerifiedRow<'_> {
 
 /// The outcome of a verification, in a sentence.
 pub(super) fn verified_verdict(rows: &[VerifiedRow<'_>]) -> String {
-    let agree = rows.iter().filter(|row| row.agrees).count();
-    format!("{agree} of {} agree with the underruns that were counted.", counted(rows.len(), "forecast"))
+    if rows.is_empty() {
+        return "No device ran, so no forecast was compared with what happens.".to_owned();
+    }
+    let count = |agrees: Option<bool>| rows.iter().filter(|row| row.agrees == agrees).count();
+    let (agree, untold) = (count(Some(true)), count(None));
+    let told = rows.len() - untold;
+    let mut sentences = Vec::new();
+    if told > 0 {
+        let (forecasts, agrees) = (counted(told, "forecast"), agreeing(told, "agrees", "agree"));
+        sentences.push(format!("{agree} of {forecasts} {agrees} with the underruns that were counted."));
+    }
+    if untold > 0 {
+        let (forecasts, agrees) = (counted(untold, "forecast"), agreeing(untold, "agrees", "agree"));
+        sentences.push(format!(
+            "Whether {forecasts} {agrees} with the underruns that were counted cannot be told: almost any count would."
+        ));
+    }
+    sentences.join(" ")
 }
 
 /// A verification as text.
@@ -51,7 +68,12 @@ pub fn verified_text(rows: &[VerifiedRow<'_>], exposure_s: f64) -> String {
             grouped(row.counted),
             grouped(row.underruns()),
             row.range.map_or_else(|| "-".to_owned(), |range| format!("{range:.2}")),
-            if row.agrees { "yes" } else { "no" }.to_owned(),
+            match row.agrees {
+                Some(true) => "yes",
+                Some(false) => "no",
+                None => "cannot tell",
+            }
+            .to_owned(),
         ]
     });
     let header = [
@@ -74,9 +96,47 @@ pub fn verified_text(rows: &[VerifiedRow<'_>], exposure_s: f64) -> String {
         "in one round, which does not tell how much the machine changes meanwhile: from 45 s on there are more"
             .to_owned()
     };
+    let wide = match rows.iter().any(|row| row.agrees.is_none()) {
+        true => {
+            "Where the most stalls forecast are over ten times the fewest, taken as 1 at least, the count cannot tell.\n"
+        }
+        false => "",
+    };
     format!(
-        "{}\n\nForecast from {exposure_s:.0} s without a device, {in_turn}.\nOne stall may cost several buffers.\n\n{}\n",
+        "{}\n\nForecast from {exposure_s:.0} s without a device, {in_turn}.\nOne stall may cost several buffers.\n{wide}\n{}\n",
         verified_verdict(rows),
         table(&header, 2..10, lines)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(agrees: Option<bool>) -> VerifiedRow<'static> {
+        VerifiedRow {
+            runs: Vec::new(),
+            mttf_s: (None, None, None),
+            exposure_s: 10.0,
+            expected: (0.0, Some(968.64)),
+            counted: 0,
+            range: None,
+            agrees,
+        }
+    }
+
+    #[test]
+    fn a_forecast_that_cannot_tell_is_not_counted_among_those_that_agree() {
+        let said = |agree: &[Option<bool>]| {
+            let rows: Vec<VerifiedRow<'_>> = agree.iter().map(|agrees| row(*agrees)).collect();
+            verified_verdict(&rows)
+        };
+        assert_eq!(said(&[Some(true)]), "1 of 1 forecast agrees with the underruns that were counted.");
+        assert!(said(&[None]).starts_with("Whether 1 forecast agrees with the underruns that were counted cannot"));
+        let all = said(&[Some(true), None, Some(false), None]);
+        assert!(all.starts_with("1 of 2 forecasts agree with") && all.contains(" Whether 2 forecasts agree"), "{all}");
+        let text = verified_text(&[row(None)], 10.0);
+        assert!(text.contains("cannot tell") && text.contains("over ten times the fewest"), "{text}");
+        assert!(!verified_text(&[row(Some(true))], 10.0).contains("over ten"));
+    }
 }

@@ -62,14 +62,14 @@ pub fn after_device(run: &Run<'_>, known_loads: &[&str]) -> Vec<NextStep> {
 }
 
 /// What ran beside the devices, as options.
-struct Around {
-    cpu: String,
-    load: String,
+pub(super) struct Around {
+    pub(super) cpu: String,
+    pub(super) load: String,
     competitors: String,
 }
 
 impl Around {
-    fn of(run: &Run<'_>, known_loads: &[&str]) -> Around {
+    pub(super) fn of(run: &Run<'_>, known_loads: &[&str]) -> Around {
         let words = &run.document.provenance.command_line;
         let cpu = value_of(words, "-a", "--cpu");
         let mut competitors = String::new();
@@ -85,7 +85,7 @@ impl Around {
 }
 
 /// A device as it was named; by its profile if the command line does not say.
-fn written(run: &Run<'_>, device: &DeviceSummary) -> String {
+pub(super) fn written(run: &Run<'_>, device: &DeviceSummary) -> String {
     let specs = run.document.provenance.command_line.iter().flat_map(|word| word.split(','));
     let mut specs = specs.map(|spec| spec.split('+').next().unwrap_or(spec));
     let named = specs.find(|spec| spec.split_whitespace().next() == Some(&device.device));

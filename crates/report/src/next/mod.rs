@@ -8,6 +8,7 @@ mod log;
 mod measurement;
 mod options;
 mod reserve;
+mod study;
 mod timers;
 
 pub use comparison::{after_comparison, after_comparisons, after_interact_comparison};
@@ -18,6 +19,7 @@ pub use log::{after_log, after_log_show};
 pub use measurement::after_measurement;
 pub use options::{own_options, own_options_and_load, written_period};
 pub use reserve::{ReserveAsked, ReserveSubject, after_reserve, after_reserve_phases, after_reserve_together};
+pub use study::{after_study, after_verify};
 pub use timers::after_timers;
 
 use serde::Serialize;

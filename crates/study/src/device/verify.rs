@@ -69,15 +69,25 @@ impl Verified {
         self.runs.iter().filter_map(|run| run.activations.devices.first()).map(|device| device.stalls).sum()
     }
 
-    /// Whether a rate within the forecast's interval would produce this count.
-    pub fn agrees(&self) -> bool {
-        let (min, max) = self.expected();
-        // Two standard deviations of a count that varies as counts without a device do, and one for what cannot be halved.
-        let dispersion = self.answer.underruns.dispersion.max(1.0);
-        let spread = |mean: f64| 2.0 * (mean * dispersion).sqrt() + 1.0;
-        let counted = self.counted() as f64;
-        max.is_none_or(|max| counted <= max + spread(max)) && counted >= min - spread(min)
+    /// Whether a rate within the forecast's interval would produce this count; `None` if the interval is so wide that
+    /// almost any count would agree with it.
+    pub fn agrees(&self) -> Option<bool> {
+        agreement(self.counted(), self.expected(), self.answer.underruns.dispersion.max(1.0))
     }
+}
+
+/// A forecast tells something if the most that it expects is no more than so many times the fewest, one at least.
+const WIDE: f64 = 10.0;
+
+/// Whether a count agrees with what was expected, the fewest and the most; `None` if nearly any would. What is outside
+/// even a wide interval contradicts it.
+fn agreement(counted: u64, (min, max): (f64, Option<f64>), dispersion: f64) -> Option<bool> {
+    // Two standard deviations of a count that varies as counts without a device do, and one for what cannot be halved.
+    let spread = |mean: f64| 2.0 * (mean * dispersion).sqrt() + 1.0;
+    let counted = counted as f64;
+    let is_within = max.is_none_or(|max| counted <= max + spread(max)) && counted >= min - spread(min);
+    let is_narrow = max.is_some_and(|max| max <= WIDE * min.max(1.0));
+    (is_narrow || !is_within).then_some(is_within)
 }
 
 /// Records without a device and with each, in turn, and puts the two side by side.
@@ -203,4 +213,26 @@ impl Verifying<'_> {
 fn values(input: &Input) -> (Vec<u64>, f64) {
     let largest = input.stages.get(&Stage::Total).map(|lateness| lateness.largest.iter());
     (largest.into_iter().flatten().map(|late| late.value_ns).collect(), input.exposure_ns as f64 / 1e9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_that_would_agree_with_almost_any_count_cannot_tell() {
+        for (counted, min, max, agrees) in [
+            (0, 0.0, Some(968.64), None),
+            (500, 0.0, Some(968.64), None),
+            (2_000, 0.0, Some(968.64), Some(false)),
+            (3, 0.0, None, None),
+            (3, 90.0, None, Some(false)),
+            (1, 0.0, Some(1.92), Some(true)),
+            (9, 0.0, Some(1.92), Some(false)),
+            (11, 6.2, Some(42.08), Some(true)),
+            (400, 100.0, Some(1_001.0), None),
+        ] {
+            assert_eq!(agreement(counted, (min, max), 1.0), agrees, "{counted} of {min} to {max:?}");
+        }
+    }
 }

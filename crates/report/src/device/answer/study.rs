@@ -1,9 +1,9 @@
 //! The answer of a study.
 
 use super::{DeviceRow, Intervals, SCHEMA};
-use crate::StageRow;
 use crate::answer::Answer;
 use crate::device::study::{self, StudyReport};
+use crate::{NextStep, StageRow};
 use serde::Serialize;
 use std::path::Path;
 
@@ -14,6 +14,8 @@ pub struct StudyAnswer<'a> {
     schema: &'static str,
     verdict: String,
     exit_code: u8,
+    /// What to run next, at most two commands.
+    next: &'a [NextStep],
     device: &'a str,
     least_intrusive: Option<&'a str>,
     lowest_sufficient: Option<&'a str>,
@@ -75,7 +77,7 @@ struct AloneRow {
 
 impl<'a> StudyAnswer<'a> {
     /// The answer for programs.
-    pub fn new(study: &'a StudyReport<'a>) -> StudyAnswer<'a> {
+    pub fn new(study: &'a StudyReport<'a>, next: &'a [NextStep]) -> StudyAnswer<'a> {
         let mut contexts = Vec::new();
         for row in &study.rows {
             let subjects = match &row.run {
@@ -115,6 +117,7 @@ impl<'a> StudyAnswer<'a> {
             schema: SCHEMA,
             verdict: study::verdict(study),
             exit_code: 0,
+            next,
             device: &study.profile.id,
             least_intrusive: study.least_intrusive,
             lowest_sufficient: study.lowest_sufficient,

@@ -1,6 +1,7 @@
 //! The answer of forecasts that were checked against devices.
 
 use super::{DeviceRow, SCHEMA};
+use crate::NextStep;
 use crate::answer::Answer;
 use crate::device::verify::{VerifiedRow, verified_verdict};
 use serde::Serialize;
@@ -13,6 +14,8 @@ pub struct VerifyAnswer<'a> {
     schema: &'static str,
     verdict: String,
     exit_code: u8,
+    /// What to run next, at most two commands.
+    next: &'a [NextStep],
     /// Those without a device, one per round.
     recordings: &'a [PathBuf],
     exposure_s: f64,
@@ -39,7 +42,8 @@ struct ForecastRow {
     /// `null` for fewer than three rounds.
     range: Option<f64>,
     counted_stalls: u64,
-    agrees: bool,
+    /// `null` where what is expected is so wide that it would agree with almost any count.
+    agrees: Option<bool>,
 }
 
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -59,7 +63,12 @@ struct Expected {
 
 impl<'a> VerifyAnswer<'a> {
     /// The answer for programs, with the recordings that were forecast from and their length together, s.
-    pub fn new(rows: &[VerifiedRow<'a>], recordings: &'a [PathBuf], exposure_s: f64) -> VerifyAnswer<'a> {
+    pub fn new(
+        rows: &[VerifiedRow<'a>],
+        recordings: &'a [PathBuf],
+        exposure_s: f64,
+        next: &'a [NextStep],
+    ) -> VerifyAnswer<'a> {
         let mut contexts = Vec::new();
         for row in rows {
             let (low, estimate, high) = row.mttf_s;
@@ -76,7 +85,8 @@ impl<'a> VerifyAnswer<'a> {
                 contexts.push(VerifiedDevice { device: first.device, context: first.context, forecast, rounds });
             }
         }
-        VerifyAnswer { schema: SCHEMA, verdict: verified_verdict(rows), exit_code: 0, recordings, exposure_s, contexts }
+        let verdict = verified_verdict(rows);
+        VerifyAnswer { schema: SCHEMA, verdict, exit_code: 0, next, recordings, exposure_s, contexts }
     }
 }
 

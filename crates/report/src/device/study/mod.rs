@@ -89,7 +89,7 @@ const GROUPS: [(&str, &str); 5] = [
 ];
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::encode::plain_page::tests::assert_well_formed;
     use punctual_recording::ActivationDocument;
@@ -118,12 +118,12 @@ mod tests {
             interrupted: false,
         };
         assert_eq!(study.scaling(), None);
-        let html = html(&study);
+        let html = html(&study, &[]);
         assert_well_formed(&html);
         assert!(html.contains("unavailable here: PREEMPT_RT") && !html.contains("<words>"));
         assert!(html.contains("context</th><th scope=\"col\">here</th><th scope=\"col\">competitor</th>"), "{html}");
         assert!(text(&study).contains("unavailable: PREEMPT_RT"));
-        let answer = crate::answer::value(&crate::device::StudyAnswer::new(&study));
+        let answer = crate::answer::value(&crate::device::StudyAnswer::new(&study, &[]));
         assert_eq!(answer["contexts"][0]["unavailable"], "PREEMPT_RT kernels refuse bpf_timer");
         assert!(verdict(&study).contains("No context could be tried"));
         assert!(verdict(&study).contains(" stands for modem here"));
@@ -132,7 +132,7 @@ mod tests {
     }
 
     /// A study of one run beside a spinning thread.
-    fn study_of(run: Run<'_>, holds: Option<bool>) -> StudyReport<'_> {
+    pub(crate) fn study_of<'a>(run: Result<Run<'a>, &'a str>, holds: Option<bool>) -> StudyReport<'a> {
         let row = Row {
             group: "contexts",
             context: "irq".to_owned(),
@@ -142,7 +142,7 @@ mod tests {
             predicted: Some(true),
             holds,
             off: None,
-            run: Ok(run),
+            run,
         };
         StudyReport {
             profile: punctual_device::Catalogue::shipped().find("v90").unwrap(),
@@ -160,7 +160,8 @@ mod tests {
         let mut device = DeviceSummary { passes: 800, compute_ns: 1_840_000, ..DeviceSummary::default() };
         (0..20).for_each(|_| device.executed.record(1_000_000));
         let activations = ActivationDocument { devices: vec![device], ..ActivationDocument::default() };
-        let study = study_of(Run { path: Path::new("a"), document: &document, activations: &activations }, Some(true));
+        let run = Run { path: Path::new("a"), document: &document, activations: &activations };
+        let study = study_of(Ok(run), Some(true));
         let said = verdict(&study);
         assert!(said.contains("runs that differ this much cannot be compared"), "{said}");
         let shown = text(&study);
@@ -186,11 +187,11 @@ mod tests {
         };
         let activations = ActivationDocument { devices: vec![limited], ..ActivationDocument::default() };
         let run = Run { path: Path::new("a"), document: &document, activations: &activations };
-        let study = study_of(run, None);
+        let study = study_of(Ok(run), None);
         let why = "irq beside spin:normal is not judged: punctual itself kept 49 blocks from it";
         let shown = text(&study);
         assert!(shown.contains(&format!("\nnote: {why}")) && !shown.contains("  holds  holds  holds"), "{shown}");
-        let page = html(&study);
+        let page = html(&study, &[]);
         assert!(page.contains(why));
         let scaled = "The paper's verdicts are of its own modem";
         assert!(shown.contains(scaled) && page.contains(scaled), "{shown}");
@@ -199,7 +200,7 @@ mod tests {
         assert!(said.contains("Not judged, because punctual itself kept blocks from it"), "{said}");
         assert!(!said.contains("work took"), "{said}");
         // The same run, judged: no note.
-        let judged = text(&study_of(run, Some(true)));
+        let judged = text(&study_of(Ok(run), Some(true)));
         assert!(!judged.contains("note:") && judged.contains("  holds  holds  holds"), "{judged}");
     }
 }

@@ -4,6 +4,7 @@ use super::histogram::histogram;
 use super::text::{HEADER, cells};
 use super::verdict::{notes, verdict};
 use super::{GROUPS, Row, StudyReport};
+use crate::NextStep;
 use crate::device::text::binned;
 use crate::device::{INTERVAL_BIN_NS, bins, bystander_max};
 use crate::encode::head::{Head, Part, standing};
@@ -23,7 +24,7 @@ const ON_PAGE: [usize; 13] = [0, 2, 1, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13];
 const TIMES: [usize; 4] = [9, 10, 11, 13];
 
 /// The study as a page.
-pub fn html(study: &StudyReport<'_>) -> String {
+pub fn html(study: &StudyReport<'_>, next: &[NextStep]) -> String {
     let documents = || study.rows.iter().filter_map(|row| Some((row, row.run.as_ref().ok()?.document)));
     let about = format!(
         "<p>The study of Jones and Saroiu, <i>Predictable Scheduling for a Soft Modem</i> (MSR-TR-2000-88), section 6, with \
@@ -61,7 +62,7 @@ pub fn html(study: &StudyReport<'_>) -> String {
         title: &format!("{} in its contexts", study.profile.name),
         context: &context("punctual device study", documents().next().map(|(_, document)| document)),
         verdict: &verdict(study),
-        next: &[],
+        next,
         warnings: &notes(study),
         blind: &[],
     };
