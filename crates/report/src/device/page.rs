@@ -3,7 +3,7 @@
 use super::answer::DeviceAnswer;
 use super::run::Run;
 use super::text::{how, notes, pc99_words};
-use super::verdict::verdict;
+use super::verdict::{came, verdict};
 use crate::NextStep;
 use crate::answer::value;
 use crate::encode::html::table::{Column, Table, Value};
@@ -67,7 +67,7 @@ fn blocks(devices: &[DeviceSummary]) -> Table {
             Value::text(device.device.clone()),
             Value::text(device.context.clone()),
             kept,
-            Value::Count(Some(device.processed)),
+            Value::Count(Some(came(device))),
             Value::Count(Some(device.underruns)),
             Value::Count(Some(device.underruns_outside)),
             Value::Count(Some(device.overruns)),

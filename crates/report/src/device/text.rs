@@ -3,7 +3,7 @@
 use super::calibrated::{miss, taken_words};
 use super::origins::under_origins;
 use super::run::Run;
-use super::verdict::verdict;
+use super::verdict::{came, verdict};
 use crate::layout::{counted, grouped, table};
 use crate::microseconds;
 use punctual_device::{Profile, Sampling, pc99};
@@ -182,7 +182,7 @@ pub fn device_table(devices: &[DeviceSummary]) -> String {
                 grouped(device.underruns_outside),
                 format!("{:.1}", device.share_millionths as f64 / 1e4),
                 grouped(device.overruns),
-                grouped(device.processed),
+                grouped(came(device)),
                 microseconds(device.executed.quantile(0.5)),
                 microseconds(device.executed.max()),
                 microseconds(device.elapsed.quantile(0.5)),

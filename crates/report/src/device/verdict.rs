@@ -5,7 +5,7 @@ use super::own;
 use super::run::Run;
 use crate::layout::{counted, grouped};
 use punctual_device::{keeps_up, kept_from};
-use punctual_recording::{DecodedSummary, DeviceSummary, EndReason, WAS_STOPPED};
+use punctual_recording::{DecodedSummary, DeviceSummary, EndReason, WAS_STOPPED, agreeing};
 
 /// The result, one sentence per device.
 pub fn verdict(run: &Run<'_>) -> String {
@@ -40,46 +40,34 @@ fn sentence(run: &Run<'_>, device: &DeviceSummary) -> String {
     let name = format!("{} in {}{beside}", device.device, device.context);
     let was_stopped = run.document.provenance.fallbacks.iter().any(|note| note == WAS_STOPPED);
     let share = device.share_millionths as f64 / 1e4;
-    let gone = device.dropped + device.lost + device.refused;
-    let blocks = device.processed + device.underruns.min(gone);
-    // Buffers make up for a block that nobody worked on: it is not an underrun, but it is still not done.
-    let not_done = match gone - device.underruns.min(gone) {
-        0 => String::new(),
-        blocks => format!(", {} not worked on", grouped(blocks)),
-    };
-    let worked_on = match blocks == device.processed {
-        true => String::new(),
-        false => format!(", {} worked on", counted(device.processed, "block")),
-    };
+    let (blocks, worked_on) = (counted(came(device), "block"), worked_on(device));
     match keeps_up(device) {
         None if device.processed == 0 => format!("{name} processed nothing."),
         None => format!(
-            "{name} is not judged: {}; {} of {} ({} of them the machine's){worked_on}, {share:.1} % of a CPU.",
+            "{name} is not judged: {}; {} of {blocks} ({} of them the machine's){worked_on}, {share:.1} % of a CPU.",
             why_not_judged(device),
             underruns(device),
-            counted(blocks.max(device.underruns), "block"),
             grouped(device.underruns_outside)
         ),
         Some(true) if device.underruns == 0 => {
-            format!("{name} keeps up: {}, no underrun{not_done}, {share:.1} % of a CPU.", counted(blocks, "block"))
+            format!("{name} keeps up: {blocks}{worked_on}, no underrun, {share:.1} % of a CPU.")
         }
         Some(true) => format!(
-            "{name} keeps up: {}, {}{not_done}, all when {}the machine kept even FIFO 99 from the CPU.",
-            counted(blocks, "block"),
+            "{name} keeps up: {blocks}{worked_on}, {}, {}when {}the machine kept even FIFO 99 from the CPU.",
             underruns(device),
+            agreeing(device.underruns, "", "all "),
             if was_stopped { "punctual itself was stopped, or " } else { "" }
         ),
         Some(false) if device.processed == 0 && device.underruns == 0 => {
             format!("{name} does not keep up: it never had its turn, {} dropped.", counted(device.dropped, "block"))
         }
         Some(false) => format!(
-            "{name} does not keep up: {} of {} ({} of them the machine's{}{}){worked_on}{}, {share:.1} % of a CPU.",
+            "{name} does not keep up: {} of {blocks} ({} of them the machine's{}{}){worked_on}{}, {share:.1} % of a CPU.",
             underruns(device),
-            counted(blocks.max(device.underruns), "block"),
             grouped(device.underruns_outside),
             if was_stopped { ", or while punctual itself was stopped" } else { "" },
             kept_from_it(device),
-            shortfall(device)
+            overran(device)
         ),
     }
 }
@@ -109,19 +97,43 @@ fn kept_from_it(device: &DeviceSummary) -> String {
     }
 }
 
-/// What the number of underruns does not say: blocks that waited to the end, and whole rings that were lost.
-fn shortfall(device: &DeviceSummary) -> String {
-    let unserved = match device.underruns == device.underruns_outside {
-        true => {
-            format!(", it processed {} of {} that came", grouped(device.processed), counted(device.arrived, "block"))
-        }
-        false => String::new(),
-    };
-    let overran = match device.overruns {
+/// How often whole rings were lost.
+fn overran(device: &DeviceSummary) -> String {
+    match device.overruns {
         0 => String::new(),
         times => format!(", its ring overran {}", counted(times, "time")),
-    };
-    format!("{unserved}{overran}")
+    }
+}
+
+/// Blocks that nobody worked on: dropped for a newer one, overwritten, or kept from the device.
+fn not_worked_on(device: &DeviceSummary) -> u64 {
+    device.dropped + device.lost + device.refused
+}
+
+/// Blocks that still waited when the run ended, if they are more than its buffers hold.
+fn waiting(device: &DeviceSummary) -> u64 {
+    let waiting = device.arrived.saturating_sub(device.processed + not_worked_on(device));
+    if waiting > u64::from(device.buffers) { waiting } else { 0 }
+}
+
+/// Blocks that came to the device: those that it worked on, those that nobody did, and those that waited at the end.
+pub(super) fn came(device: &DeviceSummary) -> u64 {
+    device.processed + not_worked_on(device) + waiting(device)
+}
+
+/// What became of the blocks that came, if it did not work on all of them.
+fn worked_on(device: &DeviceSummary) -> String {
+    let [not, waiting] = [not_worked_on(device), waiting(device)];
+    if not + waiting == 0 {
+        return String::new();
+    }
+    let mut words = format!(", {} worked on", grouped(device.processed));
+    for (count, what) in [(not, "not"), (waiting, "waiting at the end")] {
+        if count > 0 {
+            words += &format!(", {} {what}", grouped(count));
+        }
+    }
+    words
 }
 
 /// What became of the signal.
@@ -164,6 +176,7 @@ fn underruns(device: &DeviceSummary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use punctual_recording::ActivationDocument;
 
     #[test]
     fn what_came_of_a_signal_is_said_in_its_own_words() {
@@ -196,10 +209,45 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_served_next_to_nothing_fell_short_by_the_blocks_that_came() {
-        let few = DeviceSummary { processed: 10, arrived: 200, underruns: 3, ..DeviceSummary::default() };
-        let few = DeviceSummary { underruns_outside: 3, buffers: 2, ..few };
-        assert_eq!(shortfall(&few), ", it processed 10 of 200 blocks that came");
+    fn what_came_is_what_was_worked_on_what_was_not_and_what_waited() {
+        let of = |arrived, processed, lost| DeviceSummary {
+            arrived,
+            processed,
+            lost,
+            buffers: 2,
+            ..DeviceSummary::default()
+        };
+        for (device, blocks, words) in [
+            (of(5_033, 5_017, 16), 5_033, ", 5,017 worked on, 16 not"),
+            // What its buffers hold at the end came too late to be of this run.
+            (of(20_031, 20_029, 0), 20_029, ""),
+            (of(2_602, 5, 2_016), 2_602, ", 5 worked on, 2,016 not, 581 waiting at the end"),
+            (of(0, 26, 0), 26, ""),
+        ] {
+            assert_eq!((came(&device), worked_on(&device).as_str()), (blocks, words));
+        }
+    }
+
+    #[test]
+    fn the_numbers_of_a_sentence_add_up() {
+        let document = crate::device::run::tests::document();
+        let device = DeviceSummary {
+            device: "sdr".to_owned(),
+            context: "irq".to_owned(),
+            buffers: 8,
+            arrived: 5_033,
+            processed: 5_017,
+            lost: 16,
+            unobserved: 54,
+            underruns: 1,
+            underruns_outside: 1,
+            ..DeviceSummary::default()
+        };
+        let activations = ActivationDocument { devices: vec![device.clone()], ..ActivationDocument::default() };
+        let run = Run { path: std::path::Path::new("a"), document: &document, activations: &activations };
+        let said = sentence(&run, &device);
+        let expected = "sdr in irq keeps up: 5,033 blocks, 5,017 worked on, 16 not, 1 underrun, when ";
+        assert!(said.starts_with(expected), "{said}");
     }
 
     #[test]
@@ -209,7 +257,7 @@ mod tests {
         assert!(why_not_judged(&limited).starts_with("punctual itself kept 40 blocks from it"));
         let late = DeviceSummary { underruns: 41, overruns: 7, ..limited };
         assert!(kept_from_it(&late).starts_with(", at most 40 of blocks"), "{}", kept_from_it(&late));
-        assert_eq!(shortfall(&late), ", its ring overran 7 times");
+        assert_eq!(overran(&late), ", its ring overran 7 times");
         let few = DeviceSummary { processed: 17, unobserved: 983, ..device };
         assert!(why_not_judged(&few).starts_with("only 17 of 1,000 blocks came"), "{}", why_not_judged(&few));
     }

@@ -2,6 +2,7 @@
 
 use super::verdict::{notes, verdict};
 use super::{GROUPS, Row, StudyReport};
+use crate::device::verdict::came;
 use crate::layout::{grouped, table};
 use crate::microseconds;
 use punctual_device::pc99;
@@ -53,7 +54,7 @@ pub(super) fn cells(row: &Row<'_>) -> Vec<String> {
     ];
     match row.device() {
         Some(device) => cells.extend([
-            grouped(device.processed),
+            grouped(came(device)),
             grouped(device.underruns),
             grouped(device.underruns_outside),
             grouped(device.pending_max),
