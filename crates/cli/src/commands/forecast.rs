@@ -35,6 +35,7 @@ pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Resu
     };
     let mut answer = punctual_forecast::answer(&inputs, &question)?;
     answer.verdict = counted.concat() + &answer.verdict;
+    answer.cautions.extend(watched(&arguments.recordings));
     let first = first(&arguments.recordings);
     let first = first.as_ref().map(Recording::document);
     let again = first.and_then(punctual_report::own_options);
@@ -77,6 +78,15 @@ pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Resu
 /// The first of the recordings.
 fn first(paths: &[PathBuf]) -> Option<Recording> {
     Recording::open(super::expand(paths).first()?).ok()
+}
+
+/// Of recordings of devices, what their wakeups are of.
+fn watched(paths: &[PathBuf]) -> Vec<String> {
+    let said = |path: PathBuf| {
+        let activations = punctual_recording::read_activation_document(&path).ok().flatten()?;
+        punctual_report::device::only_watched(&path, &activations)
+    };
+    super::expand(paths).into_iter().filter_map(said).collect()
 }
 
 /// The first recording that kept evidence of late wakeups.

@@ -10,6 +10,7 @@ pub mod study;
 mod text;
 mod verdict;
 mod verify;
+mod watched;
 
 pub use answer::{DeviceAnswer, ProfilesAnswer, StudyAnswer, VerifyAnswer};
 pub(crate) use origins::under_origins;
@@ -18,3 +19,4 @@ pub use run::Run;
 pub use text::*;
 pub use verdict::*;
 pub use verify::{VerifiedRow, verified_text};
+pub use watched::only_watched;
