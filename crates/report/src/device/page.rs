@@ -16,6 +16,7 @@ pub fn device_page(bystander: Page, run: &Run<'_>, next: &[NextStep]) -> Page {
     let devices = &run.activations.devices;
     let beside = run.activations.competitors.join(" and ");
     let beside = if beside.is_empty() { String::new() } else { format!(" Beside them ran {beside}.") };
+    let load = run.load_sentence().map_or_else(String::new, |load| format!(" {load}"));
     let control = match run.activations.control.as_str() {
         "" => String::new(),
         control => format!(", and of the control, {control}, which shows what the machine kept from everybody"),
@@ -25,7 +26,7 @@ pub fn device_page(bystander: Page, run: &Run<'_>, next: &[NextStep]) -> Page {
         title: "Whether the devices kept up".into(),
         lead: format!(
             "A device keeps up if it has no underrun but those of the machine, at which even FIFO 99 was kept from the CPU. All that \
-             follows is of the bystander, {} every 1 ms on the same CPU{control}.{beside}",
+             follows is of the bystander, {} every 1 ms on the same CPU{control}.{beside}{load}",
             run.activations.bystander
         ),
         blocks: [Block::Table(blocks(devices)), Block::Table(times(devices))]

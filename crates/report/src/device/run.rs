@@ -1,7 +1,7 @@
 //! A recording with devices, as the report sees it.
 
-use crate::{StageRow, stage_rows};
-use punctual_recording::{ActivationDocument, Document};
+use crate::{StageRow, load_name, scores_in_words, stage_rows};
+use punctual_recording::{ActivationDocument, Document, NO_LOAD};
 use std::path::Path;
 
 /// A recording with devices.
@@ -21,14 +21,46 @@ impl Run<'_> {
         let rows = stage_rows(self.document).into_iter();
         rows.filter(|row| row.cpu.is_none() && row.measure == self.activations.bystander).collect()
     }
+
+    /// What the load got done beside the devices, in a sentence; `None` without a load.
+    pub(super) fn load_sentence(&self) -> Option<String> {
+        let load = &self.document.provenance.load;
+        let name = load_name(self.document);
+        let done = match load.scores.as_slice() {
+            [] => "what it got done is not known".to_owned(),
+            scores => format!("it did {}", scores_in_words(scores)),
+        };
+        (name != NO_LOAD).then(|| format!("The load {name} ran meanwhile: {done}."))
+    }
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use punctual_recording::Document;
+    use super::Run;
+    use punctual_recording::{ActivationDocument, Document, LoadScore};
+    use std::path::Path;
 
     /// The document of a run of a device.
     pub(crate) fn document() -> Document {
         serde_json::from_str(include_str!("../../../cli/tests/golden/device.punctual/recording.json")).unwrap()
+    }
+
+    #[test]
+    fn what_the_load_got_done_is_said() {
+        let (mut document, activations) = (document(), ActivationDocument::default());
+        let said =
+            |document: &Document| Run { path: Path::new("a"), document, activations: &activations }.load_sentence();
+        assert_eq!(said(&document), None);
+        document.provenance.load.name = "workstation".to_owned();
+        let unknown = said(&document).unwrap();
+        assert_eq!(unknown, "The load workstation ran meanwhile: what it got done is not known.");
+        document.provenance.load.scores = vec![LoadScore {
+            name: "build".to_owned(),
+            unit: "files".to_owned(),
+            count_thousandths: 26_000,
+            elapsed_ns: 20_000_000_000,
+            pace_ns: None,
+        }];
+        assert_eq!(said(&document).unwrap(), "The load workstation ran meanwhile: it did build 1.30 files/s.");
     }
 }

@@ -92,6 +92,9 @@ pub fn text(run: &Run<'_>) -> String {
         );
         let _ = writeln!(text, "{}", how(device));
     }
+    if let Some(load) = run.load_sentence() {
+        let _ = writeln!(text, "{load}");
+    }
     let _ = writeln!(
         text,
         "\nThe bystander, {} every 1 ms on the same CPU; us\n\n{}",

@@ -4,8 +4,9 @@ use super::calibrated::miss;
 use super::own;
 use super::run::Run;
 use crate::layout::{counted, grouped};
+use crate::load_name;
 use punctual_device::{keeps_up, kept_from};
-use punctual_recording::{DecodedSummary, DeviceSummary, EndReason, WAS_STOPPED, agreeing};
+use punctual_recording::{DecodedSummary, DeviceSummary, EndReason, NO_LOAD, WAS_STOPPED, agreeing};
 
 /// The result, one sentence per device.
 pub fn verdict(run: &Run<'_>) -> String {
@@ -37,7 +38,11 @@ fn sentence(run: &Run<'_>, device: &DeviceSummary) -> String {
         none if none.is_empty() => String::new(),
         competitors => format!(" beside {competitors}"),
     };
-    let name = format!("{} in {}{beside}", device.device, device.context);
+    let under = match load_name(run.document) {
+        NO_LOAD => String::new(),
+        load => format!(" under load ({load})"),
+    };
+    let name = format!("{} in {}{beside}{under}", device.device, device.context);
     let was_stopped = run.document.provenance.fallbacks.iter().any(|note| note == WAS_STOPPED);
     let share = device.share_millionths as f64 / 1e4;
     let (blocks, worked_on) = (counted(came(device), "block"), worked_on(device));
@@ -248,6 +253,10 @@ mod tests {
         let said = sentence(&run, &device);
         let expected = "sdr in irq keeps up: 5,033 blocks, 5,017 worked on, 16 not, 1 underrun, when ";
         assert!(said.starts_with(expected), "{said}");
+        let mut loaded = document.clone();
+        loaded.provenance.load.name = "workstation".to_owned();
+        let said = sentence(&Run { document: &loaded, ..run }, &device);
+        assert!(said.starts_with("sdr in irq under load (workstation) keeps up"), "{said}");
     }
 
     #[test]
