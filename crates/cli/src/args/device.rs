@@ -42,12 +42,12 @@ pub(crate) enum DeviceCommand {
     Run(DeviceRunArguments),
     /// Run a soft modem in every context, beside competitors, at several priorities and reservations
     #[command(
-        after_help = "Examples:\n  sudo punctual device study modem -D 2m --html study.html\n  sudo punctual device study v90 -D 5m --json\n\nThe papers' modem is v90; modem stands for it here. 35 runs of at least a second share the time."
+        after_help = "Examples:\n  sudo punctual device study modem -D 2m --html study.html\n  sudo punctual device study v90 -D 5m --json\n\nThe papers' modem is v90; modem stands for it here. 35 runs of at least a second share the time.\nStarting and calibrating each takes about 0.6 s more."
     )]
     Study(DeviceStudyArguments),
     /// Forecast underruns without a device, then run it and count them
     #[command(
-        after_help = "Example:\n  sudo punctual device verify audio64,ethercat1ms,v90 --context thread:80 --load mixed -D 2m\n\nFor half of the time it measures without a device; the devices share the other half."
+        after_help = "Example:\n  sudo punctual device verify audio64,ethercat1ms,v90 --context thread:80 --load mixed -D 2m\n\nFor half of the time it measures without a device; the devices share the other half.\nEach of three to six rounds starts the load anew, which takes its warm-up and about a second on top."
     )]
     Verify(DeviceVerifyArguments),
     /// Run several devices at once on one CPU
@@ -78,7 +78,7 @@ pub(crate) struct DeviceStudyArguments {
     /// The device; modem stands for the papers' V.90 modem
     #[arg(value_name = "DEVICE", default_value = "modem")]
     pub(crate) device: String,
-    /// How long in all
+    /// How long the 35 runs measure together: 35s or more; starting and calibrating them takes about 20 s on top
     #[arg(short = 'D', long, value_name = "TIME", default_value = "2m", value_parser = duration)]
     pub(crate) duration: u64,
     /// The CPU [default: the last one that this process may use]
@@ -125,7 +125,7 @@ pub(crate) struct HowArguments {
     /// Exit with 0 even if a command of the load failed
     #[arg(long)]
     pub(crate) ignore_failure: bool,
-    /// How long to run
+    /// How long to measure; calibrating, and the warm-up of a load, come on top
     #[arg(short = 'D', long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     pub(crate) duration: u64,
     /// The CPU [default: the last one that this process may use]

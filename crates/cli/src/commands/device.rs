@@ -273,10 +273,11 @@ fn study(arguments: &DeviceStudyArguments, output: Output) -> anyhow::Result<u8>
     Directory::make(&plan.directory)?;
     let interrupted = Interrupted::watch();
     let mut progress = StepProgress::new(arguments.quiet, "study");
-    let total = Duration::from_nanos(arguments.duration);
-    let result = punctual_study::device::study(&plan, &mut |number, count, point, _| {
+    let total = Duration::from_nanos(punctual_study::device::study_takes(&plan.profile, plan.duration_ns));
+    let result = punctual_study::device::study(&plan, &mut |number, count, point, observation| {
         let what = point.part.as_ref().map_or_else(|| "no device".to_owned(), |part| part.context.to_string());
-        progress.show(&what, total * number as u32 / count as u32, total);
+        let before = total * number as u32 / count as u32;
+        progress.show(&in_all(&what, total), before + observation.elapsed, total);
         interrupted.step()
     });
     progress.done();
@@ -296,6 +297,11 @@ fn study(arguments: &DeviceStudyArguments, output: Output) -> anyhow::Result<u8>
         output::print_more(&format!("\nrecordings: {}\n{}", plan.directory.display(), next.trim_end()));
     }
     Ok(code)
+}
+
+/// What is being measured, for the progress line, with how long all of it takes: starting and calibrating included.
+fn in_all(what: &str, total: Duration) -> String {
+    format!("{what}, about {:.0} s in all", total.as_secs_f64())
 }
 
 fn study_rows(study: &Study) -> StudyReport<'_> {
@@ -348,8 +354,10 @@ fn verify(arguments: &DeviceVerifyArguments, output: Output) -> anyhow::Result<u
     Directory::make(&plan.directory)?;
     let interrupted = Interrupted::watch();
     let mut progress = StepProgress::new(arguments.how.quiet, "verify");
-    let result = punctual_study::device::verify(&plan, &mut |what, observation| {
-        progress.show(what, observation.elapsed, observation.duration.unwrap_or_default());
+    let total = Duration::from_nanos(punctual_study::device::verify_takes(&plan));
+    let result = punctual_study::device::verify(&plan, &mut |number, count, what, observation| {
+        let before = total * number as u32 / count as u32;
+        progress.show(&in_all(what, total), before + observation.elapsed, total);
         interrupted.step()
     });
     progress.done();

@@ -262,7 +262,7 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
     (
         "device study",
         &[
-            ("duration", "How long in all [default: 2m]"),
+            ("duration", "How long 35 runs measure: 35s or more [default: 2m]"),
             ("cpu", "The CPU [default: the last]"),
             HTML,
             DIRECTORY,

@@ -18,5 +18,5 @@ mod verify;
 pub use part::{DevicePart, DeviceWork};
 pub use predict::predict;
 pub use run::{BYSTANDER_PERIOD_NS, DeviceRun, DeviceRunPlan, run};
-pub use study::{Group, Point, Study, StudyPlan, Subject, holds, least, off_share, points, study};
-pub use verify::{Verification, Verified, VerifyPlan, verify};
+pub use study::{Group, Point, Study, StudyPlan, Subject, holds, least, off_share, points, study, study_takes};
+pub use verify::{Verification, Verified, VerifyPlan, verify, verify_takes};

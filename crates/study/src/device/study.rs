@@ -69,7 +69,7 @@ pub struct StudyPlan {
     pub work: DeviceWork,
     /// The CPU.
     pub cpu: u32,
-    /// How long in all, ns.
+    /// How long all runs measure, ns.
     pub duration_ns: u64,
     /// The directory for the recordings.
     pub directory: PathBuf,
@@ -221,6 +221,14 @@ fn papers_points(profile: &Profile, work: &DeviceWork, wake: Wake) -> Vec<Point>
 pub fn least(profile: &Profile) -> (usize, u64) {
     let runs = points(profile, &DeviceWork::Filter, Wake::Timer).len();
     (runs, runs as u64 * MIN_POINT_NS)
+}
+
+/// Starting a run and calibrating its work takes about this long, ns.
+const START_NS: u64 = 600_000_000;
+
+/// How long a study that measures for `duration_ns` takes in all, ns: its runs have to be started, too.
+pub fn study_takes(profile: &Profile, duration_ns: u64) -> u64 {
+    duration_ns.saturating_add(least(profile).0 as u64 * START_NS)
 }
 
 /// Carries out a study. `observe` is told the point's number, how many there are, and what it is.

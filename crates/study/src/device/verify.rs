@@ -21,7 +21,7 @@ pub struct VerifyPlan {
     pub load: Load,
     /// The CPU.
     pub cpu: u32,
-    /// How long in all, ns: half without a device, half shared by the devices.
+    /// How long to measure in all, ns: half without a device, half shared by the devices.
     pub duration_ns: u64,
     /// The directory for the recordings.
     pub directory: PathBuf,
@@ -90,13 +90,24 @@ fn agreement(counted: u64, (min, max): (f64, Option<f64>), dispersion: f64) -> O
     (is_narrow || !is_within).then_some(is_within)
 }
 
-/// Records without a device and with each, in turn, and puts the two side by side.
+/// Starting a recording takes about this long, ns, besides the warm-up of its load.
+const START_NS: u64 = 600_000_000;
+
+/// How long a verification takes in all, ns: each of its recordings has to be started, and its load with it.
+pub fn verify_takes(plan: &VerifyPlan) -> u64 {
+    let turns = order_of(rounds_of(plan.duration_ns), plan.devices.len()).len() as u64;
+    let warm_up_ns = u64::try_from(plan.load.warm_up.as_nanos()).unwrap_or(u64::MAX);
+    plan.duration_ns.saturating_add(warm_up_ns.saturating_add(START_NS).saturating_mul(turns))
+}
+
+/// Records without a device and with each, in turn, and puts the two side by side. `observe` is told the recording's
+/// number, how many there are, and what it is of.
 ///
 /// # Errors
 /// [`StudyError`].
 pub fn verify(
     plan: &VerifyPlan,
-    observe: &mut dyn FnMut(&str, &mut Observation<'_>) -> Step,
+    observe: &mut dyn FnMut(usize, usize, &str, &mut Observation<'_>) -> Step,
 ) -> Result<Verification, StudyError> {
     let rounds = rounds_of(plan.duration_ns);
     let mut verifying = Verifying {
@@ -106,10 +117,12 @@ pub fn verify(
         recordings: Vec::new(),
         runs: plan.devices.iter().map(|_| Vec::new()).collect(),
     };
-    for turn in order_of(rounds, plan.devices.len()) {
+    let turns = order_of(rounds, plan.devices.len());
+    let count = turns.len();
+    for (number, turn) in turns.into_iter().enumerate() {
         let mut stopped = false;
         let mut watched = |what: &str, observation: &mut Observation<'_>| {
-            let step = observe(what, observation);
+            let step = observe(number, count, what, observation);
             stopped |= step != Step::Go;
             step
         };
@@ -218,6 +231,32 @@ fn values(input: &Input) -> (Vec<u64>, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_has_to_be_started_comes_on_top_of_what_is_measured() {
+        let profile = punctual_device::Catalogue::shipped().find("v90").unwrap().clone();
+        let part = DevicePart {
+            work: crate::device::DeviceWork::of(&profile),
+            profile,
+            context: Context::Thread(Scheduling::Fifo(80)),
+            wake: punctual_context::device::Wake::Timer,
+            drop_stale: false,
+            reclaim: false,
+            compete: false,
+            phases: Vec::new(),
+        };
+        let load = Load { warm_up: std::time::Duration::from_secs(5), ..Load::none() };
+        let plan = VerifyPlan {
+            devices: vec![part],
+            load,
+            cpu: 0,
+            duration_ns: 60_000_000_000,
+            directory: PathBuf::new(),
+            command_line: Vec::new(),
+        };
+        // Four rounds of two recordings.
+        assert_eq!(verify_takes(&plan), 60_000_000_000 + 8 * 5_600_000_000);
+    }
 
     #[test]
     fn an_interval_that_would_agree_with_almost_any_count_cannot_tell() {
