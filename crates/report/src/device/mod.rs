@@ -5,6 +5,7 @@ mod calibrated;
 mod origins;
 mod own;
 mod page;
+mod pending;
 mod run;
 pub mod study;
 mod text;

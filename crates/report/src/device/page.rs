@@ -1,6 +1,7 @@
 //! The page of a recording of soft devices: what became of them, then what happened to the bystander.
 
 use super::answer::DeviceAnswer;
+use super::pending::in_blocks;
 use super::run::Run;
 use super::text::{how, notes, pc99_words};
 use super::verdict::{came, verdict};
@@ -34,7 +35,7 @@ pub fn device_page(bystander: Page, run: &Run<'_>, next: &[NextStep]) -> Page {
             .chain(decoded(devices).map(Block::Table))
             .chain(devices.iter().map(|device| {
                 let (name, pc99) = (&device.device, pc99_words(device));
-                Block::Text(format!("{name} in {}: PC 99 {pc99}. {}.", device.context, how(device)))
+                Block::Text(format!("{name} in {}: PC 99 {pc99}. {}.", device.context, how(run, device)))
             }))
             .collect(),
     };
@@ -80,7 +81,7 @@ fn blocks(devices: &[DeviceSummary]) -> Table {
 
 /// How long each device took per block.
 fn times(devices: &[DeviceSummary]) -> Table {
-    let heads = ["elapsed p50", "elapsed max", "executed p50", "executed max", "pending p99, samples"];
+    let heads = ["elapsed p50", "elapsed max", "executed p50", "executed max", "pending p99, blocks"];
     let columns = std::iter::once(Column::words("device")).chain(heads.map(Column::numbers)).collect();
     let rows = devices.iter().map(|device| {
         vec![
@@ -89,7 +90,7 @@ fn times(devices: &[DeviceSummary]) -> Table {
             Value::Ns(device.elapsed.max()),
             Value::Ns(device.executed.quantile(0.5)),
             Value::Ns(device.executed.max()),
-            Value::Count(device.pending.quantile(0.99)),
+            Value::text(in_blocks(device.pending.quantile(0.99), device)),
         ]
     });
     Table { caption: "How long each took for a block, us".into(), columns, rows: rows.collect() }

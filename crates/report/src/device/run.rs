@@ -1,7 +1,7 @@
 //! A recording with devices, as the report sees it.
 
 use crate::{StageRow, load_name, scores_in_words, stage_rows};
-use punctual_recording::{ActivationDocument, Document, NO_LOAD};
+use punctual_recording::{ActivationDocument, DeviceSummary, Document, NO_LOAD, printable};
 use std::path::Path;
 
 /// A recording with devices.
@@ -20,6 +20,14 @@ impl Run<'_> {
     pub fn bystander(&self) -> Vec<StageRow> {
         let rows = stage_rows(self.document).into_iter();
         rows.filter(|row| row.cpu.is_none() && row.measure == self.activations.bystander).collect()
+    }
+
+    /// A device as it was named on the command line; by its profile if that does not say.
+    pub(crate) fn written(&self, device: &DeviceSummary) -> String {
+        let specs = self.document.provenance.command_line.iter().flat_map(|word| word.split(','));
+        let mut specs = specs.map(|spec| spec.split('+').next().unwrap_or(spec));
+        let named = specs.find(|spec| spec.split_whitespace().next() == Some(&device.device));
+        named.map_or_else(|| device.device.clone(), printable)
     }
 
     /// What the load got done beside the devices, in a sentence; `None` without a load.

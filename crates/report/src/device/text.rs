@@ -2,6 +2,7 @@
 
 use super::calibrated::{miss, taken_words};
 use super::origins::under_origins;
+use super::pending::{in_blocks, most_in_own, stands_for};
 use super::run::Run;
 use super::verdict::{came, verdict};
 use crate::layout::{counted, grouped, table};
@@ -90,7 +91,7 @@ pub fn text(run: &Run<'_>) -> String {
             device.context,
             pc99_words(device)
         );
-        let _ = writeln!(text, "{}", how(device));
+        let _ = writeln!(text, "{}", how(run, device));
     }
     if let Some(load) = run.load_sentence() {
         let _ = writeln!(text, "{load}");
@@ -114,7 +115,7 @@ pub(super) fn pc99_words(device: &DeviceSummary) -> String {
     }
 }
 
-pub(super) fn how(device: &DeviceSummary) -> String {
+pub(super) fn how(run: &Run<'_>, device: &DeviceSummary) -> String {
     let proven = match device.proven.as_slice() {
         [] => String::new(),
         levels => format!(", by the kernel's own count in {} context", levels.join(" and ")),
@@ -148,12 +149,14 @@ pub(super) fn how(device: &DeviceSummary) -> String {
         );
     }
     format!(
-        "Work: {} asked for every {}{taken}, {} filtered {}, {:.2} ns a multiply-accumulate{proven}",
+        "Work: {} asked for every {}{taken}, {}{} filtered {}, {:.2} ns a multiply-accumulate{proven}{}",
         format_ns(device.compute_ns),
         format_ns(device.period_ns),
         counted(device.samples, "sample"),
+        stands_for(run, device),
         counted(device.passes, "time"),
         device.mac_thousandths_ns as f64 / 1e3,
+        most_in_own(run, device),
     )
 }
 
@@ -171,8 +174,8 @@ pub fn device_table(devices: &[DeviceSummary]) -> String {
         "executed max us",
         "elapsed p50 us",
         "elapsed max us",
-        "pending p99",
-        "pending max",
+        "pending blocks p99",
+        "pending blocks max",
     ];
     table(
         &header,
@@ -190,8 +193,8 @@ pub fn device_table(devices: &[DeviceSummary]) -> String {
                 microseconds(device.executed.max()),
                 microseconds(device.elapsed.quantile(0.5)),
                 microseconds(device.elapsed.max()),
-                device.pending.quantile(0.99).map_or_else(|| "-".to_owned(), |pending| pending.to_string()),
-                device.pending.max().map_or_else(|| "-".to_owned(), |pending| pending.to_string()),
+                in_blocks(device.pending.quantile(0.99), device),
+                in_blocks(device.pending.max(), device),
             ]
         }),
     )

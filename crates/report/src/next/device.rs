@@ -21,7 +21,7 @@ pub fn after_device(run: &Run<'_>, known_loads: &[&str]) -> Vec<NextStep> {
     let around = Around::of(run, known_loads);
     let mut steps = Vec::new();
     if let Some(device) = devices.iter().find(|device| keeps_up(device) == Some(false)) {
-        let spec = shell_word(&written(run, device));
+        let spec = shell_word(&run.written(device));
         if let Some((priority, slack)) = priority(device).zip(slack_ns(device)) {
             let purpose = format!("records what delays a thread of its priority beyond the slack of {}", device.device);
             let command = format!(
@@ -39,14 +39,14 @@ pub fn after_device(run: &Run<'_>, known_loads: &[&str]) -> Vec<NextStep> {
         return few(steps);
     }
     if let Some(device) = devices.iter().find(|device| keeps_up(device).is_none() && device.refused > 0) {
-        let spec = shell_word(&written(run, device));
+        let spec = shell_word(&run.written(device));
         let (cpu, competitors, load) = (&around.cpu, &around.competitors, &around.load);
         let command = format!("sudo punctual device run {spec} --context thread:80{cpu}{competitors}{load}");
         steps.push(NextStep::new("judges it where the scheduler shares out the CPU", command));
         return few(steps);
     }
     let Some(device) = devices.iter().find(|device| keeps_up(device) == Some(true)) else { return steps };
-    let spec = shell_word(&written(run, device));
+    let spec = shell_word(&run.written(device));
     let context = shell_word(&device.context);
     if devices.len() == 1 && around.load.is_empty() && around.competitors.is_empty() {
         let command = format!("sudo punctual device run {spec} --context {context}{} --load mixed", around.cpu);
@@ -82,14 +82,6 @@ impl Around {
             competitors,
         }
     }
-}
-
-/// A device as it was named; by its profile if the command line does not say.
-pub(super) fn written(run: &Run<'_>, device: &DeviceSummary) -> String {
-    let specs = run.document.provenance.command_line.iter().flat_map(|word| word.split(','));
-    let mut specs = specs.map(|spec| spec.split('+').next().unwrap_or(spec));
-    let named = specs.find(|spec| spec.split_whitespace().next() == Some(&device.device));
-    named.map_or_else(|| device.device.clone(), printable)
 }
 
 /// The priority of the thread that did its work, if that was a real-time thread.

@@ -1,7 +1,7 @@
 //! After a study of a device, and after forecasts that were held against what devices did.
 
 use super::NextStep;
-use super::device::{Around, written};
+use super::device::Around;
 use super::options::{as_written, value_of};
 use crate::device::study::StudyReport;
 use crate::device::{Run, VerifiedRow};
@@ -21,7 +21,7 @@ pub fn after_study(study: &StudyReport<'_>, known_loads: &[&str]) -> Vec<NextSte
         let purpose = "says what this machine and this user allow, and what would allow the rest";
         return vec![NextStep::new(purpose, "punctual capabilities".to_owned())];
     };
-    let (spec, cpu) = (shell_word(&written(run, device)), Around::of(run, known_loads).cpu);
+    let (spec, cpu) = (shell_word(&run.written(device)), Around::of(run, known_loads).cpu);
     let words = &run.document.provenance.command_line;
     let work = as_written(words, "", "--work");
     let step = match study.least_intrusive {
@@ -77,7 +77,7 @@ pub fn after_verify(rows: &[VerifiedRow<'_>], recordings: &[PathBuf], known_load
 fn ran<'a>(row: &VerifiedRow<'a>) -> Option<(Run<'a>, String, String)> {
     let run = *row.runs.first()?;
     let device = run.activations.devices.first()?;
-    Some((run, shell_word(&written(&run, device)), shell_word(&device.context)))
+    Some((run, shell_word(&run.written(device)), shell_word(&device.context)))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use crate::encode::head::{Head, Part, standing};
 use crate::encode::html::setting::{context, provenance};
 use crate::encode::html::table::thousands;
 use crate::encode::plain_page::escape;
+use crate::layout::counted;
 use crate::microseconds;
 use punctual_device::{keeps_up, pc99};
 use punctual_recording::{Stage, format_ns};
@@ -137,7 +138,12 @@ fn pictures(row: &Row<'_>, body: &mut String) {
 
 fn pending_picture(row: &Row<'_>, body: &mut String) {
     let Some(device) = row.device() else { return };
-    let kept = if keeps_up(device) == Some(true) { "" } else { ", rings of 512 overflow or buffers came late" };
-    let title = format!("Samples pending after each activation{kept}: {}", row.name());
-    histogram(&title, &binned(&device.pending, 10), 10, 1.0, None, body);
+    let samples = device.samples.max(1);
+    let kept = match keeps_up(device) {
+        Some(true) => String::new(),
+        _ => format!(", the ring of {} overflowed or blocks came late", counted(device.ring / samples, "block")),
+    };
+    let title = format!("Blocks pending after each activation{kept}: {}", row.name());
+    let bin = u64::from(samples.div_ceil(4));
+    histogram(&title, &binned(&device.pending, bin), bin, f64::from(samples), None, body);
 }

@@ -2,6 +2,7 @@
 
 use super::verdict::{notes, verdict};
 use super::{GROUPS, Row, StudyReport};
+use crate::device::pending::in_blocks;
 use crate::device::verdict::came;
 use crate::layout::{grouped, table};
 use crate::microseconds;
@@ -18,7 +19,7 @@ pub(super) const HEADER: [&str; 14] = [
     "blocks",
     "underruns",
     "machine's",
-    "pending",
+    "pending blocks",
     "work p50",
     "elapsed p50",
     "max",
@@ -57,7 +58,7 @@ pub(super) fn cells(row: &Row<'_>) -> Vec<String> {
             grouped(came(device)),
             grouped(device.underruns),
             grouped(device.underruns_outside),
-            grouped(device.pending_max),
+            in_blocks(Some(device.pending_max), device),
             microseconds(device.executed.quantile(0.5)),
             microseconds(device.elapsed.quantile(0.5)),
             microseconds(device.elapsed.max()),
