@@ -170,14 +170,15 @@ fn suggestion(error: &clap::Error) -> Option<String> {
 /// The load or drill whose name is most like an unknown word, and the message without the full list.
 fn name_suggestion(error: &clap::Error, message: String) -> (String, Option<String>) {
     let Some(source) = error.source() else { return (message, None) };
-    let (word, what, names) = if let Some(SourceError::Unknown(word)) = source.downcast_ref() {
-        (word, "load", punctual_load::names())
+    let (word, what, by_what_it_does, names) = if let Some(SourceError::Unknown(word)) = source.downcast_ref() {
+        (word, "load", punctual_load::meant(word), punctual_load::names())
     } else if let Some(NoDrill(UnknownDrill(word))) = source.downcast_ref() {
-        (word, "drill", DrillKind::ALL.map(DrillKind::name).to_vec())
+        (word, "drill", None, DrillKind::ALL.map(DrillKind::name).to_vec())
     } else {
         return (message, None);
     };
-    let Some(nearest) = punctual_device::nearest(word, &names) else { return (message, None) };
+    let meant = by_what_it_does.map(str::to_owned).or_else(|| punctual_device::nearest(word, &names));
+    let Some(nearest) = meant else { return (message, None) };
     let before = message.strip_suffix(&source.to_string()).unwrap_or_default();
     (format!("{before}`{word}` is not a {what}"), Some(nearest))
 }

@@ -25,7 +25,7 @@ mod written;
 pub use class::{Class, UnknownClass};
 pub use file::{FileCommand, FileError, LoadFile, Needs};
 pub use machine::Machine;
-pub use source::{Source, SourceError, names};
+pub use source::{Source, SourceError, meant, names};
 
 use punctual_recording::NO_LOAD;
 use score::{LineScore, Scored};

@@ -21,7 +21,7 @@ pub enum Source {
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// No class and no file has this name.
-    #[error("`{0}` is not a load: give one of {names}, or a file (NAME.toml, or a job file of stress-ng)", names = names().join(", "))]
+    #[error("`{}` is not a load: give one of {}, or a file (NAME.toml, or a job file of stress-ng)", .0, listed())]
     Unknown(String),
     /// A file that is neither.
     #[error(
@@ -36,6 +36,42 @@ pub enum SourceError {
 /// The names of all loads that come with the program.
 pub fn names() -> Vec<&'static str> {
     Class::ALL.into_iter().map(Class::name).chain(shipped::names()).collect()
+}
+
+/// What the loads of real programs do, in a few words.
+const DOES: [(&str, &str); 4] = [
+    ("office", "LibreOffice"),
+    ("workstation", "compiles and renders"),
+    ("games", "draws in 3D"),
+    ("web", "browses and encodes video"),
+];
+
+/// The names, with what the programs of those do that have any.
+fn listed() -> String {
+    let about = |name: &str| match DOES.iter().find(|(known, _)| *known == name) {
+        Some((_, does)) => format!("{name} ({does})"),
+        None => name.to_owned(),
+    };
+    names().into_iter().map(about).collect::<Vec<_>>().join(", ")
+}
+
+/// Words for what a load does, or for the programs in it.
+const MEANT: [(&str, &[&str]); 9] = [
+    ("none", &["idle", "off"]),
+    ("memory", &["mem", "ram", "vm"]),
+    ("disk", &["io", "hdd", "ssd", "file", "files", "storage"]),
+    ("network", &["net", "udp", "ping", "traffic"]),
+    ("mixed", &["all", "everything", "stress", "stress-ng"]),
+    ("office", &["libreoffice", "spreadsheet", "writer"]),
+    ("workstation", &["compile", "compiler", "compiling", "build", "make", "gcc", "render", "povray"]),
+    ("games", &["game", "3d", "gpu", "graphics", "opengl", "glmark2"]),
+    ("web", &["video", "media", "browser", "browse", "chromium", "firefox", "ffmpeg"]),
+];
+
+/// The load that does what a word says: for `compile`, the one that compiles.
+pub fn meant(word: &str) -> Option<&'static str> {
+    let word = word.to_ascii_lowercase();
+    MEANT.into_iter().find(|(_, words)| words.contains(&word.as_str())).map(|(name, _)| name)
 }
 
 impl FromStr for Source {
@@ -108,6 +144,21 @@ mod tests {
             "{error}"
         );
         assert!("no/such.toml".parse::<Source>().unwrap_err().to_string().contains("no such file"));
+    }
+
+    #[test]
+    fn a_load_is_told_by_what_it_does() {
+        assert_eq!(
+            ["compile", "Video", "io", "lots"].map(meant),
+            [Some("workstation"), Some("web"), Some("disk"), None]
+        );
+        let error = "lots".parse::<Source>().unwrap_err().to_string();
+        assert!(error.contains("workstation (compiles and renders)"), "{error}");
+        let known = names();
+        assert!(
+            MEANT.iter().all(|(name, words)| known.contains(name) && !words.iter().any(|word| known.contains(word)))
+        );
+        assert_eq!(DOES.map(|(name, _)| name).to_vec(), shipped::names().collect::<Vec<_>>());
     }
 
     #[test]

@@ -114,7 +114,29 @@ pub(crate) fn context(text: &str) -> Result<Context, String> {
 /// What is wrong with a context, and which is meant, if one begins nearly so.
 pub(crate) fn with_nearest_context(wrong: &str, text: &str) -> String {
     let word = text.split(':').next().unwrap_or(text);
-    if CONTEXTS.contains(&word) { wrong.to_owned() } else { with_nearest(wrong, word, &CONTEXTS) }
+    match meant_context(text) {
+        Some(meant) => format!("{wrong}{}", did_you_mean(Some(&meant))),
+        None if CONTEXTS.contains(&word) => wrong.to_owned(),
+        None => with_nearest(wrong, word, &CONTEXTS),
+    }
+}
+
+/// The context that goes by another name elsewhere, or of which only a part was given.
+fn meant_context(text: &str) -> Option<String> {
+    let (word, rest) = text.split_once(':').unwrap_or((text, ""));
+    let priority = if rest.is_empty() { "80" } else { rest };
+    let meant = match word.to_ascii_lowercase().as_str() {
+        "interrupt" | "hardirq" | "isr" | "int" => "irq".to_owned(),
+        "dpc" | "tasklet" | "bh" => "softirq".to_owned(),
+        "thread" if rest.is_empty() => "thread:80".to_owned(),
+        "fifo" => format!("thread:{priority}"),
+        "rr" => format!("thread:rr:{priority}"),
+        "other" | "normal" => "thread:other".to_owned(),
+        "idle" => "thread:idle".to_owned(),
+        _ => return None,
+    };
+    // No advice that would be refused in its turn.
+    Context::parse(&meant).is_ok().then_some(meant)
 }
 
 /// What is wrong with a name, and which of these names is meant, if one is like it.

@@ -26,7 +26,12 @@ impl Competitor {
     /// # Errors
     /// A line that says what is wrong and what would be right.
     pub fn parse(text: &str) -> Result<Competitor, String> {
-        let wrong = || format!("`{text}` is not a competitor: write spin:normal, spin:50 (a FIFO priority) or walk");
+        let wrong = || {
+            format!(
+                "`{text}` is not a competitor: write spin:normal, spin:50 (a FIFO priority) or walk; programs that keep the machine \
+                 busy are a load (--load)"
+            )
+        };
         match text.split_once(':') {
             None if text == "walk" => Ok(Competitor::Walk),
             None if text == "spin" => Ok(Competitor::Spin(Scheduling::Other)),
@@ -194,6 +199,8 @@ mod tests {
         for text in ["", "run", "spin:", "spin:100", "walk:5"] {
             let message = Competitor::parse(text).unwrap_err();
             assert!(!message.is_empty() && !message.contains('\n'));
+            // A priority that is none is another matter.
+            assert!(message.contains("--load") || text == "spin:100", "{message}");
         }
     }
 }
