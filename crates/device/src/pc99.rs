@@ -42,9 +42,9 @@ pub fn pc99(summary: &DeviceSummary) -> Pc99 {
         Some("irq") => over(INTERRUPT_NS, "in an interrupt"),
         Some("softirq") => over(DPC_NS, "in a softirq"),
         Some("thread") if summary.context.contains(":other") || summary.context.contains(":idle") => {
-            keeps(false, "it asks for a real-time thread")
+            keeps(false, "the guide requires a real-time thread")
         }
-        _ => keeps(true, "a real-time thread, as it asks"),
+        _ => keeps(true, "runs in a real-time thread, as the guide requires"),
     }
 }
 

@@ -51,8 +51,8 @@ pub(super) fn notes(run: &Run<'_>) -> Vec<String> {
             (device.cut, "blocks given up after 5 ms"),
             (
                 device.rested,
-                "blocks late or lost while punctual's threads rested, since together they left others none of a CPU; they do not count \
-                 as underruns",
+                "blocks late or lost while punctual's threads rested, because together they left no CPU time for anything else; they do not \
+                 count as underruns",
             ),
             (
                 device.unobserved,
@@ -109,8 +109,8 @@ pub fn text(run: &Run<'_>) -> String {
 pub(super) fn pc99_words(device: &DeviceSummary) -> String {
     let pc99 = pc99(device);
     match pc99.keeps {
-        Some(true) => format!("kept ({})", pc99.why),
-        Some(false) => format!("broken ({})", pc99.why),
+        Some(true) => format!("met ({})", pc99.why),
+        Some(false) => format!("not met ({})", pc99.why),
         None => pc99.why,
     }
 }

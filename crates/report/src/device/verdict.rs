@@ -106,6 +106,7 @@ fn kept_from_it(device: &DeviceSummary) -> String {
 fn overran(device: &DeviceSummary) -> String {
     match device.overruns {
         0 => String::new(),
+        1 => ", its ring overran once".to_owned(),
         times => format!(", its ring overran {}", counted(times, "time")),
     }
 }
@@ -267,6 +268,7 @@ mod tests {
         let late = DeviceSummary { underruns: 41, overruns: 7, ..limited };
         assert!(kept_from_it(&late).starts_with(", at most 40 of blocks"), "{}", kept_from_it(&late));
         assert_eq!(overran(&late), ", its ring overran 7 times");
+        assert_eq!(overran(&DeviceSummary { overruns: 1, ..late }), ", its ring overran once");
         let few = DeviceSummary { processed: 17, unobserved: 983, ..device };
         assert!(why_not_judged(&few).starts_with("only 17 of 1,000 blocks came"), "{}", why_not_judged(&few));
     }

@@ -128,7 +128,10 @@ pub(crate) mod tests {
         assert!(verdict(&study).contains("No context could be tried"));
         assert!(verdict(&study).contains(" stands for modem here"));
         let cut = verdict(&StudyReport { interrupted: true, least_intrusive: Some("irq"), ..study });
-        assert!(cut.contains("nothing is concluded") && cut.contains("no context") && !cut.contains("least"), "{cut}");
+        assert!(
+            cut.contains("nothing is concluded") && cut.contains("No context was tried.") && !cut.contains("least"),
+            "{cut}"
+        );
     }
 
     /// A study of one run beside a spinning thread.

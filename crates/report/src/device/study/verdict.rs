@@ -5,7 +5,7 @@ use crate::device::calibrated::{is_off, taken_ns};
 use crate::device::verdict::why_not_judged;
 use crate::layout::counted;
 use punctual_device::{keeps_up, pc99};
-use punctual_recording::format_ns;
+use punctual_recording::{agreeing, format_ns};
 use std::fmt::Write as _;
 
 /// So many runs are named at most.
@@ -25,7 +25,7 @@ pub fn verdict(study: &StudyReport<'_>) -> String {
         let tried = contexts_tried(study);
         return format!(
             "The study was ended early, after {}, of which the last was cut: nothing is concluded for {} on \
-             this machine. It tried {tried}.{pc99}",
+             this machine. {tried}{pc99}",
             counted(ran, "run"),
             study.profile.id
         );
@@ -78,7 +78,13 @@ fn against_pc99(study: &StudyReport<'_>) -> String {
             broken.push(&row.context);
         }
     }
-    if broken.is_empty() { String::new() } else { format!(" PC 99 is broken in {}.", broken.join(" and ")) }
+    match broken.len() {
+        0 => String::new(),
+        contexts => {
+            let violate = agreeing(contexts, "violates", "violate");
+            format!(" {} {violate} the PC 99 limits.", broken.join(" and "))
+        }
+    }
 }
 
 /// Says in which contexts a run was no test, and why.
@@ -183,5 +189,8 @@ fn contexts_tried(study: &StudyReport<'_>) -> String {
             tried.push(&row.context);
         }
     }
-    if tried.is_empty() { "no context".to_owned() } else { format!("only {}", tried.join(", ")) }
+    match tried.len() {
+        0 => "No context was tried.".to_owned(),
+        contexts => format!("Only {} {} tried.", tried.join(", "), agreeing(contexts, "was", "were")),
+    }
 }
