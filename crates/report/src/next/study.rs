@@ -33,8 +33,11 @@ pub fn after_study(study: &StudyReport<'_>, known_loads: &[&str]) -> Vec<NextSte
             )
         }
         Some(context) => {
+            // In the study, reservations compete outside their time.
+            let compete = if context.starts_with("reservation:") { " --compete" } else { "" };
             let context = shell_word(context);
-            let command = format!("sudo punctual device run {spec} --context {context}{cpu}{work} --load mixed");
+            let command =
+                format!("sudo punctual device run {spec} --context {context}{compete}{cpu}{work} --load mixed");
             NextStep::new("says whether it keeps up there beside a load, for longer than in the study", command)
         }
         None => NextStep::new(
@@ -132,6 +135,7 @@ mod tests {
             steps[0].command.clone()
         };
         assert_eq!(after(Some("irq"), false, true), "sudo punctual device run 'sdr x8' --context irq --load mixed");
+        assert!(after(Some("reservation:302us/640us"), false, true).contains(" reservation:302us/640us --compete "));
         assert_eq!(after(None, false, true), "sudo punctual reserve 'sdr x8'");
         assert_eq!(after(Some("irq"), true, true), "sudo punctual device study 'sdr x8' -D 90s");
         assert_eq!(after(None, false, false), "punctual capabilities");
