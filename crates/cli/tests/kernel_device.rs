@@ -116,7 +116,7 @@ fn a_reservation_below_the_share_fails_and_a_sufficient_one_keeps_up_beside_a_sp
         let words = ["run", "v90", "--context", context, "--competitor", "spin:normal", "-D", "2s"];
         device(directory.path(), &context.replace([':', '/'], "-"), &words).remove(0)
     };
-    let (small, large) = (one("reservation:1/20"), one("reservation:5/10"));
+    let (small, large) = (one("reservation:1ms/20ms"), one("reservation:5ms/10ms"));
     assert_eq!(small["keeps_up"], false, "{small}");
     assert!(small["overruns"].as_u64() > Some(0), "{small}");
     assert_eq!(large["overruns"], 0, "{large}");
@@ -176,7 +176,7 @@ fn the_rate_of_the_line_changes_in_phases() {
 fn a_phase_has_a_reservation_of_its_own() {
     requires!("a_phase_has_a_reservation_of_its_own", "deadline reservation", "real-time priority");
     let directory = tempfile::tempdir().unwrap();
-    let phases = ["--context", "reservation:3/12", "--phases", "18@7200Hz:3s+1/2.5,90@7200Hz"];
+    let phases = ["--context", "reservation:3ms/12ms", "--phases", "18@7200Hz:3s+1ms/2.5ms,90@7200Hz"];
     let words = [&["device", "run", "v90"][..], &phases, &["-D", "6s", "-q", "-o", "phases"]].concat();
     let child = start(directory.path(), &words);
     let has = |runtime_ns, period_ns| {
@@ -276,7 +276,7 @@ fn what_cannot_be_is_one_clear_line() {
     for (words, expected, word) in [
         (&["run", "toaster"][..], 129, "there is no device `toaster`"),
         (&["run", "modem", "--context", "isr"], 129, "is not a context"),
-        (&["run", "modem", "--context", "reservation:9/8"], 129, "must not exceed"),
+        (&["run", "modem", "--context", "reservation:9ms/8ms"], 129, "must not exceed"),
         (&["run", "modem", "--context", "reservation:10us/50us"], 129, "100us to 4s"),
         (&["run", "modem", "--compete"], 129, "goes with a reservation"),
         (&["run", "modem", "--competitor", "run"], 129, "is not a competitor"),

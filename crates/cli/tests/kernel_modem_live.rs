@@ -14,7 +14,7 @@ fn file(directory: &std::path::Path) {
 fn a_file_arrives_exact_in_each_context_of_a_thread() {
     let directory = tempfile::tempdir().unwrap();
     file(directory.path());
-    let all = [("thread:24", 1), ("reservation:4/8", 1), ("thread:other", 0)];
+    let all = [("thread:24", 1), ("reservation:4ms/8ms", 1), ("thread:other", 0)];
     // Each takes as long as a call.
     let some = if support::tests_all() { &all[..] } else { &all[..2] };
     let (mut skipped, mut met) = (0, 0);
@@ -125,7 +125,7 @@ fn modems_that_call_at_once_are_all_accounted_for() {
     let cpus = all_cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
     let load = "about = \"busy\"\n[[command]]\nname = \"spin\"\nrun = \"while :; do :; done\"\n";
     std::fs::write(directory.path().join("busy.toml"), load).unwrap();
-    let words = ["modem", "transfer", "a.gz", "--attempts", "1", "--json", "--context", "reservation:8/10"];
+    let words = ["modem", "transfer", "a.gz", "--attempts", "1", "--json", "--context", "reservation:8ms/10ms"];
     let more = ["--compute", "0", "--modems", &modems, "--cpu", &cpus, "--load", "busy.toml"];
     let beside = ["--beside", "rt-audio+thread:25,rt-video+thread:23", "-o", "beside.punctual", "--html", "sent.html"];
     let output = run(directory.path(), &[&words[..], &more, &beside].concat());

@@ -278,7 +278,7 @@ fn what_cannot_be_is_one_line() {
         (vec!["reserve", "v90", "--", "true"], 129, "cannot be used with"),
         (vec!["reserve", "v90", "--phases", "18@7200Hz:2s,90@7200Hz"], 129, "every phase needs its time"),
         (vec!["reserve", "v90", "--phases", "18@7200Hz:2s,90@7200Hz:240ms"], 129, "time for 20 of its blocks"),
-        (vec!["reserve", "v90", "--phases", "18@7200Hz:2s+1/8"], 129, "is what is looked for"),
+        (vec!["reserve", "v90", "--phases", "18@7200Hz:2s+1ms/8ms"], 129, "is what is looked for"),
         (vec!["reserve", "v90,modem", "--phases", "18@7200Hz:2s"], 129, "goes with one device"),
         (vec!["reserve", "v90,modem", "--apply"], 129, "a soft device's thread is punctual's own"),
         (vec!["reserve", "v90", "--context", "irq"], 129, "write thread:other or thread:80"),

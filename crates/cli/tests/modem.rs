@@ -71,7 +71,7 @@ fn a_files_name_steers_no_terminal() {
 #[test]
 fn the_table_of_stalls_has_a_row_for_each_length_and_direction() {
     let directory = tempfile::tempdir().unwrap();
-    let output = run(directory.path(), &["modem", "stalls", "--lengths", "8,30", "--calls", "1", "--json"]);
+    let output = run(directory.path(), &["modem", "stalls", "--lengths", "8ms,30ms", "--calls", "1", "--json"]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let answer = json(&output);
     let rows = answer["rows"].as_array().unwrap();

@@ -1,7 +1,7 @@
 //! Where a device's work runs.
 
 use punctual_kernel::scheduling::Scheduling;
-use punctual_recording::{BareUnit, format_ns, parse_duration};
+use punctual_recording::{BareUnit, format_ns, is_without_unit, parse_duration};
 use std::fmt;
 
 /// The range of periods that SCHED_DEADLINE takes.
@@ -45,7 +45,7 @@ pub enum Context {
 
 impl Context {
     /// Reads `irq`, `softirq`, `thread:80`, `thread:rr:80`, `thread:other`, `thread:idle`, `reservation:2ms/8ms` or
-    /// `slots:2/8`; bare numbers of a reservation are milliseconds.
+    /// `slots:2/8`; bare numbers of slots are milliseconds.
     ///
     /// # Errors
     /// A line that says what is wrong and what would be right.
@@ -81,6 +81,10 @@ impl Context {
             "reservation" | "slots" => {
                 let (runtime, period) = rest.split_once('/').ok_or_else(wrong)?;
                 let form = if kind == "slots" { Form::Slots } else { Form::Floating };
+                let span = |text: &str| match form {
+                    Form::Slots => milliseconds(text),
+                    Form::Floating => parse_duration(text, BareUnit::Refused),
+                };
                 let reservation = Reservation { runtime_ns: span(runtime)?, period_ns: span(period)?, form };
                 reservation.validate()?;
                 Ok(Context::Reservation(reservation))
@@ -96,13 +100,11 @@ impl Context {
 }
 
 /// A duration whose bare numbers are milliseconds.
-fn span(text: &str) -> Result<u64, String> {
-    let text = text.trim();
-    let bare = !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '.');
-    if bare {
-        parse_duration(&format!("{text}ms"), BareUnit::Microseconds)
+fn milliseconds(text: &str) -> Result<u64, String> {
+    if is_without_unit(text) {
+        parse_duration(&format!("{}ms", text.trim()), BareUnit::Refused)
     } else {
-        parse_duration(text, BareUnit::Microseconds)
+        parse_duration(text, BareUnit::Refused)
     }
 }
 
@@ -171,7 +173,7 @@ mod tests {
             ("thread:rr:5", "thread:rr:5"),
             ("thread:other", "thread:other"),
             ("thread:idle", "thread:idle"),
-            ("reservation:2/8", "reservation:2ms/8ms"),
+            ("reservation:2ms/8ms", "reservation:2ms/8ms"),
             ("reservation:500us/2.5ms", "reservation:500us/2500us"),
             ("slots:2/13", "slots:2ms/13ms"),
         ] {
@@ -187,7 +189,10 @@ mod tests {
             ("thread:soon", "not a context"),
             ("thread:other:5", "not a context"),
             ("reservation:8", "not a context"),
-            ("reservation:9/8", "must not exceed"),
+            ("reservation:280/500", "`280` has no unit: write 280us, or 280ms if you mean that"),
+            ("reservation:1ms/8", "`8` has no unit"),
+            ("reservation:9ms/8ms", "must not exceed"),
+            ("slots:9/8", "must not exceed"),
             ("reservation:10us/50us", "100us to 4s"),
             ("reservation:1us/1ms", "at least 1.024 us"),
             ("slots:1/5000", "100us to 4s"),

@@ -5,7 +5,7 @@ use crate::Origin;
 use crate::Signal;
 use crate::notation::{parse_period, parse_want, written_rate};
 use crate::profile::{DEFAULT_WANT_S, OnMiss, Printed, Profile, Source, Sources, Unit};
-use punctual_recording::{BareUnit, parse_duration};
+use punctual_recording::{BareUnit, is_without_unit, parse_duration};
 use serde::Deserialize;
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -93,13 +93,13 @@ impl Catalogue {
             return Err(Error::Notation("name a device, such as audio or `audio 64@48kHz`".to_owned()));
         };
         let mut profile = self.find(id).cloned().ok_or_else(|| self.unknown(text, id))?;
-        let mut period = None;
+        let (mut period, mut bare) = (None, None);
         for word in words {
             profile = if let Some(count) = word.strip_prefix('x') {
                 let message = || format!("`{word}` is not a number of buffers: write an x and a number, such as x3");
                 profile.with_buffers(count.parse().map_err(|_| Error::Notation(message()))?)
             } else if let Some(compute) = word.strip_prefix("compute=") {
-                profile.with_compute(parse_duration(compute, BareUnit::Microseconds).map_err(Error::Notation)?)
+                profile.with_compute(parse_duration(compute, BareUnit::Refused).map_err(Error::Notation)?)
             } else if let Some(want) = word.strip_prefix("want=") {
                 profile.with_want(parse_want(want)?)
             } else {
@@ -109,8 +109,13 @@ impl Catalogue {
                          with an x, such as `audio 256@48kHz x3`"
                     )));
                 }
-                profile.with_written_period(word)?
+                // A number may be one of two periods; then that is what is wrong.
+                bare = bare.or(is_without_unit(word).then_some(word));
+                if bare.is_some() { profile } else { profile.with_written_period(word)? }
             };
+        }
+        if let Some(bare) = bare {
+            return profile.with_written_period(bare);
         }
         profile.validate()?;
         profile.usable_slack_ns()?;
@@ -119,6 +124,11 @@ impl Catalogue {
 
     /// What is wrong with a specification whose first word is no device: most often it is a period.
     fn unknown(&self, text: &str, id: &str) -> Error {
+        if is_without_unit(id) {
+            return Error::Notation(format!(
+                "`{text}` names no device: did you mean `audio {id}@48kHz`? `punctual device list` has them"
+            ));
+        }
         if parse_period(id).is_ok() {
             let device = if id.contains('@') { "audio" } else { "ros2-control" };
             return Error::Notation(format!(
@@ -181,7 +191,7 @@ impl Stored {
     fn into_profile(self, origin: Origin) -> Result<Profile, Error> {
         let device = self.id.clone();
         let in_device = |error: Error| Error::Profile { device: device.clone(), message: error.to_string() };
-        let length = |text: &str| parse_duration(text, BareUnit::Microseconds).map_err(Error::Notation);
+        let length = |text: &str| parse_duration(text, BareUnit::Refused).map_err(Error::Notation);
         let Words { period, buffers, compute, want } = self.source;
         let source = |stated: Option<String>, assumed: Option<String>| match stated {
             Some(place) => Source::Stated(place),
@@ -325,6 +335,11 @@ mod tests {
             ("audio 64@48kHz x99999999999", "`x99999999999` is not a number of buffers"),
             ("modem x", "`x` is not a number of buffers"),
             ("modem compute=1h", "never keep up"),
+            ("64", "did you mean `audio 64@48kHz`?"),
+            ("audio 64", "`64` has no unit: did you mean 64@48kHz?"),
+            ("audio 64 x3", "`64` has no unit: did you mean 64@48kHz?"),
+            ("ros2-control 1", "`1` has no unit: write 1us, or 1ms if you mean that"),
+            ("sdr 1ms compute=0.4", "`0.4` has no unit: write 0.4us, or 0.4ms if you mean that"),
         ] {
             let message = shipped.parse_spec(wrong).unwrap_err().to_string();
             assert!(message.contains(word) && !message.contains('\n'), "{message}");

@@ -3,8 +3,8 @@
 use crate::Error;
 use punctual_recording::{BareUnit, parse_duration};
 
-/// Reads a period in ns: a duration such as `500us`, `11.25ms`, a bare number of microseconds, a frequency such as `1kHz`,
-/// or a number of frames or samples at a rate, such as `64@48kHz`, `60@8000`, `1024@2.4MS/s` or `1@60Hz`.
+/// Reads a period in ns: a duration such as `500us` or `11.25ms`, a frequency such as `1kHz`, or a number of frames or
+/// samples at a rate, such as `64@48kHz`, `60@8000`, `1024@2.4MS/s` or `1@60Hz`.
 ///
 /// # Errors
 /// [`Error::Notation`], in a sentence.
@@ -18,7 +18,7 @@ pub fn parse_period(text: &str) -> Result<u64, Error> {
     let period = match text.split_once('@') {
         Some((frames, rate)) => frames_at(text, frames, rate)?,
         None if is_frequency => frames_at(text, "1", text)?,
-        None => parse_duration(text, BareUnit::Microseconds).map_err(Error::Notation)?,
+        None => parse_duration(text, BareUnit::Refused).map_err(Error::Notation)?,
     };
     if period == 0 {
         return Err(Error::Notation(format!("`{text}` is not a period: it must be at least 1 ns")));
@@ -170,13 +170,14 @@ mod tests {
             ("1024@2.048MSps", 500_000),
             ("1200@2.4MS/s", 500_000),
             ("11.25ms", 11_250_000),
-            ("1000", 1_000_000),
         ] {
             assert_eq!(parse_period(text), Ok(expected), "{text}");
         }
         for wrong in [
             "",
             "0",
+            "64",
+            "1000",
             "64@",
             "@48kHz",
             "64@48kg",

@@ -5,6 +5,7 @@ use crate::Origin;
 use crate::Signal;
 use crate::notation::{parse_period, written_rate};
 use punctual_recording::bounds::MAX_PERIOD_NS;
+use punctual_recording::is_without_unit;
 
 /// The mean time between underruns that users of a device expect unless its profile says otherwise, s.
 pub const DEFAULT_WANT_S: u64 = 3_600;
@@ -231,12 +232,30 @@ impl Profile {
     /// # Errors
     /// [`Error::Notation`], in a sentence.
     pub fn with_written_period(&self, text: &str) -> Result<Profile, Error> {
+        if is_without_unit(text) {
+            return Err(self.without_unit(text.trim()));
+        }
         let mut changed = self.with_period(parse_period(text)?);
         if let Some(rate) = written_rate(text)? {
             changed.rate_millihertz = Some(rate);
             changed.unit = changed.unit.or(Some(Unit::Frame));
         }
         Ok(changed)
+    }
+
+    /// What is wrong with a period that is only a number: of a device that has a rate it must be frames at that rate.
+    fn without_unit(&self, number: &str) -> Error {
+        /// Frames come no more slowly, in thousandths of a hertz.
+        const MIN_MILLIHERTZ: u64 = 1_000_000;
+        let as_people_write = |rate: u64| match rate {
+            rate if rate.is_multiple_of(1_000_000) => format!("{}kHz", rate / 1_000_000),
+            rate if rate.is_multiple_of(1_000) => format!("{}Hz", rate / 1_000),
+            rate => format!("{}Hz", rate as f64 / 1e3),
+        };
+        Error::Notation(match self.rate_millihertz.filter(|rate| *rate >= MIN_MILLIHERTZ && !number.contains('.')) {
+            Some(rate) => format!("`{number}` has no unit: did you mean {number}@{}?", as_people_write(rate)),
+            None => format!("`{number}` has no unit: write {number}us, or {number}ms if you mean that"),
+        })
     }
 
     /// How many of its units pass in this time; `None` if its users count only in time. A cycle is always one period.

@@ -82,7 +82,7 @@ impl Horizon {
             "day" => Ok(Horizon::Day),
             "week" => Ok(Horizon::Week),
             _ => {
-                let parsed = punctual_recording::parse_duration(text, punctual_recording::BareUnit::Seconds);
+                let parsed = punctual_recording::parse_duration(text, punctual_recording::BareUnit::Refused);
                 let length = parsed.map_err(|_| wrong())?;
                 if length == 0 { Err(wrong()) } else { Ok(Horizon::Nanoseconds(length)) }
             }
@@ -141,5 +141,6 @@ mod tests {
         assert_eq!(Horizon::Day.seconds(Usage::of(None)), punctual_device::parse_want("1/day").unwrap() as f64);
         assert!(Horizon::parse("soon").unwrap_err().to_string().contains("soon"));
         assert!(Horizon::parse("0").is_err());
+        assert!(Horizon::parse("30").unwrap_err().to_string().ends_with("or a duration such as 30m"));
     }
 }

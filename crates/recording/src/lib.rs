@@ -99,7 +99,7 @@ pub use format::numbers::{read_numbers, write_numbers};
 pub use format::place::{DIRECTORY_MODE, FILE_MODE, Place, Standing};
 pub use format::printable::{is_control, printable, printable_path};
 pub use format::table::rows_read;
-pub use format::units::{BareUnit, agreeing, counted, format_ns, grouped, parse_duration, parse_list};
+pub use format::units::{BareUnit, agreeing, counted, format_ns, grouped, is_without_unit, parse_duration, parse_list};
 pub use format::{bounds, input};
 pub use gaps::files::{
     CalibratedCount, CauseSum, CountMode, CpuGaps, GAPS_SCHEMA, Gap, GapDocument, GapWriter, InterruptCost,

@@ -37,21 +37,23 @@ pub(crate) enum DeviceCommand {
     ///
     /// The context is an interrupt, a softirq, a thread or a reservation; a bystander runs beside it.
     #[command(
-        after_help = "Examples:\n  sudo punctual device run modem --context irq -D 10s\n  sudo punctual device run v90 --context thread:10 --competitor spin:50 -D 10s\n  sudo punctual device run v90 --context reservation:2/8 --compete --competitor spin:normal\n  sudo punctual device run 'audio 64@48kHz x3' --context thread:80 --load mixed -D 60s\n  sudo punctual device run v90 --phases 18@7200Hz:2s,90@7200Hz:9s,90@8kHz:6s,105@8kHz -D 28s\n  sudo punctual device run encoder --work encoder.c --context irq -D 5s\n\nA bare number is seconds for -D, milliseconds in a reservation."
+        after_help = "Examples:\n  sudo punctual device run modem --context irq -D 10s\n  sudo punctual device run v90 --context thread:10 --competitor spin:50 -D 10s\n  sudo punctual device run v90 --context reservation:2ms/8ms --compete --competitor spin:normal\n  sudo punctual device run 'audio 64@48kHz x3' --context thread:80 --load mixed -D 60s\n  sudo punctual device run v90 --phases 18@7200Hz:2s,90@7200Hz:9s,90@8kHz:6s,105@8kHz -D 28s\n  sudo punctual device run encoder --work encoder.c --context irq -D 5s\n\nA bare number is seconds for -D and in --phases, milliseconds in slots:2/8."
     )]
     Run(DeviceRunArguments),
     /// Run a soft modem in every context, beside competitors, at several priorities and reservations
     #[command(
-        after_help = "Examples:\n  sudo punctual device study modem -D 2m --html study.html\n  sudo punctual device study v90 -D 5m --json\n\nThe papers' modem is v90; modem stands for it here. 35 runs of at least a second share the time.\nStarting and calibrating each takes about 0.6 s more."
+        after_help = "Examples:\n  sudo punctual device study modem -D 2m --html study.html\n  sudo punctual device study v90 -D 5m --json\n\nThe papers' modem is v90; modem stands for it here. 35 runs of at least a second share the time.\nStarting and calibrating each takes about 0.6 s more. A bare number is seconds for -D."
     )]
     Study(DeviceStudyArguments),
     /// Forecast underruns without a device, then run it and count them
     #[command(
-        after_help = "Example:\n  sudo punctual device verify audio64,ethercat1ms,v90 --context thread:80 --load mixed -D 2m\n\nFor half of the time it measures without a device; the devices share the other half.\nEach of three to six rounds starts the load anew, which takes its warm-up and about a second on top."
+        after_help = "Example:\n  sudo punctual device verify audio64,ethercat1ms,v90 --context thread:80 --load mixed -D 2m\n\nFor half of the time it measures without a device; the devices share the other half.\nEach of three to six rounds starts the load anew, which takes its warm-up and about a second on top.\nA bare number is seconds for -D, milliseconds in slots:2/8."
     )]
     Verify(DeviceVerifyArguments),
     /// Run several devices at once on one CPU
-    #[command(after_help = "Example:\n  sudo punctual device mix audio64,ethercat1ms,modem --context thread:80 -D 20s")]
+    #[command(
+        after_help = "Example:\n  sudo punctual device mix audio64,ethercat1ms,modem --context thread:80 -D 20s\n\nA bare number is seconds for -D, milliseconds in slots:2/8."
+    )]
     Mix(DeviceMixArguments),
 }
 
@@ -135,7 +137,7 @@ pub(crate) struct HowArguments {
     #[arg(long, value_enum, default_value = "timer")]
     pub(crate) wake: WakeName,
     /// How the line's rate changes during the run, as samples@rate:time: 18@7200Hz:2s,90@7200Hz:9s,90@8kHz; with
-    /// --context reservation:X/Y a phase may have a reservation of its own: 18@7200Hz:2s+0.5/2.5
+    /// --context reservation:X/Y a phase may have a reservation of its own: 18@7200Hz:2s+0.5ms/2.5ms
     #[arg(long, value_name = "PHASES", value_delimiter = ',', value_parser = phase)]
     pub(crate) phases: Vec<Phase>,
     /// What the device does: decode, filter, or a file of your own, FILE.c or FILE.bpf.o [default: decode where `punctual device show` names a signal, else filter]

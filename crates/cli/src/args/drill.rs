@@ -91,7 +91,7 @@ fn lengths(text: &str) -> Result<Lengths, String> {
 const MIN_EVERY_NS: u64 = 2_000_000;
 
 fn every(text: &str) -> Result<u64, String> {
-    let every = parse_duration(text, BareUnit::Microseconds)?;
+    let every = parse_duration(text, BareUnit::Refused)?;
     if (MIN_EVERY_NS..=60_000_000_000).contains(&every) {
         return Ok(every);
     }

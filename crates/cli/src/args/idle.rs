@@ -58,7 +58,7 @@ pub(crate) enum IdlePolicy {
 const THRESHOLDS_NS: std::ops::RangeInclusive<u64> = 500..=1_000_000_000;
 
 fn threshold(text: &str) -> Result<u64, String> {
-    let threshold = parse_duration(text, BareUnit::Microseconds)?;
+    let threshold = parse_duration(text, BareUnit::Refused)?;
     if THRESHOLDS_NS.contains(&threshold) {
         return Ok(threshold);
     }
@@ -69,7 +69,7 @@ fn threshold(text: &str) -> Result<u64, String> {
 const CALIBRATED_NS: std::ops::RangeInclusive<u64> = 5_000..=100_000_000;
 
 fn calibrated(text: &str) -> Result<u64, String> {
-    let target = parse_duration(text, BareUnit::Microseconds)?;
+    let target = parse_duration(text, BareUnit::Refused)?;
     if CALIBRATED_NS.contains(&target) {
         return Ok(target);
     }
@@ -80,7 +80,7 @@ fn calibrated(text: &str) -> Result<u64, String> {
 const COMPUTE_NS: std::ops::RangeInclusive<u64> = 10_000..=500_000_000;
 
 fn compute(text: &str) -> Result<u64, String> {
-    let compute = parse_duration(text, BareUnit::Microseconds)?;
+    let compute = parse_duration(text, BareUnit::Refused)?;
     if COMPUTE_NS.contains(&compute) {
         return Ok(compute);
     }

@@ -31,7 +31,9 @@ pub(crate) enum LoadCommand {
         yes: bool,
     },
     /// Run a load by itself and say what it gets done
-    #[command(after_help = "Examples:\n  punctual load run workstation -D 20s\n  punctual load run mine.toml")]
+    #[command(
+        after_help = "Examples:\n  punctual load run workstation -D 20s\n  punctual load run mine.toml\n\nA bare number is seconds for -D."
+    )]
     Run(LoadRunArguments),
 }
 

@@ -1,5 +1,7 @@
 //! The command line.
 
+#[cfg(test)]
+mod bare_numbers_tests;
 mod compare;
 pub(crate) mod device;
 pub(crate) mod drill;
@@ -34,7 +36,7 @@ use clap::{Args, Parser, Subcommand};
 use punctual_load::Source;
 use punctual_recording::Stage;
 use std::path::PathBuf;
-use values::{Limits, duration, interval, limits, period, stage};
+use values::{Limits, duration, interval, length, limits, period, stage};
 pub(crate) use values::{context, with_nearest_context};
 
 /// How late time-dependent work runs on this machine.
@@ -61,14 +63,14 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Say in a minute how late this machine runs, idle and loaded
     #[command(
-        after_help = "Examples:\n  sudo punctual check\n  sudo punctual check -D 20s --load disk\n  sudo punctual check --device 'audio 64@48kHz x3'\n  punctual check --json | jq .verdict"
+        after_help = "Examples:\n  sudo punctual check\n  sudo punctual check -D 20s --load disk\n  sudo punctual check --device 'audio 64@48kHz x3'\n  punctual check --json | jq .verdict\n\nA bare number is seconds for -D, microseconds for -i."
     )]
     Check(CheckArguments),
     /// Measure how late threads wake up, stage by stage
     ///
     /// The threads are punctual's own periodic ones, or those of other programs.
     #[command(
-        after_help = "Examples:\n  sudo punctual record -D 10s                     every CPU, FIFO 80, every 1 ms\n  sudo punctual record -p 95,50 -i 500us -a 1     two priorities on CPU 1\n  sudo punctual record --via softirq --load mixed the chain interrupt -> softirq -> thread\n  sudo punctual record --limit p99.9=200us,max=1ms\n  sudo punctual record -- make -j2                while a command runs\n  sudo punctual record --comm '^ffmpeg' -D 10s    the wakeups of ffmpeg's threads\n  sudo punctual record --follow -- make -j2       the threads of a command and all it starts\n  sudo punctual record --why 500us -D 60s         also who made wakeups late: see punctual why\n  sudo punctual record -D 10s --hist > a.hist     what cyclictest -h prints\n\nA bare number is microseconds for -i and -b, seconds for -D."
+        after_help = "Examples:\n  sudo punctual record -D 10s                     every CPU, FIFO 80, every 1 ms\n  sudo punctual record -p 95,50 -i 500us -a 1     two priorities on CPU 1\n  sudo punctual record --via softirq --load mixed the chain interrupt -> softirq -> thread\n  sudo punctual record --limit p99.9=200us,max=1ms\n  sudo punctual record -- make -j2                while a command runs\n  sudo punctual record --comm '^ffmpeg' -D 10s    the wakeups of ffmpeg's threads\n  sudo punctual record --follow -- make -j2       the threads of a command and all it starts\n  sudo punctual record --why 500us -D 60s         also who made wakeups late: see punctual why\n  sudo punctual record -D 10s --hist > a.hist     what cyclictest -h prints\n\nA bare number is microseconds for -i and -b, as cyclictest has it, and seconds for -D; other times need their unit."
     )]
     Record(RecordArguments),
     /// Show recordings, adding up those made the same way
@@ -96,21 +98,21 @@ pub(crate) enum Command {
     ///
     /// The answer is better, worse, or no difference the data can show.
     #[command(
-        after_help = "Examples:\n  punctual compare idle.punctual loaded.punctual\n  punctual compare before/ after/                   directories of repeats, also from `interact`\n  sudo punctual compare --repeat 5 --a 'sysctl -w kernel.timer_migration=1' --b 'sysctl -w kernel.timer_migration=0'\n  sudo punctual compare --repeat 5 --while-b 'clamscan -r /usr' --load mixed\n\nSettings are not restored: run the command that restores them afterwards. A bare number is seconds for -D, microseconds for -i."
+        after_help = "Examples:\n  punctual compare idle.punctual loaded.punctual\n  punctual compare before/ after/                   directories of repeats, also from `interact`\n  sudo punctual compare --repeat 5 --a 'sysctl -w kernel.timer_migration=1' --b 'sysctl -w kernel.timer_migration=0'\n  sudo punctual compare --repeat 5 --while-b 'clamscan -r /usr' --load mixed\n\nSettings are not restored: run the command that restores them afterwards. A bare number is seconds for -D, microseconds for -i; other times need their unit."
     )]
     Compare(CompareArguments),
     /// Show what takes the CPU away from a loop that wants it all
     ///
     /// Without privilege it shows the gaps, but not who made them.
     #[command(
-        after_help = "Examples:\n  sudo punctual idle                      every CPU for 20 s, causes by name\n  punctual idle -D 1m --threshold 2us     without privilege: gaps, without causes\n  sudo punctual idle --policy fifo -a 1   what real-time work on CPU 1 would lose\n  sudo punctual idle --calibrated=100us   the paper's fixed-count loop, and how unsteady it is\n  sudo punctual idle --validate           100 keystrokes as the loop, a program and the kernel see them\n\nA bare number is seconds for -D, microseconds for the other times."
+        after_help = "Examples:\n  sudo punctual idle                      every CPU for 20 s, causes by name\n  punctual idle -D 1m --threshold 2us     without privilege: gaps, without causes\n  sudo punctual idle --policy fifo -a 1   what real-time work on CPU 1 would lose\n  sudo punctual idle --calibrated=100us   the paper's fixed-count loop, and how unsteady it is\n  sudo punctual idle --validate           100 keystrokes as the loop, a program and the kernel see them\n\nA bare number is seconds for -D; other times need their unit."
     )]
     Idle(IdleArguments),
     /// Use a program as a person does, and time each key
     ///
     /// At a terminal or in a window: how long each key takes, and what you wait for.
     #[command(
-        after_help = "Examples:\n  sudo punctual interact -- vim -u NONE            a shipped script for vim, at a person's pace\n  punctual interact -- bash                        without privilege: latency, CPU and run delay\n  sudo punctual interact --script edit.toml --html e.html -- nano notes.txt\n  sudo punctual interact --via x11 -- mousepad     in a window on a display of its own\n  sudo punctual interact --via x11 --display -- mousepad     on your own display\n  sudo punctual interact --via wayland -- foot     in a Wayland compositor of its own\n  sudo punctual interact --pace full -- less /etc/services   as fast as the terminal takes it\n  sudo punctual interact --limit key:p99=16ms,page:max=100ms -- vim -u NONE\n  punctual interact learn -o edit.toml -- vim notes.txt      a script of what you type\n  sudo punctual interact --attach vim -D 10m       somebody's own use of a running program\n\nA bare number is microseconds, seconds for -D."
+        after_help = "Examples:\n  sudo punctual interact -- vim -u NONE            a shipped script for vim, at a person's pace\n  punctual interact -- bash                        without privilege: latency, CPU and run delay\n  sudo punctual interact --script edit.toml --html e.html -- nano notes.txt\n  sudo punctual interact --via x11 -- mousepad     in a window on a display of its own\n  sudo punctual interact --via x11 --display -- mousepad     on your own display\n  sudo punctual interact --via wayland -- foot     in a Wayland compositor of its own\n  sudo punctual interact --pace full -- less /etc/services   as fast as the terminal takes it\n  sudo punctual interact --limit key:p99=16ms,page:max=100ms -- vim -u NONE\n  punctual interact learn -o edit.toml -- vim notes.txt      a script of what you type\n  sudo punctual interact --attach vim -D 10m       somebody's own use of a running program\n\nA bare number is seconds for -D; other times need their unit."
     )]
     Interact(InteractArguments),
     /// Say how often work will be too late, and devices run dry
@@ -133,14 +135,14 @@ pub(crate) enum Command {
     ///
     /// It shows granularity, drift, catch-up, and the patterns of known faults.
     #[command(
-        after_help = "Examples:\n  punctual timers                                every way, every 1 ms, 20 s in all; no privilege needed\n  punctual timers -D 5s --way timerfd,epoll-wait\n  sudo punctual timers -p 80 -o timers.punctual  FIFO 80, and keep a recording\n  sudo punctual timers --effects                 what timer slack, clock and priority do\n  punctual timers --clock boottime --way timerfd,nanosleep-absolute\n\nA bare number is microseconds for -i and --stall, seconds for -D."
+        after_help = "Examples:\n  punctual timers                                every way, every 1 ms, 20 s in all; no privilege needed\n  punctual timers -D 5s --way timerfd,epoll-wait\n  sudo punctual timers -p 80 -o timers.punctual  FIFO 80, and keep a recording\n  sudo punctual timers --effects                 what timer slack, clock and priority do\n  punctual timers --clock boottime --way timerfd,nanosleep-absolute\n\nA bare number is microseconds for -i, seconds for -D; other times need their unit."
     )]
     Timers(TimersArguments),
     /// Inject a known cause of lateness for a bounded time
     ///
     /// Use it to see what the cause looks like, and to test an alarm.
     #[command(
-        after_help = "Examples:\n  punctual drill list                             what this kernel and this user can do\n  sudo punctual drill softirq --for 2ms --every 300ms -D 20s\n  sudo punctual drill fifo --for 200us..5ms -a 1 --priority 90 -o truth.jsonl\n  sudo punctual drill lock --json                 with a victim of its own\n\nAn injection lasts at most 50ms. Together they take at most 25 % of a CPU (50 % with --yes),\nand all of them end with the program, whatever ends it. A bare number is seconds for -D, microseconds elsewhere."
+        after_help = "Examples:\n  punctual drill list                             what this kernel and this user can do\n  sudo punctual drill softirq --for 2ms --every 300ms -D 20s\n  sudo punctual drill fifo --for 200us..5ms -a 1 --priority 90 -o truth.jsonl\n  sudo punctual drill lock --json                 with a victim of its own\n\nAn injection lasts at most 50ms. Together they take at most 25 % of a CPU (50 % with --yes),\nand all of them end with the program, whatever ends it. A bare number is seconds for -D;\nother times need their unit."
     )]
     Drill(drill::DrillArguments),
     /// List, show, install and try what keeps a machine busy
@@ -155,7 +157,7 @@ pub(crate) enum Command {
     ///
     /// A reservation is CPU time for a program's periodic thread.
     #[command(
-        after_help = "Examples:\n  sudo punctual reserve -- ./control-loop           in about two minutes\n  sudo punctual reserve --load mixed -- ./control-loop\n  sudo punctual reserve --pid $(pidof pipewire) --thread ^data-loop --apply\n  sudo punctual reserve undo                        undoes what --apply changed\n  sudo punctual reserve v90 --competitor spin:normal   for a soft device\n  sudo punctual reserve run 2.2ms/10ms -- ./control-loop\n\nUntil a reservation is proven, no change stays in place, whatever ends the run. A bare number is seconds, microseconds for --deadline.\nExit code 1: no reservation was proven."
+        after_help = "Examples:\n  sudo punctual reserve -- ./control-loop           in about two minutes\n  sudo punctual reserve --load mixed -- ./control-loop\n  sudo punctual reserve --pid $(pidof pipewire) --thread ^data-loop --apply\n  sudo punctual reserve undo                        undoes what --apply changed\n  sudo punctual reserve v90 --competitor spin:normal   for a soft device\n  sudo punctual reserve run 2.2ms/10ms -- ./control-loop\n\nUntil a reservation is proven, no change stays in place, whatever ends the run. A bare number is seconds for --measure, --attempt and --round; other times need their unit.\nExit code 1: no reservation was proven."
     )]
     Reserve(reserve::ReserveArguments),
     /// Serve reservations in slots, as Rialto/NT did
@@ -290,7 +292,7 @@ pub(crate) struct ReportArguments {
     #[command(flatten)]
     pub(crate) export: ExportArguments,
     /// Show whether wakeups later than these thresholds come periodically, in clusters or at random: 100us,1ms
-    #[arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = interval)]
+    #[arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = length)]
     pub(crate) interarrival: Vec<u64>,
     /// The stage whose lateness --interarrival looks at
     #[arg(long, value_name = "STAGE", default_value = "total", value_parser = stage, requires = "interarrival")]

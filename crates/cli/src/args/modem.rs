@@ -1,7 +1,7 @@
 //! The arguments of `punctual modem`.
 
 pub(crate) use super::modem_study::ModemStudyArguments;
-use super::values::context;
+use super::values::{any_length, context};
 use clap::{Args, Subcommand, ValueEnum};
 use punctual_context::device::Competitor;
 use punctual_context::{Context, Reservation};
@@ -22,12 +22,12 @@ pub(crate) struct ModemArguments {
 pub(crate) enum ModemCommand {
     /// Send a file over a telephone line to a modem whose processor runs late, in virtual time or by a thread on this machine
     #[command(
-        after_help = "Examples:\n  punctual modem transfer paper.gz                          ten attempts, nothing in the way\n  punctual modem transfer paper.gz --stall 60ms@10s         a stall of 60 ms in every 10 s\n  punctual modem transfer paper.gz --slots 3/16 --buffers 3 --late drop-stale\n  punctual modem transfer paper.gz --rate 14400 --snr 40 --attempts 1\n  sudo punctual modem transfer paper.gz --context thread:24 --competitor spin:normal --attempts 3\n  sudo punctual modem transfer paper.gz --context reservation:2/8 --load mixed --html sent.html\n  sudo punctual modem transfer paper.gz --context thread:80 --modems 64 --compute 0 --attempts 1\n\nIn virtual time, without --context, the same seed gives the same answer. A bare number is milliseconds, or seconds after the @.\nExit code 1: a file did not arrive."
+        after_help = "Examples:\n  punctual modem transfer paper.gz                          ten attempts, nothing in the way\n  punctual modem transfer paper.gz --stall 60ms@10s         a stall of 60 ms in every 10 s\n  punctual modem transfer paper.gz --slots 3/16 --buffers 3 --late drop-stale\n  punctual modem transfer paper.gz --rate 14400 --snr 40 --attempts 1\n  sudo punctual modem transfer paper.gz --context thread:24 --competitor spin:normal --attempts 3\n  sudo punctual modem transfer paper.gz --context reservation:2ms/8ms --load mixed --html sent.html\n  sudo punctual modem transfer paper.gz --context thread:80 --modems 64 --compute 0 --attempts 1\n\nIn virtual time, without --context, the same seed gives the same answer. A bare number is milliseconds for --slots; times need their unit.\nExit code 1: a file did not arrive."
     )]
     Transfer(ModemTransferArguments),
     /// Say what stalls of each length do to a call: underruns, damaged frames, retrains, lost time
     #[command(
-        after_help = "Examples:\n  punctual modem stalls\n  punctual modem stalls --lengths 5,20,60 --calls 4\n  punctual modem stalls --buffers 3 --json\n\nA bare number is milliseconds."
+        after_help = "Examples:\n  punctual modem stalls\n  punctual modem stalls --lengths 5ms,20ms,60ms --calls 4\n  punctual modem stalls --buffers 3 --json"
     )]
     Stalls(ModemStallsArguments),
     /// Run the paper's tables of transfers in virtual time, thirty rows with ten attempts each, beside the paper's figures
@@ -37,17 +37,17 @@ pub(crate) enum ModemCommand {
     Study(ModemStudyArguments),
     /// Offer two modems as terminals that ordinary programs can open, with a telephone line between them, in real time
     #[command(
-        after_help = "Examples:\n  punctual modem line                             prints two paths; open them with screen or minicom\n  punctual modem line --stall 80ms@4s             A's processor stalls; what you send still arrives\n  punctual modem line -D 1h --rate 14400 --snr 40\n\nTo send a file from A to B with Debian's lrzsz, if it printed /dev/pts/3 and /dev/pts/4:\n  exec 4<>/dev/pts/4; printf 'ATE0S0=1\\r' >&4; head -n 2 <&4; head -n 4 <&4; rz <&4 >&4\n  exec 3<>/dev/pts/3; printf 'ATE0DT5550101\\r' >&3; head -n 2 <&3; sz FILE <&3 >&3\nRun the second line in another shell: it dials once B answers at the first ring, and each head ends with CONNECT 9600.\n\nIt ends at Ctrl-C and leaves nothing behind. It needs no privilege. A bare number is milliseconds for stalls, seconds for -D."
+        after_help = "Examples:\n  punctual modem line                             prints two paths; open them with screen or minicom\n  punctual modem line --stall 80ms@4s             A's processor stalls; what you send still arrives\n  punctual modem line -D 1h --rate 14400 --snr 40\n\nTo send a file from A to B with Debian's lrzsz, if it printed /dev/pts/3 and /dev/pts/4:\n  exec 4<>/dev/pts/4; printf 'ATE0S0=1\\r' >&4; head -n 2 <&4; head -n 4 <&4; rz <&4 >&4\n  exec 3<>/dev/pts/3; printf 'ATE0DT5550101\\r' >&3; head -n 2 <&3; sz FILE <&3 >&3\nRun the second line in another shell: it dials once B answers at the first ring, and each head ends with CONNECT 9600.\n\nIt ends at Ctrl-C and leaves nothing behind. It needs no privilege. A bare number is seconds for -D; other times need their unit."
     )]
     Line(ModemLineArguments),
     /// Answer a call from another process, as a terminal or with a file
     #[command(
-        after_help = "Examples:\n  punctual modem serve                  prints the line to call, and a terminal\n  punctual modem serve --receive FILE   writes what a caller sends\n  punctual modem serve --send FILE --snr 25\n\nThe line is a socket that only you can reach. It takes one caller, in real time,\nand goes away with this process. Exit code 1: the caller was lost, or a file did\nnot pass."
+        after_help = "Examples:\n  punctual modem serve                  prints the line to call, and a terminal\n  punctual modem serve --receive FILE   writes what a caller sends\n  punctual modem serve --send FILE --snr 25\n\nThe line is a socket that only you can reach. It takes one caller, in real time, and goes away with this process. A bare number is seconds for -D.\nExit code 1: the caller was lost, or a file did not pass."
     )]
     Serve(ModemServeArguments),
     /// Call the modem of `punctual modem serve` in another process
     #[command(
-        after_help = "Examples:\n  punctual modem call LINE                  offers a terminal: ATDT5550101 dials\n  punctual modem call LINE --send FILE      dials, sends the file and hangs up\n  punctual modem call LINE --receive FILE\n\n`punctual modem serve` prints LINE. Exit code 1: the other end was lost, or a\nfile did not pass."
+        after_help = "Examples:\n  punctual modem call LINE                  offers a terminal: ATDT5550101 dials\n  punctual modem call LINE --send FILE      dials, sends the file and hangs up\n  punctual modem call LINE --receive FILE\n\n`punctual modem serve` prints LINE. A bare number is seconds for -D.\nExit code 1: the other end was lost, or a file did not pass."
     )]
     Call(ModemCallArguments),
 }
@@ -159,7 +159,7 @@ pub(crate) struct ModemTransferArguments {
     /// Stalls of the calling end's processor, such as 60ms@10s: one in every 10 s, once the modems are connected
     #[arg(long, value_name = "TIME@TIME", value_parser = stalls)]
     pub(crate) stall: Option<Stalls>,
-    /// Receive it in real time, by a thread on this machine: thread:other, thread:80 or reservation:2/8; or in its interrupts:
+    /// Receive it in real time, by a thread on this machine: thread:other, thread:80 or reservation:2ms/8ms; or in its interrupts:
     /// irq or softirq
     #[arg(long, value_name = "CONTEXT", value_parser = context, conflicts_with_all = ["slots", "stall"])]
     pub(crate) context: Option<Context>,
@@ -186,7 +186,7 @@ pub(crate) struct ModemTransferArguments {
     /// Render an HTML report with the samples that were pending in each call
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
-    /// Give the calling end only part of its processor, such as 2/13: 2 ms of every 13
+    /// Give the calling end only part of its processor, such as 2/13: 2 ms of every 13 (a bare number is milliseconds)
     #[arg(long, value_name = "X/Y", value_parser = slots)]
     pub(crate) slots: Option<Slot>,
     #[command(flatten)]
@@ -197,7 +197,7 @@ pub(crate) struct ModemTransferArguments {
 pub(crate) struct ModemStallsArguments {
     /// How long the stalls are; separate several with commas
     #[arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = length,
-          default_value = "5,10,12,15,20,30,40,52,60,80,100,150,200")]
+          default_value = "5ms,10ms,12ms,15ms,20ms,30ms,40ms,52ms,60ms,80ms,100ms,150ms,200ms")]
     pub(crate) lengths: Vec<u64>,
     /// Calls for each length and direction
     #[arg(long, value_name = "NUMBER", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -256,19 +256,13 @@ fn noise(text: &str) -> Result<Noise, String> {
 }
 
 fn compute(text: &str) -> Result<u64, String> {
-    let compute = milliseconds(text)?;
+    let compute = any_length(text)?;
     let wrong = || format!("`{text}` is longer than a block: give up to {}", format_ns(MAX_COMPUTE_NS));
     Some(compute).filter(|compute| *compute <= MAX_COMPUTE_NS).ok_or_else(wrong)
 }
 
-/// A duration in which a bare number means milliseconds.
-fn milliseconds(text: &str) -> Result<u64, String> {
-    let is_bare = text.parse::<f64>().is_ok();
-    parse_duration(&if is_bare { format!("{text}ms") } else { text.to_owned() }, BareUnit::Seconds)
-}
-
 fn length(text: &str) -> Result<u64, String> {
-    let length = milliseconds(text)?;
+    let length = any_length(text)?;
     let wrong = || format!("`{text}` is too long a stall: give up to {}", format_ns(MAX_STALL_NS));
     Some(length).filter(|length| *length <= MAX_STALL_NS).ok_or_else(wrong)
 }
@@ -276,7 +270,7 @@ fn length(text: &str) -> Result<u64, String> {
 fn stalls(text: &str) -> Result<Stalls, String> {
     let (stall, every) =
         text.split_once('@').ok_or_else(|| format!("`{text}` does not describe stalls: write 60ms@10s"))?;
-    let (length_ns, every_ns) = (length(stall)?, parse_duration(every, BareUnit::Seconds)?);
+    let (length_ns, every_ns) = (length(stall)?, any_length(every)?);
     if every_ns <= length_ns || every_ns > MAX_EVERY_NS {
         return Err(format!(
             "`{text}`: a stall must fit into the time after the @, which is at most 1 h: write 60ms@10s"
@@ -298,12 +292,16 @@ mod tests {
 
     #[test]
     fn values_as_people_write_them() {
-        assert_eq!(stalls("60@10"), stalls("60ms@10s"));
+        assert!(stalls("60ms@10s").is_ok());
         assert_eq!(slots("2/13"), Ok(Slot { runtime_ns: 2_000_000, period_ns: 13_000_000 }));
-        assert_eq!(compute("1.84"), compute("1.84ms"));
+        assert_eq!([compute("0"), compute("1.84ms")], [Ok(0), Ok(1_840_000)]);
         assert!(noise("none").unwrap().0.is_none() && noise("20").unwrap().0 == Some(20.0));
         let wrong = [
             stalls("60").map(drop),
+            stalls("60@10s").map(drop),
+            stalls("60ms@10").map(drop),
+            compute("1.84").map(drop),
+            length("60").map(drop),
             stalls("10s@1s").map(drop),
             stalls("1ms@2h").map(drop),
             slots("13/2").map(drop),

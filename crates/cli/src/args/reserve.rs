@@ -1,7 +1,7 @@
 //! The arguments of `punctual reserve`.
 
 use super::device::WorkName;
-use super::values::{context, duration, interval, priority, reservation};
+use super::values::{context, duration, length, priority, reservation};
 use clap::{Args, Subcommand};
 use punctual_context::Context;
 use punctual_context::device::{Competitor, Phase};
@@ -27,7 +27,7 @@ pub(crate) enum ReserveCommand {
     ///
     /// Threads that start later get it too.
     #[command(
-        after_help = "Examples:\n  sudo punctual reserve run 2.2ms/10ms -- ./control-loop\n  sudo punctual reserve run 1/4 --thread '^data-loop' -- pipewire\n\nBare numbers are milliseconds. It ends with the command, passes signals on to it and exits with its code. If the program\nchanges a thread's scheduling, the thread gets its reservation back. What a thread with a reservation starts is an ordinary\nthread, unless --thread names it."
+        after_help = "Examples:\n  sudo punctual reserve run 2.2ms/10ms -- ./control-loop\n  sudo punctual reserve run 1ms/4ms --thread '^data-loop' -- pipewire\n\nIt ends with the command, passes signals on to it and exits with its code. If the program\nchanges a thread's scheduling, the thread gets its reservation back. What a thread with a reservation starts is an ordinary\nthread, unless --thread names it."
     )]
     Run(ReserveRunArguments),
     /// List threads that --apply gave a reservation
@@ -40,7 +40,7 @@ pub(crate) enum ReserveCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReserveRunArguments {
-    /// CPU time and period: 2.2ms/10ms, or 2/8 for milliseconds
+    /// CPU time and period: 2.2ms/10ms
     #[arg(value_name = "X/Y", value_parser = reservation)]
     pub(crate) reservation: Reservation,
     /// The threads whose name contains a match for this regular expression [default: the command's first thread]
@@ -86,7 +86,7 @@ pub(crate) struct FindArguments {
     #[arg(long, value_name = "REGEX", value_parser = name)]
     pub(crate) thread: Vec<Regex>,
     /// How long after its release a job must have ended [default: its period]
-    #[arg(long, value_name = "TIME", value_parser = interval)]
+    #[arg(long, value_name = "TIME", value_parser = length)]
     pub(crate) deadline: Option<u64>,
     /// Keep the machine busy during the study: a name from `punctual load list`, or a load file; separate several with commas
     #[arg(long, value_name = "LOAD", value_delimiter = ',')]

@@ -1,6 +1,6 @@
 //! The arguments of `punctual rialto`.
 
-use super::values::{duration, reservation};
+use super::values::{duration, slots};
 use clap::{Args, Subcommand};
 use punctual_reserve::Reservation;
 
@@ -22,7 +22,7 @@ pub(crate) struct RialtoArguments {
 pub(crate) enum RialtoCommand {
     /// Run a command with a reservation like Rialto/NT's: the same milliseconds of every period
     #[command(
-        after_help = "Examples:\n  punctual rialto run 2/8 -- ./control-loop\n  punctual rialto run 2/13 --hard -D 10s -- ./control-loop\n  punctual rialto run 1/7 --hard --thread v90 -- punctual device run v90 --context thread:other\n  punctual lab run --kernel newest --before 'while :; do :; done &' -- rialto run 2/8 --hard -D 5s -- sh -c 'while :; do :; done'\n\nWhere another `rialto run` is under way, this one joins it: up to four reservations at once.\nThis needs a machine with one CPU, a kernel with sched_ext, and root: a guest of `punctual lab` has all three. Bare numbers are milliseconds.\nIt ends with the command and exits with its code."
+        after_help = "Examples:\n  punctual rialto run 2/8 -- ./control-loop\n  punctual rialto run 2/13 --hard -D 10s -- ./control-loop\n  punctual rialto run 1/7 --hard --thread v90 -- punctual device run v90 --context thread:other\n  punctual lab run --kernel newest --before 'while :; do :; done &' -- rialto run 2/8 --hard -D 5s -- sh -c 'while :; do :; done'\n\nWhere another `rialto run` is under way, this one joins it: up to four reservations at once.\nThis needs a machine with one CPU, a kernel with sched_ext, and root: a guest of `punctual lab` has all three. A bare number is seconds for -D.\nIt ends with the command and exits with its code."
     )]
     Run(RialtoRunArguments),
     /// Ask for time constraints at random, and see whether each one granted is met
@@ -50,8 +50,8 @@ pub(crate) struct RialtoConstraintsArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct RialtoRunArguments {
-    /// Whole milliseconds of CPU time and period: 2ms/8ms, or 2/8; without --hard the period is a power of two
-    #[arg(value_name = "X/Y", value_parser = reservation)]
+    /// Whole milliseconds of CPU time and period: 2ms/8ms, or 2/8 (a bare number is milliseconds); without --hard the period is a power of two
+    #[arg(value_name = "X/Y", value_parser = slots)]
     pub(crate) reservation: Reservation,
     /// Never run outside its slots, not even when nobody else would run
     #[arg(long)]

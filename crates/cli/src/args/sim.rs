@@ -34,12 +34,12 @@ pub(crate) enum SimCommand {
     },
     /// Show who ran when, at which level, in a short stretch of a run
     #[command(
-        after_help = "Examples:\n  punctual sim timeline soft-modem-dialup --case 'THR 24' --from 24s --to 24.05s --html t.html\n  punctual sim timeline soft-modem-dialup --perfetto t.pftrace"
+        after_help = "Examples:\n  punctual sim timeline soft-modem-dialup --case 'THR 24' --from 24s --to 24.05s --html t.html\n  punctual sim timeline soft-modem-dialup --perfetto t.pftrace\n\nA bare number is seconds for --from and --to."
     )]
     Timeline(SimTimelineArguments),
     /// Ask how a device would fare on a machine like the recorded one
     #[command(
-        after_help = "Examples:\n  punctual sim whatif --device 'audio 64@48kHz' --interference a.punctual --context thread:80\n  punctual sim whatif --device 'audio 64@48kHz' --interference a.punctual --interference b.punctual -D 1m\n  punctual sim whatif --device modem $(printf -- '--interference %s ' round-*.punctual) --at next -D 1m\n  punctual sim whatif --device modem --context reservation:2ms/8ms --competitor spin:90\n  punctual sim whatif --device modem --context slots:1/4 --sweep period=4..20 --sweep runtime=1..8 -o plane.parquet"
+        after_help = "Examples:\n  punctual sim whatif --device 'audio 64@48kHz' --interference a.punctual --context thread:80\n  punctual sim whatif --device 'audio 64@48kHz' --interference a.punctual --interference b.punctual -D 1m\n  punctual sim whatif --device modem $(printf -- '--interference %s ' round-*.punctual) --at next -D 1m\n  punctual sim whatif --device modem --context reservation:2ms/8ms --competitor spin:90\n  punctual sim whatif --device modem --context slots:1/4 --sweep period=4..20 --sweep runtime=1..8 -o plane.parquet\n\nA bare number is seconds for -D, milliseconds in slots:1/4."
     )]
     Whatif(SimWhatifArguments),
 }
@@ -117,7 +117,7 @@ pub(crate) struct SimWhatifArguments {
     /// The seed of all random numbers
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     pub(crate) seed: u64,
-    /// Ask at every point of a grid: period=4..20, runtime=1,2,4, priority, buffers, compute (us); may be repeated
+    /// Ask at every point of a grid: period=4..20 and runtime=1,2,4 (ms), priority, buffers, compute (us); may be repeated
     #[arg(long, value_name = "NAME=VALUES")]
     pub(crate) sweep: Vec<String>,
     /// Compute only this part of the grid: 1/4 is the first of four

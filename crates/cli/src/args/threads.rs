@@ -1,6 +1,6 @@
 //! Which threads are measured, and how they are set up.
 
-use super::values::{Cpus, cpus, period, priority};
+use super::values::{Cpus, cpus, own_period, priority};
 use clap::{Args, ValueEnum};
 
 /// How the measured threads are set up.
@@ -10,7 +10,7 @@ pub(crate) struct ThreadArguments {
     #[arg(short = 'a', long, value_name = "CPUS", value_parser = cpus)]
     pub(crate) cpus: Option<Cpus>,
     /// The period of each thread: 500us, 1kHz or 256@48kHz
-    #[arg(short, long, value_name = "TIME", default_value = "1ms", value_parser = period)]
+    #[arg(short, long, value_name = "TIME", default_value = "1ms", value_parser = own_period)]
     pub(crate) interval: u64,
     /// Real-time priority, 1 to 99; two, separated by a comma, for two threads on each CPU [default: 80]
     #[arg(short, long, value_name = "PRIORITY", value_delimiter = ',', value_parser = priority)]

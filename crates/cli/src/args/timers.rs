@@ -1,6 +1,6 @@
 //! The arguments of `punctual timers`.
 
-use super::values::{duration, period, priority, with_nearest};
+use super::values::{duration, own_period, priority, with_nearest};
 use clap::Args;
 use punctual_probe::timers::{MethodClock, TimerMethod};
 use punctual_recording::{BareUnit, format_ns, parse_duration};
@@ -12,7 +12,7 @@ pub(crate) struct TimersArguments {
     #[arg(short = 'D', long, value_name = "TIME", default_value = "20s", value_parser = duration)]
     pub(crate) duration: u64,
     /// The period of the callbacks
-    #[arg(short, long, value_name = "TIME", default_value = "1ms", value_parser = period)]
+    #[arg(short, long, value_name = "TIME", default_value = "1ms", value_parser = own_period)]
     pub(crate) interval: u64,
     /// The ways to measure, by the names in the answer, such as timerfd,io-uring [default: all]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = way)]
@@ -43,7 +43,7 @@ pub(crate) struct TimersArguments {
 const MAX_STALL_NS: u64 = 500_000_000;
 
 fn stall(text: &str) -> Result<u64, String> {
-    let stall = parse_duration(text, BareUnit::Microseconds)?;
+    let stall = parse_duration(text, BareUnit::Refused)?;
     if stall <= MAX_STALL_NS {
         return Ok(stall);
     }

@@ -38,8 +38,19 @@ pub(super) fn time(text: &str) -> Result<u64, String> {
     Ok(time)
 }
 
+/// An interval of an option that cyclictest has too, where a bare number is microseconds.
 pub(super) fn interval(text: &str) -> Result<u64, String> {
     in_range(text, parse_duration(text, BareUnit::Microseconds)?)
+}
+
+/// The same of any other option, where a bare number is refused.
+pub(super) fn length(text: &str) -> Result<u64, String> {
+    in_range(text, parse_duration(text, BareUnit::Refused)?)
+}
+
+/// A time that may be 0, where a bare number is refused.
+pub(super) fn any_length(text: &str) -> Result<u64, String> {
+    parse_duration(text, BareUnit::Refused)
 }
 
 fn in_range(text: &str, interval: u64) -> Result<u64, String> {
@@ -52,27 +63,44 @@ fn in_range(text: &str, interval: u64) -> Result<u64, String> {
 
 /// CPU time and period.
 pub(super) fn reservation(text: &str) -> Result<Reservation, String> {
-    match Context::parse(&format!("reservation:{text}")) {
+    reserved("reservation", text)
+}
+
+/// The same in slots, where a bare number is milliseconds, of which slots are whole numbers.
+pub(super) fn slots(text: &str) -> Result<Reservation, String> {
+    reserved("slots", text)
+}
+
+fn reserved(form: &str, text: &str) -> Result<Reservation, String> {
+    match Context::parse(&format!("{form}:{text}")) {
         Ok(Context::Reservation(found)) => Ok(Reservation { budget_ns: found.runtime_ns, period_ns: found.period_ns }),
-        Err(error) if text.contains('/') => Err(error.replace("reservation:", "")),
+        Err(error) if text.contains('/') => Err(error.replace(&format!("{form}:"), "")),
         _ => Err(format!("`{text}` is not a reservation: write CPU time and period, such as 2ms/8ms")),
     }
 }
 
-/// Below this, a bare period is refused: someone who writes `1` may mean a millisecond, and no machine keeps up with a
-/// microsecond.
-const MIN_BARE_PERIOD_US: f64 = 20.0;
-
+/// The period of a loop or of a device: a time with its unit, a frequency, or frames at a rate.
 pub(super) fn period(text: &str) -> Result<u64, String> {
     let text = text.trim();
+    // A musician has frames at a rate, a control loop a frequency.
+    if text.contains(['@', '/']) || text.to_ascii_lowercase().ends_with("hz") {
+        return in_range(text, parse_period(text).map_err(|error| error.to_string())?);
+    }
+    length(text)
+}
+
+/// Below this, a bare interval is refused: someone who writes `1` may mean a millisecond, and no machine keeps up with a
+/// microsecond.
+const MIN_BARE_INTERVAL_US: f64 = 20.0;
+
+/// The same for the `-i` that cyclictest has too, where a bare number is microseconds.
+pub(super) fn own_period(text: &str) -> Result<u64, String> {
+    let text = text.trim();
     match text.parse::<f64>() {
-        Ok(number) if number > 0.0 && number < MIN_BARE_PERIOD_US => {
+        Ok(number) if number > 0.0 && number < MIN_BARE_INTERVAL_US => {
             Err(format!("`{text}` would be {text} us: write {text}us, or {text}ms if you mean that"))
         }
-        // A musician has frames at a rate, a control loop a frequency.
-        _ if text.contains(['@', '/']) || text.to_ascii_lowercase().ends_with("hz") => {
-            in_range(text, parse_period(text).map_err(|error| error.to_string())?)
-        }
+        _ if text.contains(['@', '/']) || text.to_ascii_lowercase().ends_with("hz") => period(text),
         _ => interval(text),
     }
 }
@@ -169,7 +197,7 @@ pub(super) fn limits(text: &str) -> Result<Limits, String> {
         let longest = of_cycle.trim().strip_prefix("max=").ok_or_else(|| {
             format!("`{limit}` is not a limit: for cycles, only the longest has one, such as cycle:max=1ms")
         })?;
-        limits.cycle_ns = Some(parse_duration(longest, BareUnit::Microseconds)?);
+        limits.cycle_ns = Some(parse_duration(longest, BareUnit::Refused)?);
     }
     Ok(limits)
 }

@@ -74,7 +74,7 @@ fn kind() -> impl TypedValueParser<Value = Kind> {
     })
 }
 
-/// `500us`, a bare number of microseconds, or `p99.9`.
+/// `500us` or `p99.9`.
 fn threshold(text: &str) -> Result<Threshold, String> {
     if let Some(quantile) = text.strip_prefix('p') {
         let percent: f64 =
@@ -84,7 +84,7 @@ fn threshold(text: &str) -> Result<Threshold, String> {
         }
         return Ok(Threshold::Quantile(punctual_recording::quantile_of_percent(percent)));
     }
-    match parse_duration(text, BareUnit::Microseconds)? {
+    match parse_duration(text, BareUnit::Refused)? {
         ns @ 1..=10_000_000_000 => Ok(Threshold::Fixed(ns)),
         _ => Err(format!("`{text}` is out of range: give 1ns to 10s, such as 500us")),
     }

@@ -259,8 +259,7 @@ fn question(arguments: &ForecastArguments) -> anyhow::Result<Question> {
             device = device.with_buffers(buffers);
         }
         if let Some(compute) = &arguments.compute {
-            device =
-                device.with_compute(parse_duration(compute, BareUnit::Microseconds).map_err(|error| usage(&error))?);
+            device = device.with_compute(parse_duration(compute, BareUnit::Refused).map_err(|error| usage(&error))?);
         }
         device.origin = Origin::Named;
         devices.push(device);

@@ -30,11 +30,11 @@ pub struct Lengths {
 impl FromStr for Lengths {
     type Err = String;
 
-    /// `2ms` or `200us..5ms`; a bare number is microseconds.
+    /// `2ms` or `200us..5ms`.
     fn from_str(text: &str) -> Result<Lengths, String> {
         let (from, to) = text.split_once("..").unwrap_or((text, text));
-        let min_ns = parse_duration(from, BareUnit::Microseconds)?;
-        let max_ns = parse_duration(to, BareUnit::Microseconds)?;
+        let min_ns = parse_duration(from, BareUnit::Refused)?;
+        let max_ns = parse_duration(to, BareUnit::Refused)?;
         if min_ns > max_ns {
             return Err(format!("`{text}` runs backwards: write the shorter one first, such as 200us..5ms"));
         }

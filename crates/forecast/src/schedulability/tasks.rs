@@ -239,7 +239,7 @@ impl TaskSet {
 }
 
 fn length(text: &str) -> Result<u64, String> {
-    parse_duration(text, BareUnit::Microseconds)
+    parse_duration(text, BareUnit::Refused)
 }
 
 #[derive(Deserialize)]

@@ -52,7 +52,7 @@ impl LimitSpec {
             "max" => None,
             _ => Some(quantile_of(what).ok_or_else(wrong)?),
         };
-        let limit_ns = parse_duration(limit, BareUnit::Microseconds)?;
+        let limit_ns = parse_duration(limit, BareUnit::Refused)?;
         Ok(LimitSpec { what: what.to_owned(), quantile, limit_ns, stage: Stage::Total })
     }
 
@@ -139,5 +139,7 @@ mod tests {
             assert!(!said.is_empty() && !said.contains('\n'), "{wrong}: {said}");
         }
         assert!(LimitSpec::parse_list("response:max=1ms").is_err());
+        let said = LimitSpec::parse_list_of_stages("response:max=1").unwrap_err();
+        assert_eq!(said, "`1` has no unit: write 1us, or 1ms if you mean that");
     }
 }

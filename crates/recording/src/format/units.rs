@@ -3,10 +3,12 @@
 /// What a number without a unit means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BareUnit {
-    /// Microseconds, as for intervals and limits in this field's tools.
+    /// Microseconds, as for the options that cyclictest has too.
     Microseconds,
     /// Seconds, as for the length of a measurement.
     Seconds,
+    /// Nothing, unless it is 0: some mean `1` as a millisecond, others as a microsecond, so it is refused.
+    Refused,
 }
 
 /// Reads a duration such as `500us`, `1ms`, `2.5s`, `30m` or `2h` as nanoseconds.
@@ -15,19 +17,19 @@ pub enum BareUnit {
 /// A sentence that says what was wrong and what would be right.
 pub fn parse_duration(text: &str, bare: BareUnit) -> Result<u64, String> {
     let wrong = || {
-        let unit = match bare {
-            BareUnit::Microseconds => "microseconds",
-            BareUnit::Seconds => "seconds",
+        let bare = match bare {
+            BareUnit::Microseconds => " (a bare number is microseconds)",
+            BareUnit::Seconds => " (a bare number is seconds)",
+            BareUnit::Refused => "",
         };
-        format!(
-            "`{text}` is not a duration: write a number with ns, us, ms, s, m, h or d, such as 500us or 1.5s (a bare number is {unit})"
-        )
+        format!("`{text}` is not a duration: write a number with ns, us, ms, s, m, h or d, such as 500us or 1.5s{bare}")
     };
     let trimmed = text.trim();
     let split = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
     let (number, unit) = trimmed.split_at(split);
     let scale: u64 = match (unit.trim(), bare) {
-        ("ns", _) => 1,
+        // Without a unit only 0 passes, whatever its unit is.
+        ("ns", _) | ("", BareUnit::Refused) => 1,
         ("us" | "µs" | "μs", _) | ("", BareUnit::Microseconds) => 1_000,
         ("ms", _) => 1_000_000,
         ("s", _) | ("", BareUnit::Seconds) => 1_000_000_000,
@@ -40,6 +42,9 @@ pub fn parse_duration(text: &str, bare: BareUnit) -> Result<u64, String> {
     if whole.is_empty() && fraction.is_empty() || fraction.contains('.') {
         return Err(wrong());
     }
+    if is_without_unit(trimmed) && bare == BareUnit::Refused {
+        return Err(format!("`{trimmed}` has no unit: write {trimmed}us, or {trimmed}ms if you mean that"));
+    }
     let too_long = || format!("`{text}` is longer than this program can count: the longest is 584 years");
     let digits = |digits: &str| if digits.is_empty() { Ok(0) } else { digits.parse::<u64>() };
     let mut nanoseconds = digits(whole).map_err(|_| too_long())?.checked_mul(scale).ok_or_else(too_long)?;
@@ -49,6 +54,13 @@ pub fn parse_duration(text: &str, bare: BareUnit) -> Result<u64, String> {
         nanoseconds = nanoseconds.checked_add(u64::from(digit - b'0') * place).ok_or_else(too_long)?;
     }
     Ok(nanoseconds)
+}
+
+/// Whether this is a number above 0 and nothing else, so that nobody knows which unit was meant.
+pub fn is_without_unit(text: &str) -> bool {
+    let text = text.trim();
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') && text.matches('.').count() < 2;
+    is_number && text.bytes().any(|byte| (b'1'..=b'9').contains(&byte))
 }
 
 /// Reads a list of numbers such as `0-3,5`, in ascending order and without repeats.
@@ -131,6 +143,14 @@ mod tests {
         for wrong in ["", "abc", "-1", "1x", "1.2.3ms", "ms", ".", "1e3"] {
             assert!(us(wrong).unwrap_err().contains("not a duration"), "{wrong}");
         }
+        let refused = |text| parse_duration(text, BareUnit::Refused);
+        for bare in ["1", "280", "0.4", ".4", " 20 ", "99999999999999999999"] {
+            let said = refused(bare).unwrap_err();
+            let number = bare.trim();
+            assert_eq!(said, format!("`{number}` has no unit: write {number}us, or {number}ms if you mean that"));
+        }
+        assert_eq!([refused("0"), refused("0.0"), refused("20us")], [Ok(0), Ok(0), Ok(20_000)]);
+        assert!(refused("1.2.3").unwrap_err().contains("not a duration"));
         assert!(s("99999999999999999999").unwrap_err().contains("longer"));
         assert!(s("99999999999999").unwrap_err().contains("longer"));
     }
