@@ -36,11 +36,14 @@ pub struct Work {
 pub struct PeriodicJob {
     /// From one release to the next: the median, ns.
     pub period_ns: u64,
-    /// How many activations it was found in.
+    /// How many activations it was found in, each of them one job.
     pub jobs: usize,
+    /// How many more were left out: the next one was due several periods later, so each may have been several jobs in one go,
+    /// or wakeups between them were not seen.
+    pub merged: usize,
     /// How many of a thousand intervals lie within a quarter of the period.
     pub regular_thousandths: u64,
-    /// CPU time of one activation.
+    /// CPU time of one job.
     pub work: Work,
     /// The longest from a release to its end, ns.
     pub worst_response_ns: u64,
@@ -65,7 +68,8 @@ const MIN_REGULAR_THOUSANDTHS: u64 = 800;
 /// Finds the period in the releases of a thread, in order of time, and what its activations take.
 ///
 /// Each activation counts as a job of its own: a thread that sleeps in the middle of its job, for a lock or for an answer, has no
-/// period here.
+/// period here. Only where the next one is due several periods later it may be several jobs, since a thread that is late does not
+/// sleep between them; of such an activation nothing is known of a single job.
 ///
 /// # Errors
 /// Why there is none.
@@ -82,12 +86,19 @@ pub fn periodic(activations: &[Activation]) -> Result<PeriodicJob, NotPeriodic> 
     if regular_thousandths < MIN_REGULAR_THOUSANDTHS {
         return Err(NotPeriodic::Irregular(regular_thousandths));
     }
-    let mut work: Vec<u64> = activations.iter().map(|activation| activation.executed_ns).collect();
+    let is_one_job = |(index, activation): &(usize, &Activation)| {
+        let until_ns = activations.get(index + 1).map_or(activation.finished_ns, |next| next.released_ns);
+        until_ns.saturating_sub(activation.released_ns) <= period_ns + period_ns / 2
+    };
+    // There are some: most intervals are like the period.
+    let singles = activations.iter().enumerate().filter(is_one_job);
+    let mut work: Vec<u64> = singles.map(|(_, activation)| activation.executed_ns).collect();
     work.sort_unstable();
     let at = |thousandths: usize| work[((work.len() - 1) * thousandths).div_ceil(1_000)];
     Ok(PeriodicJob {
         period_ns,
-        jobs: activations.len(),
+        jobs: work.len(),
+        merged: activations.len() - work.len(),
         regular_thousandths,
         work: Work { median_ns: at(500), p99_ns: at(990), max_ns: at(1_000) },
         worst_response_ns: activations.iter().map(Activation::response_ns).max().unwrap_or(0),
@@ -108,6 +119,26 @@ mod tests {
                 Activation { released_ns, latency_ns: 5_000, finished_ns, executed_ns }
             })
             .collect()
+    }
+
+    #[test]
+    fn what_may_be_several_jobs_in_one_go_is_no_long_job() {
+        let mut activations = thread(1_000_000, 0, 400, &mut Random(5));
+        // It came late, did the next job without sleeping, and its timer was due again two periods later; so it was at the end.
+        for late in [100, 200, 398] {
+            activations[late].executed_ns = 1_537_539;
+            activations[late].finished_ns = activations[late].released_ns + 1_600_000;
+        }
+        for swallowed in [399, 201, 101] {
+            activations.remove(swallowed);
+        }
+        let job = periodic(&activations).unwrap();
+        assert_eq!((job.period_ns, job.jobs, job.merged), (1_000_000, 394, 3));
+        assert!(job.work.max_ns < 200_000, "{job:?}");
+        assert!(job.worst_response_ns >= 1_600_000, "{job:?}");
+        // A long job that leaves room for the next one is one.
+        activations[50].executed_ns = 900_000;
+        assert_eq!(periodic(&activations).unwrap().work.max_ns, 900_000);
     }
 
     #[test]

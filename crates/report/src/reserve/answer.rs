@@ -58,6 +58,8 @@ struct ThreadRow<'a> {
     scheduling: Option<&'a str>,
     period_ns: u64,
     jobs: usize,
+    /// Activations that are left out of the work, since each may have been several jobs in one go.
+    merged: usize,
     work_median_ns: u64,
     work_p99_ns: u64,
     work_max_ns: u64,
@@ -149,6 +151,7 @@ fn thread<'a>(name: &'a str, tid: Option<u32>, scheduling: Option<&'a str>, job:
         scheduling,
         period_ns: job.period_ns,
         jobs: job.jobs,
+        merged: job.merged,
         work_median_ns: job.work.median_ns,
         work_p99_ns: job.work.p99_ns,
         work_max_ns: job.work.max_ns,

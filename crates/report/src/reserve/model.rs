@@ -225,14 +225,29 @@ impl ReserveReport<'_> {
         };
         let (measured, work) = (&self.measured, self.measured.work);
         format!(
-            "{who}, {}: {} of work every {} (99 of 100 jobs at most {}, the longest {}), to be done within {}. Found in {}.",
+            "{who}, {}: {} of work every {} (99 of 100 jobs at most {}, the longest {}), to be done within {}. Found in {}{}.",
             self.scheduling,
             format_ns(work.median_ns),
             format_ns(measured.period_ns),
             format_ns(work.p99_ns),
             format_ns(work.max_ns),
             format_ns(self.job.deadline_ns),
-            counted(measured.jobs, "job")
+            counted(measured.jobs, "job"),
+            self.merged_in_words()
+        )
+    }
+
+    /// What was left out of the job's work, as the end of a sentence.
+    fn merged_in_words(&self) -> String {
+        let merged = self.measured.merged;
+        if merged == 0 {
+            return String::new();
+        }
+        format!(
+            "; {} {} left out, since {} may be several jobs in one go: the next was due two or more periods later",
+            counted(merged, "activation"),
+            agreeing(merged, "is", "are"),
+            agreeing(merged, "it", "each")
         )
     }
 

@@ -21,8 +21,8 @@ impl ReserveReport<'_> {
         let (thread, job) = (self.thread, in_words(self.job.work_ns, self.job.period_ns));
         if self.grid == 0 {
             return format!(
-                "No reservation can be tried for `{thread}`, which takes up to {job}: none with a period of {} or more that \
-                 leaves others a tenth of a CPU gives it so much within {}.",
+                "No reservation can be tried for `{thread}` (99 of 100 jobs take at most {job}): none with a period of {} \
+                 or more that leaves others a tenth of a CPU gives it so much within {}.",
                 format_ns(MIN_PERIOD_NS),
                 format_ns(self.job.deadline_ns)
             );
@@ -31,7 +31,7 @@ impl ReserveReport<'_> {
             return format!("No reservation could be tried for `{thread}`: the kernel had no room for any of them.");
         }
         let none = format!(
-            "None of {tried} was sufficient for `{thread}`, which takes up to {job}: nothing was left changed."
+            "None of {tried} was sufficient for `{thread}` (99 of 100 jobs take at most {job}): nothing was left changed."
         );
         let Some(best) = self.best() else { return format!("{none} None could be judged: no job told of it.") };
         let (failed, more) = failed_jobs(&best.counts);

@@ -100,6 +100,7 @@ impl<'a> DeviceRuns<'a> {
             job: PeriodicJob {
                 period_ns,
                 jobs: usize::try_from(summary.processed).unwrap_or(usize::MAX),
+                merged: 0,
                 regular_thousandths: 1_000,
                 work,
                 worst_response_ns: summary.response.max().unwrap_or(0),
