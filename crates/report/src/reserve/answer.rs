@@ -27,8 +27,8 @@ pub struct ReserveAnswer<'a> {
     found: Option<ReservationRow>,
     /// The same with its margin.
     recommended: Option<ReservationRow>,
-    /// Those that were recommended earlier but failed when they were measured again.
-    not_enough: Vec<ReservationRow>,
+    /// Those that were recommended earlier but failed when they were measured again, and what was counted then.
+    not_enough: Vec<NotEnoughRow>,
     /// Why the kernel accepted no reservation.
     refused: Option<&'a str>,
     /// A priority that was sufficient in its attempts.
@@ -109,6 +109,20 @@ struct CountsRow {
     by_host: u64,
     /// Of those that ended.
     worst_response_ns: u64,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct NotEnoughRow {
+    budget_ns: u64,
+    period_ns: u64,
+    share_thousandths: u64,
+    counts: CountsRow,
+}
+
+fn not_enough((failed, with): &(Reservation, AttemptCounts)) -> NotEnoughRow {
+    let &Reservation { budget_ns, period_ns } = failed;
+    NotEnoughRow { budget_ns, period_ns, share_thousandths: failed.share_thousandths(), counts: counts(with) }
 }
 
 #[derive(Debug, Serialize)]
@@ -194,7 +208,7 @@ impl<'a> ReserveAnswer<'a> {
             load: report.load,
             found: report.found.map(reservation),
             recommended: report.recommended.map(reservation),
-            not_enough: report.not_enough.iter().copied().map(reservation).collect(),
+            not_enough: report.not_enough.iter().map(not_enough).collect(),
             refused: report.refused,
             sufficient_priority: report.sufficient_priority(),
             trials: report.trials.iter().map(|tried| trial(report, tried)).collect(),

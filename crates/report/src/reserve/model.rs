@@ -1,6 +1,6 @@
 //! What a report says about a reservation.
 
-use super::counts::failed_of;
+use super::counts::{failed_jobs, failed_of};
 use super::plane::Plane;
 use super::words::in_words;
 use crate::NextStep;
@@ -32,8 +32,8 @@ pub struct ReserveReport<'a> {
     pub found: Option<Reservation>,
     /// The same with its margin.
     pub recommended: Option<Reservation>,
-    /// Those that were recommended earlier but failed when they were measured again.
-    pub not_enough: &'a [Reservation],
+    /// Those that were recommended earlier but failed when they were measured again, and what was counted then.
+    pub not_enough: &'a [(Reservation, AttemptCounts)],
     /// Why the kernel accepted none.
     pub refused: Option<&'a str>,
     /// The counts before and with it, in turn.
@@ -196,14 +196,16 @@ impl ReserveReport<'_> {
 
     /// What a reader must know besides the verdict.
     pub(super) fn all_notes(&self) -> Vec<String> {
-        let mut notes: Vec<String> = self
-            .not_enough
-            .iter()
-            .map(|smaller| {
-                let what = in_words(smaller.budget_ns, smaller.period_ns);
-                format!("{what} was enough in its attempts, but not when it was measured again.")
-            })
-            .collect();
+        let mut notes: Vec<String> = Vec::new();
+        for (place, (smaller, with)) in self.not_enough.iter().enumerate() {
+            let (what, (late, more)) = (in_words(smaller.budget_ns, smaller.period_ns), failed_jobs(with));
+            // The margin makes the first, and what fails makes the others.
+            let whose = if place == 0 { " (the smallest that was sufficient, plus a margin)" } else { "" };
+            let either = if place == 0 { "" } else { " either" };
+            notes.push(format!(
+                "{what}{whose} was not enough{either} when it was measured again: {late} were late{more}."
+            ));
+        }
         notes.extend_from_slice(self.notes);
         let proof = self.proof.as_ref().map_or(0, |proof| proof.with.by_host() + proof.before.by_host());
         let by_host = self.trials.iter().map(|trial| trial.counts.by_host()).sum::<u64>() + proof;

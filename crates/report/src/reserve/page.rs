@@ -4,8 +4,9 @@ use super::counts::Columns;
 use super::model::ReserveReport;
 use super::plane::{cells, drawn, headings, trials};
 use super::standing::standing_answer;
+use super::text::sides;
 use crate::encode::head::Part;
-use crate::encode::plain_page::prose;
+use crate::encode::plain_page::{escape, prose};
 use std::fmt::Write as _;
 
 /// The page, one file.
@@ -33,8 +34,8 @@ pub fn html(report: &ReserveReport<'_>) -> String {
 
 fn proof(report: &ReserveReport<'_>, body: &mut String) {
     let Some(proof) = &report.proof else { return };
-    let sides = [("as it was", &proof.before), ("with the reservation", &proof.with)];
-    let columns = Columns::of(sides.map(|(_, counts)| counts));
+    let sides = sides(proof, report.not_enough, "with the reservation");
+    let columns = Columns::of(sides.iter().map(|(_, counts)| *counts));
     let _ = writeln!(
         body,
         "<h3>Measured again</h3>\n<div class=\"wide\" tabindex=\"0\"><table class=\"short\"><caption>In turn</caption><thead><tr>\
@@ -42,7 +43,7 @@ fn proof(report: &ReserveReport<'_>, body: &mut String) {
         headings(&columns)
     );
     for (name, counts) in sides {
-        let _ = writeln!(body, "<tr><th scope=\"row\">{name}</th>{}</tr>", cells(&columns, counts));
+        let _ = writeln!(body, "<tr><th scope=\"row\">{}</th>{}</tr>", escape(&name), cells(&columns, counts));
     }
     body.push_str("</tbody></table></div>\n");
     if let Ok(comparison) = &proof.comparison {

@@ -154,7 +154,7 @@ pub fn phases_text(report: &PhasesReport<'_>) -> String {
     let (header, rows) = report.found_table();
     indented(&mut out, &header, 4..7, rows);
     if let Some(proof) = &report.proof {
-        measured_again(proof, "with the reservations", BYSTANDER, &mut out);
+        measured_again(proof, (&[], "with the reservations"), BYSTANDER, &mut out);
     }
     let _ = writeln!(out, "\nrecordings: {}", report.directory.display());
     out + &next_text(&report.next)
@@ -167,7 +167,7 @@ pub fn phases_html(report: &PhasesReport<'_>) -> String {
         vec![Part::new("found", "What each phase has", table("Each by itself", (header.as_slice(), 1), &rows))];
     if let Some(proof) = &report.proof {
         let mut told = String::new();
-        measured_again(proof, "with the reservations", BYSTANDER, &mut told);
+        measured_again(proof, (&[], "with the reservations"), BYSTANDER, &mut told);
         let body = format!("<pre>{}</pre>\n", crate::encode::plain_page::escape(told.trim()));
         parts.push(Part::new("together", "All phases in one run", body));
     }

@@ -5,7 +5,7 @@ use super::model::{ProofReport, PutBackRow, ReserveReport, SetRow};
 use super::words::{class_in_words, in_words, setting_in_words};
 use crate::layout::{counted, indented, thousandths};
 use crate::next_text;
-use punctual_reserve::{Class, Reservation, Setting, Trial};
+use punctual_reserve::{AttemptCounts, Class, Reservation, Setting, Trial};
 use std::fmt::Write as _;
 
 /// The study as text: the verdict first, the next step last.
@@ -78,22 +78,41 @@ fn row(report: &ReserveReport<'_>, trial: &Trial, columns: &Columns) -> Vec<Stri
 fn proof(report: &ReserveReport<'_>, out: &mut String) {
     let Some(proof) = &report.proof else { return };
     let whose = if report.tid.is_some() { "it came to run" } else { BYSTANDER };
-    measured_again(proof, "with the reservation", whose, out);
+    measured_again(proof, (report.not_enough, "with the reservation"), whose, out);
 }
 
 /// Whose lateness is compared if a device ran.
 pub(super) const BYSTANDER: &str = "a bystander at fifo:95 was";
 
-/// The result of measuring again; `with`: the name of the second side, `whose`: whose lateness is compared.
-pub(super) fn measured_again(proof: &ProofReport<'_>, with: &str, whose: &str, out: &mut String) {
+/// The sides of a proof by name: as it was, smaller reservations that failed, and what was proven, or not.
+pub(super) fn sides<'a>(
+    proof: &'a ProofReport<'_>,
+    smaller: &'a [(Reservation, AttemptCounts)],
+    with: &str,
+) -> Vec<(String, &'a AttemptCounts)> {
+    let mut sides = vec![("as it was".to_owned(), &proof.before)];
+    let named = |reservation: &Reservation| format!("with {}", in_words(reservation.budget_ns, reservation.period_ns));
+    sides.extend(smaller.iter().map(|(reservation, counts)| (named(reservation), counts)));
+    sides.push((with.to_owned(), &proof.with));
+    sides
+}
+
+/// The result of measuring again, also of smaller reservations that failed before; `with`: the name of the last side, `whose`:
+/// whose lateness is compared.
+pub(super) fn measured_again(
+    proof: &ProofReport<'_>,
+    (smaller, with): (&[(Reservation, AttemptCounts)], &str),
+    whose: &str,
+    out: &mut String,
+) {
     let times = if proof.rounds == 1 { "once".to_owned() } else { counted(proof.rounds, "time") };
     let _ = writeln!(out, "\nMeasured again, {times} each in turn:");
-    let sides = [("as it was", &proof.before), (with, &proof.with)];
-    let columns = Columns::of(sides.map(|(_, counts)| counts));
+    let sides = sides(proof, smaller, with);
+    let columns = Columns::of(sides.iter().map(|(_, counts)| *counts));
     let mut header = vec![""];
     header.extend(columns.headings());
-    let rows = sides.map(|(name, counts)| {
-        let mut row = vec![name.to_owned()];
+    let rows = sides.iter().map(|(name, counts)| {
+        let mut row = vec![name.clone()];
         row.extend(columns.cells(counts));
         row
     });
@@ -155,7 +174,7 @@ mod tests {
     use super::*;
     use crate::reserve::ReserveEnd;
     use crate::{ReserveAsked, ReserveSubject, after_reserve};
-    use punctual_reserve::{AttemptCounts, Job, Jobs, PeriodicJob, Work};
+    use punctual_reserve::{Job, Jobs, PeriodicJob, Work};
     use std::path::Path;
 
     const PERIOD: u64 = 10_000_000;
@@ -246,6 +265,28 @@ mod tests {
             (ReserveReport { end: ReserveEnd::ProgramEnded, ..study() }, "`loop` ended after 2 trials"),
         ] {
             assert!(report.verdict().contains(says), "{}\n{says}", report.verdict());
+        }
+    }
+
+    #[test]
+    fn every_reservation_that_a_note_names_is_in_a_table() {
+        let trials = [trial(Setting::AsItWas, 0), trial(reserved(2_090_000), 0)];
+        let failed = |budget_ns, late| (Reservation { budget_ns, period_ns: PERIOD }, counts(1_000, late));
+        let not_enough = [failed(2_300_000, 5), failed(2_530_000, 1)];
+        let study = ReserveReport { not_enough: &not_enough, ..report(&trials) };
+        let (text, page) = (text(&study), crate::reserve::html(&study));
+        for note in [
+            "2.30 ms of every 10.0 ms (the smallest that was sufficient, plus a margin) was not enough when it was measured \
+             again: 5 of 1,000 jobs were late.",
+            "2.53 ms of every 10.0 ms was not enough either when it was measured again: 1 of 1,000 jobs were late.",
+        ] {
+            assert!(text.contains(&format!("note: {note}\n")) && page.contains(note), "{text}");
+        }
+        for (row, late) in [("with 2.30 ms of every 10.0 ms", "5"), ("with 2.53 ms of every 10.0 ms", "1")] {
+            let of_table =
+                text.lines().find(|line| line.trim_start().starts_with(row)).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!(of_table.split_whitespace().nth(8), Some(late), "{of_table}");
+            assert!(page.contains(&format!("<th scope=\"row\">{row}</th>")), "{page}");
         }
     }
 

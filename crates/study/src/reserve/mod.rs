@@ -33,7 +33,7 @@ use punctual_kernel::other_thread::Before;
 use punctual_load::Load;
 use punctual_probe::Step;
 use punctual_recording::EndReason;
-use punctual_reserve::{Job, PeriodicJob, Reservation, Setting, Trial, with_margin};
+use punctual_reserve::{AttemptCounts, Job, PeriodicJob, Reservation, Setting, Trial, with_margin};
 use regex::Regex;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -126,8 +126,8 @@ pub struct Reserved {
     pub found: Option<Reservation>,
     /// That with its margin: this is what is proven.
     pub recommended: Option<Reservation>,
-    /// Those that were recommended earlier but failed when they were measured again.
-    pub not_enough: Vec<Reservation>,
+    /// Those that were recommended earlier but failed when they were measured again, and what was counted then.
+    pub not_enough: Vec<(Reservation, AttemptCounts)>,
     /// Why the kernel took no reservation for this thread.
     pub refused: Option<String>,
     /// How many settings were tried, including those that were refused.
@@ -241,12 +241,12 @@ fn search_and_prove(
         let directory = plan.directory.join(if number == 1 { "proof".to_owned() } else { format!("proof-{number}") });
         proof::prove(plan, subject, study, &directory, observe)?;
         let larger = with_margin(recommended);
-        let failed = study.proof.as_ref().is_some_and(|proof| !proof.with().succeeded());
-        if !failed || number == MAX_PROOFS || larger == recommended {
+        let Some(failed) = study.proof.as_ref().map(Proof::with).filter(|with| !with.succeeded()) else { break };
+        if number == MAX_PROOFS || larger == recommended {
             break;
         }
         // Seconds of trials did not show everything that comes in a longer time.
-        study.not_enough.push(recommended);
+        study.not_enough.push((recommended, failed));
         study.recommended = Some(larger);
     }
     Ok(())

@@ -101,14 +101,16 @@ fn prove_all(
         prove(&plan, &mut line, &mut whole, &directory, observe)?;
         found.end = whole.end;
         found.notes.append(&mut whole.notes);
-        let failed = whole.proof.as_ref().is_some_and(|proof| !proof.with().succeeded());
+        let failed = whole.proof.as_ref().map(Proof::with).filter(|with| !with.succeeded());
         found.proof = whole.proof;
         let larger: Vec<Reservation> = reserved.iter().map(|one| with_margin(*one)).collect();
-        if !failed || number == MAX_PROOFS || larger == reserved || found.end != StudyEnd::Finished {
+        let Some(failed) =
+            failed.filter(|_| number < MAX_PROOFS && larger != reserved && found.end == StudyEnd::Finished)
+        else {
             break;
-        }
+        };
         for (one, larger) in found.phases.iter_mut().zip(larger) {
-            one.study.not_enough.extend(one.reservation);
+            one.study.not_enough.extend(one.reservation.map(|reservation| (reservation, failed)));
             one.reservation = Some(larger);
         }
         found.raised += 1;

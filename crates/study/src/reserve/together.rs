@@ -226,7 +226,7 @@ fn raise(found: &mut Together) -> bool {
         let Some(reservation) = member.reservation.filter(|_| member.with.counts.failures() > 0) else { continue };
         let larger = with_margin(reservation);
         if larger != reservation {
-            member.study.not_enough.push(reservation);
+            member.study.not_enough.push((reservation, member.with.counts));
             member.reservation = Some(larger);
             found.raised += 1;
             any = true;
