@@ -25,6 +25,17 @@ impl Plane<'_> {
         (by_rule(self.job, reservation), by_supply(self.job, self.lateness_ns, reservation))
     }
 
+    /// The least reservations of this period that the two models call sufficient, if they do so of any, and how they are drawn.
+    fn lines(&self, period_ns: u64) -> impl Iterator<Item = (Reservation, &'static str)> {
+        let least = |is_sufficient: &dyn Fn((bool, bool)) -> bool| {
+            (1..=1_000u64)
+                .map(|step| Reservation { budget_ns: period_ns * step / 1_000, period_ns })
+                .find(|tried| is_sufficient(self.predicted(*tried)))
+        };
+        let (rule, supply) = (least(&|(rule, _)| rule), least(&|(_, supply)| supply));
+        [(rule, "said"), (supply, "late")].into_iter().filter_map(|(found, class)| Some((found?, class)))
+    }
+
     /// How often the two models were wrong, and out of how many trials that can be judged.
     pub(super) fn wrong(&self) -> (usize, usize, usize) {
         let (mut rule, mut supply, mut count) = (0, 0, 0);
@@ -51,7 +62,8 @@ pub(super) fn drawn(plane: &Plane<'_>) -> String {
         "{}<p class=\"soft\">● sufficient, ◐ marginal (some attempts failed), × insufficient, ? not judged, ◇ recommended; empty \
          places were not tried. The lines are the least that two models call sufficient: the rule of the soft modem paper \
          (dashed), wrong for {rule} of {count} trials, and the least supply of a reservation that knows nothing of its job \
-         (solid), wrong for {supply}. A model without a line calls nothing in the picture sufficient.</p>\n",
+         (solid), wrong for {supply}. A model without a line calls no share \
+         of that period sufficient.</p>\n",
         picture(plane)
     )
 }
@@ -65,19 +77,24 @@ const BOTTOM: f64 = HEIGHT - 44.0;
 /// Where things are drawn: a column for each period, shares upwards.
 struct Scale {
     periods: Vec<u64>,
+    /// The least that each model calls sufficient of each period, and how its line is drawn.
+    lines: Vec<(Reservation, &'static str)>,
     least: f64,
     most: f64,
 }
 
 impl Scale {
-    fn of(reservations: &[Reservation]) -> Option<Scale> {
+    /// A scale on which all these are, and the models' lines of their periods.
+    fn of(plane: &Plane<'_>, reservations: &[Reservation]) -> Option<Scale> {
         let mut periods: Vec<u64> = reservations.iter().map(|tried| tried.period_ns).collect();
         periods.sort_unstable();
         periods.dedup();
-        let shares = || reservations.iter().map(|tried| share(*tried));
+        let lines: Vec<_> = periods.iter().flat_map(|&period_ns| plane.lines(period_ns)).collect();
+        let shares = || reservations.iter().chain(lines.iter().map(|(line, _)| line)).map(|shown| share(*shown));
         let (least, most) = (shares().fold(f64::MAX, f64::min), shares().fold(0.0, f64::max));
         let margin = ((most - least) / 10.0).max(0.01);
-        (!periods.is_empty()).then(|| Scale { periods, least: (least - margin).max(0.0), most: most + margin })
+        let (least, most) = ((least - margin).max(0.0), most + margin);
+        (!periods.is_empty()).then_some(Scale { periods, lines, least, most })
     }
 
     fn width(&self) -> f64 {
@@ -114,15 +131,13 @@ fn picture(plane: &Plane<'_>) -> String {
         .collect();
     let mut shown: Vec<Reservation> = tried.iter().map(|(_, reservation)| *reservation).collect();
     shown.extend(plane.recommended);
-    let Some(scale) = Scale::of(&shown) else { return "<p>No reservation was tried.</p>\n".to_owned() };
+    let Some(scale) = Scale::of(plane, &shown) else { return "<p>No reservation was tried.</p>\n".to_owned() };
     let mut out = format!(
         "<figure><svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" role=\"img\" \
          aria-label=\"Reservations tried, by period and share of a CPU\">\n"
     );
     axes(&scale, &mut out);
-    for &period_ns in &scale.periods {
-        predicted(plane, &scale, period_ns, &mut out);
-    }
+    predicted(&scale, &mut out);
     let mut places: Vec<(f64, f64)> = Vec::new();
     for (trial, reservation) in &tried {
         let letter = match trial.class() {
@@ -203,19 +218,15 @@ fn axes(scale: &Scale, out: &mut String) {
     );
 }
 
-/// The least share of this period that each model calls sufficient, if the picture includes it.
-fn predicted(plane: &Plane<'_>, scale: &Scale, period_ns: u64, out: &mut String) {
-    let steps = || (1..=1_000u64).map(|step| Reservation { budget_ns: period_ns * step / 1_000, period_ns });
-    let rule = steps().find(|tried| plane.predicted(*tried).0);
-    let supply = steps().find(|tried| plane.predicted(*tried).1);
-    for (found, class) in [(rule, "said"), (supply, "late")] {
-        let Some(found) = found.filter(|found| (scale.least..=scale.most).contains(&share(*found))) else { continue };
-        let half = 0.42 * scale.width();
+/// The least that each model calls sufficient.
+fn predicted(scale: &Scale, out: &mut String) {
+    let half = 0.42 * scale.width();
+    for (line, class) in &scale.lines {
         let _ = writeln!(
             out,
             "<path class=\"{class}\" d=\"M{} {}h{}\"/>",
-            coordinate(scale.x(period_ns) - half),
-            coordinate(scale.y(share(found))),
+            coordinate(scale.x(line.period_ns) - half),
+            coordinate(scale.y(share(*line))),
             coordinate(2.0 * half)
         );
     }
@@ -251,4 +262,42 @@ pub(super) fn headings(columns: &Columns) -> String {
 /// Cells of these columns.
 pub(super) fn cells(columns: &Columns, counts: &AttemptCounts) -> String {
     columns.cells(counts).iter().map(|cell| format!("<td class=\"n\">{}</td>", escape(cell))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The heights of the lines of a class, in the picture's units.
+    fn lines(picture: &str, class: &str) -> Vec<f64> {
+        let paths = picture.split(&format!("<path class=\"{class}\" d=\"M")).skip(1);
+        paths.map(|path| path.split([' ', 'h']).nth(1).unwrap().parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_model_that_calls_all_trials_sufficient_has_its_line_in_the_picture() {
+        let job = Job { period_ns: 1_000_000, work_ns: 278_000, deadline_ns: 1_000_000 };
+        let tried = [(320_000, 1_000_000), (440_000, 1_000_000), (170_000, 500_000), (270_000, 500_000)];
+        let trials = tried.map(|(budget_ns, period_ns)| {
+            let mut trial = Trial::new(Setting::Reserved(Reservation { budget_ns, period_ns }));
+            trial.add(&AttemptCounts::new(punctual_reserve::Jobs { on_time: 0, late: 1, missing: 0 }, 0, 2_000_000));
+            trial
+        });
+        let plane = Plane { trials: &trials, recommended: None, job, lateness_ns: 100_000 };
+        assert_eq!(plane.wrong(), (4, 0, 4));
+        let drawn = drawn(&plane);
+        for class in ["said", "late"] {
+            let heights = lines(&drawn, class);
+            assert!(heights.len() == 2 && heights.iter().all(|y| (TOP..=BOTTOM).contains(y)), "{class}: {heights:?}");
+        }
+        // The rule's lie below every mark, the supply's above.
+        let marks: Vec<f64> = drawn
+            .split("<text x=\"")
+            .filter(|text| text.contains("font-size:14px"))
+            .map(|text| text.split('"').nth(2).unwrap().parse::<f64>().unwrap() - 5.0)
+            .collect();
+        assert_eq!(marks.len(), 4);
+        assert!(lines(&drawn, "said").iter().all(|rule| marks.iter().all(|mark| rule > mark)), "{drawn}");
+        assert!(lines(&drawn, "late").iter().all(|supply| marks.iter().all(|mark| supply < mark)), "{drawn}");
+    }
 }
