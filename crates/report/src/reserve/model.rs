@@ -261,12 +261,15 @@ impl ReserveReport<'_> {
         words.collect::<Vec<_>>().join(", ")
     }
 
-    /// What the reservation costs everybody else.
-    pub fn cost(&self, recommended: Reservation) -> String {
-        format!(
-            "It takes up to {} % of a CPU from everybody else, {} at a time.",
+    /// What the recommended reservation costs everybody else, or would have if it had been enough; `None` if the verdict names
+    /// none.
+    pub(super) fn cost(&self) -> Option<String> {
+        let recommended = self.recommended.filter(|_| self.end == ReserveEnd::Finished && self.refused.is_none())?;
+        let takes = if self.proof.is_none() || self.is_proven() { "takes" } else { "would have taken" };
+        Some(format!(
+            "It {takes} up to {} % of a CPU from everybody else, {} at a time.",
             thousandths(recommended.share_thousandths() * 100),
             format_ns(recommended.budget_ns)
-        )
+        ))
     }
 }

@@ -12,8 +12,8 @@ use std::fmt::Write as _;
 /// The page, one file.
 pub fn html(report: &ReserveReport<'_>) -> String {
     let mut job = String::new();
-    if let Some(recommended) = report.recommended {
-        let _ = writeln!(job, "<p>{}</p>", prose(&report.cost(recommended)));
+    if let Some(cost) = report.cost() {
+        let _ = writeln!(job, "<p>{}</p>", prose(&cost));
     }
     let _ = writeln!(job, "<p>{}</p>", prose(&report.job_in_words()));
     let plane = report.plane();

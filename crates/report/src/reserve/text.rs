@@ -12,8 +12,8 @@ use std::fmt::Write as _;
 pub fn text(report: &ReserveReport<'_>) -> String {
     let mut out = report.verdict();
     out.push('\n');
-    if let Some(recommended) = report.recommended {
-        let _ = writeln!(out, "{}", report.cost(recommended));
+    if let Some(cost) = report.cost() {
+        let _ = writeln!(out, "{cost}");
     }
     for note in report.all_notes() {
         let _ = writeln!(out, "note: {note}");
@@ -266,6 +266,20 @@ mod tests {
         ] {
             assert!(report.verdict().contains(says), "{}\n{says}", report.verdict());
         }
+    }
+
+    #[test]
+    fn what_was_not_left_changed_takes_nothing() {
+        let trials = [trial(reserved(2_090_000), 0)];
+        let study = || report(&trials);
+        let cost = |report: ReserveReport<'_>| report.cost();
+        let of_cpu = "up to 23 % of a CPU from everybody else, 2.30 ms at a time.";
+        assert_eq!(cost(study()), Some(format!("It takes {of_cpu}")));
+        assert_eq!(cost(ReserveReport { proof: None, ..study() }), Some(format!("It takes {of_cpu}")));
+        let unproven = ProofReport { with: counts(1_000, 3), ..study().proof.unwrap() };
+        let unproven = ReserveReport { proof: Some(unproven), ..study() };
+        assert_eq!(cost(unproven), Some(format!("It would have taken {of_cpu}")), "nothing was left changed");
+        assert_eq!(cost(ReserveReport { end: ReserveEnd::Interrupted, ..study() }), None);
     }
 
     #[test]
